@@ -1,0 +1,27 @@
+package percached
+
+// Ask lays out a prompt: the instructions, then each chunk's text, then the
+// question. Chunks are ranked as they stand.
+func (f ChatFormat) Ask(instructions string, chunks []string, question string) []Segment {
+	segs := make([]Segment, 0, len(chunks)+2)
+	segs = append(segs, Segment{Kind: System, Texts: texts(f.System, instructions, "")})
+	for i, c := range chunks {
+		segs = append(segs, Segment{Kind: Chunk, Rank: i, Texts: []Text{{Text: c}}})
+	}
+	return append(segs, Segment{Kind: Question, Texts: texts(f.Question, question, f.Answer)})
+}
+
+// Turn lays out a prompt of one turn without instructions or chunks.
+func (f ChatFormat) Turn(question string) []Segment {
+	return []Segment{{Kind: Question, Texts: texts(f.Lone, question, f.Answer)}}
+}
+
+func texts(before, text, after string) []Text {
+	var ts []Text
+	for _, t := range []Text{{before, true}, {text, false}, {after, true}} {
+		if t.Text != "" {
+			ts = append(ts, t)
+		}
+	}
+	return ts
+}

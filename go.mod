@@ -1,0 +1,3 @@
+module github.com/percached/percached
+
+go 1.26

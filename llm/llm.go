@@ -1,0 +1,55 @@
+package llm
+
+import (
+	"context"
+	"errors"
+
+	"github.com/percached/percached"
+)
+
+// ErrPreempted ends background work because somebody asked something. The
+// result that comes with it holds the slices captured before.
+var ErrPreempted = errors.New("background work gave way to a foreground request")
+
+// ErrClosed is returned by an engine or embedder that was closed.
+var ErrClosed = errors.New("the engine is closed")
+
+// SliceError refuses a slice before anything was computed: the caller drops
+// the slice and asks again without it.
+type SliceError struct {
+	Segment int    // index in the prompt
+	Reason  string // what is wrong with it
+}
+
+func (e *SliceError) Error() string { return "slice refused: " + e.Reason }
+
+// Engine runs prompts through a language model. It is safe for concurrent use:
+// requests wait in line, foreground before background, first come first served.
+type Engine interface {
+	// Tokenize gives the tokens of each segment as Generate would use them:
+	// segments apart from each other, the begin token (if the model wants
+	// one) at the head of the first.
+	Tokenize(segments []percached.Segment) ([][]int32, error)
+
+	// Generate restores the slices it is given, computes the rest, and
+	// answers. emit, when not nil, gets the answer in pieces of whole UTF-8;
+	// an error from it ends the run and is returned.
+	Generate(ctx context.Context, p percached.Prompt, emit func(piece string) error) (percached.Result, error)
+
+	// Prefill computes the prompt without answering: what is captured from
+	// it is what Generate would capture.
+	Prefill(ctx context.Context, p percached.Prompt) (percached.Result, error)
+
+	// Info never changes.
+	Info() percached.ModelInfo
+
+	// Close ends running work, waits for it, and frees everything.
+	Close() error
+}
+
+// Embedder turns texts into vectors of length 1. It is safe for concurrent use.
+type Embedder interface {
+	Embed(ctx context.Context, p percached.Priority, texts []string) ([][]float32, error)
+	Info() percached.EmbedderInfo
+	Close() error
+}
