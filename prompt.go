@@ -44,7 +44,7 @@ type Text struct {
 type Segment struct {
 	Kind  Kind
 	Texts []Text
-	// Tokens, when set, are this segment's tokens as Engine.Tokenize gave
+	// Tokens, when not nil, are this segment's tokens as Engine.Tokenize gave
 	// them for this prompt; Texts is then not read again.
 	Tokens []int32
 	// Rank orders chunks by worth: 0 is the best. The chunk with the highest
@@ -52,7 +52,8 @@ type Segment struct {
 	Rank int
 	// Slice, when set, is restored instead of computing the segment.
 	Slice *Slice
-	// Capture asks for the segment's slice in the result.
+	// Capture asks for the segment's slice in the result. A question behind
+	// chunks side by side has none: no path names all that it depends on.
 	Capture bool
 }
 

@@ -2,17 +2,17 @@ package llm
 
 import (
 	"context"
-	"errors"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
 )
 
 // ErrPreempted ends background work because somebody asked something. The
 // result that comes with it holds the slices captured before.
-var ErrPreempted = errors.New("background work gave way to a foreground request")
+var ErrPreempted = fault.New(fault.Unavailable, "llm", "background work gave way to a foreground request")
 
 // ErrClosed is returned by an engine or embedder that was closed.
-var ErrClosed = errors.New("the engine is closed")
+var ErrClosed = fault.New(fault.Unavailable, "llm", "the engine is closed")
 
 // SliceError refuses a slice before anything was computed: the caller drops
 // the slice and asks again without it.
@@ -33,7 +33,8 @@ type Engine interface {
 
 	// Generate restores the slices it is given, computes the rest, and
 	// answers. emit, when not nil, gets the answer in pieces of whole UTF-8;
-	// an error from it ends the run and is returned.
+	// the engine waits for it, so it must be quick. An error from it ends
+	// the run and is returned.
 	Generate(ctx context.Context, p percached.Prompt, emit func(piece string) error) (percached.Result, error)
 
 	// Prefill computes the prompt without answering: what is captured from

@@ -1,0 +1,61 @@
+# `make help` lists what can be made.
+
+# llama.cpp is compiled by go build itself; these flags give it this machine's
+# own instructions. Every go command must see the same ones, or it compiles
+# llama.cpp once more.
+NATIVE := $(if $(filter arm64 aarch64,$(shell uname -m)),-mcpu=native,-march=native)
+CGO_CFLAGS ?= -O3 $(NATIVE)
+CGO_CXXFLAGS ?= -O3 $(NATIVE)
+export CGO_CFLAGS CGO_CXXFLAGS
+
+# The usual place of Go, where it is not on the PATH.
+export PATH := $(PATH):/usr/local/go/bin
+
+GO := sh internal/tools/go.sh
+TOOL := go tool -modfile=internal/tools/go.mod
+
+.PHONY: help need build demo test check bench
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+
+need:
+	@sh internal/tools/need.sh
+
+build: need ## build bin/percached
+	@echo "Building bin/percached. The first build compiles llama.cpp and takes minutes; later ones take seconds."
+	@$(GO) build -o bin/percached ./cmd/percached
+	@echo "Built bin/percached."
+
+demo: build ## show the engine at work: reuse of stored tensors, and the self-test
+	@echo
+	@echo "Reuse: one prompt of instructions, chunks and a question, computed cold, then with the"
+	@echo "tensors of all but the question taken from store. The model is tiny and its weights are"
+	@echo "random: this shows the time saved and that the results are equal, not an answer."
+	@echo
+	@bin/percached bench reuse --shape tiny
+	@echo
+	@echo "Self-test: this machine, and whether cold and warm runs give the same tokens and logits."
+	@echo
+	@bin/percached doctor
+
+test: need ## run all tests under the race detector
+	@echo "Building for the race detector. The first time compiles llama.cpp once more."
+	@$(GO) build -race ./...
+	@echo "Testing."
+	@$(GO) test -race -timeout 20m ./...
+
+check: build ## all that CI runs: build, formatting, vet, staticcheck, tests
+	@echo "Formatting (gofumpt)."
+	@out=$$($(TOOL) gofumpt -l .) || exit 1; \
+		if [ -n "$$out" ]; then echo "Not formatted; run '$(TOOL) gofumpt -w .':"; echo "$$out"; exit 1; fi
+	@echo "go vet."
+	@$(GO) vet ./...
+	@echo "staticcheck."
+	@$(GO) tool -modfile=internal/tools/go.mod staticcheck ./...
+	@$(MAKE) --no-print-directory test
+	@echo "make check: all is well."
+
+bench: build ## measure reuse on the shapes 135m and 1b, random weights in q4_0
+	@bin/percached bench reuse --shape 135m --quant q4_0
+	@bin/percached bench reuse --shape 1b --quant q4_0

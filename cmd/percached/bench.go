@@ -1,0 +1,55 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached"
+)
+
+func benchCommand(open opener) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure this machine and a model",
+		Args:  cobra.NoArgs,
+		RunE:  help,
+	}
+	cmd.AddCommand(reuseCommand(open), preemptCommand(open))
+	return cmd
+}
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+func parsePlacement(s string) (percached.Placement, error) {
+	switch s {
+	case "sequential":
+		return percached.Sequential, nil
+	case "parallel":
+		return percached.Parallel, nil
+	}
+	return 0, misuse("--placement must be sequential or parallel, not %q", s)
+}
+
+func parsePlanes(s string) (percached.Planes, error) {
+	switch s {
+	case "kv":
+		return percached.KV, nil
+	case "qkv":
+		return percached.QKV, nil
+	}
+	return 0, misuse("--planes must be kv or qkv, not %q", s)
+}
+
+func parseType(s string) error {
+	switch s {
+	case "f16", "q8_0", "q4_0":
+		return nil
+	}
+	return misuse("--kv must be f16, q8_0 or q4_0, not %q", s)
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm/llamacpp"
+)
+
+func doctorCommand(open opener) *cobra.Command {
+	var s source
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check that machine, binary and model go together",
+		Long: `Tells what the machine and the binary have, and tests for each type of keys and
+values and for both placements that the same prompt gives the same tokens and
+logits cold, warm from slices, and warm from slices that went through a
+database. Without --model it takes a tiny model with random weights.
+
+Exit status 0 if all is well. CPU features that lie idle, a type that the model
+cannot have, and a model whose slices cannot be stored are warnings: all works,
+but slower than it could. A failed self-test, CPU features that the binary needs
+and the machine lacks, and a model that cannot be opened are failures.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := s.check(); err != nil {
+				return err
+			}
+			r := &health{Machine: thisMachine(), CPU: llamacpp.CPU()}
+			if err := r.examine(cmd.Context(), open, &s, cmd.ErrOrStderr()); err != nil {
+				return err
+			}
+			r.conclude()
+			show := r.text
+			if asJSON {
+				show = func(w io.Writer) error { return writeJSON(w, r) }
+			}
+			if err := show(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			if !r.OK {
+				return errUnwell
+			}
+			return nil
+		},
+	}
+	s.flags(cmd, "tiny")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+// health is all that doctor found out.
+type health struct {
+	OK       bool                 `json:"ok"`
+	Machine  machine              `json:"machine"`
+	CPU      llamacpp.CPUReport   `json:"cpu"`
+	Random   bool                 `json:"random_model"` // the model's weights mean nothing
+	Model    *percached.ModelInfo `json:"model"`        // with the first K/V type that opened
+	Types    []typeTest           `json:"kv_types"`
+	Config   config               `json:"config"`
+	Warnings []string             `json:"warnings"`
+	Failures []string             `json:"failures"`
+}
+
+// config is what can be used here.
+type config struct {
+	KVTypes []string `json:"kv_types"`
+	Threads int      `json:"threads"`
+}
+
+// kvTypes in the order of preference.
+var kvTypes = []string{"f16", "q8_0", "q4_0"}
+
+// examine tests every type; its error is that of a test that could not be made.
+func (h *health) examine(ctx context.Context, open opener, s *source, stderr io.Writer) error {
+	if len(h.CPU.Missing) > 0 {
+		return nil // C would die
+	}
+	path, err := s.file(ctx, stderr)
+	if err != nil {
+		return err
+	}
+	h.Random = s.model == ""
+	for _, typ := range kvTypes {
+		c := llamacpp.Default()
+		c.Model, c.KeyType, c.ValueType, c.Context = path, typ, typ, testContext
+		t := typeTest{Type: typ}
+		if err := h.test(ctx, open, c, &t, stderr); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			t.Reason = sentence(err)
+			t.Unsupported = fault.KindOf(err) == fault.Unsupported
+		}
+		h.Types = append(h.Types, t)
+	}
+	return nil
+}
+
+func (h *health) test(ctx context.Context, open opener, c llamacpp.Config, t *typeTest, stderr io.Writer) error {
+	e, err := load(ctx, open, c, stderr)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	info := e.Info()
+	if h.Model == nil {
+		h.Model = &info
+	}
+	if info.NoSlices != "" {
+		t.Unstored, t.OK = info.NoSlices, true
+		return nil
+	}
+	say(stderr, "testing K/V type %s", c.KeyType)
+	return t.run(ctx, e)
+}
+
+// conclude says what all of it means.
+func (h *health) conclude() {
+	h.Config = config{KVTypes: []string{}, Threads: runtime.NumCPU()}
+	h.Warnings, h.Failures = []string{}, []string{}
+	warn := func(format string, args ...any) { h.Warnings = append(h.Warnings, fmt.Sprintf(format, args...)) }
+	fail := func(format string, args ...any) { h.Failures = append(h.Failures, fmt.Sprintf(format, args...)) }
+	if len(h.CPU.Missing) > 0 {
+		fail("the binary needs CPU features that this machine lacks (%s): %s", strings.Join(h.CPU.Missing, ", "), h.CPU.Cure)
+	}
+	if len(h.CPU.Idle) > 0 {
+		warn("this CPU has %s, but the binary was compiled without, so it computes slowly: %s", strings.Join(h.CPU.Idle, ", "), h.CPU.Cure)
+	}
+	if h.Model != nil && h.Model.NoSlices != "" {
+		warn("slices of this model cannot be stored: %s", h.Model.NoSlices)
+	}
+	if h.Model == nil && len(h.Types) > 0 {
+		fail("the model cannot be used: %s", h.Types[0].Reason)
+	}
+	for _, t := range h.Types {
+		switch {
+		case t.OK:
+			h.Config.KVTypes = append(h.Config.KVTypes, t.Type)
+		case h.Model == nil: // said once
+		case t.Unsupported:
+			warn("K/V type %s is off: %s", t.Type, t.Reason)
+		default:
+			fail("K/V type %s failed the self-test and is off: %s", t.Type, t.Reason)
+		}
+	}
+	h.OK = len(h.Failures) == 0
+}

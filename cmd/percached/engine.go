@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/llm"
+	"github.com/percached/percached/llm/llamacpp"
+)
+
+// engine is an llm.Engine that can be measured.
+type engine interface {
+	llm.Engine
+	// SuffixOnly times the last segment on a context that holds the others.
+	SuffixOnly(ctx context.Context, p percached.Prompt, runs int) ([]time.Duration, error)
+	// BareLoop times the same tokens without anything of ours around.
+	BareLoop(ctx context.Context, tokens []int32, generate int) (prefill, decode time.Duration, err error)
+}
+
+// opener opens an engine; tests put a fake in its place.
+type opener func(ctx context.Context, c llamacpp.Config) (engine, error)
+
+func openLlama(ctx context.Context, c llamacpp.Config) (engine, error) {
+	e, err := llamacpp.OpenEngine(ctx, c, llamacpp.NewGate())
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// load opens an engine and says how far it is.
+func load(ctx context.Context, open opener, c llamacpp.Config, stderr io.Writer) (engine, error) {
+	fmt.Fprintf(stderr, "loading %s (K/V %s)\n", c.Model, c.KeyType)
+	c.Progress = steps(stderr, "loaded")
+	return open(ctx, c)
+}
+
+// steps says a fraction of something long at every tenth.
+func steps(w io.Writer, what string) func(float64) {
+	last, began := 0, time.Now()
+	return func(f float64) {
+		// What is quick needs no progress.
+		if tenth := int(f * 10); tenth > last && tenth < 10 && time.Since(began) > time.Second {
+			last = tenth
+			fmt.Fprintf(w, "%s %d %%\n", what, tenth*10)
+		}
+	}
+}
+
+// warnIdle says that the kernels could be faster.
+func warnIdle(w io.Writer) {
+	if cpu := llamacpp.CPU(); len(cpu.Idle) > 0 {
+		fmt.Fprintf(w, "warning: this CPU has %s, but the binary was compiled without: %s\n", strings.Join(cpu.Idle, ", "), cpu.Cure)
+	}
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+)
+
+const (
+	testContext = 1024
+	testAnswer  = 16 // tokens
+)
+
+// typeTest is what came of one K/V type.
+type typeTest struct {
+	Type        string `json:"type"`
+	OK          bool   `json:"ok"`
+	Tokens      int    `json:"tokens"` // compared, of all prompts and answers
+	Reason      string `json:"reason,omitempty"`
+	Unsupported bool   `json:"unsupported,omitempty"` // by the model or this build
+	Unstored    string `json:"unstored,omitempty"`    // why there are no slices to test
+}
+
+// run compares cold, warm and warm from disk under both placements.
+func (t *typeTest) run(ctx context.Context, e engine) error {
+	for _, pl := range []percached.Placement{percached.Sequential, percached.Parallel} {
+		if err := t.placed(ctx, e, pl); err != nil {
+			return err
+		}
+	}
+	t.OK = true
+	return nil
+}
+
+func (t *typeTest) placed(ctx context.Context, e engine, pl percached.Placement) error {
+	name := map[percached.Placement]string{percached.Sequential: "sequential", percached.Parallel: "parallel"}[pl]
+	// Lengths that are no multiples of anything; words that mean nothing.
+	r := rand.New(rand.NewPCG(5, 0))
+	p := percached.Prompt{
+		Segments:  e.Info().Chat.Ask(words(r, 7), []string{words(r, 23), words(r, 41), words(r, 5)}, words(r, 11)),
+		Placement: pl, MaxTokens: testAnswer, Logits: true,
+	}
+	cold, err := e.Generate(ctx, p, nil)
+	if err != nil {
+		return err
+	}
+	captured, err := e.Generate(ctx, capturing(p), nil)
+	if err != nil {
+		return err
+	}
+	t.Tokens += cold.Usage.Prompt + cold.Usage.Generated
+	if err := same(cold, captured); err != nil {
+		return different(name, "cold twice", err)
+	}
+	slices := captured.Slices[:len(captured.Slices)-1]
+	for i, s := range slices {
+		if s == nil {
+			return fault.New(fault.Unsupported, "percached: doctor", "the engine gave no slice of segment %d", i)
+		}
+	}
+	warm, err := e.Generate(ctx, restoring(p, slices), nil)
+	if err != nil {
+		return err
+	}
+	if err := reused(cold, warm); err != nil {
+		return different(name, "warm from memory", err)
+	}
+	d, err := toDisk(e.Info().Fingerprint, pl, slices)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	return d.view(func(lent []*percached.Slice) error {
+		warm, err := e.Generate(ctx, restoring(p, lent), nil)
+		if err != nil {
+			return err
+		}
+		if err := reused(cold, warm); err != nil {
+			return different(name, "warm from disk", err)
+		}
+		return nil
+	})
+}
+
+func different(placement, what string, err error) error {
+	return fault.New(fault.Internal, "percached: doctor", "%s, %s: %w", placement, what, err)
+}
+
+// reused wants the same of less work.
+func reused(cold, warm percached.Result) error {
+	if warm.Usage.Reused == 0 || warm.Usage.Prompt != cold.Usage.Prompt {
+		return fmt.Errorf("%d of %d tokens were reused", warm.Usage.Reused, cold.Usage.Prompt)
+	}
+	return same(cold, warm)
+}
+
+func same(a, b percached.Result) error {
+	switch {
+	case len(a.Logits) == 0:
+		return fmt.Errorf("there are no logits")
+	case !sameBits(a.Logits, b.Logits):
+		return fmt.Errorf("the logits differ")
+	case a.Text != b.Text || a.Usage.Generated != b.Usage.Generated || a.Finish != b.Finish:
+		return fmt.Errorf("the answers differ")
+	}
+	return nil
+}

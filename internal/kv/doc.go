@@ -1,0 +1,24 @@
+// Package kv is the only door to badger.
+//
+// Purpose: transactions over keys and values in one folder, large values read
+// in place, space really given back, and errors of the house's kinds.
+//
+// Invariants: values of 32 KiB and more lie in badger's value log, which is
+// memory-mapped; Tx.Lend hands out that memory until the transaction ends.
+// Smaller ones lie beside their keys and are copied. What is lent stays mapped
+// because an open iterator keeps badger from deleting value-log files, because
+// no write grows a file beyond the size it was created with (Limit), and
+// because cutting a full file to its length shrinks the map where it is: Linux
+// does so, elsewhere Lend copies. Every value read from the value log is held
+// against badger's checksum of it.
+//
+// badger writes through memory maps over sparse files, so a full disk would
+// kill the process with SIGBUS: writes are refused while less than
+// Options.MinFree is free. What badger checks with log.Fatal cannot be caught.
+//
+// Goroutines: badger's own, from Open to Close. None of ours.
+//
+// State on disk: badger's files in the folder given to Open. A folder that
+// badger cannot open and that may be lost is renamed to the same name with
+// ".aside" behind it, in place of an earlier one.
+package kv

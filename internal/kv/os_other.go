@@ -1,0 +1,11 @@
+//go:build !(linux || darwin || freebsd)
+
+package kv
+
+import "io/fs"
+
+func locked(string) bool { return false }
+
+func allocated(info fs.FileInfo) int64 { return info.Size() }
+
+func freeBytes(string) (int64, bool) { return 0, false }

@@ -1,0 +1,152 @@
+package kv
+
+import (
+	"errors"
+	"runtime"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+// mapsStay says that badger's memory maps keep their address when a full file
+// is cut to its length.
+const mapsStay = runtime.GOOS == "linux"
+
+// Tx is a transaction. It is for one goroutine.
+type Tx struct {
+	db    *DB
+	t     *badger.Txn
+	write bool
+	large int64            // bytes bound for the value log
+	pin   *badger.Iterator // keeps value-log files from being deleted
+}
+
+// Get gives a copy of a key's value; NotFound if there is none.
+func (tx *Tx) Get(key []byte) ([]byte, error) {
+	const op = "kv.Get"
+	item, err := tx.t.Get(key)
+	if err != nil {
+		return nil, wrap(op, err)
+	}
+	v, err := item.ValueCopy(nil)
+	return check(op, item, v, err)
+}
+
+// Lend gives a key's value in place where it can: it is valid until the
+// transaction ends and must not be changed. In an Update it is a copy.
+func (tx *Tx) Lend(key []byte) ([]byte, error) {
+	if !mapsStay || tx.write {
+		return tx.Get(key)
+	}
+	const op = "kv.Lend"
+	if tx.pin == nil {
+		tx.pin = tx.t.NewKeyIterator(key, badger.IteratorOptions{})
+	}
+	item, err := tx.t.Get(key)
+	if err != nil {
+		return nil, wrap(op, err)
+	}
+	v, err := inPlace(item)
+	return check(op, item, v, err)
+}
+
+// inPlace needs an open iterator over the same database.
+func inPlace(item *badger.Item) (v []byte, err error) {
+	if !mapsStay {
+		return item.ValueCopy(nil)
+	}
+	err = item.Value(func(b []byte) error {
+		v = b[:len(b):len(b)]
+		return nil
+	})
+	return v, err
+}
+
+// check finds what badger keeps to itself: it answers with no bytes when it
+// cannot read a value.
+func check(op string, item *badger.Item, v []byte, err error) ([]byte, error) {
+	if err != nil {
+		return nil, wrap(op, err)
+	}
+	if len(v) == 0 && item.ValueSize() > 0 {
+		return nil, fault.New(fault.Internal, op, "%w", ErrDamaged)
+	}
+	return v, nil
+}
+
+// Has says if a key is there without reading its value.
+func (tx *Tx) Has(key []byte) (bool, error) {
+	_, err := tx.t.Get(key)
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return false, nil
+	}
+	return err == nil, wrap("kv.Has", err)
+}
+
+// Set writes a value. Neither key nor value may change before the transaction
+// ends.
+func (tx *Tx) Set(key, value []byte) error {
+	const op = "kv.Set"
+	if len(value) >= inLog {
+		tx.large += int64(len(value))
+		if tx.large > tx.db.o.Limit() {
+			return fault.New(fault.Invalid, op, "more than %d bytes in one transaction", tx.db.o.Limit())
+		}
+	}
+	return wrap(op, tx.t.Set(key, value))
+}
+
+// Delete removes a key, if it is there.
+func (tx *Tx) Delete(key []byte) error {
+	return wrap("kv.Delete", tx.t.Delete(key))
+}
+
+// Each calls fn with every key that begins with prefix, in order, and its
+// value. Both are valid during the call only and must not be changed.
+func (tx *Tx) Each(prefix []byte, fn func(key, value []byte) error) error {
+	return tx.each(prefix, func(item *badger.Item) error {
+		v, err := inPlace(item)
+		if v, err = check("kv.Each", item, v, err); err != nil {
+			return err
+		}
+		return fn(item.Key(), v)
+	})
+}
+
+// Keys calls fn with every key that begins with prefix, in order, and the
+// size of its value, near enough. The key is valid during the call only.
+func (tx *Tx) Keys(prefix []byte, fn func(key []byte, size int64) error) error {
+	return tx.each(prefix, func(item *badger.Item) error {
+		return fn(item.Key(), item.ValueSize())
+	})
+}
+
+func (tx *Tx) each(prefix []byte, fn func(*badger.Item) error) error {
+	it := tx.t.NewIterator(badger.IteratorOptions{Prefix: prefix})
+	defer it.Close()
+	for it.Rewind(); it.Valid(); it.Next() {
+		if err := fn(it.Item()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (db *DB) begin() *Tx { return &Tx{db: db, t: db.b.NewTransaction(true), write: true} }
+
+func (tx *Tx) commit() error {
+	if err := room(tx.db.dir, tx.db.o, tx.large); err != nil {
+		return err
+	}
+	tx.db.writes.RLock()
+	defer tx.db.writes.RUnlock()
+	return tx.t.Commit()
+}
+
+func (tx *Tx) end() {
+	if tx.pin != nil {
+		tx.pin.Close()
+	}
+	tx.t.Discard()
+}

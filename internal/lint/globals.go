@@ -1,0 +1,84 @@
+package lint
+
+import (
+	"go/ast"
+	"strings"
+)
+
+// globals: no package-level state. A variable may stand there if it is a
+// constant in all but the word: an error, an embedded file, a value made once
+// by a function known to give something fixed, an assertion that a type fits an
+// interface, or a table that is not exported and that nothing in its package
+// writes to.
+func globals(t *Tree, report Report) {
+	writes := map[string]map[string]bool{} // folder → names that are written to somewhere
+	t.code(func(f *File) {
+		set := writes[f.Folder()]
+		if set == nil {
+			set = map[string]bool{}
+			writes[f.Folder()] = set
+		}
+		ast.Inspect(f.Go, func(n ast.Node) bool {
+			written(n, func(id *ast.Ident) { set[id.Name] = true })
+			return true
+		})
+	})
+	t.code(func(f *File) {
+		for _, d := range f.Go.Decls {
+			decl, ok := d.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, s := range decl.Specs {
+				v, ok := s.(*ast.ValueSpec)
+				if !ok || decl.Tok.String() != "var" || embedded(decl.Doc) || embedded(v.Doc) {
+					continue
+				}
+				for i, id := range v.Names {
+					if id.Name != "_" && !constant(v, i, writes[f.Folder()]) {
+						report(f.Path, t.line(id), "%s is state of the package: pass it in, or make it a table that nothing writes to", id.Name)
+					}
+				}
+			}
+		}
+	})
+}
+
+// constant says whether the i-th variable of a declaration may stand, given
+// the names that its package writes to.
+func constant(v *ast.ValueSpec, i int, writes map[string]bool) bool {
+	id := v.Names[i]
+	if len(v.Values) != len(v.Names) || writes[id.Name] {
+		return false
+	}
+	fixed := !id.IsExported()
+	switch x := v.Values[i].(type) {
+	case *ast.CompositeLit:
+		// A lock, a pool or an atomic is state even where no field is assigned.
+		lock := strings.HasPrefix(selector(x.Type), "sync.") || strings.HasPrefix(selector(x.Type), "atomic.")
+		return fixed && !lock
+	case *ast.CallExpr:
+		if _, bytes := x.Fun.(*ast.ArrayType); bytes { // []byte("...")
+			return fixed
+		}
+		switch selector(x.Fun) {
+		case "errors.New", "fmt.Errorf", "fault.New", "regexp.MustCompile", "crc32.MakeTable", "crc64.MakeTable",
+			"strings.NewReplacer", "strings.Fields", "strings.Split", "sync.OnceFunc", "sync.OnceValue", "sync.OnceValues",
+			"math.Inf", "math.NaN", "math.Float32frombits":
+			return true
+		}
+	}
+	return false
+}
+
+func embedded(doc *ast.CommentGroup) bool {
+	if doc == nil {
+		return false
+	}
+	for _, c := range doc.List {
+		if strings.HasPrefix(c.Text, "//go:embed ") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,154 @@
+package lint
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const module = "github.com/percached/percached"
+
+// layer is a part of the house and what of the house it may import. Each name
+// stands for the folder alone, with "/..." also for all below it.
+type layer struct {
+	folder string
+	may    []string
+}
+
+// layers is the plan of the house: docs/architecture.md in short. A folder that
+// fits no layer is a finding, so that a new one is thought about.
+func layers() []layer {
+	nouns := []string{".", "internal/fault"}
+	stores := append(nouns, "internal/kv")
+	engine := append(nouns, "llm")
+	return []layer{
+		{".", nil},
+		{"internal/fault", nil},
+		{"internal/lint", nil},
+		{"internal/kv/...", nouns},
+		{"internal/metrics/...", nouns},
+		{"internal/answer/...", stores},
+		{"api/...", stores},
+		{"qabank/...", stores},
+		{"knowledgebank/...", stores},
+		{"retrieval/...", stores},
+		{"qkvtree/...", stores},
+		{"predictor/...", stores},
+		{"scheduler/...", stores},
+		{"models/...", nouns},
+		{"llm", nouns},
+		{"llm/gguf/...", engine},
+		{"llm/llmtest/...", engine},
+		{"llm/llamacpp/...", append(engine, "llm/gguf")},
+		{"eval/...", []string{"api/client"}},
+		{"cmd/...", []string{
+			".", "api/...", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
+			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/fault", "internal/kv/...",
+			"internal/metrics/...",
+		}},
+	}
+}
+
+// inTests is what the tests of every layer may import besides.
+func inTests() []string { return []string{".", "internal/fault", "llm", "llm/llmtest", "llm/gguf"} }
+
+// imports: the house's packages import each other only in the directions of
+// its plan, and the root package imports the standard library alone.
+func imports(t *Tree, report Report) {
+	for _, f := range t.Files {
+		if f.Go == nil {
+			continue
+		}
+		at := slices.IndexFunc(layers(), func(l layer) bool { return within(f.Folder(), l.folder) })
+		if at < 0 {
+			report(f.Path, 0, "folder %s is not in the plan of the house: enter it in internal/lint/imports.go", f.Folder())
+			continue
+		}
+		own := layers()[at]
+		for _, spec := range f.Go.Imports {
+			name, _ := strconv.Unquote(spec.Path.Value)
+			to, inside := strings.CutPrefix(name, module)
+			if !inside || to != "" && to[0] != '/' {
+				if own.folder == "." && !f.Test() && strings.Contains(name, ".") {
+					report(f.Path, t.line(spec), "the root package imports the standard library alone, not %s", name)
+				}
+				continue
+			}
+			to = path.Clean("./" + to)
+			may := func(l string) bool { return within(to, l) }
+			if may(own.folder) || slices.ContainsFunc(own.may, may) || f.Test() && slices.ContainsFunc(inTests(), may) {
+				continue
+			}
+			report(f.Path, t.line(spec), "%s may not import %s", f.Folder(), to)
+		}
+	}
+}
+
+// within says whether a folder is the one named, or below it if the name ends
+// in "/...".
+func within(folder, name string) bool {
+	if base, deep := strings.CutSuffix(name, "/..."); deep {
+		return folder == base || strings.HasPrefix(folder, base+"/")
+	}
+	return folder == name
+}
+
+// doors names for each vendor the one folder that may import it.
+func doors() map[string]string {
+	return map[string]string{
+		"github.com/go-chi/":       "api/...",
+		"github.com/dgraph-io/":    "internal/kv/...",
+		"github.com/blevesearch/":  "retrieval/...",
+		"github.com/robfig/cron":   "scheduler/...",
+		"github.com/prometheus/":   "internal/metrics/...",
+		"github.com/ollama/ollama": "llm/llamacpp/...",
+		"github.com/spf13/cobra":   "cmd/percached/...",
+	}
+}
+
+// vendors: one vendor, one door.
+func vendors(t *Tree, report Report) {
+	for _, f := range t.Files {
+		if f.Go == nil {
+			continue
+		}
+		for _, spec := range f.Go.Imports {
+			name, _ := strconv.Unquote(spec.Path.Value)
+			for vendor, door := range doors() {
+				if strings.HasPrefix(name, vendor) && !within(f.Folder(), door) {
+					report(f.Path, t.line(spec), "%s is imported in %s only", name, strings.TrimSuffix(door, "/..."))
+				}
+			}
+		}
+	}
+}
+
+// cgo: C lives in llm/llamacpp alone, as does its source.
+func cgo(t *Tree, report Report) {
+	for _, f := range t.Files {
+		if within(f.Folder(), "llm/llamacpp/...") {
+			continue
+		}
+		if native(f.Path) {
+			report(f.Path, 0, "C and C++ live in llm/llamacpp")
+		}
+		if f.Go == nil {
+			continue
+		}
+		for _, spec := range f.Go.Imports {
+			if spec.Path.Value == `"C"` {
+				report(f.Path, t.line(spec), "cgo lives in llm/llamacpp")
+			}
+		}
+	}
+}
+
+// native says whether a file is source that cgo hands to a C compiler.
+func native(p string) bool {
+	switch path.Ext(p) {
+	case ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".inc", ".m", ".mm", ".S":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,79 @@
+#!/bin/sh
+# Runs go and keeps its output readable: a line every 15 seconds while C and C++
+# are compiled or tests run, and no compiler warnings of llama.cpp, which are not
+# ours to mend. Errors stay, and so does the exit status.
+#
+#	internal/tools/go.sh build ./...
+set -u
+
+dir=$(mktemp -d) || exit 1
+watch=
+end() {
+	[ -z "$watch" ] || kill "$watch" 2>/dev/null
+	rm -rf "$dir"
+}
+trap end EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# The work folder of go build fills with object files while C++ is compiled:
+# what grows there tells a compile from a build that is cached.
+tell() {
+	second=0 next=5 told=false
+	while sleep 1 >/dev/null 2>&1; do
+		second=$((second + 1))
+		[ "$second" -ge "$next" ] || continue
+		next=$((next + 15))
+		if [ "$1" = test ]; then
+			[ "$second" -lt 15 ] || echo "  $second s: tests are running"
+			continue
+		fi
+		count=$(find "$dir/work" -name '*.o' 2>/dev/null | wc -l)
+		[ "$count" -gt 10 ] || continue
+		$told || echo "  compiling llama.cpp from source: 2 to 3 minutes on 2 cores, once"
+		told=true
+		echo "  $second s: $((count)) C and C++ files done"
+	done
+}
+
+# Passes on what go says, but for what it says of ollama's packages.
+pass() {
+	vendor=false
+	while IFS= read -r line; do
+		case $line in
+		"# github.com/ollama/ollama/"*) vendor=true ;;
+		"# "*) vendor=false ;;
+		esac
+		case $vendor:$line in
+		false:* | true:"go: "*) printf '%s\n' "$line" ;;
+		esac
+	done
+}
+
+if [ "${1:-}" = build ]; then
+	mkdir "$dir/work"
+	export GOTMPDIR="$dir/work"
+fi
+case ${1:-} in
+build | test)
+	tell "$1" >&2 &
+	watch=$!
+	;;
+esac
+{
+	go "$@" 2>&1 >&3
+	echo $? >"$dir/status"
+} 3>&1 | tee "$dir/log" | pass >&2
+status=$(cat "$dir/status" 2>/dev/null || echo 1)
+
+# A failure in what was held back is shown after all.
+if [ "$status" -ne 0 ]; then
+	awk '
+		function flush() { if (vendor && bad) printf "%s", block; block = ""; bad = 0 }
+		/^# / { flush(); vendor = /^# github\.com\/ollama\/ollama\// }
+		vendor && /error|fatal|undefined|[Kk]illed|not found|No space/ { bad = 1 }
+		{ block = block $0 "\n" }
+		END { flush() }
+	' "$dir/log" >&2
+fi
+exit "$status"

@@ -1,0 +1,147 @@
+package gguf
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+const opCheck = "gguf: check"
+
+// CheckModel looks for everything in the file that makes llama.cpp (as in
+// ollama v0.17.4) refuse it with a riddle, end the process, or compute
+// nonsense: first what is wrong is returned, as one sentence. It reads no
+// tensor values. Shapes are held against the hyperparameters for llama, qwen2,
+// qwen3, gemma3, bert and nomic-bert; for other architectures only what all
+// have in common is.
+func (f *File) CheckModel() error {
+	c := &checker{File: f, arch: f.Architecture()}
+	for _, step := range []func(){
+		c.wholeModel, c.knownArchitecture, c.kinds, c.measures, c.experts, c.heads, c.rotation, c.numbers,
+		c.pooling, c.tokens, c.tokenTypes, c.specialTokens, c.tokenizerParts, c.layout, c.embedding, c.shapes,
+	} {
+		if step(); c.err != nil {
+			return c.err
+		}
+	}
+	return nil
+}
+
+// checker holds the measures that earlier checks found for later ones. After
+// measures and heads they are small enough that products do not overflow.
+type checker struct {
+	*File
+	arch string
+	err  error
+
+	layers, width, context, ff uint64
+	nHeads, kv, headK, headV   uint64
+	rot, nExperts, vocab       uint64
+	byText                     map[string]int // tokens
+}
+
+func (c *checker) invalid(format string, args ...any) {
+	if c.err == nil {
+		c.err = fault.New(fault.Invalid, opCheck, format, args...)
+	}
+}
+
+func (c *checker) unsupported(format string, args ...any) {
+	if c.err == nil {
+		c.err = fault.New(fault.Unsupported, opCheck, format, args...)
+	}
+}
+
+// own is the key of one of the architecture's values.
+func (c *checker) own(suffix string) string { return c.arch + "." + suffix }
+
+// wholeModel refuses what is a part of a model, or another thing.
+func (c *checker) wholeModel() {
+	if n, ok := c.Uint("split.count"); ok && n > 1 {
+		c.unsupported("this is one of %d files that the model was split into: merge them (llama-gguf-split --merge)", n)
+	}
+	if kind, ok := c.Str("general.type"); ok {
+		switch kind {
+		case "adapter":
+			c.unsupported("this is a LoRA adapter, not a model")
+		case "mmproj":
+			c.unsupported("this is the image part of a model, not a language model")
+		}
+	}
+}
+
+func (c *checker) knownArchitecture() {
+	switch {
+	case c.arch == "" && c.Has("general.architecture"):
+		c.invalid("general.architecture is a %s and must be a name", c.meta["general.architecture"].typeName())
+	case c.arch == "":
+		c.invalid("general.architecture is missing: the file does not say what model it is")
+	case c.arch == "clip":
+		c.unsupported("architecture clip is the image part of a model, not a language model")
+	case !slices.Contains(llamaArchitectures(), c.arch):
+		c.unsupported("architecture %q is not known to this llama.cpp", c.arch)
+	}
+}
+
+// llamaArchitectures are those that this llama.cpp can load and run.
+func llamaArchitectures() []string {
+	return strings.Fields(`afmoe apertus arcee arctic arwkv7 baichuan bailingmoe bailingmoe2 bert bitnet bloom
+chameleon chatglm codeshell cogvlm cohere2 command-r dbrx deci deepseek deepseek2 dots1 dream ernie4_5
+ernie4_5-moe exaone exaone4 falcon falcon-h1 gemma gemma-embedding gemma2 gemma3 gemma3n glm4 glm4moe gpt-oss
+gpt2 gptneox granite granitehybrid granitemoe grok grovemoe hunyuan-dense hunyuan-moe internlm2 jais jamba
+jina-bert-v2 jina-bert-v3 lfm2 lfm2moe llada llada-moe llama llama4 mamba mamba2 minicpm minicpm3 minimax-m2
+mistral3 mpt nemotron nemotron_h nemotron_h_moe neo-bert nomic-bert nomic-bert-moe olmo olmo2 olmoe openelm
+orion pangu-embedded phi2 phi3 phimoe plamo plamo2 plm qwen qwen2 qwen2moe qwen2vl qwen3 qwen3moe qwen3next
+qwen3vl qwen3vlmoe refact rnd1 rwkv6 rwkv6qwen2 rwkv7 seed_oss smallthinker smollm3 solar stablelm starcoder
+starcoder2 t5 t5encoder wavtokenizer-dec xverse`)
+}
+
+// headless architectures have no attention heads, in some layers or in all.
+func (c *checker) headless() bool {
+	return slices.Contains(strings.Fields(`mamba mamba2 rwkv6 rwkv6qwen2 rwkv7 arwkv7 jamba falcon-h1 plamo2
+granitehybrid lfm2 lfm2moe nemotron_h nemotron_h_moe qwen3next wavtokenizer-dec deci`), c.arch)
+}
+
+// layout refuses what GGUF allows and llama.cpp does not.
+func (c *checker) layout() {
+	if len(c.tensors) == 0 {
+		c.invalid("the file holds no tensors: it is a vocabulary alone")
+		return
+	}
+	want := c.dataOffset
+	align := int64(c.alignment)
+	for i := range c.tensors {
+		t := &c.tensors[i]
+		if t.Offset != want {
+			c.unsupported("tensor %q starts at byte %d and not at %d right behind the one before: llama.cpp wants them without gaps, in the order of the directory", t.Name, t.Offset, want)
+			return
+		}
+		want = (t.Offset + t.Size + align - 1) &^ (align - 1)
+	}
+}
+
+// embedding holds the token embeddings against the vocabulary.
+func (c *checker) embedding() {
+	if c.arch == "wavtokenizer-dec" {
+		return
+	}
+	const name = "token_embd.weight"
+	t, ok := c.Tensor(name)
+	switch {
+	case !ok:
+		c.invalid("tensor %q is missing", name)
+	case len(t.Dims) < 2 || t.Dims[0] != c.width:
+		c.invalid("tensor %q has rows of %d values, but the model is %d wide (%s)", name, t.Dims[0], c.width, c.own("embedding_length"))
+	case t.Dims[1] != c.vocab:
+		c.invalid("tensor %q has %d rows, but the tokenizer has %d tokens", name, t.Dims[1], c.vocab)
+	}
+	c.weightType(t)
+}
+
+// weightType refuses types that nothing can be multiplied with.
+func (c *checker) weightType(t Tensor) {
+	if l, _ := layoutOf(t.Type); !l.weight && c.err == nil {
+		c.invalid("tensor %q is %v, which llama.cpp cannot compute with", t.Name, t.Type)
+	}
+}

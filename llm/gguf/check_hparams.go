@@ -1,0 +1,185 @@
+package gguf
+
+import (
+	"math"
+	"slices"
+)
+
+// Bounds above every real model and below any overflow of what is multiplied.
+const (
+	maxLayers  = 512 // LLAMA_MAX_LAYERS
+	maxExperts = 512 // LLAMA_MAX_EXPERTS
+	maxWidth   = 1 << 20
+	maxContext = math.MaxInt32
+)
+
+// positive reads a number that must be there, within 1 to limit.
+func (c *checker) positive(suffix string, limit uint64) uint64 {
+	key := c.own(suffix)
+	n, ok := c.Uint(key)
+	switch {
+	case c.err != nil:
+	case !ok:
+		c.invalid("%s is missing", key)
+	case n == 0 || n > limit:
+		c.invalid("%s is %d and must be between 1 and %d", key, n, limit)
+	default:
+		return n
+	}
+	return 0
+}
+
+func (c *checker) measures() {
+	c.context = c.positive("context_length", maxContext)
+	c.width = c.positive("embedding_length", maxWidth)
+	c.layers = c.positive("block_count", maxLayers)
+}
+
+// experts repeats what llama.cpp asserts.
+func (c *checker) experts() {
+	read := func(suffix string) uint64 { n, _ := c.Uint(c.own(suffix)); return n }
+	n, used := read("expert_count"), read("expert_used_count")
+	groups, groupsUsed := read("expert_group_count"), read("expert_group_used_count")
+	c.nExperts = n
+	switch {
+	case n > maxExperts:
+		c.invalid("%s is %d; llama.cpp takes up to %d", c.own("expert_count"), n, maxExperts)
+	case used > n:
+		c.invalid("%s is %d of %d experts", c.own("expert_used_count"), used, n)
+	case n > 0 && used == 0:
+		c.invalid("%s is missing or 0, but there are %d experts", c.own("expert_used_count"), n)
+	case groups > 0 && groups >= n:
+		c.invalid("%s is %d for %d experts", c.own("expert_group_count"), groups, n)
+	case groups > 1 && n%groups != 0:
+		c.invalid("%d experts do not divide into %d groups (%s)", n, groups, c.own("expert_group_count"))
+	case groups > 1 && (groupsUsed == 0 || groupsUsed >= groups):
+		c.invalid("%s is %d of %d groups", c.own("expert_group_used_count"), groupsUsed, groups)
+	}
+}
+
+// heads checks the attention heads of every layer and keeps those of the first.
+func (c *checker) heads() {
+	none := make([]uint64, c.layers)
+	heads := c.perLayer("attention.head_count", none)
+	kv := c.perLayer("attention.head_count_kv", heads)
+	ff := c.perLayer("feed_forward_length", none)
+	if c.err != nil {
+		return
+	}
+	for i := range heads {
+		h, k := heads[i], kv[i]
+		switch {
+		case h > maxWidth || k > maxWidth || ff[i] > 1<<24:
+			c.invalid("layer %d has %d heads, %d for keys and values, and a feed-forward width of %d: that is no model", i, h, k, ff[i])
+		case c.headless():
+			continue // some or all layers have none
+		case h == 0:
+			c.invalid("%s is missing or 0 (layer %d)", c.own("attention.head_count"), i)
+		case k == 0:
+			c.invalid("%s is 0 (layer %d)", c.own("attention.head_count_kv"), i)
+		case h%k != 0:
+			c.invalid("%s is %d and does not divide by %s, which is %d (layer %d)", c.own("attention.head_count"), h, c.own("attention.head_count_kv"), k, i)
+		case ff[i] == 0 && c.detailed():
+			c.invalid("%s is missing or 0 (layer %d)", c.own("feed_forward_length"), i)
+		case c.detailed() && (h != heads[0] || k != kv[0] || ff[i] != ff[0]):
+			c.unsupported("layers 0 and %d of a %s differ in heads or width: llama.cpp takes them for equal", i, c.arch)
+		}
+	}
+	c.ff, c.nHeads, c.kv = ff[0], heads[0], kv[0]
+	c.headSizes(heads[0])
+}
+
+func (c *checker) headSizes(heads uint64) {
+	if c.err != nil || heads == 0 {
+		return
+	}
+	size := func(suffix string) uint64 {
+		key := c.own(suffix)
+		n, ok := c.Uint(key)
+		switch {
+		case !ok && c.width%heads != 0:
+			c.invalid("%s is %d and does not divide by the %d heads, and %s is missing", c.own("embedding_length"), c.width, heads, key)
+		case !ok:
+			return c.width / heads
+		case n == 0 || n > maxWidth:
+			c.invalid("%s is %d and must be between 1 and %d", key, n, maxWidth)
+		}
+		return n
+	}
+	c.headK, c.headV = size("attention.key_length"), size("attention.value_length")
+}
+
+// detailed says that the tensors of this architecture are checked one by one.
+func (c *checker) detailed() bool {
+	return slices.Contains([]string{"llama", "qwen2", "qwen3", "gemma3", "bert", "nomic-bert"}, c.arch)
+}
+
+// rotation checks the position encoding.
+func (c *checker) rotation() {
+	c.rot = c.headK
+	key := c.own("rope.dimension_count")
+	if n, ok := c.Uint(key); ok {
+		c.rot = n
+	}
+	switch {
+	case c.nHeads == 0:
+	case c.rot > c.headK:
+		c.invalid("%s is %d, but a head has only %d values", key, c.rot, c.headK)
+	case c.rot%2 != 0 && c.arch != "bert":
+		c.invalid("%s is %d and must be even", key, c.rot)
+	case c.rot != c.headK && slices.Contains([]string{"llama", "qwen2", "qwen3", "deci", "falcon"}, c.arch):
+		c.invalid("%s is %d, but a %s rotates whole heads of %d", key, c.rot, c.arch, c.headK)
+	case c.detailed() && c.headK != c.headV:
+		c.unsupported("keys of %d and values of %d in one head: llama.cpp wants them equal in a %s", c.headK, c.headV, c.arch)
+	}
+	if s, ok := c.Str(c.own("rope.scaling.type")); ok && !slices.Contains([]string{"none", "linear", "yarn", "longrope"}, s) {
+		c.unsupported("%s is %q; llama.cpp knows none, linear, yarn and longrope", c.own("rope.scaling.type"), s)
+	}
+	if v := c.meta[c.own("rope.dimension_sections")]; v != nil && c.err == nil {
+		if v.kind == KindArray && (v.n != 4 || v.elem != KindInt32 && v.elem != KindUint32) {
+			c.invalid("%s is an %s and must be one of 4 int32", c.own("rope.dimension_sections"), v.typeName())
+		}
+	}
+}
+
+// numbers checks the fractions that kinds found to be finite.
+func (c *checker) numbers() {
+	for _, suffix := range []string{"attention.layer_norm_epsilon", "attention.layer_norm_rms_epsilon", "attention.group_norm_epsilon"} {
+		if x, ok := c.Float(c.own(suffix)); ok && (x < 0 || x > 1) {
+			c.invalid("%s is %v and must be between 0 and 1", c.own(suffix), x)
+		}
+	}
+	if c.detailed() {
+		suffix := "attention.layer_norm_rms_epsilon"
+		if c.encoder() {
+			suffix = "attention.layer_norm_epsilon"
+		}
+		if !c.Has(c.own(suffix)) {
+			c.invalid("%s is missing", c.own(suffix))
+		}
+		if c.encoder() && !c.Has(c.own("attention.causal")) {
+			c.invalid("%s is missing", c.own("attention.causal"))
+		}
+	}
+	if x, ok := c.Float(c.own("rope.freq_base")); ok && x <= 0 {
+		c.invalid("%s is %v and must be above 0", c.own("rope.freq_base"), x)
+	}
+	for _, suffix := range []string{"rope.scaling.factor", "rope.scale_linear", "rope.scaling.attn_factor"} {
+		if x, ok := c.Float(c.own(suffix)); ok && x < 0 {
+			c.invalid("%s is %v and must not be negative", c.own(suffix), x)
+		}
+	}
+}
+
+func (c *checker) encoder() bool { return c.arch == "bert" || c.arch == "nomic-bert" }
+
+func (c *checker) pooling() {
+	key := c.own("pooling_type")
+	n, ok := c.Uint(key)
+	switch {
+	case !ok && c.arch == "nomic-bert":
+		c.invalid("%s is missing", key)
+	case ok && n > 4:
+		c.invalid("%s is %d; known are 0 (none), 1 (mean), 2 (cls), 3 (last) and 4 (rank)", key, n)
+	}
+}

@@ -1,0 +1,238 @@
+package gguf
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+const opRandom = "gguf: random"
+
+// RandomOptions says what random model to make. The zero value is a tiny llama
+// in f32.
+type RandomOptions struct {
+	// Shape is one of Shapes; empty is tiny, the only one that every
+	// architecture has.
+	Shape string
+	// Architecture is one of Architectures; empty is the shape's own, llama
+	// for tiny.
+	Architecture string
+	// Type of the matrices: f32, f16, q8_0 or q4_0; empty is f32. Norms and
+	// biases are always f32, and so are bert's position and segment tables, as
+	// in every real file. A matrix whose rows are not a multiple of 32 falls
+	// back from q8_0 and q4_0 to f16.
+	Type string
+	// Tokenizer is spm, bpe or wpm; empty is what real models of the
+	// architecture have: wpm for bert, spm for gemma3, bpe otherwise.
+	Tokenizer string
+	Seed      uint64
+	// ChatTemplate replaces the tokenizer's usual one; "none" leaves it out.
+	ChatTemplate string
+	// Context replaces the shape's number of positions; 0 keeps it.
+	Context int
+	// Pooling makes it an embedding model: none, mean, cls or last. Empty is
+	// mean for bert, and no word about it for the others.
+	Pooling string
+	// Name is general.name; empty is made of shape and architecture.
+	Name string
+	// Progress hears of bytes written.
+	Progress func(done, total int64)
+}
+
+// WriteRandom writes a random model. It is alive: logits depend on every
+// earlier token, and greedy text changes with the context.
+func WriteRandom(path string, o RandomOptions) error {
+	b, err := randomModel(o)
+	if err != nil {
+		return fault.New(fault.Invalid, opRandom, "%w", err)
+	}
+	return fault.Wrap(opRandom, b.WriteFile(path, o.Progress))
+}
+
+func randomModel(o RandomOptions) (*Builder, error) {
+	s, err := shapeFor(o.Shape, o.Architecture)
+	if err != nil {
+		return nil, err
+	}
+	if o.Context < 0 {
+		return nil, fmt.Errorf("a context of %d positions cannot be", o.Context)
+	}
+	if o.Context > 0 {
+		s.context = o.Context
+	}
+	b := &Builder{}
+	t, err := matrixType(o.Type)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.describe(b, &s, t); err != nil {
+		return nil, err
+	}
+	if err := o.tokenizer(b, &s); err != nil {
+		return nil, err
+	}
+	m := maker{Builder: b, shape: s, typ: t, seed: o.Seed}
+	if s.arch == "bert" {
+		m.encoder()
+	} else {
+		m.decoder()
+	}
+	return b, b.err
+}
+
+func matrixType(name string) (Type, error) {
+	for _, t := range []Type{F32, F16, Q8_0, Q4_0} {
+		if name == t.String() || name == "" && t == F32 {
+			return t, nil
+		}
+	}
+	return 0, fmt.Errorf("type %q cannot be made: there are f32, f16, q8_0 and q4_0", name)
+}
+
+func (s *shape) headSize() int { return s.width / s.heads }
+
+// describe writes the hyperparameters.
+func (o *RandomOptions) describe(b *Builder, s *shape, t Type) error {
+	name := o.Name
+	if name == "" {
+		name = "random-" + s.name + "-" + s.arch
+	}
+	fileType := map[Type]uint32{F32: 0, F16: 1, Q4_0: 2, Q8_0: 7}[t]
+	b.Set("general.architecture", s.arch)
+	b.Set("general.name", name)
+	b.Set("general.description", "random weights; for tests and measurements")
+	b.Set("general.file_type", fileType)
+	b.Set("general.quantization_version", uint32(2))
+	set := func(key string, v any) { b.Set(s.arch+"."+key, v) }
+	set("context_length", uint32(s.context))
+	set("embedding_length", uint32(s.width))
+	set("block_count", uint32(s.layers))
+	set("feed_forward_length", uint32(s.ff))
+	set("attention.head_count", uint32(s.heads))
+	set("attention.head_count_kv", uint32(s.kv))
+	if s.arch == "bert" {
+		set("attention.layer_norm_epsilon", float32(1e-12))
+		set("attention.causal", false)
+	} else {
+		set("attention.layer_norm_rms_epsilon", float32(1e-6))
+		set("attention.key_length", uint32(s.headSize()))
+		set("attention.value_length", uint32(s.headSize()))
+		set("rope.dimension_count", uint32(s.headSize()))
+		set("rope.freq_base", s.base)
+		set("vocab_size", uint32(s.vocab))
+	}
+	if s.window > 0 {
+		set("attention.sliding_window", uint32(s.window))
+	}
+	pooling := o.Pooling
+	if pooling == "" && s.arch == "bert" {
+		pooling = "mean"
+	}
+	if pooling != "" {
+		n := slices.Index([]string{"none", "mean", "cls", "last"}, pooling)
+		if n < 0 {
+			return fmt.Errorf("pooling %q cannot be made: there are none, mean, cls and last", pooling)
+		}
+		set("pooling_type", uint32(n))
+	}
+	return nil
+}
+
+// tokenizer writes the vocabulary and the chat template.
+func (o *RandomOptions) tokenizer(b *Builder, s *shape) error {
+	kind := o.Tokenizer
+	if kind == "" {
+		kind = map[string]string{"bert": "wpm", "gemma3": "spm"}[s.arch]
+	}
+	set := func(key string, v any) { b.Set("tokenizer.ggml."+key, v) }
+	var v *vocabulary
+	template := ""
+	switch kind {
+	case "", "bpe":
+		v, template = bpe(s.vocab), chatML
+		pre := "gpt-2"
+		if s.arch == "qwen2" || s.arch == "qwen3" {
+			pre = "qwen2"
+		}
+		set("model", "gpt2")
+		set("pre", pre)
+		set("merges", v.merges)
+		set("bos_token_id", v.id("<|endoftext|>"))
+		set("eos_token_id", v.id("<|im_end|>"))
+		set("eot_token_id", v.id("<|im_end|>"))
+		set("padding_token_id", v.id("<|endoftext|>"))
+		set("add_bos_token", false)
+	case "spm":
+		v, template = spm(s.vocab), chatLlama
+		set("model", "llama")
+		set("pre", "default")
+		set("scores", v.scores)
+		set("bos_token_id", v.id("<s>"))
+		set("eos_token_id", v.id("</s>"))
+		set("unknown_token_id", v.id("<unk>"))
+		set("padding_token_id", v.id("<unk>"))
+		set("add_bos_token", true)
+		set("add_eos_token", false)
+		if s.arch == "gemma3" {
+			template = chatGemma
+			set("eot_token_id", v.id("<end_of_turn>"))
+		}
+	case "wpm":
+		v = wpm(s.vocab)
+		set("model", "bert")
+		set("padding_token_id", v.id("[PAD]"))
+		set("unknown_token_id", v.id("[UNK]"))
+		set("bos_token_id", v.id("[CLS]"))
+		set("eos_token_id", v.id("[SEP]"))
+		set("cls_token_id", v.id("[CLS]"))
+		set("seperator_token_id", v.id("[SEP]")) // spelt so in llama.cpp
+		set("mask_token_id", v.id("[MASK]"))
+	default:
+		return fmt.Errorf("tokenizer %q cannot be made: there are spm, bpe and wpm", kind)
+	}
+	if s.arch == "bert" {
+		set("token_type_count", uint32(2))
+		template = ""
+	}
+	set("tokens", v.tokens)
+	set("token_type", v.types)
+	if o.ChatTemplate != "" {
+		template = o.ChatTemplate
+	}
+	if template != "" && template != "none" {
+		b.Set("tokenizer.chat_template", template)
+	}
+	return nil
+}
+
+// maker adds random tensors.
+type maker struct {
+	*Builder
+	shape
+	typ  Type
+	seed uint64
+}
+
+// matrix from in to out values: unit values come out with size gain.
+func (m *maker) matrix(name string, in, out int, gain float64) {
+	m.table(name, in, out, gain/math.Sqrt(float64(in)))
+}
+
+func (m *maker) table(name string, in, out int, sigma float64) {
+	t := m.typ
+	if l, _ := layoutOf(t); uint64(in)%l.values != 0 {
+		t = F16
+	}
+	m.random(name, t, []uint64{uint64(in), uint64(out)}, spread{sigma: float32(sigma)})
+}
+
+// vector of f32.
+func (m *maker) vector(name string, n int, s spread) {
+	m.random(name, F32, []uint64{uint64(n)}, s)
+}
+
+func (m *maker) random(name string, t Type, dims []uint64, s spread) {
+	m.Tensor(name, t, dims, s.fill(t, name, m.seed))
+}

@@ -1,0 +1,174 @@
+package llamacpp
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// layout is how llama.cpp writes the state of one sequence: counts, then one
+// record per token, then for each layer keys and for each layer values. It is
+// read off a state that the engine itself wrote when it was opened; every
+// stored piece must agree with it in every field before C sees it.
+type layout struct {
+	transposed bool // values stand by channel, not by token (flash attention off)
+	layers     []layerLayout
+}
+
+type layerLayout struct {
+	keyType, valueType int32
+	keyRow             uint64 // bytes of one token's keys
+	valueRow           uint64 // bytes of one token's values
+	valueElement       uint32 // transposed: bytes of one element
+	valueWidth         uint32 // transposed: elements per token
+}
+
+const (
+	blobHead  = 4 + 4     // streams, tokens
+	blobToken = 4 + 4 + 4 // position, sequences, sequence
+	blobMid   = 4 + 4     // transposed, layers
+)
+
+// size is the exact length of a state of n tokens.
+func (l *layout) size(n int) int {
+	size := blobHead + n*blobToken + blobMid
+	for i := range l.layers {
+		size += 4 + 8 + n*int(l.layers[i].keyRow)
+		if l.transposed {
+			size += 4 + 4 + 4 + n*int(l.layers[i].valueRow)
+		} else {
+			size += 4 + 8 + n*int(l.layers[i].valueRow)
+		}
+	}
+	return size
+}
+
+// bytesPerToken is what one token takes.
+func (l *layout) bytesPerToken() int { return l.size(1) - l.size(0) }
+
+// check says what is wrong with a state of n tokens that begins at start.
+func (l *layout) check(b []byte, start, n int) error {
+	if want := l.size(n); len(b) != want {
+		return fmt.Errorf("has %d bytes, %d tokens take %d", len(b), n, want)
+	}
+	r := blobReader{b: b}
+	if v := r.u32(); v != 1 {
+		return fmt.Errorf("holds %d streams instead of 1", v)
+	}
+	if v := r.u32(); v != uint32(n) {
+		return fmt.Errorf("holds %d tokens instead of %d", v, n)
+	}
+	for i := range n {
+		if pos := r.u32(); pos != uint32(start+i) {
+			return fmt.Errorf("token %d stands at position %d instead of %d", i, int32(pos), start+i)
+		}
+		if v := r.u32(); v != 1 {
+			return fmt.Errorf("token %d belongs to %d sequences instead of 1", i, v)
+		}
+		r.u32() // the sequence it was written from; not read back
+	}
+	got, err := r.layout(n)
+	if err != nil {
+		return err
+	}
+	return l.compare(got)
+}
+
+func (l *layout) compare(got *layout) error {
+	if got.transposed != l.transposed {
+		return fmt.Errorf("values are stored the other way round (flash attention on or off)")
+	}
+	if len(got.layers) != len(l.layers) {
+		return fmt.Errorf("has %d layers instead of %d", len(got.layers), len(l.layers))
+	}
+	for i, g := range got.layers {
+		if w := l.layers[i]; g != w {
+			return fmt.Errorf("layer %d is laid out differently: key type %d, %d bytes, value type %d, %d bytes; want %d, %d, %d, %d",
+				i, g.keyType, g.keyRow, g.valueType, g.valueRow, w.keyType, w.keyRow, w.valueType, w.valueRow)
+		}
+	}
+	return nil
+}
+
+// readLayout learns the layout from a state of n tokens.
+func readLayout(b []byte, n int) (*layout, error) {
+	r := blobReader{b: b}
+	r.skip(blobHead + n*blobToken)
+	l, err := r.layout(n)
+	if err == nil && len(r.b) != 0 {
+		err = fmt.Errorf("%d bytes behind the last layer", len(r.b))
+	}
+	return l, err
+}
+
+// maxLayers is llama.cpp's own bound.
+const maxLayers = 512
+
+// blobReader reads without ever reaching past the end.
+type blobReader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *blobReader) take(n int) []byte {
+	if n < 0 || n > len(r.b) {
+		r.bad, r.b = true, nil
+		return nil
+	}
+	b := r.b[:n]
+	r.b = r.b[n:]
+	return b
+}
+
+func (r *blobReader) skip(n int) { r.take(n) }
+
+func (r *blobReader) u32() uint32 {
+	if b := r.take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (r *blobReader) u64() uint64 {
+	if b := r.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+func (r *blobReader) rows(n int, row uint64) {
+	if row > uint64(len(r.b)) {
+		r.take(-1)
+		return
+	}
+	r.skip(n * int(row))
+}
+
+func (r *blobReader) layout(n int) (*layout, error) {
+	l := &layout{transposed: r.u32() == 1}
+	count := r.u32()
+	if count == 0 || count > maxLayers {
+		return nil, fmt.Errorf("has %d layers", count)
+	}
+	l.layers = make([]layerLayout, count)
+	for i := range l.layers {
+		l.layers[i].keyType = int32(r.u32())
+		l.layers[i].keyRow = r.u64()
+		r.rows(n, l.layers[i].keyRow)
+	}
+	for i := range l.layers {
+		v := &l.layers[i]
+		v.valueType = int32(r.u32())
+		if l.transposed {
+			v.valueElement = r.u32()
+			v.valueWidth = r.u32()
+			v.valueRow = uint64(v.valueElement) * uint64(v.valueWidth)
+		} else {
+			v.valueRow = r.u64()
+		}
+		r.rows(n, v.valueRow)
+	}
+	if r.bad {
+		return nil, fmt.Errorf("is cut short")
+	}
+	return l, nil
+}

@@ -1,0 +1,222 @@
+#include "bridge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace {
+
+// llama.cpp logs through one callback per process, from any thread.
+std::mutex errors_mutex;
+std::string errors;
+constexpr size_t errors_max = 2000;
+
+void keep_error(const char *text) {
+	std::lock_guard<std::mutex> lock(errors_mutex);
+	if (errors.size() < errors_max) {
+		errors += text;
+	}
+}
+
+void on_log(enum ggml_log_level level, const char *text, void *) {
+	if (level == GGML_LOG_LEVEL_ERROR) {
+		keep_error(text);
+	}
+}
+
+bool on_progress(float progress, void *data) {
+	pc_flags *flags = static_cast<pc_flags *>(data);
+	__atomic_store_n(&flags->progress, int32_t(progress * 1000), __ATOMIC_RELAXED);
+	return __atomic_load_n(&flags->stop, __ATOMIC_RELAXED) == 0;
+}
+
+bool on_abort(void *data) {
+	return __atomic_load_n(&static_cast<pc_flags *>(data)->stop, __ATOMIC_RELAXED) != 0;
+}
+
+// Runs f; an exception is kept as an error message and turned into failure.
+template <typename T, typename F> T guarded(T failure, F f) {
+	try {
+		return f();
+	} catch (const std::exception &e) {
+		keep_error(e.what());
+	} catch (...) {
+		keep_error("unknown exception");
+	}
+	return failure;
+}
+
+} // namespace
+
+struct pc_context {
+	llama_context *ctx   = nullptr;
+	llama_memory_t mem   = nullptr;
+	llama_batch    batch = {};
+	int32_t        last  = 0; // index of the last token of the last batch
+	uint16_t      *room  = nullptr; // for queries, during one pc_decode only
+	pc_queries     shape = {};
+	std::vector<float> row;
+
+	void fill(const llama_token *tokens, int32_t n, llama_pos pos, llama_seq_id seq) {
+		batch.n_tokens = n;
+		for (int32_t i = 0; i < n; i++) {
+			batch.token[i]     = tokens[i];
+			batch.pos[i]       = pos + i;
+			batch.n_seq_id[i]  = 1;
+			batch.seq_id[i][0] = seq;
+			batch.logits[i]    = false;
+		}
+	}
+};
+
+namespace {
+
+// Queries after rotation are the nodes "Qcur-<layer>" made by the rope.
+bool on_node(struct ggml_tensor *t, bool ask, void *data) {
+	pc_context *c = static_cast<pc_context *>(data);
+	if (c->room == nullptr || t->op != GGML_OP_ROPE || std::strncmp(t->name, "Qcur-", 5) != 0) {
+		return !ask; // asked: not needed; told: go on
+	}
+	if (ask) {
+		return true;
+	}
+	const pc_queries &q = c->shape;
+	const int layer  = std::atoi(t->name + 5);
+	const int64_t n  = t->ne[2];
+	const bool fits  = layer >= 0 && layer < q.layers && t->type == GGML_TYPE_F32 &&
+		t->ne[0] * t->ne[1] == q.width && q.at + n <= q.tokens && t->nb[2] == sizeof(float) * q.width;
+	if (!fits) {
+		keep_error("queries have an unexpected shape");
+		return true;
+	}
+	c->row.resize(size_t(n) * q.width);
+	ggml_backend_tensor_get(t, c->row.data(), 0, c->row.size() * sizeof(float));
+	uint16_t *dst = c->room + (int64_t(layer) * q.tokens + q.at) * q.width;
+	ggml_fp32_to_fp16_row(c->row.data(), dst, int64_t(c->row.size()));
+	return true;
+}
+
+} // namespace
+
+void pc_init(void) {
+	llama_log_set(on_log, nullptr);
+	llama_backend_init();
+}
+
+int32_t pc_take_errors(char *buf, int32_t size) {
+	std::lock_guard<std::mutex> lock(errors_mutex);
+	const size_t n = std::min(errors.size(), size_t(size));
+	std::memcpy(buf, errors.data(), n);
+	errors.clear();
+	return int32_t(n);
+}
+
+struct llama_model *pc_model_load(const char *path, pc_flags *flags) {
+	return guarded<llama_model *>(nullptr, [&] {
+		llama_model_params p = llama_model_default_params();
+		p.progress_callback           = on_progress;
+		p.progress_callback_user_data = flags;
+		return llama_model_load_from_file(path, p);
+	});
+}
+
+pc_context *pc_context_new(struct llama_model *model, struct llama_context_params p, pc_flags *flags, bool watch_queries) {
+	return guarded<pc_context *>(nullptr, [&]() -> pc_context * {
+		pc_context *c = new pc_context;
+		p.abort_callback      = on_abort;
+		p.abort_callback_data = flags;
+		if (watch_queries) {
+			p.cb_eval           = on_node;
+			p.cb_eval_user_data = c;
+		}
+		c->ctx = llama_init_from_model(model, p);
+		if (c->ctx == nullptr) {
+			delete c;
+			return nullptr;
+		}
+		c->mem   = llama_get_memory(c->ctx);
+		c->batch = llama_batch_init(int32_t(p.n_batch), 0, 1);
+		return c;
+	});
+}
+
+void pc_context_free(pc_context *c) {
+	llama_batch_free(c->batch);
+	llama_free(c->ctx);
+	delete c;
+}
+
+struct llama_context *pc_llama(pc_context *c) { return c->ctx; }
+
+int32_t pc_tokenize(const struct llama_vocab *vocab, const char *text, int32_t len, llama_token *tokens, int32_t max, bool framed, bool special) {
+	return guarded<int32_t>(INT32_MIN, [&] { return llama_tokenize(vocab, text, len, tokens, max, framed, special); });
+}
+
+int32_t pc_apply_template(const char *tmpl, const char *system, const char *user, char *buf, int32_t size) {
+	return guarded<int32_t>(PC_THREW, [&] {
+		llama_chat_message chat[2];
+		size_t n = 0;
+		if (system != nullptr) {
+			chat[n++] = {"system", system};
+		}
+		chat[n++] = {"user", user};
+		return llama_chat_apply_template(tmpl, chat, n, true, buf, size);
+	});
+}
+
+int32_t pc_decode(pc_context *c, const llama_token *tokens, int32_t n, llama_pos pos, llama_seq_id seq, bool logits, uint16_t *room, pc_queries shape) {
+	c->fill(tokens, n, pos, seq);
+	c->batch.logits[n - 1] = logits;
+	c->last  = n - 1;
+	c->room  = room;
+	c->shape = shape;
+	const int32_t rc = guarded<int32_t>(PC_THREW, [&] { return llama_decode(c->ctx, c->batch); });
+	c->room = nullptr;
+	return rc;
+}
+
+int32_t pc_embed(pc_context *c, const llama_token *tokens, int32_t n) {
+	c->fill(tokens, n, 0, 0);
+	std::memset(c->batch.logits, 1, size_t(n)); // pooling wants them all
+	if (c->mem != nullptr) {
+		llama_memory_clear(c->mem, false);
+	}
+	return guarded<int32_t>(PC_THREW, [&] { return llama_decode(c->ctx, c->batch); });
+}
+
+int32_t pc_argmax(pc_context *c, int32_t vocabulary) {
+	const float *l = guarded<const float *>(nullptr, [&] { return llama_get_logits_ith(c->ctx, c->last); });
+	if (l == nullptr) {
+		return PC_NOT_FINITE;
+	}
+	int32_t best = 0;
+	for (int32_t i = 1; i < vocabulary; i++) {
+		if (l[i] > l[best]) {
+			best = i;
+		}
+	}
+	return std::isfinite(l[best]) ? best : PC_NOT_FINITE;
+}
+
+void pc_clear(pc_context *c, bool data) { llama_memory_clear(c->mem, data); }
+
+size_t pc_copy_out(pc_context *c, llama_seq_id seq, llama_pos p0, llama_pos p1, llama_seq_id scratch, uint8_t *dst, size_t size) {
+	llama_memory_seq_cp(c->mem, seq, scratch, p0, p1);
+	const size_t n = guarded<size_t>(0, [&] { return llama_state_seq_get_data(c->ctx, dst, size, scratch); });
+	llama_memory_seq_rm(c->mem, scratch, -1, -1);
+	return n;
+}
+
+size_t pc_copy_in(pc_context *c, llama_seq_id seq, llama_seq_id scratch, const uint8_t *src, size_t size) {
+	const size_t n = guarded<size_t>(0, [&] { return llama_state_seq_set_data(c->ctx, src, size, scratch); });
+	if (n == size) {
+		llama_memory_seq_cp(c->mem, scratch, seq, -1, -1);
+	}
+	llama_memory_seq_rm(c->mem, scratch, -1, -1);
+	return n;
+}

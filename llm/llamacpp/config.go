@@ -1,0 +1,72 @@
+package llamacpp
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+// Config says which model to open and how.
+type Config struct {
+	Model     string // path of a GGUF file
+	Context   int    // tokens one prompt and its answer may take; never more than the model was trained for
+	Threads   int
+	Split     int    // tokens computed at a time: what idle work may hold a question up for
+	KeyType   string // how keys are kept: f16, q8_0, q4_0
+	ValueType string
+	FlashAttn string // auto, on, off
+	Queue     int    // requests of one priority that may wait; more are refused
+	// Progress, when not nil, hears how much of the model is loaded, 0 to 1.
+	Progress func(fraction float64)
+
+	memory func() int64 // bytes to be had; negative: not known. For tests
+	piece  int          // bytes that a piece of a slice aims at, if not pieceBytes. For tests
+}
+
+// Default is a sane start for a small machine; Model is left to say.
+func Default() Config {
+	return Config{
+		Context:   4096,
+		Threads:   runtime.NumCPU(),
+		Split:     64,
+		KeyType:   "f16",
+		ValueType: "f16",
+		FlashAttn: "auto",
+		Queue:     64,
+	}
+}
+
+// The K/V types in which tensors can be kept, as ggml numbers them.
+var kvTypes = map[string]uint32{"f16": 1, "q4_0": 2, "q8_0": 8}
+
+// The flash attention settings, as llama.cpp numbers them.
+var flashTypes = map[string]int32{"auto": -1, "off": 0, "on": 1}
+
+// Validate names every fault of the configuration at once.
+func (c Config) Validate() error {
+	var errs []error
+	bad := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	bad(c.Model == "", "model: no file is named")
+	bad(c.Context < 1 || c.Context > 1<<24, "context: must be between 1 and %d tokens, not %d", 1<<24, c.Context)
+	bad(c.Threads < 1 || c.Threads > 512, "threads: must be between 1 and 512, not %d", c.Threads)
+	bad(c.Split < 1 || c.Split > 4096, "split: must be between 1 and 4096 tokens, not %d", c.Split)
+	bad(c.Queue < 1, "queue: must be at least 1, not %d", c.Queue)
+	_, ok := kvTypes[c.KeyType]
+	bad(!ok, "key type: must be f16, q8_0 or q4_0, not %q", c.KeyType)
+	_, ok = kvTypes[c.ValueType]
+	bad(!ok, "value type: must be f16, q8_0 or q4_0, not %q", c.ValueType)
+	_, ok = flashTypes[c.FlashAttn]
+	bad(!ok, "flash attention: must be auto, on or off, not %q", c.FlashAttn)
+	bad(c.FlashAttn == "off" && c.ValueType != "f16" && kvTypes[c.ValueType] != 0,
+		"value type: %s needs flash attention, which is off", c.ValueType)
+	if len(errs) == 0 {
+		return nil
+	}
+	return fault.New(fault.Invalid, "llamacpp: config", "%w", errors.Join(errs...))
+}

@@ -1,0 +1,173 @@
+package llamacpp
+
+/*
+#include "bridge.h"
+*/
+import "C"
+
+import (
+	"context"
+	"math"
+	"unsafe"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+)
+
+// Sequences of an engine's context. The main one is what the question sees.
+const (
+	mainSeq = iota
+	branchSeq
+	scratchSeq
+	sequences
+)
+
+// A cache is one llama.cpp context and what is in it. Only its worker touches it.
+type cache struct {
+	c          *C.pc_context
+	vocabulary int
+	split      int
+	layout     *layout
+	layers     int
+	queryWidth int
+
+	pieceTokens int // tokens in one piece of a slice
+}
+
+const opDecode = "llamacpp: decode"
+
+// clear empties the context. The bytes of former runs stay behind, masked;
+// wipe overwrites them, for when they may not be numbers.
+func (k *cache) clear(wipe bool) { C.pc_clear(k.c, C.bool(wipe)) }
+
+// queries is room for the queries of one segment: [layer][token][width].
+type queries struct {
+	data  []uint16
+	at, n int // tokens computed, tokens in all
+}
+
+// decode computes one batch. ctx says why if C was told to stop.
+func (k *cache) decode(ctx context.Context, tokens []int32, pos, seq int, logits bool, q *queries) error {
+	var room *C.uint16_t
+	var shape C.pc_queries
+	if q != nil {
+		room = (*C.uint16_t)(unsafe.SliceData(q.data))
+		shape = C.pc_queries{layers: C.int32_t(k.layers), tokens: C.int32_t(q.n), width: C.int32_t(k.queryWidth), at: C.int32_t(q.at)}
+	}
+	rc := C.pc_decode(k.c, (*C.llama_token)(unsafe.SliceData(tokens)), C.int32_t(len(tokens)), C.llama_pos(pos), C.llama_seq_id(seq), C.bool(logits), room, shape)
+	switch {
+	case rc == 0:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case rc == 1:
+		return fault.New(fault.Internal, opDecode, "no room for %d tokens at position %d", len(tokens), pos)
+	}
+	return fault.New(fault.Internal, opDecode, "llama.cpp returned %d: %s", int(rc), takeErrors())
+}
+
+// compute runs a segment's tokens in batches at fixed offsets from its start.
+// logits asks for the scores behind the last one.
+func (k *cache) compute(ctx context.Context, s *step, seq int, logits bool, q *queries) error {
+	for from := 0; from < len(s.tokens); from += k.split {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		to := min(from+k.split, len(s.tokens))
+		if q != nil {
+			q.at = from
+		}
+		if err := k.decode(ctx, s.tokens[from:to], s.start+from, seq, logits && to == len(s.tokens), q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyOut makes a slice of a computed segment that stands in seq.
+func (k *cache) copyOut(s *step, seq int, fingerprint string, q *queries) (*percached.Slice, error) {
+	sl := &percached.Slice{Model: fingerprint, Path: s.path, Start: s.start, Tokens: append([]int32(nil), s.tokens...)}
+	if q != nil {
+		sl.Planes = percached.QKV
+	}
+	per := k.pieceTokens
+	for from := 0; from < len(s.tokens); from += per {
+		p := percached.Piece{From: from, To: min(from+per, len(s.tokens))}
+		p.KV = make([]byte, k.layout.size(p.To-p.From))
+		n := C.pc_copy_out(k.c, C.llama_seq_id(seq), C.llama_pos(s.start+p.From), C.llama_pos(s.start+p.To), scratchSeq,
+			(*C.uint8_t)(&p.KV[0]), C.size_t(len(p.KV)))
+		if int(n) != len(p.KV) {
+			return nil, fault.New(fault.Internal, "llamacpp: capture", "got %d bytes for %d tokens instead of %d: %s", int(n), p.To-p.From, len(p.KV), takeErrors())
+		}
+		if q != nil {
+			p.Q = q.cut(p.From, p.To, k.layers, k.queryWidth)
+		}
+		p.Sum = p.Checksum()
+		sl.Pieces = append(sl.Pieces, p)
+	}
+	return sl, nil
+}
+
+// copyIn puts a checked slice onto the main sequence.
+func (k *cache) copyIn(sl *percached.Slice) error {
+	for i := range sl.Pieces {
+		b := sl.Pieces[i].KV
+		n := C.pc_copy_in(k.c, mainSeq, scratchSeq, (*C.uint8_t)(&b[0]), C.size_t(len(b)))
+		if int(n) != len(b) {
+			return fault.New(fault.Internal, "llamacpp: restore", "llama.cpp took %d of %d bytes: %s", int(n), len(b), takeErrors())
+		}
+	}
+	return nil
+}
+
+// logits copies the scores behind the last batch.
+func (k *cache) logits() ([]float32, error) {
+	p := C.llama_get_logits_ith(C.pc_llama(k.c), -1)
+	if p == nil {
+		return nil, fault.New(fault.Internal, opDecode, "there are no scores: %s", takeErrors())
+	}
+	return append([]float32(nil), unsafe.Slice((*float32)(p), k.vocabulary)...), nil
+}
+
+// best is the greedy choice behind the last batch; negative: not finite.
+func (k *cache) best() int32 { return int32(C.pc_argmax(k.c, C.int32_t(k.vocabulary))) }
+
+func newQueries(layers, tokens, width int) *queries {
+	return &queries{data: make([]uint16, layers*tokens*width), n: tokens}
+}
+
+// cut takes tokens [from, to) of every layer, little-endian.
+func (q *queries) cut(from, to, layers, width int) []byte {
+	out := make([]byte, 0, 2*layers*(to-from)*width)
+	for l := range layers {
+		for _, v := range q.data[(l*q.n+from)*width : (l*q.n+to)*width] {
+			out = append(out, byte(v), byte(v>>8))
+		}
+	}
+	return out
+}
+
+// finite says whether scores are numbers.
+func finite(logits []float32) bool {
+	for _, l := range logits {
+		if f := float64(l); math.IsNaN(f) || math.IsInf(f, 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// fork lets seq see the first n positions of another.
+func (k *cache) fork(from, seq, n int) {
+	C.llama_memory_seq_cp(C.llama_get_memory(C.pc_llama(k.c)), C.llama_seq_id(from), C.llama_seq_id(seq), 0, C.llama_pos(n))
+}
+
+// drop forgets a sequence.
+func (k *cache) drop(seq int) {
+	C.llama_memory_seq_rm(C.llama_get_memory(C.pc_llama(k.c)), C.llama_seq_id(seq), -1, -1)
+}
+
+// cut forgets what a sequence holds from a position on.
+func (k *cache) cut(seq, pos int) {
+	C.llama_memory_seq_rm(C.llama_get_memory(C.pc_llama(k.c)), C.llama_seq_id(seq), C.llama_pos(pos), -1)
+}

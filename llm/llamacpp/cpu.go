@@ -1,0 +1,95 @@
+package llamacpp
+
+/*
+#include "cpu_features.h"
+*/
+import "C"
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+// CPUReport compares what this binary was compiled for with what this machine
+// has, in the words of /proc/cpuinfo.
+type CPUReport struct {
+	Arch      string   `json:"arch"`
+	Model     string   `json:"model"`
+	Compiler  string   `json:"compiler"`
+	Compiled  []string `json:"compiled"`
+	Available []string `json:"available"`
+	Idle      []string `json:"idle"`    // there, worth having, not compiled in
+	Missing   []string `json:"missing"` // compiled in, not there
+	Cure      string   `json:"cure"`    // what to do about either; empty when all is well
+}
+
+// worth lists the features that make llama.cpp's kernels faster.
+var worth = []string{
+	"avx", "avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512bw", "avx512vbmi", "avx512_vnni", "avx512_bf16",
+	"asimd", "asimdhp", "asimddp", "i8mm", "sve",
+}
+
+// CPU makes the report without calling C.
+func CPU() CPUReport {
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	r := compareCPU(strings.Fields(C.PC_FEATURES), string(info))
+	r.Arch, r.Compiler = runtime.GOARCH, C.PC_COMPILER
+	return r
+}
+
+// compareCPU reads cpuinfo as Linux prints it; elsewhere it is empty, and
+// nothing is known of the machine.
+func compareCPU(compiled []string, cpuinfo string) CPUReport {
+	r := CPUReport{Compiled: compiled}
+	known := false
+	for line := range strings.Lines(cpuinfo) {
+		name, value, _ := strings.Cut(line, ":")
+		switch strings.TrimSpace(name) {
+		case "model name":
+			r.Model = strings.TrimSpace(value)
+		case "flags", "Features":
+			known = true
+			for _, f := range strings.Fields(value) {
+				if slices.Contains(worth, f) || slices.Contains(compiled, f) {
+					r.Available = append(r.Available, f)
+				}
+			}
+		}
+		if known && r.Available != nil {
+			break
+		}
+	}
+	if !known {
+		return r
+	}
+	for _, f := range worth {
+		if slices.Contains(r.Available, f) && !slices.Contains(compiled, f) {
+			r.Idle = append(r.Idle, f)
+		}
+	}
+	for _, f := range compiled {
+		if !slices.Contains(r.Available, f) {
+			r.Missing = append(r.Missing, f)
+		}
+	}
+	switch {
+	case len(r.Missing) > 0:
+		r.Cure = "build on this machine with make build, or take a release for an older CPU"
+	case len(r.Idle) > 0:
+		r.Cure = "build with make build, which compiles for the CPU at hand"
+	}
+	return r
+}
+
+// usable refuses to go on where the kernels would die of an illegal instruction.
+func (r CPUReport) usable() error {
+	if len(r.Missing) == 0 {
+		return nil
+	}
+	return fault.New(fault.Unsupported, "llamacpp: start",
+		"this binary was compiled for CPU features that this machine lacks (%s): %s", strings.Join(r.Missing, ", "), r.Cure)
+}

@@ -1,0 +1,32 @@
+// Package llamacpp runs language models and embedding models through llama.cpp.
+//
+// Purpose: the one implementation of llm.Engine and llm.Embedder that computes,
+// and the only package with cgo. llama.cpp itself is compiled by plain go build
+// from the module github.com/ollama/ollama, imported for its objects; abi.h
+// declares the part of its interface that is used here, and bridge.cpp wraps it
+// so that no exception crosses into Go.
+//
+// Invariants: a run starts from an empty context, a batch never crosses a
+// segment, segments are split at fixed offsets from their own start, and slices
+// go back in the order of the prompt (under parallel placement: of their
+// paths). So a warm run does the same arithmetic as the cold one and gives the
+// same bits. Nothing reaches C that has not been checked in Go: model files by
+// llm/gguf, slices by checkSlice. No C type is exported, and no memory of C
+// outlives the call that made it.
+//
+// Goroutines: one worker per context owns it; it ends in Close, which waits.
+//
+// State on disk: the weights' SHA-256 is kept beside the model file, in
+// <model>.sha256, where the folder can be written.
+package llamacpp
+
+/*
+#cgo CXXFLAGS: -std=c++17
+#cgo LDFLAGS: -lm
+#include "bridge.h"
+*/
+import "C"
+
+import (
+	_ "github.com/ollama/ollama/llama/llama.cpp/src" // compiles and links llama.cpp
+)

@@ -1,0 +1,244 @@
+package llamacpp
+
+/*
+#include "bridge.h"
+*/
+import "C"
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm"
+	"github.com/percached/percached/llm/gguf"
+)
+
+// Embedder turns texts into vectors by an embedding model of llama.cpp: BERT
+// and its kin, or a language model trained to embed. See llm.Embedder.
+type Embedder struct {
+	info   percached.EmbedderInfo
+	model  *model
+	c      *C.pc_context
+	worker *worker
+	// What the model wants around a text: [CLS] and [SEP], or an end token.
+	before, after []int32
+
+	closing sync.RWMutex
+	closed  bool
+}
+
+var _ llm.Embedder = (*Embedder)(nil)
+
+const (
+	opOpenEmbedder = "llamacpp: open embedder"
+	opEmbed        = "llamacpp: embed"
+)
+
+// DefaultEmbedder is Default for an embedding model: Context is how many tokens
+// of one text are read. Split and the K/V types have no meaning there.
+func DefaultEmbedder() Config {
+	c := Default()
+	c.Context = 512
+	return c
+}
+
+// OpenEmbedder loads an embedding model and starts its worker.
+func OpenEmbedder(ctx context.Context, c Config, g *Gate) (*Embedder, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c.Split = min(c.Context, 4096) // one text is computed in one batch
+	m, err := openModel(ctx, c, func(f *gguf.File) int64 { return contextBytes(f, c) })
+	if err != nil {
+		return nil, err
+	}
+	e := &Embedder{model: m}
+	if err := e.open(c); err != nil {
+		e.free()
+		return nil, err
+	}
+	e.worker = g.newWorker(c.Queue, m.stop)
+	return e, nil
+}
+
+var poolings = map[C.enum_llama_pooling_type]string{
+	C.LLAMA_POOLING_TYPE_MEAN: "mean", C.LLAMA_POOLING_TYPE_CLS: "cls", C.LLAMA_POOLING_TYPE_LAST: "last",
+}
+
+func (e *Embedder) open(c Config) error {
+	m := e.model
+	arch := m.file.Architecture()
+	size := min(c.Split, int(C.llama_model_n_ctx_train(m.c)))
+	p := C.llama_context_default_params()
+	p.n_ctx, p.n_batch, p.n_ubatch = C.uint32_t(size), C.uint32_t(size), C.uint32_t(size)
+	p.n_seq_max = 1
+	p.n_threads, p.n_threads_batch = C.int32_t(c.Threads), C.int32_t(c.Threads)
+	p.flash_attn_type = flashTypes[c.FlashAttn]
+	p.embeddings, p.kv_unified = true, true
+	if !m.file.Has(arch + ".pooling_type") {
+		p.pooling_type = C.LLAMA_POOLING_TYPE_MEAN
+		if causal, ok := m.file.Bool(arch + ".attention.causal"); !ok || causal {
+			p.pooling_type = C.LLAMA_POOLING_TYPE_LAST
+		}
+	}
+	e.c = C.pc_context_new(m.c, p, m.flags, false)
+	if e.c == nil {
+		return fault.New(fault.Unsupported, opOpenEmbedder, "%s: %s", c.Model, takeErrors())
+	}
+	pooling, ok := poolings[C.llama_pooling_type(C.pc_llama(e.c))]
+	if !ok {
+		return fault.New(fault.Unsupported, opOpenEmbedder, "%s does not pool its tokens into one vector: it is no embedding model", c.Model)
+	}
+	name, _ := m.file.Str("general.name")
+	e.info = percached.EmbedderInfo{
+		Name: name, Architecture: arch, Dimensions: int(C.llama_model_n_embd(m.c)), MaxTokens: size, Pooling: pooling,
+		Fingerprint: fingerprint(m.hash, engineVersion, pooling, size),
+	}
+	return e.frame()
+}
+
+// frame learns what the tokeniser puts around a text.
+func (e *Embedder) frame() error {
+	const word = "a"
+	body, err := e.model.vocab.tokenize(nil, word, false)
+	if err != nil {
+		return err
+	}
+	whole, err := e.model.vocab.framed(word)
+	if err != nil {
+		return err
+	}
+	for i := 0; i+len(body) <= len(whole); i++ {
+		if slices.Equal(whole[i:i+len(body)], body) {
+			e.before, e.after = whole[:i], whole[i+len(body):]
+			break
+		}
+	}
+	if len(e.before)+len(e.after) >= e.info.MaxTokens {
+		return fault.New(fault.Invalid, opOpenEmbedder, "a context of %d tokens leaves no room for text", e.info.MaxTokens)
+	}
+	return nil
+}
+
+// Info tells what was opened.
+func (e *Embedder) Info() percached.EmbedderInfo { return e.info }
+
+// Embed computes the vectors of texts, each of length 1. What is longer than
+// the model reads is cut.
+func (e *Embedder) Embed(ctx context.Context, p percached.Priority, texts []string) ([][]float32, error) {
+	tokens, err := e.tokenize(texts)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]float32, 0, len(texts))
+	err = e.worker.do(ctx, p, func(ctx context.Context) error {
+		for _, t := range tokens {
+			v, err := e.compute(ctx, t)
+			if err != nil {
+				return err
+			}
+			out = append(out, v)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (e *Embedder) tokenize(texts []string) ([][]int32, error) {
+	e.closing.RLock()
+	defer e.closing.RUnlock()
+	if e.closed {
+		return nil, llm.ErrClosed
+	}
+	room := e.info.MaxTokens - len(e.before) - len(e.after)
+	out := make([][]int32, len(texts))
+	for i, text := range texts {
+		// A token is at least one byte in nearly all text, and never reaches
+		// over 64: what lies far behind the cut need not be tokenised.
+		if len(text) > 64*room {
+			text = text[:64*room]
+		}
+		var body []int32
+		for _, part := range e.model.vocab.cut(strings.ToValidUTF8(text, string(utf8.RuneError))) {
+			var err error
+			if body, err = e.model.vocab.tokenize(body, part, false); err != nil {
+				return nil, err
+			}
+		}
+		out[i] = slices.Concat(e.before, body[:min(len(body), room)], e.after)
+		if len(out[i]) == 0 {
+			out[i] = []int32{0} // a model without frame still needs a token
+		}
+	}
+	return out, nil
+}
+
+// compute runs one text in a batch of its own: kernels differ by batch size, so
+// that a text has the same vector in whatever company it came. Eight texts in
+// a batch were 17 % faster at 14 tokens each, and no faster at 140.
+func (e *Embedder) compute(ctx context.Context, tokens []int32) ([]float32, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	rc := C.pc_embed(e.c, (*C.llama_token)(&tokens[0]), C.int32_t(len(tokens)))
+	switch {
+	case rc != 0 && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case rc != 0:
+		return nil, fault.New(fault.Internal, opEmbed, "llama.cpp returned %d: %s", int(rc), takeErrors())
+	}
+	p := C.llama_get_embeddings_seq(C.pc_llama(e.c), 0)
+	if p == nil {
+		return nil, fault.New(fault.Internal, opEmbed, "llama.cpp gave no vector: %s", takeErrors())
+	}
+	v := slices.Clone(unsafe.Slice((*float32)(p), e.info.Dimensions))
+	if !normalise(v) {
+		return nil, fault.New(fault.Internal, opEmbed, "%w", errNotFinite)
+	}
+	return v, nil
+}
+
+// normalise gives v length 1; false if it has none.
+func normalise(v []float32) bool {
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	norm := math.Sqrt(sum)
+	if norm == 0 || math.IsNaN(norm) || math.IsInf(norm, 0) {
+		return false
+	}
+	for i := range v {
+		v[i] = float32(float64(v[i]) / norm)
+	}
+	return true
+}
+
+// Close ends running work, waits for it, and frees everything.
+func (e *Embedder) Close() error {
+	e.worker.close()
+	e.closing.Lock()
+	defer e.closing.Unlock()
+	if !e.closed {
+		e.closed = true
+		e.free()
+	}
+	return nil
+}
+
+func (e *Embedder) free() {
+	if e.c != nil {
+		C.pc_context_free(e.c)
+	}
+	e.model.free()
+}

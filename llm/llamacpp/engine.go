@@ -1,0 +1,216 @@
+package llamacpp
+
+/*
+#include "bridge.h"
+*/
+import "C"
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm"
+	"github.com/percached/percached/llm/gguf"
+)
+
+// Engine runs prompts through a language model by llama.cpp. See llm.Engine.
+type Engine struct {
+	info    percached.ModelInfo
+	checker sliceChecker
+	model   *model
+	cache   *cache
+	worker  *worker
+	params  C.struct_llama_context_params
+
+	// closing keeps Tokenize, which runs on its callers' goroutines, away
+	// from a model that is being freed.
+	closing sync.RWMutex
+	closed  bool
+}
+
+var _ llm.Engine = (*Engine)(nil)
+
+const opOpen = "llamacpp: open engine"
+
+// OpenEngine loads a language model and starts its worker. ctx bounds the
+// loading alone.
+func OpenEngine(ctx context.Context, c Config, g *Gate) (*Engine, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	m, err := openModel(ctx, c, func(f *gguf.File) int64 { return contextBytes(f, c) })
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{model: m}
+	if err := e.open(c); err != nil {
+		e.free()
+		return nil, err
+	}
+	e.worker = g.newWorker(c.Queue, m.stop)
+	return e, nil
+}
+
+// contextBytes estimates what the context takes: keys and values of every
+// cell, and scratch for one batch.
+func contextBytes(f *gguf.File, c Config) int64 {
+	get := func(key string) int64 {
+		v, _ := f.Uint(f.Architecture() + "." + key)
+		return int64(min(v, math.MaxInt32))
+	}
+	heads, width := max(1, get("attention.head_count")), get("embedding_length")
+	headsKV := get("attention.head_count_kv")
+	if headsKV == 0 {
+		headsKV = heads
+	}
+	head := get("attention.key_length")
+	if head == 0 {
+		head = width / heads
+	}
+	context := min(int64(c.Context), max(get("context_length"), 1))
+	perType := map[string]float64{"f16": 2, "q8_0": 34.0 / 32, "q4_0": 18.0 / 32}
+	kv := float64(context*get("block_count")*headsKV*head) * (perType[c.KeyType] + perType[c.ValueType])
+	scratch := int64(c.Split) * 4 * (int64(f.Len("tokenizer.ggml.tokens")) + 6*width + 3*get("feed_forward_length"))
+	return int64(kv) + scratch + 16<<20
+}
+
+func (e *Engine) open(c Config) error {
+	m := e.model
+	if causal, ok := m.file.Bool(m.file.Architecture() + ".attention.causal"); ok && !causal {
+		return fault.New(fault.Unsupported, opOpen, "%s is an embedding model: it does not write text", c.Model)
+	}
+	if bool(C.llama_model_has_encoder(m.c)) || !bool(C.llama_model_has_decoder(m.c)) {
+		return fault.New(fault.Unsupported, opOpen, "%s is an encoder-decoder model, which percached does not run", c.Model)
+	}
+	head := m.headSize()
+	for _, t := range []string{c.KeyType, c.ValueType} {
+		if t != "f16" && head%32 != 0 {
+			return fault.New(fault.Unsupported, opOpen, "K/V type %s wants heads of a multiple of 32 numbers; this model's have %d", t, head)
+		}
+	}
+	train := int(C.llama_model_n_ctx_train(m.c))
+	size := min(c.Context, train)
+	split := min(c.Split, size)
+	p := C.llama_context_default_params()
+	p.n_ctx = C.uint32_t(size)
+	p.n_batch, p.n_ubatch = C.uint32_t(split), C.uint32_t(split)
+	p.n_seq_max = sequences
+	p.n_threads, p.n_threads_batch = C.int32_t(c.Threads), C.int32_t(c.Threads)
+	p.flash_attn_type = flashTypes[c.FlashAttn]
+	p.type_k, p.type_v = kvTypes[c.KeyType], kvTypes[c.ValueType]
+	p.kv_unified = true
+	e.params = p
+	k := &cache{vocabulary: m.vocab.size, split: split, layers: int(C.llama_model_n_layer(m.c))}
+	k.c = C.pc_context_new(m.c, p, m.flags, true)
+	if k.c == nil {
+		return fault.New(fault.Unsupported, opOpen, "%s: %s", c.Model, takeErrors())
+	}
+	e.cache = k
+	if C.llama_get_memory(C.pc_llama(k.c)) == nil {
+		return fault.New(fault.Unsupported, opOpen, "%s keeps no memory of earlier tokens: it is an embedding model", c.Model)
+	}
+	name, _ := m.file.Str("general.name")
+	e.info = percached.ModelInfo{
+		Name: name, Architecture: m.file.Architecture(),
+		Parameters: uint64(C.llama_model_n_params(m.c)), WeightBytes: uint64(C.llama_model_size(m.c)),
+		Layers: k.layers, Width: int(C.llama_model_n_embd(m.c)),
+		Heads: int(C.llama_model_n_head(m.c)), HeadsKV: int(C.llama_model_n_head_kv(m.c)),
+		Vocabulary: m.vocab.size, TrainContext: train, Context: size, Split: split, Threads: c.Threads,
+		KeyType: c.KeyType, ValueType: c.ValueType, FlashAttn: c.FlashAttn != "off",
+		NoSlices: m.noSlices(),
+		Chat:     chatFormat(C.GoString(C.llama_model_chat_template(m.c, nil))),
+	}
+	return e.learn(cmp.Or(c.piece, pieceBytes))
+}
+
+// learn computes one token to see how this context lays out its tensors and
+// how flash attention was resolved, and so completes the fingerprint.
+func (e *Engine) learn(piece int) error {
+	ctx, k, m := context.Background(), e.cache, e.model
+	probe := &step{tokens: []int32{max(0, m.vocab.begin)}}
+	k.queryWidth = m.queryWidth()
+	q := newQueries(k.layers, 1, k.queryWidth)
+	for i := range q.data {
+		q.data[i] = unwritten
+	}
+	k.clear(false)
+	if err := k.compute(ctx, probe, mainSeq, true, q); err != nil {
+		return err
+	}
+	if logits, err := k.logits(); err != nil {
+		return err
+	} else if !finite(logits) {
+		return fault.New(fault.Unsupported, opOpen, "the model computes scores that are not numbers: its weights are damaged")
+	}
+	for _, v := range q.data {
+		if v == unwritten {
+			k.queryWidth = 0 // this architecture names its queries otherwise
+			break
+		}
+	}
+	takeErrors()
+	if e.info.NoSlices == "" {
+		buf := make([]byte, C.llama_state_seq_get_size(C.pc_llama(k.c), mainSeq))
+		if len(buf) > 0 {
+			C.llama_state_seq_get_data(C.pc_llama(k.c), (*C.uint8_t)(&buf[0]), C.size_t(len(buf)), mainSeq)
+		}
+		l, err := readLayout(buf, 1)
+		if err == nil {
+			err = l.check(buf, 0, 1)
+		}
+		if err != nil {
+			e.info.NoSlices = fmt.Sprintf("llama.cpp lays out its tensors in an unknown way: a token's state %v", err)
+		} else {
+			k.layout = l
+			k.pieceTokens = max(1, piece/l.bytesPerToken())
+			e.info.FlashAttn = !l.transposed
+			e.info.BytesPerToken = l.bytesPerToken()
+		}
+	}
+	k.clear(true)
+	r := CPU()
+	e.info.Fingerprint = fingerprint(m.hash, engineVersion, r.Arch, r.Compiler, r.Compiled,
+		e.info.KeyType, e.info.ValueType, e.info.FlashAttn, e.info.Split)
+	e.checker = sliceChecker{fingerprint: e.info.Fingerprint, layout: k.layout, noSlices: e.info.NoSlices, queryWidth: k.queryWidth}
+	return nil
+}
+
+// unwritten is a bit pattern of half precision that no query takes: a NaN.
+const unwritten = 0x7e5a
+
+// Info tells what was opened.
+func (e *Engine) Info() percached.ModelInfo { return e.info }
+
+// Tokenize gives the tokens of each segment.
+func (e *Engine) Tokenize(segs []percached.Segment) ([][]int32, error) {
+	e.closing.RLock()
+	defer e.closing.RUnlock()
+	if e.closed {
+		return nil, llm.ErrClosed
+	}
+	return e.model.vocab.segments(segs)
+}
+
+// Close ends running work, waits for it, and frees everything.
+func (e *Engine) Close() error {
+	e.worker.close()
+	e.closing.Lock()
+	defer e.closing.Unlock()
+	if !e.closed {
+		e.closed = true
+		e.free()
+	}
+	return nil
+}
+
+func (e *Engine) free() {
+	if e.cache != nil {
+		C.pc_context_free(e.cache.c)
+	}
+	e.model.free()
+}

@@ -1,0 +1,89 @@
+package llamacpp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+// engineVersion names the llama.cpp that is linked; a test holds it to go.mod.
+const engineVersion = "github.com/ollama/ollama v0.17.4"
+
+// sumFile is where the hash of a model file is kept.
+func sumFile(model string) string { return model + ".sha256" }
+
+// weightsHash is the SHA-256 of a model file. It is kept beside the file with
+// the file's size and time, and read from there while those stay.
+func weightsHash(ctx context.Context, path string) (string, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return "", fault.New(fault.NotFound, "llamacpp: hash weights", "%w", err)
+	}
+	stamp := fmt.Sprintf("%d %d", st.Size(), st.ModTime().UnixNano())
+	if b, err := os.ReadFile(sumFile(path)); err == nil {
+		sum, rest, _ := strings.Cut(strings.TrimSpace(string(b)), " ")
+		if raw, err := hex.DecodeString(sum); err == nil && len(raw) == sha256.Size && rest == stamp {
+			return sum, nil
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fault.New(fault.Unavailable, "llamacpp: hash weights", "%w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.CopyBuffer(h, &ctxReader{ctx, f}, make([]byte, 1<<20)); err != nil {
+		return "", fault.New(fault.Unavailable, "llamacpp: hash weights", "%w", err)
+	}
+	sum := hex.EncodeToString(h.Sum(nil))
+	keepSum(path, sum+" "+stamp+"\n")
+	return sum, nil
+}
+
+// keepSum writes the hash file whole or not at all; a folder that cannot be
+// written costs the next start a second reading, no more.
+func keepSum(model, line string) {
+	tmp, err := os.CreateTemp(filepath.Dir(model), ".sha256-*")
+	if err != nil {
+		return
+	}
+	_, err = tmp.WriteString(line)
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), sumFile(model))
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+	}
+}
+
+// ctxReader stops reading when ctx ends.
+type ctxReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c *ctxReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
+
+// fingerprint hashes everything that shapes the tensors of a model.
+func fingerprint(parts ...any) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%v\n", p)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

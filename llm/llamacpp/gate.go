@@ -1,0 +1,201 @@
+package llamacpp
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm"
+)
+
+// Gate keeps background work out of the way of foreground work: of all engines
+// and embedders opened with it, none runs background work while any has
+// foreground work.
+type Gate struct {
+	mu         sync.Mutex
+	foreground int // requests waiting or running
+	workers    map[*worker]struct{}
+}
+
+// NewGate makes a gate for the engines and embedders of one process.
+func NewGate() *Gate { return &Gate{workers: map[*worker]struct{}{}} }
+
+// A job is one request in the line of a worker.
+type job struct {
+	ctx      context.Context
+	priority percached.Priority
+	do       func(context.Context) error
+	cancel   context.CancelCauseFunc
+	queued   time.Time
+	done     chan struct{}
+	err      error
+}
+
+// A worker owns one llama.cpp context: it runs jobs one at a time, foreground
+// first, each in order of arrival.
+type worker struct {
+	gate    *Gate
+	limit   int // of waiting jobs of each priority
+	wake    *sync.Cond
+	line    [2][]*job
+	running *job
+	stop    func(bool) // raises or lowers the flag that C polls
+	closed  bool
+	gone    chan struct{}
+}
+
+func (g *Gate) newWorker(limit int, stop func(bool)) *worker {
+	w := &worker{gate: g, limit: limit, stop: stop, wake: sync.NewCond(&g.mu), gone: make(chan struct{})}
+	g.mu.Lock()
+	g.workers[w] = struct{}{}
+	g.mu.Unlock()
+	go w.run()
+	return w
+}
+
+// do runs f on the worker's goroutine and waits for it. The context that f gets
+// ends with the request's, with preemption and with Close; C has been told to
+// stop by then, and context.Cause says why.
+func (w *worker) do(ctx context.Context, p percached.Priority, f func(context.Context) error) error {
+	if p > percached.Background {
+		return fault.New(fault.Invalid, "llamacpp: queue", "unknown priority %d", p)
+	}
+	jctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	j := &job{ctx: jctx, priority: p, do: f, cancel: cancel, queued: time.Now(), done: make(chan struct{})}
+	if err := w.enter(j); err != nil {
+		return err
+	}
+	// Whatever ends the request takes it out of the line, or stops C.
+	unhook := context.AfterFunc(jctx, func() { w.interrupt(j) })
+	defer unhook()
+	<-j.done
+	return j.err
+}
+
+func (w *worker) enter(j *job) error {
+	g := w.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case w.closed:
+		return llm.ErrClosed
+	case j.ctx.Err() != nil:
+		return context.Cause(j.ctx)
+	case len(w.line[j.priority]) >= w.room(j.priority):
+		return fault.New(fault.Overloaded, "llamacpp: queue", "%d requests are waiting already", w.limit)
+	}
+	w.line[j.priority] = append(w.line[j.priority], j)
+	if j.priority == percached.Foreground {
+		g.foreground++
+		for other := range g.workers {
+			if r := other.running; r != nil && r.priority == percached.Background {
+				r.cancel(llm.ErrPreempted)
+				other.stop(true)
+			}
+		}
+	}
+	w.wake.Signal()
+	return nil
+}
+
+// room is how long a line may be: the worker takes one of it as soon as it
+// wakes, if it is idle and the line is the one it looks at first.
+func (w *worker) room(p percached.Priority) int {
+	if w.running == nil && (p == percached.Foreground || len(w.line[percached.Foreground]) == 0) {
+		return w.limit + 1
+	}
+	return w.limit
+}
+
+// interrupt ends a job whose context has ended.
+func (w *worker) interrupt(j *job) {
+	g := w.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if w.running == j {
+		w.stop(true)
+		return
+	}
+	line := w.line[j.priority]
+	for i, other := range line {
+		if other == j {
+			w.line[j.priority] = append(line[:i:i], line[i+1:]...)
+			w.finish(j, context.Cause(j.ctx))
+			return
+		}
+	}
+}
+
+// finish answers a job; the gate is locked.
+func (w *worker) finish(j *job, err error) {
+	j.err = err
+	close(j.done)
+	if j.priority == percached.Foreground {
+		w.gate.foreground--
+		if w.gate.foreground == 0 {
+			for other := range w.gate.workers {
+				other.wake.Signal()
+			}
+		}
+	}
+}
+
+// next waits for the next job; nil means that the worker was closed.
+func (w *worker) next() *job {
+	g := w.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for {
+		if w.closed {
+			return nil
+		}
+		for p := range w.line {
+			if len(w.line[p]) == 0 || (p == int(percached.Background) && g.foreground > 0) {
+				continue
+			}
+			j := w.line[p][0]
+			w.line[p] = w.line[p][1:]
+			w.running = j
+			w.stop(j.ctx.Err() != nil)
+			return j
+		}
+		w.wake.Wait()
+	}
+}
+
+func (w *worker) run() {
+	defer close(w.gone)
+	for j := w.next(); j != nil; j = w.next() {
+		err := j.do(j.ctx)
+		w.gate.mu.Lock()
+		w.running = nil
+		w.finish(j, err)
+		w.gate.mu.Unlock()
+	}
+}
+
+// close ends the running job, refuses the waiting ones, and waits.
+func (w *worker) close() {
+	g := w.gate
+	g.mu.Lock()
+	if !w.closed {
+		w.closed = true
+		delete(g.workers, w)
+		for p := range w.line {
+			for _, j := range w.line[p] {
+				w.finish(j, llm.ErrClosed)
+			}
+			w.line[p] = nil
+		}
+		if w.running != nil {
+			w.running.cancel(llm.ErrClosed)
+			w.stop(true)
+		}
+		w.wake.Signal()
+	}
+	g.mu.Unlock()
+	<-w.gone
+}

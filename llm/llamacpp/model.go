@@ -1,0 +1,165 @@
+package llamacpp
+
+/*
+#include <stdlib.h>
+#include "bridge.h"
+*/
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm/gguf"
+)
+
+// A model is loaded weights with their vocabulary and the flags that C polls.
+type model struct {
+	c     *C.struct_llama_model
+	vocab *vocabulary
+	file  *gguf.File
+	hash  string
+	flags *C.pc_flags
+}
+
+// llama.cpp is set up once per process.
+var setUp = sync.OnceFunc(func() { C.pc_init() })
+
+// openModel checks everything that can be checked without C, then loads. need
+// is what context and scratch will take beside the weights.
+func openModel(ctx context.Context, c Config, need func(*gguf.File) int64) (_ *model, err error) {
+	const op = "llamacpp: open model"
+	if err := CPU().usable(); err != nil {
+		return nil, err
+	}
+	f, err := gguf.Open(c.Model)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.CheckModel(); err != nil {
+		return nil, err
+	}
+	if err := fits(c, f, need(f)); err != nil {
+		return nil, err
+	}
+	m := &model{file: f}
+	if m.hash, err = weightsHash(ctx, c.Model); err != nil {
+		return nil, err
+	}
+	m.flags = (*C.pc_flags)(C.calloc(1, C.sizeof_pc_flags))
+	defer func() {
+		if err != nil {
+			m.free()
+		}
+	}()
+	setUp()
+	takeErrors()
+	m.load(ctx, c)
+	switch {
+	case ctx.Err() != nil:
+		return nil, fault.New(fault.Timeout, op, "%w", context.Cause(ctx))
+	case m.c == nil:
+		return nil, fault.New(fault.Unsupported, op, "%s: %s", c.Model, takeErrors())
+	}
+	m.vocab = newVocabulary(C.llama_model_get_vocab(m.c))
+	return m, nil
+}
+
+// fits refuses a model that would have to be swapped in and out.
+func fits(c Config, f *gguf.File, beside int64) error {
+	memory := c.memory
+	if memory == nil {
+		memory = availableMemory
+	}
+	have, want := memory(), f.Size()+beside
+	if have < 0 || want <= have {
+		return nil
+	}
+	return fault.New(fault.Unavailable, "llamacpp: open model",
+		"%s needs about %d MiB of memory (weights %d, context and scratch %d) and %d are free: take a smaller model, a smaller context, or a smaller K/V type",
+		c.Model, want>>20, f.Size()>>20, beside>>20, have>>20)
+}
+
+// load runs in C for long; progress and the end of ctx go through the flags.
+func (m *model) load(ctx context.Context, c Config) {
+	unhook := context.AfterFunc(ctx, func() { m.stop(true) })
+	defer func() {
+		unhook()
+		m.stop(false)
+	}()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		path := C.CString(c.Model)
+		defer C.free(unsafe.Pointer(path))
+		m.c = C.pc_model_load(path, m.flags)
+	}()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			if c.Progress != nil && m.c != nil {
+				c.Progress(1)
+			}
+			return
+		case <-tick.C:
+			if c.Progress != nil {
+				c.Progress(float64(atomic.LoadInt32((*int32)(&m.flags.progress))) / 1000)
+			}
+		}
+	}
+}
+
+// stop tells C to give up soon, or to go on.
+func (m *model) stop(on bool) {
+	v := int32(0)
+	if on {
+		v = 1
+	}
+	atomic.StoreInt32((*int32)(&m.flags.stop), v)
+}
+
+func (m *model) free() {
+	if m.c != nil {
+		C.llama_model_free(m.c)
+	}
+	C.free(unsafe.Pointer(m.flags))
+	m.c, m.flags = nil, nil
+}
+
+// noSlices says why this model's tensors cannot be stored and put back; empty
+// when they can.
+func (m *model) noSlices() string {
+	switch rope := C.llama_model_rope_type(m.c); {
+	case bool(C.llama_model_is_recurrent(m.c)):
+		return "the model is recurrent: its state is not made of separate tokens"
+	case bool(C.llama_model_is_hybrid(m.c)):
+		return "the model is partly recurrent: its state is not made of separate tokens"
+	case bool(C.llama_model_is_diffusion(m.c)):
+		return "the model is a diffusion model: it has no tensors to keep"
+	case C.llama_model_n_swa(m.c) > 0:
+		return fmt.Sprintf("the model attends in a sliding window of %d tokens, and llama.cpp does not put such tensors back exactly", int(C.llama_model_n_swa(m.c)))
+	case rope == C.LLAMA_ROPE_TYPE_MROPE || rope == C.LLAMA_ROPE_TYPE_IMROPE || rope == C.LLAMA_ROPE_TYPE_VISION:
+		return "the model counts positions on several axes, which llama.cpp does not store"
+	}
+	return ""
+}
+
+// queryWidth is how many query numbers a token has in each layer, by the
+// model's own account; 0 if layers differ.
+func (m *model) queryWidth() int { return int(C.llama_model_n_head(m.c)) * m.headSize() }
+
+// headSize is how many numbers one attention head has.
+func (m *model) headSize() int {
+	heads := int(C.llama_model_n_head(m.c))
+	if head, _ := m.file.Uint(m.file.Architecture() + ".attention.key_length"); head > 0 {
+		return int(head)
+	}
+	return int(C.llama_model_n_embd(m.c)) / max(1, heads)
+}

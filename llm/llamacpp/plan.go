@@ -1,0 +1,207 @@
+package llamacpp
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm"
+)
+
+// A plan is a prompt made ready: tokens known, checked, in the order of the
+// context's cells, and short enough.
+type plan struct {
+	prompt  percached.Prompt
+	steps   []step // in the order in which they are laid into the context
+	dropped []int
+	tokens  int // of all steps
+}
+
+// A step is one segment at its place.
+type step struct {
+	segment int // index in the prompt
+	kind    percached.Kind
+	tokens  []int32
+	path    percached.Path
+	start   int              // position of the first token
+	slice   *percached.Slice // to restore; nil: compute
+	capture bool
+}
+
+const opPrompt = "llamacpp: prompt"
+
+func invalid(format string, args ...any) error {
+	return fault.New(fault.Invalid, opPrompt, format, args...)
+}
+
+// checkShape refuses prompts that no engine could run.
+func checkShape(p percached.Prompt, answering bool) error {
+	if len(p.Segments) == 0 {
+		return invalid("it has no segments")
+	}
+	if p.Placement > percached.Parallel {
+		return invalid("unknown placement %d", p.Placement)
+	}
+	if p.Planes > percached.QKV {
+		return invalid("unknown planes %d", p.Planes)
+	}
+	if p.MaxTokens < 0 {
+		return invalid("MaxTokens must be 0 or more, not %d", p.MaxTokens)
+	}
+	for i, s := range p.Segments {
+		last := i == len(p.Segments)-1
+		switch {
+		case s.Kind > percached.Question:
+			return invalid("segment %d is of unknown kind %d", i, s.Kind)
+		case s.Kind == percached.System && i > 0:
+			return invalid("segment %d: the instructions must come first", i)
+		case s.Kind == percached.Question && !last:
+			return invalid("segment %d: the question must come last", i)
+		}
+	}
+	if !answering {
+		return nil
+	}
+	last := p.Segments[len(p.Segments)-1]
+	switch {
+	case last.Kind != percached.Question:
+		return invalid("the last segment must be the question")
+	case last.Slice != nil:
+		return invalid("the question is always computed, never restored")
+	case last.Capture:
+		return invalid("the question of an answer cannot be captured")
+	case p.MaxTokens == 0:
+		return invalid("MaxTokens must be more than 0")
+	}
+	return checkSampling(p.Sampling)
+}
+
+// layOut drops what does not fit in room tokens and puts the rest in place.
+func layOut(p percached.Prompt, tokens [][]int32, room int) (*plan, error) {
+	pl := &plan{prompt: p}
+	for i := range tokens {
+		pl.tokens += len(tokens[i])
+	}
+	drop := make([]bool, len(tokens))
+	for pl.tokens+p.MaxTokens > room {
+		worst := worstChunk(p.Segments, drop)
+		if worst < 0 {
+			return nil, invalid("it takes %d tokens without any chunk and %d for the answer; the context holds %d", pl.tokens, p.MaxTokens, room)
+		}
+		drop[worst] = true
+		pl.dropped = append(pl.dropped, worst)
+		pl.tokens -= len(tokens[worst])
+	}
+	slices.Sort(pl.dropped)
+	for i, s := range p.Segments {
+		switch {
+		case drop[i]:
+			continue
+		case len(tokens[i]) == 0 && s.Slice != nil:
+			return nil, &llm.SliceError{Segment: i, Reason: "its segment has no tokens"}
+		}
+		pl.steps = append(pl.steps, step{
+			segment: i, kind: s.Kind, tokens: tokens[i], slice: s.Slice,
+			capture: s.Capture && s.Slice == nil && len(tokens[i]) > 0,
+		})
+	}
+	if p.Placement == percached.Parallel {
+		return pl, pl.placeParallel()
+	}
+	pl.placeSequential()
+	return pl, nil
+}
+
+// worstChunk is the chunk with the highest rank that still stands, the later
+// one of equals; -1 if none does. The first segment is the root of all paths
+// and stays.
+func worstChunk(segs []percached.Segment, dropped []bool) int {
+	worst := -1
+	for i := 1; i < len(segs); i++ {
+		if s := segs[i]; s.Kind == percached.Chunk && !dropped[i] && (worst < 0 || s.Rank >= segs[worst].Rank) {
+			worst = i
+		}
+	}
+	return worst
+}
+
+func (pl *plan) placeSequential() {
+	var path percached.Path
+	pos := 0
+	for i := range pl.steps {
+		s := &pl.steps[i]
+		path = path.Child(s.tokens)
+		s.path, s.start = path, pos
+		pos += len(s.tokens)
+	}
+	if len(pl.dropped) == 0 {
+		return
+	}
+	// Behind a dropped segment paths are others than the caller chose slices
+	// for: what stands there is computed.
+	for i := range pl.steps {
+		if s := &pl.steps[i]; s.segment > pl.dropped[0] {
+			s.slice = nil
+			s.capture = pl.prompt.Segments[s.segment].Capture && len(s.tokens) > 0
+		}
+	}
+}
+
+// placeParallel puts every chunk right behind the root and sorts them by path.
+func (pl *plan) placeParallel() error {
+	root := &pl.steps[0]
+	root.path = percached.Path{}.Child(root.tokens)
+	end := len(root.tokens)
+	longest := end
+	branches := pl.branches()
+	for i := range branches {
+		s := &branches[i]
+		s.path, s.start = root.path.Child(s.tokens), end
+		longest = max(longest, end+len(s.tokens))
+	}
+	slices.SortFunc(branches, func(a, b step) int { return bytes.Compare(a.path[:], b.path[:]) })
+	for i := 1; i < len(branches); i++ {
+		if branches[i].path == branches[i-1].path {
+			return invalid("segments %d and %d are the same chunk: side by side it would count twice",
+				branches[i-1].segment, branches[i].segment)
+		}
+	}
+	if q := pl.question(); q != nil {
+		if q.slice != nil {
+			return &llm.SliceError{Segment: q.segment, Reason: "a question behind chunks side by side has no path of its own"}
+		}
+		q.start, q.capture = longest, false
+	}
+	return nil
+}
+
+// branches are the steps that stand side by side behind the root.
+func (pl *plan) branches() []step {
+	if pl.question() != nil {
+		return pl.steps[1 : len(pl.steps)-1]
+	}
+	return pl.steps[1:]
+}
+
+// question is the last step if it stands behind the chunks.
+func (pl *plan) question() *step {
+	if n := len(pl.steps); n > 1 && pl.steps[n-1].kind == percached.Question {
+		return &pl.steps[n-1]
+	}
+	return nil
+}
+
+// checkSlices checks every slice that would be restored.
+func (pl *plan) checkSlices(k *sliceChecker) error {
+	for i := range pl.steps {
+		s := &pl.steps[i]
+		if s.slice == nil {
+			continue
+		}
+		if err := k.check(s); err != nil {
+			return &llm.SliceError{Segment: s.segment, Reason: err.Error()}
+		}
+	}
+	return nil
+}

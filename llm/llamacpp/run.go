@@ -1,0 +1,289 @@
+package llamacpp
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm"
+)
+
+// Generate answers a prompt. emit runs while the engine waits: it must be quick.
+func (e *Engine) Generate(ctx context.Context, p percached.Prompt, emit func(string) error) (percached.Result, error) {
+	return e.do(ctx, p, true, emit)
+}
+
+// Prefill computes a prompt without answering.
+func (e *Engine) Prefill(ctx context.Context, p percached.Prompt) (percached.Result, error) {
+	return e.do(ctx, p, false, nil)
+}
+
+// do makes the plan on the caller's goroutine, so that a bad prompt or slice
+// costs nobody else anything, and has the worker run it.
+func (e *Engine) do(ctx context.Context, p percached.Prompt, answering bool, emit func(string) error) (percached.Result, error) {
+	if err := checkShape(p, answering); err != nil {
+		return percached.Result{}, err
+	}
+	if p.Planes == percached.QKV && e.info.NoSlices == "" && e.cache.queryWidth == 0 {
+		return percached.Result{}, fault.New(fault.Unsupported, opPrompt, "the queries of a %s model cannot be captured", e.info.Architecture)
+	}
+	r := run{cache: e.cache, vocab: e.model.vocab, fingerprint: e.info.Fingerprint, emit: emit, answering: answering}
+	r.result.Slices = make([]*percached.Slice, len(p.Segments))
+	begin := time.Now()
+	tokens, err := e.Tokenize(p.Segments)
+	if err != nil {
+		return percached.Result{}, err
+	}
+	r.result.Times.Tokenize = time.Since(begin)
+	pl, err := layOut(p, tokens, e.info.Context)
+	if err != nil {
+		return percached.Result{}, err
+	}
+	if p.Placement == percached.Parallel && len(pl.branches()) > 0 && e.info.NoSlices != "" {
+		return percached.Result{}, fault.New(fault.Unsupported, opPrompt, "parallel placement needs stored slices, and %s", e.info.NoSlices)
+	}
+	if answering && len(tokens[len(tokens)-1]) == 0 {
+		return percached.Result{}, invalid("the question has no tokens")
+	}
+	begin = time.Now()
+	if err := pl.checkSlices(&e.checker); err != nil {
+		return percached.Result{}, err
+	}
+	r.result.Times.Restore = time.Since(begin)
+	r.plan, r.result.Dropped = pl, pl.dropped
+	queued := time.Now()
+	err = e.worker.do(ctx, p.Priority, func(ctx context.Context) error {
+		r.begin = time.Now()
+		r.result.Times.Queue = r.begin.Sub(queued)
+		return r.run(ctx)
+	})
+	return r.result, err
+}
+
+// A run carries one plan through the context. It lives on the worker.
+type run struct {
+	cache       *cache
+	vocab       *vocabulary
+	fingerprint string
+	plan        *plan
+	answering   bool
+	emit        func(string) error
+	begin       time.Time
+	result      percached.Result
+}
+
+func (r *run) run(ctx context.Context) error {
+	r.cache.clear(false)
+	if err := r.prefill(ctx); err != nil {
+		return err
+	}
+	if r.plan.prompt.Logits && r.lastComputed() {
+		var err error
+		if r.result.Logits, err = r.cache.logits(); err != nil {
+			return err
+		}
+	}
+	if !r.answering {
+		return nil
+	}
+	return r.answer(ctx)
+}
+
+// lastComputed says whether the last segment was computed, not restored, on the
+// main sequence.
+func (r *run) lastComputed() bool {
+	last := r.plan.steps[len(r.plan.steps)-1]
+	branch := r.plan.prompt.Placement == percached.Parallel && len(r.plan.steps) > 1 && r.plan.question() == nil
+	return last.slice == nil && len(last.tokens) > 0 && !branch
+}
+
+func (r *run) prefill(ctx context.Context) error {
+	steps := r.plan.steps
+	if r.plan.prompt.Placement == percached.Parallel {
+		branches := r.plan.branches()
+		if err := r.lay(ctx, &steps[0], len(steps) == 1); err != nil {
+			return err
+		}
+		if err := r.layBranches(ctx, &steps[0], branches); err != nil {
+			return err
+		}
+		steps = steps[1+len(branches):]
+	}
+	for i := range steps {
+		if err := r.lay(ctx, &steps[i], i == len(steps)-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lay restores or computes one step on the main sequence.
+func (r *run) lay(ctx context.Context, s *step, last bool) error {
+	if s.slice != nil {
+		return r.restore(s, s.slice)
+	}
+	q, err := r.compute(ctx, s, mainSeq, last && (r.answering || r.plan.prompt.Logits))
+	if err != nil || !s.capture {
+		return err
+	}
+	sl, err := r.capture(s, mainSeq, q)
+	if err != nil {
+		return err
+	}
+	r.result.Slices[s.segment] = sl
+	return nil
+}
+
+// layBranches computes each missing branch alone behind the root and takes it
+// out again; then all go in, in the order of their paths. So every subset of
+// stored branches leads to the same cells.
+func (r *run) layBranches(ctx context.Context, root *step, branches []step) error {
+	made := make([]*percached.Slice, len(branches))
+	for i := range branches {
+		s := &branches[i]
+		if made[i] = s.slice; made[i] != nil || len(s.tokens) == 0 {
+			continue
+		}
+		sl, err := r.branch(ctx, root, s)
+		if err != nil {
+			return err
+		}
+		made[i] = sl
+		if s.capture {
+			r.result.Slices[s.segment] = sl
+		}
+	}
+	for i := range branches {
+		if made[i] == nil {
+			continue
+		}
+		if err := r.restore(&branches[i], made[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) branch(ctx context.Context, root, s *step) (*percached.Slice, error) {
+	r.cache.fork(mainSeq, branchSeq, len(root.tokens))
+	defer r.cache.drop(branchSeq)
+	q, err := r.compute(ctx, s, branchSeq, false)
+	if err != nil {
+		return nil, err
+	}
+	return r.capture(s, branchSeq, q)
+}
+
+func (r *run) compute(ctx context.Context, s *step, seq int, logits bool) (*queries, error) {
+	begin := time.Now()
+	defer func() { r.result.Times.Prefill += time.Since(begin) }()
+	var q *queries
+	if s.capture && r.plan.prompt.Planes == percached.QKV && r.cache.queryWidth > 0 {
+		q = newQueries(r.cache.layers, len(s.tokens), r.cache.queryWidth)
+	}
+	if err := r.cache.compute(ctx, s, seq, logits, q); err != nil {
+		return nil, err
+	}
+	r.result.Usage.Prompt += len(s.tokens)
+	r.result.Usage.Computed += len(s.tokens)
+	return q, nil
+}
+
+func (r *run) capture(s *step, seq int, q *queries) (*percached.Slice, error) {
+	if r.cache.layout == nil {
+		return nil, nil // a model without slices; ModelInfo says why
+	}
+	begin := time.Now()
+	defer func() { r.result.Times.Capture += time.Since(begin) }()
+	return r.cache.copyOut(s, seq, r.fingerprint, q)
+}
+
+func (r *run) restore(s *step, sl *percached.Slice) error {
+	begin := time.Now()
+	defer func() { r.result.Times.Restore += time.Since(begin) }()
+	if err := r.cache.copyIn(sl); err != nil {
+		return err
+	}
+	if s.slice != nil {
+		r.result.Usage.Prompt += len(s.tokens)
+		r.result.Usage.Reused += len(s.tokens)
+	}
+	return nil
+}
+
+// errNotFinite is what damaged weights or tensors come to.
+var errNotFinite = errors.New("the model computed scores that are not numbers")
+
+// answer chooses tokens until something ends it.
+func (r *run) answer(ctx context.Context) error {
+	p, k := r.plan.prompt, r.cache
+	out := &stream{emit: r.emit, stop: p.Stop}
+	defer func() { r.result.Text = out.text.String() }()
+	draw := r.chooser(p.Sampling)
+	last := r.plan.steps[len(r.plan.steps)-1]
+	pos := last.start + len(last.tokens)
+	r.result.Finish = percached.FinishLength
+	for {
+		token, err := draw()
+		if err != nil {
+			return err
+		}
+		if r.result.Times.FirstToken == 0 {
+			r.result.Times.FirstToken = time.Since(r.begin)
+			begin := time.Now()
+			defer func() { r.result.Times.Decode = time.Since(begin) }()
+		}
+		if r.vocab.ends(token) {
+			r.result.Finish = percached.FinishEnd
+			return out.flush()
+		}
+		r.result.Usage.Generated++
+		stopped, err := out.write(r.vocab.piece(token))
+		if err != nil {
+			return err
+		}
+		if stopped {
+			r.result.Finish = percached.FinishStop
+			return nil
+		}
+		if r.result.Usage.Generated == p.MaxTokens {
+			return out.flush()
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := k.decode(ctx, []int32{token}, pos, mainSeq, true, nil); err != nil {
+			return err
+		}
+		pos++
+	}
+}
+
+// chooser is greedy choice or drawing.
+func (r *run) chooser(s percached.Sampling) func() (int32, error) {
+	choose := func() (int32, error) { return r.cache.best(), nil }
+	if s.Temperature > 0 {
+		sampler := newSampler(s)
+		choose = func() (int32, error) {
+			logits, err := r.cache.logits()
+			if err != nil {
+				return 0, err
+			}
+			return sampler.draw(logits), nil
+		}
+	}
+	return func() (int32, error) {
+		t, err := choose()
+		if err == nil && t < 0 {
+			// What is in the cells now must not reach a later run, not
+			// even masked.
+			r.cache.clear(true)
+			err = fault.New(fault.Internal, opDecode, "%w", errNotFinite)
+		}
+		return t, err
+	}
+}
+
+var _ llm.Engine = (*Engine)(nil)

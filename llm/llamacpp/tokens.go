@@ -1,0 +1,161 @@
+package llamacpp
+
+/*
+#include "bridge.h"
+*/
+import "C"
+
+import (
+	"math"
+	"sort"
+	"strings"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+)
+
+// A vocabulary turns text into tokens and back. llama.cpp's tokeniser may be
+// called from many goroutines at once.
+type vocabulary struct {
+	c     *C.struct_llama_vocab
+	size  int
+	begin int32 // token at the head of a prompt; -1: none
+	// llama.cpp parses user-defined tokens even in plain text. These are the
+	// ones with something to see in them, longest first, so that text can be
+	// cut within them.
+	defined []string
+}
+
+func newVocabulary(c *C.struct_llama_vocab) *vocabulary {
+	v := &vocabulary{c: c, size: int(C.llama_vocab_n_tokens(c)), begin: -1}
+	if bool(C.llama_vocab_get_add_bos(c)) {
+		v.begin = int32(C.llama_vocab_bos(c))
+	}
+	for t := range v.size {
+		if C.llama_vocab_get_attr(c, C.llama_token(t))&C.LLAMA_TOKEN_ATTR_USER_DEFINED == 0 {
+			continue
+		}
+		text := C.GoString(C.llama_vocab_get_text(c, C.llama_token(t)))
+		if utf8.RuneCountInString(text) > 1 && strings.TrimSpace(strings.ReplaceAll(text, "\u2581", " ")) != "" {
+			v.defined = append(v.defined, text)
+		}
+	}
+	sort.Slice(v.defined, func(i, j int) bool { return len(v.defined[i]) > len(v.defined[j]) })
+	return v
+}
+
+// segments tokenises each segment apart, with the begin token at the head.
+func (v *vocabulary) segments(segs []percached.Segment) ([][]int32, error) {
+	out := make([][]int32, len(segs))
+	for i, s := range segs {
+		if s.Tokens != nil {
+			for _, t := range s.Tokens {
+				if t < 0 || int(t) >= v.size {
+					return nil, invalid("segment %d: token %d is not in the vocabulary of %d", i, t, v.size)
+				}
+			}
+			out[i] = s.Tokens
+			continue
+		}
+		var tokens []int32
+		for _, t := range s.Texts {
+			var err error
+			if tokens, err = v.append(tokens, t); err != nil {
+				return nil, err
+			}
+		}
+		// A template may bring the begin token itself.
+		if i == 0 && v.begin >= 0 && (len(tokens) == 0 || tokens[0] != v.begin) {
+			tokens = append([]int32{v.begin}, tokens...)
+		}
+		out[i] = tokens
+	}
+	return out, nil
+}
+
+func (v *vocabulary) append(tokens []int32, t percached.Text) ([]int32, error) {
+	text := strings.ToValidUTF8(t.Text, string(utf8.RuneError))
+	if t.Special {
+		return v.tokenize(tokens, text, true)
+	}
+	var err error
+	for _, part := range v.cut(text) {
+		if tokens, err = v.tokenize(tokens, part, false); err != nil {
+			return nil, err
+		}
+	}
+	return tokens, nil
+}
+
+// cut breaks text within every user-defined token, so that what documents say
+// stays text.
+func (v *vocabulary) cut(text string) []string {
+	var parts []string
+	from := 0
+	for i := 0; i < len(text) && len(v.defined) > 0; i++ {
+		for _, d := range v.defined {
+			if strings.HasPrefix(text[i:], d) {
+				_, n := utf8.DecodeRuneInString(d)
+				parts = append(parts, text[from:i+n])
+				from = i + n
+				break
+			}
+		}
+	}
+	return append(parts, text[from:])
+}
+
+func (v *vocabulary) tokenize(tokens []int32, text string, special bool) ([]int32, error) {
+	if text == "" {
+		return tokens, nil
+	}
+	return v.call(tokens, text, false, special)
+}
+
+// framed gives the tokens of a text with what embedding models want around it.
+func (v *vocabulary) framed(text string) ([]int32, error) { return v.call(nil, text, true, false) }
+
+func (v *vocabulary) call(tokens []int32, text string, framed, special bool) ([]int32, error) {
+	if len(text) > math.MaxInt32/2 {
+		return nil, invalid("a text of %d bytes is too long", len(text))
+	}
+	buf := make([]int32, len(text)/2+16)
+	for {
+		n := C.pc_tokenize(v.c, (*C.char)(unsafe.Pointer(unsafe.StringData(text))), C.int32_t(len(text)),
+			(*C.llama_token)(&buf[0]), C.int32_t(len(buf)), C.bool(framed), C.bool(special))
+		switch {
+		case n == math.MinInt32:
+			return nil, fault.New(fault.Internal, "llamacpp: tokenize", "%s", takeErrors())
+		case n < 0:
+			buf = make([]int32, -n)
+			continue
+		}
+		return append(tokens, buf[:n]...), nil
+	}
+}
+
+// piece is the text of a token; control tokens have none.
+func (v *vocabulary) piece(t int32) []byte {
+	buf := make([]byte, 64)
+	n := C.llama_token_to_piece(v.c, C.llama_token(t), (*C.char)(unsafe.Pointer(&buf[0])), C.int32_t(len(buf)), 0, false)
+	if n < 0 {
+		buf = make([]byte, -n)
+		n = C.llama_token_to_piece(v.c, C.llama_token(t), (*C.char)(unsafe.Pointer(&buf[0])), C.int32_t(len(buf)), 0, false)
+	}
+	return buf[:max(n, 0)]
+}
+
+func (v *vocabulary) ends(t int32) bool { return bool(C.llama_vocab_is_eog(v.c, C.llama_token(t))) }
+
+// takeErrors is what llama.cpp complained about, for the error that says so.
+func takeErrors() string {
+	var buf [2000]byte
+	n := C.pc_take_errors((*C.char)(unsafe.Pointer(&buf[0])), C.int32_t(len(buf)))
+	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(buf[:n]), "?")), " ")
+	if s == "" {
+		return "llama.cpp gave no reason"
+	}
+	return s
+}

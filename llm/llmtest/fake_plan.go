@@ -1,0 +1,174 @@
+package llmtest
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+)
+
+// part is a segment as it will be run.
+type part struct {
+	index   int // in the prompt
+	tokens  []int32
+	rank    int
+	chunk   bool
+	branch  bool // right behind the root, under Parallel
+	joined  bool // behind branches
+	path    percached.Path
+	start   int
+	slice   *percached.Slice
+	capture bool
+}
+
+// plan is a prompt in the order in which it is run.
+type plan struct {
+	parts   []part
+	dropped []int
+	total   int
+	end     int // the position behind the prompt
+}
+
+func (f *Fake) plan(op string, p percached.Prompt, answer bool) (*plan, error) {
+	tokens := tokenize(p.Segments, f.opts.Begin)
+	if err := f.validate(op, p, tokens, answer); err != nil {
+		return nil, err
+	}
+	pl := &plan{}
+	for i, s := range p.Segments {
+		pl.parts = append(pl.parts, part{
+			index: i, tokens: tokens[i], rank: s.Rank, slice: s.Slice, capture: s.Capture,
+			chunk:  s.Kind == percached.Chunk && i > 0,
+			branch: s.Kind == percached.Chunk && i > 0 && p.Placement == percached.Parallel,
+		})
+		pl.total += len(tokens[i])
+	}
+	if a, b, ok := pl.twins(); ok {
+		return nil, fault.New(fault.Invalid, op, "segments %d and %d are the same chunk, it would count twice", a, b)
+	}
+	if !pl.fit(f.opts.Context-p.MaxTokens, p.Placement) {
+		return nil, fault.New(fault.Invalid, op, "%d tokens without any chunk, and %d for the answer, exceed the context of %d",
+			pl.total, p.MaxTokens, f.opts.Context)
+	}
+	pl.place()
+	return pl, nil
+}
+
+// twins finds two branches of the same tokens.
+func (pl *plan) twins() (a, b int, ok bool) {
+	for i, x := range pl.parts {
+		for _, y := range pl.parts[:i] {
+			if x.branch && y.branch && len(x.tokens) > 0 && slices.Equal(x.tokens, y.tokens) {
+				return y.index, x.index, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// fit drops chunks, the worst rank first and of equal ranks the last, until
+// the prompt takes at most room tokens. The root is never dropped.
+func (pl *plan) fit(room int, placement percached.Placement) bool {
+	for pl.total > room {
+		worst := -1
+		for i, pt := range pl.parts {
+			if pt.chunk && (worst < 0 || pt.rank >= pl.parts[worst].rank) {
+				worst = i
+			}
+		}
+		if worst < 0 {
+			return false
+		}
+		gone := pl.parts[worst]
+		pl.dropped = append(pl.dropped, gone.index)
+		pl.total -= len(gone.tokens)
+		pl.parts = slices.Delete(pl.parts, worst, worst+1)
+		for i := range pl.parts { // what stands behind it has another path now
+			if placement == percached.Sequential && pl.parts[i].index > gone.index {
+				pl.parts[i].slice = nil
+			}
+		}
+	}
+	slices.Sort(pl.dropped)
+	return true
+}
+
+// place gives each part its path and position, and sorts branches by path.
+func (pl *plan) place() {
+	var root, path percached.Path
+	rootEnd, end := 0, 0
+	joined := false
+	for i := range pl.parts {
+		pt := &pl.parts[i]
+		if pt.branch {
+			pt.path, pt.start = root.Child(pt.tokens), rootEnd
+			end, joined = max(end, rootEnd+len(pt.tokens)), true
+			continue
+		}
+		path = path.Child(pt.tokens)
+		pt.path, pt.start, pt.joined = path, end, joined
+		end += len(pt.tokens)
+		if i == 0 {
+			root, rootEnd = path, end
+		}
+	}
+	pl.end = end
+	slices.SortStableFunc(pl.parts, func(a, b part) int {
+		if a.branch && b.branch {
+			return bytes.Compare(a.path[:], b.path[:])
+		}
+		return a.index - b.index
+	})
+}
+
+func (f *Fake) validate(op string, p percached.Prompt, tokens [][]int32, answer bool) error {
+	invalid := func(format string, args ...any) error { return fault.New(fault.Invalid, op, format, args...) }
+	last := len(p.Segments) - 1
+	switch s := p.Sampling; {
+	case last < 0:
+		return invalid("the prompt has no segments")
+	case p.Placement > percached.Parallel:
+		return invalid("unknown placement %d", p.Placement)
+	case p.Priority > percached.Background:
+		return invalid("unknown priority %d", p.Priority)
+	case p.Planes > percached.QKV:
+		return invalid("unknown planes %d", p.Planes)
+	case p.MaxTokens < 0, answer && p.MaxTokens == 0:
+		return invalid("MaxTokens is %d: an answer needs room", p.MaxTokens)
+	case !(s.Temperature >= 0) || math.IsInf(float64(s.Temperature), 0) || s.TopK < 0 || !(s.TopP >= 0 && s.TopP <= 1):
+		return invalid("sampling %+v makes no sense", s)
+	case slices.Contains(p.Stop, ""):
+		return invalid("a stop string is empty")
+	}
+	for i, s := range p.Segments {
+		switch {
+		case s.Kind > percached.Question:
+			return invalid("segment %d has the unknown kind %d", i, s.Kind)
+		case s.Kind == percached.System && i > 0:
+			return invalid("segment %d: instructions stand first", i)
+		case s.Kind == percached.Question && i < last:
+			return invalid("segment %d: the question stands last", i)
+		}
+		for _, t := range tokens[i] {
+			if t < 0 || t >= vocabulary {
+				return invalid("segment %d: token %d is not in the vocabulary of %d", i, t, vocabulary)
+			}
+		}
+	}
+	if !answer {
+		return nil
+	}
+	switch q := p.Segments[last]; {
+	case q.Kind != percached.Question:
+		return invalid("the prompt ends without a question")
+	case len(tokens[last]) == 0:
+		return invalid("the question has no tokens")
+	case q.Slice != nil:
+		return invalid("the question carries a slice: it is always computed")
+	case q.Capture:
+		return invalid("the question cannot be captured while it is answered")
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package qkvtree
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/percached/percached"
+)
+
+// FORMAT.md says what these are.
+const (
+	magic     = "PQKV"
+	version   = 1
+	macSize   = sha256.Size
+	fixedSize = 4 + 2 + 1 + 1 + 32 + 8 + 2
+	entrySize = 20
+)
+
+// header is a slice without its tensors.
+type header struct {
+	slice     percached.Slice // pieces have their range and Sum alone
+	placement percached.Placement
+	sizes     []size
+}
+
+type size struct{ kv, q uint32 }
+
+// head reads off what of a slice goes into its header, sums and all.
+func head(pl percached.Placement, s *percached.Slice) (*header, error) {
+	switch {
+	case pl > percached.Parallel:
+		return nil, fmt.Errorf("placement %d is unknown", pl)
+	case len(s.Model) > math.MaxUint16:
+		return nil, errors.New("the fingerprint is too long")
+	case len(s.Tokens) > math.MaxInt32:
+		return nil, errors.New("there are too many tokens")
+	}
+	h := &header{slice: *s, placement: pl, sizes: make([]size, len(s.Pieces))}
+	h.slice.Pieces = make([]percached.Piece, len(s.Pieces))
+	for i := range s.Pieces {
+		p := &s.Pieces[i]
+		if len(p.KV) > math.MaxInt32 || len(p.Q) > math.MaxInt32-len(p.KV) {
+			return nil, fmt.Errorf("piece %d is too large", i)
+		}
+		if p.Sum != p.Checksum() {
+			return nil, fmt.Errorf("piece %d does not match its checksum", i)
+		}
+		h.sizes[i] = size{uint32(len(p.KV)), uint32(len(p.Q))}
+		h.slice.Pieces[i] = percached.Piece{From: p.From, To: p.To, Sum: p.Sum}
+	}
+	return h, h.check()
+}
+
+// check holds for every header that is written or read.
+func (h *header) check() error {
+	s := &h.slice
+	switch {
+	case s.Planes > percached.QKV:
+		return fmt.Errorf("planes %d are unknown", s.Planes)
+	case s.Start < 0:
+		return errors.New("the start is negative")
+	case len(s.Tokens) == 0:
+		return errors.New("there are no tokens")
+	}
+	at := 0
+	for i, p := range s.Pieces {
+		switch {
+		case p.From != at || p.To <= p.From || p.To > len(s.Tokens):
+			return fmt.Errorf("piece %d holds tokens %d to %d of %d, behind %d", i, p.From, p.To, len(s.Tokens), at)
+		case h.sizes[i].kv == 0:
+			return fmt.Errorf("piece %d is empty", i)
+		case s.Planes == percached.KV && h.sizes[i].q != 0:
+			return fmt.Errorf("piece %d has queries that the slice says it has not", i)
+		case s.Planes == percached.QKV && h.sizes[i].q == 0:
+			return fmt.Errorf("piece %d has no queries", i)
+		}
+		at = p.To
+	}
+	if at != len(s.Tokens) {
+		return fmt.Errorf("the pieces end at token %d of %d", at, len(s.Tokens))
+	}
+	return nil
+}
+
+// encode gives the header's bytes; the MAC covers the key it will lie under.
+func (h *header) encode(mac, key []byte) []byte {
+	s, le := &h.slice, binary.LittleEndian
+	b := make([]byte, 0, fixedSize+len(s.Model)+4+4*len(s.Tokens)+4+entrySize*len(s.Pieces)+macSize)
+	b = append(b, magic...)
+	b = le.AppendUint16(b, version)
+	b = append(b, byte(s.Planes), byte(h.placement))
+	b = append(b, s.Path[:]...)
+	b = le.AppendUint64(b, uint64(s.Start))
+	b = le.AppendUint16(b, uint16(len(s.Model)))
+	b = append(b, s.Model...)
+	b = le.AppendUint32(b, uint32(len(s.Tokens)))
+	for _, t := range s.Tokens {
+		b = le.AppendUint32(b, uint32(t))
+	}
+	b = le.AppendUint32(b, uint32(len(s.Pieces)))
+	for i, p := range s.Pieces {
+		for _, v := range []uint32{uint32(p.From), uint32(p.To), h.sizes[i].kv, h.sizes[i].q, p.Sum} {
+			b = le.AppendUint32(b, v)
+		}
+	}
+	return append(b, sign(mac, key, b)...)
+}
+
+func sign(mac, key, b []byte) []byte {
+	m := hmac.New(sha256.New, mac)
+	m.Write(key)
+	m.Write(b)
+	return m.Sum(nil)
+}
+
+// decode trusts nothing in b. The error is ErrNewer, or says what is damaged.
+func decode(b, mac, key []byte) (*header, error) {
+	if len(b) < len(magic)+2 || string(b[:len(magic)]) != magic {
+		return nil, errors.New("this is no slice header")
+	}
+	if v := binary.LittleEndian.Uint16(b[len(magic):]); v > version {
+		return nil, ErrNewer
+	} else if v < 1 {
+		return nil, errors.New("version 0 never was")
+	}
+	if len(b) < fixedSize+macSize {
+		return nil, errors.New("the header is cut short")
+	}
+	body := b[:len(b)-macSize]
+	if !hmac.Equal(sign(mac, key, body), b[len(body):]) {
+		return nil, errors.New("the header's MAC is wrong")
+	}
+	return parse(body)
+}
+
+// parse reads a header without its MAC.
+func parse(b []byte) (*header, error) {
+	r := reader{b: b[len(magic)+2:]}
+	h := &header{}
+	s := &h.slice
+	s.Planes, h.placement = percached.Planes(r.take(1)[0]), percached.Placement(r.take(1)[0])
+	copy(s.Path[:], r.take(len(s.Path)))
+	start := binary.LittleEndian.Uint64(r.take(8))
+	s.Model = string(r.take(int(binary.LittleEndian.Uint16(r.take(2)))))
+	s.Tokens = make([]int32, r.count(4))
+	for i := range s.Tokens {
+		s.Tokens[i] = int32(r.u32())
+	}
+	n := r.count(entrySize)
+	s.Pieces, h.sizes = make([]percached.Piece, n), make([]size, n)
+	for i := range n {
+		s.Pieces[i] = percached.Piece{From: int(r.u32()), To: int(r.u32())}
+		h.sizes[i] = size{r.u32(), r.u32()}
+		s.Pieces[i].Sum = r.u32()
+	}
+	switch {
+	case r.short:
+		return nil, errors.New("the header is cut short")
+	case len(r.b) != 0:
+		return nil, errors.New("bytes follow the header")
+	case start > math.MaxInt32:
+		return nil, errors.New("the start is out of range")
+	case h.placement > percached.Parallel:
+		return nil, fmt.Errorf("placement %d is unknown", h.placement)
+	}
+	s.Start = int(start)
+	return h, h.check()
+}
+
+// reader takes fields off the front of b; past the end it gives zeros.
+type reader struct {
+	b     []byte
+	short bool
+}
+
+func (r *reader) take(n int) []byte {
+	if n > len(r.b) {
+		r.b, r.short = nil, true
+		return make([]byte, max(n, 0))
+	}
+	f := r.b[:n]
+	r.b = r.b[n:]
+	return f
+}
+
+func (r *reader) u32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
+
+// count reads the number of things of a size that must still follow.
+func (r *reader) count(size int) int {
+	n := int64(r.u32())
+	if n*int64(size) > int64(len(r.b)) {
+		r.b, r.short = nil, true
+		return 0
+	}
+	return int(n)
+}

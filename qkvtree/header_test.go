@@ -1,0 +1,78 @@
+package qkvtree
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached"
+)
+
+var mac, at = []byte("0123456789abcdef"), []byte("H-some-key")
+
+func example(planes percached.Planes) *percached.Slice {
+	s := &percached.Slice{Model: "m", Path: percached.Path{1, 2}, Start: 64, Tokens: []int32{5, -1, 7}, Planes: planes}
+	s.Pieces = []percached.Piece{{From: 0, To: 2, KV: []byte("kv")}, {From: 2, To: 3, KV: []byte("k")}}
+	for i := range s.Pieces {
+		if planes == percached.QKV {
+			s.Pieces[i].Q = []byte("qqq")
+		}
+		s.Pieces[i].Sum = s.Pieces[i].Checksum()
+	}
+	return s
+}
+
+func TestHeaderBytes(t *testing.T) {
+	h, err := head(percached.Parallel, example(percached.QKV))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := h.encode(mac, at)
+	if got, want := len(b), fixedSize+1+4+3*4+4+2*entrySize+macSize; got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
+	if want := []byte("PQKV\x01\x00\x01\x01\x01\x02\x00"); !bytes.HasPrefix(b, want) {
+		t.Errorf("begins with %x, want %x", b[:len(want)], want)
+	}
+	got, err := decode(b, mac, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(h, got, cmp.AllowUnexported(header{}, size{})); d != "" {
+		t.Error(d)
+	}
+	for i := range b { // every byte counts
+		c := bytes.Clone(b)
+		c[i] ^= 0x10
+		if _, err := decode(c, mac, at); err == nil {
+			t.Errorf("byte %d can be flipped", i)
+		}
+		if _, err := decode(b[:i], mac, at); err == nil {
+			t.Errorf("cut to %d bytes it is read", i)
+		}
+	}
+}
+
+// What parses is well formed, and parses again from what it encodes to. The MAC
+// is given anew, or no input would come past it.
+func FuzzHeader(f *testing.F) {
+	for _, p := range []percached.Planes{percached.KV, percached.QKV} {
+		h, err := head(percached.Sequential, example(p))
+		if err != nil {
+			f.Fatal(err)
+		}
+		b := h.encode(mac, at)
+		f.Add(b[:len(b)-macSize])
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, err := decode(append(bytes.Clone(b), sign(mac, at, b)...), mac, at)
+		if err != nil {
+			return
+		}
+		again := h.encode(mac, at)
+		if again = again[:len(again)-macSize]; !bytes.Equal(b, again) {
+			t.Errorf("%x encodes to %x", b, again)
+		}
+	})
+}
