@@ -95,8 +95,14 @@ func (o *reuse) check() error {
 		name       string
 		value, min int
 	}{
-		{"chunks", o.chunks, 0}, {"chunk-tokens", o.chunkTokens, 1}, {"system-tokens", o.system, 1},
-		{"suffix-tokens", o.suffix, 1}, {"generate", o.generate, 2}, {"runs", o.runs, 1}, {"threads", o.threads, 1}, {"split", o.split, 1},
+		{"chunks", o.chunks, 0},
+		{"chunk-tokens", o.chunkTokens, 1},
+		{"system-tokens", o.system, 1},
+		{"suffix-tokens", o.suffix, 1},
+		{"generate", o.generate, 2},
+		{"runs", o.runs, 1},
+		{"threads", o.threads, 1},
+		{"split", o.split, 1},
 	} {
 		if n.value < n.min || n.value > 1<<20 {
 			return misuse("--%s must be at least %d, not %d", n.name, n.min, n.value)

@@ -163,13 +163,12 @@ func (c *checker) expertTensors(l *list, p string) {
 	l.bias(p+"attn_output", c.width)
 	l.maybe(1)
 	l.matrix(p+"ffn_gate_inp", c.width, c.nExperts)
-	for _, w := range []want{
-		{name: p + "ffn_gate_exps.weight", dims: []uint64{c.width, c.ff, c.nExperts}, optional: true},
-		{name: p + "ffn_up_exps.weight", dims: []uint64{c.width, c.ff, c.nExperts}},
-		{name: p + "ffn_down_exps.weight", dims: []uint64{c.ff, c.width, c.nExperts}},
-	} {
-		l.wants = append(l.wants, w)
-	}
+	l.wants = append(
+		l.wants,
+		want{name: p + "ffn_gate_exps.weight", dims: []uint64{c.width, c.ff, c.nExperts}, optional: true},
+		want{name: p + "ffn_up_exps.weight", dims: []uint64{c.width, c.ff, c.nExperts}},
+		want{name: p + "ffn_down_exps.weight", dims: []uint64{c.ff, c.width, c.nExperts}},
+	)
 }
 
 func (c *checker) encoderTensors() []want {

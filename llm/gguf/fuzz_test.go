@@ -18,8 +18,13 @@ func micro() *Builder {
 		key string
 		n   uint32
 	}{
-		{"context_length", 64}, {"embedding_length", 32}, {"block_count", 1}, {"feed_forward_length", 32},
-		{"attention.head_count", 2}, {"attention.head_count_kv", 1}, {"rope.dimension_count", 16},
+		{"context_length", 64},
+		{"embedding_length", 32},
+		{"block_count", 1},
+		{"feed_forward_length", 32},
+		{"attention.head_count", 2},
+		{"attention.head_count_kv", 1},
+		{"rope.dimension_count", 16},
 	} {
 		b.Set("llama."+p.key, p.n)
 	}

@@ -66,27 +66,48 @@ func (l *layout) check(b []byte, start, n int) error {
 		}
 		r.u32() // the sequence it was written from; not read back
 	}
-	got, err := r.layout(n)
-	if err != nil {
-		return err
+	// The length is right, so as long as the fields are, so are the places of
+	// those behind them.
+	if v := r.u32(); v != l.flag() {
+		return fmt.Errorf("stores values the other way round (flash attention on or off): %d instead of %d", v, l.flag())
 	}
-	return l.compare(got)
-}
-
-func (l *layout) compare(got *layout) error {
-	if got.transposed != l.transposed {
-		return fmt.Errorf("values are stored the other way round (flash attention on or off)")
+	if v := r.u32(); v != uint32(len(l.layers)) {
+		return fmt.Errorf("has %d layers instead of %d", v, len(l.layers))
 	}
-	if len(got.layers) != len(l.layers) {
-		return fmt.Errorf("has %d layers instead of %d", len(got.layers), len(l.layers))
-	}
-	for i, g := range got.layers {
-		if w := l.layers[i]; g != w {
-			return fmt.Errorf("layer %d is laid out differently: key type %d, %d bytes, value type %d, %d bytes; want %d, %d, %d, %d",
-				i, g.keyType, g.keyRow, g.valueType, g.valueRow, w.keyType, w.keyRow, w.valueType, w.valueRow)
+	for i, w := range l.layers {
+		if v := int32(r.u32()); v != w.keyType {
+			return fmt.Errorf("holds keys of type %d instead of %d in layer %d", v, w.keyType, i)
 		}
+		if v := r.u64(); v != w.keyRow {
+			return fmt.Errorf("takes %d bytes instead of %d for a token's keys in layer %d", v, w.keyRow, i)
+		}
+		r.rows(n, w.keyRow)
+	}
+	for i, w := range l.layers {
+		if v := int32(r.u32()); v != w.valueType {
+			return fmt.Errorf("holds values of type %d instead of %d in layer %d", v, w.valueType, i)
+		}
+		if l.transposed {
+			if v := r.u32(); v != w.valueElement {
+				return fmt.Errorf("takes %d bytes instead of %d for one value in layer %d", v, w.valueElement, i)
+			}
+			if v := r.u32(); v != w.valueWidth {
+				return fmt.Errorf("has %d values instead of %d for a token in layer %d", v, w.valueWidth, i)
+			}
+		} else if v := r.u64(); v != w.valueRow {
+			return fmt.Errorf("takes %d bytes instead of %d for a token's values in layer %d", v, w.valueRow, i)
+		}
+		r.rows(n, w.valueRow)
 	}
 	return nil
+}
+
+// flag is how a state says which way its values stand.
+func (l *layout) flag() uint32 {
+	if l.transposed {
+		return 1
+	}
+	return 0
 }
 
 // readLayout learns the layout from a state of n tokens.
@@ -144,7 +165,11 @@ func (r *blobReader) rows(n int, row uint64) {
 }
 
 func (r *blobReader) layout(n int) (*layout, error) {
-	l := &layout{transposed: r.u32() == 1}
+	flag := r.u32()
+	if flag > 1 {
+		return nil, fmt.Errorf("says neither yes nor no to values the other way round: %d", flag)
+	}
+	l := &layout{transposed: flag == 1}
 	count := r.u32()
 	if count == 0 || count > maxLayers {
 		return nil, fmt.Errorf("has %d layers", count)

@@ -55,10 +55,11 @@ func chatFormat(template string) percached.ChatFormat {
 // templateName tells people what kind of frame it is.
 func templateName(text string) string {
 	for _, n := range [][2]string{
+		{"<|im_sep|>", "phi"}, // Phi-4; it also has what ChatML has
 		{"<|im_start|>", "chatml"},
 		{"<|start_header_id|>", "llama3"},
 		{"<start_of_turn>", "gemma"},
-		{"<|user|>", "phi"},
+		{"<|end|>\n<|user|>", "phi"},
 		{"[INST]", "llama2 or mistral"},
 	} {
 		if strings.Contains(text, n[0]) {

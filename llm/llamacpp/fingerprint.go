@@ -39,8 +39,13 @@ func weightsHash(ctx context.Context, path string) (string, error) {
 	}
 	defer f.Close()
 	h := sha256.New()
-	if _, err := io.CopyBuffer(h, &ctxReader{ctx, f}, make([]byte, 1<<20)); err != nil {
-		return "", fault.New(fault.Unavailable, "llamacpp: hash weights", "%w", err)
+	for err = nil; err != io.EOF; {
+		if ctx.Err() != nil {
+			return "", fault.New(fault.Timeout, "llamacpp: hash weights", "%w", context.Cause(ctx))
+		}
+		if _, err = io.CopyN(h, f, 1<<20); err != nil && err != io.EOF {
+			return "", fault.New(fault.Unavailable, "llamacpp: hash weights", "%w", err)
+		}
 	}
 	sum := hex.EncodeToString(h.Sum(nil))
 	keepSum(path, sum+" "+stamp+"\n")
@@ -64,19 +69,6 @@ func keepSum(model, line string) {
 	if err != nil {
 		os.Remove(tmp.Name())
 	}
-}
-
-// ctxReader stops reading when ctx ends.
-type ctxReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c *ctxReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }
 
 // fingerprint hashes everything that shapes the tensors of a model.

@@ -3,7 +3,6 @@ package llamacpp
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
@@ -24,11 +23,10 @@ func NewGate() *Gate { return &Gate{workers: map[*worker]struct{}{}} }
 
 // A job is one request in the line of a worker.
 type job struct {
-	ctx      context.Context
 	priority percached.Priority
-	do       func(context.Context) error
+	run      func() error
+	ended    func() error // why the request ended early; nil while it has not
 	cancel   context.CancelCauseFunc
-	queued   time.Time
 	done     chan struct{}
 	err      error
 }
@@ -64,7 +62,11 @@ func (w *worker) do(ctx context.Context, p percached.Priority, f func(context.Co
 	}
 	jctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	j := &job{ctx: jctx, priority: p, do: f, cancel: cancel, queued: time.Now(), done: make(chan struct{})}
+	j := &job{
+		priority: p, cancel: cancel, done: make(chan struct{}),
+		run:   func() error { return f(jctx) },
+		ended: func() error { return context.Cause(jctx) },
+	}
 	if err := w.enter(j); err != nil {
 		return err
 	}
@@ -82,8 +84,8 @@ func (w *worker) enter(j *job) error {
 	switch {
 	case w.closed:
 		return llm.ErrClosed
-	case j.ctx.Err() != nil:
-		return context.Cause(j.ctx)
+	case j.ended() != nil:
+		return j.ended()
 	case len(w.line[j.priority]) >= w.room(j.priority):
 		return fault.New(fault.Overloaded, "llamacpp: queue", "%d requests are waiting already", w.limit)
 	}
@@ -123,7 +125,7 @@ func (w *worker) interrupt(j *job) {
 	for i, other := range line {
 		if other == j {
 			w.line[j.priority] = append(line[:i:i], line[i+1:]...)
-			w.finish(j, context.Cause(j.ctx))
+			w.finish(j, j.ended())
 			return
 		}
 	}
@@ -159,7 +161,7 @@ func (w *worker) next() *job {
 			j := w.line[p][0]
 			w.line[p] = w.line[p][1:]
 			w.running = j
-			w.stop(j.ctx.Err() != nil)
+			w.stop(j.ended() != nil)
 			return j
 		}
 		w.wake.Wait()
@@ -169,7 +171,7 @@ func (w *worker) next() *job {
 func (w *worker) run() {
 	defer close(w.gone)
 	for j := w.next(); j != nil; j = w.next() {
-		err := j.do(j.ctx)
+		err := j.run()
 		w.gate.mu.Lock()
 		w.running = nil
 		w.finish(j, err)

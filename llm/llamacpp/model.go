@@ -87,9 +87,15 @@ func fits(c Config, f *gguf.File, beside int64) error {
 
 // load runs in C for long; progress and the end of ctx go through the flags.
 func (m *model) load(ctx context.Context, c Config) {
-	unhook := context.AfterFunc(ctx, func() { m.stop(true) })
+	stopped := make(chan struct{})
+	unhook := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		m.stop(true)
+	})
 	defer func() {
-		unhook()
+		if !unhook() {
+			<-stopped // the flags may be freed next
+		}
 		m.stop(false)
 	}()
 	done := make(chan struct{})

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/percached/percached"
 	"github.com/percached/percached/llm/gguf"
 )
 
@@ -68,16 +67,3 @@ func open(tb testing.TB, o gguf.RandomOptions, change func(*Config)) *Engine {
 }
 
 var tiny = gguf.RandomOptions{Shape: "tiny", Seed: 1}
-
-// sameSlices says whether two lists of slices hold equal bytes.
-func sameSlices(a, b []*percached.Slice) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !sameSlice(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
-}
