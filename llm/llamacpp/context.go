@@ -32,6 +32,8 @@ type cache struct {
 	queryWidth int
 
 	pieceTokens int // tokens in one piece of a slice
+
+	onBatch func() // called before each batch, if not nil. For tests
 }
 
 const opDecode = "llamacpp: decode"
@@ -53,6 +55,9 @@ func (k *cache) decode(ctx context.Context, tokens []int32, pos, seq int, logits
 	if q != nil {
 		room = (*C.uint16_t)(unsafe.SliceData(q.data))
 		shape = C.pc_queries{layers: C.int32_t(k.layers), tokens: C.int32_t(q.n), width: C.int32_t(k.queryWidth), at: C.int32_t(q.at)}
+	}
+	if k.onBatch != nil {
+		k.onBatch()
 	}
 	rc := C.pc_decode(k.c, (*C.llama_token)(unsafe.SliceData(tokens)), C.int32_t(len(tokens)), C.llama_pos(pos), C.llama_seq_id(seq), C.bool(logits), room, shape)
 	switch {

@@ -8,7 +8,7 @@
 
 __attribute__((constructor(101), target("general-regs-only,no-bmi,no-bmi2,no-movbe,no-lzcnt")))
 static void percached_cpu_guard(void) {
-	const char *lacks = 0;
+	const char *lacks = 0; // the most basic of what is missing
 	__builtin_cpu_init();
 #ifdef __AVX2__
 	if (!__builtin_cpu_supports("avx2")) {
@@ -16,17 +16,17 @@ static void percached_cpu_guard(void) {
 	}
 #endif
 #ifdef __AVX512F__
-	if (!__builtin_cpu_supports("avx512f")) {
+	if (!lacks && !__builtin_cpu_supports("avx512f")) {
 		lacks = "AVX-512\n";
 	}
 #endif
 #ifdef __AVX512VNNI__
-	if (!__builtin_cpu_supports("avx512vnni")) {
+	if (!lacks && !__builtin_cpu_supports("avx512vnni")) {
 		lacks = "AVX-512 VNNI\n";
 	}
 #endif
 #ifdef __AVX512BF16__
-	if (!__builtin_cpu_supports("avx512bf16")) {
+	if (!lacks && !__builtin_cpu_supports("avx512bf16")) {
 		lacks = "AVX-512 BF16\n";
 	}
 #endif

@@ -9,9 +9,7 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
 	"sync"
-	"unicode/utf8"
 	"unsafe"
 
 	"github.com/percached/percached"
@@ -107,7 +105,7 @@ func (e *Embedder) open(c Config) error {
 // frame learns what the tokeniser puts around a text.
 func (e *Embedder) frame() error {
 	const word = "a"
-	body, err := e.model.vocab.tokenize(nil, word, false)
+	body, err := e.model.vocab.tokenize(nil, word, false, false)
 	if err != nil {
 		return err
 	}
@@ -168,12 +166,9 @@ func (e *Embedder) tokenize(texts []string) ([][]int32, error) {
 		if len(text) > 64*room {
 			text = text[:64*room]
 		}
-		var body []int32
-		for _, part := range e.model.vocab.cut(strings.ToValidUTF8(text, string(utf8.RuneError))) {
-			var err error
-			if body, err = e.model.vocab.tokenize(body, part, false); err != nil {
-				return nil, err
-			}
+		body, err := e.model.vocab.append(nil, percached.Text{Text: text})
+		if err != nil {
+			return nil, err
 		}
 		out[i] = slices.Concat(e.before, body[:min(len(body), room)], e.after)
 		if len(out[i]) == 0 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm/gguf"
 )
 
 // testConfig is the configuration that open uses; Model is left to say.
@@ -74,43 +75,29 @@ func TestRefuseForMemory(t *testing.T) {
 		}
 	}
 	// The estimate counts the context: a larger one needs more.
-	least := func() int64 {
-		low, high := int64(0), int64(1<<30)
-		for high-low > 1 {
-			if mid := (low + high) / 2; fitsIn(c, mid) {
-				high = mid
-			} else {
-				low = mid
-			}
+	f, err := gguf.Open(c.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := int64(0)
+	for _, c.Context = range []int{16, 2048} {
+		need := f.Size() + contextBytes(f, c)
+		if need <= before {
+			t.Errorf("a context of %d tokens needs %d bytes, a smaller one %d", c.Context, need, before)
 		}
-		return high
-	}
-	c.Context = 16
-	small := least()
-	if err := try(small); err != nil {
-		t.Errorf("exactly enough: %v", err)
-	}
-	if err := try(small - 1); fault.KindOf(err) != fault.Unavailable {
-		t.Errorf("one byte too few: %v", err)
-	}
-	c.Context = 2048
-	if large := least(); large <= small {
-		t.Errorf("a context of 2048 tokens needs %d bytes, one of 16 needs %d", large, small)
+		before = need
+		if err := try(need); err != nil {
+			t.Errorf("exactly enough: %v", err)
+		}
+		if err := try(need - 1); fault.KindOf(err) != fault.Unavailable {
+			t.Errorf("one byte too few: %v", err)
+		}
 	}
 	for _, have := range []int64{-1, 1 << 40} {
 		if err := try(have); err != nil {
 			t.Errorf("memory %d: %v", have, err)
 		}
 	}
-}
-
-// fitsIn asks without opening: a context that has ended stops it behind the check.
-func fitsIn(c Config, have int64) bool {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	c.memory = func() int64 { return have }
-	_, err := OpenEngine(ctx, c, NewGate())
-	return fault.KindOf(err) != fault.Unavailable
 }
 
 func TestOpenCancelled(t *testing.T) {

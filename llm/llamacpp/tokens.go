@@ -7,8 +7,10 @@ import "C"
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 	"unsafe"
 
@@ -26,10 +28,21 @@ type vocabulary struct {
 	// ones with something to see in them, longest first, so that text can be
 	// cut within them.
 	defined []string
+	spm     bool
 }
 
+// maxRun is how many bytes without a space, or of spaces, are tokenised at a
+// time. Most BPE vocabularies are split by std::regex, which calls itself for
+// every character of a match: some 25,000 took 8 MiB of stack, and the process
+// with it. SPM takes time with the square of the length where it falls back to
+// bytes: two minutes for 1 MB of new lines.
+const (
+	maxRun  = 512
+	maxText = 16 << 10
+)
+
 func newVocabulary(c *C.struct_llama_vocab) *vocabulary {
-	v := &vocabulary{c: c, size: int(C.llama_vocab_n_tokens(c)), begin: -1}
+	v := &vocabulary{c: c, size: int(C.llama_vocab_n_tokens(c)), begin: -1, spm: C.llama_vocab_type(c) == C.LLAMA_VOCAB_TYPE_SPM}
 	if bool(C.llama_vocab_get_add_bos(c)) {
 		v.begin = int32(C.llama_vocab_bos(c))
 	}
@@ -78,11 +91,11 @@ func (v *vocabulary) segments(segs []percached.Segment) ([][]int32, error) {
 func (v *vocabulary) append(tokens []int32, t percached.Text) ([]int32, error) {
 	text := strings.ToValidUTF8(t.Text, string(utf8.RuneError))
 	if t.Special {
-		return v.tokenize(tokens, text, true)
+		return v.tokenize(tokens, text, true, false)
 	}
 	var err error
-	for _, part := range v.cut(text) {
-		if tokens, err = v.tokenize(tokens, part, false); err != nil {
+	for i, part := range v.cut(text) {
+		if tokens, err = v.tokenize(tokens, part, false, i > 0); err != nil {
 			return nil, err
 		}
 	}
@@ -107,11 +120,63 @@ func (v *vocabulary) cut(text string) []string {
 	return append(parts, text[from:])
 }
 
-func (v *vocabulary) tokenize(tokens []int32, text string, special bool) ([]int32, error) {
-	if text == "" {
-		return tokens, nil
+// tokenize takes a text in portions that C can bear. behind says that the text
+// goes on where another ended.
+func (v *vocabulary) tokenize(tokens []int32, text string, special, behind bool) ([]int32, error) {
+	for text != "" {
+		n := v.portion(text)
+		var err error
+		if behind && v.spm {
+			tokens, err = v.inner(tokens, text[:n], special)
+		} else {
+			tokens, err = v.call(tokens, text[:n], false, special)
+		}
+		if err != nil {
+			return nil, err
+		}
+		text, behind = text[n:], true
 	}
-	return v.call(tokens, text, false, special)
+	return tokens, nil
+}
+
+// inner leaves out the space that SPM vocabularies put before every text: behind
+// another part it does not belong there. No token holds the mark, so that what
+// stands behind it is what it is without.
+func (v *vocabulary) inner(tokens []int32, text string, special bool) ([]int32, error) {
+	const mark = "\x01"
+	alone, err := v.call(nil, mark, false, false)
+	if err != nil {
+		return nil, err
+	}
+	marked, err := v.call(nil, mark+text, false, special)
+	if err != nil {
+		return nil, err
+	}
+	if len(marked) < len(alone) || !slices.Equal(marked[:len(alone)], alone) {
+		return v.call(tokens, text, false, special)
+	}
+	return append(tokens, marked[len(alone):]...), nil
+}
+
+// portion is how much of a text is tokenised at a time: nearly always all of it.
+func (v *vocabulary) portion(text string) int {
+	if v.spm {
+		n := min(len(text), maxText)
+		for n < len(text) && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		return n
+	}
+	from, space := 0, false
+	for i, r := range text {
+		switch {
+		case i == 0 || unicode.IsSpace(r) != space:
+			from, space = i, unicode.IsSpace(r)
+		case i-from >= maxRun:
+			return i
+		}
+	}
+	return len(text)
 }
 
 // framed gives the tokens of a text with what embedding models want around it.

@@ -1,0 +1,5 @@
+//go:build !race
+
+package llamacpp
+
+const raceEnabled = false
