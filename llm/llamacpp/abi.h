@@ -192,14 +192,12 @@ bool llama_model_is_diffusion(const struct llama_model *model);
 struct llama_context_params llama_context_default_params(void);
 struct llama_context *llama_init_from_model(struct llama_model *model, struct llama_context_params params);
 void llama_free(struct llama_context *ctx);
-uint32_t llama_n_ctx(const struct llama_context *ctx);
 enum llama_pooling_type llama_pooling_type(const struct llama_context *ctx);
 llama_memory_t llama_get_memory(const struct llama_context *ctx);
 
 void llama_memory_clear(llama_memory_t mem, bool data);
 bool llama_memory_seq_rm(llama_memory_t mem, llama_seq_id seq_id, llama_pos p0, llama_pos p1);
 void llama_memory_seq_cp(llama_memory_t mem, llama_seq_id src, llama_seq_id dst, llama_pos p0, llama_pos p1);
-llama_pos llama_memory_seq_pos_max(llama_memory_t mem, llama_seq_id seq_id);
 
 size_t llama_state_seq_get_size(struct llama_context *ctx, llama_seq_id seq_id);
 size_t llama_state_seq_get_data(struct llama_context *ctx, uint8_t *dst, size_t size, llama_seq_id seq_id);

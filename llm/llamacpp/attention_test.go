@@ -149,9 +149,9 @@ func checkAttention(t *testing.T, e *Engine, m *forward, path ...*percached.Slic
 		// Numbers up to 8 are rounded to 1/256 and may fall either way. Flash
 		// attention also sums values in half precision, which adds up from
 		// layer to layer.
-		near, close := 1./128, 2e-3
+		near, nearWeights := 1./128, 2e-3
 		if l > 0 && e.Info().FlashAttn {
-			near, close = 1./25, 1e-2
+			near, nearWeights = 1./25, 1e-2
 		}
 		if d := furthest(t, want.q, have.q[l]); d > near {
 			t.Errorf("layer %d: queries are off by %.4f", l, d)
@@ -160,7 +160,7 @@ func checkAttention(t *testing.T, e *Engine, m *forward, path ...*percached.Slic
 			t.Errorf("layer %d: keys are off by %.4f", l, d)
 		}
 		weights := func(q, k [][]float64) [][]float64 { return slices.Concat(m.attend(q, k)...) }
-		if d := furthest(t, slices.Concat(want.weights...), weights(have.q[l], have.k[l])); d > close {
+		if d := furthest(t, slices.Concat(want.weights...), weights(have.q[l], have.k[l])); d > nearWeights {
 			t.Errorf("layer %d: attention weights are off by %.5f", l, d)
 		}
 		other := (l + 1) % m.layers
@@ -179,10 +179,10 @@ func TestQueriesChangeNothingElse(t *testing.T) {
 					c.KeyType, c.ValueType, c.FlashAttn, c.piece = s.key, s.value, s.flash, 30<<10
 				})
 				p := newNumbers(22).prompt(place, 13, 70, 33, 6)
-				without, with3 := generate(t, e, capturing(p)), generate(t, e, qkv(p))
-				equal(t, "computed with queries", without, with3)
+				without, queried := generate(t, e, capturing(p)), generate(t, e, qkv(p))
+				equal(t, "computed with queries", without, queried)
 				info := e.Info()
-				for i, sl := range with3.Slices[:3] {
+				for i, sl := range queried.Slices[:3] {
 					bare := *sl
 					bare.Planes, bare.Pieces = percached.KV, slices.Clone(sl.Pieces)
 					bytesQ := 0
@@ -201,10 +201,10 @@ func TestQueriesChangeNothingElse(t *testing.T) {
 					if place == percached.Sequential && mask&(mask+1) != 0 {
 						continue
 					}
-					warm := generate(t, e, with(qkv(p), with3.Slices, mask))
+					warm := generate(t, e, with(qkv(p), queried.Slices, mask))
 					equal(t, fmt.Sprintf("restored %03b", mask), without, warm)
 					for i := range 3 {
-						if sl := warm.Slices[i]; sl != nil && !sameSlice(sl, with3.Slices[i]) {
+						if sl := warm.Slices[i]; sl != nil && !sameSlice(sl, queried.Slices[i]) {
 							t.Errorf("restored %03b: segment %d is captured differently", mask, i)
 						}
 					}

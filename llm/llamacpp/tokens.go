@@ -8,7 +8,6 @@ import "C"
 import (
 	"math"
 	"slices"
-	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -25,9 +24,9 @@ type vocabulary struct {
 	size  int
 	begin int32 // token at the head of a prompt; -1: none
 	// llama.cpp parses user-defined tokens even in plain text. These are the
-	// ones with something to see in them, longest first, so that text can be
-	// cut within them.
-	defined []string
+	// ones with something to see in them, by their first byte, so that text
+	// can be cut within them.
+	defined map[byte][]string
 	spm     bool
 }
 
@@ -42,7 +41,7 @@ const (
 )
 
 func newVocabulary(c *C.struct_llama_vocab) *vocabulary {
-	v := &vocabulary{c: c, size: int(C.llama_vocab_n_tokens(c)), begin: -1, spm: C.llama_vocab_type(c) == C.LLAMA_VOCAB_TYPE_SPM}
+	v := &vocabulary{c: c, size: int(C.llama_vocab_n_tokens(c)), begin: -1, defined: map[byte][]string{}, spm: C.llama_vocab_type(c) == C.LLAMA_VOCAB_TYPE_SPM}
 	if bool(C.llama_vocab_get_add_bos(c)) {
 		v.begin = int32(C.llama_vocab_bos(c))
 	}
@@ -52,10 +51,9 @@ func newVocabulary(c *C.struct_llama_vocab) *vocabulary {
 		}
 		text := C.GoString(C.llama_vocab_get_text(c, C.llama_token(t)))
 		if utf8.RuneCountInString(text) > 1 && strings.TrimSpace(strings.ReplaceAll(text, "\u2581", " ")) != "" {
-			v.defined = append(v.defined, text)
+			v.defined[text[0]] = append(v.defined[text[0]], text)
 		}
 	}
-	sort.Slice(v.defined, func(i, j int) bool { return len(v.defined[i]) > len(v.defined[j]) })
 	return v
 }
 
@@ -108,7 +106,7 @@ func (v *vocabulary) cut(text string) []string {
 	var parts []string
 	from := 0
 	for i := 0; i < len(text) && len(v.defined) > 0; i++ {
-		for _, d := range v.defined {
+		for _, d := range v.defined[text[i]] {
 			if strings.HasPrefix(text[i:], d) {
 				_, n := utf8.DecodeRuneInString(d)
 				parts = append(parts, text[from:i+n])

@@ -286,13 +286,18 @@ func TestEmbeddingFrame(t *testing.T) {
 	all := e.model.file.Tokenizer().Tokens
 	head, tail := int32(slices.Index(all, "[CLS]")), int32(slices.Index(all, "[SEP]"))
 	const word = "project budget "
-	texts := []string{"", "project", "[SEP] [CLS]", word, strings.Repeat(word, 62), strings.Repeat(word, 63), strings.Repeat(word, 64),
-		strings.Repeat(word, 5000), strings.Repeat(word, 63) + "friday", "\xff\x00"}
+	texts := []string{
+		"", "project", "[SEP] [CLS]", word, strings.Repeat(word, 62), strings.Repeat(word, 63), strings.Repeat(word, 64),
+		strings.Repeat(word, 5000), strings.Repeat(word, 63) + "friday", "\xff\x00",
+	}
 	tokens, err := e.tokenize(texts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, ts := range tokens {
+		if len(ts) < 2 {
+			t.Fatalf("text %d has tokens %v: there is no frame", i, ts)
+		}
 		body := ts[1 : len(ts)-1]
 		if ts[0] != head || ts[len(ts)-1] != tail || slices.Contains(body, head) || slices.Contains(body, tail) {
 			t.Errorf("text %d (%.20q) has tokens %v, want them within %d and %d", i, texts[i], ts, head, tail)
