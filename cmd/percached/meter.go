@@ -69,8 +69,10 @@ func (m *meter) forget() {
 
 // round measures each kind once.
 func (m *meter) round(ctx context.Context, d *disk) error {
-	steps := []func(context.Context) error{m.coldRun, m.suffixRun, m.warmRun, m.decodeRun, m.bareRun}
-	steps = slices.Insert(steps, 3, func(ctx context.Context) error { return m.diskRun(ctx, d) })
+	steps := []func(context.Context) error{
+		m.coldRun, m.bareRun, m.decodeRun, m.suffixRun, m.warmRun,
+		func(ctx context.Context) error { return m.diskRun(ctx, d) },
+	}
 	if m.prompt.Planes == percached.QKV {
 		steps = append(steps, m.captured)
 	}

@@ -27,6 +27,7 @@ type reuse struct {
 	runs        int
 	threads     int
 	split       int
+	flash       string
 	json        bool
 }
 
@@ -74,6 +75,7 @@ are llama.cpp on the same tokens without anything of percached around.`,
 	f.IntVar(&o.runs, "runs", 5, "how often each kind is run")
 	f.IntVar(&o.threads, "threads", runtime.NumCPU(), "threads that compute")
 	f.IntVar(&o.split, "split", d.Split, "tokens computed at a time")
+	f.StringVar(&o.flash, "flash-attn", d.FlashAttn, "flash attention: auto, on, off")
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }
@@ -132,6 +134,7 @@ func (o *reuse) measure(ctx context.Context, open opener, stderr io.Writer) (*re
 	}
 	c := llamacpp.Default()
 	c.Model, c.Threads, c.Split, c.KeyType, c.ValueType = path, o.threads, o.split, o.kv, o.kv
+	c.FlashAttn = o.flash
 	c.Context = (total + o.generate + 255) / 256 * 256
 	e, err := load(ctx, open, c, stderr)
 	if err != nil {

@@ -45,6 +45,8 @@ type reuseReport struct {
 	DecodeRate      float64 `json:"decode_tokens_per_s"`
 	BarePrefillRate float64 `json:"bare_prefill_tokens_per_s"`
 	BareDecodeRate  float64 `json:"bare_decode_tokens_per_s"`
+	PrefillOfBare   float64 `json:"prefill_of_bare"` // median of the rounds' own ratios
+	DecodeOfBare    float64 `json:"decode_of_bare"`
 	// Under planes qkv: copying the slices out, a cold run with that, and Q.
 	CaptureMs      float64 `json:"capture_ms,omitempty"`
 	ColdCaptureMs  float64 `json:"cold_capture_ms,omitempty"`
@@ -60,6 +62,7 @@ func (m *meter) report(info percached.ModelInfo) *reuseReport {
 		WarmMs: ms(median(m.warm)), WarmDiskMs: ms(median(m.warmDisk)), LogitsEqual: m.equal,
 		PrefillRate: median(m.prefill), DecodeRate: median(m.decode),
 		BarePrefillRate: median(m.barePrefill), BareDecodeRate: median(m.bareDecode),
+		PrefillOfBare: median(ratios(m.prefill, m.barePrefill)), DecodeOfBare: median(ratios(m.decode, m.bareDecode)),
 	}
 	for _, s := range m.prompt.Segments {
 		r.Tokens += len(s.Tokens)
@@ -99,8 +102,8 @@ func (r *reuseReport) table(w io.Writer) error {
 	if r.Planes == "qkv" {
 		row("queries", "%.0f bytes per token; capture %.1f ms, cold with capture %.1f ms", r.BytesPerTokenQ, r.CaptureMs, r.ColdCaptureMs)
 	}
-	row("prefill", "%.1f tokens/s (bare loop %.1f)", r.PrefillRate, r.BarePrefillRate)
-	row("decode", "%.1f tokens/s (bare loop %.1f)", r.DecodeRate, r.BareDecodeRate)
+	row("prefill", "%.1f tokens/s (bare loop %.1f, ratio %.3f)", r.PrefillRate, r.BarePrefillRate, r.PrefillOfBare)
+	row("decode", "%.1f tokens/s (bare loop %.1f, ratio %.3f)", r.DecodeRate, r.BareDecodeRate, r.DecodeOfBare)
 	row("logits", "%s", map[bool]string{true: "equal, bit for bit", false: "DIFFERENT"}[r.LogitsEqual])
 	return t.Flush()
 }
@@ -121,6 +124,16 @@ func quantile[T cmp.Ordered](xs []T, share float64) T {
 	s := slices.Sorted(slices.Values(xs))
 	i := int(math.Ceil(share*float64(len(s)))) - 1
 	return s[min(max(i, 0), len(s)-1)]
+}
+
+// ratios are those of the rounds in which both were measured, one by one: what
+// slows the machine down for a while slows both.
+func ratios(a, b []float64) []float64 {
+	var out []float64
+	for i := range min(len(a), len(b)) {
+		out = append(out, ratio(a[i], b[i]))
+	}
+	return out
 }
 
 // ratio to nothing is 0, which JSON can hold.

@@ -1,4 +1,5 @@
 #include "bridge.h"
+#include "late.h"
 
 #include <algorithm>
 #include <chrono>
@@ -25,6 +26,7 @@ int32_t decode(llama_context *ctx, llama_batch &b, const llama_token *tokens, in
 } // namespace
 
 int32_t pc_bare(struct llama_model *model, struct llama_context_params params, const llama_token *tokens, int32_t n, int32_t generate, pc_bare_times *times) {
+	late_backends late;
 	llama_context *ctx = llama_init_from_model(model, params);
 	if (ctx == nullptr) {
 		return -1;

@@ -1,4 +1,5 @@
 #include "bridge.h"
+#include "late.h"
 
 #include <algorithm>
 #include <cmath>
@@ -126,6 +127,7 @@ struct llama_model *pc_model_load(const char *path, pc_flags *flags) {
 }
 
 pc_context *pc_context_new(struct llama_model *model, struct llama_context_params p, pc_flags *flags, bool watch_queries) {
+	late_backends late; // of a context that fails half-way
 	return guarded<pc_context *>(nullptr, [&]() -> pc_context * {
 		pc_context *c = new pc_context;
 		p.abort_callback      = on_abort;
@@ -146,6 +148,7 @@ pc_context *pc_context_new(struct llama_model *model, struct llama_context_param
 }
 
 void pc_context_free(pc_context *c) {
+	late_backends late;
 	llama_batch_free(c->batch);
 	llama_free(c->ctx);
 	delete c;

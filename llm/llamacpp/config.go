@@ -16,8 +16,11 @@ type Config struct {
 	Split     int    // tokens computed at a time: what idle work may hold a question up for
 	KeyType   string // how keys are kept: f16, q8_0, q4_0
 	ValueType string
-	FlashAttn string // auto, on, off
-	Queue     int    // requests of one priority that may wait; more are refused
+	// FlashAttn is auto, on or off. Auto is off on a CPU, where llama.cpp's
+	// plain attention is faster, but on for quantised values, which need it;
+	// on a GPU llama.cpp decides.
+	FlashAttn string
+	Queue     int // requests of one priority that may wait; more are refused
 	// Progress, when not nil, hears how much of the model is loaded, 0 to 1.
 	Progress func(fraction float64)
 
@@ -41,8 +44,26 @@ func Default() Config {
 // The K/V types in which tensors can be kept, as ggml numbers them.
 var kvTypes = map[string]uint32{"f16": 1, "q4_0": 2, "q8_0": 8}
 
-// The flash attention settings, as llama.cpp numbers them.
-var flashTypes = map[string]int32{"auto": -1, "off": 0, "on": 1}
+// Flash attention, as llama.cpp numbers it.
+const (
+	flashAuto = -1
+	flashOff  = 0
+	flashOn   = 1
+)
+
+var flashTypes = map[string]int32{"auto": flashAuto, "off": flashOff, "on": flashOn}
+
+// flash is what llama.cpp is told.
+func (c Config) flash() int32 {
+	f := flashTypes[c.FlashAttn]
+	switch {
+	case f != flashAuto || (runtime.GOOS == "darwin" && runtime.GOARCH == "arm64"):
+		return f
+	case c.ValueType != "f16":
+		return flashOn
+	}
+	return flashOff
+}
 
 // Validate names every fault of the configuration at once.
 func (c Config) Validate() error {

@@ -23,6 +23,7 @@ package llamacpp
 /*
 #cgo CXXFLAGS: -std=c++17
 #cgo LDFLAGS: -lm
+#cgo linux LDFLAGS: -Wl,-wrap=ggml_backend_free
 #include "bridge.h"
 */
 import "C"

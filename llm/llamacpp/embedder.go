@@ -78,7 +78,7 @@ func (e *Embedder) open(c Config) error {
 	p.n_ctx, p.n_batch, p.n_ubatch = C.uint32_t(size), C.uint32_t(size), C.uint32_t(size)
 	p.n_seq_max = 1
 	p.n_threads, p.n_threads_batch = C.int32_t(c.Threads), C.int32_t(c.Threads)
-	p.flash_attn_type = flashTypes[c.FlashAttn]
+	p.flash_attn_type = c.flash()
 	p.embeddings, p.kv_unified = true, true
 	if !m.file.Has(arch + ".pooling_type") {
 		p.pooling_type = C.LLAMA_POOLING_TYPE_MEAN

@@ -101,7 +101,7 @@ func (e *Engine) open(c Config) error {
 	p.n_batch, p.n_ubatch = C.uint32_t(split), C.uint32_t(split)
 	p.n_seq_max = sequences
 	p.n_threads, p.n_threads_batch = C.int32_t(c.Threads), C.int32_t(c.Threads)
-	p.flash_attn_type = flashTypes[c.FlashAttn]
+	p.flash_attn_type = c.flash()
 	p.type_k, p.type_v = kvTypes[c.KeyType], kvTypes[c.ValueType]
 	p.kv_unified = true
 	e.params = p
@@ -121,7 +121,7 @@ func (e *Engine) open(c Config) error {
 		Layers: k.layers, Width: int(C.llama_model_n_embd(m.c)),
 		Heads: int(C.llama_model_n_head(m.c)), HeadsKV: int(C.llama_model_n_head_kv(m.c)),
 		Vocabulary: m.vocab.size, TrainContext: train, Context: size, Split: split, Threads: c.Threads,
-		KeyType: c.KeyType, ValueType: c.ValueType, FlashAttn: c.FlashAttn != "off",
+		KeyType: c.KeyType, ValueType: c.ValueType, FlashAttn: c.flash() != flashOff,
 		NoSlices: m.noSlices(),
 		Chat:     chatFormat(C.GoString(C.llama_model_chat_template(m.c, nil))),
 	}
