@@ -93,6 +93,20 @@ enum llama_flash_attn_type {
 	LLAMA_FLASH_ATTN_TYPE_ENABLED  = 1,
 };
 
+enum ggml_sched_priority { GGML_SCHED_PRIO_NORMAL = 0 };
+
+struct ggml_threadpool_params {
+	bool cpumask[512];
+	int n_threads;
+	enum ggml_sched_priority prio;
+	uint32_t poll;
+	bool strict_cpu;
+	bool paused;
+};
+
+struct ggml_threadpool;
+typedef struct ggml_threadpool *ggml_threadpool_t;
+
 struct llama_batch {
 	int32_t n_tokens;
 	llama_token *token;
@@ -192,6 +206,7 @@ bool llama_model_is_diffusion(const struct llama_model *model);
 struct llama_context_params llama_context_default_params(void);
 struct llama_context *llama_init_from_model(struct llama_model *model, struct llama_context_params params);
 void llama_free(struct llama_context *ctx);
+void llama_attach_threadpool(struct llama_context *ctx, ggml_threadpool_t threadpool, ggml_threadpool_t threadpool_batch);
 enum llama_pooling_type llama_pooling_type(const struct llama_context *ctx);
 llama_memory_t llama_get_memory(const struct llama_context *ctx);
 
@@ -224,6 +239,9 @@ int32_t llama_chat_apply_template(const char *tmpl, const struct llama_chat_mess
 	char *buf, int32_t length);
 
 void ggml_backend_tensor_get(const struct ggml_tensor *tensor, void *data, size_t offset, size_t size);
+struct ggml_threadpool_params ggml_threadpool_params_default(int n_threads);
+struct ggml_threadpool *ggml_threadpool_new(struct ggml_threadpool_params *params);
+void ggml_threadpool_free(struct ggml_threadpool *threadpool);
 void ggml_fp32_to_fp16_row(const float *x, uint16_t *y, int64_t n);
 
 #ifdef __cplusplus

@@ -58,6 +58,7 @@ struct pc_context {
 	llama_context *ctx   = nullptr;
 	llama_memory_t mem   = nullptr;
 	llama_batch    batch = {};
+	ggml_threadpool_t threads = nullptr;
 	int32_t        last  = 0; // index of the last token of the last batch
 	uint16_t      *room  = nullptr; // for queries, during one pc_decode only
 	pc_queries     shape = {};
@@ -143,6 +144,13 @@ pc_context *pc_context_new(struct llama_model *model, struct llama_context_param
 		}
 		c->mem   = llama_get_memory(c->ctx);
 		c->batch = llama_batch_init(int32_t(p.n_batch), 0, 1);
+		// Threads that stay: made anew for every batch, as llama.cpp does by
+		// itself, they cost a few percent of each token. They look for work
+		// for some milliseconds and then sleep.
+		ggml_threadpool_params t = ggml_threadpool_params_default(p.n_threads);
+		t.poll     = 1;
+		c->threads = ggml_threadpool_new(&t);
+		llama_attach_threadpool(c->ctx, c->threads, c->threads);
 		return c;
 	});
 }
@@ -151,6 +159,7 @@ void pc_context_free(pc_context *c) {
 	late_backends late;
 	llama_batch_free(c->batch);
 	llama_free(c->ctx);
+	ggml_threadpool_free(c->threads);
 	delete c;
 }
 

@@ -144,19 +144,23 @@ func TestWeightsHashNotKept(t *testing.T) {
 // where the file lies nor how much of the machine the engine may use.
 func TestFingerprint(t *testing.T) {
 	of := func(o gguf.RandomOptions, change func(*Config)) string {
-		e := open(t, o, change)
+		e := open(t, o, func(c *Config) {
+			c.FlashAttn = "on"
+			if change != nil {
+				change(c)
+			}
+		})
 		defer e.Close()
 		return e.Info().Fingerprint
 	}
 	base := of(tiny, nil)
 	for name, change := range map[string]func(*Config){
-		"again":                   func(*Config) {},
-		"a copy elsewhere":        func(c *Config) { c.Model = copyOf(t, c.Model) },
-		"another context":         func(c *Config) { c.Context = 512 },
-		"two threads":             func(c *Config) { c.Threads = 2 },
-		"another queue":           func(c *Config) { c.Queue = 3 },
-		"pieces of another size":  func(c *Config) { c.piece = 5000 },
-		"flash attention as auto": func(c *Config) { c.FlashAttn = map[bool]string{true: "on", false: "off"}[c.FlashAttn == "auto"] },
+		"again":                  func(*Config) {},
+		"a copy elsewhere":       func(c *Config) { c.Model = copyOf(t, c.Model) },
+		"another context":        func(c *Config) { c.Context = 512 },
+		"two threads":            func(c *Config) { c.Threads = 2 },
+		"another queue":          func(c *Config) { c.Queue = 3 },
+		"pieces of another size": func(c *Config) { c.piece = 5000 },
 	} {
 		if got := of(tiny, change); got != base {
 			t.Errorf("%s: %s, not %s", name, got, base)
@@ -177,6 +181,14 @@ func TestFingerprint(t *testing.T) {
 		"split":              func(c *Config) { c.Split = 33 },
 	} {
 		differs(name, of(tiny, change))
+	}
+	// Auto is what it comes to.
+	for _, value := range []string{"f16", "q8_0"} {
+		e := open(t, tiny, func(c *Config) { c.FlashAttn, c.ValueType = "auto", value })
+		flash := map[bool]string{true: "on", false: "off"}[e.Info().FlashAttn]
+		if got := of(tiny, func(c *Config) { c.FlashAttn, c.ValueType = flash, value }); got != e.Info().Fingerprint {
+			t.Errorf("values in %s: auto has another fingerprint than %s, which it is", value, flash)
+		}
 	}
 	other := tiny
 	other.Seed++
