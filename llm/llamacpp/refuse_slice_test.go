@@ -187,19 +187,20 @@ func refuseSlice(t *testing.T, e *Engine, p percached.Prompt, segment int, want 
 
 // Slices that are sound, but of another engine, prompt or place.
 func TestRefuseForeignSlices(t *testing.T) {
-	e := open(t, tiny, nil)
+	flash := func(c *Config) { c.FlashAttn = "on" }
+	e := open(t, tiny, flash)
 	p := newNumbers(13).prompt(percached.Sequential, 20, 50, 30, 9)
 	cold := generate(t, e, capturing(p))
 	seen := map[string]string{}
 	seed := tiny
 	seed.Seed = 9
 	for name, foreign := range map[string]*Engine{
-		"weights":            open(t, seed, nil),
-		"architecture":       open(t, gguf.RandomOptions{Architecture: "qwen2", Seed: 1}, nil),
-		"K/V type":           open(t, tiny, func(c *Config) { c.KeyType, c.ValueType = "q8_0", "q8_0" }),
-		"key type":           open(t, tiny, func(c *Config) { c.KeyType = "q4_0" }),
+		"weights":            open(t, seed, flash),
+		"architecture":       open(t, gguf.RandomOptions{Architecture: "qwen2", Seed: 1}, flash),
+		"K/V type":           open(t, tiny, func(c *Config) { c.FlashAttn, c.KeyType, c.ValueType = "on", "q8_0", "q8_0" }),
+		"key type":           open(t, tiny, func(c *Config) { c.FlashAttn, c.KeyType = "on", "q4_0" }),
 		"no flash attention": open(t, tiny, func(c *Config) { c.FlashAttn = "off" }),
-		"split":              open(t, tiny, func(c *Config) { c.Split = 16 }),
+		"split":              open(t, tiny, func(c *Config) { c.FlashAttn, c.Split = "on", 16 }),
 	} {
 		theirs := generate(t, foreign, capturing(p)).Slices
 		t.Run(name, func(t *testing.T) {
