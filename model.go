@@ -77,7 +77,7 @@ type Finish string
 const (
 	FinishEnd    Finish = "end"    // the model ended it
 	FinishStop   Finish = "stop"   // a stop string came
-	FinishLength Finish = "length" // MaxTokens or the context was reached
+	FinishLength Finish = "length" // MaxTokens was reached
 )
 
 // Result is what came of one prompt. With an error it holds what had been

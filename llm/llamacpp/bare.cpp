@@ -31,6 +31,10 @@ int32_t pc_bare(struct llama_model *model, struct llama_context_params params, c
 	if (ctx == nullptr) {
 		return -1;
 	}
+	ggml_threadpool_params t = ggml_threadpool_params_default(params.n_threads);
+	t.poll = 1;
+	ggml_threadpool_t threads = ggml_threadpool_new(&t);
+	llama_attach_threadpool(ctx, threads, threads);
 	const int32_t split = int32_t(params.n_batch);
 	const int32_t vocabulary = llama_vocab_n_tokens(llama_model_get_vocab(model));
 	llama_batch b = llama_batch_init(split, 0, 1);
@@ -53,5 +57,6 @@ int32_t pc_bare(struct llama_model *model, struct llama_context_params params, c
 	}
 	llama_batch_free(b);
 	llama_free(ctx);
+	ggml_threadpool_free(threads);
 	return rc;
 }

@@ -28,8 +28,10 @@ func (e *Engine) SuffixOnly(ctx context.Context, p percached.Prompt, runs int) (
 	if err != nil {
 		return nil, err
 	}
-	if len(pl.dropped) > 0 || len(pl.steps) < 2 {
-		return nil, invalid("it must fit the context and have a segment before the last")
+	last := pl.steps[len(pl.steps)-1]
+	branch := p.Placement == percached.Parallel && pl.question() == nil
+	if len(pl.dropped) > 0 || len(pl.steps) < 2 || len(last.tokens) == 0 || branch {
+		return nil, invalid("it must fit the context and end in a segment with tokens behind all others")
 	}
 	if err := pl.checkSlices(&e.checker); err != nil {
 		return nil, err
@@ -37,7 +39,6 @@ func (e *Engine) SuffixOnly(ctx context.Context, p percached.Prompt, runs int) (
 	var took []time.Duration
 	err = e.worker.do(ctx, p.Priority, func(ctx context.Context) error {
 		r := &run{cache: e.cache, vocab: e.model.vocab, fingerprint: e.info.Fingerprint, begin: time.Now()}
-		last := pl.steps[len(pl.steps)-1]
 		before := *pl
 		before.steps = pl.steps[:len(pl.steps)-1]
 		r.plan, r.result.Slices = &before, make([]*percached.Slice, len(p.Segments))

@@ -62,6 +62,7 @@ struct pc_context {
 	int32_t        last  = 0; // index of the last token of the last batch
 	uint16_t      *room  = nullptr; // for queries, during one pc_decode only
 	pc_queries     shape = {};
+	bool           unfit = false; // the queries of the last batch did not fit
 	std::vector<float> row;
 
 	void fill(const llama_token *tokens, int32_t n, llama_pos pos, llama_seq_id seq) {
@@ -94,6 +95,7 @@ bool on_node(struct ggml_tensor *t, bool ask, void *data) {
 		t->ne[0] * t->ne[1] == q.width && q.at + n <= q.tokens && t->nb[2] == sizeof(float) * q.width;
 	if (!fits) {
 		keep_error("queries have an unexpected shape");
+		c->unfit = true;
 		return true;
 	}
 	c->row.resize(size_t(n) * q.width);
@@ -187,9 +189,10 @@ int32_t pc_decode(pc_context *c, const llama_token *tokens, int32_t n, llama_pos
 	c->last  = n - 1;
 	c->room  = room;
 	c->shape = shape;
+	c->unfit = false;
 	const int32_t rc = guarded<int32_t>(PC_THREW, [&] { return llama_decode(c->ctx, c->batch); });
 	c->room = nullptr;
-	return rc;
+	return rc == 0 && c->unfit ? PC_THREW : rc;
 }
 
 int32_t pc_embed(pc_context *c, const llama_token *tokens, int32_t n) {
@@ -206,13 +209,21 @@ int32_t pc_argmax(pc_context *c, int32_t vocabulary) {
 	if (l == nullptr) {
 		return PC_NOT_FINITE;
 	}
-	int32_t best = 0;
-	for (int32_t i = 1; i < vocabulary; i++) {
-		if (l[i] > l[best]) {
-			best = i;
+	// Lanes side by side, which compilers make vectors of.
+	constexpr int32_t lanes = 32;
+	float best[lanes];
+	std::fill(best, best + lanes, -INFINITY);
+	int32_t i = 0;
+	for (; i + lanes <= vocabulary; i += lanes) {
+		for (int32_t j = 0; j < lanes; j++) {
+			best[j] = l[i + j] > best[j] ? l[i + j] : best[j];
 		}
 	}
-	return std::isfinite(l[best]) ? best : PC_NOT_FINITE;
+	float max = *std::max_element(best, best + lanes);
+	for (; i < vocabulary; i++) {
+		max = std::max(max, l[i]);
+	}
+	return std::isfinite(max) ? int32_t(std::find(l, l + vocabulary, max) - l) : PC_NOT_FINITE;
 }
 
 void pc_clear(pc_context *c, bool data) { llama_memory_clear(c->mem, data); }

@@ -64,6 +64,7 @@ func (k *cache) decode(ctx context.Context, tokens []int32, pos, seq int, logits
 	case rc == 0:
 		return nil
 	case ctx.Err() != nil:
+		takeErrors() // of the abort, which is none
 		return context.Cause(ctx)
 	case rc == 1:
 		return fault.New(fault.Internal, opDecode, "no room for %d tokens at position %d", len(tokens), pos)

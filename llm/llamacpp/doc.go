@@ -11,13 +11,13 @@
 // go back in the order of the prompt (under parallel placement: of their
 // paths). So a warm run does the same arithmetic as the cold one and gives the
 // same bits. Nothing reaches C that has not been checked in Go: model files by
-// llm/gguf, slices by checkSlice. No C type is exported, and no memory of C
-// outlives the call that made it.
+// llm/gguf, slices by sliceChecker. No C type is exported, and nothing that
+// is returned lies in memory of C.
 //
 // Goroutines: one worker per context owns it; it ends in Close, which waits.
 //
 // State on disk: the weights' SHA-256 is kept beside the model file, in
-// <model>.sha256, where the folder can be written.
+// <model>.percached-sum, where the folder can be written.
 package llamacpp
 
 /*

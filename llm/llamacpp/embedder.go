@@ -40,7 +40,7 @@ const (
 )
 
 // DefaultEmbedder is Default for an embedding model: Context is how many tokens
-// of one text are read. Split and the K/V types have no meaning there.
+// of one text are read. Split has no meaning there.
 func DefaultEmbedder() Config {
 	c := Default()
 	c.Context = 512
@@ -73,6 +73,9 @@ var poolings = map[C.enum_llama_pooling_type]string{
 func (e *Embedder) open(c Config) error {
 	m := e.model
 	arch := m.file.Architecture()
+	if bool(C.llama_model_has_encoder(m.c)) || !bool(C.llama_model_has_decoder(m.c)) {
+		return fault.New(fault.Unsupported, opOpenEmbedder, "%s is of an encoder-decoder kind, which percached does not run", c.Model)
+	}
 	size := min(c.Split, int(C.llama_model_n_ctx_train(m.c)))
 	p := C.llama_context_default_params()
 	p.n_ctx, p.n_batch, p.n_ubatch = C.uint32_t(size), C.uint32_t(size), C.uint32_t(size)
@@ -161,8 +164,7 @@ func (e *Embedder) tokenize(texts []string) ([][]int32, error) {
 	room := e.info.MaxTokens - len(e.before) - len(e.after)
 	out := make([][]int32, len(texts))
 	for i, text := range texts {
-		// A token is at least one byte in nearly all text, and never reaches
-		// over 64: what lies far behind the cut need not be tokenised.
+		// What lies far behind the cut need not be tokenised.
 		if len(text) > 64*room {
 			text = text[:64*room]
 		}
@@ -188,6 +190,7 @@ func (e *Embedder) compute(ctx context.Context, tokens []int32) ([]float32, erro
 	rc := C.pc_embed(e.c, (*C.llama_token)(&tokens[0]), C.int32_t(len(tokens)))
 	switch {
 	case rc != 0 && ctx.Err() != nil:
+		takeErrors() // of the abort, which is none
 		return nil, context.Cause(ctx)
 	case rc != 0:
 		return nil, fault.New(fault.Internal, opEmbed, "llama.cpp returned %d: %s", int(rc), takeErrors())
@@ -198,6 +201,9 @@ func (e *Embedder) compute(ctx context.Context, tokens []int32) ([]float32, erro
 	}
 	v := slices.Clone(unsafe.Slice((*float32)(p), e.info.Dimensions))
 	if !normalise(v) {
+		if mem := C.llama_get_memory(C.pc_llama(e.c)); mem != nil {
+			C.llama_memory_clear(mem, true) // the next text must not meet it
+		}
 		return nil, fault.New(fault.Internal, opEmbed, "%w", errNotFinite)
 	}
 	return v, nil

@@ -75,8 +75,16 @@ func contextBytes(f *gguf.File, c Config) int64 {
 	context := min(int64(c.Context), max(get("context_length"), 1))
 	perType := map[string]float64{"f16": 2, "q8_0": 34.0 / 32, "q4_0": 18.0 / 32}
 	kv := float64(context*get("block_count")*headsKV*head) * (perType[c.KeyType] + perType[c.ValueType])
-	scratch := int64(c.Split) * 4 * (int64(f.Len("tokenizer.ggml.tokens")) + 6*width + 3*get("feed_forward_length"))
-	return int64(kv) + scratch + 16<<20
+	perToken := 6*width + 3*get("feed_forward_length")
+	if c.flash() == flashOff {
+		perToken += heads * context // attention scores
+	}
+	if causal, ok := f.Bool(f.Key("attention.causal")); ok && !causal {
+		kv = 0
+	} else {
+		perToken += int64(f.Len("tokenizer.ggml.tokens"))
+	}
+	return int64(kv) + 4*int64(c.Split)*perToken + 16<<20
 }
 
 func (e *Engine) open(c Config) error {
@@ -175,9 +183,17 @@ func (e *Engine) learn(piece int) error {
 	k.clear(true)
 	r := CPU()
 	e.info.Fingerprint = fingerprint(m.hash, engineVersion, r.Arch, r.Compiler, r.Compiled,
-		e.info.KeyType, e.info.ValueType, e.info.FlashAttn, e.info.Split)
+		e.info.KeyType, e.info.ValueType, e.info.FlashAttn, e.info.Split, longRope(m.file, e.info.Context))
 	e.checker = sliceChecker{fingerprint: e.info.Fingerprint, layout: k.layout, noSlices: e.info.NoSlices, queryWidth: k.queryWidth}
 	return nil
+}
+
+// longRope says which of two sets of rotation factors llama.cpp takes, in
+// models that have both: it depends on the size of the context.
+func longRope(f *gguf.File, context int) bool {
+	_, both := f.Tensor("rope_factors_long.weight")
+	trained, ok := f.Uint(f.Key("rope.scaling.original_context_length"))
+	return both && (!ok || uint64(context+255)/256*256 > trained)
 }
 
 // unwritten is a bit pattern of half precision that no query takes: a NaN.

@@ -16,8 +16,9 @@ import (
 // engineVersion names the llama.cpp that is linked; a test holds it to go.mod.
 const engineVersion = "github.com/ollama/ollama v0.17.4"
 
-// sumFile is where the hash of a model file is kept.
-func sumFile(model string) string { return model + ".sha256" }
+// sumFile is where the hash of a model file is kept; .sha256 is often the
+// publisher's own.
+func sumFile(model string) string { return model + ".percached-sum" }
 
 // weightsHash is the SHA-256 of a model file. It is kept beside the file with
 // the file's size and time, and read from there while those stay.
@@ -55,7 +56,7 @@ func weightsHash(ctx context.Context, path string) (string, error) {
 // keepSum writes the hash file whole or not at all; a folder that cannot be
 // written costs the next start a second reading, no more.
 func keepSum(model, line string) {
-	tmp, err := os.CreateTemp(filepath.Dir(model), ".sha256-*")
+	tmp, err := os.CreateTemp(filepath.Dir(model), ".percached-sum-*")
 	if err != nil {
 		return
 	}

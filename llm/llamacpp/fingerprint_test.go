@@ -51,7 +51,7 @@ func write(t *testing.T, path, text string) {
 func TestWeightsHash(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "m.gguf")
-	kept := path + ".sha256"
+	kept := path + ".percached-sum"
 	at := time.Unix(1e9, 123456789)
 	rewrite := func(text string, at time.Time) {
 		write(t, path, text)
@@ -67,7 +67,7 @@ func TestWeightsHash(t *testing.T) {
 	if err != nil {
 		t.Fatalf("it was not kept: %v", err)
 	}
-	alone(t, dir, "m.gguf", "m.gguf.sha256")
+	alone(t, dir, "m.gguf", "m.gguf.percached-sum")
 
 	// A kept hash is believed while size and time stay: this one is a lie.
 	lie := sumOf("a lie")
@@ -104,7 +104,7 @@ func TestWeightsHash(t *testing.T) {
 			t.Errorf("damaged by %s: %q is kept", name, b)
 		}
 	}
-	alone(t, dir, "m.gguf", "m.gguf.sha256")
+	alone(t, dir, "m.gguf", "m.gguf.percached-sum")
 }
 
 // Where nothing can be written the hash is computed each time.
@@ -113,7 +113,7 @@ func TestWeightsHashNotKept(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "m.gguf")
 		write(t, path, "weights")
-		if err := os.Mkdir(path+".sha256", 0o700); err != nil {
+		if err := os.Mkdir(path+".percached-sum", 0o700); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
@@ -121,7 +121,7 @@ func TestWeightsHashNotKept(t *testing.T) {
 				t.Errorf("hash %s", got)
 			}
 		}
-		alone(t, dir, "m.gguf", "m.gguf.sha256")
+		alone(t, dir, "m.gguf", "m.gguf.percached-sum")
 	})
 	t.Run("a folder that cannot be written", func(t *testing.T) {
 		if os.Getuid() == 0 {

@@ -103,8 +103,8 @@ func (w *worker) enter(j *job) error {
 	return nil
 }
 
-// room is how long a line may be: the worker takes one of it as soon as it
-// wakes, if it is idle and the line is the one it looks at first.
+// room is how long a line may be: one more where the worker is idle and looks
+// at this line first, for it takes that one as soon as it may.
 func (w *worker) room(p percached.Priority) int {
 	if w.running == nil && (p == percached.Foreground || len(w.line[percached.Foreground]) == 0) {
 		return w.limit + 1
@@ -159,6 +159,7 @@ func (w *worker) next() *job {
 				continue
 			}
 			j := w.line[p][0]
+			w.line[p][0] = nil // its prompt and slices must not stay behind
 			w.line[p] = w.line[p][1:]
 			w.running = j
 			w.stop(j.ended() != nil)

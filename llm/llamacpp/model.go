@@ -158,7 +158,7 @@ func (m *model) noSlices() string {
 }
 
 // queryWidth is how many query numbers a token has in each layer, by the
-// model's own account; 0 if layers differ.
+// model's own account.
 func (m *model) queryWidth() int { return int(C.llama_model_n_head(m.c)) * m.headSize() }
 
 // headSize is how many numbers one attention head has.

@@ -83,6 +83,9 @@ func layOut(p percached.Prompt, tokens [][]int32, room int) (*plan, error) {
 	for i := range tokens {
 		pl.tokens += len(tokens[i])
 	}
+	if p.MaxTokens > room {
+		return nil, invalid("an answer of %d tokens does not fit the context of %d", p.MaxTokens, room)
+	}
 	drop := make([]bool, len(tokens))
 	for pl.tokens+p.MaxTokens > room {
 		worst := worstChunk(p.Segments, drop)

@@ -224,7 +224,6 @@ func (r *run) answer(ctx context.Context) error {
 	draw := r.chooser(p.Sampling)
 	last := r.plan.steps[len(r.plan.steps)-1]
 	pos := last.start + len(last.tokens)
-	r.result.Finish = percached.FinishLength
 	for {
 		token, err := draw()
 		if err != nil {
@@ -249,6 +248,7 @@ func (r *run) answer(ctx context.Context) error {
 			return nil
 		}
 		if r.result.Usage.Generated == p.MaxTokens {
+			r.result.Finish = percached.FinishLength
 			return out.flush()
 		}
 		if ctx.Err() != nil {

@@ -1,9 +1,10 @@
 package llamacpp
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
-	"sort"
+	"slices"
 
 	"github.com/percached/percached"
 )
@@ -20,8 +21,7 @@ func checkSampling(s percached.Sampling) error {
 	return nil
 }
 
-// A sampler draws tokens: the same scores and seed give the same draws on every
-// machine.
+// A sampler draws tokens: the same scores and seed give the same draws.
 type sampler struct {
 	percached.Sampling
 	rng  *rand.Rand
@@ -54,11 +54,8 @@ func (s *sampler) draw(logits []float32) int32 {
 	}
 	c := s.cand
 	if (s.TopK > 0 && s.TopK < len(c)) || (s.TopP > 0 && s.TopP < 1) {
-		sort.Slice(c, func(i, j int) bool {
-			if c[i].p != c[j].p {
-				return c[i].p > c[j].p
-			}
-			return c[i].token < c[j].token
+		slices.SortFunc(c, func(a, b candidate) int {
+			return cmp.Or(cmp.Compare(b.p, a.p), cmp.Compare(a.token, b.token))
 		})
 	}
 	if s.TopK > 0 && s.TopK < len(c) {
@@ -80,10 +77,14 @@ func (s *sampler) draw(logits []float32) int32 {
 		}
 	}
 	u := s.rng.Float64() * sum
+	last := c[0].token
 	for i := range c {
+		if c[i].p > 0 {
+			last = c[i].token
+		}
 		if u -= c[i].p; u < 0 {
-			return c[i].token
+			break
 		}
 	}
-	return c[len(c)-1].token
+	return last
 }

@@ -19,14 +19,15 @@ func (s *stream) write(b []byte) (stopped bool, err error) {
 	s.pending = append(s.pending, b...)
 	whole := wholeRunes(s.pending)
 	text := string(s.pending[:whole])
+	end := len(text)
 	for _, stop := range s.stop {
 		if i := strings.Index(text, stop); stop != "" && i >= 0 {
-			text, stopped = text[:i], true
+			end, stopped = min(end, i), true
 		}
 	}
 	if stopped {
 		s.pending = nil
-		return true, s.send(text)
+		return true, s.send(text[:end])
 	}
 	// What may be the head of a stop string waits for the rest of it.
 	hold := heldBack(text, s.stop)

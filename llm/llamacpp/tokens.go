@@ -50,7 +50,7 @@ func newVocabulary(c *C.struct_llama_vocab) *vocabulary {
 			continue
 		}
 		text := C.GoString(C.llama_vocab_get_text(c, C.llama_token(t)))
-		if utf8.RuneCountInString(text) > 1 && strings.TrimSpace(strings.ReplaceAll(text, "\u2581", " ")) != "" {
+		if utf8.ValidString(text) && utf8.RuneCountInString(text) > 1 && strings.TrimSpace(strings.ReplaceAll(text, "\u2581", " ")) != "" {
 			v.defined[text[0]] = append(v.defined[text[0]], text)
 		}
 	}

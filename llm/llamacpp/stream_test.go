@@ -1,0 +1,72 @@
+package llamacpp
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestStream(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		stop    []string
+		tokens  []string
+		want    string
+		stopped bool
+	}{
+		{"plain", nil, []string{"a", "b"}, "ab", false},
+		{"a rune in pieces", nil, []string{"\xe2\x82", "\xac!"}, "€!", false},
+		{"a rune never finished", nil, []string{"x\xe2\x82"}, "x\uFFFD", false},
+		{"the earliest of several stops", []string{"b", "ab"}, []string{"xab"}, "x", true},
+		{"the earliest, named the other way", []string{"ab", "b"}, []string{"xab"}, "x", true},
+		{"a stop over three tokens", []string{"END"}, []string{"so E", "N", "D of it"}, "so ", true},
+		{"what only began like a stop", []string{"END"}, []string{"so E", "N", "T"}, "so ENT", false},
+		{"a stop that never came whole", []string{"END"}, []string{"so EN"}, "so EN", false},
+		{"an empty stop is none", []string{""}, []string{"ab"}, "ab", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var heard strings.Builder
+			s := &stream{stop: c.stop, emit: func(piece string) error {
+				if piece == "" || !utf8.ValidString(piece) {
+					t.Errorf("piece %q", piece)
+				}
+				heard.WriteString(piece)
+				return nil
+			}}
+			stopped := false
+			for _, token := range c.tokens {
+				var err error
+				if stopped, err = s.write([]byte(token)); err != nil || stopped {
+					break
+				}
+			}
+			if !stopped {
+				if err := s.flush(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if heard.String() != c.want || s.text.String() != c.want || stopped != c.stopped {
+				t.Errorf("heard %q, kept %q, stopped %v; want %q, %v", heard.String(), s.text.String(), stopped, c.want, c.stopped)
+			}
+		})
+	}
+}
+
+// User-defined tokens of a hostile vocabulary need not be whole UTF-8.
+func TestCutKeepsText(t *testing.T) {
+	v := &vocabulary{defined: map[byte][]string{'<': {"<|note|>", "<|"}, '\xe2': {"\u2000x"}}}
+	for _, text := range []string{"", "a<|note|>b", "<|<|note|>", "\u2000x\u2000x<|", "<", "plain"} {
+		if got := strings.Join(v.cut(text), ""); got != text {
+			t.Errorf("%q was cut into %q", text, v.cut(text))
+		}
+		for _, part := range v.cut(text) {
+			for _, ds := range v.defined {
+				for _, d := range ds {
+					if strings.Contains(part, d) {
+						t.Errorf("%q still holds %q", part, d)
+					}
+				}
+			}
+		}
+	}
+}
