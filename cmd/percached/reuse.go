@@ -71,7 +71,7 @@ are llama.cpp on the same tokens without anything of percached around.`,
 	f.IntVar(&o.chunkTokens, "chunk-tokens", 128, "tokens of a chunk")
 	f.IntVar(&o.system, "system-tokens", 64, "tokens of the system segment")
 	f.IntVar(&o.suffix, "suffix-tokens", 64, "tokens of the question")
-	f.IntVar(&o.generate, "generate", 32, "tokens decoded to measure decoding")
+	f.IntVar(&o.generate, "generate", 128, "tokens decoded to measure decoding")
 	f.IntVar(&o.runs, "runs", 5, "how often each kind is run")
 	f.IntVar(&o.threads, "threads", runtime.NumCPU(), "threads that compute")
 	f.IntVar(&o.split, "split", d.Split, "tokens computed at a time")
