@@ -31,10 +31,7 @@ int32_t pc_bare(struct llama_model *model, struct llama_context_params params, c
 	if (ctx == nullptr) {
 		return -1;
 	}
-	ggml_threadpool_params t = ggml_threadpool_params_default(params.n_threads);
-	t.poll = 1;
-	ggml_threadpool_t threads = ggml_threadpool_new(&t);
-	llama_attach_threadpool(ctx, threads, threads);
+	ggml_threadpool_t threads = pc_attach_threads(ctx, params.n_threads);
 	const int32_t split = int32_t(params.n_batch);
 	const int32_t vocabulary = llama_vocab_n_tokens(llama_model_get_vocab(model));
 	llama_batch b = llama_batch_init(split, 0, 1);

@@ -146,15 +146,20 @@ pc_context *pc_context_new(struct llama_model *model, struct llama_context_param
 		}
 		c->mem   = llama_get_memory(c->ctx);
 		c->batch = llama_batch_init(int32_t(p.n_batch), 0, 1);
-		// Threads that stay: made anew for every batch, as llama.cpp does by
-		// itself, they cost a few percent of each token. They look for work
-		// for some milliseconds and then sleep.
-		ggml_threadpool_params t = ggml_threadpool_params_default(p.n_threads);
-		t.poll     = 1;
-		c->threads = ggml_threadpool_new(&t);
-		llama_attach_threadpool(c->ctx, c->threads, c->threads);
+		c->threads = pc_attach_threads(c->ctx, p.n_threads);
 		return c;
 	});
+}
+
+// Made anew for every batch, as llama.cpp does by itself, threads cost a few
+// percent of each token. These look for work for some milliseconds and then
+// sleep.
+ggml_threadpool_t pc_attach_threads(struct llama_context *ctx, int32_t n) {
+	ggml_threadpool_params p = ggml_threadpool_params_default(n);
+	p.poll = 1;
+	ggml_threadpool_t threads = ggml_threadpool_new(&p);
+	llama_attach_threadpool(ctx, threads, threads);
+	return threads;
 }
 
 void pc_context_free(pc_context *c) {

@@ -33,6 +33,8 @@ struct llama_model *pc_model_load(const char *path, pc_flags *flags);
 pc_context *pc_context_new(struct llama_model *model, struct llama_context_params params, pc_flags *flags, bool watch_queries);
 void pc_context_free(pc_context *c);
 struct llama_context *pc_llama(pc_context *c);
+// Gives a context threads that stay; to be freed behind it.
+ggml_threadpool_t pc_attach_threads(struct llama_context *ctx, int32_t n);
 
 int32_t pc_tokenize(const struct llama_vocab *vocab, const char *text, int32_t len, llama_token *tokens, int32_t max, bool framed, bool special);
 int32_t pc_apply_template(const char *tmpl, const char *system, const char *user, char *buf, int32_t size);

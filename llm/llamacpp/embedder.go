@@ -9,7 +9,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"sync"
 	"unsafe"
 
 	"github.com/percached/percached"
@@ -28,8 +27,7 @@ type Embedder struct {
 	// What the model wants around a text: [CLS] and [SEP], or an end token.
 	before, after []int32
 
-	closing sync.RWMutex
-	closed  bool
+	life lifetime
 }
 
 var _ llm.Embedder = (*Embedder)(nil)
@@ -156,11 +154,10 @@ func (e *Embedder) Embed(ctx context.Context, p percached.Priority, texts []stri
 }
 
 func (e *Embedder) tokenize(texts []string) ([][]int32, error) {
-	e.closing.RLock()
-	defer e.closing.RUnlock()
-	if e.closed {
-		return nil, llm.ErrClosed
+	if err := e.life.enter(); err != nil {
+		return nil, err
 	}
+	defer e.life.leave()
 	room := e.info.MaxTokens - len(e.before) - len(e.after)
 	out := make([][]int32, len(texts))
 	for i, text := range texts {
@@ -228,12 +225,7 @@ func normalise(v []float32) bool {
 // Close ends running work, waits for it, and frees everything.
 func (e *Embedder) Close() error {
 	e.worker.close()
-	e.closing.Lock()
-	defer e.closing.Unlock()
-	if !e.closed {
-		e.closed = true
-		e.free()
-	}
+	e.life.end(e.free)
 	return nil
 }
 

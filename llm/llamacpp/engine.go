@@ -10,7 +10,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
@@ -26,11 +25,7 @@ type Engine struct {
 	cache   *cache
 	worker  *worker
 	params  C.struct_llama_context_params
-
-	// closing keeps Tokenize, which runs on its callers' goroutines, away
-	// from a model that is being freed.
-	closing sync.RWMutex
-	closed  bool
+	life    lifetime
 }
 
 var _ llm.Engine = (*Engine)(nil)
@@ -204,23 +199,17 @@ func (e *Engine) Info() percached.ModelInfo { return e.info }
 
 // Tokenize gives the tokens of each segment.
 func (e *Engine) Tokenize(segs []percached.Segment) ([][]int32, error) {
-	e.closing.RLock()
-	defer e.closing.RUnlock()
-	if e.closed {
-		return nil, llm.ErrClosed
+	if err := e.life.enter(); err != nil {
+		return nil, err
 	}
+	defer e.life.leave()
 	return e.model.vocab.segments(segs)
 }
 
 // Close ends running work, waits for it, and frees everything.
 func (e *Engine) Close() error {
 	e.worker.close()
-	e.closing.Lock()
-	defer e.closing.Unlock()
-	if !e.closed {
-		e.closed = true
-		e.free()
-	}
+	e.life.end(e.free)
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/gguf"
 )
 
@@ -25,6 +26,35 @@ type model struct {
 	file  *gguf.File
 	hash  string
 	flags *C.pc_flags
+}
+
+// A lifetime keeps what runs on its callers' goroutines, as tokenising does,
+// away from a model that is being freed.
+type lifetime struct {
+	mu    sync.RWMutex
+	ended bool
+}
+
+// enter is followed by leave unless it fails.
+func (l *lifetime) enter() error {
+	l.mu.RLock()
+	if l.ended {
+		l.mu.RUnlock()
+		return llm.ErrClosed
+	}
+	return nil
+}
+
+func (l *lifetime) leave() { l.mu.RUnlock() }
+
+// end frees once, when everybody has left.
+func (l *lifetime) end(free func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended {
+		l.ended = true
+		free()
+	}
 }
 
 // llama.cpp is set up once per process.

@@ -46,15 +46,7 @@ type embedProbe struct {
 func doEmbed(s Embedders, patience time.Duration, run func(*embedProbe)) (err error) {
 	p := &embedProbe{probe: &probe{bench: &bench{patience: patience}}, open: s.Open}
 	defer p.end()
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case failure:
-			err = r.error
-		default:
-			panic(r)
-		}
-	}()
+	defer caught(&err)
 	p.e, err = s.Open()
 	p.must(err, "open an embedder")
 	defer func() { _ = p.e.Close() }()

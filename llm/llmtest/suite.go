@@ -92,19 +92,22 @@ func (p *probe) end() {
 
 type failure struct{ error }
 
+// caught is deferred: it makes an error of a check's failure.
+func caught(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case failure:
+		*err = r.error
+	default:
+		panic(r)
+	}
+}
+
 // do runs a check and gives its failure.
 func (b *bench) do(needSlices bool, run func(*probe)) (err error) {
 	p := &probe{bench: b}
 	defer p.end()
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case failure:
-			err = r.error
-		default:
-			panic(r)
-		}
-	}()
+	defer caught(&err)
 	if b.shared == nil {
 		b.shared = p.open()
 	}
