@@ -20,6 +20,14 @@ func benchCommand(open opener) *cobra.Command {
 	return cmd
 }
 
+// show prints a report for programs or for people.
+func show(w io.Writer, asJSON bool, report interface{ table(io.Writer) error }) error {
+	if asJSON {
+		return writeJSON(w, report)
+	}
+	return report.table(w)
+}
+
 func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

@@ -39,11 +39,7 @@ and the machine lacks, and a model that cannot be opened are failures.`,
 				return err
 			}
 			r.conclude()
-			show := r.text
-			if asJSON {
-				show = func(w io.Writer) error { return writeJSON(w, r) }
-			}
-			if err := show(cmd.OutOrStdout()); err != nil {
+			if err := show(cmd.OutOrStdout(), asJSON, r); err != nil {
 				return err
 			}
 			if !r.OK {

@@ -188,7 +188,7 @@ func TestDoctor(t *testing.T) {
 				t.Error(d)
 			}
 			var out bytes.Buffer
-			if err := h.text(&out); err != nil || !strings.Contains(out.String(), fmt.Sprintf("kv_types: [%s]", strings.Join(tc.types, ", "))) {
+			if err := h.table(&out); err != nil || !strings.Contains(out.String(), fmt.Sprintf("kv_types: [%s]", strings.Join(tc.types, ", "))) {
 				t.Error(err, out.String())
 			}
 		})

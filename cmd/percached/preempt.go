@@ -50,10 +50,7 @@ question's arrival to the start of its own work.`,
 			if err != nil {
 				return err
 			}
-			if o.json {
-				return writeJSON(cmd.OutOrStdout(), r)
-			}
-			return r.table(cmd.OutOrStdout())
+			return show(cmd.OutOrStdout(), o.json, r)
 		},
 	}
 	o.source.flags(cmd, "135m")

@@ -50,11 +50,7 @@ are llama.cpp on the same tokens without anything of percached around.`,
 			if err != nil {
 				return err
 			}
-			if o.json {
-				err = writeJSON(cmd.OutOrStdout(), r)
-			} else {
-				err = r.table(cmd.OutOrStdout())
-			}
+			err = show(cmd.OutOrStdout(), o.json, r)
 			if err == nil && !r.LogitsEqual {
 				err = fault.New(fault.Internal, "percached: reuse", "warm and cold runs gave different logits")
 			}
