@@ -41,6 +41,7 @@ func layers() []layer {
 		{"llm/gguf/...", engine},
 		{"llm/llmtest/...", engine},
 		{"llm/llamacpp/...", append(engine, "llm/gguf")},
+		{"llm/static/...", append(engine, "llm/gguf")},
 		{"eval/...", []string{"api/client"}},
 		{"cmd/...", []string{
 			".", "api/...", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",

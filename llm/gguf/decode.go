@@ -41,14 +41,14 @@ func decoder(t Type) func(out []float32, b []byte) {
 	case F32:
 		return func(out []float32, b []byte) { out[0] = math.Float32frombits(binary.LittleEndian.Uint32(b)) }
 	case F16:
-		return func(out []float32, b []byte) { out[0] = fromHalf(binary.LittleEndian.Uint16(b)) }
+		return func(out []float32, b []byte) { out[0] = FromHalf(binary.LittleEndian.Uint16(b)) }
 	case BF16:
 		return func(out []float32, b []byte) {
 			out[0] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16)
 		}
 	case Q8_0:
 		return func(out []float32, b []byte) {
-			scale := fromHalf(binary.LittleEndian.Uint16(b))
+			scale := FromHalf(binary.LittleEndian.Uint16(b))
 			for i := range out {
 				out[i] = scale * float32(int8(b[2+i]))
 			}
@@ -56,7 +56,7 @@ func decoder(t Type) func(out []float32, b []byte) {
 	case Q4_0:
 		// The low halves of the bytes are the first 16 values.
 		return func(out []float32, b []byte) {
-			scale := fromHalf(binary.LittleEndian.Uint16(b))
+			scale := FromHalf(binary.LittleEndian.Uint16(b))
 			for i, q := range b[2:18] {
 				out[i] = scale * float32(int(q&15)-8)
 				out[i+16] = scale * float32(int(q>>4)-8)

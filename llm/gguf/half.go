@@ -35,8 +35,8 @@ func roundUp(h, rest, middle uint32) uint32 {
 	return h
 }
 
-// fromHalf is exact.
-func fromHalf(h uint16) float32 {
+// FromHalf is the value of a 16-bit float, exactly.
+func FromHalf(h uint16) float32 {
 	sign := uint32(h&0x8000) << 16
 	exp := uint32(h >> 10 & 0x1f)
 	man := uint32(h & 0x3ff)

@@ -164,9 +164,9 @@ func TestBuilderRefuses(t *testing.T) {
 
 func TestHalf(t *testing.T) {
 	for h := range 1 << 16 {
-		v := fromHalf(uint16(h))
+		v := FromHalf(uint16(h))
 		if v != v {
-			if r := fromHalf(half(v)); r == r {
+			if r := FromHalf(half(v)); r == r {
 				t.Fatalf("%#04x is not a number, and comes back as %v", h, r)
 			}
 			continue

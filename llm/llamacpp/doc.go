@@ -1,10 +1,10 @@
 // Package llamacpp runs language models and embedding models through llama.cpp.
 //
-// Purpose: the one implementation of llm.Engine and llm.Embedder that computes,
-// and the only package with cgo. llama.cpp itself is compiled by plain go build
-// from the module github.com/ollama/ollama, imported for its objects; abi.h
-// declares the part of its interface that is used here, and bridge.cpp wraps it
-// so that no exception crosses into Go.
+// Purpose: the one implementation of llm.Engine that computes, an llm.Embedder
+// for models with a network, and the only package with cgo. llama.cpp itself is
+// compiled by plain go build from the module github.com/ollama/ollama, imported
+// for its objects; abi.h declares the part of its interface that is used here,
+// and bridge.cpp wraps it so that no exception crosses into Go.
 //
 // Invariants: a run starts from an empty context, a batch never crosses a
 // segment, segments are split at fixed offsets from their own start, and slices

@@ -1,0 +1,146 @@
+"""Real text for the language model, from the folder of data sets: mails of the
+public Enron corpus, meetings of QMSum, readings of FriendsQA, XQuAD and the SQuAD
+paraphrases. What is not there is left out and named; what must never be
+trained on (the mails of the held-out people) is refused here."""
+
+import gzip
+import json
+import pathlib
+import re
+import sys
+import tarfile
+
+HELD_OUT = {"hernandez-j", "kaminski-v", "lokey-t", "mclaughlin-e", "nemec-g", "shackleton-s", "steffes-j", "ward-k"}
+REPLY = re.compile(r"^\s*(-+ ?Original Message|-+ Forwarded|From:|To:|Sent:|Subject:|>|_{5,})", re.M)
+SENTENCE = re.compile(r"(?<=[.!?])\s+")
+LOOSE = re.compile(r" (?=[.,!?;:)]|'s|'re|'ve|'ll|'m|n't)")
+
+
+def plain(text):
+    text = text.encode("ascii", "ignore").decode()
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def spoken(text):
+    """A transcript's tokens joined as people write them."""
+    return LOOSE.sub("", re.sub(r"{[^}]*}|<[^>]*>", "", text)).replace("( ", "(").strip()
+
+
+def missing(name):
+    print(f"corpus: {name} is not there, going on without it", file=sys.stderr)
+
+
+class Corpus:
+    def __init__(self, folder, mails):
+        self.folder = pathlib.Path(folder) if folder else None
+        self.mails = self._mails(mails)
+        self.meetings = self._meetings()
+        self.readings = self._readings()  # (title, source, text, [(question, answer)])
+
+    def _open(self, name):
+        path = self.folder and self.folder / name
+        if path and not path.exists():
+            missing(name)
+        return path if path and path.exists() else None
+
+    def _mails(self, limit):
+        path = limit and self._open("enron_g_to_z.jsonl.gz")
+        out = []
+        if not path:
+            return out
+        with gzip.open(path, "rt") as f:
+            for line in f:
+                mail = json.loads(line)
+                if mail["user"] in HELD_OUT:
+                    continue
+                cut = REPLY.search(mail["text"])
+                text = plain(mail["text"][: cut.start()] if cut else mail["text"])
+                if 25 <= len(text.split()) <= 600 and text.count("  ") < 20:
+                    out.append((plain(mail["subject"]) or "No subject", mail["from"], text))
+        step = max(1, len(out) // limit)
+        return out[::step][:limit]
+
+    def _meetings(self):
+        path = self._open("mised_layout_train.jsonl.gz")
+        out = []
+        if path:
+            with gzip.open(path, "rt") as f:
+                for line in f:
+                    turns = json.loads(line)["meeting"]["transcriptSegments"]
+                    said = [f"{t['speakerName']}: {plain(spoken(t['text']))}" for t in turns]
+                    out.append([s for s in said if len(s.split()) > 3])
+        return out
+
+    def passages(self):
+        """(title, source, sentences) to hide facts in."""
+        out = []
+        for subject, sender, text in self.mails:
+            out.append((subject[:80], f"mail from {sender}", SENTENCE.split(text)))
+        for said in self.meetings:
+            for i in range(0, len(said) - 30, 30):
+                out.append(("Meeting", "meeting", said[i : i + 30]))
+        return out
+
+    def subjects(self):
+        """Noun phrases that mails are about."""
+        out = set()
+        for subject, _, _ in self.mails:
+            s = re.sub(r"^((re|fw|fwd): *)+", "", subject, flags=re.I).strip(" .!?")
+            if 2 <= len(s.split()) <= 5 and re.fullmatch(r"[A-Za-z0-9 '&-]+", s):
+                out.add(s)
+        return sorted(out)
+
+    def _readings(self):
+        path = self._open("qa.tar.gz")
+        out = []
+        if path:
+            with tarfile.open(path) as tar:
+                for m in tar:
+                    if m.name.endswith("friendsqa_dev.json") or m.name.endswith("friendsqa_tst.json"):
+                        out += _friends(json.load(tar.extractfile(m)))
+                    elif m.name.endswith("xquad.en.json"):
+                        out += _squad(json.load(tar.extractfile(m)))
+        path = self._open("pairs.tar.gz")
+        if path:
+            with tarfile.open(path) as tar:
+                for m in tar:
+                    if "paraphrasing-squad" in m.name and m.name.endswith(".json"):
+                        out += _squad(json.load(tar.extractfile(m)))
+        return out
+
+    def texts(self):
+        """All of it, for the tokenizer."""
+        yield from (f"### {s}\n{t}" for s, _, t in self.mails)
+        yield from ("\n".join(said) for said in self.meetings)
+        for title, _, text, questions in self.readings:
+            yield f"{title}\n{text}"
+            yield from (q for q, _ in questions)
+
+
+def _squad(data):
+    out = []
+    for article in data["data"]:
+        for p in article["paragraphs"]:
+            text = plain(p["context"])
+            asked = [(plain(q["question"]), plain(q["answers"][0]["text"])) for q in p["qas"] if q["answers"]]
+            asked = [(q, a) for q, a in asked if a in text and 0 < len(a.split()) <= 12]
+            if asked:
+                out.append(("Reading", "note", text, asked))
+    return out
+
+
+def _friends(data):
+    out = []
+    for scene in data["data"]:
+        for p in scene["paragraphs"]:
+            text = "\n".join(
+                f"{u['speakers'][0] if u['speakers'] else 'Somebody'}: {plain(spoken(u['utterance']))}" for u in p["utterances:"]
+            )
+            asked = []
+            for q in p["qas"]:
+                a = plain(spoken(q["answers"][0]["answer_text"])).rstrip(" .")
+                if a and a in text and len(a.split()) <= 12:
+                    asked.append((plain(spoken(q["question"])), a))
+            if asked:
+                out.append(("Talk", "meeting", text, asked))
+    return out

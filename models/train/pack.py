@@ -1,0 +1,117 @@
+"""Packs documents into rows of one length and writes them as arrays: everything
+that takes a processor and not a GPU is done here, ahead of training.
+
+    python3 pack.py --settings cpu --data DATA --out WORK
+"""
+
+import argparse
+import multiprocessing
+import os
+import pathlib
+
+import numpy
+
+import settings as sizes
+from corpus import Corpus
+from documents import NOWHERE, Document
+from prompts import Frame
+from tasks import Tasks
+from tokens import Tokenizer, learn
+from worlds import World
+
+FIELDS = {"ids": numpy.uint16, "positions": numpy.int16, "segments": numpy.uint8, "weights": numpy.uint8,
+          "copies": numpy.int16, "matches": numpy.int16, "documents": numpy.uint8}
+SHARD = 1000  # rows
+
+
+class Packer:
+    """Fills rows of `room` tokens; a document that does not fit begins the next."""
+
+    def __init__(self, room, draw):
+        self.room, self.draw, self.waiting = room, draw, None
+
+    def row(self):
+        whole, documents, tries = Document(), [], 0
+        while tries < 3 and len(whole) < self.room - 64:
+            d = self.waiting or self.draw(self.room - len(whole))
+            self.waiting = None
+            if d is None:
+                continue
+            if len(whole) + len(d) > self.room:
+                tries += 1
+                self.waiting = d if whole.ids else None
+                if self.waiting:
+                    break
+                continue
+            base = len(whole)
+            moved = lambda xs: [x + base if x != NOWHERE else x for x in xs]
+            whole.ids += d.ids
+            whole.positions += d.positions
+            whole.segments += d.segments
+            whole.weights += d.weights
+            whole.copies += moved(d.copies)
+            whole.matches += moved(d.matches)
+            documents += [len(set(documents)) + 1] * len(d)
+        pad = self.room - len(whole)
+        return {
+            "ids": whole.ids + [0] * pad, "positions": whole.positions + [0] * pad,
+            "segments": whole.segments + [0] * pad, "weights": [int(w) for w in whole.weights] + [0] * pad,
+            "copies": whole.copies + [NOWHERE] * pad, "matches": whole.matches + [NOWHERE] * pad,
+            "documents": documents + [0] * pad,
+        }
+
+
+def shard(job):
+    """Writes one shard of rows."""
+    path, rows, room, lengths, seed, folder, data, mails, split, phrasing = job
+    if path.exists():
+        return path
+    tokenizer = Tokenizer.load(folder / "tokenizer.json")
+    tasks = Tasks(Frame(tokenizer), Corpus(data, mails), split, seed, phrasing)
+    packer = Packer(room, lambda left: tasks.document(room if left > room // 2 else left, tasks.random.randint(*lengths)))
+    made = [packer.row() for _ in range(rows)]
+    arrays = {k: numpy.array([r[k] for r in made], t) for k, t in FIELDS.items()}
+    part = path.with_suffix(".part.npz")
+    numpy.savez_compressed(part, **arrays)
+    os.replace(part, path)
+    return path
+
+
+def tokenizer(s, corpus, folder):
+    path = folder / "tokenizer.json"
+    if not path.exists():
+        world = World("train", 0)
+        texts = list(corpus.texts())
+        for _ in range(4000):
+            f = world.fact()
+            texts += [world.chunk([f], 60).text, world.ask(f).question, world.ask(f).question]
+        learn(texts, s.vocabulary).save(path)
+    return Tokenizer.load(path)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--settings", default="cpu", choices=sizes.ALL)
+    p.add_argument("--data", help="folder of data sets; without it, only what is invented here")
+    p.add_argument("--out", required=True, type=pathlib.Path)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--workers", type=int, default=os.cpu_count())
+    a = p.parse_args()
+    s = sizes.ALL[a.settings]
+    a.out.mkdir(parents=True, exist_ok=True)
+    t = tokenizer(s, Corpus(a.data, s.mails), a.out)
+    assert len(t.tokens) == s.vocabulary, f"{len(t.tokens)} tokens, the settings say {s.vocabulary}"
+    jobs = []
+    stages = [("short", s.short_rows, s.short, (12, 45)), ("long", s.long_rows, s.long, (40, 115))]
+    for stage, rows, room, lengths in stages:
+        for i in range(0, rows, SHARD):
+            path = a.out / f"{stage}-{i // SHARD:04}.npz"
+            jobs.append((path, min(SHARD, rows - i), room, lengths, f"{a.seed}-{stage}-{i}", a.out, a.data, s.mails, "train", None))
+    jobs.append((a.out / "test-0000.npz", 128, s.long, (60, 100), f"{a.seed}-test", a.out, a.data, s.mails, "test", None))
+    with multiprocessing.Pool(a.workers) as pool:
+        for n, path in enumerate(pool.imap(shard, jobs), 1):
+            print(f"{n}/{len(jobs)} {path.name}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

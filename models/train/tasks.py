@@ -1,0 +1,184 @@
+"""What the language model learns: to answer from chunks, to say that they do
+not say, to go on in a dialogue, to sum up, and to guess questions."""
+
+import re
+
+import prompts
+from documents import Context, lone
+from worlds import Chunk, Item, World, part, words
+
+# What somebody asks next about the same fact, by the kind of value.
+NEXT = {
+    "day": ["And on which day?", "On what day?", "And when?", "Which day?"],
+    "time": ["And at what time?", "What time?", "At what hour?"],
+    "place": ["And where?", "Where is that?", "In which place?"],
+    "room": ["And in which room?", "Which room?", "Where?"],
+    "city": ["In which city?", "And the city?", "Which city?"],
+    "amount": ["How much?", "And how much is it?", "For what price?"],
+    "phone": ["And the phone number?", "What number?"],
+    "code": ["And the code?", "What is the code?"],
+    "reason": ["Why?", "And why is that?", "For what reason?"],
+    "duration": ["For how long?", "And how long?"],
+    "company": ["Which company?", "And with which company?"],
+    "number": ["And the number?", "Which number?"],
+}
+HEAD = {  # about a chunk's own first line
+    "source": ["Who wrote the mail \"{t}\"?", "Who sent me the mail about {t}?", "Who is the mail \"{t}\" from?", "From whom did I get \"{t}\"?"],
+    "date": ["When did I get the mail \"{t}\"?", "What is the date of \"{t}\"?", "On what date was \"{t}\" written?"],
+}
+
+
+class Tasks:
+    """Draws documents of one split."""
+
+    def __init__(self, frame, corpus, split, seed, phrasing=None):
+        self.frame, self.corpus, self.split = frame, corpus, split
+        self.world = World(split, seed, phrasing, corpus.subjects(), corpus.passages())
+        self.random = self.world.random
+        keep = lambda i: (i % 5 == 4) == (split == "test")
+        self.readings = [r for i, r in enumerate(corpus.readings) if keep(i)]
+        talk = [x.split("\t") for x in words("smalltalk")]
+        self.smalltalk = part(talk, self.world.phrasing)
+
+    def contexts(self, count, length):
+        """Chunks with one to three facts each, none alike."""
+        facts, chunks = [], []
+        for _ in range(count):
+            here = []
+            for _ in range(self.random.choice((1, 1, 2, 2, 3))):
+                alike = self.random.choice(facts).kind if facts and self.random.random() < 0.3 else None
+                fact = self.world.fact(facts, alike)
+                facts.append(fact)
+                here.append(fact)
+            if len({f.speaker for f in here if f.speaker}) > 1 and length < 30:
+                for f in here[1:]:
+                    facts.remove(f)
+                here = here[:1]
+            chunks.append(self.world.chunk(here, length))
+        self.random.shuffle(chunks)
+        return chunks, facts
+
+    def turns(self, facts, chunks):
+        """One branch: usually one question."""
+        r, n = self.random.random(), self.random
+        if r < 0.20:
+            return [Item(self.world.unanswerable(facts), prompts.REFUSAL)]
+        if r < 0.22:
+            return [Item(*n.choice(self.smalltalk))]
+        if r < 0.25:
+            head = self._head(chunks)
+            if head:
+                return [head]
+        first = self.world.ask(n.choice(facts))
+        if r < 0.31:
+            after = self._next(first)
+            if after:
+                return [first, after]
+        return [first]
+
+    def _next(self, first):
+        slots = first.fact.kind.slots
+        kinds = list(slots.values())
+        for slot in self.random.sample(sorted(first.fact.kind.asks), len(first.fact.kind.asks)):
+            value = first.fact.values[slot]
+            if slots[slot] in NEXT and kinds.count(slots[slot]) == 1 and value != first.answer and value not in first.spans:
+                return Item(self.random.choice(NEXT[slots[slot]]), value, first.fact)
+        return None
+
+    def _head(self, chunks):
+        c = self.random.choice(chunks)
+        if sum(c.title in x.title for x in chunks) > 1 or not c.source.startswith("mail from "):
+            return None
+        what = self.random.choice(["source", "date"] if c.date else ["source"])
+        answer = c.source.removeprefix("mail from ") if what == "source" else c.date
+        return Item(self.random.choice(HEAD[what]).format(t=c.title), answer)
+
+    def reading(self, length, count, room):
+        """A piece of a reading set between chunks of ours."""
+        title, source, text, asked = self.random.choice(self.readings)
+        question, answer = self.random.choice(asked)
+        at = text.find(answer)
+        low = max(0, len(text[:at].split()) - self.random.randint(5, max(6, length - 10)))
+        pieces = re.split(r"(?<=[ \n])", text)
+        window = "".join(pieces[low : low + length]).strip()
+        if answer not in window:
+            return None
+        chunks, facts = self.contexts(count - 1, length) if count > 1 else ([], [])
+        chunks.append(Chunk(title, source, "", window, []))
+        self.random.shuffle(chunks)
+        c = Context(self.frame, chunks, self.random.random() < 0.5)
+        for q, a in asked:
+            if a in window:
+                c.ask([Item(q, a)], room)
+        for _ in range(6 if facts else 1):
+            c.ask(self.turns(facts, chunks) if facts else [Item(self.world.unanswerable([]), prompts.REFUSAL)], room)
+        return c.document
+
+    def answers(self, room, length):
+        count = self.random.choice((1, 2, 2, 3, 3, 3, 4))
+        if self.readings and self.random.random() < 0.06:
+            return self.reading(length, count, room)
+        chunks, facts = self.contexts(count, length)
+        gaps = None
+        if self.random.random() < 0.2:
+            gaps = [self.random.randint(0, 280) for _ in chunks]
+        c = Context(self.frame, chunks, self.random.random() < 0.5, gaps)
+        if len(c.document) > room - 40:
+            return None
+        missed = 0
+        while missed < 2 and c.branches < 40:
+            missed += not c.ask(self.turns(facts, chunks), room)
+        return c.document
+
+    def abstract(self, room, length):
+        facts = [self.world.fact()]
+        if self.random.random() < 0.5:
+            facts.append(self.world.fact(facts))
+        chunk = self.world.chunk(facts, length)
+        told = sorted((f for f in facts), key=lambda f: chunk.text.find(f.text))
+        question = prompts.ABSTRACT.format(text=f"{chunk.title}: {chunk.text}".rstrip("."))
+        return lone(self.frame, question, summary(told))
+
+    def from_knowledge(self, room, length):
+        facts = []
+        for _ in range(self.random.choice((1, 2, 2, 3, 4))):
+            facts.append(self.world.fact(facts))
+        pool = [self.world.ask(f, s, style=False).question for f in facts for s in sorted(f.kind.asks)]
+        count = self.random.randint(1, min(6, len(pool)))
+        asked = self.random.sample(pool, count)
+        text = prompts.FROM_KNOWLEDGE.format(
+            kind=self.random.choice(prompts.KINDS), abstract=summary(facts).rstrip("."), count=count
+        )
+        return lone(self.frame, text, numbered(asked))
+
+    def from_history(self, room, length):
+        facts = []
+        for _ in range(self.random.choice((2, 2, 3, 4))):
+            facts.append(self.world.fact(facts))
+        pool = [self.world.ask(f, s).question for f in facts for s in sorted(f.kind.asks)]
+        self.random.shuffle(pool)
+        count = self.random.randint(1, max(1, min(5, len(pool) // 2)))
+        new, history = pool[:count], pool[count : count + self.random.randint(2, 6)] or pool[:1]
+        text = prompts.FROM_HISTORY.format(kind=self.random.choice(prompts.KINDS), history=" ".join(history), count=count)
+        return lone(self.frame, text, numbered(new))
+
+    def document(self, room, length):
+        r = self.random.random()
+        make = self.answers
+        if r > 0.96:
+            make = self.from_history
+        elif r > 0.90:
+            make = self.from_knowledge
+        elif r > 0.83:
+            make = self.abstract
+        d = make(room, length)
+        return d if d and len(d) <= room else None
+
+
+def summary(facts):
+    told = [(f"{f.speaker}: " if f.speaker else "") + f.text.rstrip(". ") for f in facts]
+    return "; ".join(told) + "."
+
+
+def numbered(questions):
+    return "; ".join(f"{i}. {q.rstrip('?')}?" for i, q in enumerate(questions, 1))

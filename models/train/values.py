@@ -1,0 +1,182 @@
+"""Values for the slots of worlds: words from `words/`, and made-up names, codes
+and numbers. A fifth of all values is kept for tests: which, their checksum says."""
+
+import pathlib
+import zlib
+
+WORDS = pathlib.Path(__file__).parent / "words"
+TESTED = 5  # every fifth value
+
+MONTHS = "January February March April May June July August September October November December".split()
+WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+SMALL = "two three four five six seven eight nine ten eleven twelve fifteen twenty thirty".split()
+LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
+SYLLABLES = "an bel cor dan el fen gar hol im jas kel lor mar nor os pel quin ros sal tor ur vel wen yor zan mir tal bru".split()
+
+
+def words(name):
+    return (WORDS / f"{name}.txt").read_text().splitlines()
+
+
+def held_out(value):
+    return zlib.crc32(value.lower().encode()) % TESTED == 0
+
+
+class Values:
+    """Draws values of one split ("train", "test")."""
+
+    # Kinds with few values, which both splits share.
+    SHARED = {"day", "time", "weekday", "duration", "percent", "count"}
+
+    def __init__(self, split, random, subjects=()):
+        self.test = split == "test"
+        self.random = random
+        self.subjects = list(subjects)
+        self._lists = {}
+
+    def __call__(self, kind):
+        for _ in range(200):
+            value = self._draw(kind)
+            if kind in self.SHARED or held_out(value) == self.test:
+                return value
+        return value
+
+    def word(self, name):
+        if name not in self._lists:
+            self._lists[name] = words(name)
+        return self.random.choice(self._lists[name])
+
+    def _draw(self, kind):
+        made = getattr(self, "_" + kind, None)
+        return made() if made else self.word(kind)
+
+    def _coin(self, p=0.5):
+        return self.random.random() < p
+
+    def invented(self, low=2, high=3):
+        n = self.random.randint(low, high)
+        return "".join(self.random.choice(SYLLABLES) for _ in range(n)).capitalize()
+
+    def _person(self):
+        first = self.word("firstname") if self._coin(0.9) else self.invented()
+        last = self.word("surname") if self._coin(0.75) else self.invented()
+        shape = self.random.random()
+        if shape < 0.80:
+            return f"{first} {last}"
+        if shape < 0.92:
+            return first
+        return f"{self.random.choice(['Dr', 'Mr', 'Mrs', 'Ms', 'Dr.'])} {last}"
+
+    def _city(self):
+        return self.word("city") if self._coin(0.8) else self.invented()
+
+    def _company(self):
+        head = self.word("company_part") if self._coin(0.7) else self.invented()
+        return f"{head} {self.word('company_tail')}" if self._coin(0.8) else head
+
+    def _project(self):
+        name = self.word("project_part") if self._coin(0.7) else self.invented()
+        return self.random.choice(["Project {}", "{}", "the {} project"]).format(name)
+
+    def _room(self):
+        n = self.random
+        return n.choice([
+            lambda: f"room {n.randint(1, 499)}", lambda: f"Room {n.randint(1, 40)}{n.choice('ABCD')}",
+            lambda: f"the {self.word('room_part')} room", lambda: f"conference room {n.randint(1, 30)}",
+            lambda: f"{self.word('room_part')} {n.randint(1, 9)}", lambda: f"meeting room {n.choice('ABCDEFG')}",
+        ])()
+
+    def _place(self):
+        shape = self.random.random()
+        if shape < 0.7:
+            return self.word("place")
+        return self._draw(self.random.choice(["hotel", "restaurant", "room", "school"]))
+
+    def _topic(self):
+        if self.subjects and self._coin(0.4):
+            return self.random.choice(self.subjects)
+        return self.word("topic")
+
+    def _item(self):
+        if self._coin(0.85):
+            return self.word("item")
+        return f"{self.random.choice(['the old', 'the new', 'the big', 'the second'])} {self.word('item').split(' ', 1)[-1]}"
+
+    def _hotel(self):
+        name = self.word("hotel_part") if self._coin(0.7) else self.invented()
+        return self.random.choice(["the {} Hotel", "Hotel {}", "the {} Inn", "the Grand {}", "{} Lodge"]).format(name)
+
+    def _restaurant(self):
+        name = self.word("restaurant_part") if self._coin(0.7) else self.invented()
+        return self.random.choice(["{}", "Cafe {}", "the {} Grill", "Casa {}", "the {} Kitchen", "{}'s"]).format(name)
+
+    def _address(self):
+        return f"{self.random.randint(1, 980)} {self.word('street')}"
+
+    def _date(self):
+        n = self.random
+        return n.choice([
+            lambda: f"{n.randint(1, 28)} {n.choice(MONTHS)}", lambda: f"{n.choice(MONTHS)} {n.randint(1, 28)}",
+            lambda: f"the {n.randint(4, 20)}th", lambda: f"{n.choice(WEEKDAYS)}, {n.choice(MONTHS)} {n.randint(1, 28)}",
+            lambda: f"{n.choice(WEEKDAYS)} the {n.randint(4, 20)}th", lambda: f"{n.randint(1, 12)}/{n.randint(1, 28)}",
+        ])()
+
+    def _day(self):
+        return self.random.choice(WEEKDAYS) if self._coin(0.35) else self._date()
+
+    def _time(self):
+        n = self.random
+        return n.choice([
+            lambda: f"{n.randint(6, 22)}:{n.choice(['00', '15', '30', '45', '10', '20', '40', '50'])}",
+            lambda: f"{n.randint(1, 12)} {n.choice(['am', 'pm'])}", lambda: f"{n.randint(1, 12)}:{n.choice(['15', '30', '45'])} {n.choice(['am', 'pm'])}",
+            lambda: f"{n.choice(['half past', 'quarter past', 'quarter to'])} {n.choice(SMALL[:10])}",
+            lambda: n.choice(["noon", "midday"]) if n.random() < 0.2 else f"{n.randint(1, 12)} o'clock",
+        ])()
+
+    def _amount(self):
+        n = self.random
+        big = n.randint(1, 99) * 10 ** n.randint(0, 3) + (n.randint(0, 9) if n.random() < 0.5 else 0)
+        return n.choice(["${:,}", "{} euros", "${}", "{} dollars", "{} pounds", "${}.50"]).format(big)
+
+    def _count(self):
+        return str(self.random.randint(2, 400)) if self._coin(0.65) else self.random.choice(SMALL)
+
+    def _percent(self):
+        return self.random.choice(["{}%", "{} percent"]).format(self.random.randint(2, 98))
+
+    def _duration(self):
+        n = str(self.random.randint(2, 90)) if self._coin() else self.random.choice(SMALL)
+        return f"{n} {self.random.choice(['minutes', 'hours', 'days', 'weeks', 'months', 'years'])}"
+
+    def _phone(self):
+        n = self.random
+        a, b = n.randint(200, 989), n.randint(100, 9999)
+        return n.choice([f"555-{b:04d}", f"{a}-555-{b:04d}", f"({a}) 555-{b:04d}", f"0{a} {n.randint(100000, 999999)}"])
+
+    def _email(self):
+        return f"{self._draw('firstname').lower()}{self.random.choice(['.', '_', ''])}{self.invented().lower()}@{self.invented().lower()}.{self.random.choice(['com', 'org', 'net'])}"
+
+    def _url(self):
+        return f"{self.random.choice(['www.', 'https://', ''])}{self.invented().lower()}.{self.random.choice(['com', 'org', 'net'])}/{self.word('filename_part')}"
+
+    def _code(self):
+        n = self.random
+        return n.choice([
+            lambda: "".join(n.choice(LETTERS) for _ in range(3)) + str(n.randint(10, 9999)), lambda: str(n.randint(1000, 999999)),
+            lambda: f"{self.invented(1, 2)}{n.randint(1, 999)}", lambda: f"{n.choice(LETTERS)}{n.randint(1, 9)}{n.choice(LETTERS)}-{n.randint(10, 999)}",
+        ])()
+
+    def _number(self):
+        n = self.random
+        return n.choice([
+            lambda: str(n.randint(10000, 9999999)), lambda: f"{n.choice(LETTERS)}{n.choice(LETTERS)}-{n.randint(100, 99999)}",
+            lambda: f"#{n.randint(100, 99999)}", lambda: f"{n.randint(10, 99)}-{n.randint(100, 9999)}",
+        ])()
+
+    def _flight(self):
+        return f"{self.random.choice(LETTERS)}{self.random.choice(LETTERS)}{self.random.choice(['', ' '])}{self.random.randint(10, 9999)}"
+
+    def _file(self):
+        n = self.random
+        tail = n.choice(["", f"_v{n.randint(1, 9)}", str(n.randint(1, 30)), "_final"])
+        return f"{self.word('filename_part')}{tail}.{n.choice(['pdf', 'doc', 'xls', 'txt', 'zip', 'csv'])}"

@@ -1,0 +1,244 @@
+"""Facts of invented lives, from the templates in `worlds/`, and the chunks of
+mails, meetings and notes that state them."""
+
+import pathlib
+import random as random_module
+import re
+from dataclasses import dataclass, field
+
+from values import MONTHS, WEEKDAYS, Values, words
+
+FOLDER = pathlib.Path(__file__).parent / "worlds"
+TESTED = 5  # every fifth line of a list is for tests
+SLOT = re.compile(r"{(\w+)}")
+
+
+@dataclass
+class Kind:
+    """A kind of fact, as its file gives it."""
+
+    name: str
+    slots: dict = field(default_factory=dict)  # name -> kind of value
+    says: list = field(default_factory=list)
+    says_as: dict = field(default_factory=dict)  # slot -> lines in the first person
+    asks: dict = field(default_factory=dict)  # slot -> questions
+
+
+def load():
+    kinds = []
+    for path in sorted(FOLDER.glob("*.txt")):
+        here = None
+        for line in path.read_text().splitlines():
+            if not line.strip() or line.startswith("#"):
+                continue
+            if line.startswith(" "):
+                here.append(line.strip())
+                continue
+            word, *rest = line.split()
+            if word == "fact":
+                kinds.append(Kind(rest[0]))
+            elif word == "slots":
+                kinds[-1].slots = dict(s.split(":") for s in rest)
+            elif word == "ask":
+                here = kinds[-1].asks.setdefault(rest[0], [])
+            else:
+                here = kinds[-1].says_as.setdefault(rest[1], []) if rest else kinds[-1].says
+    return kinds
+
+
+def part(lines, split):
+    """The lines of one split; "all" is both."""
+    if split == "all":
+        return lines
+    return [x for i, x in enumerate(lines) if (i % TESTED == TESTED - 1) == (split == "test")]
+
+
+@dataclass
+class Fact:
+    kind: Kind
+    values: dict
+    text: str  # the sentence that states it
+    speaker: str = ""  # who says it of himself
+
+    def names(self):
+        return {v.lower() for v in self.values.values()}
+
+
+@dataclass
+class Item:
+    """A question with its answer. spans are the values that the question names."""
+
+    question: str
+    answer: str
+    fact: Fact = None
+    spans: tuple = ()
+
+
+@dataclass
+class Chunk:
+    title: str
+    source: str
+    date: str
+    text: str
+    facts: list
+
+
+def fill(line, values):
+    text = SLOT.sub(lambda m: values[m[1]], line)
+    text = text[0].upper() + text[1:]
+    return re.sub(r"([.!?] )([a-z])", lambda m: m[1] + m[2].upper(), text) if line[0] == "{" or ". {" in line else text
+
+
+class World:
+    """Draws facts, chunks and questions. `phrasing` is the split of the
+    templates, `split` that of the values."""
+
+    def __init__(self, split, seed, phrasing=None, subjects=(), passages=()):
+        self.random = random_module.Random(seed)
+        self.split = split
+        self.phrasing = phrasing or split
+        self.values = Values(split, self.random, subjects)
+        self.kinds = load()
+        self.passages = list(passages)  # real text that facts are put into
+        self.filler = {k: part(words(f"filler_{k}"), self.phrasing) for k in ("mail", "talk", "note")}
+        self.titles = part(words("subject_line"), self.phrasing)
+        self.greetings, self.closings = words("greeting"), words("closing")
+        self.injections = part(words("injection"), self.phrasing)
+        self.by_value = {}  # kind of value -> kinds of fact that can be asked by it alone
+        for k in self.kinds:
+            for asked, lines in k.asks.items():
+                for line in lines:
+                    named = SLOT.findall(line)
+                    if len(set(named)) == 1:
+                        self.by_value.setdefault(k.slots[named[0]], []).append((k, asked, line, named[0]))
+
+    def fact(self, others=(), kind=None, given=None):
+        """A fact that shares no value with the others."""
+        taken = set().union(*[f.names() for f in others]) if others else set()
+        for _ in range(50):
+            k = kind or self.random.choice(self.kinds)
+            values = {s: self.values(v) for s, v in k.slots.items()}
+            values.update(given or {})
+            names = [v.lower() for v in values.values()]
+            if len(set(names)) == len(names) and not any(self._clash(n, t) for n in names for t in taken):
+                break
+        own = [(s, x) for s in k.says_as for x in part(k.says_as[s], self.phrasing)]
+        if own and self.random.random() < 0.3:
+            slot, line = self.random.choice(own)
+            return Fact(k, values, fill(line, values), values[slot])
+        return Fact(k, values, fill(self.random.choice(part(k.says, self.phrasing)), values))
+
+    @staticmethod
+    def _clash(a, b):
+        return a == b or (len(a) > 3 and a in b) or (len(b) > 3 and b in a)
+
+    def ask(self, fact, slot=None, style=True):
+        slot = slot or self.random.choice(sorted(fact.kind.asks))
+        line = self.random.choice(part(fact.kind.asks[slot], self.phrasing))
+        question = fill(line, fact.values)
+        spans = tuple(fact.values[s] for s in SLOT.findall(line))
+        return Item(self.style(question) if style else question, fact.values[slot], fact, spans)
+
+    def style(self, question):
+        """What people do to questions when they type."""
+        r = self.random.random()
+        if r < 0.10:
+            return question.rstrip("?")
+        if r < 0.18:
+            return question[0].lower() + question[1:]
+        if r < 0.24:
+            return self.random.choice(["Hi, ", "Quick question: ", "Hey, ", "Sorry, ", "One more thing: "]) + question[0].lower() + question[1:]
+        return question
+
+    def unanswerable(self, facts):
+        """A question that the facts do not answer."""
+        r = self.random.random()
+        if facts and r < 0.4:  # the same kind of another thing
+            return self.ask(self.fact(facts, self.random.choice(facts).kind)).question
+        if facts and r < 0.6:  # something else of a thing that is there
+            f = self.random.choice(facts)
+            slot = self.random.choice(sorted(f.kind.slots))
+            known = {g.kind.name for g in facts}
+            other = [x for x in self.by_value.get(f.kind.slots[slot], []) if x[0].name not in known]
+            if other:
+                _, _, line, name = self.random.choice(other)
+                return self.style(fill(line, {name: f.values[slot]}))
+        return self.ask(self.fact(facts)).question
+
+    def date(self):
+        n = self.random
+        return f"{n.choice(WEEKDAYS)[:3]} {n.randint(1, 28)} {n.choice(MONTHS)} {n.randint(1999, 2026)}"
+
+    def chunk(self, facts, length):
+        """A chunk of about `length` words that states the facts."""
+        own = [f for f in facts if f.speaker]
+        r = self.random.random()
+        if self.passages and not own and r < 0.35:
+            return self._passage(facts, length)
+        if len({f.speaker for f in own}) > 1 or r < 0.6:
+            return self._meeting(facts, length)
+        if own or r < 0.9:
+            return self._mail(facts, length, own[0].speaker if own else self.values("person"))
+        return self._note(facts, length)
+
+    def _pad(self, sentences, filler, length):
+        """Puts other sentences around these until there are enough words."""
+        out, words_in = list(sentences), sum(len(s.split()) for s in sentences)
+        while words_in < length:
+            s = self.random.choice(filler)
+            out.insert(self.random.randint(0, len(out)), s)
+            words_in += len(s.split())
+        return out
+
+    def _order(self, facts):
+        texts = [f.text for f in facts]
+        self.random.shuffle(texts)
+        if self.random.random() < 0.08:
+            texts.insert(self.random.randint(0, len(texts)), self.random.choice(self.injections))
+        return texts
+
+    def _mail(self, facts, length, writer):
+        body = self._pad(self._order(facts), self.filler["mail"], length - 4)
+        cut = self.random.randint(1, len(body)) if body else 0
+        gap = self.random.choice(["\n", " ", "\n\n"])
+        text = " ".join(body[:cut]) + (gap + " ".join(body[cut:]) if cut < len(body) else "")
+        if self.random.random() < 0.6:
+            text = f"{self.random.choice(self.greetings)}\n{text}"
+        if self.random.random() < 0.7:
+            text = f"{text}\n{self.random.choice(self.closings)}\n{writer.split()[0]}"
+        return Chunk(self.random.choice(self.titles), f"mail from {writer}", self.date(), text, facts)
+
+    def _meeting(self, facts, length):
+        people = [self.values("person") for _ in range(self.random.randint(2, 4))]
+        lines, texts = [], self._order(facts)
+        speakers = {f.text: f.speaker for f in facts if f.speaker}
+        for s in self._pad(texts, self.filler["talk"], length - 4):
+            who = speakers.get(s) or self.random.choice(people)
+            if lines and lines[-1][0] == who:
+                lines[-1][1].append(s)
+            else:
+                lines.append((who, [s]))
+        text = "\n".join(f"{who}: {' '.join(said)}" for who, said in lines)
+        title = self.values("event").removeprefix("the ").capitalize()
+        return Chunk(title, "meeting", self.date(), text, facts)
+
+    def _note(self, facts, length):
+        gap = self.random.choice(["\n", "\n- ", " "])
+        body = self._pad(self._order(facts), self.filler["note"], length)
+        text = ("- " if gap == "\n- " else "") + gap.join(body)
+        return Chunk(self.random.choice(self.titles), "note", self.date() if self.random.random() < 0.7 else "", text, facts)
+
+    def _passage(self, facts, length):
+        """Real text with the facts put between its sentences."""
+        title, source, sentences = self.random.choice(self.passages)
+        texts = self._order(facts)
+        room = length - sum(len(t.split()) for t in texts)
+        start, keep = self.random.randint(0, max(0, len(sentences) - 6)), []
+        for s in sentences[start:]:
+            if room - len(s.split()) < 0:
+                break
+            room -= len(s.split())
+            keep.append(s)
+        for t in texts:
+            keep.insert(self.random.randint(0, len(keep)), t)
+        return Chunk(title, source, self.date(), self.random.choice([" ", "\n"]).join(keep), facts)
