@@ -21,11 +21,13 @@ class Document:
     weights: list = field(default_factory=list)
     copies: list = field(default_factory=list)  # an answer's token: the place of the same token in the context
     matches: list = field(default_factory=list)  # a question's token: likewise
+    lows: list = field(default_factory=list)  # an answer's first token: where the sentence that states it begins
+    highs: list = field(default_factory=list)  # and ends
 
     def __len__(self):
         return len(self.ids)
 
-    def add(self, ids, start, segment, weight=0.0, copies=None, matches=None):
+    def add(self, ids, start, segment, weight=0.0, copies=None, matches=None, place=None):
         n = len(ids)
         self.ids += ids
         self.positions += range(start, start + n)
@@ -33,6 +35,9 @@ class Document:
         self.weights += [weight] * n
         self.copies += copies or [NOWHERE] * n
         self.matches += matches or [NOWHERE] * n
+        low, high = place or (NOWHERE, NOWHERE)
+        self.lows += [low] + [NOWHERE] * (n - 1)
+        self.highs += [high] + [NOWHERE] * (n - 1)
 
 
 def find(needle, hay, low=0, high=None):
@@ -93,7 +98,7 @@ class Context:
             place = self.places.get(id(item.fact))
             d.add(asked, at, segment, matches=self._matches(item, asked, place))
             at += len(asked)
-            d.add(answer, at, segment, 1.0, copies=self._copies(item, answer, place))
+            d.add(answer, at, segment, 1.0, copies=self._copies(item, answer, place), place=place)
             at += len(answer)
         return True
 

@@ -20,12 +20,36 @@ CHATML = (
 )
 TYPES = {"f32": (gguf.F32, 0), "f16": (gguf.F16, 1), "q8_0": (gguf.Q8_0, 7)}  # of tensors, of the file
 NORMAL, CONTROLS = 1, 3  # types of tokens
+NAMES = (("attn_output", "out"), ("ffn_gate", "gate"), ("ffn_up", "up"), ("ffn_down", "down"))
 
 
 def neighbours(rows, width):
     """Rows of q or k from halves that turn against each other to neighbours."""
     heads = rows.shape[0] // width
     return rows.reshape(heads, 2, width // 2, -1).swapaxes(1, 2).reshape(rows.shape)
+
+
+def halves(rows, width):
+    """The other way round."""
+    heads = rows.shape[0] // width
+    return rows.reshape(heads, width // 2, 2, -1).swapaxes(1, 2).reshape(rows.shape)
+
+
+def weights(s, path):
+    """The weights of an exported model, to train it further."""
+    _, t = gguf.read(path)
+    out = {"embed.weight": t["token_embd.weight"]}
+    for i in range(s.layers):
+        here, there = f"layers.{i}.", f"blk.{i}."
+        q, k = (halves(t[f"{there}attn_{x}.weight"], s.head_width) for x in "qk")
+        out[here + "qkv.weight"] = numpy.concatenate([q, k, t[there + "attn_v.weight"]])
+        out |= {f"{here}{part}.weight": t[f"{there}{name}.weight"] for name, part in NAMES}
+    return {k: torch.from_numpy(v.copy()) for k, v in out.items()}
+
+
+def tokenizer(path):
+    m, _ = gguf.read(path)
+    return Tokenizer(m["tokenizer.ggml.tokens"], [x.split(" ") for x in m["tokenizer.ggml.merges"]])
 
 
 def metadata(s, tokenizer, kind):
@@ -75,7 +99,7 @@ def tensors(s, weights, kind):
         yield there + "attn_q.weight", neighbours(wq, s.head_width), kind
         yield there + "attn_k.weight", neighbours(wk, s.head_width), kind
         yield there + "attn_v.weight", wv, kind
-        for name, part in (("attn_output", "out"), ("ffn_gate", "gate"), ("ffn_up", "up"), ("ffn_down", "down")):
+        for name, part in NAMES:
             yield f"{there}{name}.weight", w[f"{here}{part}.weight"], kind
 
 

@@ -1,4 +1,4 @@
-"""Writes GGUF files, version 3."""
+"""Writes GGUF files, version 3, and reads those it has written."""
 
 import struct
 
@@ -63,3 +63,53 @@ def write(path, metadata, tensors):
     with open(path, "wb") as f:
         f.write(head + b"\0" * (-len(head) % ALIGN))
         f.writelines(blobs)
+
+
+class _Reader:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, form):
+        out = struct.unpack_from("<" + form, self.data, self.at)
+        self.at += struct.calcsize("<" + form)
+        return out[0] if len(out) == 1 else out
+
+    def string(self):
+        n = self.take("Q")
+        self.at += n
+        return self.data[self.at - n : self.at].decode()
+
+    def value(self, kind):
+        if kind == 8:
+            return self.string()
+        if kind == 9:
+            inner, n = self.take("IQ")
+            return [self.value(inner) for _ in range(n)]
+        return self.take({4: "I", 5: "i", 6: "f", 7: "?"}[kind])
+
+
+def read(path):
+    """(metadata, tensors by name, as float32)"""
+    with open(path, "rb") as f:
+        r = _Reader(f.read())
+    magic, tensors, keys = r.take("4sxxxxQQ")
+    assert magic == b"GGUF", path
+    metadata, places = {}, []
+    for _ in range(keys):
+        key = r.string()
+        metadata[key] = r.value(r.take("I"))
+    for _ in range(tensors):
+        name, n = r.string(), r.take("I")
+        shape = r.take(f"{n}Q")
+        places.append((name, shape[::-1] if n > 1 else (shape,), *r.take("IQ")))
+    start, out = r.at + -r.at % ALIGN, {}
+    for name, shape, kind, offset in places:
+        count = int(numpy.prod(shape))
+        if kind == Q8_0:
+            raw = numpy.frombuffer(r.data, numpy.uint8, count // 32 * 34, start + offset).reshape(-1, 34)
+            scale = raw[:, :2].copy().view(numpy.float16).astype(numpy.float32)
+            array = raw[:, 2:].view(numpy.int8) * scale
+        else:
+            array = numpy.frombuffer(r.data, {F32: "<f4", F16: "<f2"}[kind], count, start + offset)
+        out[name] = array.astype(numpy.float32).reshape(shape)
+    return metadata, out

@@ -104,21 +104,35 @@ class Layer(nn.Module):
     def forward(self, x, cos, sin, mask, keep=None, only=None):
         """keep gets q and k; only = (row, position) pairs whose output is wanted."""
         b, t, _ = x.shape
-        group = self.heads // self.heads_kv
         y = self.qkv(_Norm.apply(x)).view(b, t, -1, self.width)
         qk = _Rope.apply(y[:, :, : self.heads + self.heads_kv], cos, sin)
         q, k, v = qk[:, :, : self.heads], qk[:, :, self.heads :], y[:, :, self.heads + self.heads_kv :]
         if keep is not None:
             keep.append((q, k))
-        flat = lambda z: z.transpose(1, 2).reshape(b * self.heads_kv, t, self.width)
-        q = (q * self.width**-0.5).transpose(1, 2).reshape(b * self.heads_kv, group, t, self.width)
-        a = _Attend.apply(q, flat(k), flat(v), mask)
-        a = a.view(b, self.heads, t, self.width).transpose(1, 2).reshape(b, t, -1)
+        if x.is_cuda:
+            a = self._fused(q, k, v, mask)
+        else:
+            a = self._blocked(q, k, v, mask)
         if only is not None:
             a, x = a[only], x[only]
         x = x + self.out(a)
         y = _Norm.apply(x)
         return x + self.down(F.silu(self.gate(y)) * self.up(y))
+
+    def _fused(self, q, k, v, mask):
+        b, t, _, _ = q.shape
+        q, k, v = (z.transpose(1, 2).to(v.dtype) for z in (q, k, v))
+        k, v = (z.repeat_interleave(self.heads // self.heads_kv, 1) for z in (k, v))
+        a = F.scaled_dot_product_attention(q, k, v, mask[:, None].to(v.dtype))
+        return a.transpose(1, 2).reshape(b, t, -1)
+
+    def _blocked(self, q, k, v, mask):
+        b, t, _, _ = q.shape
+        group = self.heads // self.heads_kv
+        flat = lambda z: z.transpose(1, 2).reshape(b * self.heads_kv, t, self.width)
+        q = (q * self.width**-0.5).transpose(1, 2).reshape(b * self.heads_kv, group, t, self.width)
+        a = _Attend.apply(q, flat(k), flat(v), mask)
+        return a.view(b, self.heads, t, self.width).transpose(1, 2).reshape(b, t, -1)
 
 
 class Nano(nn.Module):

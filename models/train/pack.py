@@ -11,6 +11,7 @@ import pathlib
 
 import numpy
 
+import export
 import settings as sizes
 from corpus import Corpus
 from documents import NOWHERE, Document
@@ -20,7 +21,8 @@ from tokens import Tokenizer, learn
 from worlds import World
 
 FIELDS = {"ids": numpy.uint16, "positions": numpy.int16, "segments": numpy.uint8, "weights": numpy.uint8,
-          "copies": numpy.int16, "matches": numpy.int16, "documents": numpy.uint8}
+          "copies": numpy.int16, "matches": numpy.int16, "lows": numpy.int16, "highs": numpy.int16, "documents": numpy.uint8}
+PLACES = ("copies", "matches", "lows", "highs")
 SHARD = 1000  # rows
 
 
@@ -32,10 +34,11 @@ class Packer:
 
     def row(self):
         whole, documents, tries = Document(), [], 0
-        while tries < 3 and len(whole) < self.room - 64:
+        while tries < 20 and len(whole) < self.room - 64:
             d = self.waiting or self.draw(self.room - len(whole))
             self.waiting = None
-            if d is None:
+            if d is None:  # nothing that fits was drawn
+                tries += 1
                 continue
             if len(whole) + len(d) > self.room:
                 tries += 1
@@ -44,31 +47,25 @@ class Packer:
                     break
                 continue
             base = len(whole)
-            moved = lambda xs: [x + base if x != NOWHERE else x for x in xs]
-            whole.ids += d.ids
-            whole.positions += d.positions
-            whole.segments += d.segments
-            whole.weights += d.weights
-            whole.copies += moved(d.copies)
-            whole.matches += moved(d.matches)
+            for k in ("ids", "positions", "segments", "weights"):
+                getattr(whole, k).extend(getattr(d, k))
+            for k in PLACES:
+                getattr(whole, k).extend(x + base if x != NOWHERE else x for x in getattr(d, k))
             documents += [len(set(documents)) + 1] * len(d)
         pad = self.room - len(whole)
-        return {
-            "ids": whole.ids + [0] * pad, "positions": whole.positions + [0] * pad,
-            "segments": whole.segments + [0] * pad, "weights": [int(w) for w in whole.weights] + [0] * pad,
-            "copies": whole.copies + [NOWHERE] * pad, "matches": whole.matches + [NOWHERE] * pad,
-            "documents": documents + [0] * pad,
-        }
+        row = {k: getattr(whole, k) + [0] * pad for k in ("ids", "positions", "segments", "weights")}
+        row |= {k: getattr(whole, k) + [NOWHERE] * pad for k in PLACES}
+        return row | {"documents": documents + [0] * pad}
 
 
 def shard(job):
     """Writes one shard of rows."""
-    path, rows, room, lengths, seed, folder, data, mails, split, phrasing = job
+    path, rows, stage, seed, folder, data, mails, split = job
     if path.exists():
         return path
     tokenizer = Tokenizer.load(folder / "tokenizer.json")
-    tasks = Tasks(Frame(tokenizer), Corpus(data, mails), split, seed, phrasing)
-    packer = Packer(room, lambda left: tasks.document(room if left > room // 2 else left, tasks.random.randint(*lengths)))
+    tasks = Tasks(Frame(tokenizer), Corpus(data, mails), split, seed, stage=stage)
+    packer = Packer(stage.room, lambda left: tasks.document(stage.room if left > stage.room // 2 else left))
     made = [packer.row() for _ in range(rows)]
     arrays = {k: numpy.array([r[k] for r in made], t) for k, t in FIELDS.items()}
     part = path.with_suffix(".part.npz")
@@ -77,9 +74,11 @@ def shard(job):
     return path
 
 
-def tokenizer(s, corpus, folder):
+def tokenizer(s, corpus, folder, start):
     path = folder / "tokenizer.json"
-    if not path.exists():
+    if start:
+        export.tokenizer(start).save(path)
+    elif not path.exists():
         world = World("train", 0)
         texts = list(corpus.texts())
         for _ in range(4000):
@@ -94,20 +93,20 @@ def main():
     p.add_argument("--settings", default="cpu", choices=sizes.ALL)
     p.add_argument("--data", help="folder of data sets; without it, only what is invented here")
     p.add_argument("--out", required=True, type=pathlib.Path)
+    p.add_argument("--start", help="a model to train further: its tokenizer is taken")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--workers", type=int, default=os.cpu_count())
     a = p.parse_args()
     s = sizes.ALL[a.settings]
     a.out.mkdir(parents=True, exist_ok=True)
-    t = tokenizer(s, Corpus(a.data, s.mails), a.out)
+    t = tokenizer(s, Corpus(a.data, s.mails), a.out, a.start)
     assert len(t.tokens) == s.vocabulary, f"{len(t.tokens)} tokens, the settings say {s.vocabulary}"
-    jobs = []
-    stages = [("short", s.short_rows, s.short, (12, 45)), ("long", s.long_rows, s.long, (40, 115))]
-    for stage, rows, room, lengths in stages:
-        for i in range(0, rows, SHARD):
-            path = a.out / f"{stage}-{i // SHARD:04}.npz"
-            jobs.append((path, min(SHARD, rows - i), room, lengths, f"{a.seed}-{stage}-{i}", a.out, a.data, s.mails, "train", None))
-    jobs.append((a.out / "test-0000.npz", 128, s.long, (60, 100), f"{a.seed}-test", a.out, a.data, s.mails, "test", None))
+    last = s.stages[-1]
+    jobs = [(a.out / "test-0000.npz", 128, last, f"{a.seed}-test", a.out, a.data, s.mails, "test")]
+    for stage in s.stages:
+        for i in range(0, stage.rows, SHARD):
+            path = a.out / f"{stage.name}-{i // SHARD:04}.npz"
+            jobs.append((path, min(SHARD, stage.rows - i), stage, f"{a.seed}-{stage.name}-{i}", a.out, a.data, s.mails, "train"))
     with multiprocessing.Pool(a.workers) as pool:
         for n, path in enumerate(pool.imap(shard, jobs), 1):
             print(f"{n}/{len(jobs)} {path.name}", flush=True)

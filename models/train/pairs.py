@@ -1,7 +1,7 @@
 """What the encoder learns from: texts that mean the same, with texts that look
 alike and do not; questions with the chunks that answer them.
 
-Every fifth group is held out. Of the public sets, only those whose licence lets
+Every fifth group is held out, and another fifth sets the threshold. Of the public sets, only those whose licence lets
 weights be shipped are read."""
 
 import json
@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 from corpus import Corpus, missing, plain
 from tasks import Tasks
-from worlds import part
+from values import held_out
+from worlds import SLOT, part
 
+TUNED, TESTED = 3, 4  # of every five
 FOLDER = pathlib.Path(__file__).parent / "paraphrases"
 
 
@@ -35,12 +37,17 @@ def groups(name, split):
         unlike = [x[2:].strip() for x in lines if x.startswith("- ")]
         if len(like) > 1:
             out.append((like, unlike))
-    return part(out, split)
+    return third(out, split)
+
+
+def third(rows, split):
+    """The rows of one of three splits: train, tune (the threshold), test."""
+    return [x for i, x in enumerate(rows) if {TUNED: "tune", TESTED: "test"}.get(i % 5, "train") == split]
 
 
 def lists(name, split):
     rows = (FOLDER / f"{name}.txt").read_text().splitlines()
-    return part([[w.strip() for w in r.split("|")] for r in rows if "|" in r and not r.startswith("#")], split)
+    return third([[w.strip() for w in r.split("|")] for r in rows if "|" in r and not r.startswith("#")], split)
 
 
 class Pairs:
@@ -51,10 +58,10 @@ class Pairs:
         self.groups = groups("groups", split) + groups("statements", split)
         self.synonyms, self.opposites = lists("synonyms", split), lists("opposites", split)
         self.corpus = Corpus(data, mails)
-        self.tasks = Tasks(frame, self.corpus, split, seed)
+        self.tasks = Tasks(frame, self.corpus, "test" if split == "test" else "train", seed)
         self.world = self.tasks.world
-        self.rephrased = part(_rephrased(data), split)
-        self.sentences = part(_sentences(data), split)
+        self.rephrased = [x for x in _rephrased(data) if held_out(x[0]) == (split == "test")]
+        self.sentences = [x for x in _sentences(data) if held_out(x[1]) == (split == "test")]
 
     def draw(self):
         r, n = self.random.random(), self.random
@@ -81,13 +88,14 @@ class Pairs:
     def invented(self):
         """The same question in two phrasings, and one of another slot, thing or both."""
         n = self.random
-        fact = self.world.fact()
-        slot = n.choice(sorted(fact.kind.asks))
-        a, b = self.world.ask(fact, slot), self.world.ask(fact, slot)
-        for _ in range(5):
-            if set(a.spans) <= set(b.spans) or set(b.spans) <= set(a.spans):
-                break
-            b = self.world.ask(fact, slot)
+        alike = []
+        while not alike:  # two lines that name the same slots
+            fact = self.world.fact()
+            slot, by_slots = n.choice(sorted(fact.kind.asks)), {}
+            for line in part(fact.kind.asks[slot], self.world.phrasing):
+                by_slots.setdefault(frozenset(SLOT.findall(line)), []).append(line)
+            alike = [lines for lines in by_slots.values() if len(lines) > 1]
+        a, b = (self.world.ask(fact, slot, line=x) for x in n.sample(n.choice(alike), 2))
         others = [s for s in fact.kind.asks if s != slot]
         if others and n.random() < 0.5:
             unlike = self.world.ask(fact, n.choice(others))

@@ -5,6 +5,21 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
+class Stage:
+    """A part of the training, and how hard its questions are."""
+
+    name: str
+    rows: int
+    room: int  # tokens of a row
+    until: float  # share of the training at which it ends
+    chunks: tuple = (1, 2, 2, 3, 3, 3, 4)  # of a context: one of these
+    facts: tuple = (1, 1, 2, 2, 3)  # of a chunk
+    words: tuple = (12, 45)  # of a chunk, from and to
+    refusals: float = 0.20  # share of questions that nothing answers
+    other: float = 0.17  # share of documents that are abstracts and predictions
+
+
+@dataclass(frozen=True)
 class Settings:
     name: str
     # the language model
@@ -15,14 +30,11 @@ class Settings:
     heads_kv: int = 2
     feed_forward: int = 512
     context: int = 2048
-    # its training: rows of `short` tokens, then rows of `long` ones
-    short: int = 768
-    long: int = 1024
-    short_rows: int = 21_000
-    long_rows: int = 11_000
-    batch_tokens: int = 8192
-    rate_matrix: float = 0.02
-    rate_vector: float = 0.003
+    # its training, in stages
+    stages: tuple = ()
+    batch_tokens: int = 4608
+    rate_matrix: float = 0.005
+    rate_vector: float = 0.001
     # the real text it is mixed with
     mails: int = 12_000
     # the encoder
@@ -36,14 +48,23 @@ class Settings:
         return self.width // self.heads
 
 
-CPU = Settings("cpu")
+def stages(first, short, long):
+    """Few facts in little text first: finding comes before telling apart."""
+    return (
+        Stage("first", first, 768, 0.64, (1, 1, 1, 2), (1, 1, 2), (8, 24), 0.08, 0.05),
+        Stage("short", short, 768, 0.86),
+        Stage("long", long, 1024, 1.0, words=(40, 115)),
+    )
+
+
+CPU = Settings("cpu", stages=stages(12_000, 14_000, 9_000))
 GPU = replace(
     CPU, name="gpu", vocabulary=8192, width=512, layers=8, heads=8, heads_kv=2, feed_forward=1408,
-    short_rows=900_000, long_rows=500_000, batch_tokens=65_536, mails=34_000,
+    stages=stages(300_000, 500_000, 400_000), batch_tokens=65_536, mails=34_000,
 )
 TINY = replace(
     CPU, name="tiny", vocabulary=640, width=64, layers=4, heads=4, heads_kv=2, feed_forward=128,
-    short_rows=160, long_rows=32, batch_tokens=2048, mails=0,
+    stages=stages(64, 64, 32), batch_tokens=2048, mails=0,
     encoder_width=64, encoder_words=800, encoder_hashed=256, encoder_steps=40,
 )
 ALL = {s.name: s for s in (TINY, CPU, GPU)}

@@ -5,6 +5,8 @@ import re
 
 import prompts
 from documents import Context, lone
+from settings import Stage
+from values import held_out
 from worlds import Chunk, Item, World, part, words
 
 # What somebody asks next about the same fact, by the kind of value.
@@ -31,12 +33,12 @@ HEAD = {  # about a chunk's own first line
 class Tasks:
     """Draws documents of one split."""
 
-    def __init__(self, frame, corpus, split, seed, phrasing=None):
-        self.frame, self.corpus, self.split = frame, corpus, split
+    def __init__(self, frame, corpus, split, seed, phrasing=None, stage=Stage("", 0, 0, 0)):
+        self.frame, self.corpus, self.stage = frame, corpus, stage
         self.world = World(split, seed, phrasing, corpus.subjects(), corpus.passages())
         self.random = self.world.random
-        keep = lambda i: (i % 5 == 4) == (split == "test")
-        self.readings = [r for i, r in enumerate(corpus.readings) if keep(i)]
+        # By the text: several sets ask about the same one.
+        self.readings = [r for r in corpus.readings if held_out(r[2]) == (split == "test")]
         talk = [x.split("\t") for x in words("smalltalk")]
         self.smalltalk = part(talk, self.world.phrasing)
 
@@ -45,7 +47,7 @@ class Tasks:
         facts, chunks = [], []
         for _ in range(count):
             here = []
-            for _ in range(self.random.choice((1, 1, 2, 2, 3))):
+            for _ in range(self.random.choice(self.stage.facts)):
                 alike = self.random.choice(facts).kind if facts and self.random.random() < 0.3 else None
                 fact = self.world.fact(facts, alike)
                 facts.append(fact)
@@ -60,17 +62,18 @@ class Tasks:
 
     def turns(self, facts, chunks):
         """One branch: usually one question."""
-        r, n = self.random.random(), self.random
-        if r < 0.20:
+        n = self.random
+        if n.random() < self.stage.refusals:
             return [Item(self.world.unanswerable(facts), prompts.REFUSAL)]
-        if r < 0.22:
+        r = n.random()
+        if r < 0.02:
             return [Item(*n.choice(self.smalltalk))]
-        if r < 0.25:
+        if r < 0.05:
             head = self._head(chunks)
             if head:
                 return [head]
         first = self.world.ask(n.choice(facts))
-        if r < 0.31:
+        if r < 0.11:
             after = self._next(first)
             if after:
                 return [first, after]
@@ -115,8 +118,8 @@ class Tasks:
         return c.document
 
     def answers(self, room, length):
-        count = self.random.choice((1, 2, 2, 3, 3, 3, 4))
-        if self.readings and self.random.random() < 0.06:
+        count = self.random.choice(self.stage.chunks)
+        if self.readings and self.random.random() < 0.3 * self.stage.refusals:
             return self.reading(length, count, room)
         chunks, facts = self.contexts(count, length)
         gaps = None
@@ -162,16 +165,11 @@ class Tasks:
         text = prompts.FROM_HISTORY.format(kind=self.random.choice(prompts.KINDS), history=" ".join(history), count=count)
         return lone(self.frame, text, numbered(new))
 
-    def document(self, room, length):
-        r = self.random.random()
+    def document(self, room):
         make = self.answers
-        if r > 0.96:
-            make = self.from_history
-        elif r > 0.90:
-            make = self.from_knowledge
-        elif r > 0.83:
-            make = self.abstract
-        d = make(room, length)
+        if self.random.random() < self.stage.other:
+            make = self.random.choice((self.abstract, self.abstract, self.from_knowledge, self.from_knowledge, self.from_history))
+        d = make(room, self.random.randint(*self.stage.words))
         return d if d and len(d) <= room else None
 
 

@@ -18,12 +18,15 @@ import torch
 from torch import multiprocessing
 from torch.nn import functional as F
 
+import export
 import settings as sizes
 from muon import Optimiser
-from nano import BRANCH, Nano, visible
+from nano import BLOCKED, BRANCH, Nano, visible
+from pack import SHARD
+from prompts import REFUSAL, Frame
+from tokens import Tokenizer
 
-SHORT_UNTIL = 0.6  # of the training; then rows are long
-FLAT_UNTIL = 0.4  # then the rates fall
+FLAT_UNTIL = 0.45  # of the training; then the rates fall
 GUIDE = 0.1  # weight of the guided heads' loss
 OTHER, OTHER_WEIGHT = 0.08, 0.2  # share of the tokens that are no answer, and their weight
 SAVE_EVERY = 100  # steps
@@ -36,7 +39,8 @@ MEMORY = {  # without these, half of the time goes to page faults
 def environment():
     """Starts this program anew with what libraries read only at their start."""
     wanted = dict(MEMORY)
-    if "avx512f" in pathlib.Path("/proc/cpuinfo").read_text():
+    cpu = pathlib.Path("/proc/cpuinfo")
+    if cpu.exists() and "avx512f" in cpu.read_text():
         wanted["OPENBLAS_CORETYPE"] = "SkylakeX"  # newer processors get slower kernels otherwise
     if any(k not in os.environ for k in wanted):
         os.environ.update({k: os.environ.get(k, v) for k, v in wanted.items()})
@@ -44,36 +48,42 @@ def environment():
 
 
 class Rows:
-    """The rows of one stage in turn, each process its own."""
+    """The rows of one stage in turn, each process its own. Rows that are not
+    packed yet are waited for, so that packing can go on beside the training."""
 
-    def __init__(self, folder, stage, worker, workers, seen=0):
-        self.paths = sorted(folder.glob(f"{stage}-*.npz"))
+    def __init__(self, folder, stage, count, worker=0, workers=1, seen=0):
+        self.folder, self.stage, self.shards = folder, stage, -(-count // SHARD)
         self.worker, self.workers = worker, workers
-        self.count = None
         self.at = seen  # rows taken by all processes together
         self.shard, self.number = None, None
 
+    def load(self, number):
+        path = self.folder / f"{self.stage}-{number:04}.npz"
+        if not path.exists():
+            print(f"waiting for {path}", flush=True)
+        while not path.exists():
+            time.sleep(0.5)
+        with numpy.load(path) as z:
+            self.shard = {k: z[k] for k in z.files}
+        self.number = number
+
     def take(self, n):
         """The next n rows of this process."""
-        size = 1000
         picked = []
         for i in range(n):
             at = self.at + i * self.workers + self.worker
-            number = at // size % len(self.paths)
-            if number != self.number:
-                with numpy.load(self.paths[number]) as z:
-                    self.shard = {k: z[k] for k in z.files}
-                self.number = number
-            here = len(self.shard["ids"])
-            picked.append({k: v[at % size % here] for k, v in self.shard.items()})
+            if at // SHARD % self.shards != self.number:
+                self.load(at // SHARD % self.shards)
+            picked.append({k: v[at % SHARD % len(v)] for k, v in self.shard.items()})
         self.at += n * self.workers
         return {k: torch.from_numpy(numpy.stack([p[k] for p in picked]).astype(numpy.int64)) for k in picked[0]}
 
 
 def guides(layers):
     """Which head of which layer is shown where to look: one at the token
-    before, one at the same name in the context, two at the token to copy."""
-    return {"before": [0], "matches": [max(1, layers - 4)], "copies": [layers - 3, layers - 2]}
+    before, one at the same name in the context, one at the sentence that states
+    the answer, two at the token to copy."""
+    return {"before": [0], "matches": [layers - 4], "sentences": [layers - 3], "copies": [layers - 3, layers - 2]}
 
 
 def guided_loss(kept, mask, rows, model):
@@ -81,44 +91,65 @@ def guided_loss(kept, mask, rows, model):
     s, total = model.settings, 0.0
     losses = {}
     for kind, layers in guides(s.layers).items():
-        if kind == "copies":
-            row, token = (rows["copies"] >= 0).nonzero(as_tuple=True)
-            query, target = token - 1, rows["copies"][row, token]
-        elif kind == "matches":
-            row, query = (rows["matches"] >= 0).nonzero(as_tuple=True)
-            target = rows["matches"][row, query]
-        else:
-            same = (rows["segments"][:, 1:] == rows["segments"][:, :-1]) & (rows["documents"][:, 1:] > 0)
-            row, query = (same & (rows["documents"][:, 1:] == rows["documents"][:, :-1])).nonzero(as_tuple=True)
-            some = torch.randperm(len(row))[: 32 * mask.shape[0]].to(row.device)
-            row, query = row[some], query[some] + 1
-            target = query - 1
+        row, query, low, high = targets(kind, rows)
+        if not len(row):
+            continue
+        head = s.heads - 1 if kind == "sentences" else 0
+        # One list of queries a row, filled up to the longest.
+        turn = torch.cumsum(F.one_hot(row, len(mask)), 0)[torch.arange(len(row)), row] - 1
+        shape = len(mask), int(turn.max()) + 1
+        spread = lambda x: torch.zeros(shape, dtype=x.dtype, device=x.device).index_put((row, turn), x)
+        wanted, low, high = spread(query), spread(low)[:, :, None], spread(high)[:, :, None]
+        place = torch.arange(mask.shape[2], device=mask.device)
+        outside = (place < low) | (place >= high)
         for layer in layers:
             q, k = kept[layer][0]
-            if not len(row):
-                continue
-            parts = []
-            for r in row.unique().tolist():
-                here = row == r
-                score = q[r, query[here], 0] @ k[r, :, 0].T * s.head_width**-0.5 + mask[r, query[here]]
-                parts.append(F.cross_entropy(score.float(), target[here], reduction="sum"))
-            loss = sum(parts) / len(row)
+            near = q[:, :, head].gather(1, wanted[:, :, None].expand(-1, -1, s.head_width))
+            score = near @ k[:, :, head * s.heads_kv // s.heads].transpose(1, 2) * s.head_width**-0.5
+            score = score.float() + mask.gather(1, wanted[:, :, None].expand(-1, -1, mask.shape[2]))
+            missed = score.logsumexp(2) - score.masked_fill(outside, BLOCKED).logsumexp(2)
+            loss = missed[row, turn].mean()
             losses[kind] = loss.item()
             total = total + loss
     return total, losses
 
 
+def targets(kind, rows):
+    """(row, token that looks, from where, up to where it should look)"""
+    if kind == "copies":
+        row, token = (rows["copies"] >= 0).nonzero(as_tuple=True)
+        place = rows["copies"][row, token]
+        return row, token - 1, place, place + 1
+    if kind == "matches":
+        row, token = (rows["matches"] >= 0).nonzero(as_tuple=True)
+        place = rows["matches"][row, token]
+        return row, token, place, place + 1
+    if kind == "sentences":
+        row, token = (rows["lows"] >= 0).nonzero(as_tuple=True)
+        return row, token - 1, rows["lows"][row, token], rows["highs"][row, token]
+    row, token = joined(rows).nonzero(as_tuple=True)
+    some = torch.randperm(len(row))[: 32 * len(rows["ids"])].to(row.device)
+    return row[some], token[some] + 1, token[some], token[some] + 1
+
+
+def joined(rows):
+    """Tokens whose next one belongs to the same text."""
+    d, s = rows["documents"], rows["segments"]
+    return (d[:, 1:] == d[:, :-1]) & (s[:, 1:] == s[:, :-1]) & (d[:, 1:] > 0)
+
+
 def batch_loss(model, rows):
     ids, weights = rows["ids"], rows["weights"]
     mask = visible(rows["documents"], rows["segments"])
-    inner = (rows["documents"][:, 1:] == rows["documents"][:, :-1]) & (rows["segments"][:, 1:] == rows["segments"][:, :-1])
-    other = inner & (rows["documents"][:, 1:] > 0) & (weights[:, 1:] == 0)
+    other = joined(rows) & (weights[:, 1:] == 0)
     other &= torch.rand(other.shape, device=other.device) < OTHER
     weight = weights[:, 1:].float() + OTHER_WEIGHT * other
     only = (weight > 0).nonzero(as_tuple=True)
     kept = {l: [] for ls in guides(model.settings.layers).values() for l in ls}
-    hidden = model(ids, rows["positions"], mask, kept, only)
-    loss = F.cross_entropy(model.logits(hidden).float(), ids[:, 1:][only], reduction="none")
+    with torch.autocast(ids.device.type, torch.bfloat16, enabled=ids.is_cuda):
+        hidden = model(ids, rows["positions"], mask, kept, only)
+        logits = model.logits(hidden)
+    loss = F.cross_entropy(logits.float(), ids[:, 1:][only], reduction="none")
     w = weight[only]
     guided, seen = guided_loss(kept, mask, rows, model)
     seen["answer"] = loss[w >= 1].mean().item()
@@ -127,22 +158,21 @@ def batch_loss(model, rows):
 
 
 @torch.no_grad()
-def exact(model, rows):
-    """Shares of answers that are right token by token, and how many: what is
-    stated, and what is not."""
+def exact(model, rows, refusal):
+    """Answers that are right token by token, and how many there are: those that
+    the chunks give, and refusals."""
     ids = rows["ids"]
     mask = visible(rows["documents"], rows["segments"])
     only = (rows["weights"][:, 1:] > 0).nonzero(as_tuple=True)
     guess = model.logits(model(ids, rows["positions"], mask, None, only)).argmax(-1)
-    good = guess == ids[:, 1:][only]
-    copied = rows["copies"][:, 1:][only] >= 0
-    turn = (only[0] * 1000 + rows["documents"][:, 1:][only]) * 1000 + rows["segments"][:, 1:][only]
-    asked = rows["segments"][:, 1:][only] >= BRANCH
-    counts = {"stated": [0, 0], "unstated": [0, 0]}
-    for t in turn[asked].unique():
+    wanted = ids[:, 1:][only]
+    segment = rows["segments"][:, 1:][only]
+    turn = (only[0] * 1000 + rows["documents"][:, 1:][only]) * 1000 + segment
+    counts = {"answers": [0, 0], "refusals": [0, 0]}
+    for t in turn[segment >= BRANCH].unique():
         here = turn == t
-        kind = "stated" if copied[here].any() else "unstated"
-        counts[kind][0] += bool(good[here].all())
+        kind = "refusals" if wanted[here].tolist() == refusal else "answers"
+        counts[kind][0] += bool((guess[here] == wanted[here]).all())
         counts[kind][1] += 1
     return counts
 
@@ -162,21 +192,29 @@ class Trainer:
         self.grads, self.barrier, self.clock = grads, barrier, clock
         self.device = next(model.parameters()).device
         self.optimiser = Optimiser(model, s.rate_matrix, s.rate_vector, worker, workers)
-        self.state = {"steps": 0, "tokens": 0, "seconds": 0.0, "short": 0, "long": 0}
+        self.state = {"steps": 0, "tokens": 0, "seconds": 0.0, **{x.name: 0 for x in s.stages}}
         self.began = time.time()
 
     def done(self):
         """How far the training is, from 0 to 1; the same in all processes."""
         if self.worker == 0:
             seconds = self.state["seconds"] + time.time() - self.began
-            rows = self.state["short"] / self.s.short_rows * SHORT_UNTIL + self.state["long"] / self.s.long_rows * (1 - SHORT_UNTIL)
-            self.clock.value = seconds / (60 * self.a.minutes) if self.a.minutes else rows
+            self.clock.value = seconds / (60 * self.a.minutes) if self.a.minutes else self.rows_seen()
         self.wait()
         return self.clock.value
 
+    def rows_seen(self):
+        """The same from the rows of each stage."""
+        began = 0.0
+        for x in self.s.stages:
+            if self.state[x.name] < x.rows:
+                return began + (x.until - began) * self.state[x.name] / x.rows
+            began = x.until
+        return 1.0
+
     def wait(self):
         if self.workers > 1:
-            self.barrier.wait()
+            self.barrier.wait(600)  # a process that failed must not hold the others for ever
 
     def share_gradients(self):
         """Puts the mean of all processes' gradients into the parameters."""
@@ -195,7 +233,7 @@ class Trainer:
     def run(self):
         state, a, s = self.state, self.a, self.s
         torch.manual_seed(a.seed * 1000 + self.worker)
-        stages = {k: Rows(a.work, k, self.worker, self.workers) for k in ("short", "long")}
+        stages = {x.name: Rows(a.work, x.name, x.rows, self.worker, self.workers) for x in s.stages}
         if (a.work / "nano.pt").exists():
             state.update(torch.load(a.work / "nano.pt", map_location="cpu")["state"])
             mine = a.work / f"nano-optimiser-{self.worker}-of-{self.workers}.pt"
@@ -204,19 +242,18 @@ class Trainer:
         for k in stages:
             stages[k].at = state[k]
         seen, shown_at, began_at = {}, 0, state["tokens"]
-        while (done := self.done()) < 1:
-            stage = "short" if done < SHORT_UNTIL else "long"
-            length = s.short if stage == "short" else s.long
-            n = max(1, s.batch_tokens // length // self.workers)
-            rows = {k: v.to(self.device) for k, v in stages[stage].take(n).items()}
+        while (done := self.done()) < a.until:
+            stage = next(x for x in s.stages if done < x.until)
+            n = max(1, s.batch_tokens // stage.room // self.workers)
+            rows = {k: v.to(self.device) for k, v in stages[stage.name].take(n).items()}
             loss, now = batch_loss(self.model, rows)
             loss.backward()
             self.share_gradients()
             self.optimiser.step(min(1, (state["steps"] + 1) / 50) * schedule(done))
             self.wait()
             state["steps"] += 1
-            state[stage] = stages[stage].at
-            state["tokens"] += n * self.workers * length
+            state[stage.name] = stages[stage.name].at
+            state["tokens"] += n * self.workers * stage.room
             if state["steps"] % SAVE_EVERY == 0:
                 self.save()
                 self.report()
@@ -243,11 +280,12 @@ class Trainer:
     def report(self):
         if self.worker:
             return
-        test = Rows(self.a.work, "test", 0, 1)
+        test = Rows(self.a.work, "test", 1)
+        refusal = Frame(Tokenizer.load(self.a.work / "tokenizer.json")).answer(REFUSAL)
         total = {}
         for _ in range(8):
             rows = {k: v.to(self.device) for k, v in test.take(4).items()}
-            for k, (good, n) in exact(self.model, rows).items():
+            for k, (good, n) in exact(self.model, rows, refusal).items():
                 g, m = total.get(k, (0, 0))
                 total[k] = (g + good, m + n)
         print("held out: " + ", ".join(f"{k} {g}/{n} = {100 * g / max(1, n):.1f}%" for k, (g, n) in total.items()), flush=True)
@@ -270,6 +308,8 @@ def main():
     p.add_argument("--settings", default="cpu", choices=sizes.ALL)
     p.add_argument("--work", required=True, type=pathlib.Path, help="folder of the packed rows; the model goes there")
     p.add_argument("--minutes", type=float, default=0, help="length of the training; without it, one pass over the rows")
+    p.add_argument("--start", help="a model to train further, as export.py wrote it")
+    p.add_argument("--until", type=float, default=1, help="share of the training after which to stop this time")
     p.add_argument("--seed", type=int, default=1)
     a = p.parse_args()
     environment()
@@ -278,11 +318,14 @@ def main():
     model = Nano(s)
     if (a.work / "nano.pt").exists():
         model.load_state_dict(torch.load(a.work / "nano.pt", map_location="cpu")["model"])
+    elif a.start:
+        model.load_state_dict(export.weights(s, a.start))
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
     if torch.cuda.is_available():
         Trainer(a, s, model.cuda(), 0, 1, None, None, multiprocessing.Value("d")).run()
         return
-    workers = len(os.sched_getaffinity(0))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    workers = min(cores, s.batch_tokens // max(x.room for x in s.stages))
     model.share_memory()
     context = multiprocessing.get_context("fork")
     grads = torch.zeros(workers, sum(p.numel() for p in model.parameters())).share_memory_()

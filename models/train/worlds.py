@@ -107,7 +107,7 @@ class World:
         self.by_value = {}  # kind of value -> kinds of fact that can be asked by it alone
         for k in self.kinds:
             for asked, lines in k.asks.items():
-                for line in lines:
+                for line in part(lines, self.phrasing):
                     named = SLOT.findall(line)
                     if len(set(named)) == 1:
                         self.by_value.setdefault(k.slots[named[0]], []).append((k, asked, line, named[0]))
@@ -132,9 +132,9 @@ class World:
     def _clash(a, b):
         return a == b or (len(a) > 3 and a in b) or (len(b) > 3 and b in a)
 
-    def ask(self, fact, slot=None, style=True):
+    def ask(self, fact, slot=None, style=True, line=None):
         slot = slot or self.random.choice(sorted(fact.kind.asks))
-        line = self.random.choice(part(fact.kind.asks[slot], self.phrasing))
+        line = line or self.random.choice(part(fact.kind.asks[slot], self.phrasing))
         question = fill(line, fact.values)
         spans = tuple(fact.values[s] for s in SLOT.findall(line))
         return Item(self.style(question) if style else question, fact.values[slot], fact, spans)

@@ -1,0 +1,80 @@
+"""Compares llama.cpp, through the product, with PyTorch: the same prompts must
+give the same text, chosen greedily. The engine keeps keys and values in half
+precision, so where the two best tokens are nearly equal either may come.
+
+    python3 check.py --work WORK --model nano-f32.gguf --percached bin/percached
+"""
+
+import argparse
+import pathlib
+
+import torch
+
+import engine
+import prompts
+import settings as sizes
+from corpus import Corpus
+from documents import Context
+from nano import BRANCH, Nano, visible
+from tasks import Tasks
+from tokens import Tokenizer
+TIE = 0.05  # of logits
+
+
+@torch.no_grad()
+def greedy(model, tokenizer, ids, positions, segments, limit):
+    """Goes on behind a document of one question: the text, and by how much the
+    best token led where it led least."""
+    ids, positions, segments, start = list(ids), list(positions), list(segments), len(ids)
+    lead = float("inf")
+    while len(ids) - start < limit:
+        s = torch.tensor([segments])
+        mask = visible(torch.ones_like(s), s)
+        h = model(torch.tensor([ids]), torch.tensor([positions]), mask, None, (torch.tensor([0]), torch.tensor([len(ids) - 1])))
+        best = model.logits(h)[0].topk(2)
+        token, lead = int(best.indices[0]), min(lead, float(best.values[0] - best.values[1]))
+        if token in (tokenizer.turn_end, tokenizer.end_of_text):
+            break
+        ids.append(token)
+        positions.append(positions[-1] + 1)
+        segments.append(segments[-1])
+    return tokenizer.decode(ids[start:]), lead
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--work", required=True, type=pathlib.Path)
+    p.add_argument("--model", required=True)
+    p.add_argument("--percached", required=True)
+    p.add_argument("--count", type=int, default=200)
+    a = p.parse_args()
+    torch.set_num_threads(1)
+    saved = torch.load(a.work / "nano.pt", map_location="cpu")
+    model = Nano(sizes.ALL[saved["settings"]])
+    model.load_state_dict(saved["model"])
+    tokenizer = Tokenizer.load(a.work / "tokenizer.json")
+    frame = prompts.Frame(tokenizer)
+    tasks = Tasks(frame, Corpus(None, 0), "test", "check")
+    asked, expected, limit = [], [], 24
+    for i in range(a.count):
+        chunks, facts = tasks.contexts(1 + i % 4, 40)
+        parallel = i % 2 == 0
+        # The engine puts branches side by side in the order of their hashes,
+        # which changes no more than the last bits of sums.
+        c = Context(frame, chunks, parallel)
+        question = tasks.turns(facts, chunks)[0].question
+        d = c.document
+        d.add(frame.question(question), c.end, BRANCH)
+        expected.append(greedy(model, tokenizer, d.ids, d.positions, d.segments, limit))
+        texts = [prompts.chunk(x.title, x.source, x.date, x.text) for x in chunks]
+        asked.append(engine.prompt(prompts.INSTRUCTIONS, texts, question, parallel, limit))
+    given = [line["answer"] for line in engine.answers(a.percached, a.model, asked)]
+    differ = [(e, g, lead) for (e, lead), g in zip(expected, given) if e != g]
+    for e, g, lead in differ[:10]:
+        print(f"PyTorch {e!r}\nengine  {g!r} (the best token leads by {lead:.4f} where it leads least)")
+    print(f"{a.count - len(differ)} of {a.count} answers are the same")
+    raise SystemExit(any(lead > TIE for _, _, lead in differ))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+#!/bin/sh
+# Runs the whole recipe on a tiny setting: data, tokenizer, both trainings (the
+# language model's in two sittings), export, comparison with the engine,
+# measurements. Needs no data set. The models that come out know nothing.
+#
+#   sh rehearse.sh [PERCACHED]
+set -eu
+
+percached=$(realpath "${1:-../../bin/percached}")
+cd "$(dirname "$0")"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export PYTHONDONTWRITEBYTECODE=1
+
+for python in python3 /usr/bin/python3; do
+	"$python" -c 'import torch, numpy' 2>/dev/null && break
+	python=
+done
+if [ -z "$python" ]; then
+	echo "The recipe needs PyTorch and NumPy. This command helps: apt-get install python3-torch python3-numpy" >&2
+	exit 1
+fi
+
+say() { echo; echo "rehearsal: $*"; }
+
+say "data"
+"$python" pack.py --settings tiny --out "$work"
+say "the same seed gives the same data"
+"$python" pack.py --settings tiny --out "$work/again"
+for f in "$work"/tokenizer.json "$work"/*.npz; do
+	cmp "$f" "$work/again/$(basename "$f")"
+done
+say "training, first sitting"
+"$python" train.py --settings tiny --work "$work" --until 0.5
+say "training, second sitting"
+"$python" train.py --settings tiny --work "$work"
+say "export"
+"$python" export.py --work "$work" --type f32 --out "$work/f32.gguf"
+"$python" export.py --work "$work" --type q8_0 --out "$work/q8_0.gguf"
+say "training the exported model further"
+"$python" pack.py --settings tiny --out "$work/further" --start "$work/q8_0.gguf"
+"$python" train.py --settings tiny --work "$work/further" --start "$work/q8_0.gguf" --until 0.1
+say "PyTorch and the engine"
+"$python" check.py --work "$work" --model "$work/f32.gguf" --percached "$percached" --count 12
+say "encoder"
+"$python" encoder.py --settings tiny --work "$work" --out "$work/embed.gguf"
+say "measurements"
+"$python" evaluate.py --percached "$percached" --models tiny="$work/q8_0.gguf" --scale 0.01
+"$python" evaluate_encoder.py --work "$work" --models tiny="$work/embed.gguf" --count 50
+"$python" evaluate_inbox.py --percached "$percached" --models tiny="$work/q8_0.gguf" --embed "$work/embed.gguf"
+say "done"
