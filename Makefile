@@ -14,7 +14,7 @@ export PATH := $(PATH):/usr/local/go/bin
 GO := sh internal/tools/go.sh
 TOOL := go tool -modfile=internal/tools/go.mod
 
-.PHONY: help need build demo test check bench
+.PHONY: help need build demo test check bench rehearse
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -27,7 +27,11 @@ build: need ## build bin/percached
 	@$(GO) build -o bin/percached ./cmd/percached
 	@echo "Built bin/percached."
 
-demo: build ## show the engine at work: reuse of stored tensors, and the self-test
+demo: build ## show the engine at work: an answer, reuse of stored tensors, and the self-test
+	@echo
+	@echo "Answer: the built-in model reads a mail of an invented inbox, and is asked: What is the budget for Heron?"
+	@echo
+	@bin/percached bench answers < models/demo/prompt.jsonl
 	@echo
 	@echo "Reuse: one prompt of instructions, chunks and a question, computed cold, then with the"
 	@echo "tensors of all but the question taken from store. The model is tiny and its weights are"
@@ -45,7 +49,7 @@ test: need ## run all tests under the race detector
 	@echo "Testing."
 	@$(GO) test -race -timeout 20m ./...
 
-check: build ## all that CI runs: build, formatting, vet, staticcheck, tests
+check: build ## all that CI runs: build, formatting, vet, staticcheck, tests, rehearsal
 	@echo "Formatting (gofumpt)."
 	@out=$$($(TOOL) gofumpt -l .) || exit 1; \
 		if [ -n "$$out" ]; then echo "Not formatted; run '$(TOOL) gofumpt -w .':"; echo "$$out"; exit 1; fi
@@ -54,7 +58,12 @@ check: build ## all that CI runs: build, formatting, vet, staticcheck, tests
 	@echo "staticcheck."
 	@$(GO) tool -modfile=internal/tools/go.mod staticcheck ./...
 	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory rehearse
 	@echo "make check: all is well."
+
+rehearse: build ## run the recipe of the models on a tiny setting
+	@echo "Rehearsing the recipe of the models."
+	@sh models/train/rehearse.sh bin/percached
 
 bench: build ## measure reuse on the shapes 135m and 1b, random weights in q4_0
 	@bin/percached bench reuse --shape 135m --quant q4_0

@@ -82,8 +82,9 @@ class Rows:
 def guides(layers):
     """Which head of which layer is shown where to look: one at the token
     before, one at the same name in the context, one at the sentence that states
-    the answer, two at the token to copy."""
-    return {"before": [0], "matches": [layers - 4], "sentences": [layers - 3], "copies": [layers - 3, layers - 2]}
+    the answer, two at the token to copy. Between them lie the layers that carry
+    what one has found to the next."""
+    return {"before": [0], "matches": [1], "sentences": [layers // 2], "copies": [layers - 2, layers - 1]}
 
 
 def guided_loss(kept, mask, rows, model):

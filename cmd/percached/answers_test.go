@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm/llamacpp"
+)
+
+func TestAnswers(t *testing.T) {
+	in := `{"instructions":"a b","chunks":["c d","e"],"question":"f","placement":"parallel","max_tokens":3}
+{"question":"alone"}`
+	o := answers{model: "m", kv: "f16", threads: 1, context: 512}
+	var out bytes.Buffer
+	if err := o.run(context.Background(), opening("", ""), strings.NewReader(in), &out, &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
+	lines := json.NewDecoder(&out)
+	for n, most := range []int{3, answersTokens} {
+		var a answered
+		if err := lines.Decode(&a); err != nil {
+			t.Fatal(n, err)
+		}
+		if a.Answer == "" || a.Finish == "" || a.Prompt == 0 || a.Generated == 0 || a.Generated > most || a.Error != "" {
+			t.Errorf("%d: %+v", n, a)
+		}
+	}
+	if lines.More() {
+		t.Error("more answers than prompts")
+	}
+}
+
+// A prompt that the engine refuses is told in its place, and the next goes on.
+func TestAnswersToARefusedPrompt(t *testing.T) {
+	long := strings.Repeat("word ", 40000)
+	in, err := json.Marshal(asked{Question: long})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := string(in) + "\n" + `{"question":"short"}`
+	o := answers{model: "m", kv: "f16", threads: 1, context: 512}
+	var out bytes.Buffer
+	if err := o.run(context.Background(), opening("", ""), strings.NewReader(both), &out, &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], `"error":`) || strings.Contains(lines[1], `"error":`) {
+		t.Errorf("%q", lines)
+	}
+}
+
+func TestAnswersWithoutAModel(t *testing.T) {
+	broken := func(context.Context, llamacpp.Config) (engine, error) {
+		return nil, fault.New(fault.Invalid, "fake", "no model")
+	}
+	o := answers{model: "m", kv: "f16", threads: 1, context: 512}
+	err := o.run(context.Background(), broken, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	if fault.KindOf(err) != fault.Invalid {
+		t.Error(err)
+	}
+}
