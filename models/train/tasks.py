@@ -133,6 +133,10 @@ class Tasks:
             missed += not c.ask(self.turns(facts, chunks), room)
         return c.document
 
+    def chat(self, room, length):
+        """Small talk with no documents at all."""
+        return lone(self.frame, *self.random.choice(self.smalltalk))
+
     def abstract(self, room, length):
         facts = [self.world.fact()]
         if self.random.random() < 0.5:
@@ -168,7 +172,7 @@ class Tasks:
     def document(self, room):
         make = self.answers
         if self.random.random() < self.stage.other:
-            make = self.random.choice((self.abstract, self.abstract, self.from_knowledge, self.from_knowledge, self.from_history))
+            make = self.random.choice((self.abstract, self.abstract, self.from_knowledge, self.from_knowledge, self.from_history, self.chat))
         d = make(room, self.random.randint(*self.stage.words))
         return d if d and len(d) <= room else None
 
