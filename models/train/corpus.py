@@ -21,6 +21,12 @@ def plain(text):
     return re.sub(r"\s+", " ", text).strip()
 
 
+def unquoted(text):
+    """A mail's own text, without what it answers or forwards."""
+    found = REPLY.search(text)
+    return plain(text[: found.start()] if found else text)
+
+
 def key(text):
     """What two copies of a mail have in common."""
     return re.sub(r"[^a-z0-9]", "", text.lower())[:120]
@@ -42,14 +48,15 @@ class Corpus:
         self.meetings = self._meetings()
         self.readings = self._readings()  # (title, source, text, [(question, answer)])
 
-    def _open(self, name):
+    def find(self, name):
+        """The path of a data set, or None."""
         path = self.folder and self.folder / name
         if path and not path.exists():
             missing(name)
         return path if path and path.exists() else None
 
     def _mails(self, limit):
-        path = limit and self._open("enron_g_to_z.jsonl.gz")
+        path = limit and self.find("enron_g_to_z.jsonl.gz")
         out = []
         if not path:
             return out
@@ -59,8 +66,7 @@ class Corpus:
                 mail = json.loads(line)
                 if mail["user"] in HELD_OUT:
                     continue
-                cut = REPLY.search(mail["text"])
-                text = plain(mail["text"][: cut.start()] if cut else mail["text"])
+                text = unquoted(mail["text"])
                 if key(text) in kept_out:
                     continue
                 if 25 <= len(text.split()) <= 600 and text.count("  ") < 20:
@@ -75,11 +81,10 @@ class Corpus:
         path = self.folder / "enronqa_layout_dev.jsonl"
         if path.exists():
             texts += [json.loads(line)["email"] for line in open(path)]
-        bodies = (re.split(r"\n\n", t, 1)[-1] for t in texts)
-        return {key(plain(b[: m.start()] if (m := REPLY.search(b)) else b)) for b in bodies}
+        return {key(unquoted(t.split("\n\n", 1)[-1])) for t in texts}
 
     def _meetings(self):
-        path = self._open("mised_layout_train.jsonl.gz")
+        path = self.find("mised_layout_train.jsonl.gz")
         out = []
         if path:
             with gzip.open(path, "rt") as f:
@@ -109,7 +114,7 @@ class Corpus:
         return sorted(out)
 
     def _readings(self):
-        path = self._open("qa.tar.gz")
+        path = self.find("qa.tar.gz")
         out = []
         if path:
             with tarfile.open(path) as tar:
@@ -118,7 +123,7 @@ class Corpus:
                         out += _friends(json.load(tar.extractfile(m)))
                     elif m.name.endswith("xquad.en.json"):
                         out += _squad(json.load(tar.extractfile(m)))
-        path = self._open("pairs.tar.gz")
+        path = self.find("pairs.tar.gz")
         if path:
             with tarfile.open(path) as tar:
                 for m in tar:

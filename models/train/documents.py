@@ -120,7 +120,7 @@ class Context:
         return out
 
 
-def lone(frame, question, answer, source=(0, 0)):
+def lone(frame, question, answer):
     """A document of one turn. Spans of three tokens and more that the answer
     shares with the question are marked as copies."""
     d = Document()

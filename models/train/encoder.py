@@ -179,7 +179,7 @@ def main():
     listed = [words(t) for t in texts(pairs, 10 * s.encoder_steps)]
     tokens = vocabulary(collections.Counter(w for t in listed for w in t), s.encoder_words)
     rows = Rows(tokens, s.encoder_hashed, LIMIT)
-    sequences = [numpy.array([r for w in t for r in rows._word(w) if r < len(tokens)], numpy.int32) for t in listed]
+    sequences = [numpy.array([r for w in t for r in rows.word(w) if r < len(tokens)], numpy.int32) for t in listed]
     counts = torch.from_numpy(numpy.bincount(numpy.concatenate(sequences), minlength=len(tokens)).astype(numpy.float32))
     print(f"{len(tokens):,} words and pieces in {int(counts.sum()):,} rows of text", flush=True)
     table = Table(beginnings(sequences, len(tokens), s.encoder_width, a.seed), counts, s.encoder_hashed, a.seed)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import engine
 import prompts
-from corpus import REPLY, SENTENCE, plain
+from corpus import SENTENCE, plain, unquoted
 from inbox import HeldOut, cut
 from search import BM25
 from tables import f1, normal, share, table
@@ -79,7 +79,7 @@ def enron(path):
     items, rows, pieces = [], [json.loads(line) for line in open(path)], []
     for row in rows:
         m = email.message_from_string(row["email"])
-        text = plain(REPLY.split(m.get_payload(), 1)[0])
+        text = unquoted(m.get_payload())
         pieces += [Chunk(plain(m["Subject"] or "No subject"), f"mail from {m['From']}", m["Date"] or "", x, []) for x in cut(SENTENCE.split(text), " ")]
     search = BM25([f"{c.title} {c.source} {c.text}" for c in pieces])
     for row in rows:

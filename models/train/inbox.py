@@ -9,7 +9,7 @@ import pathlib
 import re
 import tempfile
 
-from corpus import REPLY, SENTENCE, plain, spoken
+from corpus import SENTENCE, plain, spoken, unquoted
 from worlds import Chunk
 
 WORDS = 100
@@ -39,8 +39,7 @@ def mails(path):
             part = next((p for p in m.walk() if p.get_content_type() == "text/plain"), None)
             body = part.get_payload(decode=True).decode("utf-8", "replace") if part else ""
             body = re.sub(r"^>.*$|^On .* wrote:$", "", body, flags=re.M)  # answers may stand below what they quote
-            found = REPLY.search(body)
-            text = plain(body[: found.start()] if found else body)
+            text = unquoted(body)
             if not text:
                 continue
             name, address = email.utils.parseaddr(str(m["From"] or ""))

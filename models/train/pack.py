@@ -5,6 +5,7 @@ that takes a processor and not a GPU is done here, ahead of training.
 """
 
 import argparse
+import functools
 import multiprocessing
 import os
 import pathlib
@@ -33,29 +34,39 @@ class Packer:
         self.room, self.draw, self.waiting = room, draw, None
 
     def row(self):
-        whole, documents, tries = Document(), [], 0
+        whole, documents, number, tries = Document(), [], 0, 0
         while tries < 20 and len(whole) < self.room - 64:
             d = self.waiting or self.draw(self.room - len(whole))
             self.waiting = None
             if d is None:  # nothing that fits was drawn
                 tries += 1
                 continue
-            if len(whole) + len(d) > self.room:
+            if len(whole) + len(d) > self.room and whole.ids:
+                self.waiting = d
+                break
+            if len(d) > self.room:
                 tries += 1
-                self.waiting = d if whole.ids else None
-                if self.waiting:
-                    break
                 continue
             base = len(whole)
             for k in ("ids", "positions", "segments", "weights"):
                 getattr(whole, k).extend(getattr(d, k))
             for k in PLACES:
                 getattr(whole, k).extend(x + base if x != NOWHERE else x for x in getattr(d, k))
-            documents += [len(set(documents)) + 1] * len(d)
+            number += 1
+            documents += [number] * len(d)
         pad = self.room - len(whole)
         row = {k: getattr(whole, k) + [0] * pad for k in ("ids", "positions", "segments", "weights")}
         row |= {k: getattr(whole, k) + [NOWHERE] * pad for k in PLACES}
         return row | {"documents": documents + [0] * pad}
+
+
+# Read once a process, and not for every shard.
+corpus = functools.cache(Corpus)
+
+
+@functools.cache
+def frame(folder):
+    return Frame(Tokenizer.load(folder / "tokenizer.json"))
 
 
 def shard(job):
@@ -63,8 +74,7 @@ def shard(job):
     path, rows, stage, seed, folder, data, mails, split = job
     if path.exists():
         return path
-    tokenizer = Tokenizer.load(folder / "tokenizer.json")
-    tasks = Tasks(Frame(tokenizer), Corpus(data, mails), split, seed, stage=stage)
+    tasks = Tasks(frame(folder), corpus(data, mails), split, seed, stage=stage)
     packer = Packer(stage.room, lambda left: tasks.document(stage.room if left > stage.room // 2 else left))
     made = [packer.row() for _ in range(rows)]
     arrays = {k: numpy.array([r[k] for r in made], t) for k, t in FIELDS.items()}
@@ -99,7 +109,7 @@ def main():
     a = p.parse_args()
     s = sizes.ALL[a.settings]
     a.out.mkdir(parents=True, exist_ok=True)
-    t = tokenizer(s, Corpus(a.data, s.mails), a.out, a.start)
+    t = tokenizer(s, corpus(a.data, s.mails), a.out, a.start)
     assert len(t.tokens) == s.vocabulary, f"{len(t.tokens)} tokens, the settings say {s.vocabulary}"
     last = s.stages[-1]
     jobs = [(a.out / "test-0000.npz", 128, last, f"{a.seed}-test", a.out, a.data, s.mails, "test")]

@@ -10,7 +10,7 @@ import random as random_module
 import tarfile
 from dataclasses import dataclass
 
-from corpus import Corpus, missing, plain
+from corpus import Corpus, plain
 from tasks import Tasks
 from values import held_out
 from worlds import SLOT, part
@@ -60,8 +60,8 @@ class Pairs:
         self.corpus = Corpus(data, mails)
         self.tasks = Tasks(frame, self.corpus, "test" if split == "test" else "train", seed)
         self.world = self.tasks.world
-        self.rephrased = [x for x in _rephrased(data) if held_out(x[0]) == (split == "test")]
-        self.sentences = [x for x in _sentences(data) if held_out(x[1]) == (split == "test")]
+        self.rephrased = [x for x in _rephrased(self.corpus.find("pairs.tar.gz")) if held_out(x[0]) == (split == "test")]
+        self.sentences = [x for x in _sentences(self.corpus.find("qa.tar.gz")) if held_out(x[1]) == (split == "test")]
 
     def draw(self):
         r, n = self.random.random(), self.random
@@ -124,19 +124,11 @@ class Pairs:
         return Pair(self.world.ask(facts[0]).question, f"{chunk.title}\n{chunk.text}", same=False)
 
 
-def _tar(data, name):
-    path = data and pathlib.Path(data) / name
-    if path and not path.exists():
-        missing(name)
-    return tarfile.open(path) if path and path.exists() else None
-
-
-def _rephrased(data):
+def _rephrased(path):
     """SQuAD questions with their paraphrases."""
-    tar = _tar(data, "pairs.tar.gz")
     out = []
-    if tar:
-        with tar:
+    if path:
+        with tarfile.open(path) as tar:
             read = lambda x: json.load(tar.extractfile(next(m for m in tar.getmembers() if m.name.endswith(x))))
             texts = [_questions(read(f"paraphrasing-squad/datasets/dev_{x}.json")) for x in ("orig", "para")]
             out = [(texts[0][k], texts[1][k]) for k in texts[0].keys() & texts[1].keys() if texts[0][k] != texts[1][k]]
@@ -147,12 +139,11 @@ def _questions(data):
     return {q["id"]: plain(q["question"]) for d in data["data"] for p in d["paragraphs"] for q in p["qas"]}
 
 
-def _sentences(data):
+def _sentences(path):
     """NQG's questions with the sentences they are about."""
-    tar = _tar(data, "qa.tar.gz")
     out = []
-    if tar:
-        with tar:
+    if path:
+        with tarfile.open(path) as tar:
             read = lambda x: tar.extractfile(next(m for m in tar.getmembers() if m.name.endswith(x))).read().decode().splitlines()
             for k in ("dev", "test"):
                 for a, b in zip(read(f"tgt-{k}.txt"), read(f"src-{k}.txt")):

@@ -36,14 +36,14 @@ class Rows:
         self._words = {}
 
     def __call__(self, text):
-        out = []
-        for w in words(text):
-            if w not in self._words:
-                self._words[w] = self._word(w)
-            out += self._words[w]
-        return out[: self.limit]
+        return [r for w in words(text) for r in self.word(w)][: self.limit]
 
-    def _word(self, word):
+    def word(self, word):
+        if word not in self._words:
+            self._words[word] = self._cut(word)
+        return self._words[word]
+
+    def _cut(self, word):
         rest, pieces = MARK + word, []
         while rest:
             n = next((n for n in range(min(len(rest), self.longest), 0, -1) if rest[:n] in self.tokens), 0)

@@ -234,14 +234,12 @@ class Trainer:
     def run(self):
         state, a, s = self.state, self.a, self.s
         torch.manual_seed(a.seed * 1000 + self.worker)
-        stages = {x.name: Rows(a.work, x.name, x.rows, self.worker, self.workers) for x in s.stages}
         if (a.work / "nano.pt").exists():
             state.update(torch.load(a.work / "nano.pt", map_location="cpu")["state"])
             mine = a.work / f"nano-optimiser-{self.worker}-of-{self.workers}.pt"
             if mine.exists():
                 self.optimiser.restore(torch.load(mine, map_location=self.device))
-        for k in stages:
-            stages[k].at = state[k]
+        stages = {x.name: Rows(a.work, x.name, x.rows, self.worker, self.workers, state[x.name]) for x in s.stages}
         seen, shown_at, began_at = {}, 0, state["tokens"]
         while (done := self.done()) < a.until:
             stage = next(x for x in s.stages if done < x.until)

@@ -26,7 +26,7 @@ class Values:
     """Draws values of one split ("train", "test")."""
 
     # Kinds with few values, which both splits share.
-    SHARED = {"day", "time", "weekday", "duration", "percent", "count"}
+    SHARED = {"day", "time", "duration", "percent", "count"}
 
     def __init__(self, split, random, subjects=()):
         self.test = split == "test"

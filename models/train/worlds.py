@@ -6,10 +6,9 @@ import random as random_module
 import re
 from dataclasses import dataclass, field
 
-from values import MONTHS, WEEKDAYS, Values, words
+from values import MONTHS, TESTED, WEEKDAYS, Values, words
 
 FOLDER = pathlib.Path(__file__).parent / "worlds"
-TESTED = 5  # every fifth line of a list is for tests
 SLOT = re.compile(r"{(\w+)}")
 
 
@@ -47,9 +46,7 @@ def load():
 
 
 def part(lines, split):
-    """The lines of one split; "all" is both."""
-    if split == "all":
-        return lines
+    """The lines of one split: of every five, the last is for tests."""
     return [x for i, x in enumerate(lines) if (i % TESTED == TESTED - 1) == (split == "test")]
 
 
@@ -95,7 +92,6 @@ class World:
 
     def __init__(self, split, seed, phrasing=None, subjects=(), passages=()):
         self.random = random_module.Random(seed)
-        self.split = split
         self.phrasing = phrasing or split
         self.values = Values(split, self.random, subjects)
         self.kinds = load()
@@ -104,21 +100,20 @@ class World:
         self.titles = part(words("subject_line"), self.phrasing)
         self.greetings, self.closings = words("greeting"), words("closing")
         self.injections = part(words("injection"), self.phrasing)
-        self.by_value = {}  # kind of value -> kinds of fact that can be asked by it alone
+        self.by_value = {}  # kind of value -> (kind of fact, question, slot) of questions that name it alone
         for k in self.kinds:
-            for asked, lines in k.asks.items():
+            for lines in k.asks.values():
                 for line in part(lines, self.phrasing):
                     named = SLOT.findall(line)
                     if len(set(named)) == 1:
-                        self.by_value.setdefault(k.slots[named[0]], []).append((k, asked, line, named[0]))
+                        self.by_value.setdefault(k.slots[named[0]], []).append((k, line, named[0]))
 
-    def fact(self, others=(), kind=None, given=None):
+    def fact(self, others=(), kind=None):
         """A fact that shares no value with the others."""
         taken = set().union(*[f.names() for f in others]) if others else set()
         for _ in range(50):
             k = kind or self.random.choice(self.kinds)
             values = {s: self.values(v) for s, v in k.slots.items()}
-            values.update(given or {})
             names = [v.lower() for v in values.values()]
             if len(set(names)) == len(names) and not any(self._clash(n, t) for n in names for t in taken):
                 break
@@ -161,7 +156,7 @@ class World:
             known = {g.kind.name for g in facts}
             other = [x for x in self.by_value.get(f.kind.slots[slot], []) if x[0].name not in known]
             if other:
-                _, _, line, name = self.random.choice(other)
+                _, line, name = self.random.choice(other)
                 return self.style(fill(line, {name: f.values[slot]}))
         return self.ask(self.fact(facts)).question
 
