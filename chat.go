@@ -4,16 +4,16 @@ package percached
 // question. Chunks are ranked as they stand.
 func (f ChatFormat) Ask(instructions string, chunks []string, question string) []Segment {
 	segs := make([]Segment, 0, len(chunks)+2)
-	segs = append(segs, Segment{Kind: System, Texts: texts(f.System, instructions, "")})
+	segs = append(segs, Segment{Kind: KindSystem, Texts: texts(f.System, instructions, "")})
 	for i, c := range chunks {
-		segs = append(segs, Segment{Kind: Chunk, Rank: i, Texts: []Text{{Text: c}}})
+		segs = append(segs, Segment{Kind: KindChunk, Rank: i, Texts: []Text{{Text: c}}})
 	}
-	return append(segs, Segment{Kind: Question, Texts: texts(f.Question, question, f.Answer)})
+	return append(segs, Segment{Kind: KindQuestion, Texts: texts(f.Question, question, f.Answer)})
 }
 
 // Turn lays out a prompt of one turn without instructions or chunks.
 func (f ChatFormat) Turn(question string) []Segment {
-	return []Segment{{Kind: Question, Texts: texts(f.Lone, question, f.Answer)}}
+	return []Segment{{Kind: KindQuestion, Texts: texts(f.Lone, question, f.Answer)}}
 }
 
 func texts(before, text, after string) []Text {

@@ -132,10 +132,10 @@ var chatml = ChatFormat{
 func TestAsk(t *testing.T) {
 	got := chatml.Ask("Answer from the mails.", []string{"Mail one.", "Mail two."}, "Who wrote?")
 	want := []Segment{
-		{Kind: System, Texts: []Text{{chatml.System, true}, {"Answer from the mails.", false}}},
-		{Kind: Chunk, Rank: 0, Texts: []Text{{"Mail one.", false}}},
-		{Kind: Chunk, Rank: 1, Texts: []Text{{"Mail two.", false}}},
-		{Kind: Question, Texts: []Text{{chatml.Question, true}, {"Who wrote?", false}, {chatml.Answer, true}}},
+		{Kind: KindSystem, Texts: []Text{{chatml.System, true}, {"Answer from the mails.", false}}},
+		{Kind: KindChunk, Rank: 0, Texts: []Text{{"Mail one.", false}}},
+		{Kind: KindChunk, Rank: 1, Texts: []Text{{"Mail two.", false}}},
+		{Kind: KindQuestion, Texts: []Text{{chatml.Question, true}, {"Who wrote?", false}, {chatml.Answer, true}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Ask (-want +got):\n%s", diff)
@@ -144,14 +144,14 @@ func TestAsk(t *testing.T) {
 
 func TestAskWithoutFrame(t *testing.T) {
 	got := ChatFormat{}.Ask("", nil, "Who wrote?")
-	want := []Segment{{Kind: System}, {Kind: Question, Texts: []Text{{"Who wrote?", false}}}}
+	want := []Segment{{Kind: KindSystem}, {Kind: KindQuestion, Texts: []Text{{"Who wrote?", false}}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Ask (-want +got):\n%s", diff)
 	}
 }
 
 func TestTurn(t *testing.T) {
-	want := []Segment{{Kind: Question, Texts: []Text{{chatml.Lone, true}, {"Hello?", false}, {chatml.Answer, true}}}}
+	want := []Segment{{Kind: KindQuestion, Texts: []Text{{chatml.Lone, true}, {"Hello?", false}, {chatml.Answer, true}}}}
 	if diff := cmp.Diff(want, chatml.Turn("Hello?")); diff != "" {
 		t.Errorf("Turn (-want +got):\n%s", diff)
 	}

@@ -1,13 +1,15 @@
 package percached
 
+import "errors"
+
 // Kind says what a segment is for.
 type Kind uint8
 
 // The kinds of segment, in the order in which they stand in a prompt.
 const (
-	System   Kind = iota // instructions; the root of every path
-	Chunk                // a piece of a document
-	Question             // the question and the opening of the answer; always computed
+	KindSystem   Kind = iota // instructions; the root of every path
+	KindChunk                // a piece of a document
+	KindQuestion             // the question and the opening of the answer; always computed
 )
 
 // Placement decides what a chunk's tensors depend on.
@@ -78,3 +80,6 @@ type Prompt struct {
 	// Logits asks for the scores behind the last token of the prompt.
 	Logits bool
 }
+
+// ErrPreempted ends background work because somebody asked something.
+var ErrPreempted = errors.New("background work gave way to a foreground request")

@@ -75,3 +75,12 @@ func (s *Slice) Bytes() int64 {
 	}
 	return n
 }
+
+// SliceError refuses a slice before anything was computed: the caller drops
+// the slice and asks again without it.
+type SliceError struct {
+	Segment int    // index in the prompt
+	Reason  string // what is wrong with it
+}
+
+func (e *SliceError) Error() string { return "slice refused: " + e.Reason }

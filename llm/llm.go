@@ -9,19 +9,10 @@ import (
 
 // ErrPreempted ends background work because somebody asked something. The
 // result that comes with it holds the slices captured before.
-var ErrPreempted = fault.New(fault.Unavailable, "llm", "background work gave way to a foreground request")
+var ErrPreempted = fault.New(fault.Unavailable, "llm", "%w", percached.ErrPreempted)
 
 // ErrClosed is returned by an engine or embedder that was closed.
 var ErrClosed = fault.New(fault.Unavailable, "llm", "the engine is closed")
-
-// SliceError refuses a slice before anything was computed: the caller drops
-// the slice and asks again without it.
-type SliceError struct {
-	Segment int    // index in the prompt
-	Reason  string // what is wrong with it
-}
-
-func (e *SliceError) Error() string { return "slice refused: " + e.Reason }
 
 // Engine runs prompts through a language model. It is safe for concurrent use:
 // requests wait in line, foreground before background, first come first served.

@@ -27,12 +27,12 @@ func exact(e llm.Engine, seed uint64, sizes ...int) ([]percached.Segment, error)
 	r := rand.New(rand.NewPCG(seed, 0))
 	segs := make([]percached.Segment, len(sizes))
 	for i, n := range sizes {
-		kind := percached.Chunk
+		kind := percached.KindChunk
 		switch i {
 		case 0:
-			kind = percached.System
+			kind = percached.KindSystem
 		case len(sizes) - 1:
-			kind = percached.Question
+			kind = percached.KindQuestion
 		}
 		segs[i] = percached.Segment{Kind: kind, Rank: i, Texts: []percached.Text{{Text: words(r, n)}}}
 	}

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/gguf"
 )
 
@@ -235,7 +234,7 @@ func TestDamagedQueriesAreRefused(t *testing.T) {
 			bad.Pieces[0].Sum = bad.Pieces[0].Checksum()
 		}
 		_, err := e.Generate(t.Context(), with(p, []*percached.Slice{got.Slices[0], &bad, nil}, 3), nil)
-		var refused *llm.SliceError
+		var refused *percached.SliceError
 		if !errors.As(err, &refused) || refused.Segment != 1 {
 			t.Errorf("%s: %v", name, err)
 		}

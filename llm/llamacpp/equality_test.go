@@ -65,12 +65,12 @@ func (r numbers) tokens(n int) []int32 {
 func (r numbers) prompt(p percached.Placement, lengths ...int) percached.Prompt {
 	pr := percached.Prompt{Placement: p, MaxTokens: 8, Logits: true}
 	for i, n := range lengths {
-		kind := percached.Chunk
+		kind := percached.KindChunk
 		switch i {
 		case 0:
-			kind = percached.System
+			kind = percached.KindSystem
 		case len(lengths) - 1:
-			kind = percached.Question
+			kind = percached.KindQuestion
 		}
 		pr.Segments = append(pr.Segments, percached.Segment{Kind: kind, Rank: i, Tokens: r.tokens(n)})
 	}

@@ -130,7 +130,7 @@ func (q *requests) do(i int) {
 		bad := *q.seqSlices[1]
 		bad.Path[0]++
 		_, err := e.Generate(ctx, with(q.sequential, []*percached.Slice{nil, &bad, nil, nil}, 0b10), nil)
-		_, ok := errors.AsType[*llm.SliceError](err)
+		_, ok := errors.AsType[*percached.SliceError](err)
 		want(ok, "%v", err)
 	case 8: // refused: a prompt
 		p := q.sequential

@@ -6,7 +6,6 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/llm"
 )
 
 // A plan is a prompt made ready: tokens known, checked, in the order of the
@@ -52,11 +51,11 @@ func checkShape(p percached.Prompt, answering bool) error {
 	for i, s := range p.Segments {
 		last := i == len(p.Segments)-1
 		switch {
-		case s.Kind > percached.Question:
+		case s.Kind > percached.KindQuestion:
 			return invalid("segment %d is of unknown kind %d", i, s.Kind)
-		case s.Kind == percached.System && i > 0:
+		case s.Kind == percached.KindSystem && i > 0:
 			return invalid("segment %d: the instructions must come first", i)
-		case s.Kind == percached.Question && !last:
+		case s.Kind == percached.KindQuestion && !last:
 			return invalid("segment %d: the question must come last", i)
 		}
 	}
@@ -65,7 +64,7 @@ func checkShape(p percached.Prompt, answering bool) error {
 	}
 	last := p.Segments[len(p.Segments)-1]
 	switch {
-	case last.Kind != percached.Question:
+	case last.Kind != percached.KindQuestion:
 		return invalid("the last segment must be the question")
 	case last.Slice != nil:
 		return invalid("the question is always computed, never restored")
@@ -102,7 +101,7 @@ func layOut(p percached.Prompt, tokens [][]int32, room int) (*plan, error) {
 		case drop[i]:
 			continue
 		case len(tokens[i]) == 0 && s.Slice != nil:
-			return nil, &llm.SliceError{Segment: i, Reason: "its segment has no tokens"}
+			return nil, &percached.SliceError{Segment: i, Reason: "its segment has no tokens"}
 		}
 		pl.steps = append(pl.steps, step{
 			segment: i, kind: s.Kind, tokens: tokens[i], slice: s.Slice,
@@ -122,7 +121,7 @@ func layOut(p percached.Prompt, tokens [][]int32, room int) (*plan, error) {
 func worstChunk(segs []percached.Segment, dropped []bool) int {
 	worst := -1
 	for i := 1; i < len(segs); i++ {
-		if s := segs[i]; s.Kind == percached.Chunk && !dropped[i] && (worst < 0 || s.Rank >= segs[worst].Rank) {
+		if s := segs[i]; s.Kind == percached.KindChunk && !dropped[i] && (worst < 0 || s.Rank >= segs[worst].Rank) {
 			worst = i
 		}
 	}
@@ -172,7 +171,7 @@ func (pl *plan) placeParallel() error {
 	}
 	if q := pl.question(); q != nil {
 		if q.slice != nil {
-			return &llm.SliceError{Segment: q.segment, Reason: "a question behind chunks side by side has no path of its own"}
+			return &percached.SliceError{Segment: q.segment, Reason: "a question behind chunks side by side has no path of its own"}
 		}
 		q.start, q.capture = longest, false
 	}
@@ -189,7 +188,7 @@ func (pl *plan) branches() []step {
 
 // question is the last step if it stands behind the chunks.
 func (pl *plan) question() *step {
-	if n := len(pl.steps); n > 1 && pl.steps[n-1].kind == percached.Question {
+	if n := len(pl.steps); n > 1 && pl.steps[n-1].kind == percached.KindQuestion {
 		return &pl.steps[n-1]
 	}
 	return nil
@@ -203,7 +202,7 @@ func (pl *plan) checkSlices(k *sliceChecker) error {
 			continue
 		}
 		if err := k.check(s); err != nil {
-			return &llm.SliceError{Segment: s.segment, Reason: err.Error()}
+			return &percached.SliceError{Segment: s.segment, Reason: err.Error()}
 		}
 	}
 	return nil

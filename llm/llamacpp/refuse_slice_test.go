@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/gguf"
 )
 
@@ -169,7 +168,7 @@ func refuseSlice(t *testing.T, e *Engine, p percached.Prompt, segment int, want 
 		t.Error("it answered")
 		return nil
 	})
-	refused, ok := errors.AsType[*llm.SliceError](err)
+	refused, ok := errors.AsType[*percached.SliceError](err)
 	if !ok {
 		t.Fatalf("it was not refused: %v", err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/gguf"
 )
 
@@ -172,7 +171,7 @@ func refusesSlices(t *testing.T, e *Engine, p percached.Prompt) {
 		Model: e.Info().Fingerprint, Path: percached.Path{}.Child(tokens), Tokens: tokens, Pieces: []percached.Piece{piece},
 	}
 	_, err := e.Generate(t.Context(), with(p, []*percached.Slice{forged, nil, nil, nil}, 1), nil)
-	var refused *llm.SliceError
+	var refused *percached.SliceError
 	if !errors.As(err, &refused) || refused.Segment != 0 || refused.Reason != e.Info().NoSlices {
 		t.Errorf("a slice: %v, want it refused because %s", err, e.Info().NoSlices)
 	}

@@ -24,11 +24,11 @@ var vocabularies = []struct {
 }
 
 func plain(text string) percached.Segment {
-	return percached.Segment{Kind: percached.Chunk, Texts: []percached.Text{{Text: text}}}
+	return percached.Segment{Kind: percached.KindChunk, Texts: []percached.Text{{Text: text}}}
 }
 
 func special(text string) percached.Segment {
-	return percached.Segment{Kind: percached.Chunk, Texts: []percached.Text{{Text: text, Special: true}}}
+	return percached.Segment{Kind: percached.KindChunk, Texts: []percached.Text{{Text: text, Special: true}}}
 }
 
 // tokens of segments that must be accepted.

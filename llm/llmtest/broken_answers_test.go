@@ -7,7 +7,6 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/llm"
 )
 
 // emits bends what is emitted.
@@ -132,7 +131,7 @@ var brokenPrompts = []broken{
 	}), []string{"tokens/set"}},
 	{"trips over empty segments", nil, result(func(p percached.Prompt, _ *percached.Result, err error) error {
 		for _, s := range p.Segments {
-			if s.Kind == percached.Chunk && len(s.Texts) == 1 && s.Texts[0].Text == "" {
+			if s.Kind == percached.KindChunk && len(s.Texts) == 1 && s.Texts[0].Text == "" {
 				return errors.New("a batch of no tokens")
 			}
 		}
@@ -158,7 +157,7 @@ var brokenPrompts = []broken{
 	}), []string{"drop/worst", "drop/several", "drop/stored"}},
 	{"refuses slices behind a dropped chunk", nil, result(func(p percached.Prompt, r *percached.Result, err error) error {
 		if len(r.Dropped) > 0 && p.Segments[3].Slice != nil {
-			return &llm.SliceError{Segment: 3, Reason: "its path"}
+			return &percached.SliceError{Segment: 3, Reason: "its path"}
 		}
 		return err
 	}), []string{"drop/stored"}},
@@ -172,7 +171,7 @@ var brokenPrompts = []broken{
 	{"wants a question of Prefill", nil, func(b *bent) {
 		b.fill = func(next generate) generate {
 			return func(ctx context.Context, p percached.Prompt, emit emitter) (percached.Result, error) {
-				if n := len(p.Segments); n > 0 && p.Segments[n-1].Kind != percached.Question {
+				if n := len(p.Segments); n > 0 && p.Segments[n-1].Kind != percached.KindQuestion {
 					return percached.Result{}, fault.New(fault.Invalid, "test", "no question")
 				}
 				return next(ctx, p, emit)

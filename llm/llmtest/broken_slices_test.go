@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/llm"
 )
 
 // lenient mends a wrong slice where a sound engine refuses it.
@@ -88,7 +87,7 @@ var brokenSlices = []broken{
 		b.run = func(next generate) generate {
 			return func(ctx context.Context, p percached.Prompt, emit emitter) (percached.Result, error) {
 				r, err := next(ctx, p, emit)
-				if refused := (*llm.SliceError)(nil); errors.As(err, &refused) {
+				if refused := (*percached.SliceError)(nil); errors.As(err, &refused) {
 					p = clonePrompt(p)
 					strip(&p)
 					return next(ctx, p, emit)
@@ -98,20 +97,20 @@ var brokenSlices = []broken{
 		}
 	}, []string{"refuse/another"}},
 	{"refuses too late", nil, result(func(_ percached.Prompt, r *percached.Result, err error) error {
-		if refused := (*llm.SliceError)(nil); errors.As(err, &refused) {
+		if refused := (*percached.SliceError)(nil); errors.As(err, &refused) {
 			r.Usage.Computed = 3
 		}
 		return err
 	}), []string{"refuse/model"}},
 	{"refuses the wrong segment", nil, result(func(_ percached.Prompt, _ *percached.Result, err error) error {
-		if refused := (*llm.SliceError)(nil); errors.As(err, &refused) {
-			return &llm.SliceError{Segment: 1, Reason: refused.Reason}
+		if refused := (*percached.SliceError)(nil); errors.As(err, &refused) {
+			return &percached.SliceError{Segment: 1, Reason: refused.Reason}
 		}
 		return err
 	}), []string{"refuse/model"}},
 	{"refuses without a reason", nil, result(func(_ percached.Prompt, _ *percached.Result, err error) error {
-		if refused := (*llm.SliceError)(nil); errors.As(err, &refused) {
-			return &llm.SliceError{Segment: refused.Segment}
+		if refused := (*percached.SliceError)(nil); errors.As(err, &refused) {
+			return &percached.SliceError{Segment: refused.Segment}
 		}
 		return err
 	}), []string{"refuse/model"}},
@@ -120,7 +119,7 @@ var brokenSlices = []broken{
 			return func(ctx context.Context, p percached.Prompt, emit emitter) (percached.Result, error) {
 				for i, s := range p.Segments {
 					if s.Slice != nil {
-						return percached.Result{}, &llm.SliceError{Segment: i, Reason: "no"}
+						return percached.Result{}, &percached.SliceError{Segment: i, Reason: "no"}
 					}
 				}
 				return next(ctx, p, emit)

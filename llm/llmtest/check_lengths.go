@@ -16,7 +16,7 @@ func lengthChecks() []check {
 
 // repeat is n tokens of plain text.
 func (p *probe) repeat(n int) []int32 {
-	some := p.tokens([]percached.Segment{plainSegment(percached.System, "x"), plainSegment(percached.Chunk, p.chunks()[1])})[1]
+	some := p.tokens([]percached.Segment{plainSegment(percached.KindSystem, "x"), plainSegment(percached.KindChunk, p.chunks()[1])})[1]
 	out := make([]int32, n)
 	for i := range out {
 		out[i] = some[i%len(some)]

@@ -18,8 +18,8 @@ func (p *probe) badPrompts() map[string]func(*percached.Prompt) {
 	last := func(pr *percached.Prompt) *percached.Segment { return &pr.Segments[len(pr.Segments)-1] }
 	return map[string]func(*percached.Prompt){
 		"no segments":           func(pr *percached.Prompt) { pr.Segments = nil },
-		"instructions later":    func(pr *percached.Prompt) { pr.Segments[2].Kind = percached.System },
-		"question in the midst": func(pr *percached.Prompt) { pr.Segments[3].Kind = percached.Question },
+		"instructions later":    func(pr *percached.Prompt) { pr.Segments[2].Kind = percached.KindSystem },
+		"question in the midst": func(pr *percached.Prompt) { pr.Segments[3].Kind = percached.KindQuestion },
 		"unknown kind":          func(pr *percached.Prompt) { pr.Segments[1].Kind = 9 },
 		"unknown placement":     func(pr *percached.Prompt) { pr.Placement = 9 },
 		"unknown priority":      func(pr *percached.Prompt) { pr.Priority = 9 },

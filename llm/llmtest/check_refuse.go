@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/llm"
 )
 
 // wrongs are the ways in which a slice can be wrong. Each gets a sound slice
@@ -122,7 +121,7 @@ func (p *probe) refused(spoil func(s, other *percached.Slice) bool, planes perca
 }
 
 func (p *probe) refusal(what string, segment int, res percached.Result, err error) {
-	var refused *llm.SliceError
+	var refused *percached.SliceError
 	switch {
 	case !errors.As(err, &refused):
 		p.fatalf("%s: a wrong slice gave %v, not a SliceError", what, err)

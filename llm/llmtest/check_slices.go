@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/llm"
 )
 
 func sliceChecks() []check {
@@ -109,7 +108,7 @@ func checkNoSlices(p *probe) {
 	t := p.tokens(pr.Segments)[0]
 	pr.Segments[0].Slice = &percached.Slice{Model: p.info.Fingerprint, Path: percached.Path{}.Child(t), Tokens: t}
 	_, err := p.e.Generate(p.context(), pr, nil)
-	if refused := (*llm.SliceError)(nil); !errors.As(err, &refused) {
+	if refused := (*percached.SliceError)(nil); !errors.As(err, &refused) {
 		p.fatalf("a slice was not refused: %v", err)
 	}
 }

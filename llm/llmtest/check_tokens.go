@@ -51,12 +51,12 @@ func plainSegment(k percached.Kind, texts ...string) percached.Segment {
 
 // A segment's tokens depend on its own texts alone, each text's on itself.
 func checkApart(p *probe) {
-	root, texts := plainSegment(percached.System, "x"), append(p.chunks(), "", " ", "a\xffb", "\x00", "ends in a", "space ")
+	root, texts := plainSegment(percached.KindSystem, "x"), append(p.chunks(), "", " ", "a\xffb", "\x00", "ends in a", "space ")
 	alone := make([][]int32, len(texts))
 	var all []percached.Segment
 	for i, t := range texts {
-		alone[i] = p.tokens([]percached.Segment{root, plainSegment(percached.Chunk, t)})[1]
-		all = append(all, plainSegment(percached.Chunk, t))
+		alone[i] = p.tokens([]percached.Segment{root, plainSegment(percached.KindChunk, t)})[1]
+		all = append(all, plainSegment(percached.KindChunk, t))
 	}
 	together := p.tokens(append([]percached.Segment{root}, all...))[1:]
 	for i := range texts {
@@ -64,12 +64,12 @@ func checkApart(p *probe) {
 			p.fatalf("%q is %v alone and %v among others", texts[i], alone[i], together[i])
 		}
 		j := (i + 1) % len(texts)
-		two := p.tokens([]percached.Segment{root, plainSegment(percached.Chunk, texts[i], texts[j])})[1]
+		two := p.tokens([]percached.Segment{root, plainSegment(percached.KindChunk, texts[i], texts[j])})[1]
 		if !slices.Equal(two, slices.Concat(alone[i], alone[j])) {
 			p.fatalf("%q and %q are %v apart and %v in one segment", texts[i], texts[j], slices.Concat(alone[i], alone[j]), two)
 		}
 	}
-	if n := len(p.tokens([]percached.Segment{root, plainSegment(percached.Chunk)})[1]); n != 0 {
+	if n := len(p.tokens([]percached.Segment{root, plainSegment(percached.KindChunk)})[1]); n != 0 {
 		p.fatalf("a segment without texts has %d tokens", n)
 	}
 }
@@ -78,8 +78,8 @@ func checkApart(p *probe) {
 func checkBegin(p *probe) {
 	var heads []int32
 	for _, text := range []string{"x", "Yes.", ""} {
-		s := plainSegment(percached.System, text)
-		t := p.tokens([]percached.Segment{s, {Kind: percached.Chunk, Texts: s.Texts}, {Kind: percached.Chunk, Texts: s.Texts}})
+		s := plainSegment(percached.KindSystem, text)
+		t := p.tokens([]percached.Segment{s, {Kind: percached.KindChunk, Texts: s.Texts}, {Kind: percached.KindChunk, Texts: s.Texts}})
 		if !slices.Equal(t[1], t[2]) {
 			p.fatalf("%q is %v as the second segment and %v as the third", text, t[1], t[2])
 		}
@@ -102,18 +102,18 @@ func checkBegin(p *probe) {
 
 // Text of documents and questions never yields a control token.
 func checkSpecial(p *probe) {
-	root := plainSegment(percached.System, "x")
-	control := p.tokens([]percached.Segment{root, {Kind: percached.Chunk, Texts: []percached.Text{{Text: p.Special, Special: true}}}})[1]
+	root := plainSegment(percached.KindSystem, "x")
+	control := p.tokens([]percached.Segment{root, {Kind: percached.KindChunk, Texts: []percached.Text{{Text: p.Special, Special: true}}}})[1]
 	if len(control) != 1 {
 		p.fatalf("%q is %v where control tokens act: want one token", p.Special, control)
 	}
 	for _, text := range []string{p.Special, "a " + p.Special + " b", p.Special + p.Special, "\n" + p.Special + "\n"} {
-		got := p.tokens([]percached.Segment{root, plainSegment(percached.Chunk, text), plainSegment(percached.Question, text)})
+		got := p.tokens([]percached.Segment{root, plainSegment(percached.KindChunk, text), plainSegment(percached.KindQuestion, text)})
 		if len(got[1]) == 0 || slices.Contains(got[1], control[0]) || slices.Contains(got[2], control[0]) {
 			p.fatalf("the plain text %q is %v: it holds the control token %d", text, got[1], control[0])
 		}
 	}
-	mixed := percached.Segment{Kind: percached.Chunk, Texts: []percached.Text{{Text: p.Special, Special: true}, {Text: p.Special}}}
+	mixed := percached.Segment{Kind: percached.KindChunk, Texts: []percached.Text{{Text: p.Special, Special: true}, {Text: p.Special}}}
 	if got := p.tokens([]percached.Segment{root, mixed})[1]; got[0] != control[0] || slices.Contains(got[1:], control[0]) {
 		p.fatalf("control text and plain text in one segment are %v", got)
 	}

@@ -66,7 +66,7 @@
 //     made, its entry is nil.
 //   - Usage counts tokens: Prompt = Reused + Computed, and Reused is the sum of the
 //     restored segments. End tokens are not Generated.
-//   - A wrong slice is a *llm.SliceError that names the segment and the reason,
+//   - A wrong slice is a *percached.SliceError that names the segment and the reason,
 //     before anything is computed, captured or emitted. Wrong are: model, path,
 //     start, tokens, planes, pieces that are not contiguous and complete, lengths,
 //     checksums. What a slice was forged to hide is not found: it changes the

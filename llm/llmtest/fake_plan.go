@@ -40,8 +40,8 @@ func (f *Fake) plan(op string, p percached.Prompt, answer bool) (*plan, error) {
 	for i, s := range p.Segments {
 		pl.parts = append(pl.parts, part{
 			index: i, tokens: tokens[i], rank: s.Rank, slice: s.Slice, capture: s.Capture,
-			chunk:  s.Kind == percached.Chunk && i > 0,
-			branch: s.Kind == percached.Chunk && i > 0 && p.Placement == percached.Parallel,
+			chunk:  s.Kind == percached.KindChunk && i > 0,
+			branch: s.Kind == percached.KindChunk && i > 0 && p.Placement == percached.Parallel,
 		})
 		pl.total += len(tokens[i])
 	}
@@ -144,11 +144,11 @@ func (f *Fake) validate(op string, p percached.Prompt, tokens [][]int32, answer 
 	}
 	for i, s := range p.Segments {
 		switch {
-		case s.Kind > percached.Question:
+		case s.Kind > percached.KindQuestion:
 			return invalid("segment %d has the unknown kind %d", i, s.Kind)
-		case s.Kind == percached.System && i > 0:
+		case s.Kind == percached.KindSystem && i > 0:
 			return invalid("segment %d: instructions stand first", i)
-		case s.Kind == percached.Question && i < last:
+		case s.Kind == percached.KindQuestion && i < last:
 			return invalid("segment %d: the question stands last", i)
 		}
 		for _, t := range tokens[i] {
@@ -161,7 +161,7 @@ func (f *Fake) validate(op string, p percached.Prompt, tokens [][]int32, answer 
 		return nil
 	}
 	switch q := p.Segments[last]; {
-	case q.Kind != percached.Question:
+	case q.Kind != percached.KindQuestion:
 		return invalid("the prompt ends without a question")
 	case len(tokens[last]) == 0:
 		return invalid("the question has no tokens")

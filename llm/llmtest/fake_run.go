@@ -6,7 +6,6 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/llm"
 )
 
 // run is one request that has its turn.
@@ -73,7 +72,7 @@ func (r *run) all(ctx context.Context, answer bool) error {
 			continue
 		}
 		if reason := r.refuse(pt); reason != "" {
-			return fault.Wrap(r.op, &llm.SliceError{Segment: pt.index, Reason: reason})
+			return fault.Wrap(r.op, &percached.SliceError{Segment: pt.index, Reason: reason})
 		}
 	}
 	end, err := r.fill(ctx)

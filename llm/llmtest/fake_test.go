@@ -61,7 +61,7 @@ func TestSteps(t *testing.T) {
 	o.Step = func(s Step) { got = append(got, fmt.Sprintf("%s %d %d", s.Op, s.Segment, s.Tokens)) }
 	f := NewFake(o)
 	p := percached.Prompt{Segments: []percached.Segment{
-		plainSegment(percached.System, "a b"), plainSegment(percached.Chunk, "c d e f g"), plainSegment(percached.Question, "q"),
+		plainSegment(percached.KindSystem, "a b"), plainSegment(percached.KindChunk, "c d e f g"), plainSegment(percached.KindQuestion, "q"),
 	}, MaxTokens: 8}
 	captureAll(p.Segments)
 	first, err := f.Generate(t.Context(), p, nil)

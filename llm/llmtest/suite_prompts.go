@@ -34,8 +34,8 @@ func (p *probe) chunks() []string {
 
 func (p *probe) count(text string) int {
 	t := p.tokens([]percached.Segment{
-		{Kind: percached.System, Texts: []percached.Text{{Text: "x"}}},
-		{Kind: percached.Chunk, Texts: []percached.Text{{Text: text}}},
+		{Kind: percached.KindSystem, Texts: []percached.Text{{Text: "x"}}},
+		{Kind: percached.KindChunk, Texts: []percached.Text{{Text: text}}},
 	})
 	return len(t[1])
 }
@@ -72,7 +72,7 @@ func (p *probe) askOf(placement percached.Placement, chunks ...string) percached
 
 func captureAll(segs []percached.Segment) {
 	for i := range segs {
-		segs[i].Capture = segs[i].Kind != percached.Question
+		segs[i].Capture = segs[i].Kind != percached.KindQuestion
 	}
 }
 

@@ -174,7 +174,7 @@ func layout(pr percached.Prompt, tokens [][]int32, dropped []int) []place {
 			out[i].dropped = true
 			moved = moved || pr.Placement == percached.Sequential
 			continue
-		case i > 0 && pr.Segments[i].Kind == percached.Chunk && pr.Placement == percached.Parallel:
+		case i > 0 && pr.Segments[i].Kind == percached.KindChunk && pr.Placement == percached.Parallel:
 			out[i] = place{path: root.Child(t), start: rootEnd}
 			start, joined = max(start, rootEnd+len(t)), true
 			continue
