@@ -51,7 +51,8 @@ func unhex(to, from []byte) error {
 type Space struct {
 	Name string
 	// Kind fills the slot in prompts: emails, dialog, meetings, notes.
-	Kind string
+	Kind     string
+	Settings Settings
 }
 
 // Document is a source as it was taken in.
@@ -87,4 +88,29 @@ func (c *Chunk) Rendered() string { return c.Head + "\n" + c.Body + "\n\n" }
 type Evidence struct {
 	Chunk   ChunkID
 	Version uint64
+}
+
+// Order is how a prompt's chunks stand.
+type Order string
+
+// The orders.
+const (
+	Relevance Order = "relevance" // the best first
+	Canonical Order = "canonical" // always the same order of the same chunks, so that prefixes repeat
+)
+
+// Known says whether it is one of the orders.
+func (o Order) Known() bool { return o == Relevance || o == Canonical }
+
+// Settings are what a space wants otherwise than the service; nil is the
+// service's own.
+type Settings struct {
+	Threshold *float64   `json:"threshold,omitempty"`
+	Guard     *bool      `json:"guard,omitempty"`
+	Bank      *bool      `json:"bank,omitempty"`
+	Tensors   *bool      `json:"tensors,omitempty"`
+	K         *int       `json:"k,omitempty"`
+	Order     *Order     `json:"order,omitempty"`
+	Placement *Placement `json:"placement,omitempty"`
+	Planes    *Planes    `json:"planes,omitempty"`
 }

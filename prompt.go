@@ -1,6 +1,9 @@
 package percached
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Kind says what a segment is for.
 type Kind uint8
@@ -24,6 +27,32 @@ const (
 	// longest branch and sees them all.
 	Parallel
 )
+
+func (p Placement) String() string {
+	return nameOf([]string{"sequential", "parallel"}, int(p))
+}
+
+// MarshalText writes the placement's name.
+func (p Placement) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads the placement's name.
+func (p *Placement) UnmarshalText(b []byte) error {
+	for _, known := range []Placement{Sequential, Parallel} {
+		if string(b) == known.String() {
+			*p = known
+			return nil
+		}
+	}
+	return fmt.Errorf("a placement is sequential or parallel, not %q", b)
+}
+
+// nameOf is the name of a value that its type lists, or its number.
+func nameOf(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprint(i)
+}
 
 // Priority orders work: foreground work makes background work stop.
 type Priority uint8

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"hash/crc32"
 )
 
@@ -15,6 +16,22 @@ const (
 	KV  Planes = iota // keys and values
 	QKV               // and queries, after rotation
 )
+
+func (p Planes) String() string { return nameOf([]string{"kv", "qkv"}, int(p)) }
+
+// MarshalText writes the planes' name.
+func (p Planes) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads the planes' name.
+func (p *Planes) UnmarshalText(b []byte) error {
+	for _, known := range []Planes{KV, QKV} {
+		if string(b) == known.String() {
+			*p = known
+			return nil
+		}
+	}
+	return fmt.Errorf("planes are kv or qkv, not %q", b)
+}
 
 // Path names a segment behind all earlier ones: the chained hash of the token
 // ids of every segment from the root. The zero Path stands before the root.

@@ -5,23 +5,21 @@ import (
 	"testing"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/qkvtree"
 )
 
 // What lending costs: badger's checksum and ours over every byte.
 func BenchmarkView(b *testing.B) {
 	for _, mib := range []int{1, 16} {
 		b.Run(fmt.Sprintf("%dMiB", mib), func(b *testing.B) {
-			dir := b.TempDir()
-			db := open(b, dir)
-			s := slice(1, percached.KV, 64, 16<<10, 64*mib)
-			if err := store(b, db).Put(space, percached.Parallel, s); err != nil {
-				b.Fatal(err)
-			}
-			db.Close()
-			st := store(b, open(b, dir))
-			b.SetBytes(s.Bytes())
+			tree := openTree(b, openDB(b, b.TempDir()), options(1<<30))
+			r := request("s", "m", percached.Sequential, "a", "b", "c")
+			given := slicesOf(r, percached.KV, mib<<20/4)
+			insert(b, tree, r, given)
+			b.SetBytes(int64(mib) << 20)
 			for b.Loop() {
-				if err := st.View(space, percached.Parallel, model, []percached.Path{s.Path}, func([]*percached.Slice) error { return nil }); err != nil {
+				if err := tree.View(r, func([]*percached.Slice, qkvtree.Match) error { return nil }); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -29,13 +27,50 @@ func BenchmarkView(b *testing.B) {
 	}
 }
 
-func BenchmarkPut(b *testing.B) {
-	st := store(b, open(b, b.TempDir()))
-	s := slice(1, percached.KV, 64, 16<<10, 64*16)
-	b.SetBytes(s.Bytes())
+func BenchmarkInsert(b *testing.B) {
+	tree := openTree(b, openDB(b, b.TempDir()), options(64<<20))
+	r := request("s", "m", percached.Parallel, "a")
+	given := slicesOf(r, percached.KV, 1<<20)
+	insert(b, tree, r, given)
+	b.SetBytes(1 << 20)
+	for n := 0; b.Loop(); n++ {
+		r := request("s", "m", percached.Parallel, fmt.Sprint(n))
+		given[1].Tokens = r.Segments[1].Tokens
+		given[1].Path = given[0].Path.Child(given[1].Tokens)
+		insert(b, tree, r, given)
+	}
+	s, err := tree.Stats()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(s.Disk)/(1<<20), "MiB-on-disk")
+	b.ReportMetric(float64(s.Evicted), "evicted")
+}
+
+// What starting with many slices costs.
+func BenchmarkOpen(b *testing.B) {
+	const nodes = 20_000
+	db, err := kv.Open(b.TempDir(), kv.Default())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	tree := openTree(b, db, options(1<<30))
+	for n := range nodes / 10 {
+		var names []string
+		for i := range 10 {
+			names = append(names, fmt.Sprint(n, i))
+		}
+		r := request("s", "m", percached.Parallel, names...)
+		insert(b, tree, r, slicesOf(r, percached.KV, 150))
+	}
+	tree.Close()
 	for b.Loop() {
-		if err := st.Put(space, percached.Parallel, s); err != nil {
+		tree, err := qkvtree.Open(db, options(1<<30))
+		if err != nil {
 			b.Fatal(err)
 		}
+		tree.Close()
 	}
+	b.ReportMetric(nodes, "slices")
 }

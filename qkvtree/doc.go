@@ -1,15 +1,36 @@
-// Package qkvtree keeps slices of attention tensors on disk.
+// Package qkvtree keeps slices of attention tensors on disk, by what stands
+// before them.
 //
-// Purpose: for now the slice record alone: put, lend in place, delete. The tree
-// over it (matching by path, LFU, the byte budget) comes in a later issue.
+// Purpose: say which segments of a prompt are stored and lend them in place;
+// take in new ones; keep all inside a byte limit by evicting what is worth
+// least; forget.
 //
-// Invariants: a slice is there when its header is there. The header is written
-// last and removed first, so that a crash leaves a whole slice or none. View
-// lends nothing that was not held against the header's checksums, and no header
-// that was not held against its keyed MAC. What View lends is memory of the
-// database and valid inside the callback only.
+// A node is a slice at its place: space, model, placement, and the path of token
+// ids from the system segment, which is the root. Under sequential placement
+// chunk stands behind chunk, and a match is the longest stored beginning of a
+// prompt. Under parallel placement every chunk stands behind the root alone,
+// and a match is whatever is stored.
 //
-// Goroutines: none.
+// Why K and V are enough: a stored segment is not computed again at all, and
+// what comes behind it asks with queries of its own for the stored keys and
+// values. Queries are kept where a space wants them for something else.
 //
-// State on disk: FORMAT.md, in the database that New was given.
+// Eviction is LFU with dynamic ageing, leaves first: see forest. A new slice can
+// always come in, because what was just asked for is likely to be asked again;
+// it cannot push out the others of its own prompt, and is the first to go if
+// nobody asks. System segments are pinned while their model is in use.
+//
+// Invariants: a slice is there when its header is there; it is written last and
+// removed first, so that a crash leaves a whole slice or none. Nothing is lent
+// that was not held against its keyed MAC and its checksums in the same View.
+// What cannot be read is dropped, under sequential placement with all behind
+// it, counted, and told to the Observer; the user only finds it not stored. The
+// bytes counted are the bytes stored, and never more than the limit; the
+// database's files take no more than the limit and Stats.Slack. What View lends
+// is memory of the database and valid inside the callback only.
+//
+// Goroutines: none. Reclaiming space and writing counters are done by those who
+// insert; whole files are rewritten one at a time.
+//
+// State on disk: FORMAT.md, in a database that holds nothing else.
 package qkvtree

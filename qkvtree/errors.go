@@ -4,14 +4,14 @@ import (
 	"errors"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
 )
 
-// Why a slice cannot be had.
+// Why a stored slice cannot be had. Observer.Dropped is told.
 var (
-	ErrMissing = errors.New("no such slice is stored")
+	ErrMissing = errors.New("a part of the slice is missing")
 	ErrDamaged = errors.New("the stored slice is damaged")
 	ErrNewer   = errors.New("the stored slice is of a newer format")
+	ErrOrphan  = errors.New("the slice before it is not stored")
 )
 
 // SliceError says which slice cannot be had, and wraps one of the errors above.
@@ -30,14 +30,3 @@ func (e *SliceError) Error() string {
 
 // Unwrap gives one of the errors above.
 func (e *SliceError) Unwrap() error { return e.Err }
-
-func lost(op string, p percached.Path, err error, detail string) error {
-	kind := fault.Internal
-	switch err {
-	case ErrMissing:
-		kind = fault.NotFound
-	case ErrNewer:
-		kind = fault.Unsupported
-	}
-	return fault.New(kind, op, "%w", &SliceError{Path: p, Err: err, Detail: detail})
-}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/percached/percached"
 )
@@ -16,30 +17,39 @@ const (
 	magic     = "PQKV"
 	version   = 1
 	macSize   = sha256.Size
-	fixedSize = 4 + 2 + 1 + 1 + 32 + 8 + 2
+	fixedSize = 4 + 2 + 1 + 1 + 32 + 32 + 16 + 8 + 2 + 2
 	entrySize = 20
 )
 
-// header is a slice without its tensors.
+// header is a slice without its tensors, and its place.
 type header struct {
 	slice     percached.Slice // pieces have their range and Sum alone
 	placement percached.Placement
+	parent    percached.Path
+	chunk     percached.ChunkID
+	space     string
 	sizes     []size
 }
 
 type size struct{ kv, q uint32 }
 
+func (h *header) id() groupID {
+	return groupID{space: h.space, model: h.slice.Model, placement: h.placement}
+}
+
 // head reads off what of a slice goes into its header, sums and all.
-func head(pl percached.Placement, s *percached.Slice) (*header, error) {
+func head(g groupID, at place, s *percached.Slice) (*header, error) {
 	switch {
-	case pl > percached.Parallel:
-		return nil, fmt.Errorf("placement %d is unknown", pl)
-	case len(s.Model) > math.MaxUint16:
+	case len(g.space) > math.MaxUint16:
+		return nil, errors.New("the space's name is too long")
+	case len(g.model) > math.MaxUint16:
 		return nil, errors.New("the fingerprint is too long")
+	case s.Model != g.model || s.Path != at.path || !slices.Equal(s.Tokens, at.tokens):
+		return nil, errors.New("the slice belongs elsewhere")
 	case len(s.Tokens) > math.MaxInt32:
 		return nil, errors.New("there are too many tokens")
 	}
-	h := &header{slice: *s, placement: pl, sizes: make([]size, len(s.Pieces))}
+	h := &header{slice: *s, placement: g.placement, parent: at.parent, chunk: at.chunk, space: g.space, sizes: make([]size, len(s.Pieces))}
 	h.slice.Pieces = make([]percached.Piece, len(s.Pieces))
 	for i := range s.Pieces {
 		p := &s.Pieces[i]
@@ -65,6 +75,8 @@ func (h *header) check() error {
 		return errors.New("the start is negative")
 	case len(s.Tokens) == 0:
 		return errors.New("there are no tokens")
+	case h.parent.Child(s.Tokens) != s.Path:
+		return errors.New("the path is not that of the tokens behind the parent")
 	}
 	at := 0
 	for i, p := range s.Pieces {
@@ -86,15 +98,24 @@ func (h *header) check() error {
 	return nil
 }
 
+func (h *header) len() int {
+	s := &h.slice
+	return fixedSize + len(h.space) + len(s.Model) + 4 + 4*len(s.Tokens) + 4 + entrySize*len(s.Pieces) + macSize
+}
+
 // encode gives the header's bytes; the MAC covers the key it will lie under.
 func (h *header) encode(mac, key []byte) []byte {
 	s, le := &h.slice, binary.LittleEndian
-	b := make([]byte, 0, fixedSize+len(s.Model)+4+4*len(s.Tokens)+4+entrySize*len(s.Pieces)+macSize)
+	b := make([]byte, 0, h.len())
 	b = append(b, magic...)
 	b = le.AppendUint16(b, version)
 	b = append(b, byte(s.Planes), byte(h.placement))
 	b = append(b, s.Path[:]...)
+	b = append(b, h.parent[:]...)
+	b = append(b, h.chunk[:]...)
 	b = le.AppendUint64(b, uint64(s.Start))
+	b = le.AppendUint16(b, uint16(len(h.space)))
+	b = append(b, h.space...)
 	b = le.AppendUint16(b, uint16(len(s.Model)))
 	b = append(b, s.Model...)
 	b = le.AppendUint32(b, uint32(len(s.Tokens)))
@@ -144,7 +165,10 @@ func parse(b []byte) (*header, error) {
 	s := &h.slice
 	s.Planes, h.placement = percached.Planes(r.take(1)[0]), percached.Placement(r.take(1)[0])
 	copy(s.Path[:], r.take(len(s.Path)))
+	copy(h.parent[:], r.take(len(h.parent)))
+	copy(h.chunk[:], r.take(len(h.chunk)))
 	start := binary.LittleEndian.Uint64(r.take(8))
+	h.space = string(r.take(int(binary.LittleEndian.Uint16(r.take(2)))))
 	s.Model = string(r.take(int(binary.LittleEndian.Uint16(r.take(2)))))
 	s.Tokens = make([]int32, r.count(4))
 	for i := range s.Tokens {

@@ -11,8 +11,16 @@ import (
 
 var mac, at = []byte("0123456789abcdef"), []byte("H-some-key")
 
+var tokens = []int32{5, -1, 7}
+
+// sample is the header of the example as a chunk of a space.
+func sample(planes percached.Planes) (*header, error) {
+	at := place{path: percached.Path{1, 2}.Child(tokens), parent: percached.Path{1, 2}, chunk: percached.ChunkID{7}, tokens: tokens}
+	return head(groupID{space: "mails", model: "m", placement: percached.Parallel}, at, example(planes))
+}
+
 func example(planes percached.Planes) *percached.Slice {
-	s := &percached.Slice{Model: "m", Path: percached.Path{1, 2}, Start: 64, Tokens: []int32{5, -1, 7}, Planes: planes}
+	s := &percached.Slice{Model: "m", Path: percached.Path{1, 2}.Child(tokens), Start: 64, Tokens: tokens, Planes: planes}
 	s.Pieces = []percached.Piece{{From: 0, To: 2, KV: []byte("kv")}, {From: 2, To: 3, KV: []byte("k")}}
 	for i := range s.Pieces {
 		if planes == percached.QKV {
@@ -24,15 +32,15 @@ func example(planes percached.Planes) *percached.Slice {
 }
 
 func TestHeaderBytes(t *testing.T) {
-	h, err := head(percached.Parallel, example(percached.QKV))
+	h, err := sample(percached.QKV)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := h.encode(mac, at)
-	if got, want := len(b), fixedSize+1+4+3*4+4+2*entrySize+macSize; got != want {
+	if got, want := len(b), fixedSize+5+1+4+3*4+4+2*entrySize+macSize; got != want {
 		t.Errorf("%d bytes, want %d", got, want)
 	}
-	if want := []byte("PQKV\x01\x00\x01\x01\x01\x02\x00"); !bytes.HasPrefix(b, want) {
+	if want := append([]byte("PQKV\x01\x00\x01\x01"), h.slice.Path[:]...); !bytes.HasPrefix(b, want) {
 		t.Errorf("begins with %x, want %x", b[:len(want)], want)
 	}
 	got, err := decode(b, mac, at)
@@ -58,7 +66,7 @@ func TestHeaderBytes(t *testing.T) {
 // is given anew, or no input would come past it.
 func FuzzHeader(f *testing.F) {
 	for _, p := range []percached.Planes{percached.KV, percached.QKV} {
-		h, err := head(percached.Sequential, example(p))
+		h, err := sample(p)
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -1,54 +1,36 @@
 package qkvtree
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
 )
 
-// MinKey is the shortest key that Options.Key may be.
-const MinKey = 16
-
-// Options of a Store.
-type Options struct {
-	// Key signs headers: what was signed by another is damaged.
-	Key []byte
-}
-
-// Store keeps slices in a database. It is safe for concurrent use.
-type Store struct {
+// store keeps the records of nodes. One caller writes at a time.
+type store struct {
 	db  *kv.DB
-	key []byte
-	put sync.Mutex // one slice is written at a time
+	key []byte // signs headers
 }
 
-// New makes a store in db, which stays the caller's to close.
-func New(db *kv.DB, o Options) (*Store, error) {
-	if len(o.Key) < MinKey {
-		return nil, fault.New(fault.Invalid, "qkvtree.New", "the key has %d bytes, it needs %d", len(o.Key), MinKey)
+// put writes a node's records, the header last, in place of what there is. If
+// it fails nothing is there.
+func (st *store) put(group [groupSize]byte, h *header, s *percached.Slice, c counters) error {
+	if err := st.remove(group, s.Path); err != nil {
+		return err
 	}
-	return &Store{db: db, key: append([]byte(nil), o.Key...)}, nil
-}
-
-// Put stores a slice of a space, in place of one with the same path. It keeps
-// nothing of s.
-func (st *Store) Put(space string, pl percached.Placement, s *percached.Slice) error {
-	const op = "qkvtree.Put"
-	h, err := head(pl, s)
+	err := st.write(group, h, s, c)
 	if err != nil {
-		return fault.New(fault.Invalid, op, "%w", err)
+		// What remains of it all the same is cleared away by the next put, or
+		// by the next Open.
+		_ = st.remove(group, s.Path)
 	}
-	st.put.Lock()
-	defer st.put.Unlock()
-	if err := st.remove(space, pl, s.Model, s.Path); err != nil {
-		return fault.Wrap(op, err)
-	}
+	return err
+}
+
+func (st *store) write(group [groupSize]byte, h *header, s *percached.Slice, c counters) error {
 	b := st.db.Bulk()
 	defer b.Cancel()
 	for i, p := range s.Pieces {
@@ -56,59 +38,45 @@ func (st *Store) Put(space string, pl percached.Placement, s *percached.Slice) e
 		if len(p.Q) > 0 {
 			value = append(append(make([]byte, 0, len(p.KV)+len(p.Q)), p.KV...), p.Q...)
 		}
-		if err := b.Set(pieceKey(space, s.Model, pl, s.Path, i), value); err != nil {
-			return fault.Wrap(op, err)
+		if err := b.Set(pieceKey(group, s.Path, i), value); err != nil {
+			return err
 		}
 	}
 	if err := b.Flush(); err != nil {
-		return fault.Wrap(op, err)
-	}
-	key := headerKey(space, s.Model, pl, s.Path)
-	return fault.Wrap(op, st.db.Update(func(tx *kv.Tx) error {
-		return tx.Set(key, h.encode(st.key, key))
-	}))
-}
-
-// Delete removes a slice; ErrMissing if there is none.
-func (st *Store) Delete(space string, pl percached.Placement, model string, p percached.Path) error {
-	const op = "qkvtree.Delete"
-	st.put.Lock()
-	defer st.put.Unlock()
-	found := false
-	err := st.db.View(func(tx *kv.Tx) (err error) {
-		found, err = tx.Has(headerKey(space, model, pl, p))
 		return err
+	}
+	return st.db.Update(func(tx *kv.Tx) error {
+		hk, ck := nodeKey(headerKind, group, s.Path), nodeKey(counterKind, group, s.Path)
+		return errors.Join(tx.Set(ck, c.encode(ck)), tx.Set(hk, h.encode(st.key, hk)))
 	})
-	if err == nil {
-		err = st.remove(space, pl, model, p)
-	}
-	if err == nil && !found {
-		return lost(op, p, ErrMissing, "")
-	}
-	return fault.Wrap(op, err)
 }
 
-// remove takes away the header and then the pieces, also of a slice that never
-// got its header.
-func (st *Store) remove(space string, pl percached.Placement, model string, p percached.Path) error {
-	header := headerKey(space, model, pl, p)
-	var keys [][]byte
-	err := st.db.View(func(tx *kv.Tx) error {
-		found, err := tx.Has(header)
-		if found {
-			keys = append(keys, header)
+// remove removes all records of a node, the header first.
+func (st *store) remove(group [groupSize]byte, p percached.Path) error {
+	keys := [][]byte{nodeKey(headerKind, group, p), nodeKey(counterKind, group, p)}
+	there := keys[:0]
+	if err := st.db.View(func(tx *kv.Tx) error {
+		for _, k := range keys {
+			ok, err := tx.Has(k)
+			if err != nil {
+				return err
+			}
+			if ok {
+				there = append(there, k)
+			}
 		}
-		if err != nil {
-			return err
-		}
-		return tx.Keys(pieceKey(space, model, pl, p, -1), func(k []byte, _ int64) error {
-			keys = append(keys, append([]byte(nil), k...))
+		return tx.Keys(nodeKey(pieceKind, group, p), func(k []byte, _ int64) error {
+			there = append(there, append([]byte(nil), k...))
 			return nil
 		})
-	})
-	if err != nil || len(keys) == 0 {
+	}); err != nil {
 		return err
 	}
+	return st.delete(there)
+}
+
+// delete removes keys, in this order.
+func (st *store) delete(keys [][]byte) error {
 	b := st.db.Bulk()
 	defer b.Cancel()
 	for _, k := range keys {
@@ -119,88 +87,76 @@ func (st *Store) remove(space string, pl percached.Placement, model string, p pe
 	return b.Flush()
 }
 
-// View lends the slices at these paths, in this order, until fn returns. Their
-// tensors lie in the database's memory: fn must neither keep nor change them.
-// If one of them cannot be had, fn is not called and the error is a
-// *SliceError. The caller may write to the store inside fn.
-func (st *Store) View(space string, pl percached.Placement, model string, paths []percached.Path, fn func([]*percached.Slice) error) error {
-	return st.db.View(func(tx *kv.Tx) error {
-		slices := make([]*percached.Slice, len(paths))
-		for i, p := range paths {
-			var err error
-			if slices[i], err = st.lend(tx, space, pl, model, p); err != nil {
-				return err
-			}
+// set writes small records.
+func (st *store) set(records [][2][]byte) error {
+	b := st.db.Bulk()
+	defer b.Cancel()
+	for _, r := range records {
+		if err := b.Set(r[0], r[1]); err != nil {
+			return err
 		}
-		return fn(slices)
-	})
+	}
+	return b.Flush()
 }
 
-func (st *Store) lend(tx *kv.Tx, space string, pl percached.Placement, model string, p percached.Path) (*percached.Slice, error) {
-	const op = "qkvtree.View"
-	key := headerKey(space, model, pl, p)
+// lend gives a slice in place, held against its checksums, and what all its
+// records take. The error is a
+// *SliceError if this slice cannot be had, and another if the database cannot.
+func (st *store) lend(tx *kv.Tx, g groupID, group [groupSize]byte, p percached.Path) (*percached.Slice, int64, error) {
+	key := nodeKey(headerKind, group, p)
 	b, err := tx.Get(key)
-	if fault.KindOf(err) == fault.NotFound {
-		return nil, lost(op, p, ErrMissing, "")
-	}
 	if err != nil {
-		return nil, fault.Wrap(op, err)
+		return nil, 0, loss(p, "the header", err)
 	}
 	h, err := decode(b, st.key, key)
-	if errors.Is(err, ErrNewer) {
-		return nil, lost(op, p, ErrNewer, "")
+	switch {
+	case errors.Is(err, ErrNewer):
+		return nil, 0, &SliceError{Path: p, Err: ErrNewer}
+	case err != nil:
+		return nil, 0, &SliceError{Path: p, Err: ErrDamaged, Detail: err.Error()}
+	case h.id() != g || h.slice.Path != p:
+		return nil, 0, &SliceError{Path: p, Err: ErrDamaged, Detail: "the header is another slice's"}
 	}
-	if err == nil && (h.placement != pl || h.slice.Path != p || h.slice.Model != model) {
-		err = errors.New("the header is another slice's")
-	}
-	if err != nil {
-		return nil, lost(op, p, ErrDamaged, err.Error())
-	}
-	s := &h.slice
+	s, size := &h.slice, int64(len(key)+len(b)+nodeSize+counterSize)
 	for i := range s.Pieces {
-		v, err := tx.Lend(pieceKey(space, model, pl, p, i))
-		if fault.KindOf(err) == fault.NotFound {
-			return nil, lost(op, p, ErrDamaged, fmt.Sprintf("piece %d is missing", i))
-		}
-		if errors.Is(err, kv.ErrDamaged) {
-			return nil, lost(op, p, ErrDamaged, fmt.Sprintf("piece %d cannot be read", i))
-		}
+		v, err := tx.Lend(pieceKey(group, p, i))
 		if err != nil {
-			return nil, fault.Wrap(op, err)
+			return nil, 0, loss(p, fmt.Sprintf("piece %d", i), err)
 		}
-		if n := h.sizes[i]; uint64(len(v)) != uint64(n.kv)+uint64(n.q) {
-			return nil, lost(op, p, ErrDamaged, fmt.Sprintf("piece %d has %d bytes, not %d", i, len(v), uint64(n.kv)+uint64(n.q)))
-		}
-		pc := &s.Pieces[i]
-		cut := int(h.sizes[i].kv)
-		pc.KV = v[:cut:cut]
-		if cut < len(v) {
-			pc.Q = v[cut:]
-		}
-		if pc.Checksum() != pc.Sum {
-			return nil, lost(op, p, ErrDamaged, fmt.Sprintf("piece %d does not match its checksum", i))
+		size += pieceSize + int64(len(v))
+		if err := fill(&s.Pieces[i], h.sizes[i], v); err != nil {
+			return nil, 0, &SliceError{Path: p, Err: ErrDamaged, Detail: fmt.Sprintf("piece %d %s", i, err)}
 		}
 	}
-	return s, nil
+	return s, size, nil
 }
 
-func headerKey(space, model string, pl percached.Placement, p percached.Path) []byte {
-	return appendKey('H', space, model, pl, p)
-}
-
-// pieceKey of index -1 is the prefix of all of a slice's pieces.
-func pieceKey(space, model string, pl percached.Placement, p percached.Path, i int) []byte {
-	k := appendKey('P', space, model, pl, p)
-	if i < 0 {
-		return k
+func fill(p *percached.Piece, n size, v []byte) error {
+	if uint64(len(v)) != uint64(n.kv)+uint64(n.q) {
+		return fmt.Errorf("has %d bytes, not %d", len(v), uint64(n.kv)+uint64(n.q))
 	}
-	return binary.BigEndian.AppendUint32(k, uint32(i))
+	p.KV = v[:n.kv:n.kv]
+	if n.q > 0 {
+		p.Q = v[n.kv:]
+	}
+	if p.Checksum() != p.Sum {
+		return errors.New("does not match its checksum")
+	}
+	return nil
 }
 
-func appendKey(kind byte, space, model string, pl percached.Placement, p percached.Path) []byte {
-	s, m := sha256.Sum256([]byte(space)), sha256.Sum256([]byte(model))
-	k := append(make([]byte, 0, 70), kind)
-	k = append(k, s[:16]...)
-	k = append(k, m[:16]...)
-	return append(append(k, byte(pl)), p[:]...)
+func isLoss(err error) bool {
+	var lost *SliceError
+	return errors.As(err, &lost)
+}
+
+// loss tells what is wrong with a slice from a database that does not work.
+func loss(p percached.Path, what string, err error) error {
+	switch fault.KindOf(err) {
+	case fault.NotFound:
+		return &SliceError{Path: p, Err: ErrMissing, Detail: what + " is missing"}
+	case fault.Unavailable:
+		return err
+	}
+	return &SliceError{Path: p, Err: ErrDamaged, Detail: what + " cannot be read"}
 }

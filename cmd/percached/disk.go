@@ -2,7 +2,10 @@ package main
 
 import (
 	"crypto/rand"
+	"errors"
+	"math"
 	"os"
+	"slices"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
@@ -12,15 +15,11 @@ import (
 
 // disk holds the slices of one prompt in a database of its own.
 type disk struct {
-	dir       string
-	db        *kv.DB
-	store     *qkvtree.Store
-	model     string
-	placement percached.Placement
-	paths     []percached.Path
+	dir  string
+	db   *kv.DB
+	tree *qkvtree.Tree
+	req  qkvtree.Request
 }
-
-const benchSpace = "bench"
 
 // toDisk writes slices to a new database in a temporary folder, and opens it
 // once more, so that all is read from files.
@@ -29,7 +28,14 @@ func toDisk(model string, pl percached.Placement, slices []*percached.Slice) (*d
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "percached: disk", "%w", err)
 	}
-	d := &disk{dir: dir, model: model, placement: pl}
+	d := &disk{dir: dir, req: qkvtree.Request{Space: "bench", Model: model, Placement: pl}}
+	for i, s := range slices {
+		n := qkvtree.Node{Tokens: s.Tokens}
+		if i > 0 {
+			n.Chunk = percached.NewChunkID(s.Path.String())
+		}
+		d.req.Segments = append(d.req.Segments, n)
+	}
 	key := make([]byte, 32)
 	rand.Read(key)
 	if err := d.write(key, slices); err != nil {
@@ -43,13 +49,10 @@ func (d *disk) write(key []byte, slices []*percached.Slice) error {
 	if err := d.open(key); err != nil {
 		return err
 	}
-	for _, s := range slices {
-		if err := d.store.Put(benchSpace, d.placement, s); err != nil {
-			return err
-		}
-		d.paths = append(d.paths, s.Path)
+	if err := d.tree.Insert(d.req, slices); err != nil {
+		return err
 	}
-	if err := d.db.Close(); err != nil {
+	if err := errors.Join(d.tree.Close(), d.db.Close()); err != nil {
 		return err
 	}
 	return d.open(key)
@@ -59,16 +62,26 @@ func (d *disk) open(key []byte) (err error) {
 	if d.db, err = kv.Open(d.dir, kv.Default()); err != nil {
 		return err
 	}
-	d.store, err = qkvtree.New(d.db, qkvtree.Options{Key: key})
+	o := qkvtree.Default()
+	o.Key, o.Limit = key, math.MaxInt64
+	d.tree, err = qkvtree.Open(d.db, o)
 	return err
 }
 
 // view lends the slices as they lie on disk.
 func (d *disk) view(fn func([]*percached.Slice) error) error {
-	return d.store.View(benchSpace, d.placement, d.model, d.paths, fn)
+	return d.tree.View(d.req, func(lent []*percached.Slice, _ qkvtree.Match) error {
+		if slices.Contains(lent, nil) {
+			return fault.New(fault.Internal, "percached: disk", "a slice that was stored is not there")
+		}
+		return fn(lent)
+	})
 }
 
 func (d *disk) close() {
+	if d.tree != nil {
+		d.tree.Close()
+	}
 	if d.db != nil {
 		d.db.Close()
 	}

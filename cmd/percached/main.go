@@ -50,7 +50,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.AddCommand(benchCommand(openLlama), doctorCommand(openLlama), versionCommand())
+	root.AddCommand(
+		addCommand(), askCommand(), documentsCommand(), spacesCommand(), cacheCommand(), reindexCommand(),
+		benchCommand(openLlama), doctorCommand(openLlama), versionCommand(),
+	)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !begun {
 		return usageError{err}

@@ -1,6 +1,19 @@
 // Package answer is the path of one question: exact repeat, embedding, QA bank,
-// retrieval, the gate, the tensor tree, the engine. It declares what it needs of
-// the others as small interfaces and imports none of them.
+// retrieval, the gate, the tensor tree, the engine.
 //
-// Not built yet: this package holds nothing.
+// Purpose: Asker.Ask turns a question into an answer that says how it came, what
+// it rests on, why a stored answer was served or not, and where the time went.
+// History remembers what was asked.
+//
+// Invariants: a warm answer equals the cold one: stored tensors change what an
+// answer costs, never what it says. A stored answer is served only if it passes
+// the gate. A store that fails costs reuse and is noted in the answer; only a
+// failing engine fails the question. Identical questions in flight are computed
+// once. What is put into the bank holds every chunk of the prompt as evidence.
+//
+// Goroutines: one for each question in flight; it ends when the answer is there
+// or when nobody waits for it. Close waits for them.
+//
+// State on disk: the history, under the prefix 'H' of the database that
+// OpenHistory was given: see history.go.
 package answer

@@ -1,8 +1,6 @@
 package kv
 
 import (
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -36,12 +34,9 @@ func (b *Bulk) Delete(key []byte) error {
 
 // do runs fn, in a transaction of its own if the one at hand is full.
 func (b *Bulk) do(op string, fn func(*Tx) error) error {
-	if b.db.b.IsClosed() {
-		return wrap(op, badger.ErrDBClosed)
-	}
 	fresh := b.tx == nil
-	if fresh {
-		b.tx = b.db.begin()
+	if err := b.begin(op); err != nil {
+		return err
 	}
 	err := fn(b.tx)
 	if fault.KindOf(err) != fault.Invalid || fresh {
@@ -50,8 +45,17 @@ func (b *Bulk) do(op string, fn func(*Tx) error) error {
 	if err := b.Flush(); err != nil {
 		return err
 	}
-	b.tx = b.db.begin()
+	if err := b.begin(op); err != nil {
+		return err
+	}
 	return fn(b.tx)
+}
+
+func (b *Bulk) begin(op string) (err error) {
+	if b.tx == nil {
+		b.tx, err = b.db.begin(true)
+	}
+	return wrap(op, err)
 }
 
 // Flush commits what was gathered.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/dgraph-io/badger/v4"
@@ -15,13 +16,26 @@ import (
 var ErrDamaged = errors.New("stored bytes are damaged")
 
 // DB is an open database. It is safe for concurrent use, but for Close.
+//
+// Locks, in the order in which they are taken: space, gate, writes, noting.
 type DB struct {
 	dir string
 	o   Options
-	b   *badger.DB
+	// b changes while the gate is shut, by who holds space. All others read it
+	// inside the gate.
+	b    *badger.DB
+	gate gate
+	// space is held by who reclaims or rewrites, and by Close.
+	space chan struct{}
 	// writes is held shared by those who write, and alone by Reclaim while
 	// badger refuses writes.
 	writes sync.RWMutex
+	noting sync.Mutex
+	dirty  map[string]struct{} // keys written since, while Rewrite copies; else nil
+}
+
+func newDB(dir string, o Options, b *badger.DB) *DB {
+	return &DB{dir: dir, o: o, b: b, space: make(chan struct{}, 1)}
 }
 
 // Open opens the database in dir and makes the folder if there is none.
@@ -29,6 +43,17 @@ func Open(dir string, o Options) (*DB, error) {
 	const op = "kv.Open"
 	if err := o.Validate(); err != nil {
 		return nil, fault.New(fault.Invalid, op, "%w", err)
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // what is renamed and removed is the folder, not a link to it
+	}
+	if !o.ReadOnly {
+		if locked(dir) {
+			return nil, fault.New(fault.Conflict, op, "another process uses %s", dir)
+		}
+		if err := settleSwap(dir); err != nil {
+			return nil, fault.New(fault.Unavailable, op, "a rewrite that was cut short cannot be ended: %w", err)
+		}
 	}
 	if _, err := os.Stat(dir); err != nil {
 		if o.ReadOnly {
@@ -38,12 +63,12 @@ func Open(dir string, o Options) (*DB, error) {
 			return nil, fault.New(fault.Unavailable, op, "%w", err)
 		}
 	}
-	if err := room(dir, o, 0); err != nil && !o.ReadOnly {
+	if err := room(dir, o, -o.MinFree/2); err != nil && !o.ReadOnly {
 		return nil, fault.Wrap(op, err)
 	}
 	b, err := open(dir, o)
 	if err == nil {
-		return &DB{dir: dir, o: o, b: b}, nil
+		return newDB(dir, o, b), nil
 	}
 	if locked(dir) {
 		return nil, fault.New(fault.Conflict, op, "another process uses %s", dir)
@@ -51,7 +76,7 @@ func Open(dir string, o Options) (*DB, error) {
 	if !o.Disposable {
 		return nil, fault.New(fault.Unavailable, op, "%s cannot be opened: %w", dir, err)
 	}
-	aside := dir + ".aside"
+	aside := dir + asideSuffix
 	if err := errors.Join(os.RemoveAll(aside), os.Rename(dir, aside)); err != nil {
 		return nil, fault.New(fault.Unavailable, op, "set aside: %w", err)
 	}
@@ -64,7 +89,7 @@ func Open(dir string, o Options) (*DB, error) {
 	if b, err = open(dir, o); err != nil {
 		return nil, fault.New(fault.Unavailable, op, "%s cannot be started empty: %w", dir, err)
 	}
-	return &DB{dir: dir, o: o, b: b}, nil
+	return newDB(dir, o, b), nil
 }
 
 // open makes an error of what badger panics about in broken files.
@@ -74,26 +99,46 @@ func open(dir string, o Options) (b *badger.DB, err error) {
 			b, err = nil, fmt.Errorf("badger: %v", p)
 		}
 	}()
+	if err := inspect(dir, o); err != nil {
+		return nil, err
+	}
 	return badger.Open(o.badger(dir))
 }
 
 // Close writes what is in memory and lets go of the folder. Transactions and
-// batches must have ended.
+// batches must have ended; a Rewrite or Reclaim is waited for.
 func (db *DB) Close() error {
+	db.space <- struct{}{}
+	defer func() { <-db.space }()
 	return wrap("kv.Close", db.b.Close())
+}
+
+// enter goes through the gate, for as long as badger is used.
+func (db *DB) enter() error {
+	db.gate.enter()
+	if db.b.IsClosed() {
+		db.gate.leave()
+		return badger.ErrDBClosed
+	}
+	return nil
 }
 
 // Sync makes everything written so far durable.
 func (db *DB) Sync() error {
-	return wrap("kv.Sync", db.b.Sync())
+	const op = "kv.Sync"
+	if err := db.enter(); err != nil {
+		return wrap(op, err)
+	}
+	defer db.gate.leave()
+	return wrap(op, db.b.Sync())
 }
 
 // View runs fn over an unchanging view of the database.
 func (db *DB) View(fn func(*Tx) error) error {
-	if db.b.IsClosed() {
-		return wrap("kv.View", badger.ErrDBClosed)
+	tx, err := db.begin(false)
+	if err != nil {
+		return wrap("kv.View", err)
 	}
-	tx := &Tx{db: db, t: db.b.NewTransaction(false)}
 	defer tx.end()
 	return fn(tx)
 }
@@ -102,10 +147,10 @@ func (db *DB) View(fn func(*Tx) error) error {
 // that a key which fn read was written meanwhile: run it again.
 func (db *DB) Update(fn func(*Tx) error) error {
 	const op = "kv.Update"
-	if db.b.IsClosed() {
-		return wrap(op, badger.ErrDBClosed)
+	tx, err := db.begin(true)
+	if err != nil {
+		return wrap(op, err)
 	}
-	tx := db.begin()
 	defer tx.end()
 	if err := fn(tx); err != nil {
 		return err
@@ -115,13 +160,12 @@ func (db *DB) Update(fn func(*Tx) error) error {
 
 // wrap gives badger's errors their kind.
 func wrap(op string, err error) error {
-	kind := fault.Internal
-	var have *fault.Error
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.As(err, &have):
-		return fault.Wrap(op, err)
+	}
+	kind := fault.KindOf(err)
+	switch {
+	case kind != fault.Internal:
 	case errors.Is(err, badger.ErrKeyNotFound):
 		kind = fault.NotFound
 	case errors.Is(err, badger.ErrConflict):

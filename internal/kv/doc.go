@@ -16,9 +16,17 @@
 // kill the process with SIGBUS: writes are refused while less than
 // Options.MinFree is free. What badger checks with log.Fatal cannot be caught.
 //
+// Deleted and overwritten bytes stay in badger's files for a while. Reclaim
+// gives most of their space back; Rewrite alone makes sure that none is left.
+// Who is in a transaction never waits for either: Rewrite swaps databases in a
+// moment without transactions, and Reclaim gives up when the other runs.
+//
 // Goroutines: badger's own, from Open to Close. None of ours.
 //
 // State on disk: badger's files in the folder given to Open. A folder that
 // badger cannot open and that may be lost is renamed to the same name with
-// ".aside" behind it, in place of an earlier one.
+// ".aside" behind it, in place of an earlier one; it stays until Rewrite or
+// RemoveAside. Rewrite fills the folder with ".new" behind its name, and while
+// it swaps, the one with ".old" is what was there: Open ends or undoes what a
+// crash has left of that.
 package kv

@@ -32,7 +32,8 @@ type Options struct {
 	// Disposable data is set aside, and an empty database opened, when badger
 	// cannot open what is there.
 	Disposable bool
-	// MinFree bytes of the disk are never written to.
+	// MinFree bytes of the disk are kept free; opening, deleting and
+	// reclaiming may use half of them.
 	MinFree int64
 	// Logger gets the shapes of badger's messages, without their values. Nil
 	// keeps silent.
@@ -85,6 +86,9 @@ func (o Options) badger(dir string) badger.Options {
 	// Uncompressed tables are read from their maps and need no cache in memory.
 	b.Compression = options.None
 	b.BlockCacheSize = 0
+	// A block that is damaged while the database is open counts as absent;
+	// unchecked it can panic in a goroutine of badger's.
+	b.ChecksumVerificationMode = options.OnBlockRead
 	// Without this a damaged record can panic, or leave its file locked.
 	b.VerifyValueChecksum = true
 	b.Logger = nil

@@ -34,35 +34,91 @@ func (db *DB) Size() (int64, error) {
 	return sum, wrap("kv.Size", err)
 }
 
+// Overhead is about what the files take besides what is stored and what Reclaim
+// can give back: the newest value-log file, the one before it, and memtables
+// with their tables.
+func (db *DB) Overhead() int64 {
+	return 2*db.o.ValueLogFileSize + 4*db.o.MemTableSize + 1<<20
+}
+
 // Reclaim gives the disk back what deleted and overwritten values took, until
 // nothing more comes. Files that a transaction reads go when it ends. The
 // newest value-log file keeps what it holds: it comes back after the next
 // file was begun or the database was opened again.
 func (db *DB) Reclaim(ctx context.Context) error {
-	const op = "kv.Reclaim"
-	if err := db.settle(); err != nil {
-		return wrap(op, err)
-	}
-	for {
-		if err := ctx.Err(); err != nil {
-			return fault.Wrap(op, err)
-		}
-		switch err := db.b.RunValueLogGC(0.01); {
-		case errors.Is(err, badger.ErrNoRewrite):
-			return nil
-		case errors.Is(err, badger.ErrRejected):
-			return fault.New(fault.Conflict, op, "space is being reclaimed already: %w", err)
-		case err != nil:
-			return wrap(op, err)
+	for settle := true; ; settle = false {
+		_, more, err := db.ReclaimStep(ctx, 0.01, settle)
+		if err != nil || !more {
+			return fault.Wrap("kv.Reclaim", err)
 		}
 	}
+}
+
+// ReclaimStep rewrites the one value-log file with most garbage, if that is at
+// least a share of it, and says whether there was one and about how many bytes
+// had to be written anew. Garbage is known once tombstones have met what they
+// delete, which settle brings about.
+func (db *DB) ReclaimStep(ctx context.Context, share float64, settle bool) (moved int64, more bool, err error) {
+	const op = "kv.ReclaimStep"
+	if err := ctx.Err(); err != nil {
+		return 0, false, fault.Wrap(op, err)
+	}
+	select {
+	case db.space <- struct{}{}:
+		defer func() { <-db.space }()
+	default: // to wait inside a transaction would be to wait for oneself
+		return 0, false, fault.New(fault.Conflict, op, "space is being reclaimed already")
+	}
+	if err := db.enter(); err != nil {
+		return 0, false, wrap(op, err)
+	}
+	defer db.gate.leave()
+	// What is alive in a file is written once more.
+	if err := room(db.dir, db.o, db.o.ValueLogFileSize-db.o.MinFree/2); err != nil {
+		return 0, false, fault.Wrap(op, err)
+	}
+	if settle {
+		if err := db.settle(); err != nil {
+			return 0, false, wrap(op, err)
+		}
+	}
+	before := db.logs()
+	switch err := db.b.RunValueLogGC(share); {
+	case errors.Is(err, badger.ErrNoRewrite):
+		return 0, false, nil
+	case err != nil:
+		return 0, false, wrap(op, err)
+	}
+	after := db.logs()
+	for name, size := range after {
+		moved += size - before[name]
+	}
+	return moved, true, nil
+}
+
+// logs gives the allocated sizes of the value-log files.
+func (db *DB) logs() map[string]int64 {
+	sizes := map[string]int64{}
+	found, _ := filepath.Glob(filepath.Join(db.dir, "*.vlog"))
+	for _, path := range found {
+		if info, err := os.Stat(path); err == nil {
+			sizes[path] = allocated(info)
+		}
+	}
+	return sizes
 }
 
 // settle brings the tombstones out of memory down to the tables that they
 // meet: only then does badger count what they free in the value log. The one
 // way to have a memtable emptied is to drop a prefix that is in use.
 func (db *DB) settle() error {
-	err := db.Update(func(tx *Tx) error { return tx.Set(marker, []byte{1}) })
+	tx, err := db.begin(true)
+	if err != nil {
+		return err
+	}
+	tx.frees = true
+	err = errors.Join(tx.Set(marker, []byte{1}), tx.commit())
+	tx.end()
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,11 @@ type Tx struct {
 	db    *DB
 	t     *badger.Txn
 	write bool
+	gated bool             // it went through the gate
+	sets  bool             // it does more than delete
+	frees bool             // it gives space back in the end: a full disk is no reason to refuse it
 	large int64            // bytes bound for the value log
+	keys  [][]byte         // written ones
 	pin   *badger.Iterator // keeps value-log files from being deleted
 }
 
@@ -94,11 +98,14 @@ func (tx *Tx) Set(key, value []byte) error {
 			return fault.New(fault.Invalid, op, "more than %d bytes in one transaction", tx.db.o.Limit())
 		}
 	}
+	tx.sets = true
+	tx.keys = append(tx.keys, key)
 	return wrap(op, tx.t.Set(key, value))
 }
 
 // Delete removes a key, if it is there.
 func (tx *Tx) Delete(key []byte) error {
+	tx.keys = append(tx.keys, key)
 	return wrap("kv.Delete", tx.t.Delete(key))
 }
 
@@ -111,6 +118,18 @@ func (tx *Tx) Each(prefix []byte, fn func(key, value []byte) error) error {
 			return err
 		}
 		return fn(item.Key(), v)
+	})
+}
+
+// Scan is Each that does not stop at a value that cannot be read: fn gets
+// ErrDamaged with its key.
+func (tx *Tx) Scan(prefix []byte, fn func(key, value []byte, damage error) error) error {
+	return tx.each(prefix, func(item *badger.Item) error {
+		v, err := inPlace(item)
+		if v, err = check("kv.Scan", item, v, err); err != nil && !errors.Is(err, ErrDamaged) {
+			return err
+		}
+		return fn(item.Key(), v, err)
 	})
 }
 
@@ -133,14 +152,30 @@ func (tx *Tx) each(prefix []byte, fn func(*badger.Item) error) error {
 	return nil
 }
 
-func (db *DB) begin() *Tx { return &Tx{db: db, t: db.b.NewTransaction(true), write: true} }
+func (db *DB) begin(write bool) (*Tx, error) {
+	if err := db.enter(); err != nil {
+		return nil, err
+	}
+	return &Tx{db: db, t: db.b.NewTransaction(write), write: write, gated: true}, nil
+}
 
 func (tx *Tx) commit() error {
-	if err := room(tx.db.dir, tx.db.o, tx.large); err != nil {
+	need := tx.large
+	if tx.frees || !tx.sets { // half of what is to be kept free is for that
+		need = -tx.db.o.MinFree / 2
+	}
+	if err := room(tx.db.dir, tx.db.o, need); err != nil {
 		return err
 	}
 	tx.db.writes.RLock()
 	defer tx.db.writes.RUnlock()
+	if tx.db.dirty != nil { // before the commit, whose outcome may stay unknown
+		tx.db.noting.Lock()
+		for _, k := range tx.keys {
+			tx.db.dirty[string(k)] = struct{}{}
+		}
+		tx.db.noting.Unlock()
+	}
 	return tx.t.Commit()
 }
 
@@ -149,4 +184,7 @@ func (tx *Tx) end() {
 		tx.pin.Close()
 	}
 	tx.t.Discard()
+	if tx.gated {
+		tx.db.gate.leave()
+	}
 }

@@ -27,9 +27,10 @@ func layers() []layer {
 		{"internal/fault", nil},
 		{"internal/lint", nil},
 		{"internal/kv/...", nouns},
+		{"internal/home", nouns},
 		{"internal/metrics/...", nouns},
-		{"internal/answer/...", stores},
-		{"internal/ingest/...", stores},
+		{"internal/answer/...", append(stores, "qabank", "qkvtree", "retrieval")},
+		{"internal/ingest/...", append(stores, "knowledgebank", "qabank", "qkvtree", "retrieval")},
 		{"api/...", stores},
 		{"qabank/...", stores},
 		{"knowledgebank/...", stores},
@@ -47,7 +48,7 @@ func layers() []layer {
 		{"cmd/...", []string{
 			".", "api/...", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
 			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/fault",
-			"internal/kv/...", "internal/metrics/...",
+			"internal/home", "internal/kv/...", "internal/metrics/...",
 		}},
 	}
 }

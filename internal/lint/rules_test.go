@@ -30,7 +30,7 @@ func TestRulesCanFail(t *testing.T) {
 			"qabank/b_test.go":       "package qabank\nimport \"" + module + "/qkvtree\"\n",
 			"qabank/c.go":            "package qabank\nimport \"" + module + "/llm\"\n",
 			"qabank/c_test.go":       "package qabank\nimport \"" + module + "/llm/llmtest\"\n",
-			"internal/answer/a.go":   "package answer\nimport \"" + module + "/retrieval\"\n",
+			"internal/answer/a.go":   "package answer\nimport \"" + module + "/api\"\n",
 			"internal/answer/b.go":   "package answer\nimport \"" + module + "\"\n",
 			"internal/fault/a.go":    "package fault\nimport \"" + module + "\"\n",
 			"llm/llamacpp/a.go":      "package llamacpp\nimport \"" + module + "/llm/gguf\"\n",

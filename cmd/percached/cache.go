@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/qkvtree"
+)
+
+func cacheCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "cache", Short: "Look at the stored tensors: tree, stats, clear, verify", Args: cobra.NoArgs, RunE: help}
+	cmd.AddCommand(
+		cacheVerb("tree", "Show what is stored, with sizes, chunks and hits", cacheTree),
+		cacheVerb("stats", "Show counts and sizes", cacheStats),
+		cacheVerb("clear", "Drop stored tensors", cacheClear),
+		cacheVerb("verify", "Read all stored tensors and check them", cacheVerify),
+	)
+	return cmd
+}
+
+// cacheVerb is a command that does one thing to the tree.
+func cacheVerb(use, short string, run func(ctx context.Context, s *service, space string) (interface{ table(io.Writer) error }, error)) *cobra.Command {
+	c := defaultSetup()
+	var space string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withService(cmd, c, false, func(ctx context.Context, s *service) error {
+				r, err := run(ctx, s, space)
+				if err != nil {
+					return err
+				}
+				return show(cmd.OutOrStdout(), asJSON, r)
+			})
+		},
+	}
+	c.dataFlag(cmd)
+	cmd.Flags().StringVar(&space, "space", "", "space to look at (default: all)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+// treeNode is a stored slice as it is told of.
+type treeNode struct {
+	Space     string              `json:"space"`
+	Model     string              `json:"model"`
+	Placement percached.Placement `json:"placement"`
+	Depth     int                 `json:"depth"`
+	Chunk     *percached.ChunkID  `json:"chunk"` // null: the instructions
+	Path      string              `json:"path"`
+	Tokens    int                 `json:"tokens"`
+	Bytes     int64               `json:"bytes"`
+	Planes    percached.Planes    `json:"planes"`
+	Hits      uint64              `json:"hits"`
+	Used      time.Time           `json:"used"`
+}
+
+type treeReport struct {
+	Nodes []treeNode `json:"nodes"`
+}
+
+func (r *treeReport) table(w io.Writer) error {
+	p := &printer{w: w}
+	last := ""
+	for _, n := range r.Nodes {
+		if group := fmt.Sprintf("%s, model %.8s, %s", n.Space, n.Model, n.Placement); group != last {
+			p.line("%s", group)
+			last = group
+		}
+		what := "instructions"
+		if n.Chunk != nil {
+			what = "chunk " + n.Chunk.String()
+		}
+		p.line("%*s%-44s %5d tokens %9d bytes %4d hits  %s", 2+2*n.Depth, "", what, n.Tokens, n.Bytes, n.Hits, n.Used.UTC().Format(timeLayout))
+	}
+	return p.err
+}
+
+func cacheTree(_ context.Context, s *service, space string) (interface{ table(io.Writer) error }, error) {
+	r := &treeReport{Nodes: []treeNode{}}
+	err := s.eachSpace(space, func(name string) error {
+		s.tree.Nodes(name, func(n qkvtree.Info) {
+			line := treeNode{
+				Space: n.Space, Model: n.Model, Placement: n.Placement, Depth: n.Depth, Path: n.Path.String(), Tokens: n.Tokens,
+				Bytes: n.Bytes, Planes: n.Planes, Hits: n.Hits, Used: n.Used,
+			}
+			if n.Chunk != (percached.ChunkID{}) {
+				line.Chunk = &n.Chunk
+			}
+			r.Nodes = append(r.Nodes, line)
+		})
+		return nil
+	})
+	return r, err
+}
+
+// eachSpace calls fn with the named space, or with every space if none is named.
+func (s *service) eachSpace(name string, fn func(name string) error) error {
+	if name != "" {
+		if _, err := s.knowledge.Space(name); err != nil {
+			return err
+		}
+		return fn(name)
+	}
+	spaces, err := s.knowledge.Spaces()
+	if err != nil {
+		return err
+	}
+	for _, sp := range spaces {
+		if err := fn(sp.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statsReport is what cache stats shows.
+type statsReport struct {
+	Bytes  int64        `json:"bytes"`
+	Disk   int64        `json:"disk_bytes"`
+	Slices int          `json:"slices"`
+	Groups []statsGroup `json:"groups"`
+}
+
+type statsGroup struct {
+	Space     string              `json:"space"`
+	Model     string              `json:"model"`
+	Placement percached.Placement `json:"placement"`
+	Slices    int                 `json:"slices"`
+	Bytes     int64               `json:"bytes"`
+	Hits      uint64              `json:"hits"`
+}
+
+func (r *statsReport) table(w io.Writer) error {
+	p := &printer{w: w}
+	p.line("%d slices, %d bytes; %d bytes on disk", r.Slices, r.Bytes, r.Disk)
+	for _, g := range r.Groups {
+		p.line("%-20s model %.8s %-10s %6d slices %12d bytes %6d hits", g.Space, g.Model, g.Placement, g.Slices, g.Bytes, g.Hits)
+	}
+	return p.err
+}
+
+func cacheStats(_ context.Context, s *service, space string) (interface{ table(io.Writer) error }, error) {
+	st, err := s.tree.Stats()
+	if err != nil {
+		return nil, err
+	}
+	r := &statsReport{Bytes: st.Bytes, Disk: st.Disk, Slices: st.Nodes, Groups: []statsGroup{}}
+	for _, g := range st.Groups {
+		if space == "" || g.Space == space {
+			r.Groups = append(r.Groups, statsGroup{g.Space, g.Model, g.Placement, g.Nodes, g.Bytes, g.Hits})
+		}
+	}
+	return r, nil
+}
+
+// cleared is what cache clear did.
+type cleared struct {
+	Slices int   `json:"slices"`
+	Bytes  int64 `json:"bytes"`
+}
+
+func (r *cleared) table(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%d slices dropped, %d bytes\n", r.Slices, r.Bytes)
+	return err
+}
+
+func cacheClear(_ context.Context, s *service, space string) (interface{ table(io.Writer) error }, error) {
+	if space == "" { // also what belongs to no space any more
+		n, bytes, err := s.tree.ClearAll()
+		return &cleared{n, bytes}, err
+	}
+	if _, err := s.knowledge.Space(space); err != nil {
+		return nil, err
+	}
+	n, bytes, err := s.tree.Clear(space)
+	return &cleared{n, bytes}, err
+}
+
+// verified is what cache verify found.
+type verified struct {
+	Slices  int   `json:"slices"` // read and found sound
+	Bytes   int64 `json:"bytes"`
+	Damaged int   `json:"damaged"` // dropped
+	Stale   int   `json:"stale"`   // records of no slice, dropped
+	Clean   bool  `json:"clean"`
+}
+
+func (r *verified) table(w io.Writer) error {
+	p := &printer{w: w}
+	p.line("%d slices are sound, %d bytes", r.Slices, r.Bytes)
+	if !r.Clean {
+		p.line("%d were damaged and %d records belonged to no slice: they were dropped, and are computed anew when needed", r.Damaged, r.Stale)
+	}
+	return p.err
+}
+
+func cacheVerify(ctx context.Context, s *service, _ string) (interface{ table(io.Writer) error }, error) {
+	r, err := s.tree.Verify(ctx)
+	return &verified{r.Slices, r.Bytes, r.Damaged, r.Stale, r.Clean()}, err
+}

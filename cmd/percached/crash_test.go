@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/qabank"
+)
+
+// victim is a data folder on which percached is killed again and again.
+type victim struct {
+	*testing.T
+	rng     *rand.Rand
+	data    string
+	inbox   string
+	there   map[string]bool // documents that were acknowledged, by title
+	unsure  map[string]bool // whose command was killed: there or not
+	answers map[string]bool // questions that were answered
+	killed  map[string]int  // by command
+	ended   map[string]int
+	took    map[string]time.Duration // of the last that was not killed
+}
+
+func TestKill(t *testing.T) {
+	kills := 200
+	if testing.Short() {
+		kills = 20
+	}
+	v := &victim{
+		T: t, rng: rand.New(rand.NewPCG(1, 9)), data: filepath.Join(t.TempDir(), "data"), inbox: t.TempDir(),
+		there: map[string]bool{}, unsure: map[string]bool{}, answers: map[string]bool{}, killed: map[string]int{}, ended: map[string]int{},
+		took: map[string]time.Duration{},
+	}
+	for sum := 0; sum < kills && !v.Failed(); {
+		v.step()
+		before := sum
+		if sum = v.killed["add"] + v.killed["ask"] + v.killed["evict"] + v.killed["delete"]; sum > before && (sum%4 == 0 || sum == kills) {
+			v.examine(fmt.Sprintf("after %d kills", sum))
+		}
+	}
+	t.Log("killed", v.killed, "ended", v.ended)
+}
+
+// run runs a command and kills it at a moment within the time that the last of
+// its kind took; ok is true if it came to its end first. The first of a kind is
+// not killed.
+func (v *victim) run(what string, args ...string) (stdout string, ok bool) {
+	v.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		v.Fatal(err)
+	}
+	ctx := context.Background()
+	if within := v.took[what]; within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(v.rng.Int64N(int64(within)*5/4)))
+		defer cancel()
+	}
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, exe, append(args, "--data", v.data)...)
+	cmd.Args[0] = "percached" // as testscript.Main knows the command
+	cmd.Env = append(os.Environ(), "HOME="+v.inbox)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	began := time.Now()
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		v.took[what] = time.Since(began)
+		v.ended[what]++
+		return out.String(), true
+	case errors.As(err, &exit) && exit.ExitCode() == -1: // a signal
+		v.killed[what]++
+	case ctx.Err() == nil || exit != nil:
+		v.Errorf("percached %s: %v\n%s", strings.Join(args, " "), err, errs.String())
+	}
+	return "", false
+}
+
+func (v *victim) step() {
+	v.Helper()
+	switch n := v.rng.IntN(10); {
+	case n < 4:
+		v.add()
+	case n < 7:
+		v.ask("ask", 1<<30)
+	case n < 8:
+		v.ask("evict", (1+v.rng.IntN(4))<<20)
+	default:
+		v.delete()
+	}
+}
+
+func (v *victim) ask(what string, limit int) {
+	v.Helper()
+	q := fmt.Sprintf("What is the budget for %s?", letterNames[v.rng.IntN(len(letterNames))])
+	out, ok := v.run(what, "ask", q, "--json", "--threads", "1", "--max-tokens", "8", "--tensor-limit", fmt.Sprint(limit))
+	if ok && strings.Contains(out, `"quote"`) { // from nothing, nothing is stored
+		v.answers[q] = true
+	}
+}
+
+// add takes in a few documents, some of them known.
+func (v *victim) add() {
+	v.Helper()
+	var files, titles []string
+	for range 1 + v.rng.IntN(6) {
+		title := fmt.Sprintf("%s %d", letterNames[v.rng.IntN(len(letterNames))], v.rng.IntN(6))
+		file := filepath.Join(v.inbox, strings.ReplaceAll(title, " ", "-")+".md")
+		s := letter(v.rng.IntN(len(letterNames)), v.rng.IntN(3))
+		var body strings.Builder
+		fmt.Fprintf(&body, "# %s\n\n", title)
+		for _, b := range s.Blocks {
+			fmt.Fprintf(&body, "%s\n\n", b.Text)
+		}
+		if err := os.WriteFile(file, []byte(body.String()), 0o600); err != nil {
+			v.Fatal(err)
+		}
+		files, titles = append(files, file), append(titles, title)
+	}
+	if _, ok := v.run("add", append([]string{"add"}, files...)...); !ok {
+		for _, t := range titles {
+			if !v.there[t] {
+				v.unsure[t] = true
+			}
+		}
+		return
+	}
+	for _, t := range titles {
+		v.there[t] = true
+		delete(v.unsure, t)
+	}
+}
+
+func (v *victim) delete() {
+	v.Helper()
+	if len(v.there) == 0 {
+		return
+	}
+	titles := make([]string, 0, len(v.there))
+	for t := range v.there {
+		titles = append(titles, t)
+	}
+	slices.Sort(titles)
+	title := titles[v.rng.IntN(len(titles))]
+	id := percached.NewDocumentID("file:" + filepath.Join(v.inbox, strings.ReplaceAll(title, " ", "-")+".md"))
+	delete(v.there, title)
+	v.unsure[title] = true
+	if _, ok := v.run("delete", "documents", "delete", id.String()); ok {
+		delete(v.unsure, title)
+	}
+	clear(v.answers) // which of them rested on it is not known here
+}
+
+// examine opens the folder as the next process would.
+func (v *victim) examine(when string) {
+	v.Helper()
+	c := defaultSetup()
+	c.data, c.threads = v.data, 1
+	s, err := openService(context.Background(), c, true, io.Discard)
+	if err != nil {
+		v.Fatalf("%s: %v", when, err)
+	}
+	defer func() {
+		if err := s.close(); err != nil {
+			v.Errorf("%s: %v", when, err)
+		}
+	}()
+	if _, err := s.knowledge.Space(defaultSpace); err != nil {
+		if len(v.there) > 0 {
+			v.Errorf("%s: %v", when, err)
+		}
+		return
+	}
+	docs, err := s.knowledge.Documents(defaultSpace, percached.DocumentID{}, 1000)
+	if err != nil {
+		v.Fatalf("%s: %v", when, err)
+	}
+	titles := map[string]bool{}
+	for _, d := range docs {
+		titles[d.Title] = true
+		if !v.there[d.Title] && !v.unsure[d.Title] {
+			v.Errorf("%s: %s was deleted and is there", when, d.Title)
+		}
+		chunks, err := s.knowledge.Chunks(defaultSpace, d.Chunks)
+		if err != nil || len(chunks) != len(d.Chunks) || len(chunks) == 0 {
+			v.Errorf("%s: %s has %d of %d chunks, %v", when, d.Title, len(chunks), len(d.Chunks), err)
+		}
+	}
+	for t := range v.there {
+		if !titles[t] {
+			v.Errorf("%s: %s was acknowledged and is not there", when, t)
+		}
+	}
+	// What is there now is settled.
+	for t := range v.unsure {
+		if titles[t] {
+			v.there[t] = true
+		}
+		delete(v.unsure, t)
+	}
+	st, err := s.knowledge.Stats(defaultSpace)
+	ix, err2 := s.index.Stats(defaultSpace)
+	if err := errors.Join(err, err2); err != nil || ix.Chunks != st.Chunks || ix.Vectors != st.Chunks {
+		v.Errorf("%s: %d chunks, %d indexed, %d vectors; %v", when, st.Chunks, ix.Chunks, ix.Vectors, err)
+	}
+	if rep, err := s.tree.Verify(context.Background()); err != nil || !rep.Clean() {
+		v.Errorf("%s: the tree: %+v, %v", when, rep, err)
+	}
+	for q := range v.answers {
+		if _, ok, err := s.bank.Exact(defaultSpace, q); !ok || err != nil {
+			v.Errorf("%s: the answer to %q is not there, %v", when, q, err)
+		}
+	}
+	if err := s.bank.Each(defaultSpace, func(e qabank.Entry) error {
+		if !e.Answered || e.Answer == "" {
+			v.Errorf("%s: half an answer to %q", when, e.Question)
+		}
+		return nil
+	}); err != nil {
+		v.Errorf("%s: %v", when, err)
+	}
+	if len(docs) > 0 {
+		if _, err := s.asker.Ask(context.Background(), answer.Question{Space: defaultSpace, Text: "Who leads Heron?"}, answer.Listener{}); err != nil {
+			v.Errorf("%s: %v", when, err)
+		}
+	}
+}

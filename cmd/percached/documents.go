@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/ingest"
+)
+
+func documentsCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "documents", Short: "List, show and delete documents", Args: cobra.NoArgs, RunE: help}
+	cmd.AddCommand(documentsList(), documentsShow(), documentsDelete())
+	return cmd
+}
+
+// document is a document as programs are told of it.
+type document struct {
+	ID     percached.DocumentID `json:"id"`
+	Title  string               `json:"title"`
+	Source string               `json:"source"`
+	Format string               `json:"format"`
+	Date   string               `json:"date,omitempty"`
+	Path   string               `json:"path,omitempty"`
+	Added  string               `json:"added"`
+	Words  int                  `json:"words"`
+	Chunks int                  `json:"chunks"`
+}
+
+func described(d percached.Document) document {
+	out := document{
+		ID: d.ID, Title: d.Title, Source: d.Source, Format: d.Format, Path: d.Path, Words: d.Words, Chunks: len(d.Chunks),
+		Added: d.Added.UTC().Format(timeLayout),
+	}
+	if !d.Date.IsZero() {
+		out.Date = d.Date.Format(timeLayout)
+	}
+	return out
+}
+
+const timeLayout = "2006-01-02T15:04:05Z07:00"
+
+// listing is what documents list prints.
+type listing struct {
+	Documents []document `json:"documents"`
+}
+
+func (l *listing) table(w io.Writer) error {
+	p := &printer{w: w}
+	for _, d := range l.Documents {
+		p.line("%s  %-10.10s  %3d chunks  %s (%s)", d.ID, d.Date, d.Chunks, d.Title, d.Source)
+	}
+	return p.err
+}
+
+func documentsList() *cobra.Command {
+	c := defaultSetup()
+	var space string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the documents of a space", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withService(cmd, c, false, func(_ context.Context, s *service) error {
+				l := &listing{Documents: []document{}}
+				const page = 1000
+				for after := (percached.DocumentID{}); ; {
+					docs, err := s.knowledge.Documents(space, after, page)
+					if err != nil {
+						return err
+					}
+					for _, d := range docs {
+						l.Documents = append(l.Documents, described(d))
+						after = d.ID
+					}
+					if len(docs) < page {
+						return show(cmd.OutOrStdout(), asJSON, l)
+					}
+				}
+			})
+		},
+	}
+	c.dataFlag(cmd)
+	cmd.Flags().StringVar(&space, "space", defaultSpace, "space to look into")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+// shown is a document with its text.
+type shown struct {
+	document
+	Text []shownChunk `json:"text"`
+}
+
+type shownChunk struct {
+	Chunk percached.ChunkID `json:"chunk"`
+	About string            `json:"about"`
+	Body  string            `json:"body"`
+}
+
+func (d *shown) table(w io.Writer) error {
+	p := &printer{w: w}
+	p.line("%s (%s) %s", d.Title, d.Source, d.Date)
+	for _, c := range d.Text {
+		p.line("\n[chunk %s]\n%s", c.Chunk, c.Body)
+	}
+	return p.err
+}
+
+func documentsShow() *cobra.Command {
+	c := defaultSetup()
+	var space string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show a document, cut into its chunks", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := documentID(args[0])
+			if err != nil {
+				return err
+			}
+			return withService(cmd, c, false, func(_ context.Context, s *service) error {
+				d, err := s.knowledge.Document(space, id)
+				if err != nil {
+					return err
+				}
+				chunks, err := s.knowledge.Chunks(space, d.Chunks)
+				if err != nil {
+					return err
+				}
+				out := &shown{document: described(d)}
+				for _, ch := range chunks {
+					out.Text = append(out.Text, shownChunk{ch.ID, ch.Head, ch.Body})
+				}
+				return show(cmd.OutOrStdout(), asJSON, out)
+			})
+		},
+	}
+	c.dataFlag(cmd)
+	cmd.Flags().StringVar(&space, "space", defaultSpace, "space to look into")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+func documentID(s string) (id percached.DocumentID, err error) {
+	if err := id.UnmarshalText([]byte(s)); err != nil {
+		return id, misuse("%q is no document: %v", s, err)
+	}
+	return id, nil
+}
+
+// receipt is what a person gets for what was forgotten.
+type receipt struct{ ingest.Receipt }
+
+func (r *receipt) table(w io.Writer) error {
+	p := &printer{w: w}
+	p.line("forgotten: %d documents, %d chunks, %d vectors, %d chunks of the index, %d slices (%d bytes), %d stored answers, %d questions of the history",
+		r.Documents, r.Chunks, r.Vectors, r.Indexed, r.Slices, r.Bytes, r.Entries, r.History)
+	if r.CleanedUp {
+		p.line("No file of the data folder holds any of it any more.")
+	}
+	return p.err
+}
+
+func documentsDelete() *cobra.Command {
+	c := defaultSetup()
+	var space string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "delete ID...", Short: "Forget documents, and everything that rests on them", Args: cobra.MinimumNArgs(1),
+		Long: `Forgets documents: their chunks, vectors, index terms, tensors, and the stored
+answers and questions of the history that rest on them. The files of the data
+folder are then written anew without any of it, before the command ends.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var ids []percached.DocumentID
+			for _, a := range args {
+				id, err := documentID(a)
+				if err != nil {
+					return err
+				}
+				ids = append(ids, id)
+			}
+			return withService(cmd, c, false, func(ctx context.Context, s *service) error {
+				var got ingest.Receipt
+				for _, id := range ids {
+					one, err := s.library.Delete(ctx, space, id)
+					if err != nil {
+						return fmt.Errorf("document %s: %w", id, err)
+					}
+					got = got.Plus(one)
+				}
+				return s.forgotten(ctx, cmd, got, asJSON)
+			})
+		},
+	}
+	c.dataFlag(cmd)
+	cmd.Flags().StringVar(&space, "space", defaultSpace, "space to delete from")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+// forgotten takes the bytes of what was forgotten off the disk, and gives the
+// receipt.
+func (s *service) forgotten(ctx context.Context, cmd *cobra.Command, r ingest.Receipt, asJSON bool) error {
+	say(cmd.ErrOrStderr(), "writing the files anew without it")
+	if err := s.library.CleanUp(ctx, nil); err != nil {
+		return err
+	}
+	r.CleanedUp = true
+	return show(cmd.OutOrStdout(), asJSON, &receipt{r})
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/knowledgebank"
+)
+
+// The canary is in a document, in questions about it, and nowhere else.
+const (
+	canary      = "Zyxwvquorn"
+	canaryLower = "zyxwvquorn"
+)
+
+// traces says in which files of a folder the canary is: as it is written, in
+// compressed blocks, or as tokens.
+func traces(t *testing.T, dir string, tokens []byte) (found []string) {
+	t.Helper()
+	holds := func(b []byte) string {
+		switch {
+		case bytes.Contains(b, []byte(canary)), bytes.Contains(b, []byte(canaryLower)):
+			return "text"
+		case bytes.Contains(b, tokens):
+			return "tokens"
+		}
+		return ""
+	}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		if what := holds(b); what != "" {
+			found = append(found, name+": "+what)
+		}
+		if filepath.Dir(name) == "." || strings.HasPrefix(name, "meta") || strings.HasPrefix(name, "tensors") {
+			return nil // nothing is compressed there
+		}
+		for i := range b { // the index compresses blocks; where they begin is its own business
+			if holds(unsnap(b[i:])) != "" {
+				found = append(found, name+": compressed text")
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// unsnap decodes a block of Snappy at the head of b as far as it is one. Unlike
+// the libraries it need not be told where the block ends.
+func unsnap(b []byte) []byte {
+	size, n := binary.Uvarint(b)
+	if n <= 0 || size < uint64(len(canary)) || size > 1<<20 {
+		return nil
+	}
+	var out []byte
+	for b = b[n:]; uint64(len(out)) < size && len(b) > 4; {
+		length, offset := int(b[0]>>2)+1, 0
+		switch b[0] & 3 {
+		case 0:
+			head := 1
+			if extra := length - 60; extra > 0 {
+				if extra > 2 || len(b) < 1+extra {
+					return out
+				}
+				length, head = int(b[1])+1, 1+extra
+				if extra == 2 {
+					length += int(b[2]) << 8
+				}
+			}
+			if len(b) < head+length {
+				return out
+			}
+			out, b = append(out, b[head:head+length]...), b[head+length:]
+			continue
+		case 1:
+			length, offset, b = int(b[0]>>2)&7+4, int(b[0]>>5)<<8|int(b[1]), b[2:]
+		case 2:
+			offset, b = int(b[1])|int(b[2])<<8, b[3:]
+		case 3:
+			offset, b = int(binary.LittleEndian.Uint32(b[1:5])), b[5:]
+		}
+		if offset <= 0 || offset > len(out) {
+			return out
+		}
+		for range length {
+			out = append(out, out[len(out)-offset])
+		}
+	}
+	return out
+}
+
+// What the search for traces rests on.
+func TestUnsnap(t *testing.T) {
+	// 30 bytes: the canary as it is, then 20 bytes from 10 bytes before.
+	block := append([]byte("\x1e\x24"), canary+"\x4e\x0a\x00 and what is behind it"...)
+	if got, want := string(unsnap(block)), strings.Repeat(canary, 3); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestForgottenIsGone(t *testing.T) {
+	ctx := context.Background()
+	c := defaultSetup()
+	c.data, c.threads, c.chunkWords, c.maxTokens, c.limit = t.TempDir(), 1, 40, 8, 1<<30
+	s, err := openService(ctx, c, true, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { s.close() }()
+	if err := s.knowledge.CreateSpace(percached.Space{Name: lifeSpace, Kind: "emails"}); err != nil {
+		t.Fatal(err)
+	}
+	secret := &knowledgebank.Source{
+		Key: "mail:secret", Title: "The " + canary + " affair", Source: "mail from " + canary, Format: "mail", Path: "/x/" + canary + ".eml",
+		Blocks: []knowledgebank.Block{{Text: "The password of " + canary + " is swordfish. Tell nobody else about it."}},
+	}
+	if _, err := s.library.Add(ctx, lifeSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+		for i := range letterNames {
+			if err := emit(letter(i, 0)); err != nil {
+				return err
+			}
+		}
+		return emit(secret)
+	}, nil); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(text string) answer.Answer {
+		t.Helper()
+		a, err := s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: text}, answer.Listener{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	ask("What is the password of " + canary + "?")
+	ask("Who knows about " + canary + "?")
+	kept := ask("What is the budget for Heron?")
+	tokens := canaryTokens(t, s, secret)
+	if err := s.meta.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	before := traces(t, c.data, tokens)
+	if !slices.ContainsFunc(before, func(s string) bool { return strings.HasPrefix(s, "meta") }) ||
+		!slices.ContainsFunc(before, func(s string) bool { return strings.HasPrefix(s, "tensors") }) {
+		t.Fatalf("the search finds nothing where there is something: %q", before)
+	}
+	r, err := s.library.Delete(ctx, lifeSpace, percached.NewDocumentID(secret.Key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Documents != 1 || r.Chunks != 1 || r.Vectors != 1 || r.Indexed != 1 || r.Slices == 0 || r.Bytes == 0 || r.Entries < 2 || r.History < 2 {
+		t.Errorf("the receipt: %+v", r)
+	}
+	if a := ask("What is the password of " + canary + "?"); a.Outcome == answer.AnswerHit {
+		t.Error("what is forgotten was served")
+	}
+	// That question was asked after the deletion: it is the history's own.
+	if _, err := s.history.DropSpace(lifeSpace); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.bank.DropSpace(ctx, lifeSpace); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.library.CleanUp(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	if found := traces(t, c.data, tokens); len(found) > 0 {
+		t.Errorf("left while open: %q", found)
+	}
+	again := ask("What is the budget for Heron?")
+	if again.Text != kept.Text {
+		t.Errorf("%q, before the clean-up %q", again.Text, kept.Text)
+	}
+	if err := s.close(); err != nil {
+		t.Fatal(err)
+	}
+	if found := traces(t, c.data, tokens); len(found) > 0 {
+		t.Errorf("left when closed: %q", found)
+	}
+	if s, err = openService(ctx, c, true, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if rep, err := s.tree.Verify(ctx); err != nil || !rep.Clean() || rep.Slices == 0 {
+		t.Errorf("%+v, %v", rep, err)
+	}
+}
+
+// canaryTokens are the tokens of the canary inside its chunk, as they stand in
+// the headers of slices.
+func canaryTokens(t *testing.T, s *service, secret *knowledgebank.Source) []byte {
+	t.Helper()
+	d, err := s.knowledge.Document(lifeSpace, percached.NewDocumentID(secret.Key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunks, err := s.knowledge.Chunks(lifeSpace, d.Chunks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := s.engine.Tokenize(s.engine.Info().Chat.Ask("", []string{chunks[0].Rendered(), " " + canary}, "?"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	word := tokens[2]
+	if len(word) < 3 {
+		t.Fatalf("the canary has %d tokens", len(word))
+	}
+	var b []byte
+	for _, id := range word {
+		b = binary.LittleEndian.AppendUint32(b, uint32(id))
+	}
+	var all []byte
+	for _, id := range tokens[1] {
+		all = binary.LittleEndian.AppendUint32(all, uint32(id))
+	}
+	if !bytes.Contains(all, b) {
+		t.Fatal("the canary's tokens are others inside its chunk")
+	}
+	return b
+}

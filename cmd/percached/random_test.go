@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/qkvtree"
+)
+
+// life does things at random to a service, and holds it after each against one
+// that reuses nothing.
+type life struct {
+	*testing.T
+	rng  *rand.Rand
+	c    setup
+	s    *service
+	cold *answer.Asker // with an engine of its own
+	base *service      // of that engine
+	docs map[int]int   // document by number: its edition
+	runs map[answer.Outcome]int
+}
+
+const lifeSpace = "life"
+
+func TestWarmEqualsCold(t *testing.T) {
+	const operations = 500
+	for _, placement := range []string{"sequential", "parallel"} {
+		t.Run(placement, func(t *testing.T) {
+			l := &life{T: t, rng: rand.New(rand.NewPCG(7, uint64(len(placement)))), docs: map[int]int{}, runs: map[answer.Outcome]int{}}
+			l.c = defaultSetup()
+			l.c.data, l.c.threads, l.c.chunkWords, l.c.context, l.c.maxTokens = t.TempDir(), 1, 40, 1024, 12
+			l.c.placement, l.c.limit = placement, 6<<20
+			l.open()
+			defer func() { l.close() }()
+			if err := l.s.knowledge.CreateSpace(percached.Space{Name: lifeSpace, Kind: "emails"}); err != nil {
+				t.Fatal(err)
+			}
+			for i := range operations / 2 { // half of them under each placement
+				what := l.operate()
+				l.hold(fmt.Sprintf("operation %d, %s", i, what))
+				if t.Failed() {
+					return
+				}
+			}
+			for _, o := range []answer.Outcome{answer.AnswerHit, answer.TensorHit, answer.Miss} {
+				if l.runs[o] < 10 {
+					t.Errorf("only %d answers came by %s: the test tests little", l.runs[o], o)
+				}
+			}
+			t.Log(l.runs)
+		})
+	}
+}
+
+func (l *life) open() {
+	l.Helper()
+	var err error
+	if l.s, err = openService(context.Background(), l.c, true, io.Discard); err != nil {
+		l.Fatal(err)
+	}
+	if l.base == nil { // this engine has never seen a stored tensor
+		cold := l.c
+		cold.data = l.TempDir()
+		if l.base, err = openService(context.Background(), cold, true, io.Discard); err != nil {
+			l.Fatal(err)
+		}
+	}
+	parts := l.s.asker.Parts
+	parts.Engine = l.base.engine
+	set, err := l.s.settings(l.c)
+	if err != nil {
+		l.Fatal(err)
+	}
+	set.Bank, set.Tensors = false, false
+	if l.cold, err = answer.New(parts, set); err != nil {
+		l.Fatal(err)
+	}
+}
+
+func (l *life) close() {
+	l.Helper()
+	l.cold.Close()
+	if err := l.s.close(); err != nil {
+		l.Error(err)
+	}
+	if err := l.base.close(); err != nil {
+		l.Error(err)
+	}
+}
+
+// operate does one thing.
+func (l *life) operate() string {
+	l.Helper()
+	ctx := context.Background()
+	fail := func(err error) {
+		if err != nil {
+			l.Helper()
+			l.Fatal(err)
+		}
+	}
+	switch n := l.rng.IntN(20); {
+	case n < 6 || len(l.docs) == 0:
+		i := l.rng.IntN(12)
+		l.docs[i] = l.rng.IntN(3)
+		_, err := l.s.library.Add(ctx, lifeSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+			return emit(letter(i, l.docs[i]))
+		}, nil)
+		fail(err)
+		return fmt.Sprintf("add %d in edition %d", i, l.docs[i])
+	case n < 8:
+		there := slices.Sorted(maps.Keys(l.docs))
+		i := there[l.rng.IntN(len(there))]
+		delete(l.docs, i)
+		_, err := l.s.library.Delete(ctx, lifeSpace, percached.NewDocumentID(letter(i, 0).Key))
+		fail(err)
+		if l.rng.IntN(4) == 0 {
+			fail(l.s.library.CleanUp(ctx, nil))
+		}
+		return fmt.Sprintf("delete %d", i)
+	case n < 10:
+		st, err := l.s.tree.Stats()
+		fail(err)
+		limit := st.Limit
+		fail(l.s.tree.SetLimit(1 << 20))
+		fail(l.s.tree.SetLimit(limit))
+		return "evict"
+	case n < 12:
+		limit := int64(1+l.rng.IntN(8)) << 20
+		fail(l.s.tree.SetLimit(limit))
+		return fmt.Sprintf("limit %d MiB", limit>>20)
+	case n < 13:
+		l.cold.Close()
+		fail(l.s.close())
+		l.open()
+		return "restart"
+	default:
+		q := answer.Question{Space: lifeSpace, Text: l.question(), Bypass: l.rng.IntN(3) == 0, Refresh: l.rng.IntN(8) == 0}
+		_, err := l.s.asker.Ask(ctx, q, answer.Listener{})
+		fail(err)
+		return "ask"
+	}
+}
+
+// hold asks a question with and without reuse, and counts what is stored.
+func (l *life) hold(after string) {
+	l.Helper()
+	ctx := context.Background()
+	text := l.question()
+	warm, err := l.s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: text, Bypass: l.rng.IntN(2) == 0}, answer.Listener{})
+	if err != nil {
+		l.Fatalf("%s: %v", after, err)
+	}
+	l.runs[warm.Outcome]++
+	asked := text
+	for _, c := range warm.Gate.Considered {
+		if c.Served {
+			asked = c.Question // an answer of the bank is that of the question it was stored for
+		}
+	}
+	cold, err := l.cold.Ask(ctx, answer.Question{Space: lifeSpace, Text: asked}, answer.Listener{})
+	if err != nil {
+		l.Fatalf("%s: %v", after, err)
+	}
+	if warm.Text != cold.Text || len(warm.Notes) > 0 {
+		l.Errorf("%s: %q by %s (%s, %v), %q without reuse", after, warm.Text, warm.Outcome, warm.Gate.Why, warm.Notes, cold.Text)
+	}
+	ids := []percached.ChunkID{}
+	for _, c := range warm.Citations {
+		ids = append(ids, c.Chunk)
+	}
+	alive := func(what string, ids []percached.ChunkID) {
+		l.Helper()
+		versions, err := l.s.knowledge.Versions(lifeSpace, ids)
+		if err != nil {
+			l.Fatal(err)
+		}
+		for _, id := range ids {
+			if _, ok := versions[id]; !ok {
+				l.Errorf("%s: %s of a chunk that is gone", after, what)
+			}
+		}
+	}
+	alive("an answer", ids)
+	ids = nil
+	l.s.tree.Nodes(lifeSpace, func(n qkvtree.Info) {
+		if n.Chunk != (percached.ChunkID{}) {
+			ids = append(ids, n.Chunk)
+		}
+	})
+	alive("a slice", ids)
+	rep, err := l.s.tree.Verify(ctx)
+	if err != nil {
+		l.Fatal(err)
+	}
+	st, err := l.s.tree.Stats()
+	if err != nil {
+		l.Fatal(err)
+	}
+	if !rep.Clean() || st.Bytes > st.Limit || st.Disk > st.Limit+st.Slack || rep.Bytes != st.Bytes {
+		l.Errorf("%s: %+v; %d bytes, %d on disk, of %d", after, rep, st.Bytes, st.Disk, st.Limit)
+	}
+}
+
+func (l *life) question() string {
+	forms := []string{"What is the budget for %s?", "Who leads %s?", "When does %s begin?", "What is the code of %s?"}
+	return fmt.Sprintf(forms[l.rng.IntN(len(forms))], letterNames[l.rng.IntN(len(letterNames))])
+}
+
+var (
+	letterNames = []string{"Heron", "Otter", "Lark", "Birch", "Cedar", "Delta", "Ember", "Fjord", "Gable", "Hazel", "Iris", "Juno"}
+	leaders     = []string{"Ana Ruiz", "Bo Lind", "Cleo Marsh", "Dan Oyelaran", "Eva Brandt"}
+)
+
+// letter is a mail about a project; editions differ in one paragraph.
+func letter(i, edition int) *knowledgebank.Source {
+	name := letterNames[i]
+	return &knowledgebank.Source{
+		Key: "mail:" + name, Title: name, Source: "mail from " + leaders[i%5], Format: "mail",
+		Date: time.Date(2025, 2, 1+i, 9, 0, 0, 0, time.UTC),
+		Blocks: []knowledgebank.Block{
+			{Text: fmt.Sprintf("Hello all, the budget for %s is $%d,000. It was agreed on last week, and nobody spoke against it. Please keep the receipts.", name, 10+7*i)},
+			{Text: fmt.Sprintf("The project %s begins on %d March. %s leads it, and the office in the harbour is ours for the whole time.", name, 1+(i*5+edition)%28, leaders[(i+edition)%5])},
+			{Text: fmt.Sprintf("The code of %s is %d. Do not write it on the door again, and tell the others where the keys are.", name, 4000+313*i)},
+		},
+	}
+}

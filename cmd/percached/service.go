@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/ingest"
+	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/llm"
+	"github.com/percached/percached/llm/llamacpp"
+	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/qkvtree"
+	"github.com/percached/percached/retrieval"
+)
+
+const historyLimit = 1000 // questions of a space
+
+// service is percached on one data folder, wired.
+type service struct {
+	home      *home.Home
+	meta      *kv.DB
+	tensors   *kv.DB
+	knowledge *knowledgebank.Bank
+	index     *retrieval.Index
+	bank      *qabank.Bank
+	tree      *qkvtree.Tree
+	history   *answer.History
+	embedder  llm.Embedder
+	engine    llm.Engine // nil where nothing is computed
+	asker     *answer.Asker
+	library   *ingest.Library
+
+	gate    *llamacpp.Gate // shared by all that computes
+	closers []func() error // in order of opening
+}
+
+// openService opens the data folder and all that stands on it. Without engine
+// nothing can be answered.
+func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer) (s *service, err error) {
+	if err := c.Validate(); err != nil {
+		return nil, usageError{err}
+	}
+	s = &service{gate: llamacpp.NewGate()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+			s = nil
+		}
+	}()
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if s.home, err = home.Open(c.data); err != nil {
+		return s, err
+	}
+	s.closers = append(s.closers, s.home.Close)
+	for _, step := range []func() error{
+		func() error { return s.openDatabases(log) },
+		func() error { return s.openEmbedder(ctx, c) },
+		func() error { return s.openStores(c, log) },
+		func() error {
+			if !withEngine {
+				return nil
+			}
+			return s.openEngine(ctx, c, stderr)
+		},
+		func() error { return s.wire(ctx, c, log) },
+	} {
+		if err = step(); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func (s *service) openDatabases(log *slog.Logger) (err error) {
+	meta := kv.Default()
+	meta.Sync, meta.Logger = true, log
+	if s.meta, err = kv.Open(s.home.Path("meta"), meta); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, s.meta.Close)
+	tensors := kv.Default()
+	tensors.Disposable, tensors.Logger = true, log
+	tensors.Observer.SetAside = func(dir, aside string, cause error) {
+		log.Warn("the stored tensors could not be opened: they were set aside and are computed anew", "folder", dir, "aside", aside, "cause", cause)
+	}
+	if s.tensors, err = kv.Open(s.home.Path("tensors"), tensors); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, s.tensors.Close)
+	return nil
+}
+
+func (s *service) openStores(c setup, log *slog.Logger) (err error) {
+	k := knowledgebank.Default()
+	k.Now, k.ChunkWords = time.Now, c.chunkWords
+	if s.knowledge, err = knowledgebank.Open(s.meta, k); err != nil {
+		return err
+	}
+	r := retrieval.Default()
+	r.Dir, r.DB, r.Embedder, r.Feed, r.Logger, r.Fusion = s.home.Path("index"), s.meta, s.embedder, s.knowledge, log, retrieval.Fusion(c.fusion)
+	if s.index, err = retrieval.Open(r); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, s.index.Close)
+	b := qabank.Default()
+	b.Now = time.Now
+	if s.bank, err = qabank.Open(s.meta, b); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, s.bank.Close)
+	t := qkvtree.Default()
+	t.Key, t.Limit, t.Now = s.home.Key, c.limit, time.Now
+	if s.tree, err = qkvtree.Open(s.tensors, t); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, s.tree.Close)
+	if s.history, err = answer.OpenHistory(s.meta, historyLimit); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, s.history.Flush)
+	return nil
+}
+
+// wire joins the parts, and brings them together after a crash.
+func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err error) {
+	settings, err := s.settings(c)
+	if err != nil {
+		return err
+	}
+	s.asker, err = answer.New(answer.Parts{
+		Knowledge: s.knowledge, Searcher: s.index, Bank: s.bank, Tree: s.tree, Embedder: s.embedder, Engine: s.engine,
+		History: s.history, Instructions: s.instructions, Now: time.Now, Logger: log,
+	}, settings)
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, func() error { s.asker.Close(); return nil })
+	s.library = ingest.New(ingest.Layers{
+		Meta: s.meta, Tensors: s.tensors, Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Tree: s.tree,
+		History: s.history, Freshener: s.asker, Logger: log,
+	})
+	due, err := s.library.Recover(ctx, s.home.Unclean)
+	if err == nil && due {
+		err = s.library.CleanUp(ctx, nil)
+	}
+	return err
+}
+
+// close closes everything in the opposite order.
+func (s *service) close() error {
+	var errs []error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		errs = append(errs, s.closers[i]())
+	}
+	s.closers = nil
+	return errors.Join(errs...)
+}
+
+// space finds a space, or makes it.
+func (s *service) space(name, kind string) error {
+	if _, err := s.knowledge.Space(name); err == nil {
+		return nil
+	}
+	return s.knowledge.CreateSpace(percached.Space{Name: name, Kind: kind})
+}

@@ -1,0 +1,161 @@
+package answer
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/qkvtree"
+	"github.com/percached/percached/retrieval"
+)
+
+// knowledge is the truth about documents and chunks.
+type knowledge interface {
+	Space(name string) (percached.Space, error)
+	Seq(space string) (uint64, error)
+	Chunks(space string, ids []percached.ChunkID) ([]percached.Chunk, error)
+}
+
+// searcher finds chunks.
+type searcher interface {
+	Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error)
+}
+
+// embedder turns questions into vectors.
+type embedder interface {
+	Embed(ctx context.Context, p percached.Priority, texts []string) ([][]float32, error)
+	Info() percached.EmbedderInfo
+}
+
+// engine runs prompts.
+type engine interface {
+	Tokenize(segments []percached.Segment) ([][]int32, error)
+	Generate(ctx context.Context, p percached.Prompt, emit func(piece string) error) (percached.Result, error)
+	Info() percached.ModelInfo
+}
+
+// tree keeps tensors.
+type tree interface {
+	View(r qkvtree.Request, fn func(slices []*percached.Slice, m qkvtree.Match) error) error
+	Insert(r qkvtree.Request, slices []*percached.Slice) error
+}
+
+// Parts are what an Asker is made of. All are needed.
+type Parts struct {
+	Knowledge knowledge
+	Searcher  searcher
+	Bank      *qabank.Bank
+	Tree      tree
+	Embedder  embedder
+	Engine    engine
+	History   *History
+	// Instructions, when not nil, gives what prompts of a space begin with
+	// instead of the built-in instructions; false: nothing.
+	Instructions func(space string) (string, bool, error)
+	Now       func() time.Time
+	Logger    *slog.Logger
+}
+
+// Asker answers questions. It is safe for concurrent use.
+type Asker struct {
+	Parts
+	settings Settings
+
+	mu      sync.Mutex
+	flights map[string]*flight
+	closed  bool
+	running sync.WaitGroup
+}
+
+// New makes an Asker; spaces may want other settings than these.
+func New(p Parts, s Settings) (*Asker, error) {
+	if err := s.Validate(); err != nil {
+		return nil, fault.New(fault.Invalid, "answer.New", "%w", err)
+	}
+	return &Asker{Parts: p, settings: s, flights: map[string]*flight{}}, nil
+}
+
+// Close ends the questions in flight and waits for them.
+func (a *Asker) Close() {
+	a.mu.Lock()
+	a.closed = true
+	for _, f := range a.flights {
+		f.cancel(errClosed)
+	}
+	a.mu.Unlock()
+	a.running.Wait()
+}
+
+var errClosed = fault.New(fault.Unavailable, "answer.Ask", "percached is closing")
+
+// Ask answers a question. It returns when the answer is complete and stored, or
+// when ctx ends: the work goes on only while somebody else waits for it.
+func (a *Asker) Ask(ctx context.Context, q Question, l Listener) (Answer, error) {
+	if err := q.check(); err != nil {
+		return Answer{}, err
+	}
+	f, err := a.board(ctx, q)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer a.leave(f)
+	return f.follow(ctx, l)
+}
+
+// board joins the flight of an identical question, or starts one.
+func (a *Asker) board(ctx context.Context, q Question) (*flight, error) {
+	key := q.key()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil, errClosed
+	}
+	if f, ok := a.flights[key]; ok {
+		f.waiting++
+		return f, nil
+	}
+	// The flight is its own: it outlives the caller who started it if others joined.
+	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	f := newFlight(key, cancel)
+	a.flights[key] = f
+	a.running.Go(func() {
+		defer cancel(nil)
+		answer, err := a.answer(inner, q, f)
+		a.mu.Lock()
+		if a.flights[key] == f {
+			delete(a.flights, key)
+		}
+		a.mu.Unlock()
+		f.land(answer, fault.Wrap("answer.Ask", err))
+	})
+	return f, nil
+}
+
+// leave ends a flight that nobody follows any more.
+func (a *Asker) leave(f *flight) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if f.waiting--; f.waiting == 0 {
+		f.cancel(context.Canceled)
+		if a.flights[f.key] == f { // who comes now starts anew
+			delete(a.flights, f.key)
+		}
+	}
+}
+
+// key is equal for questions that get the same answer.
+func (q *Question) key() string {
+	k := strconv.Quote(q.Space) + " " + strconv.Quote(q.Text) + " " + q.MaxAge.String()
+	for _, b := range []bool{q.Bypass, q.Refresh, q.FollowsUp} {
+		k += " " + strconv.FormatBool(b)
+	}
+	if q.Threshold != nil {
+		k += " " + strconv.FormatFloat(*q.Threshold, 'g', -1, 64)
+	}
+	return k
+}

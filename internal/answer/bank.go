@@ -1,0 +1,226 @@
+package answer
+
+import (
+	"context"
+	"slices"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/qabank"
+)
+
+// considered is how many near questions go before the gate.
+const considered = 4
+
+// Gate says why the bank's answer was served, or why none was.
+type Gate struct {
+	Why        string       `json:"why"`
+	Similarity float64      `json:"similarity,omitempty"` // of the nearest question that was considered
+	Considered []Considered `json:"considered,omitempty"`
+}
+
+// Considered is a stored question that went before the gate.
+type Considered struct {
+	Question   string        `json:"question"`
+	Exact      bool          `json:"exact"`
+	Similarity float64       `json:"similarity"`
+	Served     bool          `json:"served"`
+	Tests      []qabank.Test `json:"tests"`
+}
+
+// fromBank serves the question from the bank if it can.
+func (r *run) fromBank(ctx context.Context) (bool, error) {
+	g := &r.answer.Gate
+	switch {
+	case !r.set.Bank:
+		g.Why = "the bank is off in this space"
+	case !r.useBank:
+		g.Why = "the question leans on earlier ones"
+	case r.q.Refresh:
+		g.Why = "a fresh answer was asked for"
+	case r.q.Bypass:
+		g.Why = "the bank was to be bypassed"
+	default:
+		g.Why = "no stored question is near enough"
+		if served, err := r.exact(ctx); served || err != nil {
+			return served, err
+		}
+		if err := r.embed(ctx); err != nil {
+			return false, err
+		}
+		return r.near(ctx)
+	}
+	err := r.embed(ctx)
+	r.ended("match_question", &r.answer.Times.MatchQuestion)
+	return false, err
+}
+
+// exact serves a question that was asked in the same words before.
+func (r *run) exact(ctx context.Context) (bool, error) {
+	e, ok, err := r.Bank.Exact(r.q.Space, r.q.Text)
+	if err != nil {
+		r.without("the bank", err)
+	}
+	if !ok {
+		return false, nil
+	}
+	r.entry = &e
+	c := qabank.Candidate{Entry: e, Similarity: 1}
+	served, err := r.consider(ctx, c, true)
+	if served {
+		r.ended("match_question", &r.answer.Times.MatchQuestion)
+	}
+	return served, err
+}
+
+// near serves a question that resembles one asked before.
+func (r *run) near(ctx context.Context) (bool, error) {
+	var found []qabank.Candidate
+	if r.vector != nil {
+		found = r.Bank.Match(r.q.Space, r.vector, r.Embedder.Info().Fingerprint, r.set.Threshold, considered)
+	}
+	r.ended("match_question", &r.answer.Times.MatchQuestion)
+	for _, c := range found {
+		if r.entry != nil && c.Entry.ID == r.entry.ID {
+			continue // it has been before the gate
+		}
+		if r.set.Guard {
+			if err := r.retrieve(ctx); err != nil {
+				return false, err
+			}
+		}
+		if served, err := r.consider(ctx, c, false); served || err != nil {
+			return served, err
+		}
+	}
+	return false, nil
+}
+
+// consider holds a stored answer against the gate, and serves it if it passes.
+func (r *run) consider(ctx context.Context, c qabank.Candidate, exact bool) (bool, error) {
+	ids := make([]percached.ChunkID, len(c.Entry.Evidence))
+	for i, e := range c.Entry.Evidence {
+		ids[i] = e.Chunk
+	}
+	evidence, err := r.Knowledge.Chunks(r.q.Space, ids)
+	if err != nil {
+		return false, err
+	}
+	ask := qabank.Ask{
+		Question: r.q.Text, Exact: exact, Settings: r.mark, Threshold: r.set.Threshold, MaxAge: r.q.MaxAge,
+		Now: r.Now(), Guard: r.set.Guard, Versions: map[percached.ChunkID]uint64{},
+	}
+	for _, ch := range evidence {
+		ask.Versions[ch.ID] = ch.Version
+	}
+	for _, ch := range r.own[:min(len(r.own), r.set.K)] {
+		ask.Own = append(ask.Own, ch.ID)
+	}
+	v := qabank.Judge(c, ask)
+	if v.Serve {
+		fresh, err := r.fresh(ctx, c.Entry, exact)
+		if err != nil {
+			return false, err
+		}
+		v.Tests = append(v.Tests, qabank.Test{Name: "fresh", Passed: fresh})
+		v.Serve = fresh
+	}
+	g := &r.answer.Gate
+	g.Similarity = max(g.Similarity, c.Similarity)
+	g.Considered = append(g.Considered, Considered{
+		Question: c.Entry.Question, Exact: exact, Similarity: c.Similarity, Served: v.Serve, Tests: v.Tests,
+	})
+	if !v.Serve {
+		g.Why = "not served: " + failed(v.Tests)
+		return false, nil
+	}
+	g.Why = "a question near enough was answered before, and nothing speaks against its answer"
+	if exact {
+		g.Why = "the same question was answered before, and its documents are unchanged"
+	}
+	r.Bank.Hit(r.q.Space, c.Entry.ID)
+	r.answer.Outcome, r.answer.Text, r.answer.Refused = AnswerHit, c.Entry.Answer, c.Entry.Refused
+	if !c.Entry.Refused {
+		r.cite(evidence)
+	}
+	r.f.tell(event{piece: c.Entry.Answer})
+	return true, nil
+}
+
+// fresh: the answer is what would be computed today as far as the documents
+// decide it. Of an exact repeat today's prompt must hold the same chunks; of a
+// near question it is enough that none of its best chunks came in later. An
+// entry that is not fresh is marked stale.
+func (r *run) fresh(ctx context.Context, e qabank.Entry, exact bool) (bool, error) {
+	if !r.set.Guard || e.Seen >= r.seq {
+		return true, nil
+	}
+	fresh := true
+	if exact {
+		best, err := r.best(ctx, r.q.Space, e, r.set.K)
+		if err != nil {
+			return false, err
+		}
+		fresh = !outgrown(best, e)
+	} else {
+		for _, c := range r.own[:min(len(r.own), r.set.KRefresh)] {
+			fresh = fresh && (c.Version <= e.Seen || rests(e, c))
+		}
+	}
+	var err error
+	switch {
+	case !fresh:
+		err = r.Bank.MarkStale(ctx, r.q.Space, []qabank.ID{e.ID}, newer)
+	case exact:
+		err = r.Bank.Confirm(ctx, r.q.Space, e.ID, r.seq)
+	}
+	if err != nil {
+		r.without("the bank", err)
+	}
+	return fresh, nil
+}
+
+// outgrown: a chunk that an answer does not rest on is among the best of its
+// question.
+func outgrown(best []percached.Chunk, e qabank.Entry) bool {
+	return slices.ContainsFunc(best, func(c percached.Chunk) bool { return !rests(e, c) })
+}
+
+// rests: an entry's answer was made from a chunk.
+func rests(e qabank.Entry, c percached.Chunk) bool {
+	return slices.ContainsFunc(e.Evidence, func(ev percached.Evidence) bool { return ev.Chunk == c.ID })
+}
+
+// keep puts a computed answer into the bank.
+func (r *run) keep(ctx context.Context, used []percached.Chunk) {
+	if !r.useBank || r.vector == nil || r.q.Bypass && r.entry != nil {
+		return
+	}
+	now := r.Now()
+	e := qabank.Entry{
+		Space: r.q.Space, Question: r.q.Text, Answer: r.answer.Text, Answered: true, Refused: r.answer.Refused,
+		Vector: r.vector, Embedder: r.Embedder.Info().Fingerprint, Seen: r.seq, Origin: "asked", Settings: r.mark, Made: now,
+	}
+	for _, c := range used {
+		e.Evidence = append(e.Evidence, percached.Evidence{Chunk: c.ID, Version: c.Version})
+	}
+	if qabank.RelativeTime(r.q.Text) {
+		e.Expires = qabank.MidnightAfter(now)
+	}
+	if _, err := r.Bank.Put(ctx, e); err != nil && fault.KindOf(err) != fault.Timeout {
+		r.without("the bank", err)
+	}
+}
+
+// failed names the first test that failed.
+func failed(tests []qabank.Test) string {
+	for _, t := range tests {
+		if !t.Passed {
+			if t.Detail != "" {
+				return t.Name + " (" + t.Detail + ")"
+			}
+			return t.Name
+		}
+	}
+	return "unknown"
+}

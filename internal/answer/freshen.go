@@ -1,0 +1,79 @@
+package answer
+
+import (
+	"context"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/retrieval"
+)
+
+// Freshen looks at every stored answer of a space that was made before the
+// latest change of its documents. If a chunk that it does not rest on now ranks
+// among the best of its question, the answer is marked stale; else it is
+// confirmed. It gives how many became stale.
+func (a *Asker) Freshen(ctx context.Context, space string) (int, error) {
+	const op = "answer.Freshen"
+	sp, err := a.Knowledge.Space(space)
+	if err != nil {
+		return 0, fault.Wrap(op, err)
+	}
+	seq, err := a.Knowledge.Seq(space)
+	if err != nil {
+		return 0, fault.Wrap(op, err)
+	}
+	var behind []qabank.Entry
+	if err := a.Bank.Each(space, func(e qabank.Entry) error {
+		if !e.Stale && e.Seen < seq {
+			behind = append(behind, e)
+		}
+		return nil
+	}); err != nil {
+		return 0, fault.Wrap(op, err)
+	}
+	n := a.settings.with(sp.Settings).KRefresh
+	var stale []qabank.ID
+	for _, e := range behind {
+		best, err := a.best(ctx, space, e, n)
+		if err != nil {
+			return 0, fault.Wrap(op, err)
+		}
+		if outgrown(best, e) {
+			stale = append(stale, e.ID)
+		} else if err := a.Bank.Confirm(ctx, space, e.ID, seq); err != nil {
+			return 0, fault.Wrap(op, err)
+		}
+	}
+	return len(stale), fault.Wrap(op, a.Bank.MarkStale(ctx, space, stale, newer))
+}
+
+// newer is why an answer is stale.
+const newer = "newer documents bear on it"
+
+// best gives the n best chunks of a stored question that are alive.
+func (a *Asker) best(ctx context.Context, space string, e qabank.Entry, n int) ([]percached.Chunk, error) {
+	vector := e.Vector
+	if e.Embedder != a.Embedder.Info().Fingerprint {
+		vector = nil
+		vs, err := a.Embedder.Embed(ctx, percached.Foreground, []string{e.Question})
+		if err == nil && len(vs) == 1 {
+			vector = vs[0]
+		}
+	}
+	return a.search(ctx, space, e.Question, vector, n)
+}
+
+// search gives the n best chunks for a question that are alive.
+func (a *Asker) search(ctx context.Context, space, text string, vector []float32, n int) ([]percached.Chunk, error) {
+	hits, err := a.Searcher.Search(ctx, retrieval.Query{Space: space, Text: text, Vector: vector, K: n + spare})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]percached.ChunkID, len(hits))
+	for i, h := range hits {
+		ids[i] = h.Chunk
+	}
+	chunks, err := a.Knowledge.Chunks(space, ids)
+	return chunks[:min(len(chunks), n)], err
+}

@@ -1,0 +1,262 @@
+package answer
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+)
+
+// On disk, a record of the history is a key and a value of its own:
+//
+//	key: 'H' 'q', first 16 bytes of SHA-256 of the space's name, number (8 bytes, big-endian)
+//	value: format version (1), Record in JSON
+//
+// Numbers only grow. The oldest records make room for new ones.
+const (
+	historyVersion = 1
+	historyBatch   = 32 // records that may be lost with a crash, as their answers cost little
+)
+
+// Record is one question that was asked.
+type Record struct {
+	Asked    time.Time           `json:"asked"`
+	Question string              `json:"question"`
+	Outcome  Outcome             `json:"outcome"`
+	Chunks   []percached.ChunkID `json:"chunks"` // that its answer rests on
+	Took     time.Duration       `json:"took_ns"`
+}
+
+// History remembers the questions of each space, the latest ones. It is safe
+// for concurrent use.
+type History struct {
+	db    *kv.DB
+	limit int
+
+	mu     sync.Mutex
+	spaces map[string]*past
+}
+
+// past is what is known of a space's history without reading it.
+type past struct {
+	keys    [][]byte // of what is stored, oldest first
+	next    uint64
+	pending []Record
+}
+
+// OpenHistory keeps so many records of a space in db.
+func OpenHistory(db *kv.DB, limit int) (*History, error) {
+	if limit < 0 {
+		return nil, fault.New(fault.Invalid, "answer.OpenHistory", "the limit is %d, it cannot be negative", limit)
+	}
+	return &History{db: db, limit: limit, spaces: map[string]*past{}}, nil
+}
+
+// Add remembers a question. It is written at once if now is set, or else
+// together with later ones.
+func (h *History) Add(space string, r Record, now bool) error {
+	const op = "answer.History.Add"
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p, err := h.past(space)
+	if err != nil {
+		return fault.Wrap(op, err)
+	}
+	p.pending = append(p.pending, r)
+	if now || len(p.pending) >= historyBatch {
+		return fault.Wrap(op, h.write(space, p))
+	}
+	return nil
+}
+
+// Flush writes what Add left for later.
+func (h *History) Flush() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for space, p := range h.spaces {
+		if err := h.write(space, p); err != nil {
+			return fault.Wrap("answer.History.Flush", err)
+		}
+	}
+	return nil
+}
+
+// Recent gives the latest records of a space, at most n, oldest first.
+func (h *History) Recent(space string, n int) ([]Record, error) {
+	const op = "answer.History.Recent"
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p, err := h.past(space)
+	if err != nil {
+		return nil, fault.Wrap(op, err)
+	}
+	var found []Record
+	stored := max(0, n-len(p.pending)) // of the records on disk
+	err = h.db.View(func(tx *kv.Tx) error {
+		for _, k := range p.keys[max(0, len(p.keys)-stored):] {
+			b, err := tx.Get(k)
+			if err != nil {
+				return err
+			}
+			r, err := decodeRecord(b)
+			if err != nil {
+				return err
+			}
+			found = append(found, r)
+		}
+		return nil
+	})
+	found = append(found, p.pending...)
+	return found[max(0, len(found)-n):], fault.Wrap(op, err)
+}
+
+// Forget removes the records that rest on one of these chunks.
+func (h *History) Forget(space string, chunks []percached.ChunkID) (int, error) {
+	const op = "answer.History.Forget"
+	gone := map[percached.ChunkID]bool{}
+	for _, c := range chunks {
+		gone[c] = true
+	}
+	cites := func(r Record) bool {
+		return slices.ContainsFunc(r.Chunks, func(c percached.ChunkID) bool { return gone[c] })
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p, err := h.past(space)
+	if err != nil {
+		return 0, fault.Wrap(op, err)
+	}
+	n := len(p.pending)
+	p.pending = slices.DeleteFunc(p.pending, cites)
+	n -= len(p.pending)
+	var kept, dropped [][]byte
+	err = h.db.View(func(tx *kv.Tx) error {
+		for _, k := range p.keys {
+			b, err := tx.Get(k)
+			if err != nil {
+				return err
+			}
+			// What cannot be read might cite it.
+			if r, err := decodeRecord(b); err != nil || cites(r) {
+				dropped = append(dropped, k)
+			} else {
+				kept = append(kept, k)
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = h.remove(dropped)
+	}
+	if err != nil {
+		return 0, fault.Wrap(op, err)
+	}
+	p.keys = kept
+	return n + len(dropped), nil
+}
+
+// DropSpace removes a space's history.
+func (h *History) DropSpace(space string) (int, error) {
+	const op = "answer.History.DropSpace"
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p, err := h.past(space)
+	if err == nil {
+		err = h.remove(p.keys)
+	}
+	if err != nil {
+		return 0, fault.Wrap(op, err)
+	}
+	delete(h.spaces, space)
+	return len(p.keys) + len(p.pending), nil
+}
+
+func (h *History) remove(keys [][]byte) error {
+	b := h.db.Bulk()
+	defer b.Cancel()
+	for _, k := range keys {
+		if err := b.Delete(k); err != nil {
+			return err
+		}
+	}
+	return b.Flush()
+}
+
+// past finds a space's history, at first on disk.
+func (h *History) past(space string) (*past, error) {
+	if p, ok := h.spaces[space]; ok {
+		return p, nil
+	}
+	p := &past{}
+	prefix := historyPrefix(space)
+	err := h.db.View(func(tx *kv.Tx) error {
+		return tx.Keys(prefix, func(k []byte, _ int64) error {
+			if len(k) == len(prefix)+8 {
+				p.keys = append(p.keys, slices.Clone(k))
+				p.next = binary.BigEndian.Uint64(k[len(prefix):]) + 1
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.spaces[space] = p
+	return p, nil
+}
+
+// write stores what is pending, and removes what is too much.
+func (h *History) write(space string, p *past) error {
+	if len(p.pending) == 0 {
+		return nil
+	}
+	prefix := historyPrefix(space)
+	keys, next := slices.Clone(p.keys), p.next
+	err := h.db.Update(func(tx *kv.Tx) error {
+		for _, r := range p.pending {
+			v, err := json.Marshal(r)
+			if err != nil {
+				return fault.New(fault.Internal, "answer.History", "%w", err)
+			}
+			k := binary.BigEndian.AppendUint64(slices.Clone(prefix), next)
+			if err := tx.Set(k, append([]byte{historyVersion}, v...)); err != nil {
+				return err
+			}
+			keys, next = append(keys, k), next+1
+		}
+		for ; len(keys) > h.limit; keys = keys[1:] {
+			if err := tx.Delete(keys[0]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	p.keys, p.next, p.pending = keys, next, nil
+	return nil
+}
+
+func historyPrefix(space string) []byte {
+	sum := sha256.Sum256([]byte(space))
+	return append([]byte("Hq"), sum[:16]...)
+}
+
+func decodeRecord(b []byte) (Record, error) {
+	const op = "answer.History"
+	if len(b) == 0 || b[0] != historyVersion {
+		return Record{}, fault.New(fault.Internal, op, "a record is of an unknown format")
+	}
+	var r Record
+	if err := json.Unmarshal(b[1:], &r); err != nil {
+		return Record{}, fault.New(fault.Internal, op, "a record is damaged")
+	}
+	return r, nil
+}

@@ -1,0 +1,165 @@
+package answer
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/qabank"
+)
+
+// spare hits are asked for beside those needed: the index may still name chunks
+// that are gone.
+const spare = 8
+
+// run is one question on its path.
+type run struct {
+	*Asker
+	q       Question
+	f       *flight
+	set     Settings
+	mark    string // of the settings
+	seq     uint64 // of the space when the question came
+	useBank bool
+
+	began, at time.Time
+	vector    []float32
+	own       []percached.Chunk // the question's own chunks, best first
+	searched  bool
+	entry     *qabank.Entry // the bank's, of this very question
+	answer    Answer
+}
+
+// answer takes a question along its path.
+func (a *Asker) answer(ctx context.Context, q Question, f *flight) (Answer, error) {
+	space, err := a.Knowledge.Space(q.Space)
+	if err != nil {
+		return Answer{}, err
+	}
+	began := a.Now()
+	r := &run{Asker: a, q: q, f: f, set: a.settings.with(space.Settings), began: began, at: began}
+	if q.Threshold != nil {
+		r.set.Threshold = *q.Threshold
+	}
+	if a.Instructions != nil {
+		text, ok, err := a.Instructions(q.Space)
+		if err != nil {
+			return Answer{}, err
+		}
+		if ok {
+			r.set.Instructions = text
+		}
+	}
+	r.answer.Citations = []Citation{}
+	r.mark = a.Mark(r.set)
+	r.useBank = r.set.Bank && !q.FollowsUp && !qabank.FollowUp(q.Text)
+	if r.seq, err = a.Knowledge.Seq(q.Space); err != nil {
+		return Answer{}, err
+	}
+	served, err := r.fromBank(ctx)
+	if err == nil && !served {
+		err = r.fromDocuments(ctx)
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	r.remember()
+	r.answer.Times.Total = a.Now().Sub(began)
+	f.stage("total", r.answer.Times.Total)
+	return r.answer, nil
+}
+
+// ended notes the time of a stage, from the end of the one before.
+func (r *run) ended(name string, to *time.Duration) {
+	*to += lap(r.Now, &r.at)
+	r.f.stage(name, *to)
+}
+
+// without goes on although a part failed: the answer costs more for it.
+func (r *run) without(part string, err error) {
+	r.answer.Notes = append(r.answer.Notes, part+" did not work and was left out")
+	r.Logger.Warn("a question was answered without a part", "part", part, "kind", fault.KindOf(err), "error", err)
+}
+
+// fromDocuments computes the answer from the question's chunks.
+func (r *run) fromDocuments(ctx context.Context) error {
+	if err := r.retrieve(ctx); err != nil {
+		return err
+	}
+	chunks := r.own[:min(len(r.own), r.set.K)]
+	if len(chunks) == 0 { // a model would make something up
+		r.answer.Text, r.answer.Refused, r.answer.Outcome = strings.TrimSpace(refusal), true, Miss
+		r.answer.Gate.Why += "; there is no document to answer from"
+		r.f.tell(event{piece: r.answer.Text})
+		return nil
+	}
+	used, err := r.compute(ctx, chunks)
+	if err != nil {
+		return err
+	}
+	r.answer.Refused = refuses(r.answer.Text)
+	r.cite(used)
+	r.keep(ctx, used)
+	return nil
+}
+
+// retrieve finds the question's own chunks, once.
+func (r *run) retrieve(ctx context.Context) error {
+	if r.searched {
+		return nil
+	}
+	defer r.ended("retrieve", &r.answer.Times.Retrieve)
+	own, err := r.search(ctx, r.q.Space, r.q.Text, r.vector, max(r.set.K, r.set.KRefresh))
+	if err != nil {
+		return err
+	}
+	r.own, r.searched = own, true
+	return nil
+}
+
+// embed gives the question its vector; without one, words alone decide.
+func (r *run) embed(ctx context.Context) error {
+	if r.vector != nil {
+		return nil
+	}
+	vs, err := r.Embedder.Embed(ctx, percached.Foreground, []string{r.q.Text})
+	switch {
+	case ctx.Err() != nil:
+		return fault.Wrap("embed", ctx.Err())
+	case err != nil:
+		r.without("the embedder", err)
+	case len(vs) == 1:
+		r.vector = vs[0]
+	}
+	return nil
+}
+
+// cite names the chunks that the answer rests on.
+func (r *run) cite(chunks []percached.Chunk) {
+	for _, c := range chunks {
+		cite := Citation{Chunk: c.ID, About: strings.TrimPrefix(c.Head, "### "), Quote: c.Body}
+		if len(c.Documents) > 0 {
+			cite.Document = c.Documents[0]
+		}
+		r.answer.Citations = append(r.answer.Citations, cite)
+	}
+}
+
+// remember puts the question into the space's history.
+func (r *run) remember() {
+	rec := Record{Asked: r.began, Question: r.q.Text, Outcome: r.answer.Outcome, Took: r.Now().Sub(r.began)}
+	for _, c := range r.answer.Citations {
+		rec.Chunks = append(rec.Chunks, c.Chunk)
+	}
+	if err := r.History.Add(r.q.Space, rec, r.answer.Outcome != AnswerHit); err != nil {
+		r.without("the history", err)
+	}
+	r.ended("store", &r.answer.Times.Store)
+}
+
+// refuses says whether an answer is that the documents do not say.
+func refuses(text string) bool {
+	return qabank.Normalise(text) == qabank.Normalise(refusal)
+}

@@ -1,0 +1,94 @@
+package answer
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/percached/percached"
+)
+
+//go:embed prompts/instructions.txt
+var instructions string
+
+//go:embed prompts/refusal.txt
+var refusal string
+
+// Settings say how questions of a space are answered.
+type Settings struct {
+	Threshold float64 // similarity from which on a stored answer may be served
+	Guard     bool    // the whole gate; without it similarity alone decides, and a hit does no retrieval
+	Bank      bool    // stored answers are used and kept
+	Tensors   bool    // stored tensors are used and kept
+	K         int     // chunks of a prompt
+	KRefresh  int     // a new chunk among so many best of a stored question makes its answer stale
+	Order     percached.Order
+	Placement percached.Placement
+	Planes    percached.Planes
+	MaxTokens int // of an answer
+	// Instructions begin the prompt.
+	Instructions string
+}
+
+// Default is for models that were trained for no placement in particular; the
+// threshold belongs to the embedder.
+func Default() Settings {
+	return Settings{
+		Threshold: 0.9, Guard: true, Bank: true, Tensors: true, K: 3, KRefresh: 3,
+		Order: percached.Relevance, MaxTokens: 256, Instructions: instructions,
+	}
+}
+
+// Validate joins all that is wrong.
+func (s Settings) Validate() error {
+	var errs []error
+	bad := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	bad(!(s.Threshold >= 0 && s.Threshold <= 1), "threshold: %v is not between 0 and 1", s.Threshold)
+	bad(s.K < 1 || s.K > 64, "k: %d is not between 1 and 64", s.K)
+	bad(s.KRefresh < 1 || s.KRefresh > 64, "k_refresh: %d is not between 1 and 64", s.KRefresh)
+	bad(s.MaxTokens < 1, "max_tokens: %d is not positive", s.MaxTokens)
+	bad(s.Placement > percached.Parallel, "placement: %d is unknown", s.Placement)
+	bad(s.Planes > percached.QKV, "planes: %d are unknown", s.Planes)
+	bad(!s.Order.Known(), "order: %q is neither relevance nor canonical", s.Order)
+	return errors.Join(errs...)
+}
+
+// with lays over s what a space wants otherwise.
+func (s Settings) with(w percached.Settings) Settings {
+	over(&s.Threshold, w.Threshold)
+	over(&s.Guard, w.Guard)
+	over(&s.Bank, w.Bank)
+	over(&s.Tensors, w.Tensors)
+	over(&s.K, w.K)
+	over(&s.Order, w.Order)
+	over(&s.Placement, w.Placement)
+	over(&s.Planes, w.Planes)
+	return s
+}
+
+func over[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// Mark names what shapes an answer under these settings, as entries of the bank
+// bear it.
+func (a *Asker) Mark(s Settings) string {
+	return s.mark(a.Engine.Info().Fingerprint, a.Embedder.Info().Fingerprint)
+}
+
+// mark names all that shapes an answer but its documents: stored answers of
+// another mark are not served.
+func (s Settings) mark(model, embedder string) string {
+	b, _ := json.Marshal([]any{model, embedder, s.Instructions, s.K, s.Order, s.Placement, s.MaxTokens}) // plain values always marshal
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16])
+}

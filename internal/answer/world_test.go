@@ -1,0 +1,177 @@
+package answer_test
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/llm/llmtest"
+	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/qkvtree"
+	"github.com/percached/percached/retrieval"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// shelf is a knowledge bank and its search in memory: a chunk is found by the
+// words that it shares with the question.
+type shelf struct {
+	mu     sync.Mutex
+	seq    uint64
+	chunks map[percached.ChunkID]percached.Chunk
+	set    percached.Settings
+	asked  int // searches
+	fails  error
+}
+
+func (s *shelf) put(body string) percached.ChunkID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seq++
+	c := percached.Chunk{Head: "### " + strings.Fields(body)[0], Body: body, Version: s.seq}
+	c.ID = percached.NewChunkID(c.Rendered())
+	c.Documents = []percached.DocumentID{percached.NewDocumentID(body)}
+	s.chunks[c.ID] = c
+	return c.ID
+}
+
+func (s *shelf) drop(id percached.ChunkID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seq++
+	delete(s.chunks, id)
+}
+
+func (s *shelf) Space(name string) (percached.Space, error) {
+	if name != "s" && name != "t" {
+		return percached.Space{}, fault.New(fault.NotFound, "shelf", "there is no space %s", name)
+	}
+	return percached.Space{Name: name, Kind: "notes", Settings: s.set}, nil
+}
+
+func (s *shelf) Seq(string) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seq, nil
+}
+
+func (s *shelf) Chunks(_ string, ids []percached.ChunkID) ([]percached.Chunk, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []percached.Chunk
+	for _, id := range ids {
+		if c, ok := s.chunks[id]; ok {
+			found = append(found, c)
+		}
+	}
+	return found, nil
+}
+
+func (s *shelf) Search(_ context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asked++; s.fails != nil {
+		return nil, s.fails
+	}
+	words := strings.Fields(strings.ToLower(strings.Trim(q.Text, "?")))
+	var hits []retrieval.Hit
+	for _, c := range s.chunks {
+		n := 0
+		for _, w := range strings.Fields(strings.ToLower(c.Body)) {
+			if slices.Contains(words, strings.Trim(w, ".,")) {
+				n++
+			}
+		}
+		if n > 0 {
+			hits = append(hits, retrieval.Hit{Chunk: c.ID, Version: c.Version, Score: float64(n)})
+		}
+	}
+	slices.SortFunc(hits, func(a, b retrieval.Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), slices.Compare(a.Chunk[:], b.Chunk[:]))
+	})
+	return hits[:min(len(hits), q.K)], nil
+}
+
+// world is an asker with all that it stands on.
+type world struct {
+	*answer.Asker
+	shelf   *shelf
+	bank    *qabank.Bank
+	tree    *qkvtree.Tree
+	history *answer.History
+	now     time.Time
+}
+
+func open(t *testing.T, dir string, o kv.Options) *kv.DB {
+	t.Helper()
+	o.ValueLogFileSize, o.MemTableSize, o.MinFree = 4<<20, 4<<20, 0
+	db, err := kv.Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// newWorld lets a test change the parts before they are put together.
+func newWorld(t *testing.T, set answer.Settings, o llmtest.Options, change func(*answer.Parts)) *world {
+	t.Helper()
+	w := &world{shelf: &shelf{chunks: map[percached.ChunkID]percached.Chunk{}}, now: time.Date(2025, 3, 4, 12, 0, 0, 0, time.UTC)}
+	meta, tensors := open(t, t.TempDir(), kv.Default()), open(t, t.TempDir(), kv.Default())
+	var err error
+	b := qabank.Default()
+	b.Now = func() time.Time { return w.now }
+	if w.bank, err = qabank.Open(meta, b); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.bank.Close() })
+	tr := qkvtree.Default()
+	tr.Key, tr.Limit = []byte("0123456789abcdef"), 1<<20
+	if w.tree, err = qkvtree.Open(tensors, tr); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.tree.Close() })
+	if w.history, err = answer.OpenHistory(meta, 10); err != nil {
+		t.Fatal(err)
+	}
+	engine, embedder := llmtest.NewFake(o), llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
+	t.Cleanup(func() { engine.Close(); embedder.Close() })
+	p := answer.Parts{
+		Knowledge: w.shelf, Searcher: w.shelf, Bank: w.bank, Tree: w.tree, Embedder: embedder, Engine: engine, History: w.history,
+		Now: func() time.Time { return w.now }, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}
+	if change != nil {
+		change(&p)
+	}
+	if w.Asker, err = answer.New(p, set); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Asker.Close)
+	return w
+}
+
+func (w *world) ask(t *testing.T, text string) answer.Answer {
+	t.Helper()
+	return w.asks(t, answer.Question{Space: "s", Text: text})
+}
+
+func (w *world) asks(t *testing.T, q answer.Question) answer.Answer {
+	t.Helper()
+	a, err := w.Ask(context.Background(), q, answer.Listener{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}

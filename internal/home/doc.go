@@ -1,0 +1,24 @@
+// Package home is the data folder: who may use it, of which version it is, and
+// the key that signs what is stored in it.
+//
+// Purpose: Open makes or opens the folder for one process and says clearly why
+// it cannot. Path names what lies in it.
+//
+// Invariants: the folder is for its owner alone (0700). One process uses it at a
+// time. A folder of a newer version is refused. Unclean is true when the process
+// before did not come to Close.
+//
+// Goroutines: none.
+//
+// State on disk, in the folder:
+//
+//	schema    {"version": 1}
+//	key       32 random bytes, readable for the owner alone
+//	lock      held while the folder is in use; holds the process's number
+//	unclean   is there while the folder is in use, and after a crash
+//	meta      database: documents, stored answers, history
+//	tensors   database: attention tensors; may be lost
+//	index     the index of words; can be rebuilt
+//	models    built-in models as files
+//	prompts   what the owner wants to say otherwise to the model
+package home

@@ -1,0 +1,150 @@
+package home
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+const (
+	version = 1
+	keySize = 32
+	op      = "home.Open"
+)
+
+// Home is an open data folder.
+type Home struct {
+	dir     string
+	lock    *os.File
+	Key     []byte // signs what is stored
+	Unclean bool   // the process before ended without Close
+}
+
+// Default is the data folder of this user: $XDG_DATA_HOME/percached, or
+// .local/share/percached in the home folder.
+func Default() (string, error) {
+	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "percached"), nil
+	}
+	user, err := os.UserHomeDir()
+	if err != nil {
+		return "", fault.New(fault.Unavailable, "home.Default", "there is no home folder, name a data folder with --data: %w", err)
+	}
+	return filepath.Join(user, ".local", "share", "percached"), nil
+}
+
+// Open opens the folder, and makes it if there is none. What is in a folder that
+// is not empty and not percached's is left alone.
+func Open(dir string) (*Home, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fault.New(fault.Unavailable, op, "%w", err)
+	}
+	h := &Home{dir: dir}
+	fresh, err := h.vacant()
+	if err != nil {
+		return nil, err
+	}
+	if h.lock, err = lock(h.Path("lock")); err != nil {
+		return nil, err
+	}
+	if err := h.enter(fresh); err != nil {
+		h.lock.Close()
+		return nil, err
+	}
+	return h, nil
+}
+
+// Path is where something lies in the folder.
+func (h *Home) Path(name ...string) string {
+	return filepath.Join(append([]string{h.dir}, name...)...)
+}
+
+// Close says that all ended well, and lets others in.
+func (h *Home) Close() error {
+	err := os.Remove(h.Path("unclean"))
+	if shut := h.lock.Close(); err == nil {
+		err = shut
+	}
+	if err != nil {
+		return fault.New(fault.Unavailable, "home.Close", "%w", err)
+	}
+	return nil
+}
+
+// vacant says whether the folder is to be made: it holds nothing yet, or only
+// what an Open cut short has left.
+func (h *Home) vacant() (bool, error) {
+	if _, err := os.Stat(h.Path("schema")); err == nil {
+		return false, nil
+	}
+	entries, err := os.ReadDir(h.dir)
+	if err != nil {
+		return false, fault.New(fault.Unavailable, op, "%w", err)
+	}
+	for _, e := range entries {
+		switch e.Name() {
+		case "lock", "key", "key.part", "schema.part":
+		default:
+			return false, fault.New(fault.Invalid, op, "%s is not empty and no data folder of percached; name another with --data", h.dir)
+		}
+	}
+	return true, nil
+}
+
+func (h *Home) enter(fresh bool) error {
+	if err := os.Chmod(h.dir, 0o700); err != nil {
+		return fault.New(fault.Unavailable, op, "%w", err)
+	}
+	if fresh {
+		key := make([]byte, keySize)
+		rand.Read(key)
+		schema := fmt.Appendf(nil, "{\"version\": %d}\n", version)
+		if err := errors.Join(write(h.Path("key"), key), write(h.Path("schema"), schema)); err != nil {
+			return fault.New(fault.Unavailable, op, "%w", err)
+		}
+	}
+	b, err := os.ReadFile(h.Path("schema"))
+	if err != nil {
+		return fault.New(fault.Unavailable, op, "%w", err)
+	}
+	var schema struct {
+		Version int `json:"version"`
+	}
+	switch err := json.Unmarshal(b, &schema); {
+	case err != nil || schema.Version < 1:
+		return fault.New(fault.Unavailable, op, "%s cannot be read", h.Path("schema"))
+	case schema.Version > version:
+		return fault.New(fault.Unsupported, op, "%s was written by a newer percached (version %d of the folder, this one knows %d)", h.dir, schema.Version, version)
+	}
+	if h.Key, err = os.ReadFile(h.Path("key")); err != nil || len(h.Key) != keySize {
+		return fault.New(fault.Unavailable, op, "%s cannot be read or is damaged: without it no stored tensor is trusted; remove it and the folder tensors to start that part anew", h.Path("key"))
+	}
+	_, err = os.Stat(h.Path("unclean"))
+	if h.Unclean = err == nil; err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.New(fault.Unavailable, op, "%w", err)
+	}
+	if err := write(h.Path("unclean"), nil); err != nil {
+		return fault.New(fault.Unavailable, op, "%w", err)
+	}
+	return nil
+}
+
+// write puts a file there whole or not at all.
+func write(path string, b []byte) error {
+	f, err := os.OpenFile(path+".part", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(path+".part", path)
+}

@@ -1,0 +1,39 @@
+//go:build linux || darwin || freebsd
+
+package home
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+// lock takes the folder for this process. The system lets go of it when the
+// process ends, however it ends.
+func lock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, op, "%w", err)
+	}
+	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		who := "another process"
+		if b, err := os.ReadFile(path); err == nil && len(b) > 0 {
+			who = "percached, process " + strings.TrimSpace(string(b)) + ","
+		}
+		f.Close()
+		return nil, fault.New(fault.Conflict, op, "%s uses %s: end it, or name another folder with --data", who, filepath.Dir(path))
+	case err != nil:
+		f.Close()
+		return nil, fault.New(fault.Unavailable, op, "%s: %w", path, err)
+	}
+	if err := f.Truncate(0); err == nil {
+		_, err = fmt.Fprintf(f, "%d\n", os.Getpid())
+	}
+	return f, nil
+}

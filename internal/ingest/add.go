@@ -1,0 +1,175 @@
+package ingest
+
+import (
+	"context"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/knowledgebank"
+)
+
+// A batch is acknowledged together; it is small enough that progress is seen
+// and that a crash costs little.
+const (
+	batchDocuments = 64
+	batchBytes     = 1 << 20
+)
+
+// Report counts what became of documents.
+type Report struct {
+	Added     int       `json:"added"`
+	Unchanged int       `json:"unchanged"`
+	Replaced  int       `json:"replaced"`
+	Failed    int       `json:"failed"`
+	Chunks    int       `json:"chunks"` // that are new
+	Stale     int       `json:"stale"`  // stored answers that are to be made anew
+	Notes     int       `json:"notes"`  // parts of documents that were left out
+	Failures  []Failure `json:"failures,omitempty"`
+}
+
+// Failure is something that could not be read.
+type Failure struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// maxFailures are named; more are counted.
+const maxFailures = 1000
+
+// Documents is the number of documents that are in the knowledge bank now.
+func (r *Report) Documents() int { return r.Added + r.Unchanged + r.Replaced }
+
+// Source gives documents one by one, and names what cannot be read.
+type Source func(ctx context.Context, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error
+
+// Add takes documents into a space. Each is in whole and durable, or not at all;
+// progress, when not nil, hears of every batch. With an error the report holds
+// what was done before.
+func (l *Library) Add(ctx context.Context, space string, read Source, progress func(Report)) (Report, error) {
+	const op = "ingest.Add"
+	l.changing.Lock()
+	defer l.changing.Unlock()
+	a := &adding{Library: l, space: space, progress: progress}
+	if _, err := l.Knowledge.Space(space); err != nil {
+		return a.report, fault.Wrap(op, err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	found := make(chan item, batchDocuments)
+	end := make(chan error, 1)
+	go func() {
+		defer close(found)
+		send := func(i item) error {
+			select {
+			case found <- i:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		end <- read(ctx,
+			func(s *knowledgebank.Source) error { return send(item{source: s}) },
+			func(name string, err error) { send(item{failure: &Failure{name, reason(err)}}) })
+	}()
+	err := a.all(ctx, found)
+	if err != nil {
+		cancel()
+	}
+	for range found { // until the reader has ended
+	}
+	if readErr := <-end; err == nil {
+		err = readErr
+	}
+	if err == nil && a.report.Chunks > 0 {
+		a.report.Stale, err = l.Freshener.Freshen(ctx, space)
+	}
+	return a.report, fault.Wrap(op, err)
+}
+
+// item is a document, or what could not be read.
+type item struct {
+	source  *knowledgebank.Source
+	failure *Failure
+}
+
+// adding is one Add under way.
+type adding struct {
+	*Library
+	space    string
+	progress func(Report)
+	report   Report
+	batch    []*knowledgebank.Source
+	bytes    int
+}
+
+func (a *adding) all(ctx context.Context, found <-chan item) error {
+	for i := range found {
+		if i.failure != nil {
+			a.fail(*i.failure)
+			continue
+		}
+		a.report.Notes += len(i.source.Notes)
+		a.batch = append(a.batch, i.source)
+		for _, b := range i.source.Blocks {
+			a.bytes += len(b.Text)
+		}
+		if len(a.batch) >= batchDocuments || a.bytes >= batchBytes {
+			if err := a.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return a.flush(ctx)
+}
+
+func (a *adding) fail(f Failure) {
+	a.report.Failed++
+	if len(a.report.Failures) < maxFailures {
+		a.report.Failures = append(a.report.Failures, f)
+	}
+}
+
+// flush brings the batch into the knowledge bank, and the other layers after it.
+func (a *adding) flush(ctx context.Context) error {
+	if len(a.batch) == 0 {
+		return nil
+	}
+	changes, err := a.Knowledge.AddAll(ctx, a.space, a.batch)
+	a.batch, a.bytes = a.batch[:0], 0
+	for _, c := range changes {
+		switch c.State {
+		case knowledgebank.Added:
+			a.report.Added++
+		case knowledgebank.Replaced:
+			a.report.Replaced++
+		case knowledgebank.Unchanged:
+			a.report.Unchanged++
+		}
+		a.report.Chunks += len(c.New)
+		if len(c.Gone) > 0 {
+			if err := a.outdate(ctx, a.space, c.Gone); err != nil {
+				return err
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.Index.Update(ctx, a.space); err != nil {
+		return err
+	}
+	if a.progress != nil {
+		a.progress(a.report)
+	}
+	return nil
+}
+
+// reason is an error as a person is told of it.
+func reason(err error) string {
+	for {
+		f, ok := err.(*fault.Error)
+		if !ok {
+			return err.Error()
+		}
+		err = f.Err
+	}
+}

@@ -1,0 +1,73 @@
+package ingest
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+)
+
+// On disk, a note of what is being forgotten is a key and a value:
+//
+//	key: 'F' 'p', first 16 bytes of SHA-256 of the space's name, document (16 bytes; zeros: the whole space)
+//	value: format version (1), pending in JSON
+//
+// It holds names and hashes, no text. CleanUp removes it last.
+const pendingVersion = 1
+
+// pending is a document, or a whole space, that is being forgotten.
+type pending struct {
+	Space    string               `json:"space"`
+	Whole    bool                 `json:"whole,omitempty"` // the space itself goes
+	Document percached.DocumentID `json:"document"`
+	Chunks   []percached.ChunkID  `json:"chunks"` // that may go with it
+	// Gone says that the knowledge bank has let go of it: what goes by this name
+	// now came in later.
+	Gone bool `json:"gone,omitempty"`
+}
+
+func (p *pending) key() []byte {
+	sum := sha256.Sum256([]byte(p.Space))
+	return append(append([]byte("Fp"), sum[:16]...), p.Document[:]...)
+}
+
+// note writes down what is to be forgotten.
+func (l *Library) note(p *pending) error {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return fault.New(fault.Internal, "ingest: note", "%w", err)
+	}
+	return l.Meta.Update(func(tx *kv.Tx) error {
+		return tx.Set(p.key(), append([]byte{pendingVersion}, b...))
+	})
+}
+
+// noted reads all notes.
+func (l *Library) noted() ([]*pending, error) {
+	var all []*pending
+	err := l.Meta.View(func(tx *kv.Tx) error {
+		return tx.Each([]byte("Fp"), func(_, v []byte) error {
+			p := &pending{}
+			if len(v) == 0 || v[0] != pendingVersion || json.Unmarshal(v[1:], p) != nil {
+				return fault.New(fault.Internal, "ingest: notes", "a note of what is to be forgotten cannot be read")
+			}
+			all = append(all, p)
+			return nil
+		})
+	})
+	return all, err
+}
+
+// strike removes notes.
+func (l *Library) strike(ps []*pending) error {
+	return l.Meta.Update(func(tx *kv.Tx) error {
+		for _, p := range ps {
+			if err := tx.Delete(p.key()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,216 @@
+package knowledgebank
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// piece is what becomes a chunk.
+type piece struct {
+	body   string
+	minute string // of a transcript: where it begins
+	words  int
+}
+
+// cut puts units together to pieces of about target words. Each place between
+// two units has a price as a cut: by what it parts, and by a number drawn from
+// the text around it. The cheapest place far and wide is always a cut, and
+// between two such the cheapest way is taken. Both depend on the text near by
+// alone, so an edit changes the pieces around it and no others.
+func cut(units []unit, target int) []piece {
+	units = shorten(units, 2*target*13/10)
+	var out []piece
+	from := 0
+	for _, to := range cuts(units, 2*target) {
+		p := piece{body: render(units[from:to]), minute: minute(units[from].at)}
+		n := 0
+		for _, u := range units[from:to] {
+			n += u.size
+		}
+		p.words = (n + 1) / 2
+		out = append(out, p)
+		from = to
+	}
+	return out
+}
+
+// cuts gives where pieces end. Sizes are in half words.
+func cuts(units []unit, target int) []int {
+	n := len(units)
+	prices := make([]int, n+1) // of a cut before the i-th unit
+	at := make([]int, n+1)     // what stands before it
+	for i, u := range units {
+		at[i+1] = at[i] + u.size
+		if i > 0 {
+			prices[i] = units[i-1].price + chance(units, i)
+		}
+	}
+	prices[0], prices[n] = -1, -1 // the text's own ends
+	var ends []int
+	from := 0
+	for i := 1; i <= n; i++ {
+		if i < n && !cheapestAround(prices, at, i, target*7/10) {
+			continue
+		}
+		for _, end := range cheapest(units[from:i], prices[from:i], target) {
+			ends = append(ends, from+end)
+		}
+		from = i
+	}
+	return ends
+}
+
+// cheapestAround says that no cut nearer than reach is cheaper than the i-th;
+// of equal ones it is the first.
+func cheapestAround(prices, at []int, i, reach int) bool {
+	for j := i - 1; j >= 0 && at[i]-at[j] < reach; j-- {
+		if prices[j] <= prices[i] {
+			return false
+		}
+	}
+	for j := i + 1; j < len(at) && at[j]-at[i] < reach; j++ {
+		if prices[j] < prices[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// cheapest gives the ends of pieces at which their sizes and the cuts between
+// them cost least.
+func cheapest(units []unit, prices []int, target int) []int {
+	n := len(units)
+	most := target * 16 / 10
+	cost := make([]int, n+1) // of the first units
+	from := make([]int, n+1) // where their last piece begins
+	for to := 1; to <= n; to++ {
+		size := 0
+		cost[to] = math.MaxInt
+		for i := to - 1; i >= 0; i-- {
+			size += units[i].size
+			if size > most && i < to-1 {
+				break
+			}
+			if c := cost[i] + misfit(size, target); c < cost[to] {
+				cost[to], from[to] = c, i
+			}
+		}
+		if to < n {
+			cost[to] += prices[to]
+		}
+	}
+	var ends []int
+	for to := n; to > 0; to = from[to] {
+		ends = append(ends, to)
+	}
+	slices.Reverse(ends)
+	return ends
+}
+
+// misfit is the price of a piece's size: 400 at 30 % off, steep from there on.
+func misfit(size, target int) int {
+	off := max(size-target, target-size) * 100 / target
+	return off*off*4/9 + max(0, off-30)*40
+}
+
+// chance draws a number below 1024 from the text around a cut.
+func chance(units []unit, at int) int {
+	sum := sha256.Sum256([]byte(units[at-1].text + "\n" + units[at].text))
+	return int(binary.BigEndian.Uint16(sum[:]) >> 6)
+}
+
+// render writes units as the body of a chunk: each speaker on a line.
+func render(units []unit) string {
+	var b strings.Builder
+	for i, u := range units {
+		if i > 0 {
+			b.WriteString(u.joint)
+		}
+		if u.speaker != "" && (u.turn || i == 0) {
+			b.WriteString(u.speaker)
+			b.WriteString(": ")
+		}
+		b.WriteString(u.text)
+	}
+	return b.String()
+}
+
+// maxToken is how many characters without a space are kept together.
+const maxToken = 240
+
+// shorten takes units apart that are too long for one piece, at words.
+func shorten(units []unit, most int) []unit {
+	long := false
+	for _, u := range units {
+		long = long || u.size > most
+	}
+	if !long {
+		return units
+	}
+	var out []unit
+	for _, u := range units {
+		if u.size <= most {
+			out = append(out, u)
+			continue
+		}
+		parts := words(u.text)
+		for i := range parts {
+			parts[i].speaker, parts[i].at = u.speaker, u.at
+		}
+		parts[0].joint, parts[0].turn = u.joint, u.turn
+		parts[len(parts)-1].price = u.price
+		out = append(out, parts...)
+	}
+	return out
+}
+
+// words gives the words of a sentence; wide characters are words.
+func words(s string) []unit {
+	var out []unit
+	joint := ""
+	for part := range strings.SplitSeq(s, " ") {
+		for part != "" {
+			n := token(part)
+			u := unit{text: part[:n], joint: joint, price: wordEnd}
+			r, _ := utf8.DecodeLastRuneInString(u.text)
+			switch {
+			case strings.ContainsRune(",;:，、；：", r):
+				u.price = clauseEnd
+			case n < len(part) && !isWide(r) && !startsWide(part[n:]):
+				u.price = tokenEnd
+			}
+			u.size = size(u.text)
+			out = append(out, u)
+			part, joint = part[n:], ""
+		}
+		joint = " "
+	}
+	return out
+}
+
+func startsWide(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return isWide(r)
+}
+
+// token gives the length of the first part of a word that is kept together.
+func token(s string) int {
+	n := 0
+	for i, r := range s {
+		if n == maxToken {
+			return i
+		}
+		if isWide(r) {
+			if i == 0 {
+				return utf8.RuneLen(r)
+			}
+			return i
+		}
+		n++
+	}
+	return len(s)
+}

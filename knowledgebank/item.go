@@ -1,0 +1,59 @@
+package knowledgebank
+
+import (
+	"unicode/utf8"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+)
+
+const (
+	// maxChunks of one document: some five million words.
+	maxChunks = 50_000
+	// maxName is how long a key or a path may be, in bytes.
+	maxName = 4096
+)
+
+// item is a document, cut and ready to be stored.
+type item struct {
+	document percached.Document
+	chunks   []percached.Chunk
+	bytes    int // about what it takes to store
+}
+
+// prepare cuts a document.
+func (b *Bank) prepare(s *Source) (*item, error) {
+	const op = "knowledgebank.prepare"
+	switch {
+	case s == nil:
+		return nil, fault.New(fault.Invalid, op, "there is no document")
+	case s.Key == "":
+		return nil, fault.New(fault.Invalid, op, "the document has no key")
+	case len(s.Key) > maxName || !utf8.ValidString(s.Key):
+		return nil, fault.New(fault.Invalid, op, "the document's key is longer than %d bytes or not UTF-8", maxName)
+	case len(s.Path) > maxName || !utf8.ValidString(s.Path):
+		return nil, fault.New(fault.Invalid, op, "the document's path is longer than %d bytes or not UTF-8", maxName)
+	}
+	it := &item{document: percached.Document{
+		ID: percached.NewDocumentID(s.Key), Key: s.Key, Title: title(s), Source: about(s),
+		Format: line(s.Format), Path: s.Path, Date: s.Date, Added: b.o.Now().Round(0),
+	}}
+	d := &it.document
+	pieces := cut(units(s), b.o.ChunkWords)
+	if len(pieces) == 0 && hasWords(line(s.Title)) {
+		pieces = []piece{{body: d.Title}} // so that a mail that is all subject is found
+	}
+	if len(pieces) > maxChunks {
+		return nil, fault.New(fault.Invalid, op, "document %s is too long: %d chunks, and %d is the most", d.ID, len(pieces), maxChunks)
+	}
+	it.bytes = 256 + len(d.Key) + len(d.Path)
+	for _, p := range pieces {
+		c := percached.Chunk{Head: head(d, p.minute), Body: p.body}
+		c.ID = percached.NewChunkID(c.Rendered())
+		d.Words += p.words
+		d.Chunks = append(d.Chunks, c.ID)
+		it.chunks = append(it.chunks, c)
+		it.bytes += 256 + len(c.Head) + len(c.Body)
+	}
+	return it, nil
+}

@@ -1,0 +1,205 @@
+package knowledgebank
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+)
+
+// journalRow is what a row of the journal gathers: it stays out of the value
+// log, as all our values do.
+const journalRow = 16 << 10
+
+// write is one key's new value; nil removes the key.
+type write struct {
+	key, value []byte
+}
+
+// commit brings writes in, all or none, and durably. The caller writes to the
+// space. What a transaction cannot hold goes through a journal: it is written
+// first, then a mark that it is whole, and only then the keys themselves. A
+// crash behind the mark is made good by writing them again.
+func (b *Bank) commit(sp *space, writes []write) error {
+	err := b.db.Update(func(tx *kv.Tx) error {
+		for _, w := range writes {
+			if err := apply(tx, w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if fault.KindOf(err) == fault.Invalid { // more than a transaction holds
+		err = b.commitLong(sp, writes)
+	}
+	if loadErr := b.load(sp); err == nil {
+		err = loadErr
+	}
+	return err
+}
+
+type writer interface {
+	Set(key, value []byte) error
+	Delete(key []byte) error
+}
+
+func apply(to writer, w write) error {
+	if w.value == nil {
+		return to.Delete(w.key)
+	}
+	return to.Set(w.key, w.value)
+}
+
+func (b *Bank) commitLong(sp *space, writes []write) error {
+	rows, err := b.writeJournal(sp, writes)
+	sp.begin.Lock()
+	defer sp.begin.Unlock()
+	sp.unfinished = true
+	if err == nil {
+		err = b.db.Update(func(tx *kv.Tx) error {
+			key := sp.id.key(markType)
+			return tx.Set(key, seal(key, binary.AppendUvarint(nil, uint64(rows))))
+		})
+	}
+	if err != nil {
+		return err // finish tells whether the mark came in
+	}
+	return b.finishLocked(sp)
+}
+
+// writeJournal gives the number of rows.
+func (b *Bank) writeJournal(sp *space, writes []write) (rows int, err error) {
+	bulk := b.db.Bulk()
+	defer bulk.Cancel()
+	var payload []byte
+	flush := func() error {
+		key := sp.id.journal(rows)
+		rows++
+		err := bulk.Set(key, seal(key, payload))
+		payload = nil
+		return err
+	}
+	for _, w := range writes {
+		if len(payload) > 0 && len(payload)+len(w.key)+len(w.value) > journalRow {
+			if err := flush(); err != nil {
+				return 0, err
+			}
+		}
+		payload = appendWrite(payload, w)
+	}
+	if err := flush(); err != nil {
+		return 0, err
+	}
+	return rows, bulk.Flush()
+}
+
+func appendWrite(b []byte, w write) []byte {
+	b = append(binary.AppendUvarint(b, uint64(len(w.key))), w.key...)
+	if w.value == nil {
+		return append(b, 0)
+	}
+	return append(binary.AppendUvarint(append(b, 1), uint64(len(w.value))), w.value...)
+}
+
+// decodeJournal gives the writes of a row of a space's journal.
+func decodeJournal(id spaceID, payload []byte) ([]write, error) {
+	r := reader{b: payload}
+	var writes []write
+	for len(r.b) > 0 {
+		w := write{key: r.bytes()}
+		if r.byte() == 1 {
+			w.value = r.bytes()
+		}
+		if r.bad || len(w.key) < 18 || w.key[0] != owner || spaceID(w.key[2:18]) != id {
+			return nil, ErrDamaged
+		}
+		writes = append(writes, w)
+	}
+	return writes, nil
+}
+
+// finish ends a journal that is left. The caller writes to the space.
+func (b *Bank) finish(sp *space) error {
+	sp.begin.Lock()
+	defer sp.begin.Unlock()
+	if !sp.unfinished {
+		return nil
+	}
+	if err := b.finishLocked(sp); err != nil {
+		return err
+	}
+	return b.load(sp)
+}
+
+func (b *Bank) finishLocked(sp *space) error {
+	const op = "knowledgebank.finish"
+	mark := sp.id.key(markType)
+	whole, rows := false, uint64(0)
+	err := b.db.View(func(tx *kv.Tx) error {
+		payload, err := read(tx, mark)
+		if fault.KindOf(err) == fault.NotFound {
+			return nil
+		}
+		r := reader{b: payload}
+		whole, rows = true, r.uvarint()
+		if err == nil && r.bad {
+			err = ErrDamaged
+		}
+		return err
+	})
+	if err == nil && whole {
+		if err = b.replay(sp, int(rows)); err == nil {
+			err = b.db.Update(func(tx *kv.Tx) error { return tx.Delete(mark) })
+		}
+	}
+	if err != nil {
+		return fault.New(fault.KindOf(err), op, "a change could not be ended: %w", err)
+	}
+	if b.remove(sp.id.key(journalType)) == nil {
+		sp.unfinished = false
+	}
+	return nil // the change is in; what is left of the journal goes next time
+}
+
+// replay writes what the journal says; more than once does no harm.
+func (b *Bank) replay(sp *space, rows int) error {
+	bulk := b.db.Bulk()
+	defer bulk.Cancel()
+	for n := range rows {
+		var payload []byte
+		err := b.db.View(func(tx *kv.Tx) (err error) {
+			payload, err = read(tx, sp.id.journal(n))
+			return err
+		})
+		if fault.KindOf(err) == fault.NotFound {
+			err = ErrDamaged
+		}
+		if err != nil {
+			return err
+		}
+		writes, err := decodeJournal(sp.id, payload)
+		if err != nil {
+			return err
+		}
+		for _, w := range writes {
+			if err := apply(bulk, w); err != nil {
+				return err
+			}
+		}
+	}
+	return bulk.Flush()
+}
+
+// remove deletes all keys with a prefix, in as many transactions as it takes.
+func (b *Bank) remove(prefix []byte) error {
+	bulk := b.db.Bulk()
+	defer bulk.Cancel()
+	err := b.db.View(func(tx *kv.Tx) error {
+		return tx.Keys(prefix, func(key []byte, _ int64) error { return bulk.Delete(slices.Clone(key)) })
+	})
+	if err != nil {
+		return err
+	}
+	return bulk.Flush()
+}

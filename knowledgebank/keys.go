@@ -1,0 +1,98 @@
+package knowledgebank
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/percached/percached"
+)
+
+// owner is the first byte of every key of this package.
+const owner = 'K'
+
+// The types of records: the second byte of a key.
+const (
+	spaceType    = 'S'
+	documentType = 'D'
+	pageType     = 'P' // of a document's list of chunks
+	chunkType    = 'C'
+	liveType     = 'V' // live chunks by version
+	goneType     = 'T' // tombstones by version
+	markType     = 'M' // the journal is whole
+	journalType  = 'J'
+)
+
+// spaceID stands for a space in keys.
+type spaceID [16]byte
+
+func newSpaceID(name string) spaceID {
+	sum := sha256.Sum256([]byte(name))
+	return spaceID(sum[:16])
+}
+
+// key puts parts behind the space's own range of a type.
+func (s spaceID) key(typ byte, parts ...[]byte) []byte {
+	k := make([]byte, 0, 2+16+24)
+	k = append(k, owner, typ)
+	k = append(k, s[:]...)
+	for _, p := range parts {
+		k = append(k, p...)
+	}
+	return k
+}
+
+func (s spaceID) document(id percached.DocumentID) []byte { return s.key(documentType, id[:]) }
+
+func (s spaceID) chunk(id percached.ChunkID) []byte { return s.key(chunkType, id[:]) }
+
+func (s spaceID) page(id percached.DocumentID, n int) []byte {
+	return s.key(pageType, id[:], binary.BigEndian.AppendUint32(nil, uint32(n)))
+}
+
+func (s spaceID) journal(n int) []byte {
+	return s.key(journalType, binary.BigEndian.AppendUint32(nil, uint32(n)))
+}
+
+// change is a key of liveType or goneType.
+func (s spaceID) change(typ byte, seq uint64, id percached.ChunkID) []byte {
+	return s.key(typ, binary.BigEndian.AppendUint64(nil, seq), id[:])
+}
+
+// changeLen is the length of such a key.
+const changeLen = 2 + 16 + 8 + 16
+
+// splitChange takes such a key apart.
+func splitChange(key []byte) (seq uint64, id percached.ChunkID, ok bool) {
+	if len(key) != changeLen {
+		return 0, id, false
+	}
+	return binary.BigEndian.Uint64(key[18:]), percached.ChunkID(key[26:]), true
+}
+
+// seqPrefixes calls fn with prefixes of 8-byte big-endian numbers that cover
+// from to last, both included, and no other: a range can then be read without
+// the keys before it.
+func seqPrefixes(from, last uint64, fn func(prefix []byte) error) error {
+	for from <= last {
+		width := 0 // bytes that may be anything
+		for width < 8 {
+			ones := uint64(1)<<(8*(width+1)) - 1 // all ones at width 7
+			if from&ones != 0 || last-from < ones {
+				break
+			}
+			width++
+		}
+		if err := fn(binary.BigEndian.AppendUint64(nil, from)[:8-width]); err != nil {
+			return err
+		}
+		if width == 8 {
+			return nil
+		}
+		next := from + uint64(1)<<(8*width)
+		if next < from {
+			return nil // that was the last number there is
+		}
+		from = next
+	}
+	return nil
+}

@@ -1,0 +1,252 @@
+package pdf
+
+import (
+	"sort"
+	"unicode/utf16"
+)
+
+// What a CMap may have at most; a font has 65536 glyphs at most.
+const (
+	maxRanges  = 1 << 17
+	maxTextLen = 64 // bytes that one code may stand for
+	maxCMaps   = 8  // CMaps that use each other
+)
+
+// cmap maps character codes: to text (ToUnicode), or to glyphs of a CID font.
+type cmap struct {
+	spaces   []codespace
+	texts    []textRange
+	cids     []cidRange
+	vertical bool
+	sorted   bool
+}
+
+// codespace says that codes of size bytes exist whose every byte lies between
+// those of lo and hi.
+type codespace struct {
+	size   int
+	lo, hi uint32
+}
+
+// textRange maps lo to text, and what follows to text with its last character
+// counted up.
+type textRange struct {
+	lo, hi uint32
+	text   string
+}
+
+type cidRange struct {
+	lo, hi uint32
+	cid    int
+}
+
+// next cuts a code off s.
+func (m *cmap) next(s string) (code uint32, size int) {
+	least := 0
+	for _, space := range m.spaces {
+		if least == 0 || space.size < least {
+			least = space.size
+		}
+	}
+	for n := 1; n <= 4 && n <= len(s); n++ {
+		code = code<<8 | uint32(s[n-1])
+		for _, space := range m.spaces {
+			if space.size == n && space.holds(code) {
+				return code, n
+			}
+		}
+	}
+	// No code: pass over as many bytes as the shortest has.
+	code = 0
+	size = min(max(least, 1), len(s))
+	for i := range size {
+		code = code<<8 | uint32(s[i])
+	}
+	return code, size
+}
+
+func (c codespace) holds(code uint32) bool {
+	for shift := 0; shift < 8*c.size; shift += 8 {
+		b := byte(code >> shift)
+		if b < byte(c.lo>>shift) || b > byte(c.hi>>shift) {
+			return false
+		}
+	}
+	return true
+}
+
+// sort prepares for looking up; of equal codes the last one given wins.
+func (m *cmap) sort() {
+	if m.sorted {
+		return
+	}
+	m.sorted = true
+	sort.SliceStable(m.texts, func(i, j int) bool { return m.texts[i].lo < m.texts[j].lo })
+	sort.SliceStable(m.cids, func(i, j int) bool { return m.cids[i].lo < m.cids[j].lo })
+}
+
+// text is what a code stands for; ok is false if the map does not say.
+func (m *cmap) text(code uint32) (text string, ok bool) {
+	m.sort()
+	i := sort.Search(len(m.texts), func(i int) bool { return m.texts[i].lo > code }) - 1
+	// Ranges may overlap: a wider one may begin before the nearest.
+	for back := 0; i >= 0 && back < 4; i, back = i-1, back+1 {
+		r := m.texts[i]
+		if code > r.hi {
+			continue
+		}
+		if code == r.lo {
+			return r.text, true
+		}
+		runes := []rune(r.text)
+		if len(runes) == 0 {
+			return "", true
+		}
+		runes[len(runes)-1] += rune(min(code-r.lo, 0x10ffff))
+		return string(runes), true
+	}
+	return "", false
+}
+
+// cid is the glyph that a code stands for, 0 if the map does not say.
+func (m *cmap) cid(code uint32) int {
+	m.sort()
+	i := sort.Search(len(m.cids), func(i int) bool { return m.cids[i].lo > code }) - 1
+	if i < 0 || code > m.cids[i].hi {
+		return 0
+	}
+	return m.cids[i].cid + int(code-m.cids[i].lo)
+}
+
+// readCMap reads an embedded CMap and those it uses.
+func (f *file) readCMap(s *stream, depth int) *cmap {
+	m := &cmap{}
+	if f.int(s.dict["WMode"], 0) == 1 {
+		m.vertical = true
+	}
+	if depth < maxCMaps {
+		if base := f.stream(s.dict["UseCMap"]); base != nil {
+			used := f.readCMap(base, depth+1)
+			m.spaces, m.texts, m.cids = used.spaces, used.texts, used.cids
+		}
+	}
+	left := maxValues
+	p := &parser{lexer: lexer{data: f.decode(s)}, left: &left}
+	var args array
+	for {
+		v, ok := p.value()
+		w, isWord := v.(word)
+		switch {
+		case !ok || isWord && w == end:
+			return m
+		case !isWord:
+			if len(args) < 4*maxRanges {
+				args = append(args, v)
+			}
+			continue
+		}
+		m.operator(w, args)
+		args = args[:0]
+	}
+}
+
+// operator runs one operator of a CMap's program.
+func (m *cmap) operator(w word, args array) {
+	switch w {
+	case "def":
+		if len(args) == 2 && args[0] == name("WMode") {
+			m.vertical = args[1] == 1
+		}
+	case "usecmap":
+		if len(args) > 0 && (args[len(args)-1] == name("Identity-H") || args[len(args)-1] == name("Identity-V")) {
+			m.spaces = append(m.spaces, codespace{2, 0, 0xffff})
+			m.cids = append(m.cids, cidRange{0, 0xffff, 0})
+		}
+	case "endcodespacerange":
+		for ; len(args) >= 2 && len(m.spaces) < 256; args = args[2:] {
+			lo, n, ok1 := code(args[0])
+			hi, _, ok2 := code(args[1])
+			if ok1 && ok2 {
+				m.spaces = append(m.spaces, codespace{n, lo, hi})
+			}
+		}
+	case "endbfchar":
+		for ; len(args) >= 2; args = args[2:] {
+			if lo, _, ok := code(args[0]); ok {
+				m.addText(lo, lo, args[1])
+			}
+		}
+	case "endbfrange":
+		for ; len(args) >= 3; args = args[3:] {
+			lo, _, ok1 := code(args[0])
+			hi, _, ok2 := code(args[1])
+			if !ok1 || !ok2 || hi < lo {
+				continue
+			}
+			if each, isArray := args[2].(array); isArray {
+				for i := range each[:min(len(each), int(hi-lo)+1)] {
+					m.addText(lo+uint32(i), lo+uint32(i), each[i])
+				}
+				continue
+			}
+			m.addText(lo, hi, args[2])
+		}
+	case "endcidchar":
+		for ; len(args) >= 2; args = args[2:] {
+			m.addCID(args[0], args[0], args[1])
+		}
+	case "endcidrange":
+		for ; len(args) >= 3; args = args[3:] {
+			m.addCID(args[0], args[1], args[2])
+		}
+	}
+}
+
+func (m *cmap) addText(lo, hi uint32, v any) {
+	var text string
+	switch v := v.(type) {
+	case str:
+		if len(v) > 2*maxTextLen {
+			v = v[:2*maxTextLen]
+		}
+		text = utf16Text(string(v))
+	case name:
+		text = glyphText(string(v))
+	}
+	if len(m.texts) < maxRanges && len(text) <= maxTextLen {
+		m.texts = append(m.texts, textRange{lo, hi, text})
+	}
+}
+
+func (m *cmap) addCID(from, to, cid any) {
+	lo, _, ok1 := code(from)
+	hi, _, ok2 := code(to)
+	first, ok3 := cid.(int)
+	if ok1 && ok2 && ok3 && hi >= lo && first >= 0 && first <= 0xffff && len(m.cids) < maxRanges {
+		m.cids = append(m.cids, cidRange{lo, hi, first})
+	}
+}
+
+// code reads a string as a character code.
+func code(v any) (c uint32, size int, ok bool) {
+	s, isStr := v.(str)
+	if !isStr || len(s) == 0 || len(s) > 4 {
+		return 0, 0, false
+	}
+	for i := range len(s) {
+		c = c<<8 | uint32(s[i])
+	}
+	return c, len(s), true
+}
+
+// utf16Text reads UTF-16, high bytes first; a single byte is a character, too.
+func utf16Text(s string) string {
+	if len(s) == 1 {
+		return string(rune(s[0]))
+	}
+	units := make([]uint16, len(s)/2)
+	for i := range units {
+		units[i] = uint16(s[2*i])<<8 | uint16(s[2*i+1])
+	}
+	return string(utf16.Decode(units))
+}

@@ -1,0 +1,262 @@
+package pdf
+
+import (
+	"bytes"
+	"compress/flate"
+	"io"
+)
+
+// maxFilters bounds the filters of one stream.
+const maxFilters = 8
+
+// decode undoes a stream's filters. Of a damaged stream it gives what came out
+// before the damage; of a picture's filter, nothing.
+func (f *file) decode(s *stream) []byte {
+	data := s.raw
+	filters := f.list(s.dict, "Filter", "F")
+	parms := f.list(s.dict, "DecodeParms", "DP")
+	if f.crypt != nil && s.dict["Type"] != name("XRef") && !f.identity(filters, parms) {
+		if !f.budget.take(len(data)) {
+			return nil
+		}
+		data = f.crypt.stream(s, data)
+	}
+	if len(filters) > maxFilters || !f.budget.take(len(data)) {
+		return nil
+	}
+	for i, filter := range filters {
+		var parm dict
+		if i < len(parms) {
+			parm = f.dict(parms[i])
+		}
+		out := &sink{budget: f.budget}
+		switch f.name(filter) {
+		case "FlateDecode", "Fl":
+			out.inflate(data)
+			data = f.unpredict(out.data, parm)
+		case "LZWDecode", "LZW":
+			out.lzw(data, f.int(parm["EarlyChange"], 1) != 0)
+			data = f.unpredict(out.data, parm)
+		case "ASCIIHexDecode", "AHx":
+			out.asciiHex(data)
+			data = out.data
+		case "ASCII85Decode", "A85":
+			out.ascii85(data)
+			data = out.data
+		case "RunLengthDecode", "RL":
+			out.runLength(data)
+			data = out.data
+		case "Crypt":
+		default:
+			return nil
+		}
+	}
+	return data
+}
+
+// list gives an entry that is one thing or an array of them.
+func (f *file) list(d dict, long, short name) array {
+	v := f.resolve(d[long])
+	if v == nil {
+		v = f.resolve(d[short])
+	}
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case array:
+		return v
+	default:
+		return array{v}
+	}
+}
+
+// identity says whether the stream itself asks not to be decrypted.
+func (f *file) identity(filters, parms array) bool {
+	if len(filters) == 0 || f.name(filters[0]) != "Crypt" {
+		return false
+	}
+	if len(parms) == 0 {
+		return true
+	}
+	n := f.name(f.dict(parms[0])["Name"])
+	return n == "" || n == "Identity"
+}
+
+// sink gathers decoded bytes as far as the budget goes.
+type sink struct {
+	data   []byte
+	budget *budget
+}
+
+// put adds bytes; false when no more may come.
+func (s *sink) put(b ...byte) bool {
+	if len(s.data)+len(b) > maxStream {
+		s.budget.exceed("a stream of more than %d bytes", maxStream)
+		return false
+	}
+	if !s.budget.take(len(b)) {
+		return false
+	}
+	s.data = append(s.data, b...)
+	return true
+}
+
+// inflate undoes zlib's compression. Header and checksum are not trusted:
+// damaged files are read as far as their bits make sense.
+func (s *sink) inflate(data []byte) {
+	raw := data
+	if len(data) >= 2 && data[0]&0x0f == 8 && (int(data[0])<<8|int(data[1]))%31 == 0 {
+		raw = data[2:]
+	}
+	s.flate(raw)
+	if len(s.data) == 0 && len(data) > 2 && len(raw) == len(data) {
+		s.flate(data[2:]) // a header, but a wrong one
+	}
+}
+
+func (s *sink) flate(raw []byte) {
+	r := flate.NewReader(bytes.NewReader(raw))
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := r.Read(buf)
+		if !s.put(buf[:n]...) || err != nil {
+			return
+		}
+		if n == 0 && err == io.EOF {
+			return
+		}
+	}
+}
+
+// lzw undoes LZW with codes of 9 to 12 bits, high bits first. early says that
+// codes grow one entry before they must, as TIFF does.
+func (s *sink) lzw(data []byte, early bool) {
+	const clearCode, endCode = 256, 257
+	var (
+		prefix [4096]uint16
+		suffix [4096]byte
+		length [4096]uint16
+		word   [4096]byte
+	)
+	shift := 0
+	if early {
+		shift = 1
+	}
+	next, width, last := 258, 9, -1
+	var acc, bits uint
+	for _, c := range data {
+		acc, bits = acc<<8|uint(c), bits+8
+		if bits < uint(width) {
+			continue
+		}
+		bits -= uint(width)
+		code := int(acc >> bits & (1<<width - 1))
+		switch {
+		case code == clearCode:
+			next, width, last = 258, 9, -1
+			continue
+		case code == endCode, code > next, code == next && last < 0:
+			return
+		}
+		// The word of the code, or of the one before with its own first byte.
+		from := code
+		if code == next {
+			from = last
+		}
+		n := 1
+		if from > 257 {
+			n = int(length[from])
+		}
+		at := from
+		for i := n - 1; i > 0; i-- {
+			word[i], at = suffix[at], int(prefix[at])
+		}
+		word[0] = byte(at)
+		out := word[:n]
+		if code == next && n < len(word) {
+			out = append(out, word[0])
+		}
+		if !s.put(out...) {
+			return
+		}
+		if last >= 0 && next < 4096 {
+			prefix[next], suffix[next] = uint16(last), word[0]
+			length[next] = 2
+			if last > 257 {
+				length[next] = length[last] + 1
+			}
+			next++
+			if next+shift >= 1<<width && width < 12 {
+				width++
+			}
+		}
+		last = code
+	}
+}
+
+func (s *sink) asciiHex(data []byte) {
+	l := lexer{data: data}
+	s.put([]byte(l.hex())...)
+}
+
+func (s *sink) ascii85(data []byte) {
+	data = bytes.TrimPrefix(bytes.TrimLeft(data, " \r\n\t"), []byte("<~"))
+	var group uint32
+	n := 0
+	flush := func(count int) bool {
+		b := [4]byte{byte(group >> 24), byte(group >> 16), byte(group >> 8), byte(group)}
+		group, n = 0, 0
+		return s.put(b[:count]...)
+	}
+	for _, c := range data {
+		switch {
+		case c == '~':
+			if n > 1 {
+				count := n - 1
+				for ; n < 5; n++ {
+					group = group*85 + 84
+				}
+				flush(count)
+			}
+			return
+		case c == 'z' && n == 0:
+			if !s.put(0, 0, 0, 0) {
+				return
+			}
+		case c >= '!' && c <= 'u':
+			group = group*85 + uint32(c-'!')
+			if n++; n == 5 && !flush(4) {
+				return
+			}
+		}
+	}
+	if n > 1 {
+		count := n - 1
+		for ; n < 5; n++ {
+			group = group*85 + 84
+		}
+		flush(count)
+	}
+}
+
+func (s *sink) runLength(data []byte) {
+	for len(data) > 1 {
+		n := int(data[0])
+		data = data[1:]
+		switch {
+		case n == 128:
+			return
+		case n < 128:
+			n = min(n+1, len(data))
+			if !s.put(data[:n]...) {
+				return
+			}
+			data = data[n:]
+		default:
+			if !s.put(bytes.Repeat(data[:1], 257-n)...) {
+				return
+			}
+			data = data[1:]
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package pdf
+
+import (
+	"math"
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// How far apart things may stand, in sizes of the characters.
+const (
+	wordGap     = 0.15 // less is kerning
+	wideWordGap = 0.5  // between characters of scripts without spaces
+	lineShift   = 0.5  // less is a raised or lowered character
+	cellGap     = 1.5  // more is no gap between words
+	backStep    = 1.0  // less is kerning or an accent
+	overprint   = 0.25 // the same character again, so near, makes it bold
+)
+
+// maxDrawn bounds the characters of a line that overprinting is looked for in.
+const maxDrawn = 4096
+
+// glyph is a character on the page. Its text is empty if it has no meaning or
+// its meaning was given already.
+type glyph struct {
+	text  string
+	x, y  float64
+	width float64 // to where the next one stands
+	frame
+}
+
+// line is a row of characters. Positions are measured along it and, for base,
+// across it, upwards.
+type line struct {
+	ux, uy     float64
+	base       float64
+	start, end float64
+	wordEnd    float64 // where the first word ends
+	size       float64 // of most of its characters
+	tabular    bool    // it has gaps as between the cells of a table
+	text       string
+}
+
+// layout makes lines of glyphs in the order in which they are drawn.
+type layout struct {
+	budget *budget
+	lines  []line
+	cur    *row
+}
+
+// row is a line that grows.
+type row struct {
+	line
+	out     []byte
+	votes   int     // for size, less those against it
+	tallest float64 // of its characters
+	last    float64 // where the last character begins
+	drawn   []drawn
+}
+
+// drawn is a character of a row, by where it stands.
+type drawn struct {
+	at   float64
+	text string
+}
+
+// add takes the next glyph.
+func (l *layout) add(g glyph) {
+	at, base := g.x*g.ux+g.y*g.uy, g.y*g.ux-g.x*g.uy
+	if l.cur != nil && l.cur.beside(g, base) {
+		switch {
+		case l.cur.again(g, at):
+			return
+		case at >= l.cur.end-backStep*max(g.size, l.cur.tallest):
+			l.cur.put(g, at, base)
+			return
+		}
+	}
+	l.flush()
+	l.cur = &row{line: line{ux: g.ux, uy: g.uy, base: base, start: at, end: at, size: g.size}, tallest: g.size}
+	l.cur.put(g, at, base)
+}
+
+// beside says whether a glyph stands on the row's base line, or near.
+func (r *row) beside(g glyph, base float64) bool {
+	return r.ux*g.ux+r.uy*g.uy > 0.99 && math.Abs(base-r.base) < lineShift*max(g.size, r.tallest)
+}
+
+// again says whether the same character was drawn at the same place already,
+// as programs do to make it bold or give it a shadow.
+func (r *row) again(g glyph, at float64) bool {
+	near := min(overprint*g.size, g.width/2)
+	if at > r.last+near || strings.TrimSpace(g.text) == "" {
+		return false
+	}
+	i := sort.Search(len(r.drawn), func(i int) bool { return r.drawn[i].at >= at-near })
+	for ; i < len(r.drawn) && r.drawn[i].at <= at+near; i++ {
+		if r.drawn[i].text == g.text {
+			return true
+		}
+	}
+	return false
+}
+
+// put adds a glyph behind the row's text.
+func (r *row) put(g glyph, at, base float64) {
+	gap := at - r.end
+	overlap := r.end - at
+	width := max(g.width, 0)
+	switch {
+	case strings.TrimSpace(g.text) == "" && g.text != "":
+		r.space()
+	case g.text == "":
+	case r.accent(g.text, overlap):
+	default:
+		if len(r.out) == 0 {
+			r.start = at
+		}
+		if gap > r.gap(g) {
+			r.space()
+		}
+		if gap > cellGap*g.size && len(r.out) > 0 && marker(string(r.out)) == noMarker {
+			r.tabular = true
+		}
+		r.out = append(r.out, g.text...)
+		r.vote(g, base)
+	}
+	if len(r.drawn) < maxDrawn && (len(r.drawn) == 0 || at >= r.drawn[len(r.drawn)-1].at) {
+		r.drawn = append(r.drawn, drawn{at, g.text})
+	}
+	r.last = at
+	r.end = max(r.end, at+width)
+}
+
+// space ends a word.
+func (r *row) space() {
+	n := len(r.out)
+	if n == 0 || r.out[n-1] == ' ' {
+		return
+	}
+	if r.wordEnd == 0 {
+		r.wordEnd = r.end
+	}
+	r.out = append(r.out, ' ')
+}
+
+// gap is how much room before a glyph makes a space.
+func (r *row) gap(g glyph) float64 {
+	before, _ := utf8.DecodeLastRune(r.out)
+	after, _ := utf8.DecodeRuneInString(g.text)
+	if unspaced(before) && unspaced(after) {
+		return wideWordGap * g.size
+	}
+	return wordGap * g.size
+}
+
+// vote keeps the size that most characters have, and the base line of the
+// tallest: a raised number before a word must not lift the line.
+func (r *row) vote(g glyph, base float64) {
+	if g.size > r.tallest*1.05 {
+		r.tallest, r.base = g.size, base
+	}
+	switch {
+	case math.Abs(g.size-r.size) <= 0.02*r.size:
+		r.votes++
+	case r.votes == 0:
+		r.size, r.votes = g.size, 1
+	default:
+		r.votes--
+	}
+}
+
+// combining gives the mark that an accent, drawn over a letter, stands for.
+var combining = map[string]string{
+	"`": "\u0300", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "¯": "\u0304", "˘": "\u0306", "˙": "\u0307",
+	"¨": "\u0308", "˚": "\u030a", "˝": "\u030b", "ˇ": "\u030c", "¸": "\u0327", "˛": "\u0328",
+}
+
+// accent joins a letter and an accent that were drawn over each other, whichever
+// came first.
+func (r *row) accent(text string, overlap float64) bool {
+	width := r.end - r.last
+	if len(r.out) == 0 || width <= 0 || overlap < 0.4*width {
+		return false
+	}
+	before, n := utf8.DecodeLastRune(r.out)
+	if mark, ok := combining[text]; ok && unicode.IsLetter(before) {
+		r.out = append(r.undot(before, n), mark...)
+		return true
+	}
+	after, size := utf8.DecodeRuneInString(text)
+	if mark, ok := combining[string(before)]; ok && unicode.IsLetter(after) {
+		r.out = utf8.AppendRune(r.out[:len(r.out)-n], dotted(after))
+		r.out = append(append(r.out, mark...), text[size:]...)
+		return true
+	}
+	return false
+}
+
+// undot puts the dot back on the letter at the end, which is n bytes long.
+func (r *row) undot(letter rune, n int) []byte {
+	return utf8.AppendRune(r.out[:len(r.out)-n], dotted(letter))
+}
+
+func dotted(r rune) rune {
+	switch r {
+	case 'ı':
+		return 'i'
+	case 'ȷ':
+		return 'j'
+	}
+	return r
+}
+
+// flush ends the row.
+func (l *layout) flush() {
+	r := l.cur
+	l.cur = nil
+	if r == nil {
+		return
+	}
+	r.text = logical(strings.TrimSpace(string(r.out)))
+	if r.text == "" || !l.budget.take(lineCost) {
+		return
+	}
+	if len(l.lines) >= maxLines {
+		l.budget.exceed("a page of more than %d lines", maxLines)
+		return
+	}
+	if r.wordEnd == 0 {
+		r.wordEnd = r.end
+	}
+	l.lines = append(l.lines, r.line)
+}
+
+// finish ends the page and gives its paragraphs.
+func (l *layout) finish() []string {
+	l.flush()
+	out := paragraphs(l.lines)
+	l.lines = l.lines[:0]
+	return out
+}
+
+// unspaced says whether a character is of a script that sets no spaces.
+func unspaced(r rune) bool {
+	return r >= 0x2e80 && r <= 0x9fff || r >= 0xf900 && r <= 0xfaff || r >= 0xff00 && r <= 0xff9f || r >= 0x20000 && r <= 0x3ffff
+}

@@ -1,0 +1,143 @@
+package pdf
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+// What lies behind a limit is left out, and said.
+func TestLimits(t *testing.T) {
+	three := document("/Font << /F1 "+helveticaFont+" >>", showLines("One"), showLines("Two"), showLines("Three")).bytes()
+	long := plainText()
+	long.objects[2] = fmt.Sprintf("<< /Filter [/FlateDecode /FlateDecode] /Length 100000 >>\nstream\n%s\nendstream",
+		deflate(deflate(append([]byte(showLines("Hello")), make([]byte, 80<<20)...))))
+	for _, tt := range []struct {
+		name  string
+		data  []byte
+		set   func(*Options)
+		says  string
+		pages int
+	}{
+		{"pages", three, func(o *Options) { o.MaxPages = 2 }, "pages", 2},
+		{"bytes", three, func(o *Options) { o.MaxBytes = 300 }, "bytes", 3},
+		{"steps", three, func(o *Options) { o.MaxSteps = 1030 }, "steps", 2},
+		{"one stream", long.bytes(), func(*Options) {}, "bytes", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := Default()
+			tt.set(&o)
+			pages, err := Text(tt.data, o)
+			if fault.KindOf(err) != fault.Unsupported || !strings.Contains(fmt.Sprint(err), "too large") || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("%v, want too large: %s", err, tt.says)
+			}
+			if len(pages) != tt.pages || tt.pages > 1 && pages[0].Paragraphs == nil {
+				t.Errorf("%d pages, want %d: %v", len(pages), tt.pages, pages)
+			}
+		})
+	}
+	for n := range 3 {
+		o := Default()
+		o.MaxPages = 3 + n
+		if pages, err := Text(three, o); err != nil || len(pages) != 3 {
+			t.Errorf("at most %d pages: %d, %v", o.MaxPages, len(pages), err)
+		}
+	}
+}
+
+// Files made to be costly end soon, whatever they give. That they end is the
+// test: each would run for hours, or take all memory, without its bound.
+func TestHostile(t *testing.T) {
+	loop := func(resources, program string, more ...string) []byte {
+		d := document(resources, program)
+		d.objects = append(d.objects, more...)
+		return d.bytes()
+	}
+	form := func(resources, program string) string {
+		return fmt.Sprintf("<< /Subtype /Form /Resources << %s >> /Length %d >>\nstream\n%s\nendstream", resources, len(program), program)
+	}
+	var doubling []string
+	for i := range 30 {
+		doubling = append(doubling, form(fmt.Sprintf("/Font << /F1 %s >> /XObject << /X %d 0 R >>", helveticaFont, 6+i), "/X Do /X Do BT /F1 1 Tf (x) Tj ET /X Do"))
+	}
+	many := func(object string) []byte {
+		b := []byte("%PDF-1.4 ")
+		for i := range 50_000 {
+			b = fmt.Appendf(b, "%d 0 obj %s", i+1, object)
+		}
+		return b
+	}
+	kids := plainText("x")
+	kids.objects[1] = "<< /Kids [" + strings.Repeat("<< /Kids [", 5000) + " >>"
+	wide := document("", "")
+	wide.objects[1] = "<< /Kids [" + strings.Repeat("4 0 R 2 0 R ", 100_000) + "] >>"
+	prev := plainText("Hello").bytes()
+	prev = bytes.Replace(prev, []byte("/Root 1 0 R"), []byte(fmt.Sprintf("/Root 1 0 R /Prev %d", bytes.LastIndex(prev, []byte("xref\n0")))), 1)
+	for name, data := range map[string][]byte{
+		"form in itself":        loop("/XObject << /X 5 0 R >>", "/X Do", form("/XObject << /X 5 0 R >>", "/X Do /X Do /X Do")),
+		"forms that double":     loop("/XObject << /X 5 0 R >>", "/X Do", doubling...),
+		"strings without end":   many("("),
+		"streams without end":   many("<< /Type /ObjStm /N 9 /First 1 >> stream\n"),
+		"comments":              many("%"),
+		"nesting":               loop("", strings.Repeat("[", 1_000_000)),
+		"nested dictionaries":   []byte("%PDF-1.4 trailer " + strings.Repeat("<< /A ", 300_000)),
+		"tree too deep":         kids.bytes(),
+		"tree in a circle":      wide.bytes(),
+		"tables in a circle":    prev,
+		"length in a circle":    bytes.ReplaceAll(plainText("Hello").bytes(), []byte("/Length "), []byte("/Length 3 0 R /L ")),
+		"references":            loop("/Font 5 0 R", showLines("x"), "6 0 R", "5 0 R"),
+		"object streams":        bytes.ReplaceAll(plainText("x").packed(0), []byte("/Type /ObjStm"), []byte("/Type /ObjStm /Extends 5 0 R")),
+		"table of a billion":    []byte("%PDF-1.4 xref\n0 1000000000\n" + strings.Repeat("0000000009 00000 n \n", 1000) + "trailer << /Root 1 0 R >> startxref 9"),
+		"a million operands":    loop("", strings.Repeat("1 ", 1_000_000)+"Td"),
+		"saved states":          loop("", strings.Repeat("q ", 300_000)),
+		"marks":                 loop("", strings.Repeat("/A BMC ", 300_000)),
+		"images":                loop("", strings.Repeat("BI ID ", 300_000)),
+		"lines":                 loop("/Font << /F1 "+helveticaFont+" >>", "BT /F1 1 Tf "+strings.Repeat("0 -3 Td (x) Tj 0 3 Td 9 0 Td (y) Tj ", 100_000)),
+		"filters":               loop("", "", "<< /Filter ["+strings.Repeat("/Fl ", 1000)+"] >>\nstream\nx\nendstream"),
+		"drawn over and over":   loop("/Font << /F1 "+helveticaFont+" >>", "BT /F1 10 Tf 9 9 Td "+strings.Repeat("(abcdefgh) Tj -40 0 Td ", 50_000)),
+		"a range of all codes":  loop("/Font << /F1 << /Subtype /Type0 /Encoding 5 0 R /ToUnicode 5 0 R >> >>", showLines("x"), cmapStream("1 beginbfrange <00000000> <FFFFFFFF> <0041> endbfrange 1 begincidrange <00000000> <FFFFFFFF> 0 endcidrange")),
+		"an encoding of itself": loop("/Font << /F1 << /Subtype /Type0 /Encoding 5 0 R >> >>", showLines("x"), "<< /UseCMap 5 0 R /Length 1 >>\nstream\n1\nendstream"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Default()
+			o.MaxSteps /= 10
+			pages, err := Text(data, o)
+			check(t, pages, err)
+			Title(data)
+		})
+	}
+}
+
+func cmapStream(s string) string {
+	return fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(s), s)
+}
+
+// A small file that unpacks to much takes memory in proportion to the limit.
+func TestBombMemory(t *testing.T) {
+	o := Default()
+	o.MaxBytes = 16 << 20
+	d := plainText("x")
+	zeros := deflate(make([]byte, 3<<20))
+	numbers := deflate(bytes.Repeat([]byte("0 "), 2<<20))
+	d.objects[2] = fmt.Sprintf("<< /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream", len(numbers), numbers)
+	for range 10 {
+		d.stream("/Type /ObjStm /N 1000000 /First 1 /Filter /FlateDecode", zeros)
+	}
+	data := d.bytes()
+	data = data[:bytes.LastIndex(data, []byte("xref\n0"))] // have all object streams looked into
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	pages, err := Text(data, o)
+	runtime.ReadMemStats(&after)
+	check(t, pages, err)
+	if err == nil {
+		t.Error("no limit was hit")
+	}
+	if total := after.TotalAlloc - before.TotalAlloc; total > 12*uint64(o.MaxBytes) {
+		t.Errorf("%d MiB were taken in all", total>>20)
+	}
+}

@@ -1,0 +1,167 @@
+package pdf
+
+import "bytes"
+
+// readXref follows the chain of cross-reference sections from the end of the
+// file, newest first. False when it does not lead to a root.
+func (f *file) readXref() bool {
+	// "startxref" stands in the last lines, but some programs add to the file.
+	tail := max(0, len(f.data)-4096)
+	i := bytes.LastIndex(f.data[tail:], []byte("startxref"))
+	if i < 0 {
+		return false
+	}
+	l := lexer{data: f.data, pos: tail + i + len("startxref")}
+	at, ok := l.token().(int)
+	seen := map[int]bool{}
+	for first := true; ok && !seen[at] && at >= 0 && at < len(f.data); first = false {
+		seen[at] = true
+		d := f.section(at)
+		if d == nil {
+			// A broken older section: what the newer ones name is still good, but
+			// only a search finds the rest.
+			return false
+		}
+		if first {
+			f.trailer = d
+		}
+		for _, key := range []name{"Root", "Info", "Encrypt", "ID"} {
+			if _, has := f.trailer[key]; !has && d[key] != nil {
+				f.trailer[key] = d[key]
+			}
+		}
+		at, ok = d["Prev"].(int)
+	}
+	return f.trailer["Root"] != nil
+}
+
+// section reads one table or stream with its trailer.
+func (f *file) section(at int) dict {
+	l := lexer{data: f.data, pos: at}
+	if l.token() != word("xref") {
+		return f.xrefStream(at)
+	}
+	p := f.parser(f.data, l.pos)
+	table := p.pos
+	if !f.table(p, func(int, entry) {}) {
+		return nil
+	}
+	v, ok := p.value()
+	d, isDict := v.(dict)
+	if !ok || !isDict {
+		f.spent()
+		return nil
+	}
+	// In a hybrid file, objects that old readers must not see are free in the
+	// table and stand in this stream: it goes first.
+	if hidden, ok := d["XRefStm"].(int); ok && hidden > 0 && hidden < len(f.data) {
+		f.xrefStream(hidden)
+	}
+	p.pos = table
+	f.table(p, f.enter)
+	return d
+}
+
+// enter notes where an object lies, unless a newer section said so already.
+func (f *file) enter(num int, e entry) {
+	if _, has := f.xref[num]; has || num < 0 || num > 1<<23 {
+		return
+	}
+	if len(f.xref) >= maxObjects {
+		f.budget.exceed("more than %d objects", maxObjects)
+		return
+	}
+	f.xref[num] = e
+}
+
+// table reads the subsections of a table up to the word "trailer".
+func (f *file) table(p *parser, enter func(num int, e entry)) bool {
+	for f.budget.err == nil {
+		t := p.token()
+		if t == word("trailer") {
+			return true
+		}
+		start, ok1 := t.(int)
+		count, ok2 := p.token().(int)
+		if !ok1 || !ok2 || start < 0 || count < 0 {
+			return false
+		}
+		for i := range count {
+			back := p.pos
+			at, isInt := p.token().(int)
+			if !isInt { // fewer entries than announced
+				p.pos = back
+				break
+			}
+			_, isGen := p.token().(int)
+			kind, isWord := p.token().(word)
+			if !isGen || !isWord || kind != "n" && kind != "f" {
+				return false
+			}
+			enter(start+i, entry{at: at, free: kind == "f"})
+		}
+	}
+	return false
+}
+
+// xrefStream reads a section that is a stream.
+func (f *file) xrefStream(at int) dict {
+	_, v, _, ok := f.object(at)
+	s, isStream := v.(*stream)
+	if !ok || !isStream || s.dict["Type"] != name("XRef") {
+		return nil
+	}
+	w := f.array(s.dict["W"])
+	if len(w) < 3 {
+		return nil
+	}
+	var width [3]int
+	for i := range width {
+		width[i] = f.int(w[i], 0)
+		if width[i] < 0 || width[i] > 8 {
+			return nil
+		}
+	}
+	row := width[0] + width[1] + width[2]
+	if row == 0 {
+		return nil
+	}
+	index := f.array(s.dict["Index"])
+	if len(index) < 2 {
+		index = array{0, f.int(s.dict["Size"], 0)}
+	}
+	data := f.decode(s)
+	for i := 0; i+1 < len(index); i += 2 {
+		start, count := f.int(index[i], 0), f.int(index[i+1], 0)
+		for j := 0; j < count && len(data) >= row && f.budget.err == nil; j++ {
+			f.enterRow(start+j, data[:row], width)
+			data = data[row:]
+		}
+	}
+	return s.dict
+}
+
+// enterRow notes one row of a cross-reference stream.
+func (f *file) enterRow(num int, row []byte, width [3]int) {
+	field := func(i, other int) int {
+		if width[i] == 0 {
+			return other
+		}
+		v := 0
+		for _, c := range row[:width[i]] {
+			v = v<<8 | int(c)
+		}
+		row = row[width[i]:]
+		return v
+	}
+	kind := field(0, 1)
+	second, third := field(1, 0), field(2, 0)
+	switch kind {
+	case 0:
+		f.enter(num, entry{free: true})
+	case 1:
+		f.enter(num, entry{at: second})
+	case 2:
+		f.enter(num, entry{packed: true, at: second, index: third})
+	}
+}

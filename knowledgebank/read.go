@@ -1,0 +1,170 @@
+package knowledgebank
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+)
+
+// errEnough ends a walk over keys.
+var errEnough = errors.New("enough was read")
+
+// Stats counts what is in a space.
+type Stats struct {
+	Documents int
+	Chunks    int
+	Words     int // of the documents; a CJK character is half a word
+}
+
+// Stats counts what is in a space.
+func (b *Bank) Stats(space string) (Stats, error) {
+	_, r, err := b.find("knowledgebank.Stats", space)
+	if err != nil {
+		return Stats{}, err
+	}
+	return Stats{Documents: int(r.Documents), Chunks: int(r.Chunks), Words: int(r.Words)}, nil
+}
+
+// Seq counts the changes of a space.
+func (b *Bank) Seq(space string) (uint64, error) {
+	_, r, err := b.find("knowledgebank.Seq", space)
+	if err != nil {
+		return 0, err
+	}
+	return r.Seq, nil
+}
+
+// Document gives one document.
+func (b *Bank) Document(space string, id percached.DocumentID) (percached.Document, error) {
+	const op = "knowledgebank.Document"
+	sp, _, err := b.find(op, space)
+	if err != nil {
+		return percached.Document{}, err
+	}
+	var d percached.Document
+	err = b.view(sp, func(tx *kv.Tx) (err error) {
+		d, err = documentOf(tx, sp.id, id)
+		return err
+	})
+	return d, fault.Wrap(op, err)
+}
+
+func documentOf(tx *kv.Tx, space spaceID, id percached.DocumentID) (percached.Document, error) {
+	r, err := readDocument(func(key []byte) ([]byte, error) { return read(tx, key) }, space, id)
+	switch {
+	case fault.KindOf(err) == fault.NotFound:
+		return percached.Document{}, fault.New(fault.NotFound, "knowledgebank.read", "there is no document %s", id)
+	case err != nil:
+		return percached.Document{}, fault.New(fault.KindOf(err), "knowledgebank.read", "document %s: %w", id, err)
+	}
+	return r.Document, nil
+}
+
+// Documents gives up to limit documents by id, from the one behind after on; a
+// zero after is before the first. Those that are damaged are left out, and
+// named by the Internal error that then comes beside the others.
+func (b *Bank) Documents(space string, after percached.DocumentID, limit int) ([]percached.Document, error) {
+	const op = "knowledgebank.Documents"
+	sp, _, err := b.find(op, space)
+	if err != nil {
+		return nil, err
+	}
+	var documents []percached.Document
+	var bad []error
+	err = b.view(sp, func(tx *kv.Tx) error {
+		// Byte by byte, so that a page does not walk over all that is before it.
+		for first := int(after[0]); first < 256 && len(documents) < limit; first++ {
+			err := tx.Keys(sp.id.key(documentType, []byte{byte(first)}), func(key []byte, _ int64) error {
+				if len(documents) >= limit {
+					return errEnough
+				}
+				if len(key) != 2+16+16 {
+					return nil
+				}
+				id := percached.DocumentID(key[18:])
+				if slices.Compare(id[:], after[:]) <= 0 && after != (percached.DocumentID{}) {
+					return nil
+				}
+				d, err := documentOf(tx, sp.id, id)
+				if damaged(err) {
+					bad = append(bad, err)
+					return nil
+				}
+				documents = append(documents, d)
+				return err
+			})
+			if err != nil && !errors.Is(err, errEnough) {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = errors.Join(bad...)
+	}
+	return documents, fault.Wrap(op, err)
+}
+
+// Chunks gives chunks in the order asked for. What is gone is left out; so is
+// what is damaged, which the Internal error names that then comes beside the
+// others.
+func (b *Bank) Chunks(space string, ids []percached.ChunkID) ([]percached.Chunk, error) {
+	chunks := make([]percached.Chunk, 0, len(ids))
+	err := b.chunks("knowledgebank.Chunks", space, ids, func(c *percached.Chunk) { chunks = append(chunks, *c) })
+	return chunks, err
+}
+
+// Versions gives the versions of those chunks that live. Of damaged ones it
+// says what Chunks says.
+func (b *Bank) Versions(space string, ids []percached.ChunkID) (map[percached.ChunkID]uint64, error) {
+	versions := make(map[percached.ChunkID]uint64, len(ids))
+	err := b.chunks("knowledgebank.Versions", space, ids, func(c *percached.Chunk) { versions[c.ID] = c.Version })
+	return versions, err
+}
+
+func (b *Bank) chunks(op, space string, ids []percached.ChunkID, fn func(*percached.Chunk)) error {
+	sp, _, err := b.find(op, space)
+	if err != nil {
+		return err
+	}
+	var bad []error
+	err = b.view(sp, func(tx *kv.Tx) error {
+		for _, id := range ids {
+			c, err := chunkOf(tx, sp.id, id)
+			switch {
+			case fault.KindOf(err) == fault.NotFound:
+			case damaged(err):
+				bad = append(bad, err)
+			case err != nil:
+				return err
+			default:
+				fn(c)
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = errors.Join(bad...)
+	}
+	return fault.Wrap(op, err)
+}
+
+// chunkOf reads a chunk; of a damaged one it finds out which documents have it.
+func chunkOf(tx *kv.Tx, space spaceID, id percached.ChunkID) (*percached.Chunk, error) {
+	payload, err := read(tx, space.chunk(id))
+	var c *percached.Chunk
+	if err == nil {
+		c, err = decodeChunk(id, payload)
+	}
+	if !damaged(err) {
+		return c, err
+	}
+	holders, lookErr := newDraft(space, tx, &spaceRecord{}).holders(id)
+	if lookErr != nil {
+		return nil, lookErr
+	}
+	return nil, fault.New(fault.Internal, "knowledgebank.read", "chunk %s of documents %s: %w", id, holders, err)
+}

@@ -1,0 +1,136 @@
+package reader
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/knowledgebank"
+)
+
+// jsonLines reads a file of one JSON object a line, line by line.
+func (f *file) jsonLines(ctx context.Context, in *bufio.Reader) error {
+	found := false
+	for n := 1; ; n++ {
+		if err := ctx.Err(); err != nil {
+			return stop{err}
+		}
+		l, err := boundedLine(in, f.o.MaxBytes)
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end && !errors.Is(err, errLarge) {
+			return fault.Wrap(fmt.Sprintf("line %d and all behind it", n), damaged(err))
+		}
+		name := fmt.Sprintf("%s: line %d", f.name, n)
+		if n == 1 {
+			l = bytes.TrimPrefix(l, []byte("\xef\xbb\xbf"))
+		}
+		l = bytes.TrimSpace(l)
+		switch {
+		case errors.Is(err, errLarge):
+			f.failed(name, f.tooLarge())
+			found = true
+		case len(l) > 0:
+			found = true
+			if err := f.document(name, func() (*knowledgebank.Source, error) { return f.jsonObject(l) }); err != nil {
+				return err
+			}
+		}
+		if end {
+			if !found {
+				return errEmpty
+			}
+			return nil
+		}
+	}
+}
+
+// boundedLine reads one line; errLarge for a longer one, which is skipped.
+func boundedLine(in *bufio.Reader, limit int64) ([]byte, error) {
+	var out []byte
+	large := false
+	for {
+		part, err := in.ReadSlice('\n')
+		if large = large || int64(len(out)+len(part)) > limit+1; large {
+			out = nil
+		} else {
+			out = append(out, part...)
+		}
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if large && (err == nil || err == io.EOF) {
+			return nil, errors.Join(errLarge, err)
+		}
+		return out, err
+	}
+}
+
+// jsonWhole reads one JSON value: an object, or a list of objects.
+func (f *file) jsonWhole(ctx context.Context, data []byte) error {
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
+	if !json.Valid(data) {
+		return errJSON
+	}
+	items := []json.RawMessage{data}
+	if data[0] == '[' {
+		if err := json.Unmarshal(data, &items); err != nil {
+			return errJSON
+		}
+		if len(items) == 0 {
+			return errEmpty
+		}
+	}
+	for i, item := range items {
+		if err := ctx.Err(); err != nil {
+			return stop{err}
+		}
+		name := f.name
+		if data[0] == '[' {
+			name = fmt.Sprintf("%s: item %d", f.name, i+1)
+		}
+		if err := f.document(name, func() (*knowledgebank.Source, error) { return f.jsonObject(item) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errJSON says nothing of where: the decoder's own words quote the document.
+var errJSON = fault.New(fault.Invalid, "json", "not valid JSON")
+
+// jsonObject makes a document of one object.
+func (f *file) jsonObject(data []byte) (*knowledgebank.Source, error) {
+	var fields map[string]any
+	d := json.NewDecoder(bytes.NewReader([]byte(lenient(data))))
+	d.UseNumber()
+	if err := d.Decode(&fields); err != nil {
+		if json.Valid(data) {
+			return nil, fault.New(fault.Invalid, "json", "not an object")
+		}
+		return nil, errJSON
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errJSON
+	}
+	o := object(fields)
+	key := "sha256-"
+	if id := o.id(); id != "" && len(id) <= maxKey {
+		key = f.id + "#" + clean(id)
+	} else {
+		sum := sha256.Sum256(data)
+		key += hex.EncodeToString(sum[:])
+	}
+	s, err := f.jsonSource(o)
+	if err != nil {
+		return nil, err
+	}
+	s.Key = "json:" + key
+	return s, nil
+}

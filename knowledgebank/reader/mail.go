@@ -1,0 +1,81 @@
+package reader
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+
+	"github.com/percached/percached/knowledgebank"
+)
+
+// parseMail reads one mail. The separator is the line of the mailbox before it.
+func (f *file) parseMail(data []byte, separator string) (*knowledgebank.Source, error) {
+	text := strings.TrimLeft(lineEnds(string(data)), "\n")
+	h, body := readHeader(text)
+	if len(h) == 0 && strings.TrimSpace(body) == "" {
+		return nil, errEmpty
+	}
+	p := &post{o: f.o, from: sender(h)}
+	s := &knowledgebank.Source{
+		Title:  oneLine(words(h.get("subject"))),
+		Source: "mail",
+		Format: "mail",
+		Date:   mailDate(h, separator, f.o.Location),
+	}
+	if p.from != "" {
+		s.Source = "mail from " + p.from
+	}
+	if s.Title == "" {
+		s.Title = "No subject"
+	}
+	if s.Key = strings.Join(strings.Fields(clean(h.get("message-id"))), " "); s.Key == "" || len(s.Key) > maxKey {
+		sum := sha256.Sum256(data)
+		s.Key = "sha256-" + hex.EncodeToString(sum[:])
+	}
+	s.Key = "mail:" + s.Key
+	s.Blocks = p.mail(h, body, 0)
+	s.Notes = p.notes
+	if len(s.Blocks) == 0 {
+		// The subject is then all that was said.
+		if subject := oneLine(words(h.get("subject"))); subject != "" && !wordless(subject) {
+			s.Blocks = []knowledgebank.Block{{Text: subject}}
+			s.Notes = append(s.Notes, "the mail has no text but its subject")
+		}
+	}
+	return s, nil
+}
+
+// maxKey is the longest key that a document may give itself.
+const maxKey = 1000
+
+// post is one mail while its parts are read.
+type post struct {
+	o     Options
+	from  string
+	parts int
+	notes []string
+	files []attachment
+}
+
+type attachment struct {
+	name, typ string
+	data      []byte
+	charset   string
+}
+
+// mail gives the blocks of a mail: its text, then what is attached.
+func (p *post) mail(h header, body string, depth int) []knowledgebank.Block {
+	outer := p.files
+	p.files = nil
+	text := p.part(h, body, depth)
+	blocks := own(text, forwarding.MatchString(words(h.get("subject"))), words(h.get("subject")))
+	for _, a := range p.files {
+		blocks = append(blocks, p.attached(a, depth)...)
+	}
+	p.files = outer
+	return blocks
+}
+
+// forwarding is how the subject of forwarded mail begins.
+var forwarding = regexp.MustCompile(`(?i)^\s*(fwd?|wg|tr|rv|vs|vb|vl|i|enc|fs|doorst|pd|転送|转发)\s*(\[\d+\])?\s*[:：]`)

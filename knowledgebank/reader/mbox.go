@@ -1,0 +1,178 @@
+package reader
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/knowledgebank"
+)
+
+// mbox reads a mailbox mail by mail. A mail that is too large or that cannot be
+// read is reported, and the rest goes on.
+func (f *file) mbox(ctx context.Context, in *bufio.Reader) error {
+	box := &mailbox{in: in, limit: f.o.MaxBytes}
+	for n := 1; ; n++ {
+		if err := ctx.Err(); err != nil {
+			return stop{err}
+		}
+		mail, err := box.next()
+		if err == io.EOF {
+			return nil
+		}
+		name := fmt.Sprintf("%s: mail %d", f.name, n)
+		switch {
+		case errors.Is(err, errLarge):
+			f.failed(name, f.tooLarge())
+			continue
+		case err != nil:
+			// The mails before the damage were read, this one ends in it.
+			return fault.Wrap(fmt.Sprintf("mail %d and all behind it", n), damaged(err))
+		}
+		if err := f.document(name, func() (*knowledgebank.Source, error) { return f.parseMail(mail.data, mail.separator) }); err != nil {
+			return err
+		}
+	}
+}
+
+var (
+	errLarge = errors.New("the mail is too large")
+	// The end of a separator: a time, and a year after it or (as some write) before.
+	separatorDate = regexp.MustCompile(`\d{1,2}:\d\d(:\d\d)?\b.*\b(19|20)\d\d\b|\b(19|20)\d\d\b.*\d{1,2}:\d\d`)
+	separatorFull = regexp.MustCompile(`^From \S.*(Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +(\w{3} +\d{1,2}|\d{1,2} +\w{3}),? +(\d{4} +)?\d{1,2}:\d\d(:\d\d)?.*\d`)
+)
+
+// separates says whether a line that begins with "From " parts two mails: it
+// looks wholly like that, or half and a header follows.
+func separates(line, next []byte) bool {
+	if !bytes.HasPrefix(line, []byte("From ")) {
+		return false
+	}
+	if separatorFull.Match(line) {
+		return true
+	}
+	next, _, _ = bytes.Cut(next, []byte("\n"))
+	name, _, header := headerLine(string(bytes.TrimRight(next, "\r")))
+	if !header && !bytes.HasPrefix(next, []byte(">From ")) {
+		return false
+	}
+	return separatorDate.Match(line) || knownHeader(name)
+}
+
+type boxed struct {
+	separator string
+	data      []byte
+}
+
+// mailbox parts the mails of an mbox. One is held at a time.
+type mailbox struct {
+	in        *bufio.Reader
+	limit     int64
+	separator []byte // of the mail to come
+	begun     bool
+}
+
+// next gives a mail without its separator, unquoted; errLarge for one that is
+// left out, io.EOF after the last.
+func (b *mailbox) next() (boxed, error) {
+	if !b.begun {
+		b.begun = true
+		if err := b.first(); err != nil {
+			return boxed{}, err
+		}
+	} else if b.separator == nil {
+		return boxed{}, io.EOF
+	}
+	out := boxed{separator: string(bytes.TrimRight(b.separator, "\r\n"))}
+	b.separator = nil
+	var data []byte
+	blank, large := true, false // a separator right behind another parts an empty mail
+	for {
+		l, err := b.in.ReadSlice('\n')
+		start := true // l is the start of a line
+		for {
+			if start && blank && bytes.HasPrefix(l, []byte("From ")) {
+				l = bytes.Clone(l) // looking ahead may move the buffer
+				next, _ := b.in.Peek(200)
+				if separates(bytes.TrimRight(l, "\r\n"), next) {
+					b.separator = l
+					return finish(out, data, large)
+				}
+			}
+			if start {
+				blank = len(bytes.TrimRight(l, "\r\n")) == 0
+				if quoted := bytes.TrimLeft(l, ">"); len(quoted) < len(l) && bytes.HasPrefix(quoted, []byte("From ")) {
+					l = l[1:]
+				}
+			}
+			if int64(len(data)+len(l)) > b.limit+2 {
+				large, data = true, nil
+			}
+			if !large {
+				data = append(data, l...)
+			}
+			if err != bufio.ErrBufferFull {
+				break
+			}
+			l, err = b.in.ReadSlice('\n')
+			start = false
+		}
+		if err == io.EOF {
+			if len(data) == 0 && !large && out.separator == "" {
+				return boxed{}, io.EOF
+			}
+			return finish(out, data, large)
+		}
+		if err != nil {
+			return boxed{}, err
+		}
+	}
+}
+
+// first reads the first separator; without one the file begins with a mail.
+func (b *mailbox) first() error {
+	for {
+		head, err := b.in.Peek(5)
+		if len(head) > 0 && (head[0] == '\n' || head[0] == '\r') {
+			if _, err := b.in.Discard(1); err != nil {
+				return err
+			}
+			continue
+		}
+		if string(head) != "From " {
+			if err == io.EOF && len(head) > 0 {
+				err = nil
+			}
+			return err
+		}
+		for full := true; full; {
+			l, err := b.in.ReadSlice('\n')
+			if len(b.separator) < 1000 {
+				b.separator = append(b.separator, l...)
+			}
+			if full = err == bufio.ErrBufferFull; err != nil && err != io.EOF && !full {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// finish takes off the blank line that belongs to the mailbox.
+func finish(out boxed, data []byte, large bool) (boxed, error) {
+	if large {
+		return boxed{}, errLarge
+	}
+	if d, ok := bytes.CutSuffix(data, []byte("\n\n")); ok {
+		data = append(d, '\n')
+	} else if d, ok := bytes.CutSuffix(data, []byte("\r\n\r\n")); ok {
+		data = append(d, '\r', '\n')
+	}
+	out.data = data
+	return out, nil
+}

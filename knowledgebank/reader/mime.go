@@ -1,0 +1,231 @@
+package reader
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/percached/percached/knowledgebank"
+)
+
+// maxNested bounds how deep parts may lie in parts, and mails in mails.
+const maxNested = 20
+
+// written is what a mail's own parts say.
+type written struct {
+	text  string // lines, cleaned
+	html  bool   // the lines are as the writer broke them
+	flow  bool   // format=flowed: a space at the end of a line says that it goes on
+	mails []knowledgebank.Block
+}
+
+func (w written) empty() bool { return strings.TrimSpace(w.text) == "" && len(w.mails) == 0 }
+
+func (w written) words() int { return len(strings.Fields(w.text)) }
+
+// part reads one part of a mail and all parts in it.
+func (p *post) part(h header, body string, depth int) written {
+	typ, params := media(h.get("content-type"))
+	disposition, _ := media(h.get("content-disposition"))
+	name := fileName(h)
+	p.parts++
+	if p.parts > p.o.MaxParts || depth > maxNested {
+		p.left(name, typ)
+		return written{}
+	}
+	if typ == "" || !strings.Contains(typ, "/") {
+		typ = "text/plain"
+	}
+	// Encoded multiparts are against the rules and do occur.
+	encoding := strings.ToLower(strings.TrimSpace(h.get("content-transfer-encoding")))
+	if i := strings.IndexAny(encoding, " ;\t\n("); i > 0 {
+		encoding = encoding[:i]
+	}
+	switch {
+	case strings.HasPrefix(typ, "multipart/"):
+		return p.multipart(typ, params, string(transfer(encoding, body)), depth)
+	case typ == "message/rfc822" || typ == "message/global":
+		return written{mails: p.inner(string(transfer(encoding, body)), depth)}
+	case disposition == "attachment" || name != "" || !strings.HasPrefix(typ, "text/"):
+		p.files = append(p.files, attachment{name, typ, transfer(encoding, body), params["charset"]})
+		return written{}
+	case typ == "text/html":
+		return webText(charset(transfer(encoding, body), params["charset"]))
+	case typ != "text/plain" && typ != "text/enriched" && typ != "text/markdown":
+		p.left(name, typ)
+		return written{}
+	}
+	raw := transfer(encoding, body)
+	if encoding != "quoted-printable" && encoding != "base64" && quotedPrintable(body) {
+		raw = unquote(raw)
+	}
+	text := decode(raw, params["charset"])
+	if typ == "text/enriched" || strings.Contains(text, "</color>") {
+		text = enriched(text)
+	}
+	return plainText(text, strings.EqualFold(params["format"], "flowed"))
+}
+
+var (
+	wholePage = regexp.MustCompile(`(?i)<(!doctype html|html)[\s>]`)
+	openTag   = regexp.MustCompile(`(?i)<(p|div|br|td|font|tr|li|span)[\s>]`)
+	richParam = regexp.MustCompile(`(?i)<param>[^<]*</param>|</?(color|smaller|bigger|bold|italic|underline|fontfamily|excerpt|fixed|center|flushleft|flushright|paraindent|nofill|x-color|x-tad-smaller)>`)
+)
+
+func enriched(text string) string { return richParam.ReplaceAllString(text, "") }
+
+// plainText is text that should be plain, but may turn out to be HTML in whole or
+// from some place on.
+func plainText(text string, flow bool) written {
+	if at := wholePage.FindStringIndex(text); at != nil {
+		if strings.TrimSpace(text[:at[0]]) == "" {
+			return webText(text)
+		}
+		return written{text: clean(text[:at[0]]) + "\n\n" + webText(text[at[0]:]).text}
+	}
+	if n := len(openTag.FindAllStringIndex(text, 1000)); n > 5 && n*3 > strings.Count(text, "\n") {
+		return webText(text)
+	}
+	return written{text: clean(text), flow: flow}
+}
+
+// left names a part that is not read.
+func (p *post) left(name, typ string) {
+	if typ == "" {
+		typ = "text/plain"
+	}
+	if name == "" {
+		name = "without a name"
+	}
+	if len(p.notes) < p.o.MaxParts {
+		p.notes = append(p.notes, "attachment "+name+" ("+oneLine(typ)+") not read")
+	}
+}
+
+// webText is HTML of a mail as text. What it quotes gets the mark of quotes.
+func webText(s string) written {
+	return written{text: web(s, true).text, html: true}
+}
+
+func (p *post) multipart(typ string, params map[string]string, body string, depth int) written {
+	parts := split(body, params["boundary"])
+	if len(parts) == 0 {
+		// No parts at all: whatever stands there was meant to be read.
+		return p.part(header{}, body, depth+1)
+	}
+	var all []written
+	for i, part := range parts {
+		h, body := readHeader(strings.TrimLeft(part, "\n"))
+		if strings.HasPrefix(part, "\n") {
+			h, body = header{}, part // a part may have no header
+		}
+		if typ == "multipart/digest" && h.get("content-type") == "" {
+			h["content-type"] = []string{"message/rfc822"}
+		}
+		if typ == "multipart/related" && i > 0 && h.get("content-disposition") == "" {
+			h["content-disposition"] = []string{"attachment"}
+		}
+		all = append(all, p.part(h, body, depth+1))
+	}
+	if typ == "multipart/alternative" {
+		return choose(all)
+	}
+	return concat(all)
+}
+
+// choose picks between forms of one text: plain text unless there is little in
+// it of what the others say.
+func choose(all []written) written {
+	var best written
+	for _, w := range all {
+		switch {
+		case w.empty():
+		case best.empty():
+			best = w
+		case best.html && !w.html && !stub(w, best), !best.html && w.html && stub(best, w):
+			w.mails = append(w.mails, best.mails...)
+			best = w
+		default:
+			best.mails = append(best.mails, w.mails...)
+		}
+	}
+	return best
+}
+
+var stubText = regexp.MustCompile(`(?i)\b(view|read|see|display)\b.{0,60}\b(browser|html)\b|\bhtml[ -](format|version|mail|message|e-?mail|capable|enabled|only)|does(n't| not) support html|kein html|html-ansicht|version html`)
+
+func stub(text, html written) bool {
+	n, m := text.words(), html.words()
+	return n < 40 && m > 3*n+20 || n < 60 && m > n && stubText.MatchString(text.text)
+}
+
+func concat(all []written) written {
+	var out written
+	var texts []string
+	for _, w := range all {
+		out.mails = append(out.mails, w.mails...)
+		if strings.TrimSpace(w.text) == "" {
+			continue
+		}
+		if len(texts) == 0 {
+			out.html, out.flow = w.html, w.flow
+		}
+		out.html = out.html && w.html
+		out.flow = out.flow && w.flow
+		texts = append(texts, w.text)
+	}
+	out.text = strings.Join(texts, "\n\n")
+	return out
+}
+
+// split parts a multipart body at its boundary. Without one that occurs, a line
+// that looks like one is taken. The last part may have no end.
+func split(body, boundary string) []string {
+	marker := "--" + boundary
+	if boundary == "" || !strings.Contains(body, marker) {
+		if marker = guess(body); marker == "" {
+			return nil
+		}
+	}
+	var out []string
+	begun := -1
+	for at := 0; at < len(body); {
+		end := strings.IndexByte(body[at:], '\n')
+		if end < 0 {
+			end = len(body)
+		} else {
+			end += at + 1
+		}
+		l := body[at:end]
+		if tail, ok := strings.CutPrefix(l, marker); ok {
+			tail = strings.TrimRight(tail, " \t\n")
+			if tail == "" || tail == "--" {
+				if begun >= 0 {
+					out = append(out, strings.TrimSuffix(body[begun:at], "\n"))
+				}
+				if begun = end; tail == "--" {
+					begun = -1 // what is behind the end is not for readers
+				}
+			}
+		}
+		at = end
+	}
+	if begun >= 0 && begun < len(body) {
+		out = append(out, body[begun:])
+	}
+	return out
+}
+
+// guess finds the boundary that the header should have named: a line that begins
+// with two dashes, and a part's header behind it.
+func guess(body string) string {
+	for rest := body; rest != ""; {
+		l, more, _ := strings.Cut(rest, "\n")
+		if l = strings.TrimRight(l, " \t"); len(l) > 6 && strings.HasPrefix(l, "--") && !strings.HasSuffix(l, "--") {
+			if len(more) > 8 && strings.EqualFold(more[:8], "content-") {
+				return l
+			}
+		}
+		rest = more
+	}
+	return ""
+}

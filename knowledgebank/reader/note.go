@@ -1,0 +1,81 @@
+package reader
+
+import (
+	"strings"
+
+	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/knowledgebank/pdf"
+)
+
+// note reads a file of text that is one document.
+func (f *file) note(k kind, data []byte, label string) (*knowledgebank.Source, error) {
+	text := decode(data, or(label, metaCharset(data)))
+	s := &knowledgebank.Source{Key: f.key(), Title: oneLine(stem(f.base)), Source: "note", Format: "text"}
+	title := ""
+	switch k {
+	case markdownKind:
+		s.Format = "markdown"
+		var front front
+		front, text = frontMatter(text)
+		var heading string
+		s.Blocks, heading = markdown(text)
+		title = or(front.title, heading)
+		s.Date = date(front.date, f.o.Location)
+	case htmlKind:
+		s.Format = "html"
+		p := web(text, false)
+		s.Blocks = paragraphs(p.text)
+		title = or(p.title, p.heading)
+	case vttKind, srtKind:
+		s.Format, s.Source = "transcript", "meeting"
+		f.transcript(s, text)
+	default:
+		s.Blocks = blocksOf(strings.Split(clean(text), "\n"), false)
+	}
+	if title = oneLine(title); title != "" && !wordless(title) {
+		s.Title = title
+	}
+	if allWordless(s.Blocks) {
+		return nil, errEmpty
+	}
+	return s, nil
+}
+
+// pdf reads a PDF file.
+func (f *file) pdf(data []byte) (*knowledgebank.Source, error) {
+	pages, err := pdf.Text(data, pdf.Default())
+	if err != nil && len(pages) == 0 {
+		return nil, err
+	}
+	s := &knowledgebank.Source{Key: f.key(), Title: oneLine(or(pdf.Title(data), stem(f.base))), Source: "note", Format: "pdf"}
+	for _, p := range pages {
+		for _, text := range p.Paragraphs {
+			s.Blocks = append(s.Blocks, paragraphs(clean(text))...)
+		}
+	}
+	switch {
+	case allWordless(s.Blocks) && err != nil:
+		return nil, err
+	case allWordless(s.Blocks):
+		return nil, errEmpty
+	case err != nil:
+		s.Notes = append(s.Notes, "only a part was read: "+err.Error())
+	}
+	return s, nil
+}
+
+func or(a, b string) string {
+	if strings.TrimSpace(a) != "" {
+		return a
+	}
+	return b
+}
+
+func allWordless(blocks []knowledgebank.Block) bool {
+	for _, b := range blocks {
+		if !wordless(b.Text) {
+			return false
+		}
+	}
+	return true
+}

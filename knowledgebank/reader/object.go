@@ -1,0 +1,211 @@
+package reader
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/percached/percached/knowledgebank"
+)
+
+// object is a JSON object, read by the names that people give to its fields.
+type object map[string]any
+
+// find gives the first field that is there, in any case of letters.
+func (o object) find(names ...string) any {
+	for _, name := range names {
+		if v, ok := o[name]; ok && v != nil {
+			return v
+		}
+	}
+	keys := make([]string, 0, len(o))
+	for k := range o {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, name := range names {
+		for _, k := range keys {
+			if o[k] != nil && strings.EqualFold(k, name) {
+				return o[k]
+			}
+		}
+	}
+	return nil
+}
+
+// text gives the first of the fields that holds words or a number.
+func (o object) text(names ...string) string {
+	for _, name := range names {
+		switch v := o.find(name).(type) {
+		case string:
+			if strings.TrimSpace(v) != "" {
+				return v
+			}
+		case json.Number:
+			return v.String()
+		}
+	}
+	return ""
+}
+
+// deep looks into the objects of an object too.
+func (o object) deep(names ...string) string {
+	if t := o.text(names...); t != "" {
+		return t
+	}
+	for _, k := range slices.Sorted(keysOf(o)) {
+		if in, ok := o[k].(map[string]any); ok {
+			if t := object(in).text(names...); t != "" {
+				return t
+			}
+		}
+	}
+	return ""
+}
+
+func keysOf(o object) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range o {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// id is what an object goes by; what is said in one meeting goes by the meeting.
+func (o object) id() string {
+	id := o.text("id", "path", "message_id", "message-id", "messageid")
+	for _, name := range []string{"meetingid", "dialogid", "conversationid"} {
+		id = or(id, o.deep(name))
+	}
+	return id
+}
+
+// jsonSource makes a document of an object: a mail, a talk, or a note.
+func (f *file) jsonSource(o object) (*knowledgebank.Source, error) {
+	s := &knowledgebank.Source{Source: "note", Format: "json", Title: oneLine(o.text("title", "subject", "name"))}
+	s.Date = when(o.find("date", "created_at", "created", "timestamp", "time", "sent"), f.o.Location)
+	text := o.text("text", "body", "content", "email")
+	if mailStart(lineEnds(text), "") {
+		m, err := f.parseMail([]byte(text), "")
+		if err == nil && len(m.Blocks) > 0 {
+			return m, nil
+		}
+	}
+	from := clean(o.text("from", "sender", "author"))
+	switch {
+	case text == "":
+		s.Format, s.Source = "transcript", "meeting"
+		if o.find("messages") != nil {
+			s.Source = "conversation"
+		}
+		s.Blocks = o.talk(3)
+		if id := o.deep("meetingid"); s.Title == "" && id != "" {
+			s.Title = oneLine("Meeting " + id)
+		}
+	case from != "" && o.text("subject") != "":
+		s.Format, s.Source = "mail", "mail from "+person(from)
+		s.Blocks = own(written{text: clean(lineEnds(text))}, forwarding.MatchString(s.Title), s.Title)
+	default:
+		s.Blocks = blocksOf(strings.Split(clean(lineEnds(text)), "\n"), false)
+		if source := oneLine(o.text("source")); source != "" {
+			s.Source = source
+		} else if user := or(from, o.text("user")); user != "" {
+			s.Source = "note from " + person(clean(user))
+		}
+	}
+	if s.Title == "" {
+		s.Title = titleOf(stem(f.base), f.base)
+	}
+	if len(s.Blocks) == 0 || allWordless(s.Blocks) {
+		return nil, errEmpty
+	}
+	return s, nil
+}
+
+// talk gives the turns of the first list of messages in an object, or in the
+// objects in it.
+func (o object) talk(depth int) []knowledgebank.Block {
+	for _, name := range []string{"messages", "segments", "transcriptsegments", "turns", "utterances", "transcript", "dialogue"} {
+		if list, ok := o.find(name).([]any); ok {
+			if blocks := turnsOf(list); len(blocks) > 0 {
+				return blocks
+			}
+		}
+	}
+	if depth == 0 {
+		return nil
+	}
+	for _, k := range slices.Sorted(keysOf(o)) {
+		if in, ok := o[k].(map[string]any); ok {
+			if blocks := object(in).talk(depth - 1); len(blocks) > 0 {
+				return blocks
+			}
+		}
+	}
+	return nil
+}
+
+func turnsOf(list []any) []knowledgebank.Block {
+	var out []knowledgebank.Block
+	for _, item := range list {
+		in, ok := item.(map[string]any)
+		if !ok {
+			continue
+		}
+		o := object(in)
+		text := clean(lineEnds(o.text("text", "content", "message", "utterance")))
+		if text = strings.Join(strings.Fields(spoken(text)), " "); wordless(text) {
+			continue
+		}
+		b := knowledgebank.Block{Speaker: oneLine(o.text("speaker", "speakername", "from", "name", "user", "role")), Text: text}
+		if n, err := strconv.ParseFloat(o.text("start", "starttime", "start_time"), 64); err == nil && n >= 0 && n < 1e6 {
+			b.At = clockOf(time.Duration(n * float64(time.Second)))
+		}
+		if n := len(out); n > 0 && b.Speaker != "" && out[n-1].Speaker == b.Speaker {
+			out[n-1].Text += " " + text
+			continue
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+var (
+	noises = regexp.MustCompile(`\{[a-z_]{2,20}\}`)
+	apart  = regexp.MustCompile(` +([.,!?;:)]|'(?:s|re|ve|ll|m|d)\b|n't\b)`)
+)
+
+// spoken joins words and signs that a transcript keeps apart ("OK , we 're on .")
+// and drops the names of noises.
+func spoken(text string) string {
+	if !strings.Contains(text, " .") && !strings.Contains(text, " ,") && !strings.Contains(text, " ?") && !strings.Contains(text, "{") {
+		return text
+	}
+	return apart.ReplaceAllString(noises.ReplaceAllString(text, ""), "$1")
+}
+
+// when reads a date: text, or seconds or milliseconds since 1970.
+func when(v any, loc *time.Location) time.Time {
+	switch v := v.(type) {
+	case string:
+		return date(v, loc)
+	case json.Number:
+		n, err := v.Float64()
+		if err != nil || n < 1e8 {
+			return time.Time{}
+		}
+		if n > 1e11 {
+			n /= 1000
+		}
+		if n > 4e9 {
+			return time.Time{}
+		}
+		return time.Unix(int64(n), 0).In(loc)
+	}
+	return time.Time{}
+}

@@ -1,0 +1,193 @@
+package reader
+
+import (
+	"strings"
+
+	"github.com/percached/percached/knowledgebank"
+)
+
+// cause is why a passage of a mail stands there.
+type cause uint8
+
+const (
+	byWriter cause = iota
+	byReply
+	byForward
+)
+
+// passage is a stretch of a mail that one person wrote.
+type passage struct {
+	cause cause
+	about string // of a quoted or forwarded one: who wrote it, when, on what
+	lines []string
+}
+
+// own gives the blocks of what a mail's writer says. What a reply quotes goes;
+// what a forward carries is its content and stays, as does a quote that is all
+// there is.
+func own(w written, forward bool, subject string) []knowledgebank.Block {
+	lines := strings.Split(strings.TrimRight(w.text, "\n "), "\n")
+	if w.flow {
+		lines = reflow(lines)
+	}
+	all := passages(lines)
+	forward = forward || len(all) > 1 && (all[1].cause == byForward || nothingMuch(all[0].lines))
+	var blocks []knowledgebank.Block
+	if !forward {
+		blocks = says(all[:1], false, w.html, subject)
+	}
+	if len(blocks) == 0 {
+		// Marked lines count now, and may hold forwarded mail in their turn.
+		all = passages(unmark(lines))
+		if forward || len(all) == 1 {
+			blocks = says(all, true, w.html, subject)
+		} else if blocks = says(all[:2], true, w.html, subject); len(blocks) == 0 {
+			blocks = says(all, true, w.html, subject)
+		}
+	}
+	return append(blocks, w.mails...)
+}
+
+// says makes blocks of passages; unless quoted, marked lines go.
+func says(all []passage, quoted, html bool, subject string) []knowledgebank.Block {
+	var out []knowledgebank.Block
+	for _, p := range all {
+		lines := p.lines
+		if !quoted {
+			lines = unquoted(lines)
+		}
+		blocks := blocksOf(unsigned(lines), html)
+		if p.about != "" && len(blocks) > 0 {
+			about := strings.TrimSuffix(p.about, ": "+bare(subject))
+			out = append(out, knowledgebank.Block{Text: about})
+		}
+		out = append(out, blocks...)
+	}
+	return out
+}
+
+func blocksOf(lines []string, html bool) []knowledgebank.Block {
+	text := strings.Join(lines, "\n")
+	if !html {
+		text = unwrap(lines)
+	}
+	out := paragraphs(text)
+	for _, b := range out {
+		if !wordless(b.Text) {
+			return out
+		}
+	}
+	return nil
+}
+
+// passages parts a mail where somebody else's words begin.
+func passages(lines []string) []passage {
+	all := []passage{{}}
+	for i := 0; i < len(lines); {
+		here := &all[len(all)-1]
+		b, ok := breakAt(lines, i)
+		if !ok {
+			here.lines = append(here.lines, lines[i])
+			i++
+			continue
+		}
+		here.lines = here.lines[:max(0, len(here.lines)-b.back)]
+		all = append(all, passage{cause: b.cause, about: b.about})
+		i = b.next
+	}
+	return all
+}
+
+// marked says that a line is quoted by a mark.
+func marked(l string) bool {
+	l = strings.TrimLeft(l, " ")
+	return strings.HasPrefix(l, ">") && !strings.HasPrefix(l, ">From ")
+}
+
+// unmark takes the marks off and keeps the words.
+func unmark(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		for marked(l) {
+			l = strings.TrimLeft(l, " ")[1:]
+		}
+		if l != lines[i] {
+			l = strings.TrimPrefix(l, " ")
+		}
+		out[i] = l
+	}
+	return out
+}
+
+// unquoted drops marked lines, and the line above them that says whose they are.
+func unquoted(lines []string) []string {
+	var out []string
+	blank := func() {
+		if n := len(out); n > 0 && out[n-1] != "" {
+			out = append(out, "")
+		}
+	}
+	for i, l := range lines {
+		switch {
+		case strings.TrimSpace(l) == "":
+			blank()
+		case !marked(l):
+			out = append(out, l)
+		case i == 0 || !marked(lines[i-1]):
+			out = unattributed(out)
+			blank()
+		}
+	}
+	return out
+}
+
+// unattributed takes an attribution off the end: "On Monday Ana wrote:", over up
+// to three lines.
+func unattributed(lines []string) []string {
+	end := len(lines)
+	for end > 0 && strings.TrimSpace(lines[end-1]) == "" {
+		end--
+	}
+	if end == 0 || !attributes(lines[end-1]) {
+		return lines
+	}
+	for n := 1; n <= 3 && n <= end && strings.TrimSpace(lines[end-n]) != ""; n++ {
+		if wroteStart.MatchString(strings.Join(lines[end-n:end], " ")) {
+			return lines[:end-n]
+		}
+	}
+	return lines[:end-1]
+}
+
+// nothingMuch says that the writer only passes something on.
+func nothingMuch(lines []string) bool {
+	if filled(lines) > 20 {
+		return false
+	}
+	text := strings.ToLower(strings.Trim(strings.Join(strings.Fields(strings.Join(unsigned(unquoted(lines)), " ")), " "), " .!-:,"))
+	switch text {
+	case "fyi", "for your information", "see below", "please see below", "see attached", "please see attached", "f.y.i",
+		"zur info", "zur information", "zk", "z.k", "siehe unten", "pour info", "pour information", "para su información",
+		"ter info", "ter informatie", "per conoscenza", "til info":
+		return true
+	}
+	return false
+}
+
+// reflow joins the lines of a format=flowed text.
+func reflow(lines []string) []string {
+	var out []string
+	open := false
+	for _, l := range lines {
+		if !marked(l) {
+			l = strings.TrimPrefix(l, " ") // stuffed
+		}
+		if open && !marked(l) && l != "-- " && strings.TrimSpace(l) != "" {
+			out[len(out)-1] += l
+		} else {
+			out = append(out, l)
+		}
+		open = strings.HasSuffix(l, " ") && l != "-- " && strings.TrimSpace(l) != "" && !marked(l)
+	}
+	return out
+}

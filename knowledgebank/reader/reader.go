@@ -1,0 +1,211 @@
+package reader
+
+import (
+	"bufio"
+	"compress/flate"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/knowledgebank"
+)
+
+// errEmpty is the reason of a file that holds no words at all.
+var errEmpty = fault.New(fault.Invalid, "reader.parse", "it holds no text")
+
+// Reader reads files into documents.
+type Reader struct{ o Options }
+
+// New makes a Reader.
+func New(o Options) (*Reader, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fault.Wrap("reader.New", err)
+	}
+	return &Reader{o: o}, nil
+}
+
+// Stream reads one file of any kind from rd. The name decides along with the
+// content what it is; there is no local path. emit is called for every document
+// and failed for everything that could not be read; Stream returns an error only
+// if the context ended or emit failed.
+func (r *Reader) Stream(ctx context.Context, name string, rd io.Reader, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error {
+	f := &file{Reader: r, name: name, base: baseName(name), id: name, emit: emit, failed: failed}
+	return fault.Wrap("reader.Stream", f.read(ctx, r.counted(ctx, name, rd)))
+}
+
+// file is one file while it is read.
+type file struct {
+	*Reader
+	name   string // for messages
+	base   string // the file's own name, for its kind and title; what is inside, of a compressed one
+	id     string // for keys
+	path   string // of the document; empty without a local file
+	mail   bool   // it is known to be one mail
+	emit   func(*knowledgebank.Source) error
+	failed func(name string, err error)
+}
+
+// stop is an error that ends all reading: that of emit, or of the context.
+type stop struct{ error }
+
+func (s stop) Unwrap() error { return s.error }
+
+// read reads the file whatever it is. It returns an error only if reading must
+// not go on with other files; any other has gone to failed.
+func (f *file) read(ctx context.Context, rd io.Reader) error {
+	err := f.any(ctx, rd)
+	if s, ok := errors.AsType[stop](err); ok {
+		return s.error
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		f.failed(f.name, fault.Wrap("reader.Read", err))
+	}
+	return nil
+}
+
+// any finds out the kind and reads it.
+func (f *file) any(ctx context.Context, rd io.Reader) error {
+	in := bufio.NewReaderSize(rd, window)
+	head, err := in.Peek(window)
+	if len(head) == 0 && err != nil && err != io.EOF {
+		return err // otherwise it comes again, behind what can be read
+	}
+	if gzipped(head) {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return damaged(err)
+		}
+		f.base = inside(f.base)
+		in = bufio.NewReaderSize(z, window)
+		if head, err = in.Peek(window); len(head) == 0 && err != nil && err != io.EOF {
+			return damaged(err)
+		}
+	}
+	k := sniff(f.base, head)
+	if f.mail && k != gzipKind {
+		k = mailKind
+	}
+	if carriage(head) && k != pdfKind {
+		in = bufio.NewReaderSize(&crToLF{rd: in}, window)
+	}
+	switch k {
+	case unknownKind:
+		if len(head) == 0 {
+			return errEmpty
+		}
+		return fault.New(fault.Unsupported, "sniff", "not a kind that is read")
+	case gzipKind:
+		return fault.New(fault.Unsupported, "sniff", "compressed twice")
+	case mboxKind:
+		return f.mbox(ctx, in)
+	case linesKind:
+		return f.jsonLines(ctx, in)
+	}
+	data, err := io.ReadAll(io.LimitReader(in, f.o.MaxBytes+1))
+	if err != nil {
+		return damaged(err)
+	}
+	if int64(len(data)) > f.o.MaxBytes {
+		return f.tooLarge()
+	}
+	if k == jsonKind {
+		return f.jsonWhole(ctx, data)
+	}
+	return f.document(f.name, func() (*knowledgebank.Source, error) { return f.parse(k, data) })
+}
+
+// parse reads a file that is one document.
+func (f *file) parse(k kind, data []byte) (*knowledgebank.Source, error) {
+	switch k {
+	case mailKind:
+		return f.parseMail(data, "")
+	case pdfKind:
+		return f.pdf(data)
+	}
+	return f.note(k, data, "")
+}
+
+// document runs a parser, survives its panic, and hands on what it made.
+func (f *file) document(name string, parse func() (*knowledgebank.Source, error)) error {
+	s, err := guarded(parse)
+	if err != nil {
+		f.failed(name, fault.Wrap("reader.Read", err))
+		return nil
+	}
+	s.Path = f.path
+	if err := f.emit(s); err != nil {
+		return stop{err}
+	}
+	return nil
+}
+
+func guarded(parse func() (*knowledgebank.Source, error)) (s *knowledgebank.Source, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			// The value of a panic may hold text of the document; the runtime's own does not.
+			what := fmt.Sprintf("%T", p)
+			if e, ok := p.(runtime.Error); ok {
+				what = e.Error()
+			}
+			s, err = nil, fault.New(fault.Internal, "reader.parse", "the parser broke: %s", what)
+		}
+	}()
+	s, err = parse()
+	if err == nil && len(s.Blocks) == 0 {
+		err = errEmpty
+	}
+	return s, err
+}
+
+// damaged gives an error of decompression its kind; others keep theirs.
+func damaged(err error) error {
+	if _, corrupt := errors.AsType[flate.CorruptInputError](err); corrupt ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
+		return fault.New(fault.Invalid, "gzip", "the compressed file is damaged: %w", err)
+	}
+	return err
+}
+
+func (f *file) tooLarge() error {
+	return fault.New(fault.Invalid, "size", "larger than %d bytes", f.o.MaxBytes)
+}
+
+// key is that of a document that is a file.
+func (f *file) key() string { return "file:" + f.id }
+
+// baseName is the last part of a path of any system.
+func baseName(name string) string {
+	return path.Base(strings.ReplaceAll(filepath.ToSlash(name), `\`, "/"))
+}
+
+// stem is a file's name without folder and ending.
+func stem(name string) string {
+	base := baseName(name)
+	if s := strings.TrimSuffix(base, path.Ext(base)); s != "" {
+		return s
+	}
+	return base
+}
+
+// inside is the name of what a compressed file holds.
+func inside(name string) string {
+	for _, end := range []string{".gz", ".GZ", ".gzip"} {
+		if s, ok := strings.CutSuffix(name, end); ok {
+			return s
+		}
+	}
+	if s, ok := strings.CutSuffix(name, ".tgz"); ok {
+		return s + ".tar"
+	}
+	return name
+}

@@ -1,0 +1,175 @@
+package reader
+
+import (
+	"html"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/percached/percached/knowledgebank"
+)
+
+// cue is one entry of a transcript: from when to when, and what is said.
+type cue struct {
+	from, to time.Duration
+	lines    []said
+}
+
+type said struct{ speaker, text string }
+
+var (
+	cueTime = regexp.MustCompile(`^\s*(?:(\d{1,4}):)?(\d{1,2}):(\d\d)[.,](\d{1,3})\s+-->\s+(?:(\d{1,4}):)?(\d{1,2}):(\d\d)[.,](\d{1,3})(?:\s|$)`)
+	cueTag  = regexp.MustCompile(`<(/?)([a-zA-Z]*)([^<>]*)>|\{\\[^{}]*\}`)
+	named   = regexp.MustCompile(`^(?:>>\s*)?(\p{Lu}[\p{L}\p{M}\p{N}.'’_-]*(?: (?:\p{L}[\p{L}\p{M}.'’-]*|\d{1,3}|\([\p{L} ]{1,20}\))){0,3}): +(\S.*)$`)
+	index   = regexp.MustCompile(`^\d{1,7}$`)
+	inHead  = regexp.MustCompile(`(?i)^(kind|language|region|style|x-timestamp-map)\b.*[:=]`)
+)
+
+// transcript fills a source with the turns of a WebVTT or SRT file.
+func (f *file) transcript(s *knowledgebank.Source, text string) {
+	cues, head, notes := readCues(clean(text))
+	name := stem(f.base)
+	when, rest := nameDate(name, f.o.Location)
+	for _, t := range append([]string{head}, notes...) {
+		if d := date(t, f.o.Location); !d.IsZero() {
+			when = d
+			break
+		}
+	}
+	s.Date = when
+	s.Title = titleOf(rest, name)
+	if head != "" {
+		s.Title = oneLine(head)
+	}
+	s.Blocks = turns(cues)
+}
+
+// titleOf makes a title of a file name without its date.
+func titleOf(rest, name string) string {
+	var words []string
+	for _, w := range strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune("-_ .", r) }) {
+		switch strings.ToLower(w) {
+		case "gmt", "recording", "transcript", "captions", "cc": // programs write these
+			continue
+		}
+		if rest != name && len(w) == 6 && strings.Trim(w, "0123456789") == "" {
+			continue // the time behind the date
+		}
+		words = append(words, w)
+	}
+	title := strings.Join(words, " ")
+	if wordless(title) {
+		if rest != name {
+			return "Meeting"
+		}
+		return oneLine(name)
+	}
+	r := []rune(title)
+	r[0] = unicode.ToUpper(r[0])
+	return oneLine(string(r))
+}
+
+// readCues reads both forms: they differ in little that matters. It gives the
+// text behind WEBVTT, and the comments.
+func readCues(text string) (cues []cue, head string, notes []string) {
+	lines := strings.Split(text, "\n")
+	i := 0
+	if rest, ok := strings.CutPrefix(strings.TrimSpace(lines[0]), "WEBVTT"); ok {
+		head = strings.Trim(rest, " -–—:")
+		for i = 1; i < len(lines) && strings.TrimSpace(lines[i]) != "" && !cueTime.MatchString(lines[i]); i++ {
+			if l := strings.TrimSpace(lines[i]); !inHead.MatchString(l) {
+				notes = append(notes, l)
+			}
+		}
+	}
+	var here *cue
+	for ; i < len(lines); i++ {
+		l := strings.TrimSpace(lines[i])
+		if m := cueTime.FindStringSubmatch(lines[i]); m != nil {
+			cues = append(cues, cue{from: moment(m[1:5]), to: moment(m[5:9])})
+			here = &cues[len(cues)-1]
+			continue
+		}
+		switch first, _, _ := strings.Cut(l, " "); {
+		case l == "":
+			// A blank line within a cue occurs; what follows is no cue's name then.
+			if here != nil && len(here.lines) > 0 && beginsCue(lines, i+1) {
+				here = nil
+			}
+			continue
+		case here == nil && (first == "NOTE" || l == "STYLE" || l == "REGION"):
+			for ; i < len(lines) && strings.TrimSpace(lines[i]) != ""; i++ {
+				if first == "NOTE" {
+					notes = append(notes, strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(lines[i]), "NOTE")))
+				}
+			}
+			continue
+		case here == nil, i+1 < len(lines) && cueTime.MatchString(lines[i+1]) && index.MatchString(l):
+			continue // the name of the cue to come
+		}
+		here.lines = append(here.lines, voices(l)...)
+	}
+	return cues, head, notes
+}
+
+// beginsCue says whether the lines from i on begin a cue, a comment or nothing.
+func beginsCue(lines []string, i int) bool {
+	i = skipBlank(lines, i)
+	if i >= len(lines) || cueTime.MatchString(lines[i]) || strings.HasPrefix(lines[i], "NOTE") || strings.HasPrefix(lines[i], "STYLE") {
+		return true
+	}
+	return i+1 < len(lines) && cueTime.MatchString(lines[i+1])
+}
+
+func moment(m []string) time.Duration {
+	var n [4]int
+	for i, s := range m {
+		n[i], _ = strconv.Atoi(s)
+	}
+	for range 3 - len(m[3]) {
+		n[3] *= 10
+	}
+	return time.Duration(n[0])*time.Hour + time.Duration(n[1])*time.Minute + time.Duration(n[2])*time.Second + time.Duration(n[3])*time.Millisecond
+}
+
+// voices takes a line's tags out; a tag <v Ana Ruiz> says who speaks from there.
+func voices(l string) []said {
+	var out []said
+	var b strings.Builder
+	speaker := ""
+	flush := func() {
+		if text := line(clean(html.UnescapeString(b.String()))); text != "" {
+			out = append(out, said{speaker, text})
+		}
+		b.Reset()
+	}
+	for l != "" {
+		m := cueTag.FindStringSubmatchIndex(l)
+		if m == nil {
+			b.WriteString(l)
+			break
+		}
+		b.WriteString(l[:m[0]])
+		tag := ""
+		if m[4] >= 0 {
+			tag = l[m[4]:m[5]]
+		}
+		if strings.EqualFold(tag, "v") {
+			flush()
+			if speaker = ""; m[2] == m[3] { // not an end
+				rest := l[m[6]:m[7]]
+				if strings.HasPrefix(rest, ".") { // classes
+					_, rest, _ = strings.Cut(rest, " ")
+				}
+				speaker = oneLine(html.UnescapeString(rest))
+			}
+		} else if tag != "" && m[6] < m[7] && l[m[6]] != '.' && l[m[6]] != ' ' && l[m[6]] != '/' {
+			b.WriteString(l[m[0]:m[1]]) // no tag: "<3", "<ana@example.com>"
+		}
+		l = l[m[1]:]
+	}
+	flush()
+	return out
+}

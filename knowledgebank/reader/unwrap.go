@@ -1,0 +1,154 @@
+package reader
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+var (
+	listItem = regexp.MustCompile(`^\s*([-*•·+o▪►>]\s|[-*•·]\S|\(?\d{1,3}[.)](\s|$)|\(?[a-zA-Z][.)]\s|\(?[ivxIVX]{1,4}[.)]\s|#\d|\[[ xX\d]{1,3}\])`)
+	labelled = regexp.MustCompile(`^\s*\p{Lu}[\p{L} /&()-]{0,24}:(\s|$)`)
+	columns  = regexp.MustCompile(`\S( {3,}|\t)\S`)
+)
+
+// unwrap joins the lines of paragraphs that a mail program broke at a fixed
+// width, and leaves all others: lists, tables, addresses, verse.
+func unwrap(lines []string) string {
+	width := wrapWidth(lines)
+	var b strings.Builder
+	for i, l := range lines {
+		if i > 0 {
+			b.WriteString(joint(lines, i-1, width))
+		}
+		b.WriteString(strings.TrimSpace(l))
+	}
+	return b.String()
+}
+
+// joint is what stands between a line and the next: nothing or a space if the
+// line was broken there only for its length.
+func joint(lines []string, i, width int) string {
+	l, next := strings.TrimRight(lines[i], " "), lines[i+1]
+	if !joinable(l, next) {
+		return "\n"
+	}
+	n := columnsOf(l)
+	full := n <= width+4 && n > width-25 && n+1+columnsOf(firstWord(next)) > width
+	switch {
+	case n < 45:
+		return "\n"
+	case goesOn(l, next):
+	case !full, labelled.MatchString(next), closing(lines, i):
+		return "\n"
+	}
+	last, _ := utf8.DecodeLastRuneInString(l)
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(next, " "))
+	if ideograph(last) && ideograph(first) {
+		return ""
+	}
+	if last == '-' && unicode.IsLetter(first) && len(l) > 1 && l[len(l)-2] != ' ' && l[len(l)-2] != '-' {
+		return ""
+	}
+	return " "
+}
+
+// joinable rules out what is never one paragraph.
+func joinable(l, next string) bool {
+	trimmed := strings.TrimSpace(next)
+	if strings.TrimSpace(l) == "" || trimmed == "" || strings.HasSuffix(l, ":") {
+		return false
+	}
+	if !strings.Contains(strings.TrimSpace(l), " ") && l[0] < utf8.RuneSelf {
+		return false // a link by itself
+	}
+	return !wordless(trimmed) && !wordless(l) && !listItem.MatchString(next) && !table(l) && !table(next)
+}
+
+// table says that a line is set in columns.
+func table(l string) bool {
+	l = strings.TrimSpace(l)
+	return strings.Contains(l, "   ") && columns.MatchString(l) || strings.Contains(l, "\t") || strings.Count(l, "|") > 1
+}
+
+// goesOn says that a sentence plainly goes on in the next line.
+func goesOn(l, next string) bool {
+	next = strings.TrimLeft(next, " \"'(“‘«")
+	first, _ := utf8.DecodeRuneInString(next)
+	last, _ := utf8.DecodeLastRuneInString(l)
+	if strings.ContainsRune("。！？؟।", last) {
+		return false
+	}
+	if unicode.IsLetter(first) && !unicode.IsUpper(first) && !unicode.IsTitle(first) {
+		return true
+	}
+	return last == ',' || unfinished(l)
+}
+
+// unfinished says that a line ends in a word that never ends a sentence.
+func unfinished(l string) bool {
+	switch l[strings.LastIndexByte(l, ' ')+1:] {
+	case "a", "an", "the", "and", "or", "of", "to", "in", "on", "at", "by", "for", "from", "with", "our", "your", "their", "my", "his",
+		"as", "than", "that", "which", "der", "die", "das", "und", "oder", "von", "mit", "für", "den", "dem", "ein", "eine",
+		"le", "la", "les", "des", "du", "et", "ou", "de", "un", "une", "avec", "pour", "el", "los", "las", "y", "con", "para":
+		return true
+	}
+	return false
+}
+
+// closing says that the next line is a name or a greeting below the last sentence.
+func closing(lines []string, i int) bool {
+	if i+2 < len(lines) && strings.TrimSpace(lines[i+2]) != "" {
+		return false
+	}
+	l, next := strings.TrimSpace(lines[i]), strings.TrimSpace(lines[i+1])
+	return strings.ContainsAny(l[len(l)-1:], ".!?)") && !strings.ContainsAny(next[len(next)-1:], ".!?") && len(strings.Fields(next)) <= 3
+}
+
+// wrapWidth is the width at which lines were broken: the longest line that a
+// sentence goes on behind. Zero if no sentence does.
+func wrapWidth(lines []string) int {
+	short, long := 0, 0
+	for i := 0; i+1 < len(lines); i++ {
+		l := strings.TrimRight(lines[i], " ")
+		n := columnsOf(l)
+		if n < 55 || n > 132 || !goesOn(l, lines[i+1]) || !joinable(l, lines[i+1]) {
+			continue
+		}
+		if n <= 82 {
+			short = max(short, n)
+		} else {
+			long = max(long, n)
+		}
+	}
+	if short > 0 {
+		return short
+	}
+	return long
+}
+
+// columnsOf is how wide a line looks: ideographs take two columns.
+func columnsOf(s string) int {
+	n := 0
+	for _, r := range s {
+		n++
+		if ideograph(r) {
+			n++
+		}
+	}
+	return n
+}
+
+func firstWord(s string) string {
+	s = strings.TrimLeft(s, " ")
+	if r, n := utf8.DecodeRuneInString(s); ideograph(r) {
+		return s[:n]
+	}
+	word, _, _ := strings.Cut(s, " ")
+	return word
+}
+
+func ideograph(r rune) bool {
+	return r >= 0x2e80 && (r >= 0x3000 && r <= 0x303f || r >= 0xff01 && r <= 0xff60 || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana))
+}

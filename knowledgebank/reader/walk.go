@@ -1,0 +1,188 @@
+package reader
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/knowledgebank"
+)
+
+// Path reads a file, or a folder with all below it, and calls emit for every
+// document and failed for everything that could not be read. Hidden files are
+// skipped and links are not followed; of a Maildir its mails are read. It
+// returns an error only if the context ended, emit failed, or the path itself
+// cannot be opened.
+func (r *Reader) Path(ctx context.Context, path string, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error {
+	const op = "reader.Path"
+	err := walk(path, func(e entry) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if e.err != nil {
+			failed(e.path, fault.Wrap(op, e.err))
+			return nil
+		}
+		return r.open(ctx, e, emit, failed)
+	})
+	return fault.Wrap(op, err)
+}
+
+// Count says how many files Path would read and how many bytes they have.
+func (r *Reader) Count(path string) (files int, bytes int64, err error) {
+	err = walk(path, func(e entry) error {
+		if e.err == nil {
+			files++
+			bytes += e.size
+		}
+		return nil
+	})
+	return files, bytes, fault.Wrap("reader.Count", err)
+}
+
+// open reads one file.
+func (r *Reader) open(ctx context.Context, e entry, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error {
+	left := e.size
+	progress := r.o.Progress
+	if progress == nil {
+		progress = func(string, int64) {}
+	}
+	defer func() { progress(e.path, left) }() // what was not read is done with, too
+	in, err := os.Open(e.path)
+	if err != nil {
+		failed(e.path, fault.Wrap("reader.Path", err))
+		return nil
+	}
+	defer in.Close() //nolint:errcheck // nothing was written
+	abs, err := filepath.Abs(e.path)
+	if err != nil {
+		return err
+	}
+	f := &file{Reader: r, name: e.path, base: filepath.Base(e.path), id: filepath.ToSlash(abs), path: abs, mail: e.mail, emit: emit, failed: failed}
+	return f.read(ctx, readFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n, err := in.Read(p)
+		if more := min(int64(n), left); more > 0 { // a file that grows meanwhile was counted as it was
+			left -= more
+			progress(e.path, more)
+		}
+		return n, err
+	}))
+}
+
+// entry is a file to read, or what stood in the way.
+type entry struct {
+	path string
+	size int64
+	mail bool // it lies in a Maildir
+	err  error
+}
+
+// walk calls visit for every file that is read, in the order of names.
+func walk(root string, visit func(e entry) error) error {
+	info, err := os.Stat(root)
+	if err != nil {
+		return reason(err)
+	}
+	switch {
+	case info.Mode().IsRegular():
+		f, err := os.Open(root)
+		if err != nil {
+			return reason(err)
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+		return visit(entry{path: root, size: info.Size()})
+	case !info.IsDir():
+		return fault.New(fault.Unsupported, "open", "neither a file nor a folder")
+	}
+	if _, err := os.ReadDir(root); err != nil {
+		return reason(err)
+	}
+	return folder(root, false, visit)
+}
+
+// reason gives an error of the system its kind.
+func reason(err error) error {
+	switch {
+	case os.IsNotExist(err):
+		return fault.New(fault.NotFound, "open", "%w", err)
+	case os.IsPermission(err):
+		return fault.New(fault.Invalid, "open", "%w", err)
+	}
+	return err
+}
+
+// folder visits what lies in a folder; mails says that these are a Maildir's.
+func folder(dir string, mails bool, visit func(e entry) error) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return visit(entry{path: dir, err: reason(err)})
+	}
+	box := maildir(entries)
+	for _, d := range entries {
+		name, path := d.Name(), filepath.Join(dir, d.Name())
+		hidden := strings.HasPrefix(name, ".")
+		var err error
+		switch {
+		case d.IsDir() && box && (name == "cur" || name == "new"):
+			err = folder(path, true, visit)
+		case d.IsDir() && box && name == "tmp":
+		case d.IsDir() && hidden && box:
+			// A Maildir's own folders have a dot before their names.
+			if inner, _ := os.ReadDir(path); maildir(inner) {
+				err = folder(path, false, visit)
+			}
+		case hidden, d.Type()&fs.ModeSymlink != 0, box && !d.IsDir():
+		case d.IsDir():
+			err = folder(path, mails, visit)
+		case !d.Type().IsRegular():
+			err = visit(entry{path: path, err: fault.New(fault.Unsupported, "open", "not a file")})
+		default:
+			info, e := d.Info()
+			if e != nil {
+				err = visit(entry{path: path, err: reason(e)})
+			} else {
+				err = visit(entry{path: path, size: info.Size(), mail: mails})
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maildir says whether a folder with these entries is a Maildir.
+func maildir(entries []os.DirEntry) bool {
+	has := map[string]bool{}
+	for _, d := range entries {
+		has[d.Name()] = d.IsDir()
+	}
+	return has["cur"] && (has["new"] || has["tmp"])
+}
+
+// counted stops when the context ends and tells the progress.
+func (r *Reader) counted(ctx context.Context, name string, rd io.Reader) io.Reader {
+	return readFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n, err := rd.Read(p)
+		if n > 0 && r.o.Progress != nil {
+			r.o.Progress(name, int64(n))
+		}
+		return n, err
+	})
+}
+
+type readFunc func(p []byte) (int, error)
+
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }

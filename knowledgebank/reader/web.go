@@ -1,0 +1,305 @@
+package reader
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// maxOpen bounds how many elements are kept open. What is nested deeper is read
+// as if it were not nested.
+const maxOpen = 256
+
+// Marks of where quoted text begins and ends, while lines are made.
+const (
+	quoteOpens  = '\x01'
+	quoteCloses = '\x02'
+)
+
+// page is HTML as text.
+type page struct {
+	title, heading string
+	text           string // cleaned; paragraphs are parted by blank lines
+}
+
+// web makes text of HTML. The tokens are taken one by one, without a tree, so
+// that no nesting costs more than any other text. In mail, text that is quoted
+// gets a ">" before its lines, and signatures that say so are left out.
+func web(s string, mail bool) page {
+	w := webReader{mail: mail}
+	z := html.NewTokenizer(strings.NewReader(s))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			for len(w.rows) > 0 {
+				w.endRow()
+			}
+			return page{title: oneLine(w.title), heading: oneLine(w.heading), text: clean(w.marked())}
+		case html.TextToken:
+			w.text(z.Text())
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, attrs := z.TagName()
+			a := atom.Lookup(name)
+			var t traits
+			if attrs {
+				t = traitsOf(z, mail, a == atom.Blockquote)
+			}
+			w.start(a, t)
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			w.end(atom.Lookup(name))
+		}
+	}
+}
+
+type element struct {
+	atom atom.Atom
+	traits
+	begin int // where its text begins
+}
+
+// webReader collects the text of one page.
+type webReader struct {
+	mail           bool
+	out            []byte
+	want           int    // line ends before the next word
+	space          bool   // a space before the next word
+	marker         string // of a list's item, before the next word
+	open           []element
+	count          [1 << 10]uint16 // of open elements, by a hash of their name
+	lost           int             // elements too deep to be kept
+	hidden, pre    int
+	lists          []int // the number of the last item; negative: not numbered
+	rows           []row
+	title, heading string
+}
+
+func (w *webReader) text(s []byte) {
+	if n := len(w.open); n > 0 && w.open[n-1].atom == atom.Title {
+		if w.title == "" {
+			w.title = string(s)
+		}
+		return
+	}
+	if w.hidden > 0 {
+		return
+	}
+	for _, c := range s {
+		switch {
+		case w.pre > 0 && c == '\n':
+			w.want = min(w.want+1, 2)
+		case w.pre > 0 && c == ' ' && w.want == 0 && len(w.out) > 0:
+			w.out = append(w.out, c)
+		case c == ' ', c == '\n', c == '\t', c == '\r', c == '\f':
+			w.space = true
+		case c < ' ':
+		default:
+			w.word()
+			w.out = append(w.out, c)
+		}
+	}
+}
+
+// word writes what is due before a word.
+func (w *webReader) word() {
+	switch {
+	case w.want > 0:
+		if len(w.out) > 0 {
+			w.out = append(w.out, "\n\n"[:w.want]...)
+		}
+	case w.space && len(w.out) > 0 && w.marker == "":
+		w.out = append(w.out, ' ')
+	}
+	w.want, w.space = 0, false
+	if w.marker != "" {
+		w.out = append(w.out, w.marker...)
+		w.marker = ""
+	}
+}
+
+func (w *webReader) lines(n int) { w.want = max(w.want, n) }
+
+func (w *webReader) start(a atom.Atom, t traits) {
+	switch a {
+	case 0, atom.Html, atom.Body, atom.Head, atom.Img, atom.Input, atom.Meta, atom.Link, atom.Base, atom.Col, atom.Wbr,
+		atom.Area, atom.Embed, atom.Source, atom.Track, atom.Param:
+		return
+	case atom.Br:
+		if w.hidden == 0 {
+			w.want = min(w.want+1, 2)
+		}
+		return
+	case atom.Hr:
+		if w.hidden == 0 && w.mail {
+			w.lines(1)
+			w.word()
+			w.out = append(w.out, "____________"...)
+		}
+		w.lines(2)
+		return
+	case atom.P, atom.Div, atom.H1, atom.H2, atom.H3, atom.Ul, atom.Ol, atom.Table:
+		w.closes(a, atom.P)
+	case atom.Li, atom.Dt, atom.Dd, atom.Td, atom.Th, atom.Tr, atom.Option:
+		w.closeItem(a)
+	case atom.Script, atom.Style, atom.Template, atom.Svg, atom.Object, atom.Select, atom.Canvas, atom.Audio, atom.Video,
+		atom.Datalist, atom.Textarea, atom.Iframe, atom.Noframes, atom.Noscript, atom.Map:
+		t.hidden = true
+	}
+	w.lines(breaks(a, len(w.lists) > 0))
+	if len(w.open) >= maxOpen {
+		w.lost++
+		return
+	}
+	e := element{a, t, len(w.out)}
+	w.open = append(w.open, e)
+	w.count[hash(a)]++
+	if t.hidden {
+		w.hidden++
+	}
+	w.enter(e)
+}
+
+// enter does what the start of some elements asks for.
+func (w *webReader) enter(e element) {
+	if e.quote {
+		w.lines(1)
+		w.word()
+		w.out = append(w.out, quoteOpens)
+		w.lines(1)
+	}
+	switch e.atom {
+	case atom.Pre:
+		w.pre++
+	case atom.Ul:
+		w.lists = append(w.lists, -1)
+	case atom.Ol:
+		w.lists = append(w.lists, 0)
+	case atom.Li:
+		w.marker = "- "
+		if n := len(w.lists); n > 0 && w.lists[n-1] >= 0 {
+			w.lists[n-1]++
+			w.marker = strconv.Itoa(w.lists[n-1]) + ". "
+		}
+	case atom.Tr:
+		w.rows = append(w.rows, row{begin: len(w.out), want: w.want})
+	case atom.Td, atom.Th:
+		if n := len(w.rows); n > 0 {
+			w.rows[n-1].cells = append(w.rows[n-1].cells, len(w.out))
+			w.lines(1) // undone where a row turns out to be one line
+		}
+	}
+}
+
+func (w *webReader) end(a atom.Atom) {
+	if w.lost > 0 && a != 0 {
+		w.lost--
+		w.lines(breaks(a, len(w.lists) > 0))
+		return
+	}
+	if a == atom.P {
+		w.lines(2)
+	}
+	if w.count[hash(a)] == 0 {
+		return
+	}
+	for i := len(w.open) - 1; i >= 0; i-- {
+		if w.open[i].atom == a {
+			w.closeTo(i)
+			return
+		}
+	}
+}
+
+// closes ends an element that the start of another ends, if nothing but inline
+// elements is open in it.
+func (w *webReader) closes(_, ended atom.Atom) {
+	if w.count[hash(ended)] == 0 {
+		return
+	}
+	for i := len(w.open) - 1; i >= 0; i-- {
+		switch a := w.open[i].atom; {
+		case a == ended:
+			w.closeTo(i)
+			return
+		case breaks(a, false) > 0:
+			return
+		}
+	}
+}
+
+// closeItem ends the item, cell or row before this one, if it was left open.
+func (w *webReader) closeItem(a atom.Atom) {
+	for i := len(w.open) - 1; i >= 0; i-- {
+		switch o := w.open[i].atom; {
+		case o == a, a == atom.Dd && o == atom.Dt, a == atom.Dt && o == atom.Dd, a == atom.Td && o == atom.Th, a == atom.Th && o == atom.Td,
+			a == atom.Tr && (o == atom.Td || o == atom.Th) && i > 0 && w.open[i-1].atom == atom.Tr:
+			if o != a && a == atom.Tr {
+				i--
+			}
+			w.closeTo(i)
+			return
+		case o == atom.Table, o == atom.Ul, o == atom.Ol, o == atom.Dl, o == atom.Tr && a != atom.Tr:
+			return
+		}
+	}
+}
+
+// closeTo ends all elements from the i-th on.
+func (w *webReader) closeTo(i int) {
+	for len(w.open) > i {
+		e := w.open[len(w.open)-1]
+		w.open = w.open[:len(w.open)-1]
+		w.count[hash(e.atom)]--
+		if e.quote {
+			w.lines(1)
+			w.word()
+			w.out = append(w.out, quoteCloses)
+			w.lines(1)
+		}
+		switch e.atom {
+		case atom.Pre:
+			w.pre--
+		case atom.Ul, atom.Ol:
+			w.lists = w.lists[:len(w.lists)-1]
+		case atom.Li:
+			w.marker = ""
+		case atom.Tr:
+			w.endRow()
+		case atom.H1, atom.H2, atom.H3:
+			if w.heading == "" && w.hidden == 0 && e.begin <= len(w.out) {
+				w.heading = strings.TrimSpace(string(w.out[e.begin:]))
+			}
+		}
+		if e.hidden {
+			w.hidden--
+		}
+		w.lines(breaks(e.atom, len(w.lists) > 0))
+	}
+}
+
+// marked is the text with a ">" before quoted lines.
+func (w *webReader) marked() string {
+	if !w.mail {
+		return string(w.out)
+	}
+	var b strings.Builder
+	depth := 0
+	for l := range strings.Lines(string(w.out)) {
+		switch {
+		case strings.IndexByte(l, quoteOpens) >= 0:
+			depth++
+			continue
+		case strings.IndexByte(l, quoteCloses) >= 0:
+			depth--
+			continue
+		case depth > 0:
+			b.WriteString("> ")
+		}
+		b.WriteString(l)
+	}
+	return b.String()
+}
+
+func hash(a atom.Atom) int { return int(a^a>>10^a>>20) & (1<<10 - 1) }

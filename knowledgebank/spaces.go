@@ -1,0 +1,206 @@
+package knowledgebank
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+)
+
+var spaceName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+// kinds are what a space may hold.
+var kinds = []string{"emails", "dialog", "meetings", "notes"}
+
+// CreateSpace makes a space. Where it is already and has the same kind, nothing
+// happens. A space whose record is damaged gets a new one by this.
+func (b *Bank) CreateSpace(s percached.Space) error {
+	const op = "knowledgebank.CreateSpace"
+	if !spaceName.MatchString(s.Name) {
+		return fault.New(fault.Invalid, op, "a space's name has 1 to 64 of a-z, 0-9, dot, dash and underscore, and begins with a letter or digit")
+	}
+	if !slices.Contains(kinds, s.Kind) {
+		return fault.New(fault.Invalid, op, "a space is of the kind emails, dialog, meetings or notes")
+	}
+	b.mu.Lock()
+	id := newSpaceID(s.Name)
+	sp := b.spaces[id]
+	if sp == nil {
+		sp = &space{id: id}
+		sp.record.Store(&spaceRecord{})
+		b.spaces[id] = sp
+	}
+	b.mu.Unlock()
+	sp.writing.Lock()
+	defer sp.writing.Unlock()
+	if err := b.finish(sp); err != nil {
+		return fault.Wrap(op, err)
+	}
+	r := sp.record.Load()
+	switch {
+	case r == nil:
+		return fault.Wrap(op, b.mendSpace(sp, s))
+	case r.Live && r.Kind != s.Kind:
+		return fault.New(fault.Conflict, op, "space %q is there, and of the kind %s", s.Name, r.Kind)
+	case r.Live:
+		return nil
+	}
+	if err := b.sweep(sp); err != nil { // of a deletion that was cut short
+		return fault.Wrap(op, err)
+	}
+	return fault.Wrap(op, b.setSpace(sp, &spaceRecord{Live: true, Seq: r.Seq, Trimmed: r.Trimmed, Space: s}))
+}
+
+// setSpace writes a space's record. The caller writes to the space.
+func (b *Bank) setSpace(sp *space, r *spaceRecord) error {
+	key := sp.id.key(spaceType)
+	return b.commit(sp, []write{{key, seal(key, r.encode())}})
+}
+
+// mendSpace makes a record for a space whose own is damaged. Its count of
+// changes goes on far above all that it can have been, and who follows must
+// begin anew.
+func (b *Bank) mendSpace(sp *space, s percached.Space) error {
+	r := &spaceRecord{Live: true, Space: s}
+	var writes []write
+	err := b.db.View(func(tx *kv.Tx) error {
+		if err := above(tx, sp.id, r); err != nil {
+			return err
+		}
+		d := newDraft(sp.id, tx, r)
+		err := d.recount()
+		writes = d.all()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return b.commit(sp, writes)
+}
+
+// above sets a count that is above every one that the space's keys show, and
+// above those they do not show any more.
+func above(tx *kv.Tx, id spaceID, r *spaceRecord) error {
+	for _, typ := range []byte{liveType, goneType} {
+		if err := tx.Keys(id.key(typ), func(key []byte, _ int64) error {
+			if seq, _, ok := splitChange(key); ok {
+				r.Seq = max(r.Seq, seq)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	r.Seq += 1 << 32
+	r.Trimmed = r.Seq
+	return nil
+}
+
+// Space gives a space.
+func (b *Bank) Space(name string) (percached.Space, error) {
+	_, r, err := b.find("knowledgebank.Space", name)
+	if err != nil {
+		return percached.Space{}, err
+	}
+	return r.Space, nil
+}
+
+// Spaces gives all spaces by name. One whose record is damaged is left out: its
+// name is not known.
+func (b *Bank) Spaces() ([]percached.Space, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	var spaces []percached.Space
+	for _, sp := range b.spaces {
+		if r := sp.record.Load(); r != nil && r.Live {
+			spaces = append(spaces, r.Space)
+		}
+	}
+	slices.SortFunc(spaces, func(a, b percached.Space) int { return cmp.Compare(a.Name, b.Name) })
+	return spaces, nil
+}
+
+// Configure gives a space other settings.
+func (b *Bank) Configure(name string, s percached.Settings) error {
+	const op = "knowledgebank.Configure"
+	sp, r, err := b.lock(op, name)
+	if err != nil {
+		return err
+	}
+	defer sp.writing.Unlock()
+	changed := *r
+	changed.Settings = s
+	return fault.Wrap(op, b.setSpace(sp, &changed))
+}
+
+// DeleteSpace removes a space with all that is in it, and says how much that
+// was. It is gone at once and for good; should the removal of its records fail,
+// it is ended when the bank is opened, or by calling this again.
+func (b *Bank) DeleteSpace(name string) (documents, chunks int, err error) {
+	const op = "knowledgebank.DeleteSpace"
+	b.mu.RLock()
+	sp := b.spaces[newSpaceID(name)]
+	b.mu.RUnlock()
+	if sp == nil {
+		return 0, 0, fault.New(fault.NotFound, op, "there is no space %q", name)
+	}
+	sp.writing.Lock()
+	defer sp.writing.Unlock()
+	r := sp.record.Load()
+	if r != nil && !r.Live {
+		return 0, 0, errors.Join(fault.New(fault.NotFound, op, "there is no space %q", name), b.sweep(sp))
+	}
+	gone := &spaceRecord{}
+	if r != nil {
+		documents, chunks = int(r.Documents), int(r.Chunks)
+		gone.Seq, gone.Trimmed = r.Seq+1, r.Seq+1
+	} else if err := b.db.View(func(tx *kv.Tx) error { return above(tx, sp.id, gone) }); err != nil {
+		return 0, 0, fault.Wrap(op, err)
+	}
+	if err := b.setSpace(sp, gone); err != nil {
+		return 0, 0, fault.Wrap(op, err)
+	}
+	return documents, chunks, fault.Wrap(op, b.sweep(sp))
+}
+
+// sweep removes what a deleted space left. The caller writes to the space.
+func (b *Bank) sweep(sp *space) error {
+	sp.begin.Lock()
+	defer sp.begin.Unlock()
+	for _, typ := range []byte{markType, journalType, documentType, pageType, chunkType, liveType, goneType} {
+		if err := b.remove(sp.id.key(typ)); err != nil {
+			return err
+		}
+	}
+	sp.unfinished = false
+	return nil
+}
+
+// TrimTombstones forgets which chunks went up to a count of changes, for when
+// all who follow are past it. Who is not, must begin anew.
+func (b *Bank) TrimTombstones(ctx context.Context, space string, upto uint64) error {
+	const op = "knowledgebank.TrimTombstones"
+	sp, r, err := b.lock(op, space)
+	if err != nil {
+		return err
+	}
+	defer sp.writing.Unlock()
+	if err := ctx.Err(); err != nil {
+		return fault.Wrap(op, err)
+	}
+	upto = min(upto, r.Seq)
+	if upto <= r.Trimmed {
+		return nil
+	}
+	trimmed := *r
+	trimmed.Trimmed = upto
+	if err := b.setSpace(sp, &trimmed); err != nil {
+		return fault.Wrap(op, err)
+	}
+	return fault.Wrap(op, seqPrefixes(0, upto, func(p []byte) error { return b.remove(sp.id.key(goneType, p)) }))
+}

@@ -1,0 +1,174 @@
+package knowledgebank
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// unit is what is not cut: a sentence, as a rule.
+type unit struct {
+	text    string
+	joint   string // stands between it and the unit before, in one chunk
+	speaker string
+	turn    bool   // the speaker begins here
+	at      string // of a transcript
+	size    int    // in half words
+	price   int    // of a cut behind it
+}
+
+// The prices of cuts; chance adds up to 1023 to each.
+const (
+	paragraphEnd = 0
+	lineEnd      = 250
+	sentenceEnd  = 350
+	wrapEnd      = 1400 // a line of text that goes on in the next
+	headingEnd   = 1700 // behind what belongs to the next line
+	clauseEnd    = 1900
+	wordEnd      = 2700
+	tokenEnd     = 6000
+)
+
+const (
+	maxSpeaker   = 80  // characters
+	headingWords = 12  // at most
+	wrapFrom     = 50  // characters of a line that was wrapped, at least
+	wrapTo       = 110 // and at most
+)
+
+var bullet = regexp.MustCompile(`^([-*•◦‣–—+>|#]|\(?[0-9]{1,3}[.)]|\(?[A-Za-z][.)])(\s|$)`)
+
+// units takes a source's text apart.
+func units(s *Source) []unit {
+	var out []unit
+	var turn *Block
+	for i := range s.Blocks {
+		b := s.Blocks[i]
+		b.Text, b.Speaker = clean(b.Text), strings.TrimRight(bounded(squeeze(clean(b.Speaker)), maxSpeaker), ": ")
+		if !hasWords(b.Text) {
+			continue // a rule, a lone bullet
+		}
+		if b.Speaker == "" && s.Format != "transcript" {
+			turn = nil
+			out = append(out, paragraph(b.Text, i+1 < len(s.Blocks))...)
+			continue
+		}
+		goes := turn != nil && turn.Speaker == b.Speaker
+		said := spoken(&b, goes)
+		if goes && len(out) > 0 && len(said) > 0 {
+			last := &out[len(out)-1]
+			last.price = sentenceEnd
+			if !ended(last.text) {
+				last.price = wrapEnd
+			}
+		}
+		out = append(out, said...)
+		if len(said) > 0 {
+			turn = &b
+		}
+	}
+	return out
+}
+
+// spoken gives the sentences of a turn, or of what follows in it.
+func spoken(b *Block, goes bool) []unit {
+	out := cutLine(squeeze(b.Text), "\n", paragraphEnd)
+	for i := range out {
+		out[i].speaker, out[i].at = b.Speaker, b.At
+	}
+	switch {
+	case len(out) == 0:
+	case goes:
+		out[0].joint = " "
+	default:
+		out[0].turn = true
+		out[0].size += size(b.Speaker)
+	}
+	return out
+}
+
+// paragraph gives the sentences of a paragraph; more says that another follows.
+func paragraph(text string, more bool) []unit {
+	lines := unwrap(text)
+	var out []unit
+	for i, l := range lines {
+		price := lineEnd
+		last := i+1 == len(lines)
+		switch {
+		case strings.HasSuffix(l, ":") || strings.HasSuffix(l, "："):
+			price = headingEnd
+		case last && len(lines) == 1 && more && isHeading(l):
+			price = headingEnd
+		case last:
+			price = paragraphEnd
+		case wrapped(l) && !bullet.MatchString(lines[i+1]):
+			price = wrapEnd
+		}
+		out = append(out, cutLine(l, "\n", price)...)
+	}
+	return out
+}
+
+func isHeading(l string) bool {
+	return !ended(l) && !bullet.MatchString(l) && size(l) <= 2*headingWords
+}
+
+// cutLine gives the sentences of a line; end is the price of a cut behind it.
+func cutLine(l, joint string, end int) []unit {
+	var out []unit
+	last := 0
+	for _, s := range sentences(l) {
+		u := unit{text: l[s.start:s.end], joint: l[last:s.start], price: sentenceEnd}
+		if len(out) == 0 {
+			u.joint = joint
+		}
+		u.size = size(u.text)
+		out = append(out, u)
+		last = s.end
+	}
+	if len(out) > 0 {
+		out[len(out)-1].price = end
+	}
+	return out
+}
+
+// unwrap gives a text's lines, without those breaks that only keep lines short.
+func unwrap(text string) []string {
+	var out []string
+	last := "" // the line before, as it was
+	for l := range strings.SplitSeq(text, "\n") {
+		l = squeeze(l)
+		if !hasWords(l) {
+			last = ""
+			continue
+		}
+		joint, goes := goesOn(last, l)
+		if goes {
+			out[len(out)-1] += joint + l
+		} else {
+			out = append(out, l)
+		}
+		last = l
+	}
+	return out
+}
+
+// goesOn says that a line is surely the rest of the one before it.
+func goesOn(last, l string) (joint string, goes bool) {
+	first, _ := utf8.DecodeRuneInString(l)
+	end, _ := utf8.DecodeLastRuneInString(last)
+	switch {
+	case last == "" || bullet.MatchString(l):
+		return "", false
+	case isWide(first) && isWide(end):
+		return "", !ended(last) && size(last) >= wrapFrom/2
+	}
+	return " ", wrapped(last) && unicode.IsLower(first)
+}
+
+// wrapped says that a line looks as if it went on in the next.
+func wrapped(l string) bool {
+	n := utf8.RuneCountInString(l)
+	return n >= wrapFrom && n <= wrapTo && !ended(l) && !strings.HasSuffix(l, ":") && strings.Contains(l, " ")
+}

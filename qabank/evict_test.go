@@ -1,0 +1,106 @@
+package qabank_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/qabank"
+)
+
+// entrySize is what each entry of these tests takes.
+func entrySize(t *testing.T) int64 {
+	b := start(t, 1<<20)
+	b.put(entry("mail", "Question 10?", 1))
+	n, _ := b.bank.Usage()
+	return n
+}
+
+func ask(i int) string { return fmt.Sprintf("Question %d?", i+10) }
+
+// What was used least goes first; what was used much, but long ago, goes in
+// the end.
+func TestEvictsLeastUsed(t *testing.T) {
+	size := entrySize(t)
+	b := start(t, 3*size)
+	evicted := 0
+	b.o.Observer.Evicted = func(n int, bytes int64) {
+		if evicted += n; bytes != int64(n)*size {
+			t.Errorf("%d bytes for %d entries", bytes, n)
+		}
+	}
+	b.reopen(true)
+	ids := make([]qabank.ID, 40)
+	put := func(i int) {
+		b.now = b.now.Add(time.Hour)
+		ids[i] = b.put(entry("mail", ask(i), 1))
+		b.counted()
+	}
+	for i := range 3 {
+		put(i)
+	}
+	for range 5 {
+		b.bank.Hit("mail", ids[0])
+	}
+	b.bank.Hit("mail", ids[1])
+	put(3)
+	if b.there("mail", ids[2]) || !b.there("mail", ids[0]) || !b.there("mail", ids[1]) || !b.there("mail", ids[3]) {
+		t.Error("the one that nobody used should have gone")
+	}
+	b.reopen(false) // ranks are kept
+	put(4)
+	if b.there("mail", ids[3]) || !b.there("mail", ids[0]) {
+		t.Error("the one that nobody used should have gone, after a restart too")
+	}
+	for i := 5; i < 40; i++ {
+		put(i)
+	}
+	if b.there("mail", ids[0]) {
+		t.Error("an entry that was used long ago stays for ever")
+	}
+	if evicted != 37 {
+		t.Errorf("%d evicted", evicted)
+	}
+}
+
+// What is put stays, and what serves somebody now too, however low its rank.
+func TestEvictSpares(t *testing.T) {
+	size := entrySize(t)
+	b := start(t, 2*size)
+	first := b.put(entry("mail", ask(0), 1))
+	second := b.put(entry("mail", ask(1), 1))
+	for range 3 {
+		b.bank.Hit("mail", first)
+	}
+	b.now = b.now.Add(time.Hour)
+	b.bank.Hit("mail", second) // a lower rank, but now
+	third := b.put(entry("mail", ask(2), 1))
+	if b.there("mail", first) || !b.there("mail", second) || !b.there("mail", third) {
+		t.Error("the wrong one went")
+	}
+	b.bank.Hit("mail", third) // all serve now: one must go all the same
+	fourth := b.put(entry("mail", ask(3), 1))
+	if !b.there("mail", fourth) {
+		t.Error("the new one went")
+	}
+	b.counted()
+}
+
+func TestSetLimit(t *testing.T) {
+	ctx := context.Background()
+	size := entrySize(t)
+	b := start(t, 10*size)
+	for i := range 10 {
+		b.put(entry("mail", ask(i), 1))
+	}
+	b.do(b.bank.SetLimit(ctx, 4*size+1))
+	if s := b.bank.Stats("mail"); s.Entries != 4 {
+		t.Errorf("%+v", s)
+	}
+	b.counted()
+	if err := b.bank.SetLimit(ctx, 0); fault.KindOf(err) != fault.Invalid {
+		t.Error(err)
+	}
+}

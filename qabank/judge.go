@@ -1,0 +1,159 @@
+package qabank
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/qabank/wording"
+)
+
+// Ask is a question that wants an answer, with what the gate needs to know.
+type Ask struct {
+	Question string
+	Exact    bool // the candidate came from Exact, not from Match
+	// Own are the question's own best chunks, most relevant first. They are not
+	// looked at for exact repeats, nor without the guard.
+	Own []percached.ChunkID
+	// Versions of the candidate's evidence today; what is gone is absent.
+	Versions  map[percached.ChunkID]uint64
+	Settings  string
+	Threshold float64
+	MaxAge    time.Duration // 0: any
+	Now       time.Time
+	Guard     bool
+}
+
+// Verdict says whether a candidate may be served, and why.
+type Verdict struct {
+	Serve bool
+	Tests []Test // in the order in which they were made
+}
+
+// Test is one test of the gate. Its detail may hold words of the questions.
+type Test struct {
+	Name   string
+	Passed bool
+	Detail string
+}
+
+// The tests of the gate, in order. Those of the wording have the names of the
+// kinds of difference, see wording.Kinds.
+const (
+	TestAnswered   = "answered"
+	TestVeto       = "veto"
+	TestStale      = "stale"
+	TestAge        = "age"
+	TestSimilarity = "similarity"
+	TestExpired    = "expired"
+	TestSettings   = "settings"
+	TestVersions   = "versions"
+	TestOverlap    = "overlap"
+)
+
+// Judge decides whether a candidate may be served for a question. It makes
+// every test up to the wordings; those are compared only if nothing else
+// stands against the candidate. Without the guard, similarity decides, as in
+// the paper: there only an answer that is wanting, vetoed, stale, or older than
+// was asked for is held back besides.
+func Judge(c Candidate, ask Ask) Verdict {
+	g := gate{verdict: Verdict{Serve: true}}
+	g.test(TestAnswered, c.Answered, "it has no answer yet")
+	g.test(TestVeto, !slices.Contains(c.Vetoed, NewID(c.Space, ask.Question)), "somebody said that it answers another question")
+	g.test(TestStale, !c.Stale, c.StaleWhy)
+	if ask.MaxAge > 0 {
+		g.test(TestAge, ask.Now.Sub(c.Made) <= ask.MaxAge, fmt.Sprintf("made at %s", c.Made.Format(time.RFC3339)))
+	}
+	g.similarity(c, ask)
+	if !ask.Guard {
+		return g.verdict
+	}
+	g.test(TestExpired, c.Expires.IsZero() || ask.Now.Before(c.Expires), "its time has passed")
+	g.test(TestSettings, c.Settings == ask.Settings, "made with another model, prompt or retrieval")
+	g.versions(c, ask)
+	if ask.Exact {
+		return g.verdict
+	}
+	g.overlap(c, ask)
+	if g.verdict.Serve {
+		g.wording(c, ask)
+	}
+	return g.verdict
+}
+
+type gate struct{ verdict Verdict }
+
+// test notes a test; why is what stands against the candidate.
+func (g *gate) test(name string, passed bool, why string) {
+	if passed {
+		why = ""
+	}
+	g.verdict.Tests = append(g.verdict.Tests, Test{Name: name, Passed: passed, Detail: why})
+	g.verdict.Serve = g.verdict.Serve && passed
+}
+
+// similarity takes nobody's word for it that a question is an exact repeat.
+func (g *gate) similarity(c Candidate, ask Ask) {
+	t := Test{Name: TestSimilarity, Passed: c.Similarity >= ask.Threshold, Detail: fmt.Sprintf("%.3f of %.3f", c.Similarity, ask.Threshold)}
+	if ask.Exact {
+		t.Passed = Normalise(c.Question) == Normalise(ask.Question)
+		t.Detail = "exact repeat"
+		if !t.Passed {
+			t.Detail = "no exact repeat"
+		}
+	}
+	g.verdict.Tests = append(g.verdict.Tests, t)
+	g.verdict.Serve = g.verdict.Serve && t.Passed
+}
+
+// versions: every chunk that the answer was made from is still there as it
+// was. An answer made from nothing can never be checked.
+func (g *gate) versions(c Candidate, ask Ask) {
+	changed := 0
+	for _, e := range c.Evidence {
+		if v, ok := ask.Versions[e.Chunk]; !ok || v != e.Version {
+			changed++
+		}
+	}
+	why := fmt.Sprintf("%d of %d chunks changed or gone", changed, len(c.Evidence))
+	if len(c.Evidence) == 0 {
+		why = "no evidence"
+	}
+	g.test(TestVersions, changed == 0 && len(c.Evidence) > 0, why)
+}
+
+// overlap: each question's best chunk is among the other's. An answer that the
+// documents do not say speaks of all that was looked at: for it the question
+// may have no chunk of its own that the answer was made without.
+func (g *gate) overlap(c Candidate, ask Ask) {
+	if len(ask.Own) == 0 || len(c.Evidence) == 0 {
+		g.test(TestOverlap, false, "nothing to compare")
+		return
+	}
+	evidence := chunksOf(c.Evidence)
+	shared := 0
+	for _, own := range ask.Own {
+		if slices.Contains(evidence, own) {
+			shared++
+		}
+	}
+	ok := slices.Contains(evidence, ask.Own[0]) && slices.Contains(ask.Own, evidence[0])
+	if c.Refused {
+		ok = ok && shared == len(ask.Own)
+	}
+	g.test(TestOverlap, ok, fmt.Sprintf("%d of %d own chunks are its evidence", shared, len(ask.Own)))
+}
+
+// wording notes a test for each kind in which the two questions could differ.
+func (g *gate) wording(c Candidate, ask Ask) {
+	details := map[wording.Kind][]string{}
+	for _, d := range wording.Compare(c.Question, ask.Question) {
+		details[d.Kind] = append(details[d.Kind], d.Detail)
+	}
+	for _, k := range wording.Kinds() {
+		why, differ := details[k]
+		g.test(string(k), !differ, strings.Join(why, "; "))
+	}
+}

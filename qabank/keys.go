@@ -1,0 +1,47 @@
+package qabank
+
+import "crypto/sha256"
+
+// The record types, behind the 'Q' of every key. See FORMAT.md.
+const (
+	bankByte    = 'Q'
+	spaceByte   = 's'
+	contentByte = 'e'
+	stateByte   = 'c'
+	vetoByte    = 'v'
+)
+
+// spaceHash stands for a space in keys.
+type spaceHash [16]byte
+
+func hashSpace(name string) spaceHash {
+	sum := sha256.Sum256([]byte(name))
+	return spaceHash(sum[:16])
+}
+
+const idAt = 2 + len(spaceHash{})
+
+func key(kind byte, space spaceHash, ids ...ID) []byte {
+	k := append([]byte{bankByte, kind}, space[:]...)
+	for _, id := range ids {
+		k = append(k, id[:]...)
+	}
+	return k
+}
+
+// splitKey takes a key apart that holds n IDs.
+func splitKey(k []byte, n int) (space spaceHash, ids []ID, ok bool) {
+	if len(k) != idAt+n*len(ID{}) {
+		return space, nil, false
+	}
+	space = spaceHash(k[2:])
+	for i := range n {
+		ids = append(ids, ID(k[idAt+i*len(ID{}):]))
+	}
+	return space, ids, true
+}
+
+// recordBytes is what the two records of an entry take.
+func recordBytes(content, state []byte) int64 {
+	return int64(2*(idAt+len(ID{})) + len(content) + len(state))
+}

@@ -1,0 +1,167 @@
+package qabank_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/llm/static"
+	"github.com/percached/percached/models"
+	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/qabank/wording"
+)
+
+// pair is a line of the data: a question that the bank holds, one that is
+// asked, and what they differ in, or that they are paraphrases.
+type pair struct{ Stored, Asked, Kind string }
+
+func readPairs(t *testing.T, path string) []pair {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var out []pair
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var p pair
+		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
+			t.Fatalf("%s, line %d: %v", path, len(out)+1, err)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func embedder(t testing.TB) (*static.Embedder, float64) {
+	t.Helper()
+	e, err := static.Parse(context.Background(), "nano-embed", models.NanoEmbed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	threshold, _ := e.Threshold()
+	return e, float64(threshold)
+}
+
+func embed(t testing.TB, e *static.Embedder, text string) []float32 {
+	t.Helper()
+	v, err := e.Embed(context.Background(), percached.Foreground, []string{text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v[0]
+}
+
+func cosine(a, b []float32) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += float64(a[i]) * float64(b[i])
+	}
+	return sum
+}
+
+// wilson is the interval that holds a share with 95 % confidence.
+func wilson(k, n int) (low, high float64) {
+	if n == 0 {
+		return 0, 1
+	}
+	const z = 1.96
+	p, m := float64(k)/float64(n), float64(n)
+	mid := (p + z*z/(2*m)) / (1 + z*z/m)
+	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	return mid - half, mid + half
+}
+
+// No trap may pass for a paraphrase, and of the paraphrases enough must. The
+// shares are floors against getting worse; -v prints what was measured.
+func TestPairs(t *testing.T) {
+	e, threshold := embedder(t)
+	for _, test := range []struct {
+		file  string
+		floor float64
+	}{
+		{"testdata/tune.jsonl", 0.75},
+		{"testdata/second.jsonl", 0.65},
+	} {
+		t.Run(test.file, func(t *testing.T) {
+			type count struct{ n, worded, near, both int }
+			var traps, paraphrases count
+			for _, p := range readPairs(t, test.file) {
+				c := &traps
+				if p.Kind == "paraphrase" {
+					c = &paraphrases
+				}
+				differs := wording.Compare(p.Stored, p.Asked)
+				if back := wording.Compare(p.Asked, p.Stored); (len(back) == 0) != (len(differs) == 0) {
+					t.Errorf("%q and %q: %v one way, %v the other", p.Stored, p.Asked, differs, back)
+				}
+				near := cosine(embed(t, e, p.Stored), embed(t, e, p.Asked)) >= threshold
+				c.n++
+				if len(differs) == 0 {
+					c.worded++
+				}
+				if near {
+					c.near++
+				}
+				if near && len(differs) == 0 {
+					c.both++
+				}
+				if p.Kind != "paraphrase" && len(differs) == 0 {
+					t.Errorf("%s: %q would be answered as %q", p.Kind, p.Asked, p.Stored)
+				}
+			}
+			for _, c := range []struct {
+				name string
+				count
+			}{{"traps", traps}, {"paraphrases", paraphrases}} {
+				for _, r := range []struct {
+					name string
+					k    int
+				}{{"wording alone", c.worded}, {"similarity alone", c.near}, {"both", c.both}} {
+					low, high := wilson(r.k, c.n)
+					t.Logf("%-12s %-17s %3d of %3d pass: %5.1f %% (%4.1f to %4.1f)", c.name, r.name, r.k, c.n, 100*float64(r.k)/float64(c.n), 100*low, 100*high)
+				}
+			}
+			if share := float64(paraphrases.worded) / float64(paraphrases.n); share < test.floor {
+				t.Errorf("%.3f of the paraphrases pass, fewer than %.3f", share, test.floor)
+			}
+		})
+	}
+}
+
+// The gate names what it refuses for.
+func TestDifferencesNamed(t *testing.T) {
+	tests := []struct{ stored, asked, test string }{
+		{"Who is coming on Thursday?", "Who is not coming on Thursday?", "negation"},
+		{"What does step 3 say?", "What does step 4 say?", "number"},
+		{"Who is on duty in March?", "Who is on duty in April?", "date"},
+		{"What did Samir say?", "What did Petra say?", "name"},
+		{"Did Ana call Bo?", "Did Bo call Ana?", "role"},
+		{"How do I enable the alarm?", "How do I disable the alarm?", "opposite"},
+		{"When is the wedding?", "Where is the wedding?", "question"},
+		{"What is the rent?", "What was the rent?", "tense"},
+		{"Did all guests reply?", "Did some guests reply?", "scope"},
+		{"When do I see the dentist?", "When do I see the vet?", "topic"},
+	}
+	for _, tt := range tests {
+		c := qabank.Candidate{Entry: qabank.Entry{
+			Question: tt.stored, Answered: true, Evidence: []percached.Evidence{{Chunk: percached.ChunkID{1}, Version: 1}},
+		}, Similarity: 1}
+		v := qabank.Judge(c, qabank.Ask{
+			Question: tt.asked, Own: []percached.ChunkID{{1}}, Versions: map[percached.ChunkID]uint64{{1}: 1}, Guard: true,
+		})
+		if v.Serve {
+			t.Errorf("%q serves %q", tt.stored, tt.asked)
+		}
+		for _, test := range v.Tests {
+			if test.Passed == (test.Name == tt.test) {
+				t.Errorf("%q for %q: test %s passed: %v (%s)", tt.stored, tt.asked, test.Name, test.Passed, test.Detail)
+			}
+		}
+	}
+}

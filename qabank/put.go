@@ -1,0 +1,209 @@
+package qabank
+
+import (
+	"container/heap"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+)
+
+// served is how long an entry that answered somebody is not evicted, if
+// anything else can go: its reader may ask for it again, or veto it.
+const served = time.Minute
+
+// Put stores an entry, in place of that with the same normalised question in
+// its space: that one's hits live on, and it is fresh again. It is durable when
+// Put returns. What has to make room goes in the same transaction.
+func (b *Bank) Put(ctx context.Context, e Entry) (ID, error) {
+	const op = "qabank.Put"
+	if err := e.check(); err != nil {
+		return ID{}, fault.New(fault.Invalid, op, "%w", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return ID{}, fault.Wrap(op, err)
+	}
+	e.ID = NewID(e.Space, e.Question)
+	if e.Made.IsZero() {
+		e.Made = b.o.Now()
+	}
+	b.write.Lock()
+	defer b.write.Unlock()
+
+	it, victims, err := b.plan(&e)
+	if err != nil {
+		return ID{}, fault.Wrap(op, err)
+	}
+	content, st := encodeContent(&e), encodeState(it.state)
+	it.size = recordBytes(content, st)
+	err = b.db.Update(func(tx *kv.Tx) error {
+		if err := b.begin(tx, it.space); err != nil {
+			return err
+		}
+		for _, v := range victims {
+			if err := erase(tx, v); err != nil {
+				return err
+			}
+		}
+		if err := tx.Set(key(contentByte, it.space.hash, it.id), content); err != nil {
+			return err
+		}
+		return tx.Set(key(stateByte, it.space.hash, it.id), st)
+	})
+	if err != nil {
+		return ID{}, fault.Wrap(op, err)
+	}
+	b.mu.Lock()
+	b.spaces[e.Space] = it.space
+	if old := it.space.items[it.id]; old != nil {
+		if old.dirty { // hits that came while the disk was written
+			it.state.hits, it.state.used, it.dirty = old.state.hits, old.state.used, true
+		}
+		b.drop(old)
+	}
+	freed := b.evict(victims)
+	it.space.items[it.id] = it
+	it.space.place(it, e.Vector)
+	b.bytes += it.size
+	b.mu.Unlock()
+	b.tell(victims, freed)
+	return e.ID, nil
+}
+
+// plan makes the item for an entry, and picks what must go for it.
+func (b *Bank) plan(e *Entry) (it *item, victims []*item, err error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	s := b.spaces[e.Space]
+	if s == nil {
+		s = newShelf(e.Space)
+	}
+	if len(e.Vector) > 0 && !s.fits(e.Embedder, e.Vector) {
+		return nil, nil, fault.New(fault.Invalid, "qabank.plan", "%d dimensions, where this embedder's vectors have others", len(e.Vector))
+	}
+	it = &item{id: e.ID, space: s, embedder: e.Embedder, evidence: chunksOf(e.Evidence), answered: e.Answered}
+	it.state = state{hits: e.Hits, used: e.Made, seen: e.Seen, stale: e.Stale, staleWhy: e.StaleWhy}
+	need := recordBytes(encodeContent(e), encodeState(it.state))
+	old := s.items[e.ID]
+	if old != nil {
+		it.state.hits, it.state.used = old.state.hits, old.state.used
+		need -= old.size
+	}
+	it.state.rank = b.age + 1 + float64(it.state.hits)
+	if recordBytes(encodeContent(e), encodeState(it.state)) > b.limit {
+		return nil, nil, fault.New(fault.Invalid, "qabank.plan", "the entry is larger than the bank's limit of %d bytes", b.limit)
+	}
+	return it, b.victims(b.bytes+need-b.limit, old), nil
+}
+
+// victims picks items that free so many bytes: the lowest ranks first, those
+// that served just now last, and never keep. The caller holds mu.
+func (b *Bank) victims(over int64, keep *item) []*item {
+	if over <= 0 {
+		return nil
+	}
+	o := order{recent: b.o.Now().Add(-served)}
+	for _, s := range b.spaces {
+		for _, it := range s.items {
+			if it != keep {
+				o.items = append(o.items, it)
+			}
+		}
+	}
+	heap.Init(&o)
+	var out []*item
+	for over > 0 && o.Len() > 0 {
+		it := heap.Pop(&o).(*item)
+		out = append(out, it)
+		over -= it.size
+	}
+	return out
+}
+
+// evict takes items out of memory and ages the rest. The caller holds mu.
+func (b *Bank) evict(victims []*item) (freed int64) {
+	for _, it := range victims {
+		b.age = max(b.age, it.state.rank)
+		freed += it.size
+		b.drop(it)
+	}
+	return freed
+}
+
+func (b *Bank) tell(victims []*item, freed int64) {
+	if len(victims) > 0 && b.o.Observer.Evicted != nil {
+		b.o.Observer.Evicted(len(victims), freed)
+	}
+}
+
+// drop takes an item out of memory. The caller holds mu.
+func (b *Bank) drop(it *item) {
+	delete(it.space.items, it.id)
+	it.space.lift(it)
+	b.bytes -= it.size
+}
+
+func erase(tx *kv.Tx, it *item) error {
+	if err := tx.Delete(key(contentByte, it.space.hash, it.id)); err != nil {
+		return err
+	}
+	return tx.Delete(key(stateByte, it.space.hash, it.id))
+}
+
+// begin writes a space's name with its first record.
+func (b *Bank) begin(tx *kv.Tx, s *shelf) error {
+	b.mu.RLock()
+	known := b.spaces[s.name] != nil
+	b.mu.RUnlock()
+	if known {
+		return nil
+	}
+	w := newWriter()
+	w.text(s.name)
+	return tx.Set(key(spaceByte, s.hash), w.seal())
+}
+
+// SetLimit changes the byte budget; what is over it goes at once.
+func (b *Bank) SetLimit(ctx context.Context, limit int64) error {
+	const op = "qabank.SetLimit"
+	if limit < 1 {
+		return fault.New(fault.Invalid, op, "limit of %d bytes", limit)
+	}
+	b.write.Lock()
+	defer b.write.Unlock()
+	b.mu.Lock()
+	b.limit = limit
+	victims := b.victims(b.bytes-limit, nil)
+	b.mu.Unlock()
+	var freed int64
+	err := b.remove(ctx, victims, func(part []*item) { freed += b.evict(part) })
+	b.tell(victims, freed)
+	return fault.Wrap(op, err)
+}
+
+// remove erases items from the disk and then, by gone, from memory. The caller
+// holds write.
+func (b *Bank) remove(ctx context.Context, items []*item, gone func([]*item)) error {
+	for part := range slices.Chunk(items, group) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := b.db.Update(func(tx *kv.Tx) error {
+			for _, it := range part {
+				if err := erase(tx, it); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		b.mu.Lock()
+		gone(part)
+		b.mu.Unlock()
+	}
+	return nil
+}

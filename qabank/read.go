@@ -1,0 +1,203 @@
+package qabank
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+)
+
+// Exact finds the entry whose normalised question is that of this one.
+func (b *Bank) Exact(space, question string) (Entry, bool, error) {
+	e, err := b.Get(space, NewID(space, question))
+	if fault.KindOf(err) == fault.NotFound {
+		return Entry{}, false, nil
+	}
+	return e, err == nil, fault.Wrap("qabank.Exact", err)
+}
+
+// Get reads an entry; NotFound if there is none.
+func (b *Bank) Get(space string, id ID) (Entry, error) {
+	const op = "qabank.Get"
+	b.mu.RLock()
+	snap, ok := b.snapshot(space, id)
+	b.mu.RUnlock()
+	if !ok {
+		return Entry{}, fault.New(fault.NotFound, op, "no entry %v", id)
+	}
+	var e Entry
+	err := b.db.View(func(tx *kv.Tx) (err error) {
+		e, err = snap.read(tx)
+		return err
+	})
+	return e, fault.Wrap(op, err)
+}
+
+// snapshot is what memory knows of an entry at one moment. It is taken before
+// the disk is read: so the content may be newer than the state, never older.
+type snapshot struct {
+	space      string
+	id         ID
+	state      state
+	vetoed     []ID
+	similarity float64
+}
+
+// snapshot needs mu.
+func (b *Bank) snapshot(space string, id ID) (snapshot, bool) {
+	s := b.spaces[space]
+	if s == nil || s.items[id] == nil {
+		return snapshot{}, false
+	}
+	return s.snapshot(s.items[id]), true
+}
+
+func (s *shelf) snapshot(it *item) snapshot {
+	return snapshot{space: s.name, id: it.id, state: it.state, vetoed: slices.Clone(s.vetoes[it.id])}
+}
+
+func (n snapshot) read(tx *kv.Tx) (Entry, error) {
+	v, err := tx.Get(key(contentByte, hashSpace(n.space), n.id))
+	if err != nil {
+		return Entry{}, err
+	}
+	e, err := decodeContent(v)
+	if err != nil {
+		return Entry{}, err
+	}
+	e.Space, e.ID, e.Vetoed = n.space, n.id, n.vetoed
+	e.Seen, e.Used, e.Hits = n.state.seen, n.state.used, n.state.hits
+	e.Stale, e.StaleWhy = n.state.stale, n.state.staleWhy
+	return e, nil
+}
+
+// Match finds the n entries most like a vector that the same embedder made, with
+// a cosine of at least threshold, best first; equal ones by ID. All are looked
+// at, those without an answer too: what may be served is for Judge to say. What
+// cannot be read is left out.
+func (b *Bank) Match(space string, vector []float32, embedder string, threshold float64, n int) []Candidate {
+	found := b.near(space, vector, embedder, threshold, n)
+	out := make([]Candidate, 0, len(found))
+	// The error is that of a closed database, in which nothing is found.
+	_ = b.db.View(func(tx *kv.Tx) error {
+		for _, f := range found {
+			if e, err := f.read(tx); err == nil {
+				out = append(out, Candidate{Entry: e, Similarity: f.similarity})
+			}
+		}
+		return nil
+	})
+	return out
+}
+
+func (b *Bank) near(space string, vector []float32, embedder string, threshold float64, n int) []snapshot {
+	var query block
+	query.dim = len(vector)
+	query.add(&item{}, vector)
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	s := b.spaces[space]
+	if s == nil || n < 1 {
+		return nil
+	}
+	at := s.blocks[embedder]
+	if at == nil || at.dim != len(vector) {
+		return nil
+	}
+	type hit struct {
+		it  *item
+		cos float32
+	}
+	worse := func(x, y hit) int {
+		return cmp.Or(cmp.Compare(y.cos, x.cos), slices.Compare(x.it.id[:], y.it.id[:]))
+	}
+	var best []hit // sorted
+	least := float32(threshold)
+	for i, it := range at.items {
+		cos := at.cosine(&query, i, least)
+		if cos < least || float64(cos) < threshold {
+			continue
+		}
+		h := hit{it, cos}
+		where, _ := slices.BinarySearchFunc(best, h, worse)
+		if best = slices.Insert(best, where, h); len(best) > n {
+			best = best[:n]
+		}
+		if len(best) == n {
+			least = max(least, best[n-1].cos)
+		}
+	}
+	out := make([]snapshot, len(best))
+	for i, h := range best {
+		out[i] = s.snapshot(h.it)
+		out[i].similarity = float64(h.cos)
+	}
+	return out
+}
+
+// Each calls fn with every entry of a space, by ID, until it fails. Entries
+// that come or go meanwhile may be missing.
+func (b *Bank) Each(space string, fn func(Entry) error) error {
+	b.mu.RLock()
+	var all []ID
+	if s := b.spaces[space]; s != nil {
+		for id := range s.items {
+			all = append(all, id)
+		}
+	}
+	b.mu.RUnlock()
+	slices.SortFunc(all, func(x, y ID) int { return slices.Compare(x[:], y[:]) })
+	for _, id := range all {
+		e, err := b.Get(space, id)
+		if fault.KindOf(err) == fault.NotFound {
+			continue
+		}
+		if err != nil {
+			return fault.Wrap("qabank.Each", err)
+		}
+		if err := fn(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stats counts what a space holds.
+type Stats struct {
+	Entries  int
+	Answered int
+	Stale    int
+	Vetoes   int
+	Hits     uint64
+	Bytes    int64
+}
+
+// Stats counts what a space holds; nothing if there is no such space.
+func (b *Bank) Stats(space string) Stats {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	s := b.spaces[space]
+	if s == nil {
+		return Stats{}
+	}
+	out := Stats{Entries: len(s.items), Vetoes: len(s.pairs)}
+	for _, it := range s.items {
+		out.Hits += it.state.hits
+		out.Bytes += it.size
+		if it.answered {
+			out.Answered++
+		}
+		if it.state.stale {
+			out.Stale++
+		}
+	}
+	return out
+}
+
+// Usage tells the bytes that the entries of all spaces take, and their limit.
+func (b *Bank) Usage() (bytes, limit int64) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.bytes, b.limit
+}

@@ -1,0 +1,130 @@
+package qabank
+
+import (
+	"slices"
+	"time"
+
+	"github.com/percached/percached"
+)
+
+// item is what memory holds of an entry: all but its texts.
+type item struct {
+	id       ID
+	space    *shelf
+	embedder string
+	block    *block // nil without a vector
+	row      int
+	evidence []percached.ChunkID
+	answered bool
+	size     int64 // of its records on disk
+	state    state
+	dirty    bool // state is ahead of the disk
+}
+
+// shelf is one space.
+type shelf struct {
+	name   string
+	hash   spaceHash
+	items  map[ID]*item
+	blocks map[string]*block // by embedder
+	vetoes map[ID][]ID       // both directions
+	pairs  map[[2]ID][]percached.ChunkID
+}
+
+func newShelf(name string) *shelf {
+	return &shelf{
+		name: name, hash: hashSpace(name),
+		items: map[ID]*item{}, blocks: map[string]*block{}, vetoes: map[ID][]ID{}, pairs: map[[2]ID][]percached.ChunkID{},
+	}
+}
+
+// fits says whether a vector is as long as its embedder's others.
+func (s *shelf) fits(embedder string, vector []float32) bool {
+	b := s.blocks[embedder]
+	return b == nil || len(vector) == b.dim
+}
+
+func (s *shelf) place(it *item, vector []float32) {
+	if len(vector) == 0 {
+		return
+	}
+	b := s.blocks[it.embedder]
+	if b == nil {
+		b = &block{dim: len(vector)}
+		s.blocks[it.embedder] = b
+	}
+	b.add(it, vector)
+}
+
+func (s *shelf) lift(it *item) {
+	b := it.block
+	if b == nil {
+		return
+	}
+	b.remove(it)
+	if len(b.items) == 0 {
+		delete(s.blocks, it.embedder)
+	}
+}
+
+func (s *shelf) forbid(v veto) {
+	s.pairs[[2]ID{v.a, v.b}] = v.chunks
+	for _, p := range [][2]ID{{v.a, v.b}, {v.b, v.a}} {
+		if !slices.Contains(s.vetoes[p[0]], p[1]) {
+			s.vetoes[p[0]] = append(s.vetoes[p[0]], p[1])
+		}
+	}
+}
+
+func (s *shelf) allow(pair [2]ID) {
+	delete(s.pairs, pair)
+	for _, p := range [][2]ID{pair, {pair[1], pair[0]}} {
+		// A new list: readers hold the old one.
+		var rest []ID
+		for _, id := range s.vetoes[p[0]] {
+			if id != p[1] {
+				rest = append(rest, id)
+			}
+		}
+		if s.vetoes[p[0]] = rest; len(rest) == 0 {
+			delete(s.vetoes, p[0])
+		}
+	}
+}
+
+// order is a heap of items, the first to go on top: those that served nobody
+// since recent, the lowest rank, the longest unused.
+type order struct {
+	items  []*item
+	recent time.Time
+}
+
+func (o *order) Len() int           { return len(o.items) }
+func (o *order) Swap(i, j int)      { o.items[i], o.items[j] = o.items[j], o.items[i] }
+func (o *order) Less(i, j int) bool { return o.before(o.items[i], o.items[j]) }
+
+func (o *order) before(a, b *item) bool {
+	if x, y := o.serving(a), o.serving(b); x != y {
+		return y
+	}
+	if a.state.rank != b.state.rank {
+		return a.state.rank < b.state.rank
+	}
+	if !a.state.used.Equal(b.state.used) {
+		return a.state.used.Before(b.state.used)
+	}
+	return string(a.id[:]) < string(b.id[:])
+}
+
+func (o *order) serving(it *item) bool { return it.state.hits > 0 && it.state.used.After(o.recent) }
+
+// Push is part of heap.Interface.
+func (o *order) Push(x any) { o.items = append(o.items, x.(*item)) }
+
+// Pop is part of heap.Interface.
+func (o *order) Pop() any {
+	last := len(o.items) - 1
+	it := o.items[last]
+	o.items = o.items[:last]
+	return it
+}

@@ -1,0 +1,237 @@
+package qkvtree
+
+import (
+	"bytes"
+	"cmp"
+	"container/heap"
+	"slices"
+	"time"
+
+	"github.com/percached/percached"
+)
+
+// forest is all nodes in memory and the order in which they make room. It does
+// no I/O.
+//
+// The order is LFU with dynamic ageing: a node's priority is its hits plus the
+// clock at its last use, and the clock is the priority of the last node
+// evicted. So what was hot long ago falls behind what is used now, and a new
+// node stands just above the last one that went: it can always come in, and
+// goes first if nobody asks for it.
+type forest struct {
+	age
+	groups map[groupID]*group
+	leaves leaves
+	roots  map[*node]struct{}
+	count  int
+	bytes  int64
+}
+
+func newForest() *forest {
+	return &forest{groups: map[groupID]*group{}, roots: map[*node]struct{}{}}
+}
+
+// group finds a group, or makes it; add enters it.
+func (f *forest) group(id groupID) *group {
+	if g := f.groups[id]; g != nil {
+		return g
+	}
+	return &group{id: id, prefix: id.prefix(), nodes: map[percached.Path]*node{}}
+}
+
+// newest is the highest tick of a node.
+func (f *forest) newest() uint64 {
+	var tick uint64
+	for _, g := range f.groups {
+		for _, n := range g.nodes {
+			tick = max(tick, n.tick)
+		}
+	}
+	return tick
+}
+
+// find gives nil for what is not stored.
+func (f *forest) find(id groupID, p percached.Path) *node {
+	if g := f.groups[id]; g != nil {
+		return g.nodes[p]
+	}
+	return nil
+}
+
+// add puts a node where it belongs.
+func (f *forest) add(n *node) {
+	g := n.group
+	f.groups[g.id] = g
+	g.nodes[n.path] = n
+	f.count++
+	f.bytes += n.bytes
+	if n.root() {
+		f.roots[n] = struct{}{}
+		if g.id.placement == percached.Parallel { // whose branches may do without
+			for _, k := range g.nodes {
+				if k.above == n.path {
+					k.parent = n
+					n.kids++
+				}
+			}
+		}
+		return
+	}
+	if p := g.nodes[n.above]; p != nil {
+		n.parent = p
+		p.kids++
+		f.leaves.drop(p)
+	}
+	f.leaves.put(n)
+}
+
+// remove takes a node out. Under sequential placement nothing may be behind it.
+func (f *forest) remove(n *node) {
+	g := n.group
+	delete(g.nodes, n.path)
+	if len(g.nodes) == 0 {
+		delete(f.groups, g.id)
+	}
+	f.count--
+	f.bytes -= n.bytes
+	delete(f.roots, n)
+	f.leaves.drop(n)
+	if n.kids > 0 {
+		for _, k := range g.nodes {
+			if k.parent == n {
+				k.parent = nil
+			}
+		}
+	}
+	if p := n.parent; p != nil {
+		n.parent = nil
+		if p.kids--; p.kids == 0 && !p.root() {
+			f.leaves.put(p)
+		}
+	}
+}
+
+// touch counts a use.
+func (f *forest) touch(n *node, now time.Time) {
+	n.hits++
+	n.priority = n.hits + f.clock
+	n.tick, n.used = f.tick, now.Unix()
+	if n.slot >= 0 {
+		heap.Fix(&f.leaves, n.slot)
+	}
+}
+
+// victim is the node that makes room next, outside of keep: the leaf of lowest
+// priority. System segments stay while anything else can go, unless their
+// model is not the one that their space uses now. Nil: nothing can go.
+func (f *forest) victim(keep map[*node]bool) *node {
+	var aside []*node
+	for len(f.leaves) > 0 && keep[f.leaves[0]] {
+		n := f.leaves[0]
+		f.leaves.drop(n)
+		aside = append(aside, n)
+	}
+	var best, pinned *node
+	if len(f.leaves) > 0 {
+		best = f.leaves[0]
+	}
+	for _, n := range aside {
+		f.leaves.put(n)
+	}
+	for n := range f.roots {
+		switch {
+		case n.kids > 0 || keep[n]:
+		case f.current(n):
+			if pinned == nil || before(n, pinned) {
+				pinned = n
+			}
+		case best == nil || before(n, best):
+			best = n
+		}
+	}
+	if best != nil {
+		return best
+	}
+	return pinned
+}
+
+// current says whether a system segment's model is the one that its space used
+// last.
+func (f *forest) current(n *node) bool {
+	for o := range f.roots {
+		if o.group.id.space == n.group.id.space && o.group.id.model != n.group.id.model && o.tick > n.tick {
+			return false
+		}
+	}
+	return true
+}
+
+// below gives the nodes that take says to take and all that are behind them
+// under sequential placement, each before what it stands behind.
+func (f *forest) below(g *group, take func(*node) bool) []*node {
+	depth := map[*node]int{}
+	var found []*node
+	for _, n := range g.nodes {
+		in, d := take(n), 0
+		for p := n.parent; p != nil; p = p.parent {
+			d++
+			in = in || g.id.placement == percached.Sequential && take(p)
+		}
+		if in {
+			depth[n] = d
+			found = append(found, n)
+		}
+	}
+	slices.SortFunc(found, func(a, b *node) int {
+		return cmp.Or(cmp.Compare(depth[b], depth[a]), bytes.Compare(a.path[:], b.path[:]))
+	})
+	return found
+}
+
+// before orders nodes by worth, least first. No two are equal.
+func before(a, b *node) bool {
+	return cmp.Or(
+		cmp.Compare(a.priority, b.priority), cmp.Compare(a.tick, b.tick),
+		bytes.Compare(a.path[:], b.path[:]), bytes.Compare(a.group.prefix[:], b.group.prefix[:]),
+	) < 0
+}
+
+// leaves is a heap of the nodes that may go, least worth on top.
+type leaves []*node
+
+func (l leaves) Len() int           { return len(l) }
+func (l leaves) Less(i, j int) bool { return before(l[i], l[j]) }
+
+func (l leaves) Swap(i, j int) {
+	l[i], l[j] = l[j], l[i]
+	l[i].slot, l[j].slot = i, j
+}
+
+// Push is for package heap.
+func (l *leaves) Push(x any) {
+	n := x.(*node)
+	n.slot = len(*l)
+	*l = append(*l, n)
+}
+
+// Pop is for package heap.
+func (l *leaves) Pop() any {
+	old := *l
+	n := old[len(old)-1]
+	old[len(old)-1] = nil
+	*l = old[:len(old)-1]
+	n.slot = -1
+	return n
+}
+
+func (l *leaves) put(n *node) {
+	if n.slot < 0 {
+		heap.Push(l, n)
+	}
+}
+
+func (l *leaves) drop(n *node) {
+	if n.slot >= 0 {
+		heap.Remove(l, n.slot)
+	}
+}

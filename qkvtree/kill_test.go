@@ -1,0 +1,134 @@
+package qkvtree_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/qkvtree"
+)
+
+const childEnv = "PERCACHED_TREE_CHILD"
+
+func numbered(n int) qkvtree.Request {
+	return request("s", "m", percached.Parallel, fmt.Sprint("n", n))
+}
+
+// child stores, asks, forgets, evicts and rewrites until it is killed, and says
+// what it has done.
+func child(dir string) error {
+	db, err := kv.Open(dir, dbOptions())
+	if err != nil {
+		return err
+	}
+	o := options(1 << 30)
+	o.FlushEvery = 5
+	tree, err := qkvtree.Open(db, o)
+	if err != nil {
+		return err
+	}
+	if _, _, err := tree.ClearAll(); err != nil {
+		return err
+	}
+	for n := 0; ; n++ {
+		r := numbered(n)
+		if err := tree.Insert(r, slicesOf(r, percached.KV, 2000, 150_000)); err != nil {
+			return err
+		}
+		fmt.Println("in", n)
+		if err := tree.View(numbered(n/2), func([]*percached.Slice, qkvtree.Match) error { return nil }); err != nil {
+			return err
+		}
+		switch {
+		case n%7 == 6:
+			fmt.Println("going", n-3)
+			if _, _, err := tree.Forget("s", []percached.ChunkID{chunk(fmt.Sprint("n", n-3))}); err != nil {
+				return err
+			}
+			fmt.Println("out", n-3)
+		case n%40 == 39:
+			if err := tree.Compact(context.Background(), func(int64, int64) { fmt.Println("compacting 0") }); err != nil {
+				return err
+			}
+		case n%60 == 59: // from here on nothing is sure to stay
+			fmt.Println("evicting 0")
+			if err := tree.SetLimit(4 << 20); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// A killed process leaves whole slices or none, all that was acknowledged, and
+// accounts that are right.
+func TestKilled(t *testing.T) {
+	rounds := 12
+	if s := os.Getenv("PERCACHED_KILLS"); s != "" {
+		fmt.Sscan(s, &rounds)
+	}
+	dir := filepath.Join(t.TempDir(), "db")
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for range rounds {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), childEnv+"="+dir)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		in, gone, evicting, lines := map[int]bool{}, map[int]bool{}, false, 1+rnd.IntN(150)
+		for s := bufio.NewScanner(out); s.Scan(); lines-- {
+			var what string
+			var n int
+			fmt.Sscan(s.Text(), &what, &n)
+			switch what {
+			case "in":
+				in[n] = true
+			case "going":
+				delete(in, n)
+			case "out":
+				gone[n] = true
+			case "evicting":
+				evicting = true
+			}
+			if lines == 0 {
+				cmd.Process.Kill()
+			}
+		}
+		cmd.Wait()
+		if lines > 0 {
+			t.Fatal("the child ended by itself")
+		}
+		db := openDB(t, dir)
+		o := options(1 << 30)
+		o.Observer.Dropped = func(n qkvtree.Info, cause error) { t.Errorf("half a slice: %v", cause) }
+		tree := openTree(t, db, o)
+		clean(t, tree)
+		for n := range in {
+			if !evicting && !tree.Has(numbered(n))[1] {
+				t.Errorf("%d was acknowledged and is not there", n)
+			}
+		}
+		for n := range gone {
+			if tree.Has(numbered(n))[1] {
+				t.Errorf("%d was forgotten and is there", n)
+			}
+		}
+		if err := tree.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package retrieval
+
+import (
+	"context"
+	"os"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+const (
+	// arrangeShare of the vectors may be new or dead before the graph is
+	// brought up to date; the new ones are compared one by one till then.
+	arrangeShare = 16
+	arrangeStep  = 256 // nodes put in between two looks at whether to stop
+)
+
+// arrange makes, mends or drops the graph of a space, as the number of its
+// vectors wants. The caller holds write, so that the vectors stay as they are;
+// searches go on meanwhile.
+func (x *Index) arrange(ctx context.Context, sp *space) error {
+	rec, v, _ := sp.state()
+	if v == nil {
+		return nil
+	}
+	live := len(v.slots)
+	if live < x.o.GraphFrom {
+		if v.graph != nil && live < x.o.GraphFrom/2 {
+			v.adopt(nil)
+			return os.RemoveAll(sp.graphFile())
+		}
+		return nil
+	}
+	g := v.graph
+	if g == nil {
+		g = newGraph()
+	}
+	if fresh := live - (g.nodes - len(g.dead)); (fresh+len(g.dead))*arrangeShare < live {
+		return nil
+	}
+	g = g.clone()
+	g.remove(v)
+	n := 0
+	for s := range int32(len(v.ids)) {
+		if v.versions[s] == 0 || g.has(s) {
+			continue
+		}
+		if n%arrangeStep == 0 {
+			if err := x.ended(ctx); err != nil {
+				return err
+			}
+		}
+		n++
+		g.insert(v, s)
+	}
+	v.adopt(g)
+	if err := x.room(sp.dir); err != nil {
+		return err
+	}
+	if err := writeGraph(sp.graphFile(), encodeGraph(v, rec.Active)); err != nil {
+		return fault.New(fault.Unavailable, "retrieval.arrange", "%w", err)
+	}
+	return nil
+}
+
+// adopt changes the graph. Slots of nodes that it no longer has are free.
+func (v *vectors) adopt(g *graph) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.graph = g
+	v.free = v.free[:0]
+	for s := range int32(len(v.ids)) {
+		if v.versions[s] == 0 && !g.has(s) {
+			v.free = append(v.free, s)
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package retrieval
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	index "github.com/blevesearch/bleve_index_api"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+)
+
+const canary = "zyzzyvacanary"
+
+func (b *bench) dir() string { return newSpace("s", b.o.Dir).dir }
+
+// copyDir is what a disk held at some moment.
+func copyDir(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.RemoveAll(to); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// whole checks that the space has exactly these chunks on both sides.
+func (b *bench) whole(what string, want []percached.Chunk) {
+	b.t.Helper()
+	s := b.stats()
+	if s.Chunks != len(want) || s.Vectors != len(want) {
+		b.t.Errorf("%s: %+v, want %d chunks", what, s, len(want))
+	}
+	for i := 0; i < len(want); i += 1 + len(want)/20 {
+		hits := b.ask(want[i].Head+" "+want[i].Body, 3)
+		if !slices.ContainsFunc(hits, func(h Hit) bool { return h.Chunk == want[i].ID && h.BM25 > 0 && h.Cosine > 0 }) {
+			b.t.Errorf("%s: chunk %d is not found: %+v", what, i, hits)
+		}
+	}
+}
+
+// An index of words that is older than the vectors, as a crash between the two
+// leaves it, catches up by itself.
+func TestWordsBehindVectors(t *testing.T) {
+	b := newBench(t, nil)
+	all := numbered(0, 60)
+	b.feed.add("s", all[:30]...)
+	b.update()
+	b.Close()
+	old := t.TempDir()
+	copyDir(t, b.dir(), old)
+	b.open()
+	b.feed.remove("s", all[0].ID)
+	b.feed.add("s", all[30:]...)
+	b.update()
+	made := b.emb.made
+	b.Close()
+	copyDir(t, old, b.dir())
+	b.open()
+	b.ask("item3", 1)
+	b.whole("asked at once", all[1:])
+	if b.emb.made != made {
+		t.Error("vectors were made again")
+	}
+	b.Close()
+	if err := os.RemoveAll(b.dir()); err != nil {
+		t.Fatal(err)
+	}
+	b.open()
+	b.ask("item3", 1)
+	b.whole("lost", all[1:])
+}
+
+// Vectors that are older than the index of words catch up.
+func TestVectorsBehindWords(t *testing.T) {
+	b := newBench(t, nil)
+	all := numbered(0, 40)
+	b.feed.add("s", all[:10]...)
+	b.update()
+	b.emb.before = func(int) error { return errBroken }
+	b.feed.remove("s", all[0].ID)
+	b.feed.add("s", all[10:]...)
+	if err := b.Update(t.Context(), "s"); !errors.Is(err, errBroken) {
+		t.Fatal(err)
+	}
+	if hits := b.ask("item22", 1); len(hits) != 1 || hits[0].Chunk != all[22].ID || hits[0].Cosine != 0 {
+		t.Errorf("the words are not there: %+v", hits)
+	}
+	if s := b.stats(); s.Vectors != 9 || s.Chunks != 39 {
+		t.Errorf("%+v", s)
+	}
+	b.emb.before = nil
+	b.reopen()
+	b.update()
+	b.whole("caught up", all[1:])
+}
+
+// A database that was restored from a backup has met an index that is ahead of
+// it; so has a feed.
+func TestRestoredFromBackup(t *testing.T) {
+	for _, advanced := range []bool{false, true} {
+		b := newBench(t, nil)
+		all := numbered(0, 50)
+		b.feed.add("s", all[:20]...)
+		b.update()
+		keys, feed := dump(t, b.o.DB), b.feed.backup()
+		b.feed.add("s", all[20:30]...)
+		b.feed.remove("s", all[3].ID)
+		b.feed.add("s", chunk("### Secret", canary))
+		b.update()
+		b.Close()
+		b.feed.spaces = feed
+		want := all[:20]
+		if advanced { // beyond where the index was
+			restore(t, b.o.DB, keys)
+			for _, c := range all[30:40] {
+				b.feed.add("s", c)
+			}
+			want = slices.Concat(want, all[30:40])
+		}
+		b.open()
+		b.update()
+		b.whole("restored", want)
+		if hits := b.ask(canary, 1); len(hits) > 0 && hits[0].BM25 > 0 {
+			t.Error("what the backup does not have was found")
+		}
+	}
+}
+
+// A crash while much is taken in costs no more than the work in hand.
+func TestStopped(t *testing.T) {
+	b := newBench(t, nil)
+	all := numbered(0, 3*batchChunks)
+	for part := range slices.Chunk(all, 7) {
+		b.feed.add("s", part...)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	b.emb.before = func(n int) error {
+		if n > 2*batchChunks+10 {
+			cancel()
+		}
+		return ctx.Err()
+	}
+	if err := b.Update(ctx, "s"); fault.KindOf(err) != fault.Timeout {
+		t.Fatal(err)
+	}
+	b.emb.before = nil
+	b.reopen()
+	b.update()
+	b.whole("went on", all)
+	if b.emb.made > len(all)+batchChunks {
+		t.Errorf("%d vectors made for %d chunks", b.emb.made, len(all))
+	}
+}
+
+// Somebody's question comes first; the work goes on after it.
+func TestPreempted(t *testing.T) {
+	b := newBench(t, nil)
+	times := 0
+	b.emb.before = func(int) error {
+		if times++; times < 4 {
+			return fault.New(fault.Unavailable, "llm", "%w", percached.ErrPreempted)
+		}
+		return nil
+	}
+	all := numbered(0, 5)
+	b.feed.add("s", all...)
+	b.update()
+	b.whole("in the end", all)
+}
+
+// Whatever happened to the files, the answers are the same as before.
+func TestDamagedFiles(t *testing.T) {
+	b := newBench(t, nil)
+	all := numbered(0, 200)
+	for part := range slices.Chunk(all, 50) {
+		b.feed.add("s", part...)
+		b.update()
+	}
+	want := b.ask("item77 and item120 on a shelf", 10)
+	b.Close()
+	good := t.TempDir()
+	copyDir(t, b.dir(), good)
+	files, err := filepath.Glob(filepath.Join(good, "*"))
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	damages := map[string]func(b []byte) []byte{
+		"empty":   func([]byte) []byte { return nil },
+		"cut":     func(b []byte) []byte { return b[:len(b)/2] },
+		"garbage": func(b []byte) []byte { return bytes.Repeat([]byte{0xa5}, len(b)) },
+		"zeroes":  func(b []byte) []byte { return make([]byte, len(b)) },
+		"flipped": func(b []byte) []byte { b[len(b)/3] ^= 0x10; return b },
+		"tail":    func(b []byte) []byte { b[len(b)-1] ^= 0x10; return b },
+		"gone":    nil,
+	}
+	for _, f := range files {
+		for name, damage := range damages {
+			copyDir(t, good, b.dir())
+			path := filepath.Join(b.dir(), filepath.Base(f))
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if damage == nil {
+				err = os.Remove(path)
+			} else {
+				err = os.WriteFile(path, damage(data), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.open()
+			if d := cmp.Diff(want, b.ask("item77 and item120 on a shelf", 10)); d != "" {
+				t.Errorf("%s %s: %s", filepath.Base(f), name, d)
+			}
+			b.Close()
+		}
+	}
+	b.open()
+}
+
+// A value in the database that cannot be read is made again.
+func TestDamagedValues(t *testing.T) {
+	b := newBench(t, nil)
+	all := numbered(0, 20)
+	b.feed.add("s", all...)
+	b.update()
+	id := idOf("s")
+	for name, change := range map[string]func(tx *kv.Tx) error{
+		"vector cut": func(tx *kv.Tx) error { return tx.Set(id.vector(1, all[4].ID), []byte{formatVector}) },
+		"other format": func(tx *kv.Tx) error {
+			return tx.Set(id.vector(1, all[4].ID), append([]byte{9}, make([]byte, 8+128)...))
+		},
+		"strange key": func(tx *kv.Tx) error { return tx.Set(append(id.generation(1), 1, 2), []byte{1}) },
+		"no record":   func(tx *kv.Tx) error { return tx.Delete(id.record()) },
+		"a record of another format": func(tx *kv.Tx) error {
+			return tx.Set(id.record(), append([]byte{formatSpace + 1}, record{}.encode()[1:]...))
+		},
+	} {
+		b.Close()
+		if err := b.o.DB.Update(change); err != nil {
+			t.Fatal(err)
+		}
+		b.open()
+		b.update()
+		b.whole(name, all)
+	}
+}
+
+// stubborn refuses batches, as bleve does when it cannot write.
+type stubborn struct{ index.Index }
+
+func (stubborn) Batch(*index.Batch) error { return errBroken }
+
+func TestFullDisk(t *testing.T) {
+	b := newBench(t, nil)
+	all := numbered(0, 40)
+	b.feed.add("s", all[:20]...)
+	b.update()
+	b.feed.add("s", all[20:30]...)
+	b.Index.o.MinFree = 1 << 60
+	if err := b.Update(t.Context(), "s"); fault.KindOf(err) != fault.Unavailable {
+		t.Error(err)
+	}
+	b.ask("item3", 1)
+	b.Index.o.MinFree = 0
+	b.update()
+	b.whole("room again", all[:30])
+
+	b.feed.remove("s", all[0].ID)
+	b.feed.add("s", all[30:]...)
+	sp := b.spaces["s"]
+	sp.text.i = stubborn{sp.text.i}
+	if err := b.Update(t.Context(), "s"); fault.KindOf(err) != fault.Unavailable || !errors.Is(err, errBroken) {
+		t.Error(err)
+	}
+	b.update()
+	b.whole("written in the end", all[1:])
+}
+
+func dump(t *testing.T, db *kv.DB) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	if err := db.View(func(tx *kv.Tx) error {
+		return tx.Each([]byte{prefix}, func(k, v []byte) error { out[string(k)] = bytes.Clone(v); return nil })
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func restore(t *testing.T, db *kv.DB, keys map[string][]byte) {
+	t.Helper()
+	if err := clearKeys(db, []byte{prefix}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Update(func(tx *kv.Tx) error {
+		for k, v := range keys {
+			if err := tx.Set([]byte(k), v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}

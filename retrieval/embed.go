@@ -1,0 +1,153 @@
+package retrieval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+)
+
+// vector is one that was made for a chunk.
+type vector struct {
+	id      percached.ChunkID
+	version uint64
+	row     []float32
+}
+
+// embed makes the vectors that pending chunks lack.
+func (w *writer) embed(ctx context.Context) ([]vector, error) {
+	if w.vec == nil || w.lost != nil {
+		return nil, nil
+	}
+	var out []vector
+	var texts []string
+	for _, c := range w.pending {
+		if c.Version <= w.vecFrom || w.vec.version(c.ID) == c.Version {
+			continue // the second, after a crash
+		}
+		out = append(out, vector{id: c.ID, version: c.Version})
+		texts = append(texts, c.Head+"\n"+c.Body)
+	}
+	rows, err := w.x.embed(ctx, texts, w.vec.dim)
+	if err != nil {
+		if ended := w.x.ended(ctx); ended != nil {
+			return nil, ended
+		}
+		w.lost = err
+		return nil, nil
+	}
+	for i := range out {
+		out[i].row = rounded(rows[i])
+	}
+	return out, nil
+}
+
+// embedTexts is how many texts the embedder gets at a time: what a question
+// interrupts is done again.
+const embedTexts = 64
+
+// embed goes on after each time that somebody's question came first.
+func (x *Index) embed(ctx context.Context, texts []string, dim int) ([][]float32, error) {
+	out := make([][]float32, 0, len(texts))
+	for len(out) < len(texts) {
+		if err := x.ended(ctx); err != nil {
+			return nil, err
+		}
+		some := texts[len(out):min(len(texts), len(out)+embedTexts)]
+		rows, err := x.o.Embedder.Embed(ctx, percached.Background, some)
+		if errors.Is(err, percached.ErrPreempted) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := checkRows(rows, len(some), dim); err != nil {
+			return nil, fault.New(fault.Internal, "retrieval.embed", "%w", err)
+		}
+		out = append(out, rows...)
+	}
+	return out, nil
+}
+
+// rounded is a vector as it is once it was stored, so that a search finds the
+// same before and after a restart.
+func rounded(v []float32) []float32 {
+	out := make([]float32, len(v))
+	for i, x := range v {
+		out[i] = fromHalf(toHalf(x))
+	}
+	return out
+}
+
+func checkRows(rows [][]float32, n, dim int) error {
+	if len(rows) != n {
+		return fmt.Errorf("%d vectors for %d texts", len(rows), n)
+	}
+	for _, r := range rows {
+		if len(r) != dim {
+			return fmt.Errorf("a vector of %d dimensions, not %d", len(r), dim)
+		}
+	}
+	return nil
+}
+
+// fits says whether a generation's vectors are of the embedder at hand.
+func fits(g generation, info percached.EmbedderInfo) bool {
+	return g.Embedder == info.Fingerprint && g.Dimensions == info.Dimensions
+}
+
+// store writes vectors, removes those of chunks that are gone, of every
+// generation, and says where the feed stands when upto is not 0. In the
+// database the last of these comes last.
+func (w *writer) store(made []vector, gone []percached.ChunkID, upto uint64) error {
+	rec := w.rec
+	if upto > 0 {
+		rec.Seen = upto
+		if w.vec != nil && w.lost == nil {
+			rec.Active.Seq = upto
+		}
+	}
+	b := w.x.o.DB.Bulk()
+	defer b.Cancel()
+	for _, m := range made {
+		if err := b.Set(w.sp.id.vector(rec.Active.Number, m.id), encodeVector(m.version, m.row)); err != nil {
+			return err
+		}
+	}
+	for _, id := range gone {
+		if err := b.Delete(w.sp.id.vector(rec.Active.Number, id)); err != nil {
+			return err
+		}
+		if rec.Next != nil {
+			if err := b.Delete(w.sp.id.vector(rec.Next.Number, id)); err != nil {
+				return err
+			}
+		}
+	}
+	if upto > 0 {
+		if err := b.Set(w.sp.id.record(), rec.encode()); err != nil {
+			return err
+		}
+	}
+	if err := b.Flush(); err != nil {
+		return err
+	}
+	w.rec, w.vectors = rec, w.vectors+len(made)
+	w.sp.mu.Lock()
+	w.sp.rec = rec
+	w.sp.mu.Unlock()
+	if w.vec == nil {
+		return nil
+	}
+	w.vec.mu.Lock()
+	defer w.vec.mu.Unlock()
+	for _, m := range made {
+		w.vec.set(m.id, m.version, m.row)
+	}
+	for _, id := range gone {
+		w.vec.remove(id)
+	}
+	return nil
+}

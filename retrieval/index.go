@@ -1,0 +1,228 @@
+package retrieval
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	index "github.com/blevesearch/bleve_index_api"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+// analysts cut texts into terms while a batch is written.
+const analysts = 2
+
+// fresh ends the name of a folder in which an index is being built.
+const fresh = ".new"
+
+var errClosed = errors.New("the index is closed")
+
+// Index finds chunks. It is safe for concurrent use.
+type Index struct {
+	o     Options
+	queue *index.AnalysisQueue
+	quit  chan struct{} // closed by Close
+
+	mu     sync.Mutex // guards what follows, and used and open of each space
+	closed bool
+	clock  uint64
+	spaces map[string]*space
+}
+
+// Open makes the folder if there is none and sweeps up what a crash left. The
+// spaces are opened when they are first used.
+func Open(o Options) (*Index, error) {
+	const op = "retrieval.Open"
+	if err := o.Validate(); err != nil {
+		return nil, fault.New(fault.Invalid, op, "%w", err)
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fault.New(fault.Unavailable, op, "%w", err)
+	}
+	entries, err := os.ReadDir(o.Dir)
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, op, "%w", err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), fresh) {
+			if err := os.RemoveAll(filepath.Join(o.Dir, e.Name())); err != nil {
+				return nil, fault.New(fault.Unavailable, op, "%w", err)
+			}
+		}
+	}
+	return &Index{
+		o: o, queue: index.NewAnalysisQueue(analysts), quit: make(chan struct{}), spaces: map[string]*space{},
+	}, nil
+}
+
+// Close ends running work, waits for it, and lets go of all files.
+func (x *Index) Close() error {
+	x.mu.Lock()
+	if x.closed {
+		x.mu.Unlock()
+		return nil
+	}
+	x.closed = true
+	close(x.quit)
+	spaces := make([]*space, 0, len(x.spaces))
+	for _, sp := range x.spaces {
+		spaces = append(spaces, sp)
+	}
+	x.mu.Unlock()
+	var errs []error
+	for _, sp := range spaces {
+		sp.write <- struct{}{}
+		sp.life.Lock()
+		errs = append(errs, sp.shut())
+		sp.life.Unlock()
+		<-sp.write
+	}
+	x.queue.Close()
+	if err := errors.Join(errs...); err != nil {
+		return fault.New(fault.Internal, "retrieval.Close", "%w", err)
+	}
+	return nil
+}
+
+// ended tells whether work is to stop.
+func (x *Index) ended(ctx context.Context) error {
+	select {
+	case <-x.quit:
+		return fault.New(fault.Unavailable, "retrieval", "%w", errClosed)
+	case <-ctx.Done():
+		return fault.New(fault.Timeout, "retrieval", "%w", context.Cause(ctx))
+	default:
+		return nil
+	}
+}
+
+// named finds a space by name and notes that it is in use now.
+func (x *Index) named(name string) (*space, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return nil, fault.New(fault.Unavailable, "retrieval", "%w", errClosed)
+	}
+	sp := x.spaces[name]
+	if sp == nil {
+		sp = newSpace(name, x.o.Dir)
+		x.spaces[name] = sp
+	}
+	x.clock++
+	sp.used = x.clock
+	return sp, nil
+}
+
+// enter opens a space for reading; the caller unlocks sp.life.RUnlock.
+func (x *Index) enter(name string) (*space, error) {
+	sp, err := x.named(name)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		sp.life.RLock()
+		if sp.text != nil {
+			return sp, nil
+		}
+		sp.life.RUnlock()
+		if err := x.load(sp); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// change opens a space for whoever changes it, one at a time; the caller calls
+// done.
+func (x *Index) change(ctx context.Context, name string) (sp *space, done func(), err error) {
+	if err := x.ended(ctx); err != nil {
+		return nil, nil, err
+	}
+	if sp, err = x.named(name); err != nil {
+		return nil, nil, err
+	}
+	select {
+	case sp.write <- struct{}{}:
+	case <-x.quit:
+		return nil, nil, x.ended(ctx)
+	case <-ctx.Done():
+		return nil, nil, x.ended(ctx)
+	}
+	if err := x.load(sp); err != nil {
+		<-sp.write
+		return nil, nil, err
+	}
+	return sp, func() { <-sp.write }, nil
+}
+
+// load opens the space's files if they are not open, and closes those of spaces
+// that were not used for longer.
+func (x *Index) load(sp *space) error {
+	sp.life.RLock()
+	there := sp.text != nil
+	sp.life.RUnlock()
+	if there {
+		return nil
+	}
+	sp.life.Lock()
+	defer sp.life.Unlock()
+	if sp.text != nil {
+		return nil
+	}
+	if err := sp.load(x); err != nil {
+		return err
+	}
+	x.mu.Lock()
+	sp.open = true
+	closed := x.closed
+	x.mu.Unlock()
+	if closed { // while it was opened: Close may have passed by
+		return errors.Join(fault.New(fault.Unavailable, "retrieval", "%w", errClosed), sp.shut())
+	}
+	x.evict(sp)
+	return nil
+}
+
+// evict closes the spaces used longest ago until as many are open as may be.
+// Those at work are left alone, so that there may be more for a while.
+func (x *Index) evict(keep *space) {
+	for {
+		x.mu.Lock()
+		var oldest *space
+		open := 0
+		for _, sp := range x.spaces {
+			if !sp.open {
+				continue
+			}
+			open++
+			if sp != keep && (oldest == nil || sp.used < oldest.used) && sp.idle() {
+				if oldest != nil {
+					oldest.unidle()
+				}
+				oldest = sp
+			}
+		}
+		if oldest == nil || open <= x.o.OpenSpaces {
+			if oldest != nil {
+				oldest.unidle()
+			}
+			x.mu.Unlock()
+			return
+		}
+		oldest.open = false
+		x.mu.Unlock()
+		if err := oldest.shut(); err != nil {
+			x.log("an index did not close well", "error", err)
+		}
+		oldest.unidle()
+	}
+}
+
+func (x *Index) log(message string, args ...any) {
+	if x.o.Logger != nil {
+		x.o.Logger.Warn("retrieval: "+message, args...)
+	}
+}

@@ -1,0 +1,52 @@
+package retrieval
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/percached/percached"
+)
+
+// maxCandidates bounds K and what a ranking brings into the fusion.
+const maxCandidates = 1000
+
+// Query asks for the chunks that may answer a question.
+type Query struct {
+	Space string
+	Text  string // the question; it has no syntax
+	// Vector is the question's, of the embedder that made the chunks' vectors.
+	// Nil: BM25 alone.
+	Vector []float32
+	K      int // how many chunks at most
+}
+
+// Hit is a chunk that was found.
+type Hit struct {
+	Chunk   percached.ChunkID
+	Version uint64
+	Score   float64 // fused: hits are ordered by it
+	BM25    float64 // of the question's words, times the share of them that the chunk has
+	Cosine  float64 // of the vectors; 0 where the search had none
+}
+
+// Stats counts what there is of a space.
+type Stats struct {
+	Chunks  int    // in the index of words
+	Vectors int    // of the embedder at hand, or of the one before it
+	Graphed int    // vectors that are searched through the graph
+	Bytes   int64  // of the space's folder; vectors lie in the database
+	Seq     uint64 // what the index has caught up with
+	// EmbedderStale: the vectors are another embedder's. Search goes by words
+	// alone until Reembed is done.
+	EmbedderStale bool
+}
+
+// Canonical orders chosen hits by chunk instead of by relevance. Two questions
+// that find the same chunks then have the same prompt, and more of those that
+// find some of the same begin alike.
+func Canonical(hits []Hit) {
+	slices.SortFunc(hits, func(a, b Hit) int {
+		return cmp.Or(bytes.Compare(a.Chunk[:], b.Chunk[:]), cmp.Compare(a.Version, b.Version))
+	})
+}

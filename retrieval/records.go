@@ -1,0 +1,149 @@
+package retrieval
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+)
+
+// What lies in the database is described in FORMAT.md.
+const (
+	prefix        = 'V'
+	kindSpace     = 's'
+	kindVector    = 'v'
+	formatSpace   = 1
+	formatVector  = 1
+	vectorHead    = 1 + 8
+	maxDimensions = 1 << 14
+)
+
+// spaceID is the part of a key that stands for a space.
+type spaceID [16]byte
+
+func idOf(space string) spaceID {
+	sum := sha256.Sum256([]byte(space))
+	return spaceID(sum[:16])
+}
+
+func (id spaceID) record() []byte { return append([]byte{prefix, kindSpace}, id[:]...) }
+
+func (id spaceID) vectors() []byte { return append([]byte{prefix, kindVector}, id[:]...) }
+
+func (id spaceID) generation(g uint32) []byte { return binary.BigEndian.AppendUint32(id.vectors(), g) }
+
+func (id spaceID) vector(g uint32, c percached.ChunkID) []byte {
+	return append(id.generation(g), c[:]...)
+}
+
+// record is what the database keeps of a space.
+type record struct {
+	// Seen is written before the index of words goes on to it. An index that
+	// is ahead of it has lived with another database.
+	Seen uint64 `json:"seen"`
+	// Active vectors are searched. Next ones are being made by Reembed.
+	Active generation  `json:"active"`
+	Next   *generation `json:"next,omitempty"`
+}
+
+// generation is a set of vectors that one embedder made.
+type generation struct {
+	Number     uint32 `json:"number"`
+	Embedder   string `json:"embedder"` // fingerprint; empty: there never was one
+	Dimensions int    `json:"dimensions"`
+	Seq        uint64 `json:"seq"`             // what it has caught up with
+	Count      int    `json:"count,omitempty"` // made so far, for telling how far Reembed is
+}
+
+func (r record) encode() []byte {
+	b, _ := json.Marshal(r) // plain numbers and texts
+	return append([]byte{formatSpace}, b...)
+}
+
+func decodeRecord(b []byte) (record, error) {
+	if len(b) == 0 || b[0] != formatSpace {
+		return record{}, errors.New("other format")
+	}
+	var r record
+	if err := json.Unmarshal(b[1:], &r); err != nil {
+		return record{}, err
+	}
+	for _, g := range []*generation{&r.Active, r.Next} {
+		if g != nil && (g.Dimensions < 0 || g.Dimensions > maxDimensions) {
+			return record{}, fmt.Errorf("%d dimensions", g.Dimensions)
+		}
+	}
+	return r, nil
+}
+
+// encodeVector is a chunk's vector as it is stored.
+func encodeVector(version uint64, v []float32) []byte {
+	b := make([]byte, vectorHead, vectorHead+2*len(v))
+	b[0] = formatVector
+	binary.BigEndian.PutUint64(b[1:], version)
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint16(b, toHalf(x))
+	}
+	return b
+}
+
+// decodeVector reads into v, which has the dimensions that the vector must have.
+func decodeVector(b []byte, v []float32) (version uint64, ok bool) {
+	if len(b) != vectorHead+2*len(v) || b[0] != formatVector {
+		return 0, false
+	}
+	version = binary.BigEndian.Uint64(b[1:])
+	for i := range v {
+		v[i] = fromHalf(binary.LittleEndian.Uint16(b[vectorHead+2*i:]))
+	}
+	return version, version > 0
+}
+
+// readRecord gives an empty record where there is none that can be read:
+// everything is then made anew.
+func readRecord(db *kv.DB, id spaceID) (r record, err error) {
+	err = db.View(func(tx *kv.Tx) error {
+		b, err := tx.Get(id.record())
+		if fault.KindOf(err) == fault.NotFound {
+			return nil
+		}
+		if err == nil {
+			if r, err = decodeRecord(b); err != nil {
+				r, err = record{}, nil
+			}
+		}
+		return err
+	})
+	return r, err
+}
+
+// clear removes the keys that begin with prefix, but for those that keep wants.
+func clearKeys(db *kv.DB, prefix []byte, keep func(key []byte) bool) error {
+	var keys [][]byte
+	if err := db.View(func(tx *kv.Tx) error {
+		return tx.Keys(prefix, func(k []byte, _ int64) error {
+			if keep == nil || !keep(k) {
+				keys = append(keys, append([]byte{}, k...))
+			}
+			return nil
+		})
+	}); err != nil {
+		return err
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	b := db.Bulk()
+	defer b.Cancel()
+	for _, k := range keys {
+		if err := b.Delete(k); err != nil {
+			return err
+		}
+	}
+	return b.Flush()
+}

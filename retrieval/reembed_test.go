@@ -1,0 +1,144 @@
+package retrieval
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+// with opens the index again, with another embedder.
+func (b *bench) with(name string, dim int) {
+	b.t.Helper()
+	b.Close()
+	b.emb = &wordsEmbedder{name: name, dim: dim}
+	b.o.Embedder = b.emb
+	b.open()
+}
+
+// While vectors are another embedder's, words answer alone, and the space
+// changes as ever. Reembed goes on where it was stopped and swaps at the end.
+func TestReembed(t *testing.T) {
+	b := newBench(t, nil)
+	all := numbered(0, 200)
+	for _, c := range all {
+		b.feed.add("s", c)
+	}
+	b.update()
+	b.with("two", 32)
+	stale := func() {
+		t.Helper()
+		hits := b.ask("item33", 1)
+		if len(hits) != 1 || hits[0].Chunk != all[33].ID || hits[0].Cosine != 0 {
+			t.Errorf("%+v", hits)
+		}
+		if s := b.stats(); !s.EmbedderStale || s.Vectors != 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+	b.update()
+	stale()
+	ctx, cancel := context.WithCancel(t.Context())
+	n, err := b.Reembed(ctx, "s", func(done, total int) {
+		if total != 200 || done > total {
+			t.Errorf("%d of %d", done, total)
+		}
+		if done >= 96 {
+			cancel()
+		}
+	})
+	if fault.KindOf(err) != fault.Timeout || n != 96 {
+		t.Fatal(n, err)
+	}
+	stale()
+	// Some come and go meanwhile, on either side of where it is.
+	b.feed.remove("s", all[5].ID, all[150].ID)
+	extra := chunk("### New (note)", "The item999 is new.")
+	b.feed.add("s", extra)
+	b.update()
+	b.reopen()
+	stale()
+	n, err = b.Reembed(t.Context(), "s", nil)
+	if err != nil || n != 200-96-1+1 {
+		t.Fatal(n, err)
+	}
+	want := append(append(append(numbered(0, 5), all[6:150]...), all[151:]...), extra)
+	b.whole("made", want)
+	if n := countKeys(t, b.o.DB, idOf("s").vectors()); n != len(want) {
+		t.Errorf("%d vectors are stored", n)
+	}
+	b.reopen()
+	b.update()
+	b.whole("reopened", want)
+	if n, err := b.Reembed(t.Context(), "s", nil); err != nil || n != 0 {
+		t.Errorf("nothing to do: %d %v", n, err)
+	}
+}
+
+// A removal that the index has not heard of yet is not undone by Reembed.
+func TestReembedMeetsRemoval(t *testing.T) {
+	b := newBench(t, nil)
+	all := numbered(0, 100)
+	for _, c := range all {
+		b.feed.add("s", c)
+	}
+	b.update()
+	b.with("two", 64)
+	if _, err := b.Reembed(t.Context(), "s", func(done, _ int) {
+		if done == 64 {
+			b.feed.remove("s", all[3].ID, all[90].ID)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.update()
+	b.whole("after", append(append(numbered(0, 3), all[4:90]...), all[91:]...))
+}
+
+// A third embedder before the second was done begins anew; the first again
+// finds its vectors where they were.
+func TestReembedChangesItsMind(t *testing.T) {
+	b := newBench(t, nil)
+	all := numbered(0, 100)
+	for _, c := range all {
+		b.feed.add("s", c)
+	}
+	b.update()
+	stop := func() {
+		t.Helper()
+		b.emb.before = func(n int) error {
+			if n > 40 {
+				return errBroken
+			}
+			return nil
+		}
+		if _, err := b.Reembed(t.Context(), "s", nil); !errors.Is(err, errBroken) {
+			t.Fatal(err)
+		}
+	}
+	b.with("two", 32)
+	stop()
+	b.with("one", 64)
+	b.whole("the first again", all)
+	if b.emb.made != 0 {
+		t.Error("made again")
+	}
+	b.with("three", 16)
+	stop()
+	b.emb.before = nil
+	if n, err := b.Reembed(t.Context(), "s", nil); err != nil || n != 100-64 {
+		t.Error(n, err)
+	}
+	b.whole("the third", all)
+	if n := countKeys(t, b.o.DB, idOf("s").vectors()); n != 100 {
+		t.Errorf("%d vectors are stored", n)
+	}
+}
+
+func TestReembedWithout(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.Embedder = nil })
+	if _, err := b.Reembed(t.Context(), "s", nil); fault.KindOf(err) != fault.Unsupported {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,173 @@
+package retrieval
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	index "github.com/blevesearch/bleve_index_api"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+)
+
+// Search gives the best chunks for a question, best first. Equal scores are
+// ordered by chunk, so that equal input gives equal output.
+func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
+	const op = "retrieval.Search"
+	if q.K < 1 || q.K > maxCandidates {
+		return nil, fault.New(fault.Invalid, op, "%d chunks are not between 1 and %d", q.K, maxCandidates)
+	}
+	if err := x.ended(ctx); err != nil {
+		return nil, fault.Wrap(op, err)
+	}
+	hits, again, err := x.search(ctx, q, false)
+	if again { // what was lost is made again before it is missed
+		failed := x.Update(ctx, q.Space)
+		if hits, again, err = x.search(ctx, q, true); again {
+			err = failed
+		}
+	}
+	return hits, fault.Wrap(op, err)
+}
+
+// search asks both sides. Again says that the index must be caught up first.
+func (x *Index) search(ctx context.Context, q Query, anyway bool) (hits []Hit, again bool, err error) {
+	sp, err := x.enter(q.Space)
+	if err != nil {
+		return nil, false, err
+	}
+	defer sp.life.RUnlock()
+	_, vec, behind := sp.state()
+	// A part of what there was is better than nothing; nothing is an error.
+	if behind && !(anyway && sp.text.seq.Load() > 0) {
+		return nil, true, nil
+	}
+	if q.Vector != nil && x.o.Embedder == nil {
+		return nil, false, fault.New(fault.Invalid, "retrieval.search", "a vector, and no embedder that it could be of")
+	}
+	if q.Vector == nil {
+		vec = nil
+	}
+	n := max(q.K, x.o.Candidates)
+	var byVector []match
+	if vec != nil {
+		if len(q.Vector) != vec.dim {
+			return nil, false, fault.New(fault.Invalid, "retrieval.search", "a vector of %d dimensions, not %d", len(q.Vector), vec.dim)
+		}
+		byVector = vec.nearest(q.Vector, n)
+	}
+	err = sp.text.read(func(r index.IndexReader) error {
+		also := make([]percached.ChunkID, len(byVector))
+		for i, m := range byVector {
+			also[i] = m.id
+		}
+		byWords, others, err := sp.text.search(ctx, r, q.Text, n, also)
+		if err != nil {
+			return err
+		}
+		cosines := map[percached.ChunkID]float64{}
+		if vec != nil {
+			ids := make([]percached.ChunkID, len(byWords))
+			for i, m := range byWords {
+				ids[i] = m.id
+			}
+			vec.cosines(q.Vector, ids, cosines)
+		}
+		hits = x.o.fuse(byWords, byVector, others, cosines)
+		hits = hits[:min(q.K, len(hits))]
+		for i := range hits {
+			h := &hits[i]
+			if h.Version, err = version(r, string(h.Chunk[:])); err != nil {
+				return err
+			}
+			if h.Version == 0 && vec != nil { // the words come in a moment
+				h.Version = vec.version(h.Chunk)
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errDamaged) {
+		x.log("an index broke", "space", sp.name, "error", err)
+		sp.breaks()
+		return nil, true, nil
+	}
+	// A chunk that went while it was searched for has no version.
+	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Version == 0 }), false, err
+}
+
+// fuse makes one ranking of two.
+func (o Options) fuse(byWords, byVector []match, words, cosines map[percached.ChunkID]float64) []Hit {
+	at := map[percached.ChunkID]int{}
+	var hits []Hit
+	hit := func(id percached.ChunkID) *Hit {
+		i, ok := at[id]
+		if !ok {
+			i = len(hits)
+			at[id] = i
+			hits = append(hits, Hit{Chunk: id, BM25: words[id], Cosine: cosines[id]})
+		}
+		return &hits[i]
+	}
+	weight := o.VectorWeight
+	if byVector == nil {
+		weight = 0
+	}
+	for rank, m := range byWords {
+		h := hit(m.id)
+		h.BM25 = m.score
+		if o.Fusion == RRF {
+			h.Score += (1 - weight) / (o.RankConstant + float64(rank+1))
+		}
+	}
+	for rank, m := range byVector {
+		h := hit(m.id)
+		h.Cosine = m.score
+		if o.Fusion == RRF {
+			h.Score += weight / (o.RankConstant + float64(rank+1))
+		}
+	}
+	if o.Fusion == Weighted {
+		best := 0.0
+		for _, h := range hits {
+			best = max(best, h.BM25)
+		}
+		for i := range hits {
+			h := &hits[i]
+			if best > 0 {
+				h.Score = (1 - weight) * h.BM25 / best
+			}
+			h.Score += weight * max(h.Cosine, 0)
+		}
+	}
+	slices.SortFunc(hits, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), bytes.Compare(a.Chunk[:], b.Chunk[:]))
+	})
+	return hits
+}
+
+// Stats counts what there is of a space.
+func (x *Index) Stats(name string) (Stats, error) {
+	const op = "retrieval.Stats"
+	sp, err := x.enter(name)
+	if err != nil {
+		return Stats{}, fault.Wrap(op, err)
+	}
+	defer sp.life.RUnlock()
+	rec, vec, _ := sp.state()
+	s := Stats{Seq: sp.text.seq.Load()}
+	if s.Chunks, err = sp.text.chunkCount(); err != nil {
+		return Stats{}, fault.New(fault.Internal, op, "%w", err)
+	}
+	if s.Bytes, err = folderBytes(sp.dir); err != nil {
+		return Stats{}, fault.New(fault.Unavailable, op, "%w", err)
+	}
+	if vec != nil {
+		s.Vectors, s.Graphed = vec.counts()
+	} else if x.o.Embedder != nil && rec.Active.Embedder != "" {
+		s.EmbedderStale = true
+	}
+	return s, nil
+}

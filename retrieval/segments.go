@@ -1,0 +1,113 @@
+package retrieval
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// checkFiles holds the files of an index against their checksums before bleve
+// maps them into memory, where a wrong pointer ends the process. A file of
+// terms has one at its end, which bleve writes and never reads. The list of
+// these files has a seal, which lies beside it while the index is closed: none
+// after a crash.
+func checkFiles(dir string) error {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.zap"))
+	if err != nil {
+		return err
+	}
+	for _, p := range paths {
+		if err := checkSegment(p); err != nil {
+			return fmt.Errorf("%w: %s: %w", errDamaged, filepath.Base(p), err)
+		}
+	}
+	want, err := os.ReadFile(filepath.Join(dir, sealFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	sum, err := listSum(dir)
+	if err != nil || !bytes.Equal(want, sum) {
+		return fmt.Errorf("%w: the list of files is not as it was", errors.Join(errDamaged, err))
+	}
+	return os.Remove(filepath.Join(dir, sealFile))
+}
+
+const (
+	listFile = "root.bolt"
+	sealFile = "seal"
+)
+
+// seal is for an index that was just closed.
+func seal(dir string) error {
+	sum, err := listSum(dir)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, sealFile)
+	if err := os.WriteFile(path, sum, 0o600); err != nil {
+		return errors.Join(err, os.Remove(path)) // half a seal would not fit
+	}
+	return nil
+}
+
+func listSum(dir string) ([]byte, error) {
+	list, err := os.ReadFile(filepath.Join(dir, listFile))
+	sum := sha256.Sum256(list)
+	return sum[:], err
+}
+
+func checkSegment(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	n := info.Size() - crc32.Size
+	if n < 0 {
+		return io.ErrUnexpectedEOF
+	}
+	sum := crc32.NewIEEE()
+	if _, err := io.CopyN(sum, f, n); err != nil {
+		return err
+	}
+	var want [crc32.Size]byte
+	if _, err := io.ReadFull(f, want[:]); err != nil {
+		return err
+	}
+	if sum.Sum32() != binary.BigEndian.Uint32(want[:]) {
+		return errors.New("the checksum is another")
+	}
+	return nil
+}
+
+// folderBytes is what the files below dir take.
+func folderBytes(dir string) (int64, error) {
+	var sum int64
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			var info fs.FileInfo
+			if info, err = d.Info(); err == nil {
+				sum += info.Size()
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // merged away meanwhile
+		}
+		return err
+	})
+	return sum, err
+}

@@ -1,0 +1,230 @@
+package retrieval
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+// space is what is open of one space. The order of locks is write, life, then
+// the Index's, then mu.
+type space struct {
+	name string
+	id   spaceID
+	dir  string
+
+	// write is held by the one who changes the space.
+	write chan struct{}
+	// life is held shared by those who read, and alone to open, close or
+	// replace the index of words. Who holds write may use text without it.
+	life sync.RWMutex
+	text *text // nil: the space is not open
+
+	mu  sync.Mutex // guards what follows; but for broken, only who holds write changes it
+	rec record
+	vec *vectors // nil: there is no embedder, or the vectors are another's
+	// behind says that the index lacks what it once had: it must catch up
+	// before it is asked. Broken: it must be made anew for that.
+	behind, broken bool
+
+	used uint64 // guarded by the Index, as is open
+	open bool
+}
+
+func newSpace(name, dir string) *space {
+	id := idOf(name)
+	return &space{name: name, id: id, dir: filepath.Join(dir, hex.EncodeToString(id[:])), write: make(chan struct{}, 1)}
+}
+
+// idle takes the space for closing it, if nobody uses it.
+func (sp *space) idle() bool {
+	select {
+	case sp.write <- struct{}{}:
+	default:
+		return false
+	}
+	if sp.life.TryLock() {
+		return true
+	}
+	<-sp.write
+	return false
+}
+
+func (sp *space) unidle() {
+	sp.life.Unlock()
+	<-sp.write
+}
+
+// load opens the files and reads the vectors. What cannot be used is thrown
+// away, and said to be behind. The caller holds life alone.
+func (sp *space) load(x *Index) error {
+	const op = "retrieval.load"
+	if _, err := x.o.Feed.Seq(sp.name); err != nil { // no folder for a space that is none
+		return fault.Wrap(op, err)
+	}
+	rec, err := readRecord(x.o.DB, sp.id)
+	if err != nil {
+		return fault.Wrap(op, err)
+	}
+	t, err := openText(sp.dir, x.queue)
+	if err == nil && t.seq.Load() > rec.Seen {
+		err = errors.Join(fmt.Errorf("%w: it is ahead of the database", errDamaged), t.close())
+	}
+	behind := errors.Is(err, errDamaged)
+	if behind {
+		x.log("an index is made anew", "space", sp.name, "error", err)
+		if t, err = emptyText(sp.dir, x.queue); err != nil {
+			return fault.New(fault.Unavailable, op, "%w", err)
+		}
+	}
+	if err != nil {
+		return fault.Wrap(op, err)
+	}
+	vec, err := sp.loadVectors(x, &rec)
+	if err != nil {
+		return errors.Join(fault.Wrap(op, err), t.close())
+	}
+	sp.text = t
+	sp.mu.Lock()
+	sp.rec, sp.vec, sp.broken = rec, vec, false
+	sp.behind = behind || t.seq.Load() < rec.Seen
+	sp.mu.Unlock()
+	return nil
+}
+
+// loadVectors reads those of the embedder at hand, and removes those that
+// belong to nobody.
+func (sp *space) loadVectors(x *Index, rec *record) (*vectors, error) {
+	if x.o.Embedder == nil {
+		return nil, nil
+	}
+	info := x.o.Embedder.Info()
+	a := &rec.Active
+	if a.Embedder == "" {
+		*a = generation{Number: a.Number + 1, Embedder: info.Fingerprint, Dimensions: info.Dimensions}
+	}
+	if err := sp.sweep(x, *rec); err != nil {
+		return nil, err
+	}
+	if !fits(*a, info) {
+		return nil, nil
+	}
+	v, whole, err := loadVectors(x.o.DB, sp.id, *a)
+	if err != nil {
+		return nil, err
+	}
+	if !whole {
+		x.log("vectors that cannot be read are made anew", "space", sp.name)
+		a.Seq = 0
+	}
+	if len(v.slots) >= x.o.GraphFrom/2 {
+		v.graph = readGraph(sp.graphFile(), v, *a)
+	}
+	return v, nil
+}
+
+// sweep removes vectors of generations that are over.
+func (sp *space) sweep(x *Index, rec record) error {
+	keep := [][]byte{sp.id.generation(rec.Active.Number)}
+	if rec.Next != nil {
+		keep = append(keep, sp.id.generation(rec.Next.Number))
+	}
+	return clearKeys(x.o.DB, sp.id.vectors(), func(key []byte) bool {
+		for _, k := range keep {
+			if len(key) >= len(k) && string(key[:len(k)]) == string(k) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// state is what a reader needs; it stays as it is.
+func (sp *space) state() (rec record, vec *vectors, behind bool) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	return sp.rec, sp.vec, sp.behind || sp.broken
+}
+
+// breaks notes that the index cannot be read.
+func (sp *space) breaks() {
+	sp.mu.Lock()
+	sp.broken = true
+	sp.mu.Unlock()
+}
+
+// mend makes a broken index an empty one, which is behind.
+func (sp *space) mend(x *Index) error {
+	sp.mu.Lock()
+	broken := sp.broken
+	sp.mu.Unlock()
+	if !broken {
+		return nil
+	}
+	if err := sp.replace(func() (*text, error) { return emptyText(sp.dir, x.queue) }); err != nil {
+		return fault.New(fault.Unavailable, "retrieval.mend", "%w", err)
+	}
+	sp.mu.Lock()
+	sp.behind, sp.broken = true, false
+	sp.mu.Unlock()
+	return nil
+}
+
+func (sp *space) caughtUp() {
+	sp.mu.Lock()
+	sp.behind, sp.broken = false, false
+	sp.mu.Unlock()
+}
+
+// shut closes the files. The caller holds life alone.
+func (sp *space) shut() error {
+	if sp.text == nil {
+		return nil
+	}
+	err := sp.text.close()
+	sp.text = nil
+	sp.mu.Lock()
+	sp.rec, sp.vec = record{}, nil
+	sp.mu.Unlock()
+	return err
+}
+
+// replace puts the index that fn makes in the place of the one there is, which
+// is closed before. The caller holds write.
+func (sp *space) replace(fn func() (*text, error)) error {
+	sp.life.Lock()
+	defer sp.life.Unlock()
+	if sp.text != nil {
+		if err := sp.text.close(); err != nil && !errors.Is(err, errDamaged) {
+			return err
+		}
+		sp.text = nil
+	}
+	t, err := fn()
+	if err != nil {
+		return err
+	}
+	sp.text = t
+	return nil
+}
+
+// remove deletes a folder and makes that lasting.
+func remove(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(dir))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

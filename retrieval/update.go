@@ -1,0 +1,217 @@
+package retrieval
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+)
+
+// batchChunks is how many chunks are written at a time: each batch costs bleve
+// a file, and files cost merging.
+const batchChunks = 512
+
+// Update catches up with the feed. It is cheap when there is nothing to do.
+// After it returned, no chunk is found that was gone when it began.
+func (x *Index) Update(ctx context.Context, name string) error {
+	const op = "retrieval.Update"
+	sp, done, err := x.change(ctx, name)
+	if err != nil {
+		return fault.Wrap(op, err)
+	}
+	defer done()
+	return fault.Wrap(op, x.catchUp(ctx, sp))
+}
+
+// catchUp brings the index of words and the vectors to where the feed is, each
+// from where it stands. The caller holds write.
+func (x *Index) catchUp(ctx context.Context, sp *space) error {
+	now, err := x.o.Feed.Seq(sp.name)
+	if err != nil {
+		return err
+	}
+	if err := sp.mend(x); err != nil {
+		return err
+	}
+	rec, vec, _ := sp.state()
+	if sp.text.seq.Load() > now || rec.Seen > now || rec.Active.Seq > now {
+		x.log("an index is ahead of its documents and made anew", "space", sp.name)
+		if err := x.forget(sp); err != nil {
+			return err
+		}
+		rec, vec, _ = sp.state()
+	}
+	if sp.text.seq.Load() == now && rec.Seen == now && (vec == nil || rec.Active.Seq == now) {
+		sp.caughtUp()
+		return nil
+	}
+	if err := x.room(sp.dir); err != nil {
+		return err
+	}
+	w := &writer{x: x, sp: sp, rec: rec, text: sp.text, vec: vec, from: sp.text.seq.Load(), vecFrom: rec.Active.Seq}
+	after := w.from
+	if vec != nil {
+		after = min(after, w.vecFrom)
+	}
+	if err := w.pull(ctx, after, nil); err != nil {
+		return err
+	}
+	sp.caughtUp()
+	if w.lost != nil {
+		return w.lost
+	}
+	if w.vectors > 0 {
+		return x.arrange(ctx, sp)
+	}
+	return nil
+}
+
+// forget throws away all there is of a space.
+func (x *Index) forget(sp *space) error {
+	if err := sp.replace(func() (*text, error) { return emptyText(sp.dir, x.queue) }); err != nil {
+		return fault.New(fault.Unavailable, "retrieval.forget", "%w", err)
+	}
+	if err := x.forgetVectors(sp); err != nil {
+		return err
+	}
+	rec := record{}
+	vec, err := sp.loadVectors(x, &rec)
+	if err != nil {
+		return err
+	}
+	sp.mu.Lock()
+	sp.rec, sp.vec = rec, vec
+	sp.mu.Unlock()
+	return nil
+}
+
+// forgetVectors removes the record first: without it, vectors that a crash
+// leaves belong to nobody.
+func (x *Index) forgetVectors(sp *space) error {
+	if err := clearKeys(x.o.DB, sp.id.record(), nil); err != nil {
+		return err
+	}
+	return clearKeys(x.o.DB, sp.id.vectors(), nil)
+}
+
+// writer takes chunks from the feed into the index of words and the vectors.
+type writer struct {
+	x    *Index
+	sp   *space
+	rec  record
+	text *text
+	vec  *vectors // nil: words alone
+	// What each side has: chunks up to there need not be written again.
+	from, vecFrom uint64
+
+	pending []percached.Chunk
+	seen    map[percached.ChunkID]bool
+	taken   int // chunks
+	vectors int // made
+	// lost is why vectors could not be made. Words go on without them, and
+	// the vectors are caught up with later.
+	lost error
+}
+
+// pull takes everything newer than after, and last what is gone.
+func (w *writer) pull(ctx context.Context, after uint64, progress func(done int)) error {
+	w.seen = map[percached.ChunkID]bool{}
+	gone, upto, err := w.x.o.Feed.Changes(w.sp.name, after, func(c percached.Chunk) error {
+		if len(w.pending) == batchChunks {
+			if err := w.flush(ctx, nil, 0); err != nil {
+				return err
+			}
+			if progress != nil {
+				progress(w.taken)
+			}
+		}
+		w.seen[c.ID] = true
+		w.pending = append(w.pending, c)
+		w.taken++
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	gone = slices.DeleteFunc(slices.Clone(gone), func(id percached.ChunkID) bool { return w.seen[id] })
+	if err := w.flush(ctx, gone, upto); err != nil {
+		return err
+	}
+	if progress != nil {
+		progress(w.taken)
+	}
+	return nil
+}
+
+// flush writes what is pending. With the last of a pull comes what is gone, and
+// where the feed then stands. The database goes first: an index of words that
+// is ahead of it has met another database.
+func (w *writer) flush(ctx context.Context, gone []percached.ChunkID, upto uint64) error {
+	if err := w.x.ended(ctx); err != nil {
+		return err
+	}
+	made, err := w.embed(ctx)
+	if err != nil {
+		return err
+	}
+	if err := w.store(made, gone, upto); err != nil {
+		return err
+	}
+	chunks := w.pending[:0]
+	for _, c := range w.pending {
+		if c.Version > w.from {
+			chunks = append(chunks, c)
+		}
+	}
+	w.pending = w.pending[:0]
+	if len(chunks) == 0 && upto == 0 {
+		return nil
+	}
+	if err := w.x.room(w.text.dir); err != nil {
+		return err
+	}
+	err = w.text.write(chunks, gone, upto)
+	if err == nil && upto > 0 {
+		err = w.text.settle(ctx)
+	}
+	if err != nil {
+		return w.x.failed(w.sp, w.text, err)
+	}
+	return nil
+}
+
+// room refuses to write when the disk would be too full. Merging may take as
+// much again as there is.
+func (x *Index) room(dir string) error {
+	free, ok := freeBytes(x.o.Dir)
+	if !ok {
+		return nil
+	}
+	size, err := folderBytes(dir)
+	if err != nil {
+		return fault.New(fault.Unavailable, "retrieval.room", "%w", err)
+	}
+	if keep := x.o.MinFree + size; free < keep {
+		return fault.New(fault.Unavailable, "retrieval.room", "the disk is full: %d MiB free, %d MiB to be kept", free>>20, keep>>20)
+	}
+	return nil
+}
+
+// failed closes an index that could not be written; it is opened again, as it
+// is on disk, when it is next used.
+func (x *Index) failed(sp *space, t *text, cause error) error {
+	if sp.text == t {
+		sp.life.Lock()
+		if err := sp.shut(); err != nil {
+			x.log("an index did not close well", "error", err)
+		}
+		sp.life.Unlock()
+	}
+	kind := fault.Unavailable
+	if errors.Is(cause, errDamaged) {
+		kind = fault.Internal
+	}
+	return fault.New(kind, "retrieval.write", "%w", cause)
+}
