@@ -27,17 +27,8 @@ build: need ## build bin/percached
 	@$(GO) build -o bin/percached ./cmd/percached
 	@echo "Built bin/percached."
 
-demo: build ## show the engine at work: an answer, reuse of stored tensors, and the self-test
-	@echo
-	@echo "Answer: the built-in model reads a mail of an invented inbox, and is asked: What is the budget for Heron?"
-	@echo
-	@bin/percached bench answers < models/demo/prompt.jsonl
-	@echo
-	@echo "Reuse: one prompt of instructions, chunks and a question, computed cold, then with the"
-	@echo "tensors of all but the question taken from store. The model is tiny and its weights are"
-	@echo "random: this shows the time saved and that the results are equal, not an answer."
-	@echo
-	@bin/percached bench reuse --shape tiny
+demo: build ## take in an invented inbox, ask, ask again, forget; then the self-test of the engine
+	@sh internal/tools/demo.sh bin/percached
 	@echo
 	@echo "Self-test: this machine, and whether cold and warm runs give the same tokens and logits."
 	@echo

@@ -3,6 +3,7 @@ package qabank_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,6 +86,26 @@ func TestEvictSpares(t *testing.T) {
 	if !b.there("mail", fourth) {
 		t.Error("the new one went")
 	}
+	b.counted()
+}
+
+// An entry that grows makes the others go, never itself.
+func TestEvictForLarger(t *testing.T) {
+	size := entrySize(t)
+	b := start(t, 3*size)
+	first := b.put(entry("mail", ask(0), 1))
+	others := []qabank.ID{b.put(entry("mail", ask(1), 1)), b.put(entry("mail", ask(2), 1))}
+	for _, id := range others {
+		b.bank.Hit("mail", id) // the first is now the next to go
+	}
+	larger := entry("mail", ask(0), 1)
+	larger.Answer += strings.Repeat("x", int(size)-10)
+	b.put(larger)
+	if !b.there("mail", first) || b.there("mail", others[0]) == b.there("mail", others[1]) {
+		t.Error("one of the others should have gone")
+	}
+	b.counted()
+	b.reopen(false)
 	b.counted()
 }
 

@@ -32,7 +32,13 @@ func crowd(n, dim int) (*Bank, []float32) {
 	for i := range n {
 		it := &item{id: ID{byte(i), byte(i >> 8)}, space: s, embedder: "e"}
 		s.items[it.id] = it
-		s.place(it, near(middles[i%len(middles)], r.Float32()))
+		v := near(middles[i%len(middles)], r.Float32())
+		for j := range v {
+			if i%3 == 0 && j >= head {
+				v[j] /= 8 // nearly all of it is in its head
+			}
+		}
+		s.place(it, v)
 	}
 	return &Bank{spaces: map[string]*shelf{"mail": s}}, near(middles[0], 0.1)
 }

@@ -58,7 +58,9 @@ func TestVeto(t *testing.T) {
 	check("at once")
 	b.reopen(true)
 	check("after a crash")
+	b.do(b.bank.Veto(ctx, "mail", asked, id))
 	b.do(b.bank.Delete(ctx, "mail", id))
+	b.counted()
 	check("after a delete")
 	if len(b.get("notes", elsewhere).Vetoed) != 0 {
 		t.Error("a veto crossed a space")
@@ -69,9 +71,15 @@ func TestVeto(t *testing.T) {
 	if n, err := b.bank.Forget(ctx, "mail", []percached.ChunkID{chunk(1)}); n != 2 || err != nil {
 		t.Error(n, err)
 	}
-	b.reopen(true)
-	if s := b.bank.Stats("mail"); s.Vetoes != 0 || s.Entries != 0 {
-		t.Errorf("the veto outlives its chunks: %+v", s)
+	for range 2 {
+		if s := b.bank.Stats("mail"); s.Vetoes != 0 || s.Entries != 0 {
+			t.Errorf("the veto outlives its chunks: %+v", s)
+		}
+		if id := b.put(entry("mail", stored, 2)); !b.serves(id, asked, true) {
+			t.Error("the pair is still kept apart")
+		}
+		b.do(b.bank.Delete(ctx, "mail", id))
+		b.reopen(true)
 	}
 }
 

@@ -2,6 +2,7 @@ package qkvtree
 
 import (
 	"context"
+	"math"
 
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
@@ -29,7 +30,10 @@ type space struct {
 }
 
 // slack is by how much the files may exceed a limit.
-func (s *space) slack(limit int64) int64 { return limit/refused + s.db.Overhead() }
+func (s *space) slack(limit int64) int64 {
+	// A limit may be the greatest number there is.
+	return min(limit/refused+s.db.Overhead(), math.MaxInt64-limit)
+}
 
 func (s *space) look() error {
 	n, err := s.db.Size()
@@ -44,7 +48,7 @@ func (s *space) look() error {
 // will be.
 func (s *space) admit(n, limit int64) (bool, error) {
 	bound := limit + s.slack(limit)
-	soon := limit + limit/borne + s.db.Overhead()/3
+	soon := limit + min(limit/borne+s.db.Overhead()/3, s.slack(limit))
 	if s.disk+n <= soon {
 		s.disk += n
 		return true, nil

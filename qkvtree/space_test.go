@@ -2,6 +2,7 @@ package qkvtree_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -60,6 +61,20 @@ func TestDiskStaysInLimit(t *testing.T) {
 			}
 			clean(t, tree)
 		})
+	}
+}
+
+// No limit is too great.
+func TestNoLimit(t *testing.T) {
+	tree := openTree(t, openDB(t, t.TempDir()), options(math.MaxInt64))
+	r := request("s", "m", percached.Parallel, "a", "b")
+	mine := slicesOf(r, percached.KV, 100_000)
+	insert(t, tree, r, mine)
+	if got := fmt.Sprint(lent(t, tree, r, mine)); got != "[true true true]" {
+		t.Error(got)
+	}
+	if s, err := tree.Stats(); err != nil || s.Slack < 0 || s.Limit+s.Slack < s.Limit {
+		t.Errorf("slack %d, %v", s.Slack, err)
 	}
 }
 

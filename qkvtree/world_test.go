@@ -118,8 +118,8 @@ func slicesOf(r qkvtree.Request, planes percached.Planes, sizes ...int) []*perca
 func noise(model string, p percached.Path, from, n int) []byte {
 	sum := sha256.Sum256(append(append([]byte(model), p[:]...), byte(from)))
 	b := make([]byte, n)
-	for i := range b {
-		b[i] = sum[i%32] + byte(i>>5)
+	for at := copy(b, sum[:]); at < n; at *= 2 {
+		copy(b[at:], b[:at])
 	}
 	return b
 }

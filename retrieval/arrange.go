@@ -3,8 +3,6 @@ package retrieval
 import (
 	"context"
 	"os"
-
-	"github.com/percached/percached/internal/fault"
 )
 
 const (
@@ -26,7 +24,7 @@ func (x *Index) arrange(ctx context.Context, sp *space) error {
 	if live < x.o.GraphFrom {
 		if v.graph != nil && live < x.o.GraphFrom/2 {
 			v.adopt(nil)
-			return os.RemoveAll(sp.graphFile())
+			_ = os.Remove(sp.graphFile()) // it is not read for so few
 		}
 		return nil
 	}
@@ -53,11 +51,12 @@ func (x *Index) arrange(ctx context.Context, sp *space) error {
 		g.insert(v, s)
 	}
 	v.adopt(g)
-	if err := x.room(sp.dir); err != nil {
-		return err
+	err := x.room(sp.dir)
+	if err == nil {
+		err = writeGraph(sp.graphFile(), encodeGraph(v, rec.Active))
 	}
-	if err := writeGraph(sp.graphFile(), encodeGraph(v, rec.Active)); err != nil {
-		return fault.New(fault.Unavailable, "retrieval.arrange", "%w", err)
+	if err != nil { // it is here, and can be made again
+		x.log("a graph is not kept", "space", sp.name, "error", err)
 	}
 	return nil
 }

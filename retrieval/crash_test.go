@@ -135,6 +135,93 @@ func TestRestoredFromBackup(t *testing.T) {
 	}
 }
 
+// A feed that has forgotten what went is read from its start.
+func TestForgottenTombstones(t *testing.T) {
+	b := newBench(t, nil)
+	all := numbered(0, 80)
+	b.feed.add("s", all[:40]...)
+	b.update()
+	made := b.emb.made
+	b.feed.remove("s", all[2].ID)
+	b.feed.add("s", all[40:]...)
+	s := b.feed.spaces["s"]
+	clear(s.gone)
+	s.trimmed = s.seq
+	b.update()
+	b.whole("from the start", append(numbered(0, 2), all[3:]...))
+	if b.emb.made != made+40 {
+		t.Errorf("%d vectors made again", b.emb.made-made-40)
+	}
+	if n := keyCount(t, b, "s"); n != 79+1 {
+		t.Errorf("%d keys", n)
+	}
+	// The same while another embedder's vectors are made.
+	b.with("two", 32)
+	for _, c := range numbered(100, 100) {
+		b.feed.add("s", c)
+	}
+	b.update()
+	if _, err := b.Reembed(t.Context(), "s", func(done, _ int) {
+		if done > 100 && s.trimmed != s.seq {
+			b.feed.remove("s", all[3].ID)
+			clear(s.gone)
+			s.trimmed = s.seq
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.update()
+	b.whole("reembedded", slices.Concat(numbered(0, 2), all[4:], numbered(100, 100)))
+}
+
+// An index that other rules have made is made anew.
+func TestOtherRules(t *testing.T) {
+	b := newBench(t, nil)
+	all := numbered(0, 10)
+	b.feed.add("s", all...)
+	b.update()
+	if err := b.spaces["s"].text.i.SetInternal(stateKey, append(make([]byte, 7), 1, 9, 9, 9, 9)); err != nil {
+		t.Fatal(err)
+	}
+	b.reopen()
+	b.ask("item3", 1)
+	b.whole("made anew", all)
+}
+
+// Words that no Update has brought are no reason for errors.
+func TestDoesNotCatchUp(t *testing.T) {
+	b := newBench(t, nil)
+	all := numbered(0, 20)
+	b.feed.add("s", all...)
+	b.update()
+	b.Close()
+	old := t.TempDir()
+	copyDir(t, b.dir(), old)
+	b.open()
+	b.feed.add("s", numbered(20, 20)...)
+	b.update()
+	b.Close()
+	copyDir(t, old, b.dir())
+	b.o.MinFree = 1 << 60
+	b.open()
+	if hits := b.ask("item7", 1); len(hits) != 1 || hits[0].Chunk != all[7].ID {
+		t.Errorf("a part is there, and was not searched: %+v", hits)
+	}
+	b.Close()
+	if err := os.RemoveAll(b.dir()); err != nil {
+		t.Fatal(err)
+	}
+	b.open()
+	if _, err := b.Search(t.Context(), Query{Space: "s", Text: "item7", K: 1}); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("nothing is there: %v", err)
+	}
+	b.Close()
+	b.o.MinFree = 0
+	b.open()
+	b.ask("item7", 1)
+	b.whole("in the end", numbered(0, 40))
+}
+
 // A crash while much is taken in costs no more than the work in hand.
 func TestStopped(t *testing.T) {
 	b := newBench(t, nil)

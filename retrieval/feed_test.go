@@ -32,6 +32,8 @@ type memorySpace struct {
 	seq  uint64
 	live map[percached.ChunkID]percached.Chunk
 	gone map[percached.ChunkID]uint64
+	// trimmed is the seq since which the tombstones are known.
+	trimmed uint64
 }
 
 func newFeed(spaces ...string) *memoryFeed {
@@ -103,6 +105,10 @@ func (f *memoryFeed) Changes(space string, after uint64, fn func(percached.Chunk
 	if s == nil {
 		f.mu.Unlock()
 		return nil, 0, fault.New(fault.NotFound, "feed", "no such space")
+	}
+	if after > s.seq || after > 0 && after < s.trimmed {
+		f.mu.Unlock()
+		return nil, 0, fault.New(fault.Conflict, "feed", "not known any more")
 	}
 	var chunks []percached.Chunk
 	for _, c := range s.live {

@@ -100,6 +100,19 @@ func (x *Index) ended(ctx context.Context) error {
 	}
 }
 
+// known finds a space that the feed knows.
+func (x *Index) known(name string) (*space, error) {
+	x.mu.Lock()
+	there := x.spaces[name] != nil
+	x.mu.Unlock()
+	if !there { // or whatever is asked for would be kept in mind
+		if _, err := x.o.Feed.Seq(name); err != nil {
+			return nil, err
+		}
+	}
+	return x.named(name)
+}
+
 // named finds a space by name and notes that it is in use now.
 func (x *Index) named(name string) (*space, error) {
 	x.mu.Lock()
@@ -119,7 +132,7 @@ func (x *Index) named(name string) (*space, error) {
 
 // enter opens a space for reading; the caller unlocks sp.life.RUnlock.
 func (x *Index) enter(name string) (*space, error) {
-	sp, err := x.named(name)
+	sp, err := x.known(name)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +154,7 @@ func (x *Index) change(ctx context.Context, name string) (sp *space, done func()
 	if err := x.ended(ctx); err != nil {
 		return nil, nil, err
 	}
-	if sp, err = x.named(name); err != nil {
+	if sp, err = x.known(name); err != nil {
 		return nil, nil, err
 	}
 	select {

@@ -33,7 +33,7 @@ type Hit struct {
 // Stats counts what there is of a space.
 type Stats struct {
 	Chunks  int    // in the index of words
-	Vectors int    // of the embedder at hand, or of the one before it
+	Vectors int    // of the embedder at hand
 	Graphed int    // vectors that are searched through the graph
 	Bytes   int64  // of the space's folder; vectors lie in the database
 	Seq     uint64 // what the index has caught up with

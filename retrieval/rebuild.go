@@ -40,9 +40,6 @@ func (x *Index) Rebuild(ctx context.Context, name string, progress func(done, to
 	if shut := t.close(); err == nil && shut != nil {
 		err = fault.New(fault.Unavailable, op, "%w", shut)
 	}
-	if err == nil && vec != nil {
-		err = w.strip()
-	}
 	if err != nil {
 		_ = os.RemoveAll(dir) // if not now, Open will
 		return fault.Wrap(op, err)
@@ -66,22 +63,6 @@ func (x *Index) Rebuild(ctx context.Context, name string, progress func(done, to
 		return fault.Wrap(op, w.lost)
 	}
 	return fault.Wrap(op, x.arrange(ctx, sp))
-}
-
-// strip removes vectors of chunks that the feed did not name.
-func (w *writer) strip() error {
-	var gone []percached.ChunkID
-	w.vec.mu.RLock()
-	for id := range w.vec.slots {
-		if !w.seen[id] {
-			gone = append(gone, id)
-		}
-	}
-	w.vec.mu.RUnlock()
-	if len(gone) == 0 {
-		return nil
-	}
-	return w.store(nil, gone, 0)
 }
 
 // Drop removes all there is of a space.

@@ -12,6 +12,7 @@ import (
 	index "github.com/blevesearch/bleve_index_api"
 
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
 )
 
 // held says whether the index's dictionary, or any file, still has a word.
@@ -134,8 +135,14 @@ func TestRebuildMendsVectors(t *testing.T) {
 	_, v, _ := b.spaces["s"].state()
 	v.mu.Lock()
 	v.remove(all[7].ID)
-	v.set(chunk("### No (note)", "body").ID, 1, b.emb.vector("x"))
+	stray := chunk("### No (note)", "body").ID
+	v.set(stray, 1, b.emb.vector("x"))
 	v.mu.Unlock()
+	if err := b.o.DB.Update(func(tx *kv.Tx) error {
+		return tx.Set(idOf("s").vector(1, stray), encodeVector(1, b.emb.vector("x")))
+	}); err != nil {
+		t.Fatal(err)
+	}
 	if err := b.Rebuild(t.Context(), "s", nil); err != nil {
 		t.Fatal(err)
 	}

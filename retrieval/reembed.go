@@ -53,6 +53,10 @@ func (x *Index) reembedSome(ctx context.Context, name string) (made, have, total
 		}
 	}
 	chunks, upto, err := x.some(name, rec.Next.Seq)
+	if fault.KindOf(err) == fault.Conflict && rec.Next.Seq > 0 { // what went since is not known
+		_, err = x.beginNext(sp, rec)
+		return 0, 0, 0, false, err
+	}
 	if err != nil {
 		return 0, 0, 0, false, err
 	}

@@ -1,20 +1,24 @@
 package retrieval
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/document"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	index "github.com/blevesearch/bleve_index_api"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
@@ -90,8 +94,16 @@ func emptyText(dir string, queue *index.AnalysisQueue) (*text, error) {
 	return openText(dir, queue)
 }
 
+const stateBytes = 8 + 4
+
+// rules name how terms are cut: by this code, and by Go's tables of Unicode.
+func rules() []byte {
+	sum := crc32.ChecksumIEEE(fmt.Appendf(nil, "%d %s %s", textFormat, unicode.Version, norm.Version))
+	return binary.BigEndian.AppendUint32(nil, sum)
+}
+
 // readState refuses an index that holds chunks and does not say that it is
-// ours and of this format.
+// ours and goes by the same rules.
 func (t *text) readState() error {
 	r, err := t.i.Reader()
 	if err != nil {
@@ -106,8 +118,8 @@ func (t *text) readState() error {
 	switch {
 	case err != nil:
 		return err
-	case len(state) == 9 && state[0] == textFormat:
-		t.seq.Store(binary.BigEndian.Uint64(state[1:]))
+	case len(state) == stateBytes && bytes.Equal(state[8:], rules()):
+		t.seq.Store(binary.BigEndian.Uint64(state))
 		return nil
 	case len(state) == 0 && n == 0:
 		return nil
@@ -156,8 +168,7 @@ func (t *text) write(chunks []percached.Chunk, gone []percached.ChunkID, seq uin
 		b.Update(entry(&chunks[i]))
 	}
 	if seq > 0 {
-		state := binary.BigEndian.AppendUint64([]byte{textFormat}, seq)
-		b.SetInternal(stateKey, state)
+		b.SetInternal(stateKey, append(binary.BigEndian.AppendUint64(nil, seq), rules()...))
 	}
 	if err := guarded(func() error { return t.i.Batch(b) }); err != nil {
 		return err

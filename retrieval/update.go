@@ -7,6 +7,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
 )
 
 // batchChunks is how many chunks are written at a time: each batch costs bleve
@@ -36,20 +37,30 @@ func (x *Index) catchUp(ctx context.Context, sp *space) error {
 		return err
 	}
 	rec, vec, _ := sp.state()
-	if sp.text.seq.Load() > now || rec.Seen > now || rec.Active.Seq > now {
-		x.log("an index is ahead of its documents and made anew", "space", sp.name)
-		if err := x.forget(sp); err != nil {
-			return err
-		}
-		rec, vec, _ = sp.state()
-	}
-	if sp.text.seq.Load() == now && rec.Seen == now && (vec == nil || rec.Active.Seq == now) {
+	ahead := sp.text.seq.Load() > now || rec.Seen > now || rec.Active.Seq > now
+	if !ahead && sp.text.seq.Load() == now && rec.Seen == now && (vec == nil || rec.Active.Seq == now) {
 		sp.caughtUp()
 		return nil
 	}
 	if err := x.room(sp.dir); err != nil {
 		return err
 	}
+	if ahead {
+		x.log("an index is ahead of its documents and made anew", "space", sp.name)
+		err = x.renew(ctx, sp)
+	} else if err = x.follow(ctx, sp); fault.KindOf(err) == fault.Conflict {
+		x.log("what went since is not known, and an index is made anew", "space", sp.name)
+		err = x.renew(ctx, sp)
+	}
+	if err != nil {
+		return err
+	}
+	return x.arrange(ctx, sp)
+}
+
+// follow takes what is new, for each side from where it stands.
+func (x *Index) follow(ctx context.Context, sp *space) error {
+	rec, vec, _ := sp.state()
 	w := &writer{x: x, sp: sp, rec: rec, text: sp.text, vec: vec, from: sp.text.seq.Load(), vecFrom: rec.Active.Seq}
 	after := w.from
 	if vec != nil {
@@ -59,32 +70,26 @@ func (x *Index) catchUp(ctx context.Context, sp *space) error {
 		return err
 	}
 	sp.caughtUp()
-	if w.lost != nil {
-		return w.lost
-	}
-	if w.vectors > 0 {
-		return x.arrange(ctx, sp)
-	}
-	return nil
+	return w.lost
 }
 
-// forget throws away all there is of a space.
-func (x *Index) forget(sp *space) error {
+// renew takes everything from the start. Vectors stay if their chunk is there
+// at their version: a chunk's name is the hash of its text.
+func (x *Index) renew(ctx context.Context, sp *space) error {
 	if err := sp.replace(func() (*text, error) { return emptyText(sp.dir, x.queue) }); err != nil {
-		return fault.New(fault.Unavailable, "retrieval.forget", "%w", err)
+		return fault.New(fault.Unavailable, "retrieval.renew", "%w", err)
 	}
-	if err := x.forgetVectors(sp); err != nil {
+	rec, _, _ := sp.state()
+	rec.Seen, rec.Active.Seq = 0, 0
+	if rec.Next != nil {
+		next := *rec.Next
+		next.Seq, next.Count = 0, 0
+		rec.Next = &next
+	}
+	if err := x.saveRecord(sp, rec, nil); err != nil {
 		return err
 	}
-	rec := record{}
-	vec, err := sp.loadVectors(x, &rec)
-	if err != nil {
-		return err
-	}
-	sp.mu.Lock()
-	sp.rec, sp.vec = rec, vec
-	sp.mu.Unlock()
-	return nil
+	return x.follow(ctx, sp)
 }
 
 // forgetVectors removes the record first: without it, vectors that a crash
@@ -115,7 +120,9 @@ type writer struct {
 	lost error
 }
 
-// pull takes everything newer than after, and last what is gone.
+// pull takes everything newer than after, and last what is gone. Read from its
+// start, the feed tells of nothing that is gone: that is then what it does not
+// name.
 func (w *writer) pull(ctx context.Context, after uint64, progress func(done int)) error {
 	w.seen = map[percached.ChunkID]bool{}
 	gone, upto, err := w.x.o.Feed.Changes(w.sp.name, after, func(c percached.Chunk) error {
@@ -136,6 +143,13 @@ func (w *writer) pull(ctx context.Context, after uint64, progress func(done int)
 		return err
 	}
 	gone = slices.DeleteFunc(slices.Clone(gone), func(id percached.ChunkID) bool { return w.seen[id] })
+	if after == 0 {
+		strays, err := w.strays()
+		if err != nil {
+			return err
+		}
+		gone = append(gone, strays...)
+	}
 	if err := w.flush(ctx, gone, upto); err != nil {
 		return err
 	}
@@ -143,6 +157,24 @@ func (w *writer) pull(ctx context.Context, after uint64, progress func(done int)
 		progress(w.taken)
 	}
 	return nil
+}
+
+// strays are chunks that have a vector of any generation, and that a feed read
+// from its start did not name.
+func (w *writer) strays() (gone []percached.ChunkID, err error) {
+	head := len(w.sp.id.generation(0))
+	err = w.x.o.DB.View(func(tx *kv.Tx) error {
+		return tx.Keys(w.sp.id.vectors(), func(k []byte, _ int64) error {
+			if len(k) != head+len(percached.ChunkID{}) {
+				return nil
+			}
+			if id := percached.ChunkID(k[head:]); !w.seen[id] {
+				gone = append(gone, id)
+			}
+			return nil
+		})
+	})
+	return gone, err
 }
 
 // flush writes what is pending. With the last of a pull comes what is gone, and

@@ -26,6 +26,9 @@ given; else the model computes one, from stored tensors as far as there are any.
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q.Text = args[0]
+			if c.threshold >= 0 { // beats the space's, too
+				q.Threshold = &c.threshold
+			}
 			return withService(cmd, c, true, func(ctx context.Context, s *service) error {
 				out := cmd.OutOrStdout()
 				if asJSON {

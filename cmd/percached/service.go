@@ -20,7 +20,10 @@ import (
 	"github.com/percached/percached/retrieval"
 )
 
-const historyLimit = 1000 // questions of a space
+const (
+	historyLimit = 1000 // questions of a space
+	patience     = 2 * time.Second
+)
 
 // service is percached on one data folder, wired.
 type service struct {
@@ -136,7 +139,7 @@ func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err erro
 	}
 	s.asker, err = answer.New(answer.Parts{
 		Knowledge: s.knowledge, Searcher: s.index, Bank: s.bank, Tree: s.tree, Embedder: s.embedder, Engine: s.engine,
-		History: s.history, Instructions: s.instructions, Now: time.Now, Logger: log,
+		History: s.history, Instructions: s.instructions, Patience: patience, Now: time.Now, Logger: log,
 	}, settings)
 	if err != nil {
 		return err

@@ -187,18 +187,25 @@ func TestBrokenParts(t *testing.T) {
 	whole.shelf.put(budget)
 	want := whole.ask(t, "What is the budget of Heron?").Text
 	var base *qkvtree.Tree
+	release := make(chan struct{})
 	for name, tc := range map[string]struct {
 		change func(*answer.Parts)
 		note   string
 	}{
 		"tree cannot be read":    {func(p *answer.Parts) { p.Tree = brokenTree{base, broken, broken} }, "the tensor tree"},
 		"tree cannot be written": {func(p *answer.Parts) { p.Tree = brokenTree{p.Tree.(*qkvtree.Tree), nil, broken} }, "storing tensors"},
-		"no embedder":            {func(p *answer.Parts) { p.Embedder = deaf{p.Embedder.(*llmtest.FakeEmbedder)} }, "the embedder"},
+		"tree is slow": {func(p *answer.Parts) {
+			p.Tree, p.Patience = slowTree{p.Tree.(*qkvtree.Tree), release}, time.Nanosecond
+		}, "the tensor tree"},
+		"no embedder": {func(p *answer.Parts) { p.Embedder = deaf{p.Embedder.(*llmtest.FakeEmbedder)} }, "the embedder"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), tc.change)
 			w.shelf.put(budget)
 			a := w.ask(t, "What is the budget of Heron?")
+			if strings.Contains(name, "slow") {
+				close(release) // or closing waits for it
+			}
 			if a.Text != want || !strings.Contains(strings.Join(a.Notes, ";"), tc.note) {
 				t.Errorf("%q, notes %q", a.Text, a.Notes)
 			}
@@ -212,6 +219,17 @@ func TestBrokenParts(t *testing.T) {
 	if r, err := w.history.Recent("s", 10); len(r) != 0 || err != nil {
 		t.Error("what failed is in the history", r, err)
 	}
+}
+
+// slowTree lends when it is told to.
+type slowTree struct {
+	*qkvtree.Tree
+	release chan struct{}
+}
+
+func (s slowTree) View(r qkvtree.Request, fn func([]*percached.Slice, qkvtree.Match) error) error {
+	<-s.release
+	return s.Tree.View(r, fn)
 }
 
 type deaf struct{ *llmtest.FakeEmbedder }

@@ -57,8 +57,10 @@ type Parts struct {
 	// Instructions, when not nil, gives what prompts of a space begin with
 	// instead of the built-in instructions; false: nothing.
 	Instructions func(space string) (string, bool, error)
-	Now       func() time.Time
-	Logger    *slog.Logger
+	// Patience is how long stored tensors may keep a question waiting.
+	Patience time.Duration
+	Now      func() time.Time
+	Logger   *slog.Logger
 }
 
 // Asker answers questions. It is safe for concurrent use.

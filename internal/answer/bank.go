@@ -21,6 +21,7 @@ type Gate struct {
 
 // Considered is a stored question that went before the gate.
 type Considered struct {
+	Entry      qabank.ID     `json:"entry"`
 	Question   string        `json:"question"`
 	Exact      bool          `json:"exact"`
 	Similarity float64       `json:"similarity"`
@@ -128,7 +129,7 @@ func (r *run) consider(ctx context.Context, c qabank.Candidate, exact bool) (boo
 	g := &r.answer.Gate
 	g.Similarity = max(g.Similarity, c.Similarity)
 	g.Considered = append(g.Considered, Considered{
-		Question: c.Entry.Question, Exact: exact, Similarity: c.Similarity, Served: v.Serve, Tests: v.Tests,
+		Entry: c.Entry.ID, Question: c.Entry.Question, Exact: exact, Similarity: c.Similarity, Served: v.Serve, Tests: v.Tests,
 	})
 	if !v.Serve {
 		g.Why = "not served: " + failed(v.Tests)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/qkvtree"
 )
 
@@ -32,9 +33,7 @@ func (r *run) compute(ctx context.Context, chunks []percached.Chunk) ([]percache
 		return r.take(p, res, err)
 	}
 	var res percached.Result
-	var ran bool
-	err = r.Tree.View(req, func(stored []*percached.Slice, _ qkvtree.Match) (err error) {
-		ran = true
+	ran, err := r.lend(req, func(stored []*percached.Slice) (err error) {
 		res, err = r.generate(ctx, p, stored)
 		for range p.nodes { // a slice that the engine refuses is computed instead
 			var refused *percached.SliceError
@@ -48,9 +47,9 @@ func (r *run) compute(ctx context.Context, chunks []percached.Chunk) ([]percache
 		}
 		return err
 	})
-	if err != nil && !ran {
+	if !ran {
 		r.without("the tensor tree", err)
-		res, err = r.generate(ctx, p, nil)
+		res, err = r.generate(ctx, p, make([]*percached.Slice, len(p.nodes)))
 	}
 	used, err := r.take(p, res, err)
 	if err != nil {
@@ -61,6 +60,37 @@ func (r *run) compute(ctx context.Context, chunks []percached.Chunk) ([]percache
 	}
 	r.ended("store", &r.answer.Times.Store)
 	return used, nil
+}
+
+// lend runs fn with what the tree has stored. A tree that fails or takes too long
+// is left out: fn has not run then.
+func (r *run) lend(req qkvtree.Request, fn func([]*percached.Slice) error) (ran bool, err error) {
+	lent, free, late := make(chan []*percached.Slice), make(chan struct{}), make(chan struct{})
+	ended := make(chan error, 1)
+	r.running.Go(func() {
+		ended <- r.Tree.View(req, func(stored []*percached.Slice, _ qkvtree.Match) error {
+			select {
+			case lent <- stored:
+				<-free
+			case <-late:
+			}
+			return nil
+		})
+	})
+	patience := time.NewTimer(r.Patience)
+	defer patience.Stop()
+	select {
+	case stored := <-lent:
+		err = fn(stored)
+		close(free)
+		<-ended
+		return true, err
+	case err := <-ended:
+		return false, err
+	case <-patience.C:
+		close(late)
+		return false, fault.New(fault.Timeout, "answer.lend", "no stored tensor was lent within %v", r.Patience)
+	}
 }
 
 // layOut makes the prompt. Chunks stand in the order of the settings; side by
@@ -111,8 +141,8 @@ func (r *run) layOut(chunks []percached.Chunk) (*laid, error) {
 	return p, nil
 }
 
-// generate runs the prompt with what is stored of it. Without stored, nothing
-// is captured either.
+// generate runs the prompt with what is stored of it, and captures what is not.
+// With stored nil nothing is captured.
 func (r *run) generate(ctx context.Context, p *laid, stored []*percached.Slice) (percached.Result, error) {
 	prompt := p.prompt
 	prompt.Segments = slices.Clone(prompt.Segments)

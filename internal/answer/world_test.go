@@ -149,7 +149,7 @@ func newWorld(t *testing.T, set answer.Settings, o llmtest.Options, change func(
 	engine, embedder := llmtest.NewFake(o), llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
 	t.Cleanup(func() { engine.Close(); embedder.Close() })
 	p := answer.Parts{
-		Knowledge: w.shelf, Searcher: w.shelf, Bank: w.bank, Tree: w.tree, Embedder: embedder, Engine: engine, History: w.history,
+		Knowledge: w.shelf, Searcher: w.shelf, Bank: w.bank, Tree: w.tree, Embedder: embedder, Engine: engine, History: w.history, Patience: time.Hour,
 		Now: func() time.Time { return w.now }, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	if change != nil {

@@ -17,25 +17,29 @@ func Text(data []byte, o Options) ([]Page, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fault.Wrap("pdf.Text", err)
 	}
-	f, err := open(data, newBudget(o))
+	return read(data, o.MaxPages, newBudget(o))
+}
+
+func read(data []byte, most int, b *budget) ([]Page, error) {
+	f, err := open(data, b)
 	if err != nil {
 		return nil, fault.Wrap("pdf.Text", err)
 	}
-	leaves := f.pages(o.MaxPages)
+	leaves := f.pages(most)
 	if len(leaves) == 0 {
-		leaves = f.loosePages(o.MaxPages)
+		leaves = f.loosePages(most)
 	}
-	if len(leaves) == 0 && f.budget.err == nil {
+	if len(leaves) == 0 && b.err == nil {
 		return nil, fault.New(fault.Invalid, "pdf.Text", "the file is damaged: no page can be found")
 	}
 	p := newProgram(f)
 	var pages []Page
 	text := false
 	for i, l := range leaves {
-		if i == o.MaxPages {
-			f.budget.exceed("more than %d pages", o.MaxPages)
+		if i == most {
+			b.exceed("more than %d pages", most)
 		}
-		if f.budget.err != nil {
+		if b.err != nil {
 			break
 		}
 		paragraphs := p.page(l)
@@ -43,8 +47,8 @@ func Text(data []byte, o Options) ([]Page, error) {
 		pages = append(pages, Page{Number: i + 1, Paragraphs: paragraphs})
 	}
 	switch {
-	case f.budget.err != nil:
-		return pages, fault.Wrap("pdf.Text", f.budget.err)
+	case b.err != nil:
+		return pages, fault.Wrap("pdf.Text", b.err)
 	case !text:
 		return nil, p.missing()
 	}

@@ -2,8 +2,8 @@ package wording
 
 import "strings"
 
-// strip takes off what stands around a question out of politeness. noun says
-// that a thing was asked for without a question word: "the address, please".
+// strip takes off what stands around a question out of politeness. embedded
+// says that it stood in a sentence: "tell me where it is".
 func strip(t []token) (rest []token, embedded bool) {
 	x := english()
 	for len(t) > 0 {
@@ -93,7 +93,7 @@ func rewrite(t []token) []token {
 }
 
 // kindAt finds the question word that governs, and says what it asks for.
-func kindAt(t []token, embedded bool) (kind string, from, to int) {
+func kindAt(t []token) (kind string, from, to int) {
 	x := english()
 	if len(t) == 0 {
 		return "", 0, 0

@@ -160,6 +160,8 @@ func (x *lexicon) lemma(w string) (string, form) {
 		return "have", third
 	case "does":
 		return "do", third
+	case "being":
+		return "be", ing
 	case "goes":
 		return "go", third
 	}

@@ -41,7 +41,7 @@ func read(t []token, more, late bool, names map[string]bool) *question {
 	}
 	rest, embedded := strip(t)
 	rest = rewrite(rest)
-	kind, from, to := kindAt(rest, embedded)
+	kind, from, to := kindAt(rest)
 	q.kind = kind
 	q.embedded = embedded
 	before, after := items(rest[:from], names), items(rest[to:], names)
@@ -117,7 +117,7 @@ func (r *reader) frame() {
 			}
 			tail := append([]item{}, keep...)
 			if d.verb != "" {
-				verb := fixed(token{}, d.verb, content)
+				verb := fixed(token{}, r.x.group(d.verb), content)
 				verb.form = d.form
 				if d.to == "who" {
 					head = append(head, verb)

@@ -140,8 +140,8 @@ func (c *comparison) weakly(a, b word) bool {
 		return true
 	case (m == "" || m == "of" || m == "about") && (n == "about" || n == "on"):
 		return c.speaks()
-	case m == "" && (n == "at" || n == "in"):
-		return a.class == name
+	case m == "" && (n == "at" || n == "in" || n == "on") && a.class == name:
+		return true
 	case m == "'s" && (n == "at" || n == "in"):
 		return a.class == content
 	}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/qabank"
+)
+
+func qaCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "qa", Short: "Look at stored answers: list, veto, delete", Args: cobra.NoArgs, RunE: help}
+	cmd.AddCommand(qaList(), qaVeto(), qaDelete())
+	return cmd
+}
+
+// qaEntry is a stored answer as it is told of.
+type qaEntry struct {
+	ID       qabank.ID `json:"id"`
+	Question string    `json:"question"`
+	Answer   string    `json:"answer"`
+	Answered bool      `json:"answered"`
+	Stale    bool      `json:"stale"`
+	StaleWhy string    `json:"stale_why,omitempty"`
+	Origin   string    `json:"origin"`
+	Evidence int       `json:"evidence"`
+	Hits     uint64    `json:"hits"`
+	Made     time.Time `json:"made"`
+}
+
+type qaReport struct {
+	Entries []qaEntry `json:"entries"`
+}
+
+func (r *qaReport) table(w io.Writer) error {
+	p := &printer{w: w}
+	for _, e := range r.Entries {
+		stale := ""
+		if e.Stale {
+			stale = "  (stale: " + e.StaleWhy + ")"
+		}
+		p.line("%s  %4d hits  %q: %q%s", e.ID, e.Hits, e.Question, e.Answer, stale)
+	}
+	return p.err
+}
+
+func qaList() *cobra.Command {
+	c := defaultSetup()
+	var space string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the stored answers of a space", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withService(cmd, c, false, func(_ context.Context, s *service) error {
+				if _, err := s.knowledge.Space(space); err != nil {
+					return err
+				}
+				r := &qaReport{Entries: []qaEntry{}}
+				if err := s.bank.Each(space, func(e qabank.Entry) error {
+					r.Entries = append(r.Entries, qaEntry{
+						e.ID, e.Question, e.Answer, e.Answered, e.Stale, e.StaleWhy, e.Origin, len(e.Evidence), e.Hits, e.Made,
+					})
+					return nil
+				}); err != nil {
+					return err
+				}
+				return show(cmd.OutOrStdout(), asJSON, r)
+			})
+		},
+	}
+	c.dataFlag(cmd)
+	cmd.Flags().StringVar(&space, "space", defaultSpace, "space to look into")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+func qaVeto() *cobra.Command {
+	c := defaultSetup()
+	var space, asked string
+	cmd := &cobra.Command{
+		Use: "veto ID", Short: "Remove a wrong answer, and keep two questions apart for good", Args: cobra.ExactArgs(1),
+		Long: `Removes a stored answer that was given for a question it does not answer, and
+keeps the two questions from ever being served for each other again. The ID is
+that of the stored answer, as qa list and ask --json tell it.`,
+		Example: `  percached qa veto 4c0e... --asked "Who paid for the dinner?"`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withEntry(cmd, c, args[0], space, func(ctx context.Context, s *service, id qabank.ID) error {
+				return s.bank.Veto(ctx, space, asked, id)
+			})
+		},
+	}
+	c.dataFlag(cmd)
+	cmd.Flags().StringVar(&space, "space", defaultSpace, "space of the answer")
+	cmd.Flags().StringVar(&asked, "asked", "", "the question for which it was given")
+	cmd.MarkFlagRequired("asked")
+	return cmd
+}
+
+func qaDelete() *cobra.Command {
+	c := defaultSetup()
+	var space string
+	cmd := &cobra.Command{
+		Use: "delete ID", Short: "Remove a stored answer", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withEntry(cmd, c, args[0], space, func(ctx context.Context, s *service, id qabank.ID) error {
+				return s.bank.Delete(ctx, space, id)
+			})
+		},
+	}
+	c.dataFlag(cmd)
+	cmd.Flags().StringVar(&space, "space", defaultSpace, "space of the answer")
+	return cmd
+}
+
+// withEntry opens a service around what is done to a stored answer.
+func withEntry(cmd *cobra.Command, c setup, name, space string, do func(context.Context, *service, qabank.ID) error) error {
+	var id qabank.ID
+	if err := id.UnmarshalText([]byte(name)); err != nil {
+		return misuse("%q is no stored answer: %v", name, err)
+	}
+	return withService(cmd, c, false, func(ctx context.Context, s *service) error {
+		if _, err := s.bank.Get(space, id); err != nil {
+			return err
+		}
+		return do(ctx, s, id)
+	})
+}
