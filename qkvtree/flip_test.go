@@ -62,7 +62,7 @@ func flips(rounds int) (int, uint64) {
 // killed: what is lent is right all the same, no request fails, and nothing
 // ends the process.
 func TestFlippedBytes(t *testing.T) {
-	rounds, seed := flips(300)
+	rounds, seed := flips(200)
 	dir := t.TempDir()
 	db := openDB(t, dir)
 	tree := openTree(t, db, options(10<<20))
@@ -163,7 +163,7 @@ func clean2(t *testing.T, tree *qkvtree.Tree) {
 // Bytes flipped under an open database, as a failing disk does: what is lent is
 // right, no request fails, and space is reclaimed all the same.
 func TestFlippedWhileOpen(t *testing.T) {
-	rounds, seed := flips(12)
+	rounds, seed := flips(8)
 	for round := range rounds {
 		rnd := rand.New(rand.NewPCG(seed, uint64(round)))
 		dir := t.TempDir()

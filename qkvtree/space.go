@@ -24,7 +24,7 @@ const (
 // writing.
 type space struct {
 	db    *kv.DB
-	disk  int64 // at the last look, and what was written since
+	disk  int64 // at the last look, and what was let in since
 	moved int64 // was written anew to give space back
 	idle  int64 // how much is to come in before the next try, after a vain one
 }
@@ -57,9 +57,12 @@ func (s *space) admit(n, limit int64) (bool, error) {
 		return false, err
 	}
 	s.idle -= n
-	if s.disk+n > soon && s.idle <= 0 {
+	for _, settle := range []kv.Settle{kv.SettleRecent, kv.SettleAll} {
+		if s.disk+n <= soon || s.idle > 0 {
+			break
+		}
 		before := s.disk
-		moved, _, err := s.db.ReclaimStep(context.Background(), worthwhile, true)
+		moved, _, err := s.db.ReclaimStep(context.Background(), worthwhile, settle)
 		if err != nil && fault.KindOf(err) != fault.Conflict {
 			return false, err
 		}
@@ -67,8 +70,11 @@ func (s *space) admit(n, limit int64) (bool, error) {
 		if err := s.look(); err != nil {
 			return false, err
 		}
-		if s.disk >= before { // readers hold the file, or there is no garbage
-			s.idle = s.db.Overhead() / 4
+		if s.disk < before {
+			break
+		}
+		if settle == kv.SettleAll { // a View holds the file, or there is no garbage
+			s.idle = s.db.Overhead() / 16
 		}
 	}
 	if s.disk+n > bound {

@@ -64,6 +64,49 @@ func TestDiskStaysInLimit(t *testing.T) {
 	}
 }
 
+// A View keeps files from going: the tree rather stores nothing than to exceed
+// what the files may take, and goes on when the View has ended.
+func TestDiskWhileLent(t *testing.T) {
+	tree := openTree(t, openDB(t, t.TempDir()), options(8<<20))
+	first := request("s", "m", percached.Parallel, "first")
+	insert(t, tree, first, slicesOf(first, percached.KV, 100_000))
+	n := 0
+	churn := func() qkvtree.Stats {
+		t.Helper()
+		r := request("s", "m", percached.Parallel, fmt.Sprint(n))
+		n++
+		insert(t, tree, r, slicesOf(r, percached.KV, 400_000))
+		s, err := tree.Stats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Bytes > s.Limit || s.Disk > s.Limit+s.Slack {
+			t.Fatalf("limit %d, slack %d: %d stored, %d on disk", s.Limit, s.Slack, s.Bytes, s.Disk)
+		}
+		return s
+	}
+	if err := tree.View(first, func(lent []*percached.Slice, _ qkvtree.Match) error {
+		for range 100 {
+			churn()
+		}
+		if s := churn(); s.Refused == 0 {
+			t.Errorf("%d bytes on disk, and nothing was refused", s.Disk)
+		}
+		held(t, first, 1, lent[1])
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	before := churn()
+	for range 50 {
+		churn()
+	}
+	if s := churn(); s.Stored < before.Stored+25 {
+		t.Errorf("%d of 50 came in after the View", s.Stored-before.Stored)
+	}
+	clean(t, tree)
+}
+
 // No limit is too great.
 func TestNoLimit(t *testing.T) {
 	tree := openTree(t, openDB(t, t.TempDir()), options(math.MaxInt64))

@@ -65,6 +65,11 @@ func TestDamage(t *testing.T) {
 				if reopen {
 					tree.Close()
 					tree = openTree(t, db, o)
+					// What lies in the pieces is not read before it is asked for.
+					known := tc.kind == 'H' || tc.cause == qkvtree.ErrMissing
+					if got := tree.Has(r)[2]; got == known {
+						t.Errorf("after Open it counts as stored: %t", got)
+					}
 				}
 				if got := fmt.Sprint(lent(t, tree, r, mine)); got != "[true true false false]" {
 					t.Error(got)
@@ -269,6 +274,11 @@ func TestNothing(t *testing.T) {
 	insert(t, tree, r, nil)
 	if got := lent(t, tree, r, nil); got != nil {
 		t.Error(got)
+	}
+	r = request("s", "m", percached.Parallel)
+	insert(t, tree, r, slicesOf(r, percached.KV))
+	if n, _, err := tree.Forget("s", []percached.ChunkID{{}}); n != 0 || err != nil || !tree.Has(r)[0] {
+		t.Error("no chunk was forgotten, and the system segment went:", n, err)
 	}
 	clean(t, tree)
 }

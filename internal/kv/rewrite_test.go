@@ -298,3 +298,29 @@ func TestRewriteAmongOthers(t *testing.T) {
 	cancel()
 	wg.Wait()
 }
+
+// What was deleted while a transaction was open can be reclaimed afterwards.
+func TestReclaimAfterReaders(t *testing.T) {
+	db := open(t, t.TempDir(), options())
+	fill(t, db, 40, 1<<20)
+	if err := db.View(func(tx *kv.Tx) error {
+		if _, err := tx.Lend(key(1)); err != nil {
+			return err
+		}
+		for i := range 40 {
+			remove(t, db, string(key(i)))
+		}
+		return db.Reclaim(context.Background())
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 { // so that the newest file is another; apart from all others
+		set(t, db, fmt.Sprint("z", i), large(1, 1<<20))
+	}
+	if err := db.Reclaim(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := db.Size(); err != nil || n > 12<<20 {
+		t.Errorf("4 MiB are alive, %d bytes on disk; %v", n, err)
+	}
+}

@@ -12,8 +12,26 @@ import (
 	"github.com/percached/percached/internal/fault"
 )
 
-// marker is the key that Reclaim writes to make badger empty its memtable.
-var marker = []byte("\xff\xffreclaim")
+// Keys that only settle writes, before and behind all others.
+var (
+	// marker makes badger empty its memtable.
+	marker = []byte("\xff\xffreclaim")
+	// Both edges are deleted, though they never were: the table with their
+	// tombstones spans all others, so that they are merged with it.
+	lowEdge, highEdge = []byte("\x00"), []byte("\xff\xff\xff")
+)
+
+// Settle says how much is done to find garbage before a file is looked for. A
+// value is known to be garbage once its tombstone has met it in a table, and
+// no transaction is older than the tombstone.
+type Settle uint8
+
+// The ways.
+const (
+	SettleNone   Settle = iota
+	SettleRecent        // what was deleted since the last time
+	SettleAll           // what was deleted while a transaction was open, too: all tables are written anew
+)
 
 // Size is what the database takes on disk, in blocks that are really
 // allocated: badger creates its files longer than they are filled.
@@ -46,7 +64,7 @@ func (db *DB) Overhead() int64 {
 // newest value-log file keeps what it holds: it comes back after the next
 // file was begun or the database was opened again.
 func (db *DB) Reclaim(ctx context.Context) error {
-	for settle := true; ; settle = false {
+	for settle := SettleAll; ; settle = SettleNone {
 		_, more, err := db.ReclaimStep(ctx, 0.01, settle)
 		if err != nil || !more {
 			return fault.Wrap("kv.Reclaim", err)
@@ -56,9 +74,8 @@ func (db *DB) Reclaim(ctx context.Context) error {
 
 // ReclaimStep rewrites the one value-log file with most garbage, if that is at
 // least a share of it, and says whether there was one and about how many bytes
-// had to be written anew. Garbage is known once tombstones have met what they
-// delete, which settle brings about.
-func (db *DB) ReclaimStep(ctx context.Context, share float64, settle bool) (moved int64, more bool, err error) {
+// had to be written anew.
+func (db *DB) ReclaimStep(ctx context.Context, share float64, settle Settle) (moved int64, more bool, err error) {
 	const op = "kv.ReclaimStep"
 	if err := ctx.Err(); err != nil {
 		return 0, false, fault.Wrap(op, err)
@@ -77,8 +94,8 @@ func (db *DB) ReclaimStep(ctx context.Context, share float64, settle bool) (move
 	if err := room(db.dir, db.o, db.o.ValueLogFileSize-db.o.MinFree/2); err != nil {
 		return 0, false, fault.Wrap(op, err)
 	}
-	if settle {
-		if err := db.settle(); err != nil {
+	if settle != SettleNone {
+		if err := db.settle(settle); err != nil {
 			return 0, false, wrap(op, err)
 		}
 	}
@@ -111,13 +128,16 @@ func (db *DB) logs() map[string]int64 {
 // settle brings the tombstones out of memory down to the tables that they
 // meet: only then does badger count what they free in the value log. The one
 // way to have a memtable emptied is to drop a prefix that is in use.
-func (db *DB) settle() error {
+func (db *DB) settle(how Settle) error {
 	tx, err := db.begin(true)
 	if err != nil {
 		return err
 	}
 	tx.frees = true
-	err = errors.Join(tx.Set(marker, []byte{1}), tx.commit())
+	if how == SettleAll {
+		err = errors.Join(tx.Delete(lowEdge), tx.Delete(highEdge))
+	}
+	err = errors.Join(err, tx.Set(marker, []byte{1}), tx.commit())
 	tx.end()
 	if err != nil {
 		return err
