@@ -32,7 +32,8 @@ func (x *Index) arrange(ctx context.Context, sp *space) error {
 	if g == nil {
 		g = newGraph()
 	}
-	if fresh := live - (g.nodes - len(g.dead)); (fresh+len(g.dead))*arrangeShare < live {
+	missing := live - (g.nodes - len(g.dead))
+	if (missing+len(g.dead))*arrangeShare < live {
 		return nil
 	}
 	g = g.clone()
@@ -45,6 +46,9 @@ func (x *Index) arrange(ctx context.Context, sp *space) error {
 		if n%arrangeStep == 0 {
 			if err := x.ended(ctx); err != nil {
 				return err
+			}
+			if x.o.Arranging != nil {
+				x.o.Arranging(sp.name, n, missing)
 			}
 		}
 		n++

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
@@ -65,7 +64,7 @@ func nano(t testing.TB) *static.Embedder {
 	return e
 }
 
-func filled(b *testing.B, n int) (*bench, prose) {
+func loaded(b *testing.B, n int) (*bench, prose) {
 	x := newBench(b, nil)
 	x.o.Embedder = nano(b)
 	x.reopen()
@@ -80,7 +79,7 @@ func filled(b *testing.B, n int) (*bench, prose) {
 }
 
 func BenchmarkSearch(b *testing.B) {
-	x, p := filled(b, 10_000)
+	x, p := loaded(b, 10_000)
 	e := x.o.Embedder
 	var qs []Query
 	for range 100 {
@@ -132,15 +131,4 @@ func BenchmarkUpdate(b *testing.B) {
 		x.Close()
 	}
 	b.ReportMetric(float64(len(chunks)*b.N)/b.Elapsed().Seconds(), "chunks/s")
-}
-
-// rss reads what the process holds that is no file.
-func rss() string {
-	b, _ := os.ReadFile("/proc/self/status")
-	for line := range strings.Lines(string(b)) {
-		if strings.HasPrefix(line, "RssAnon") {
-			return strings.TrimSpace(line)
-		}
-	}
-	return ""
 }

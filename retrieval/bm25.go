@@ -12,10 +12,15 @@ import (
 	"github.com/percached/percached"
 )
 
-// BM25 as in the book, over bleve's postings. bleve's own scorer takes the
-// number of different terms for the length of the text, the root of a term's
-// count for the count, and squares the inverse document frequency when a
-// question has several terms. See the package's FORMAT.md for what that costs.
+// BM25 as in the book, over bleve's postings. bleve's own scorer, set to
+// "bm25", takes the number of different terms for the length of a text, the root
+// of a term's count for the count, squares the inverse document frequency when a
+// question has several terms, and lets deleted chunks count until they are
+// merged away.
+//
+// The sum is multiplied by the share of the question that a chunk covers,
+// weighed by inverse document frequency: a chunk that has one name of the
+// question many times should not beat one that has both.
 const (
 	bm25K = 1.2
 	bm25B = 0.75

@@ -134,7 +134,12 @@ func (w *writer) store(made []vector, gone []percached.ChunkID, upto uint64) err
 	if err := b.Flush(); err != nil {
 		return err
 	}
-	w.rec, w.vectors = rec, w.vectors+len(made)
+	w.rec = rec
+	if w.sp.left != nil {
+		for _, id := range gone {
+			w.sp.left[id] = true
+		}
+	}
 	w.sp.mu.Lock()
 	w.sp.rec = rec
 	w.sp.mu.Unlock()

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -104,9 +103,9 @@ func (v *vectors) questions(n int) [][]float32 {
 }
 
 func TestGraphRecall(t *testing.T) {
-	const n = 1800
+	const n = 1200
 	v := clustered(1, n, 24).graphed()
-	qs := v.questions(100)
+	qs := v.questions(60)
 	wantRecall(t, "made", v, qs)
 	again := clustered(1, n, 24).graphed()
 	if d := cmp.Diff(v.graph, again.graph, cmp.AllowUnexported(graph{}), cmpopts(t)); d != "" {
@@ -137,7 +136,7 @@ func TestGraphRecall(t *testing.T) {
 	if len(v.ids) != n {
 		t.Errorf("%d slots", len(v.ids))
 	}
-	wantRecall(t, "grown", v, append(qs, fresh.questions(50)...))
+	wantRecall(t, "grown", v, append(qs, fresh.questions(30)...))
 	for id := range v.slots {
 		v.remove(id)
 	}
@@ -161,10 +160,10 @@ func TestGraphRecallOfEmbeddings(t *testing.T) {
 	e := nano(t)
 	p := newProse(4)
 	var texts []string
-	for _, c := range p.chunks(1200) {
+	for _, c := range p.chunks(700) {
 		texts = append(texts, c.Head+"\n"+c.Body)
 	}
-	for range 100 {
+	for range 40 {
 		texts = append(texts, "What did "+p.words(9)+"?")
 	}
 	rows, err := e.Embed(t.Context(), percached.Foreground, texts)
@@ -172,16 +171,29 @@ func TestGraphRecallOfEmbeddings(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := newVectors(len(rows[0]))
-	for i, r := range rows[:1200] {
+	for i, r := range rows[:700] {
 		v.set(numberID(i), 1, r)
 	}
-	wantRecall(t, "embeddings", v.graphed(), rows[1200:])
+	wantRecall(t, "embeddings", v.graphed(), rows[700:])
 }
 
 // A space that grows gets a graph, keeps it over a restart, and loses it when
 // it shrinks; what it finds stays right all along.
 func TestGraphOfSpace(t *testing.T) {
-	b := newBench(t, func(o *Options) { o.GraphFrom = 200 })
+	told := 0
+	b := newBench(t, func(o *Options) {
+		o.GraphFrom = 200
+		o.Arranging = func(_ string, done, total int) {
+			if told++; done > total {
+				t.Errorf("%d of %d", done, total)
+			}
+		}
+	})
+	defer func() {
+		if told == 0 {
+			t.Error("nobody was told of the graph")
+		}
+	}()
 	all := numbered(0, 400)
 	check := func(what string, from, to, graphed int) {
 		t.Helper()
@@ -302,26 +314,29 @@ func cmpopts(t *testing.T) cmp.Option {
 	}, cmp.Ignore())
 }
 
-func TestGraphMeasure(t *testing.T) {
-	if os.Getenv("PERCACHED_MEASURE") == "" {
-		t.Skip("a measurement")
-	}
-	for _, n := range []int{10_000, 30_000} {
-		v := clustered(1, n, 256)
-		qs := v.questions(200)
-		t0 := time.Now()
-		for _, q := range qs {
-			v.nearest(q, 50)
+// One search among so many vectors, with and without the graph, and what the
+// graph costs.
+func BenchmarkNearest(b *testing.B) {
+	for _, n := range []int{10_000, 30_000, 100_000} {
+		var v *vectors
+		var qs [][]float32
+		for _, name := range []string{"flat", "graph"} {
+			b.Run(fmt.Sprintf("%d/%s", n, name), func(b *testing.B) {
+				if v == nil {
+					v = clustered(1, n, 256)
+					qs = v.questions(200)
+				}
+				if name == "graph" && v.graph == nil {
+					began := time.Now()
+					v.graphed()
+					b.Logf("%d nodes in %v, recall@10 %.4f", n, time.Since(began).Round(time.Millisecond), recall(v, qs, 10))
+				}
+				i := 0
+				for b.Loop() {
+					v.nearest(qs[i%len(qs)], 50)
+					i++
+				}
+			})
 		}
-		flat := time.Since(t0) / time.Duration(len(qs))
-		t0 = time.Now()
-		v.graphed()
-		build := time.Since(t0)
-		t0 = time.Now()
-		for _, q := range qs {
-			v.nearest(q, 50)
-		}
-		by := time.Since(t0) / time.Duration(len(qs))
-		fmt.Printf("%d: flat %v, graph %v, build %v, recall@10 %.4f, recall@50 %.4f, %s\n", n, flat, by, build, recall(v, qs, 10), recall(v, qs, 50), rss())
 	}
 }

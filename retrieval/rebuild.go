@@ -54,7 +54,7 @@ func (x *Index) Rebuild(ctx context.Context, name string, progress func(done, to
 		if err := syncDir(filepath.Dir(dir)); err != nil {
 			return nil, err
 		}
-		return openText(sp.dir, x.queue)
+		return openText(sp.dir, x.queue, false)
 	}); err != nil {
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}

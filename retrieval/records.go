@@ -56,8 +56,7 @@ type generation struct {
 	Number     uint32 `json:"number"`
 	Embedder   string `json:"embedder"` // fingerprint; empty: there never was one
 	Dimensions int    `json:"dimensions"`
-	Seq        uint64 `json:"seq"`             // what it has caught up with
-	Count      int    `json:"count,omitempty"` // made so far, for telling how far Reembed is
+	Seq        uint64 `json:"seq"` // what it has caught up with
 }
 
 func (r record) encode() []byte {
@@ -122,7 +121,7 @@ func readRecord(db *kv.DB, id spaceID) (r record, err error) {
 	return r, err
 }
 
-// clear removes the keys that begin with prefix, but for those that keep wants.
+// clearKeys removes the keys that begin with prefix, but for those that keep wants.
 func clearKeys(db *kv.DB, prefix []byte, keep func(key []byte) bool) error {
 	var keys [][]byte
 	if err := db.View(func(tx *kv.Tx) error {
@@ -146,4 +145,15 @@ func clearKeys(db *kv.DB, prefix []byte, keep func(key []byte) bool) error {
 		}
 	}
 	return b.Flush()
+}
+
+// saveRecord writes a space's record.
+func (x *Index) saveRecord(sp *space, rec record) error {
+	if err := x.o.DB.Update(func(tx *kv.Tx) error { return tx.Set(sp.id.record(), rec.encode()) }); err != nil {
+		return err
+	}
+	sp.mu.Lock()
+	sp.rec = rec
+	sp.mu.Unlock()
+	return nil
 }

@@ -2,17 +2,16 @@ package retrieval
 
 import (
 	"context"
-	"errors"
+	"slices"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
 )
 
-// reembedChunks is how many chunks Reembed takes before it lets others change
-// the space.
+// reembedChunks is how many vectors Reembed writes at a time. Between two
+// times others may change the space.
 const reembedChunks = 32
-
-var errEnough = errors.New("enough for now")
 
 // Reembed makes the vectors of the embedder at hand where those stored are of
 // another one, and tells how many it made. It can be cancelled, and goes on
@@ -22,142 +21,232 @@ func (x *Index) Reembed(ctx context.Context, name string, progress func(done, to
 	if x.o.Embedder == nil {
 		return 0, fault.New(fault.Unsupported, op, "there is no embedder")
 	}
+	sp, err := x.known(name)
+	if err != nil {
+		return 0, fault.Wrap(op, err)
+	}
+	select {
+	case sp.reembed <- struct{}{}:
+		defer func() { <-sp.reembed }()
+	default:
+		return 0, fault.New(fault.Conflict, op, "new vectors are being made already")
+	}
+	p := &reembedding{x: x, name: name, progress: progress}
 	for {
-		made, have, total, done, err := x.reembedSome(ctx, name)
-		n += made
-		if err != nil || done {
-			return n, fault.Wrap(op, err)
+		stale, err := p.begin(ctx)
+		if err != nil || !stale {
+			return p.made, fault.Wrap(op, err)
 		}
-		if progress != nil {
-			progress(have, max(have, total))
+		if err := p.pass(ctx); err != nil {
+			return p.made, fault.Wrap(op, err)
 		}
 	}
 }
 
-// reembedSome makes some of the next generation, and swaps it in when none is
-// missing.
-func (x *Index) reembedSome(ctx context.Context, name string) (made, have, total int, done bool, err error) {
-	sp, release, err := x.change(ctx, name)
+// reembedding goes over the feed until it finds nothing more to do, and then
+// swaps. It holds the space only while it writes.
+type reembedding struct {
+	x        *Index
+	name     string
+	progress func(done, total int)
+
+	number  uint32                       // of the generation being made
+	have    map[percached.ChunkID]uint64 // the versions that it has
+	after   uint64                       // what a pass has caught up with
+	pending []percached.Chunk
+	made    int
+	total   int
+}
+
+// begin makes room for a generation of the embedder at hand, or finds the one
+// that was begun. It gives false if there is nothing to do.
+func (p *reembedding) begin(ctx context.Context) (stale bool, err error) {
+	sp, release, err := p.x.change(ctx, p.name)
 	if err != nil {
-		return 0, 0, 0, false, err
+		return false, err
 	}
 	defer release()
 	rec, vec, _ := sp.state()
 	if vec != nil {
-		return 0, 0, 0, true, nil
+		return false, nil
 	}
-	info := x.o.Embedder.Info()
-	if rec.Next == nil || !fits(*rec.Next, info) {
-		if rec, err = x.beginNext(sp, rec); err != nil {
-			return 0, 0, 0, false, err
+	if info := p.x.o.Embedder.Info(); rec.Next == nil || !fits(*rec.Next, info) {
+		number := rec.Active.Number + 1
+		if rec.Next != nil {
+			number = rec.Next.Number + 1
+		}
+		rec.Next = &generation{Number: number, Embedder: info.Fingerprint, Dimensions: info.Dimensions}
+		if err := p.x.saveRecord(sp, rec); err != nil {
+			return false, err
+		}
+		if err := sp.sweep(p.x, rec); err != nil {
+			return false, err
 		}
 	}
-	chunks, upto, err := x.some(name, rec.Next.Seq)
-	if fault.KindOf(err) == fault.Conflict && rec.Next.Seq > 0 { // what went since is not known
-		_, err = x.beginNext(sp, rec)
-		return 0, 0, 0, false, err
+	if p.have == nil || p.number != rec.Next.Number {
+		p.number, p.after, p.have = rec.Next.Number, 0, map[percached.ChunkID]uint64{}
+		if err := p.x.storedVersions(sp, *rec.Next, p.have); err != nil {
+			return false, err
+		}
+	}
+	sp.watch() // for what goes while the feed is read
+	p.total, err = sp.text.chunkCount()
+	return true, err
+}
+
+// pass makes what the feed names and the generation lacks. When nothing came
+// after it, it swaps.
+func (p *reembedding) pass(ctx context.Context) error {
+	seen := map[percached.ChunkID]bool{}
+	p.pending = p.pending[:0]
+	gone, upto, err := p.x.o.Feed.Changes(p.name, p.after, func(c percached.Chunk) error {
+		seen[c.ID] = true
+		if p.have[c.ID] == c.Version {
+			return nil
+		}
+		if p.pending = append(p.pending, c); len(p.pending) < reembedChunks {
+			return nil
+		}
+		return p.write(ctx)
+	})
+	if err == nil {
+		err = p.write(ctx)
+	}
+	if fault.KindOf(err) == fault.Conflict && p.after > 0 { // what went since is not known
+		p.after = 0
+		return nil
 	}
 	if err != nil {
-		return 0, 0, 0, false, err
+		return err
 	}
-	if len(chunks) == 0 {
-		return 0, 0, 0, true, x.swapNext(sp, rec, upto)
-	}
-	texts := make([]string, len(chunks))
-	for i := range chunks {
-		texts[i] = chunks[i].Head + "\n" + chunks[i].Body
-	}
-	rows, err := x.embed(ctx, texts, info.Dimensions)
-	if err != nil {
-		return 0, 0, 0, false, err
-	}
-	next := *rec.Next
-	next.Seq, next.Count = upto, next.Count+len(chunks)
-	rec.Next = &next
-	err = x.saveRecord(sp, rec, func(set func(k, v []byte) error) error {
-		for i, c := range chunks {
-			if err := set(sp.id.vector(next.Number, c.ID), encodeVector(c.Version, rows[i])); err != nil {
-				return err
+	if p.after == 0 {
+		for id := range p.have {
+			if !seen[id] {
+				gone = append(gone, id)
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		return 0, 0, 0, false, err
+	} else {
+		gone = slices.DeleteFunc(slices.Clone(gone), func(id percached.ChunkID) bool { return seen[id] })
 	}
-	total, err = sp.text.chunkCount()
-	return len(chunks), next.Count, total, false, err
+	p.after = upto
+	return p.end(ctx, gone)
 }
 
-// some gives the next chunks behind a seq, whole versions of them, and the seq
-// up to which none is missing then.
-func (x *Index) some(name string, after uint64) (chunks []percached.Chunk, upto uint64, err error) {
-	enough := false
-	_, upto, err = x.o.Feed.Changes(name, after, func(c percached.Chunk) error {
-		if n := len(chunks); n >= reembedChunks && chunks[n-1].Version < c.Version {
-			enough = true
-			return errEnough
+// write embeds what is pending and stores it, but for what went meanwhile.
+func (p *reembedding) write(ctx context.Context) error {
+	info := p.x.o.Embedder.Info()
+	texts := make([]string, len(p.pending))
+	for i := range p.pending {
+		texts[i] = p.pending[i].Head + "\n" + p.pending[i].Body
+	}
+	rows, err := p.x.embed(ctx, texts, info.Dimensions)
+	if err != nil {
+		return err
+	}
+	err = p.locked(ctx, func(sp *space, _ record) error {
+		b := p.x.o.DB.Bulk()
+		defer b.Cancel()
+		for i, c := range p.pending {
+			if sp.left[c.ID] {
+				continue
+			}
+			if err := b.Set(sp.id.vector(p.number, c.ID), encodeVector(c.Version, rows[i])); err != nil {
+				return err
+			}
+			p.have[c.ID] = c.Version
 		}
-		chunks = append(chunks, c)
-		return nil
+		return b.Flush()
 	})
-	if enough {
-		return chunks, chunks[len(chunks)-1].Version, nil
-	}
-	return chunks, upto, err
-}
-
-// beginNext makes room for a generation of the embedder at hand.
-func (x *Index) beginNext(sp *space, rec record) (record, error) {
-	info := x.o.Embedder.Info()
-	number := rec.Active.Number + 1
-	if rec.Next != nil {
-		number = rec.Next.Number + 1
-	}
-	rec.Next = &generation{Number: number, Embedder: info.Fingerprint, Dimensions: info.Dimensions}
-	if err := x.saveRecord(sp, rec, nil); err != nil {
-		return rec, err
-	}
-	return rec, sp.sweep(x, rec)
-}
-
-// swapNext makes the next generation the active one.
-func (x *Index) swapNext(sp *space, rec record, upto uint64) error {
-	rec.Active, rec.Next = *rec.Next, nil
-	rec.Active.Seq = upto
-	vec, whole, err := loadVectors(x.o.DB, sp.id, rec.Active)
 	if err != nil {
 		return err
 	}
-	if !whole {
-		rec.Active.Seq = 0
+	p.made += len(p.pending)
+	p.pending = p.pending[:0]
+	if p.progress != nil {
+		p.progress(len(p.have), max(len(p.have), p.total))
 	}
-	if err := x.saveRecord(sp, rec, nil); err != nil {
-		return err
-	}
-	sp.mu.Lock()
-	sp.vec = vec
-	sp.mu.Unlock()
-	return sp.sweep(x, rec)
+	return nil
 }
 
-// saveRecord writes a record, and before it what fn sets.
-func (x *Index) saveRecord(sp *space, rec record, fn func(set func(k, v []byte) error) error) error {
+// end removes what is gone and, if the feed has not moved on, swaps.
+func (p *reembedding) end(ctx context.Context, gone []percached.ChunkID) error {
+	return p.locked(ctx, func(sp *space, rec record) error {
+		now, err := p.x.o.Feed.Seq(p.name)
+		if err != nil {
+			return err
+		}
+		if err := p.x.removeVectors(sp.id, p.number, gone); err != nil {
+			return err
+		}
+		for _, id := range gone {
+			delete(p.have, id)
+		}
+		for id := range sp.left {
+			delete(p.have, id)
+		}
+		if now != p.after {
+			return nil
+		}
+		rec.Active, rec.Next = *rec.Next, nil
+		rec.Active.Seq = p.after
+		vec, whole, err := loadVectors(p.x.o.DB, sp.id, rec.Active)
+		if err != nil {
+			return err
+		}
+		if !whole {
+			rec.Active.Seq = 0
+		}
+		if err := p.x.saveRecord(sp, rec); err != nil {
+			return err
+		}
+		sp.mu.Lock()
+		sp.vec = vec
+		sp.mu.Unlock()
+		sp.left = nil
+		if err := sp.sweep(p.x, rec); err != nil {
+			return err
+		}
+		return p.x.arrange(ctx, sp)
+	})
+}
+
+// locked runs fn while nobody else changes the space. If others have changed
+// what is being made, it is begun again.
+func (p *reembedding) locked(ctx context.Context, fn func(sp *space, rec record) error) error {
+	sp, release, err := p.x.change(ctx, p.name)
+	if err != nil {
+		return err
+	}
+	defer release()
+	rec, vec, _ := sp.state()
+	if vec != nil || rec.Next == nil || rec.Next.Number != p.number || sp.left == nil {
+		p.have = nil
+		return fault.New(fault.Conflict, "retrieval.Reembed", "the space was made anew meanwhile")
+	}
+	return fn(sp, rec)
+}
+
+// storedVersions reads the versions of a generation's vectors.
+func (x *Index) storedVersions(sp *space, g generation, to map[percached.ChunkID]uint64) error {
+	head := sp.id.generation(g.Number)
+	row := make([]float32, g.Dimensions)
+	return x.o.DB.View(func(tx *kv.Tx) error {
+		return tx.Each(head, func(key, value []byte) error {
+			if version, ok := decodeVector(value, row); ok && len(key) == len(head)+len(percached.ChunkID{}) {
+				to[percached.ChunkID(key[len(head):])] = version
+			}
+			return nil
+		})
+	})
+}
+
+func (x *Index) removeVectors(id spaceID, number uint32, gone []percached.ChunkID) error {
 	b := x.o.DB.Bulk()
 	defer b.Cancel()
-	if fn != nil {
-		if err := fn(b.Set); err != nil {
+	for _, c := range gone {
+		if err := b.Delete(id.vector(number, c)); err != nil {
 			return err
 		}
 	}
-	if err := b.Set(sp.id.record(), rec.encode()); err != nil {
-		return err
-	}
-	if err := b.Flush(); err != nil {
-		return err
-	}
-	sp.mu.Lock()
-	sp.rec = rec
-	sp.mu.Unlock()
-	return nil
+	return b.Flush()
 }

@@ -3,6 +3,8 @@ package retrieval
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/percached/percached/internal/fault"
@@ -94,6 +96,53 @@ func TestReembedMeetsRemoval(t *testing.T) {
 	}
 	b.update()
 	b.whole("after", append(append(numbered(0, 3), all[4:90]...), all[91:]...))
+}
+
+// Others change and search the space while new vectors are made.
+func TestReembedAmongOthers(t *testing.T) {
+	b := newBench(t, nil)
+	all := numbered(0, 450)
+	for _, c := range all[:300] {
+		b.feed.add("s", c)
+	}
+	b.update()
+	b.with("two", 32)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := b.Reembed(t.Context(), "s", func(int, int) {
+			if _, err := b.Reembed(t.Context(), "s", nil); fault.KindOf(err) != fault.Conflict {
+				t.Error("twice at once:", err)
+			}
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+	wg.Go(func() {
+		for i := range 50 {
+			b.feed.remove("s", all[i].ID)
+			b.feed.add("s", all[300+i])
+			if i%3 == 0 { // gone and back
+				b.feed.remove("s", all[200+i].ID)
+				if i%2 == 0 {
+					b.update()
+				}
+				b.feed.add("s", all[200+i])
+			}
+			b.update()
+			b.ask(fmt.Sprintf("item%d", 200+i), 3)
+		}
+	})
+	wg.Wait()
+	if n, err := b.Reembed(t.Context(), "s", nil); err != nil || n != 0 {
+		t.Error(n, err)
+	}
+	b.update()
+	b.whole("in the end", all[50:350])
+	b.reopen()
+	b.whole("reopened", all[50:350])
+	if n := countKeys(t, b.o.DB, idOf("s").vectors()); n != 300 {
+		t.Errorf("%d vectors are stored", n)
+	}
 }
 
 // A third embedder before the second was done begins anew; the first again

@@ -39,7 +39,23 @@ func checkFiles(dir string) error {
 	if err != nil || !bytes.Equal(want, sum) {
 		return fmt.Errorf("%w: the list of files is not as it was", errors.Join(errDamaged, err))
 	}
-	return os.Remove(filepath.Join(dir, sealFile))
+	return nil
+}
+
+// unseal is for an index that will be written to.
+func unseal(dir string) error {
+	err := os.Remove(filepath.Join(dir, sealFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// filled says whether there is an index in dir that can be opened without
+// writing.
+func filled(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, listFile))
+	return err == nil
 }
 
 const (

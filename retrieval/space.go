@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -24,6 +25,11 @@ type space struct {
 	// replace the index of words. Who holds write may use text without it.
 	life sync.RWMutex
 	text *text // nil: the space is not open
+	// reembed is held by the one who makes new vectors of all.
+	reembed chan struct{}
+	// left are the chunks that went since a Reembed read the feed; nil while
+	// none does. It belongs to the holder of write.
+	left map[percached.ChunkID]bool
 
 	mu  sync.Mutex // guards what follows; but for broken, only who holds write changes it
 	rec record
@@ -38,7 +44,7 @@ type space struct {
 
 func newSpace(name, dir string) *space {
 	id := idOf(name)
-	return &space{name: name, id: id, dir: filepath.Join(dir, hex.EncodeToString(id[:])), write: make(chan struct{}, 1)}
+	return &space{name: name, id: id, dir: filepath.Join(dir, hex.EncodeToString(id[:])), write: make(chan struct{}, 1), reembed: make(chan struct{}, 1)}
 }
 
 // idle takes the space for closing it, if nobody uses it.
@@ -71,7 +77,7 @@ func (sp *space) load(x *Index) error {
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
-	t, err := openText(sp.dir, x.queue)
+	t, err := openText(sp.dir, x.queue, filled(sp.dir) && x.room(sp.dir) != nil)
 	if err == nil && t.seq.Load() > rec.Seen {
 		err = errors.Join(fmt.Errorf("%w: it is ahead of the database", errDamaged), t.close())
 	}
@@ -180,6 +186,9 @@ func (sp *space) caughtUp() {
 	sp.behind, sp.broken = false, false
 	sp.mu.Unlock()
 }
+
+// watch begins to note what goes. The caller holds write.
+func (sp *space) watch() { sp.left = map[percached.ChunkID]bool{} }
 
 // shut closes the files. The caller holds life alone.
 func (sp *space) shut() error {

@@ -50,6 +50,8 @@ type text struct {
 	dir string
 	seq atomic.Uint64 // what the index has caught up with
 	i   index.Index
+	// frozen: only to be read, as the disk is full.
+	frozen bool
 
 	mu      sync.Mutex // guards the measures
 	of      index.IndexReader
@@ -58,20 +60,26 @@ type text struct {
 }
 
 // openText opens the index in dir, which is made if there is none. What is
-// damaged or of another format is errDamaged.
-func openText(dir string, queue *index.AnalysisQueue) (t *text, err error) {
+// damaged or of another format is errDamaged. A frozen one is not written to,
+// not even by bleve in the background.
+func openText(dir string, queue *index.AnalysisQueue, frozen bool) (t *text, err error) {
 	if err := checkFiles(dir); err != nil {
 		return nil, err
 	}
+	if !frozen {
+		if err := unseal(dir); err != nil {
+			return nil, err
+		}
+	}
 	err = guarded(func() error {
-		i, err := scorch.NewScorch(scorch.Name, map[string]any{"path": dir, "bolt_timeout": "2s"}, queue)
+		i, err := scorch.NewScorch(scorch.Name, map[string]any{"path": dir, "bolt_timeout": "2s", "read_only": frozen}, queue)
 		if err != nil {
 			return err
 		}
 		if err := i.Open(); err != nil {
 			return err
 		}
-		t = &text{dir: dir, i: i}
+		t = &text{dir: dir, i: i, frozen: frozen}
 		return t.readState()
 	})
 	if err != nil {
@@ -91,7 +99,7 @@ func emptyText(dir string, queue *index.AnalysisQueue) (*text, error) {
 	if err := remove(dir); err != nil {
 		return nil, err
 	}
-	return openText(dir, queue)
+	return openText(dir, queue, false)
 }
 
 const stateBytes = 8 + 4
@@ -129,7 +137,7 @@ func (t *text) readState() error {
 
 // close seals the index, if it closed well.
 func (t *text) close() error {
-	if err := guarded(t.i.Close); err != nil {
+	if err := guarded(t.i.Close); err != nil || t.frozen {
 		return err
 	}
 	return seal(t.dir)

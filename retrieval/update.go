@@ -45,6 +45,11 @@ func (x *Index) catchUp(ctx context.Context, sp *space) error {
 	if err := x.room(sp.dir); err != nil {
 		return err
 	}
+	if sp.text.frozen {
+		if err := sp.replace(func() (*text, error) { return openText(sp.dir, x.queue, false) }); err != nil {
+			return fault.New(fault.Unavailable, "retrieval.catchUp", "%w", err)
+		}
+	}
 	if ahead {
 		x.log("an index is ahead of its documents and made anew", "space", sp.name)
 		err = x.renew(ctx, sp)
@@ -81,12 +86,7 @@ func (x *Index) renew(ctx context.Context, sp *space) error {
 	}
 	rec, _, _ := sp.state()
 	rec.Seen, rec.Active.Seq = 0, 0
-	if rec.Next != nil {
-		next := *rec.Next
-		next.Seq, next.Count = 0, 0
-		rec.Next = &next
-	}
-	if err := x.saveRecord(sp, rec, nil); err != nil {
+	if err := x.saveRecord(sp, rec); err != nil {
 		return err
 	}
 	return x.follow(ctx, sp)
@@ -113,8 +113,7 @@ type writer struct {
 
 	pending []percached.Chunk
 	seen    map[percached.ChunkID]bool
-	taken   int // chunks
-	vectors int // made
+	taken   int
 	// lost is why vectors could not be made. Words go on without them, and
 	// the vectors are caught up with later.
 	lost error

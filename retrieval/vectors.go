@@ -105,8 +105,7 @@ type near struct {
 	cosine float32
 }
 
-// nearest gives the n chunks nearest to q and their cosines, best first, and
-// the cosines of the chunks in also.
+// nearest gives the n chunks nearest to q and their cosines, best first.
 func (v *vectors) nearest(q []float32, n int) []match {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

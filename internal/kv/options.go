@@ -1,9 +1,11 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
@@ -93,16 +95,30 @@ func (o Options) badger(dir string) badger.Options {
 	b.VerifyValueChecksum = true
 	b.Logger = nil
 	if o.Logger != nil {
-		b.Logger = shapes{o.Logger}
+		b.Logger = &shapes{to: o.Logger, said: map[string]bool{}}
 	}
 	return b
 }
 
 // shapes logs the format of a message without its arguments, which may hold
-// keys.
-type shapes struct{ to *slog.Logger }
+// keys. Without them a second one of a format tells nothing new.
+type shapes struct {
+	to   *slog.Logger
+	mu   sync.Mutex
+	said map[string]bool
+}
 
-func (s shapes) Errorf(f string, _ ...any)   { s.to.Error("badger", "message", f) }
-func (s shapes) Warningf(f string, _ ...any) { s.to.Warn("badger", "message", f) }
-func (s shapes) Infof(f string, _ ...any)    { s.to.Debug("badger", "message", f) }
-func (s shapes) Debugf(f string, _ ...any)   { s.to.Debug("badger", "message", f) }
+func (s *shapes) say(level slog.Level, format string) {
+	s.mu.Lock()
+	again := s.said[format]
+	s.said[format] = true
+	s.mu.Unlock()
+	if !again {
+		s.to.Log(context.Background(), level, "badger", "message", format)
+	}
+}
+
+func (s *shapes) Errorf(f string, _ ...any)   { s.say(slog.LevelError, f) }
+func (s *shapes) Warningf(f string, _ ...any) { s.say(slog.LevelWarn, f) }
+func (s *shapes) Infof(f string, _ ...any)    { s.say(slog.LevelDebug, f) }
+func (s *shapes) Debugf(f string, _ ...any)   { s.say(slog.LevelDebug, f) }

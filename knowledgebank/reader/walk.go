@@ -13,8 +13,9 @@ import (
 )
 
 // Path reads a file, or a folder with all below it, and calls emit for every
-// document and failed for everything that could not be read. Hidden files are
-// skipped and links are not followed; of a Maildir its mails are read. It
+// document and failed for everything that could not be read. Hidden files and
+// percached's own data folders are skipped and links are not followed; of a
+// Maildir its mails are read. It
 // returns an error only if the context ended, emit failed, or the path itself
 // cannot be opened.
 func (r *Reader) Path(ctx context.Context, path string, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error {
@@ -126,6 +127,9 @@ func folder(dir string, mails bool, visit func(e entry) error) error {
 	if err != nil {
 		return visit(entry{path: dir, err: reason(err)})
 	}
+	if dataFolder(entries) { // what percached keeps is no document
+		return nil
+	}
 	box := maildir(entries)
 	for _, d := range entries {
 		name, path := d.Name(), filepath.Join(dir, d.Name())
@@ -167,6 +171,18 @@ func maildir(entries []os.DirEntry) bool {
 		has[d.Name()] = d.IsDir()
 	}
 	return has["cur"] && (has["new"] || has["tmp"])
+}
+
+// dataFolder says whether a folder with these entries is one of percached's own.
+func dataFolder(entries []os.DirEntry) bool {
+	has := map[string]bool{}
+	for _, d := range entries {
+		has[d.Name()] = d.IsDir()
+	}
+	meta := has["meta"]
+	_, schema := has["schema"]
+	_, lock := has["lock"]
+	return meta && schema && lock
 }
 
 // counted stops when the context ends and tells the progress.

@@ -1,5 +1,7 @@
 package wording
 
+import "slices"
+
 // group is a run of words behind one preposition: "at the old mill".
 type group struct {
 	mark string
@@ -60,6 +62,7 @@ func (r *reader) collect() {
 		}
 		w := word{class: r.classOf(i), asked: asked[i], verb: i == r.main}
 		w.key = r.it[i].key
+		w.subject = r.subject(i, asked)
 		if !w.verb {
 			w.form = it.form
 		}
@@ -78,6 +81,36 @@ func (r *reader) collect() {
 	}
 	shut()
 	r.q.groups = groups
+	r.belong()
+}
+
+// belong makes "the contract with the agency" the agency's contract.
+func (r *reader) belong() {
+	for gi, g := range r.q.groups {
+		if g.head < 0 || g.stranded {
+			continue
+		}
+		last, words := r.q.words[g.last].key, r.q.words[g.from:g.to]
+		if g.mark != "with" || !r.x.is("withs", last) ||
+			slices.ContainsFunc(words, func(w word) bool { return w.class != content }) {
+			continue
+		}
+		r.q.groups[gi].mark = "of"
+		for i := range words {
+			words[i].mark = held
+		}
+	}
+}
+
+// subject says whether a pronoun stands where only who does it can: behind a
+// helper or the question word, before the main verb. Whom somebody wants to do
+// it stands behind a verb.
+func (r *reader) subject(i int, asked map[int]bool) bool {
+	switch r.it[i].raw {
+	case "i", "we", "you", "they":
+		return i > 0 && (r.main < 0 || i < r.main) && (i-1 == r.slot || asked[i-1] || r.auxiliary(i-1))
+	}
+	return false
 }
 
 func (r *reader) add(w word) {

@@ -101,6 +101,9 @@ func (c *comparison) run() {
 	if !c.sameModal() {
 		c.differ(Tense, "obligation: "+a.modal+" / "+b.modal)
 	}
+	if a.mine && b.ours && !a.ours && !b.mine || a.ours && b.mine && !a.mine && !b.ours {
+		c.differ(Name, "mine / ours")
+	}
 	restA, restB := c.unmatched()
 	c.report(restA, restB)
 	if len(restA)+len(restB) > 0 {
@@ -117,7 +120,10 @@ func (c *comparison) run() {
 
 // sameKind: "when" leaves open whether a day or an hour is wanted.
 func sameKind(a, b string) bool {
-	return a == b || dayLike(a) && dayLike(b) && (a == "when" || b == "when")
+	if a == "when" {
+		a, b = b, a
+	}
+	return a == b || b == "when" && (dayLike(a) || a == "year" || a == "month")
 }
 
 func dayLike(kind string) bool { return kind == "when" || kind == "day" || kind == "time" }
@@ -131,6 +137,9 @@ func (c *comparison) sameTense() bool {
 		return false
 	}
 	if dayLike(a.kind) && dayLike(b.kind) || a.tense == "present" && a.now || b.tense == "present" && b.now {
+		return true
+	}
+	if a.kind == "where" && slices.ContainsFunc(a.words, func(w word) bool { return english().is("event", w.key) }) {
 		return true
 	}
 	dated := func(w word) bool { return w.class == date && strings.HasPrefix(w.key, "date ") }
@@ -213,6 +222,8 @@ func (q *question) without(rest []word, ids map[int]bool) []word {
 func (q *question) spare(w word, other *question) bool {
 	x := english()
 	switch {
+	case w.class == person && !w.subject:
+		return false
 	case w.class == person && w.key == "me":
 		return q.general(other) && w.mark == ""
 	case w.class == person && w.key == "they":

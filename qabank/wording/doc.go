@@ -7,7 +7,7 @@
 // the other. It is made to be wrong on one side only: what is not understood
 // counts as a difference, so that a reworded question may be turned away, and
 // another question is not let through. [Compare] brings both questions into a
-// plain form (read.go), in which each word that carries something stands under
+// plain form (frames.go, read.go), in which each word that carries something stands under
 // the name of its group of synonyms, and asks that both have the same words in
 // the same roles.
 //

@@ -22,8 +22,12 @@ func strip(t []token) (rest []token, embedded bool) {
 	}
 	for len(t) > 1 {
 		last := t[len(t)-1].raw
-		if last == "please" || last == "thanks" || last == "kindly" {
+		if last == "please" || last == "thanks" || last == "kindly" || last == "cheers" {
 			t = t[:len(t)-1]
+			continue
+		}
+		if len(t) > 5 && join(t[len(t)-3:]) == "by any chance" || len(t) > 5 && join(t[len(t)-3:]) == "do you know" {
+			t = t[:len(t)-3]
 			continue
 		}
 		if last == "you" && t[len(t)-2].raw == "thank" {

@@ -39,6 +39,7 @@ type lexicon struct {
 	opposites map[[2]string]bool
 	derived   map[string]derived
 	rewrites  map[string]string
+	frames    []frame
 	places    map[string]map[string]int // list → word → its place
 	shorts    map[string]int            // three letters of a month → its number
 }
@@ -94,6 +95,7 @@ var english = sync.OnceValue(func() *lexicon {
 		}
 		x.derived[strings.Join(f[:n], " ")] = d
 	})
+	lines("frames", func(l string) { x.frames = append(x.frames, parseFrame(l)) })
 	lines("rewrites", func(l string) { a, b, _ := strings.Cut(l, " = "); x.rewrites[a] = b })
 	return x
 })

@@ -7,7 +7,11 @@ import "slices"
 const loose = "~"
 
 // bareMark says whether a mark ties a word to its neighbour and no more.
-func bareMark(m string) bool { return m == "" || m == "'s" || m == "of" }
+func bareMark(m string) bool { return m == "" || m == "'s" || m == "of" || m == held }
+
+// held is the mark of the other side of a contract or a meeting: it may be
+// named before it, the agency contract, and is nobody that it is for.
+const held = "with's"
 
 // settle brings the words into the order of who does what, and the question's
 // kind into the plainest one.
@@ -108,7 +112,7 @@ func (r *reader) active(verb int) {
 		case w.mark == "by" && w.class != date && w.class != number:
 			w.mark = ""
 			agent = append(agent, w)
-		case i < verb && bareMark(w.mark) && w.class != negation:
+		case i < verb && bareMark(w.mark) && w.class != negation && !(w.key == "last" && i == verb-1):
 			done = append(done, w)
 		default:
 			rest = append(rest, w)

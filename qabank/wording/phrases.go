@@ -87,6 +87,9 @@ func gather(in []item) []item {
 			it.raw += " " + w.raw
 		}
 		it.key = group
+		if n > 1 && !x.does(group) {
+			it.form = 0
+		}
 		out = append(out, it)
 		i += n
 	}
@@ -105,7 +108,7 @@ func (x *lexicon) phraseAt(in []item, i int) (n int, group string) {
 		}
 		lemmas, raws = lemmas+w.key, raws+w.raw
 		for _, s := range []string{raws, lemmas} {
-			if g, ok := x.phrases[s]; ok && !(w.fixed && k == 0) {
+			if g, ok := x.phrases[s]; ok && !(w.fixed && k == 0) && !(x.is("alone", lemmas) && !x.closes(in, i+k+1)) {
 				n, group = k+1, g
 				break
 			}
@@ -118,15 +121,15 @@ func (x *lexicon) phraseAt(in []item, i int) (n int, group string) {
 func apart(in []item) []item {
 	x := english()
 	for i := 0; i < len(in); i++ {
-		if !x.verbs[in[i].key] || in[i].fixed {
+		if !x.verbs[in[i].key] || in[i].fixed || in[i].key == "go" || in[i].key == "get" ||
+			i > 0 && (in[i-1].key == "'s" || x.is("determiner", in[i-1].raw)) {
 			continue
 		}
 		for j := i + 2; j < len(in) && j <= i+5; j++ {
 			if !x.is("particle", in[j].key) && in[j].key != "on" && in[j].key != "in" {
 				continue
 			}
-			closed := j+1 == len(in) || in[j+1].comma || in[j+1].class == date || x.is("strict", in[j+1].key) || x.is("weak", in[j+1].key)
-			if g, ok := x.phrases[in[i].key+" "+in[j].key]; ok && closed {
+			if g, ok := x.phrases[in[i].key+" "+in[j].key]; ok && x.closes(in, j+1) {
 				in[i].key = g
 				in = append(in[:j], in[j+1:]...)
 				break
@@ -134,4 +137,17 @@ func apart(in []item) []item {
 		}
 	}
 	return in
+}
+
+// closes says whether a clause ends before i, or only says when and where.
+func (x *lexicon) closes(in []item, i int) bool {
+	return i == len(in) || in[i].comma || in[i].class == date || x.is("strict", in[i].key) || x.is("weak", in[i].key)
+}
+
+// does says whether a group of words is named by a verb: look after, but not
+// waiting list.
+func (x *lexicon) does(group string) bool {
+	f := strings.Fields(group)
+	last := f[len(f)-1]
+	return x.verbs[f[0]] && (len(f) == 1 || x.is("particle", last) || x.is("weak", last) || x.is("strict", last) || last == "place" || last == "know" || last == "working")
 }

@@ -1,6 +1,9 @@
 package wording
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // word is one that carries something, in its role.
 type word struct {
@@ -9,8 +12,10 @@ type word struct {
 	mark  string // the preposition that governs it, or 's
 	asked bool   // the question word belongs to it: which parts
 	verb  bool   // the main one
-	form  form   // of a verb that is not the main one
-	id    int    // its place as it was written
+	// subject: a pronoun that does what the main verb says.
+	subject bool
+	form    form // of a verb that is not the main one
+	id      int  // its place as it was written
 }
 
 // question is a question in its plain form.
@@ -27,6 +32,8 @@ type question struct {
 	late    bool // see attach
 	of      bool // something in it stands behind "of"
 	bare    bool // no word in it asks
+	mine    bool // it speaks of me, of what is mine
+	ours    bool // it speaks of us, of what is ours
 	// embedded: it stood in a polite sentence, which may have taken its order.
 	embedded bool
 	tokens   []token
@@ -40,7 +47,11 @@ func read(t []token, more, late bool, names map[string]bool) *question {
 		q.english = q.english || asks(w.raw) || english().is("determiner", w.raw) || w.raw == "is" || w.raw == "are" || w.raw == "do" || w.raw == "did"
 	}
 	rest, embedded := strip(t)
-	rest = rewrite(rest)
+	for _, w := range rest {
+		q.mine = q.mine || w.raw == "my" || w.raw == "mine" || w.raw == "me" || w.raw == "myself"
+		q.ours = q.ours || w.raw == "our" || w.raw == "ours" || w.raw == "us" || w.raw == "ourselves"
+	}
+	rest = plainly(rewrite(rest))
 	kind, from, to := kindAt(rest)
 	q.kind = kind
 	q.embedded = embedded
@@ -206,11 +217,16 @@ func (r *reader) helpers() {
 		}
 	}
 	q.passive = be >= 0 && w.form&participle != 0 && w.form&ing == 0
-	q.now = w.form&ing != 0 && be >= 0 && r.x.is("planned", w.key)
+	q.now = w.form&ing != 0 && be >= 0 && (r.x.is("planned", w.key) || r.x.is("performed", w.key) && slices.ContainsFunc(r.it, func(it item) bool { return r.x.is("event", it.key) }))
 }
 
 // got: "have you got" has no more in it than "have you".
 func (r *reader) got() {
+	for i, w := range r.it { // it got repaired
+		if w.key == "get" && !w.fixed && i+1 < len(r.it) && r.it[i+1].form&participle != 0 && r.it[i+1].form&base == 0 && !r.noun(i) {
+			r.it[i].key = "be"
+		}
+	}
 	for i, w := range r.it {
 		for j := i + 1; w.key == "have" && j < len(r.it) && j < i+4; j++ {
 			if r.it[j].raw == "got" && r.key(j+1) != "to" {
@@ -225,16 +241,39 @@ func (r *reader) verbAfter(i int) bool { return i < len(r.it) && r.it[i].form&ba
 
 // perfect says whether the "have" at i helps a participle.
 func (r *reader) perfect(i int) bool {
+	for _, w := range r.it[:i] {
+		if !w.fixed && (w.raw == "do" || w.raw == "does" || w.raw == "did") {
+			return false // which parts does he have replaced
+		}
+	}
 	for j := i + 1; j < len(r.it) && j < i+7; j++ {
 		w := r.it[j]
 		if w.form&participle != 0 && !w.fixed && (j == i+1 || !r.noun(j)) {
-			return j == i+1 || i == r.slot+1 || i == 0 || w.key == "be" || r.it[j-1].key == "not"
+			return j == i+1 || i == r.slot+1 || i == 0 || w.key == "be" || r.it[j-1].key == "not" || r.inverted(i)
 		}
 		if j == i+1 && (r.x.is("determiner", w.raw) && i != r.slot+1 && i != 0 || w.key == "to") {
 			return false
 		}
 	}
 	return false
+}
+
+// inverted says whether what is asked for alone stands before the "have" at i,
+// and who does it behind: which parts have you ordered.
+func (r *reader) inverted(i int) bool {
+	if r.it[i].raw == "having" || i <= r.slot+1 || !r.slotted() {
+		return false
+	}
+	for j := r.slot + 1; j < i; j++ {
+		it := r.it[j]
+		if it.fixed || it.comma || it.key == "'s" || r.x.is("determiner", it.raw) || r.is("weak", j) || r.is("strict", j) || r.x.is("future", it.raw) ||
+			it.key == "be" || it.key == "do" || it.key == "to" || it.key == "(helper)" || r.x.is("me", it.raw) || r.x.is("you", it.raw) || r.x.is("they", it.raw) {
+			return false
+		}
+	}
+	it := r.it[i+1]
+	return it.class == name || it.class == person || r.x.is("determiner", it.raw) || r.x.is("me", it.raw) || r.x.is("you", it.raw) ||
+		r.x.is("he", it.raw) || r.x.is("she", it.raw) || r.x.is("they", it.raw)
 }
 
 func (r *reader) modal(i int) {
@@ -278,7 +317,13 @@ func (r *reader) toVerb(i int) bool {
 // there is one behind it.
 func (r *reader) mainVerb() int {
 	for i := r.slot + 1; i < len(r.it); i++ {
+		if r.it[i].key == "last" && i+1 < len(r.it) && r.it[i+1].form != 0 {
+			continue // when did we last change it
+		}
 		if r.verbal(i) && !r.helped(i) && !r.inAsked(i) && r.finite(i) {
+			if i+1 < len(r.it) && i > 1 && r.x.is("plain", r.it[i+1].key) && r.it[i].form&base != 0 && r.verbal(i+1) && r.it[i+1].form&base != 0 {
+				return i + 1 // what did the repair cost
+			}
 			return i
 		}
 	}
@@ -305,7 +350,7 @@ func (r *reader) inAsked(i int) bool {
 // finite: behind "is", with nothing else to help it, a verb in its base form
 // is a noun, and so it is before a helper.
 func (r *reader) finite(i int) bool {
-	if r.it[i].form&^(base|third) != 0 || r.it[i].form == 0 {
+	if r.it[i].form&^(base|third) != 0 || r.it[i].form == 0 || r.key(i-1) == "to" && r.key(i-2) == "go" {
 		return true
 	}
 	if next := r.key(i + 1); next == "be" || next == "do" || next == "have" || next == "(helper)" {

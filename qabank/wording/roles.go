@@ -46,10 +46,34 @@ func (c *comparison) roles() string {
 	if !ok || !ok2 {
 		return "a word hangs on another"
 	}
-	if !slices.Equal(sa, sb) || !c.sameInside(a, b) {
+	if !slices.Equal(sa, sb) && !c.befalls(a, b) || !c.sameInside(a, b) {
 		return order
 	}
 	return ""
+}
+
+// befalls says whether a question names one thing, and what befell it by a
+// verb in one question and a noun in the other: nobody can do it to another.
+func (c *comparison) befalls(a, b []word) bool {
+	if c.a.kind == "who" || c.a.kind == "whose" || c.a.kind == "what" {
+		return false
+	}
+	noun, rest := false, 0
+	for i, w := range a {
+		switch {
+		case english().is("befall", w.key) && w.verb != b[i].verb:
+			if noun {
+				return false
+			}
+			noun = true
+		case w.class == date:
+		case w.class != content || !bareMark(w.mark) || w.asked || english().is("kin", w.key):
+			return false
+		default:
+			rest++
+		}
+	}
+	return noun && rest == 1
 }
 
 // done says whether a verb beside the main one tells of the past: the man who
@@ -138,14 +162,14 @@ func (c *comparison) weakly(a, b word) bool {
 		return c.amount()
 	case m == "" && n == "about":
 		return true
-	case (m == "" || m == "of" || m == "about") && (n == "about" || n == "on"):
-		return c.speaks()
+	case (m == "" || m == "of" || m == "about") && (n == "about" || n == "on") && c.speaks():
+		return true
 	case m == "" && (n == "at" || n == "in" || n == "on") && a.class == name:
 		return true
-	case m == "'s" && (n == "at" || n == "in"):
-		return a.class == content
+	case bareMark(m) && m != held && (n == "at" || n == "in" || n == "on"):
+		return a.class == content && b.class == content
 	}
-	return m == "at" && n == "in"
+	return m == "at" && n == "in" || m == "for" && n == "on" && c.amount()
 }
 
 // speaks says whether something is in the questions that can be about a thing,
