@@ -39,7 +39,7 @@ named with the reason, and the rest is taken in; the exit status is then 1.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			return withService(cmd, c, false, func(ctx context.Context, s *service) error {
-				if err := s.space(space, kind); err != nil {
+				if err := s.space(space, kind, cmd.Flags().Changed("kind")); err != nil {
 					return err
 				}
 				a := &addition{service: s, space: space, stderr: cmd.ErrOrStderr()}

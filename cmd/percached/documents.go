@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -185,10 +186,15 @@ folder are then written anew without any of it, before the command ends.`,
 				var got ingest.Receipt
 				for _, id := range ids {
 					one, err := s.library.Delete(ctx, space, id)
-					if err != nil {
-						return fmt.Errorf("document %s: %w", id, err)
-					}
 					got = got.Plus(one)
+					if err == nil {
+						continue
+					}
+					err = fmt.Errorf("document %s: %w", id, err)
+					if got.Documents > 0 { // what went is cleaned up all the same
+						err = errors.Join(err, s.forgotten(ctx, cmd, got, asJSON))
+					}
+					return err
 				}
 				return s.forgotten(ctx, cmd, got, asJSON)
 			})
@@ -204,9 +210,10 @@ folder are then written anew without any of it, before the command ends.`,
 // receipt.
 func (s *service) forgotten(ctx context.Context, cmd *cobra.Command, r ingest.Receipt, asJSON bool) error {
 	say(cmd.ErrOrStderr(), "writing the files anew without it")
-	if err := s.library.CleanUp(ctx, nil); err != nil {
-		return err
+	err := s.library.CleanUp(ctx, nil)
+	r.CleanedUp = err == nil
+	if told := show(cmd.OutOrStdout(), asJSON, &receipt{r}); err == nil {
+		err = told
 	}
-	r.CleanedUp = true
-	return show(cmd.OutOrStdout(), asJSON, &receipt{r})
+	return err
 }

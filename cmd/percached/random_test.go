@@ -13,6 +13,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/qkvtree"
 )
 
@@ -164,6 +165,7 @@ func (l *life) hold(after string) {
 	for _, c := range warm.Gate.Considered {
 		if c.Served {
 			asked = c.Question // an answer of the bank is that of the question it was stored for
+			l.stands(after, c.Entry)
 		}
 	}
 	cold, err := l.cold.Ask(ctx, answer.Question{Space: lifeSpace, Text: asked}, answer.Listener{})
@@ -207,6 +209,21 @@ func (l *life) hold(after string) {
 	}
 	if !rep.Clean() || st.Bytes > st.Limit || st.Disk > st.Limit+st.Slack || rep.Bytes != st.Bytes {
 		l.Errorf("%s: %+v; %d bytes, %d on disk, of %d", after, rep, st.Bytes, st.Disk, st.Limit)
+	}
+}
+
+// stands: the evidence of a stored answer is there at its versions.
+func (l *life) stands(after string, id qabank.ID) {
+	l.Helper()
+	e, err := l.s.bank.Get(lifeSpace, id)
+	if err != nil {
+		l.Fatalf("%s: %v", after, err)
+	}
+	for _, ev := range e.Evidence {
+		versions, err := l.s.knowledge.Versions(lifeSpace, []percached.ChunkID{ev.Chunk})
+		if v, ok := versions[ev.Chunk]; err != nil || !ok || v != ev.Version {
+			l.Errorf("%s: a served answer rests on a chunk at version %d, which is at %d, %v", after, ev.Version, v, err)
+		}
 	}
 }
 

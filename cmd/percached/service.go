@@ -9,6 +9,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/home"
 	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/internal/kv"
@@ -53,7 +54,9 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 	s = &service{gate: llamacpp.NewGate()}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.close())
+			if shut := s.close(); shut != nil {
+				err = errors.Join(err, shut)
+			}
 			s = nil
 		}
 	}()
@@ -61,7 +64,6 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 	if s.home, err = home.Open(c.data); err != nil {
 		return s, err
 	}
-	s.closers = append(s.closers, s.home.Close)
 	for _, step := range []func() error{
 		func() error { return s.openDatabases(log) },
 		func() error { return s.openEmbedder(ctx, c) },
@@ -147,13 +149,26 @@ func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err erro
 	s.closers = append(s.closers, func() error { s.asker.Close(); return nil })
 	s.library = ingest.New(ingest.Layers{
 		Meta: s.meta, Tensors: s.tensors, Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Tree: s.tree,
-		History: s.history, Freshener: s.asker, Logger: log,
+		History: s.history, Asker: s.asker, Logger: log,
 	})
+	return s.recover(ctx, log)
+}
+
+// recover brings the parts together after a crash. Where that fails, say for want
+// of room, what is there can be read and asked all the same.
+func (s *service) recover(ctx context.Context, log *slog.Logger) error {
 	due, err := s.library.Recover(ctx, s.home.Unclean)
+	if err == nil {
+		s.home.Unclean = false
+	}
 	if err == nil && due {
 		err = s.library.CleanUp(ctx, nil)
 	}
-	return err
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	log.Warn("what a former process left undone could not be ended and is tried again next time", "kind", fault.KindOf(err), "error", err)
+	return nil
 }
 
 // close closes everything in the opposite order.
@@ -163,12 +178,22 @@ func (s *service) close() error {
 		errs = append(errs, s.closers[i]())
 	}
 	s.closers = nil
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if s.home == nil {
+		return err
+	}
+	s.home.Unclean = s.home.Unclean || err != nil
+	if shut := s.home.Close(); err == nil {
+		err = shut
+	}
+	s.home = nil
+	return err
 }
 
-// space finds a space, or makes it.
-func (s *service) space(name, kind string) error {
-	if _, err := s.knowledge.Space(name); err == nil {
+// space finds a space, or makes it. One that is there must be of the kind if that
+// was asked for.
+func (s *service) space(name, kind string, asked bool) error {
+	if _, err := s.knowledge.Space(name); err == nil && !asked {
 		return nil
 	}
 	return s.knowledge.CreateSpace(percached.Space{Name: name, Kind: kind})

@@ -100,6 +100,7 @@ func (c *setup) answerFlags(cmd *cobra.Command) {
 func (s *service) settings(c setup) (answer.Settings, error) {
 	set := answer.Default()
 	set.K, set.KRefresh, set.Order, set.Guard, set.MaxTokens = c.k, c.k, percached.Order(c.order), c.guard, c.maxTokens
+	set.Retrieval = c.fusion
 	if t, ok := s.embedder.(interface{ Threshold() (float32, bool) }); ok {
 		if v, ok := t.Threshold(); ok {
 			set.Threshold = float64(v)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
 )
 
 func spacesCommand() *cobra.Command {
@@ -83,6 +84,9 @@ guard, bank, tensors (true or false), k, order (relevance, canonical), placement
 					return err
 				}
 				if sp.Settings, err = adjusted(sp.Settings, args[1:]); err != nil {
+					return err
+				}
+				if _, err := answer.Default().With(sp.Settings); err != nil {
 					return err
 				}
 				return s.knowledge.Configure(sp.Name, sp.Settings)

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strconv"
 	"sync"
@@ -21,9 +22,11 @@ type knowledge interface {
 	Chunks(space string, ids []percached.ChunkID) ([]percached.Chunk, error)
 }
 
-// searcher finds chunks.
+// searcher finds chunks. Its Stats say up to which change of a space it finds
+// them: documents that are just coming in may not be found yet.
 type searcher interface {
 	Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error)
+	Stats(space string) (retrieval.Stats, error)
 }
 
 // embedder turns questions into vectors.
@@ -72,6 +75,10 @@ type Asker struct {
 	flights map[string]*flight
 	closed  bool
 	running sync.WaitGroup
+
+	// storing is held shared while what came of a question is stored, from
+	// the look whether its chunks are still there.
+	storing sync.RWMutex
 }
 
 // New makes an Asker; spaces may want other settings than these.
@@ -93,6 +100,15 @@ func (a *Asker) Close() {
 	a.running.Wait()
 }
 
+// Settle waits until what is being stored now is stored. What is stored later
+// rests on chunks that are in the knowledge bank later: so who forgets takes the
+// chunks out of the knowledge bank, settles, and then clears the other layers,
+// and no question that was under way brings anything back.
+func (a *Asker) Settle() {
+	a.storing.Lock()
+	defer a.storing.Unlock()
+}
+
 var errClosed = fault.New(fault.Unavailable, "answer.Ask", "percached is closing")
 
 // Ask answers a question. It returns when the answer is complete and stored, or
@@ -111,7 +127,10 @@ func (a *Asker) Ask(ctx context.Context, q Question, l Listener) (Answer, error)
 
 // board joins the flight of an identical question, or starts one.
 func (a *Asker) board(ctx context.Context, q Question) (*flight, error) {
-	key := q.key()
+	// Who asks after a change of the documents must not get an answer from
+	// before it. Where there is no count, the flight says why.
+	seq, _ := a.Knowledge.Seq(q.Space)
+	key := q.key(seq)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -128,6 +147,9 @@ func (a *Asker) board(ctx context.Context, q Question) (*flight, error) {
 	a.running.Go(func() {
 		defer cancel(nil)
 		answer, err := a.answer(inner, q, f)
+		if err != nil && errors.Is(context.Cause(inner), errClosed) {
+			err = errClosed
+		}
 		a.mu.Lock()
 		if a.flights[key] == f {
 			delete(a.flights, key)
@@ -150,9 +172,10 @@ func (a *Asker) leave(f *flight) {
 	}
 }
 
-// key is equal for questions that get the same answer.
-func (q *Question) key() string {
-	k := strconv.Quote(q.Space) + " " + strconv.Quote(q.Text) + " " + q.MaxAge.String()
+// key is equal for questions that get the same answer at a count of changes of
+// their space.
+func (q *Question) key(seq uint64) string {
+	k := strconv.Quote(q.Space) + " " + strconv.FormatUint(seq, 10) + " " + strconv.Quote(q.Text) + " " + q.MaxAge.String()
 	for _, b := range []bool{q.Bypass, q.Refresh, q.FollowsUp} {
 		k += " " + strconv.FormatBool(b)
 	}

@@ -104,8 +104,8 @@ func (r *run) consider(ctx context.Context, c qabank.Candidate, exact bool) (boo
 		ids[i] = e.Chunk
 	}
 	evidence, err := r.Knowledge.Chunks(r.q.Space, ids)
-	if err != nil {
-		return false, err
+	if err != nil { // what is missing of it counts as gone
+		r.without("the evidence of a stored answer", err)
 	}
 	ask := qabank.Ask{
 		Question: r.q.Text, Exact: exact, Settings: r.mark, Threshold: r.set.Threshold, MaxAge: r.q.MaxAge,
@@ -141,28 +141,28 @@ func (r *run) consider(ctx context.Context, c qabank.Candidate, exact bool) (boo
 	}
 	r.Bank.Hit(r.q.Space, c.Entry.ID)
 	r.answer.Outcome, r.answer.Text, r.answer.Refused = AnswerHit, c.Entry.Answer, c.Entry.Refused
-	if !c.Entry.Refused {
-		r.cite(evidence)
-	}
+	r.cite(evidence)
 	r.f.tell(event{piece: c.Entry.Answer})
 	return true, nil
 }
 
 // fresh: the answer is what would be computed today as far as the documents
-// decide it. Of an exact repeat today's prompt must hold the same chunks; of a
-// near question it is enough that none of its best chunks came in later. An
-// entry that is not fresh is marked stale.
+// decide it. Of an exact repeat today's prompt must hold the same chunks (see
+// outgrown); of a near question it is enough that none of its best chunks came in
+// later. An entry that is not fresh is marked stale.
 func (r *run) fresh(ctx context.Context, e qabank.Entry, exact bool) (bool, error) {
 	if !r.set.Guard || e.Seen >= r.seq {
 		return true, nil
 	}
 	fresh := true
+	var seen uint64
 	if exact {
-		best, err := r.best(ctx, r.q.Space, e, r.set.K)
+		seen = min(r.seq, r.searchable(r.q.Space))
+		best, err := r.best(ctx, r.q.Space, e, r.set)
 		if err != nil {
 			return false, err
 		}
-		fresh = !outgrown(best, e)
+		fresh = !r.set.outgrown(best, e)
 	} else {
 		for _, c := range r.own[:min(len(r.own), r.set.KRefresh)] {
 			fresh = fresh && (c.Version <= e.Seen || rests(e, c))
@@ -173,18 +173,23 @@ func (r *run) fresh(ctx context.Context, e qabank.Entry, exact bool) (bool, erro
 	case !fresh:
 		err = r.Bank.MarkStale(ctx, r.q.Space, []qabank.ID{e.ID}, newer)
 	case exact:
-		err = r.Bank.Confirm(ctx, r.q.Space, e.ID, r.seq)
+		err = r.Bank.Confirm(ctx, r.q.Space, e.ID, seen)
 	}
-	if err != nil {
+	if err != nil && fault.KindOf(err) != fault.NotFound { // it may have made room for another
 		r.without("the bank", err)
 	}
 	return fresh, nil
 }
 
-// outgrown: a chunk that an answer does not rest on is among the best of its
-// question.
-func outgrown(best []percached.Chunk, e qabank.Entry) bool {
-	return slices.ContainsFunc(best, func(c percached.Chunk) bool { return !rests(e, c) })
+// outgrown: a chunk that an answer does not rest on would be in its question's
+// prompt, or came in later and is among its best.
+func (s Settings) outgrown(best []percached.Chunk, e qabank.Entry) bool {
+	for i, c := range best {
+		if !rests(e, c) && (i < s.K || i < s.KRefresh && c.Version > e.Seen) {
+			return true
+		}
+	}
+	return false
 }
 
 // rests: an entry's answer was made from a chunk.
@@ -193,16 +198,21 @@ func rests(e qabank.Entry, c percached.Chunk) bool {
 }
 
 // keep puts a computed answer into the bank.
-func (r *run) keep(ctx context.Context, used []percached.Chunk) {
-	if !r.useBank || r.vector == nil || r.q.Bypass && r.entry != nil {
+func (r *run) keep(ctx context.Context) {
+	if !r.useBank || r.vector == nil {
 		return
+	}
+	if r.q.Bypass {
+		if _, there, err := r.Bank.Exact(r.q.Space, r.q.Text); there || err != nil {
+			return
+		}
 	}
 	now := r.Now()
 	e := qabank.Entry{
 		Space: r.q.Space, Question: r.q.Text, Answer: r.answer.Text, Answered: true, Refused: r.answer.Refused,
-		Vector: r.vector, Embedder: r.Embedder.Info().Fingerprint, Seen: r.seq, Origin: "asked", Settings: r.mark, Made: now,
+		Vector: r.vector, Embedder: r.Embedder.Info().Fingerprint, Seen: r.seen, Origin: "asked", Settings: r.mark, Made: now,
 	}
-	for _, c := range used {
+	for _, c := range r.rests {
 		e.Evidence = append(e.Evidence, percached.Evidence{Chunk: c.ID, Version: c.Version})
 	}
 	if qabank.RelativeTime(r.q.Text) {

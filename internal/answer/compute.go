@@ -51,15 +51,8 @@ func (r *run) compute(ctx context.Context, chunks []percached.Chunk) ([]percache
 		r.without("the tensor tree", err)
 		res, err = r.generate(ctx, p, make([]*percached.Slice, len(p.nodes)))
 	}
-	used, err := r.take(p, res, err)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.Tree.Insert(captured(req, res)); err != nil {
-		r.without("storing tensors", err)
-	}
-	r.ended("store", &r.answer.Times.Store)
-	return used, nil
+	r.insert = func() error { return r.Tree.Insert(captured(req, res)) }
+	return r.take(p, res, err)
 }
 
 // lend runs fn with what the tree has stored. A tree that fails or takes too long

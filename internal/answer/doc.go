@@ -9,7 +9,9 @@
 // answer costs, never what it says. A stored answer is served only if it passes
 // the gate. A store that fails costs reuse and is noted in the answer; only a
 // failing engine fails the question. Identical questions in flight are computed
-// once. What is put into the bank holds every chunk of the prompt as evidence.
+// once; who asks after a change of the documents never follows one from before.
+// What is put into the bank holds every chunk of the prompt as evidence. Nothing
+// is stored of a chunk that went while the question was under way.
 //
 // Goroutines: one for each question in flight; it ends when the answer is there
 // or when nobody waits for it. Close waits for them.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/percached/percached/internal/fault"
 )
@@ -87,13 +88,12 @@ type trimmer struct {
 }
 
 func (t *trimmer) piece(p string) error {
-	const spaces = " \n\t"
 	if !t.began {
-		p = strings.TrimLeft(p, spaces)
+		p = strings.TrimLeftFunc(p, unicode.IsSpace)
 	}
 	p = t.held + p
 	t.held = ""
-	if body := strings.TrimRight(p, spaces); body != p {
+	if body := strings.TrimRightFunc(p, unicode.IsSpace); body != p {
 		p, t.held = body, p[len(body):]
 	}
 	if p != "" {

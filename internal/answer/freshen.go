@@ -19,10 +19,15 @@ func (a *Asker) Freshen(ctx context.Context, space string) (int, error) {
 	if err != nil {
 		return 0, fault.Wrap(op, err)
 	}
+	set, err := a.settings.With(sp.Settings)
+	if err != nil {
+		return 0, fault.Wrap(op, err)
+	}
 	seq, err := a.Knowledge.Seq(space)
 	if err != nil {
 		return 0, fault.Wrap(op, err)
 	}
+	seq = min(seq, a.searchable(space))
 	var behind []qabank.Entry
 	if err := a.Bank.Each(space, func(e qabank.Entry) error {
 		if !e.Stale && e.Seen < seq {
@@ -32,16 +37,18 @@ func (a *Asker) Freshen(ctx context.Context, space string) (int, error) {
 	}); err != nil {
 		return 0, fault.Wrap(op, err)
 	}
-	n := a.settings.with(sp.Settings).KRefresh
 	var stale []qabank.ID
 	for _, e := range behind {
-		best, err := a.best(ctx, space, e, n)
+		best, err := a.best(ctx, space, e, set)
 		if err != nil {
 			return 0, fault.Wrap(op, err)
 		}
-		if outgrown(best, e) {
+		if set.outgrown(best, e) {
 			stale = append(stale, e.ID)
-		} else if err := a.Bank.Confirm(ctx, space, e.ID, seq); err != nil {
+			continue
+		}
+		err = a.Bank.Confirm(ctx, space, e.ID, seq)
+		if err != nil && fault.KindOf(err) != fault.NotFound { // it went meanwhile
 			return 0, fault.Wrap(op, err)
 		}
 	}
@@ -51,8 +58,17 @@ func (a *Asker) Freshen(ctx context.Context, space string) (int, error) {
 // newer is why an answer is stale.
 const newer = "newer documents bear on it"
 
-// best gives the n best chunks of a stored question that are alive.
-func (a *Asker) best(ctx context.Context, space string, e qabank.Entry, n int) ([]percached.Chunk, error) {
+// searchable is the count of changes up to which a space's chunks are found.
+func (a *Asker) searchable(space string) uint64 {
+	st, err := a.Searcher.Stats(space)
+	if err != nil {
+		return 0 // nothing is confirmed then; the search says what is wrong
+	}
+	return st.Seq
+}
+
+// best gives the best chunks of a stored question that are alive.
+func (a *Asker) best(ctx context.Context, space string, e qabank.Entry, set Settings) ([]percached.Chunk, error) {
 	vector := e.Vector
 	if e.Embedder != a.Embedder.Info().Fingerprint {
 		vector = nil
@@ -61,7 +77,7 @@ func (a *Asker) best(ctx context.Context, space string, e qabank.Entry, n int) (
 			vector = vs[0]
 		}
 	}
-	return a.search(ctx, space, e.Question, vector, n)
+	return a.search(ctx, space, e.Question, vector, max(set.K, set.KRefresh))
 }
 
 // search gives the n best chunks for a question that are alive.
@@ -75,5 +91,9 @@ func (a *Asker) search(ctx context.Context, space, text string, vector []float32
 		ids[i] = h.Chunk
 	}
 	chunks, err := a.Knowledge.Chunks(space, ids)
+	if err != nil && len(chunks) > 0 { // one that is damaged costs the others nothing
+		a.Logger.Warn("a chunk that was found cannot be read", "space", space, "error", err)
+		err = nil
+	}
 	return chunks[:min(len(chunks), n)], err
 }

@@ -69,6 +69,7 @@ func (h *History) Add(space string, r Record, now bool) error {
 		return fault.Wrap(op, err)
 	}
 	p.pending = append(p.pending, r)
+	p.pending = p.pending[max(0, len(p.pending)-h.limit):] // a full disk may keep them long
 	if now || len(p.pending) >= historyBatch {
 		return fault.Wrap(op, h.write(space, p))
 	}
@@ -114,6 +115,34 @@ func (h *History) Recent(space string, n int) ([]Record, error) {
 	})
 	found = append(found, p.pending...)
 	return found[max(0, len(found)-n):], fault.Wrap(op, err)
+}
+
+// Cited gives the chunks that the records of a space rest on.
+func (h *History) Cited(space string) ([]percached.ChunkID, error) {
+	const op = "answer.History.Cited"
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p, err := h.past(space)
+	if err != nil {
+		return nil, fault.Wrap(op, err)
+	}
+	var cited []percached.ChunkID
+	for _, r := range p.pending {
+		cited = append(cited, r.Chunks...)
+	}
+	err = h.db.View(func(tx *kv.Tx) error {
+		for _, k := range p.keys {
+			b, err := tx.Get(k)
+			if err != nil {
+				return err
+			}
+			if r, err := decodeRecord(b); err == nil { // Forget takes what cannot be read
+				cited = append(cited, r.Chunks...)
+			}
+		}
+		return nil
+	})
+	return cited, fault.Wrap(op, err)
 }
 
 // Forget removes the records that rest on one of these chunks.

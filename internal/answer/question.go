@@ -39,7 +39,7 @@ func (q *Question) check() error {
 		return fault.New(fault.Invalid, op, "the question has %d bytes, it may have %d", len(q.Text), maxQuestion)
 	case !utf8.ValidString(q.Text):
 		return fault.New(fault.Invalid, op, "the question is not UTF-8")
-	case q.Threshold != nil && (*q.Threshold < 0 || *q.Threshold > 1):
+	case q.Threshold != nil && !(*q.Threshold >= 0 && *q.Threshold <= 1):
 		return fault.New(fault.Invalid, op, "the threshold is %v, it must be between 0 and 1", *q.Threshold)
 	case q.MaxAge < 0:
 		return fault.New(fault.Invalid, op, "the greatest age is negative")

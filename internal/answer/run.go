@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,13 +23,16 @@ type run struct {
 	set     Settings
 	mark    string // of the settings
 	seq     uint64 // of the space when the question came
+	seen    uint64 // up to which the search found its chunks
 	useBank bool
 
 	began, at time.Time
 	vector    []float32
 	own       []percached.Chunk // the question's own chunks, best first
 	searched  bool
-	entry     *qabank.Entry // the bank's, of this very question
+	entry     *qabank.Entry     // the bank's, of this very question
+	rests     []percached.Chunk // what the answer was made from, best first
+	insert    func() error      // puts new tensors into the tree; nil: there are none
 	answer    Answer
 }
 
@@ -39,7 +43,10 @@ func (a *Asker) answer(ctx context.Context, q Question, f *flight) (Answer, erro
 		return Answer{}, err
 	}
 	began := a.Now()
-	r := &run{Asker: a, q: q, f: f, set: a.settings.with(space.Settings), began: began, at: began}
+	r := &run{Asker: a, q: q, f: f, began: began, at: began}
+	if r.set, err = a.settings.With(space.Settings); err != nil {
+		return Answer{}, err
+	}
 	if q.Threshold != nil {
 		r.set.Threshold = *q.Threshold
 	}
@@ -65,7 +72,7 @@ func (a *Asker) answer(ctx context.Context, q Question, f *flight) (Answer, erro
 	if err != nil {
 		return Answer{}, err
 	}
-	r.remember()
+	r.store(ctx)
 	r.answer.Times.Total = a.Now().Sub(began)
 	f.stage("total", r.answer.Times.Total)
 	return r.answer, nil
@@ -101,7 +108,6 @@ func (r *run) fromDocuments(ctx context.Context) error {
 	}
 	r.answer.Refused = refuses(r.answer.Text)
 	r.cite(used)
-	r.keep(ctx, used)
 	return nil
 }
 
@@ -111,6 +117,7 @@ func (r *run) retrieve(ctx context.Context) error {
 		return nil
 	}
 	defer r.ended("retrieve", &r.answer.Times.Retrieve)
+	r.seen = min(r.seq, r.searchable(r.q.Space)) // before the search: what comes in meanwhile may be missed
 	own, err := r.search(ctx, r.q.Space, r.q.Text, r.vector, max(r.set.K, r.set.KRefresh))
 	if err != nil {
 		return err
@@ -138,6 +145,7 @@ func (r *run) embed(ctx context.Context) error {
 
 // cite names the chunks that the answer rests on.
 func (r *run) cite(chunks []percached.Chunk) {
+	r.rests = chunks
 	for _, c := range chunks {
 		cite := Citation{Chunk: c.ID, About: strings.TrimPrefix(c.Head, "### "), Quote: c.Body}
 		if len(c.Documents) > 0 {
@@ -147,16 +155,47 @@ func (r *run) cite(chunks []percached.Chunk) {
 	}
 }
 
+// store puts what came of the question into the tree, the bank and the history,
+// unless a chunk that it rests on went meanwhile: what is forgotten must not come
+// back, see Settle.
+func (r *run) store(ctx context.Context) {
+	r.storing.RLock()
+	defer r.storing.RUnlock()
+	defer r.ended("store", &r.answer.Times.Store)
+	if !r.stands() {
+		return
+	}
+	if r.insert != nil {
+		if err := r.insert(); err != nil {
+			r.without("storing tensors", err)
+		}
+	}
+	if r.answer.Outcome != AnswerHit && len(r.rests) > 0 {
+		r.keep(ctx)
+	}
+	r.remember()
+}
+
+// stands says whether all that the answer rests on is still there as it was, and
+// if that is nothing, whether the space is.
+func (r *run) stands() bool {
+	ids := make([]percached.ChunkID, len(r.rests))
+	for i, c := range r.rests {
+		ids[i] = c.ID
+	}
+	now, err := r.Knowledge.Chunks(r.q.Space, ids)
+	return err == nil && slices.EqualFunc(r.rests, now, func(a, b percached.Chunk) bool { return a.ID == b.ID && a.Version == b.Version })
+}
+
 // remember puts the question into the space's history.
 func (r *run) remember() {
 	rec := Record{Asked: r.began, Question: r.q.Text, Outcome: r.answer.Outcome, Took: r.Now().Sub(r.began)}
-	for _, c := range r.answer.Citations {
-		rec.Chunks = append(rec.Chunks, c.Chunk)
+	for _, c := range r.rests {
+		rec.Chunks = append(rec.Chunks, c.ID)
 	}
 	if err := r.History.Add(r.q.Space, rec, r.answer.Outcome != AnswerHit); err != nil {
 		r.without("the history", err)
 	}
-	r.ended("store", &r.answer.Times.Store)
 }
 
 // refuses says whether an answer is that the documents do not say.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
 )
 
 //go:embed prompts/instructions.txt
@@ -29,6 +30,9 @@ type Settings struct {
 	Placement percached.Placement
 	Planes    percached.Planes
 	MaxTokens int // of an answer
+	// Retrieval names how chunks are searched: answers over chunks that were
+	// found in another way are not served.
+	Retrieval string
 	// Instructions begin the prompt.
 	Instructions string
 }
@@ -60,8 +64,8 @@ func (s Settings) Validate() error {
 	return errors.Join(errs...)
 }
 
-// with lays over s what a space wants otherwise.
-func (s Settings) with(w percached.Settings) Settings {
+// With lays over s what a space wants otherwise, which may be wrong.
+func (s Settings) With(w percached.Settings) (Settings, error) {
 	over(&s.Threshold, w.Threshold)
 	over(&s.Guard, w.Guard)
 	over(&s.Bank, w.Bank)
@@ -70,7 +74,10 @@ func (s Settings) with(w percached.Settings) Settings {
 	over(&s.Order, w.Order)
 	over(&s.Placement, w.Placement)
 	over(&s.Planes, w.Planes)
-	return s
+	if err := s.Validate(); err != nil {
+		return s, fault.New(fault.Invalid, "answer.Settings", "the space's settings: %w", err)
+	}
+	return s, nil
 }
 
 func over[T any](to, from *T) {
@@ -88,7 +95,7 @@ func (a *Asker) Mark(s Settings) string {
 // mark names all that shapes an answer but its documents: stored answers of
 // another mark are not served.
 func (s Settings) mark(model, embedder string) string {
-	b, _ := json.Marshal([]any{model, embedder, s.Instructions, s.K, s.Order, s.Placement, s.MaxTokens}) // plain values always marshal
+	b, _ := json.Marshal([]any{model, embedder, s.Instructions, s.Retrieval, s.K, s.Order, s.Placement, s.MaxTokens}) // plain values always marshal
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:16])
 }

@@ -32,7 +32,10 @@ type shelf struct {
 	seq    uint64
 	chunks map[percached.ChunkID]percached.Chunk
 	set    percached.Settings
-	asked  int // searches
+	asked  int    // searches
+	upto   uint64 // what came in later is not found yet; 0: all is found
+	hurt   percached.ChunkID
+	closed bool // the spaces are gone
 	fails  error
 }
 
@@ -54,8 +57,16 @@ func (s *shelf) drop(id percached.ChunkID) {
 	delete(s.chunks, id)
 }
 
+func (s *shelf) closeSpace() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
 func (s *shelf) Space(name string) (percached.Space, error) {
-	if name != "s" && name != "t" {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if name != "s" && name != "t" || s.closed {
 		return percached.Space{}, fault.New(fault.NotFound, "shelf", "there is no space %s", name)
 	}
 	return percached.Space{Name: name, Kind: "notes", Settings: s.set}, nil
@@ -71,12 +82,27 @@ func (s *shelf) Chunks(_ string, ids []percached.ChunkID) ([]percached.Chunk, er
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []percached.Chunk
+	var err error
+	if s.closed {
+		return nil, fault.New(fault.NotFound, "shelf", "there is no space")
+	}
 	for _, id := range ids {
-		if c, ok := s.chunks[id]; ok {
+		if id == s.hurt {
+			err = fault.New(fault.Internal, "shelf", "a chunk is damaged")
+		} else if c, ok := s.chunks[id]; ok {
 			found = append(found, c)
 		}
 	}
-	return found, nil
+	return found, err
+}
+
+func (s *shelf) Stats(string) (retrieval.Stats, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.upto > 0 {
+		return retrieval.Stats{Seq: s.upto}, nil
+	}
+	return retrieval.Stats{Seq: s.seq}, nil
 }
 
 func (s *shelf) Search(_ context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
@@ -94,7 +120,7 @@ func (s *shelf) Search(_ context.Context, q retrieval.Query) ([]retrieval.Hit, e
 				n++
 			}
 		}
-		if n > 0 {
+		if n > 0 && (s.upto == 0 || c.Version <= s.upto) {
 			hits = append(hits, retrieval.Hit{Chunk: c.ID, Version: c.Version, Score: float64(n)})
 		}
 	}

@@ -5,8 +5,8 @@
 // it cannot. Path names what lies in it.
 //
 // Invariants: the folder is for its owner alone (0700). One process uses it at a
-// time. A folder of a newer version is refused. Unclean is true when the process
-// before did not come to Close.
+// time. A folder of a newer version is refused. Unclean is true when a process
+// before did not come to Close, until what that left undone is made good.
 //
 // Goroutines: none.
 //

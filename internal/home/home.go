@@ -20,10 +20,12 @@ const (
 
 // Home is an open data folder.
 type Home struct {
-	dir     string
-	lock    *os.File
-	Key     []byte // signs what is stored
-	Unclean bool   // the process before ended without Close
+	dir  string
+	lock *os.File
+	Key  []byte // signs what is stored
+	// Unclean: the process before ended without Close. It counts as such until
+	// who has made good what that left undone sets it to false.
+	Unclean bool
 }
 
 // Default is the data folder of this user: $XDG_DATA_HOME/percached, or
@@ -53,7 +55,13 @@ func Open(dir string) (*Home, error) {
 	if h.lock, err = lock(h.Path("lock")); err != nil {
 		return nil, err
 	}
-	if err := h.enter(fresh); err != nil {
+	if fresh { // another process may have made it meanwhile
+		fresh, err = h.vacant()
+	}
+	if err == nil {
+		err = h.enter(fresh)
+	}
+	if err != nil {
 		h.lock.Close()
 		return nil, err
 	}
@@ -65,9 +73,12 @@ func (h *Home) Path(name ...string) string {
 	return filepath.Join(append([]string{h.dir}, name...)...)
 }
 
-// Close says that all ended well, and lets others in.
+// Close says that all ended well, unless it is unclean still, and lets others in.
 func (h *Home) Close() error {
-	err := os.Remove(h.Path("unclean"))
+	var err error
+	if !h.Unclean {
+		err = os.Remove(h.Path("unclean"))
+	}
 	if shut := h.lock.Close(); err == nil {
 		err = shut
 	}
@@ -102,10 +113,8 @@ func (h *Home) enter(fresh bool) error {
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}
 	if fresh {
-		key := make([]byte, keySize)
-		rand.Read(key)
 		schema := fmt.Appendf(nil, "{\"version\": %d}\n", version)
-		if err := errors.Join(write(h.Path("key"), key), write(h.Path("schema"), schema)); err != nil {
+		if err := write(h.Path("schema"), schema); err != nil {
 			return fault.New(fault.Unavailable, op, "%w", err)
 		}
 	}
@@ -122,8 +131,13 @@ func (h *Home) enter(fresh bool) error {
 	case schema.Version > version:
 		return fault.New(fault.Unsupported, op, "%s was written by a newer percached (version %d of the folder, this one knows %d)", h.dir, schema.Version, version)
 	}
-	if h.Key, err = os.ReadFile(h.Path("key")); err != nil || len(h.Key) != keySize {
-		return fault.New(fault.Unavailable, op, "%s cannot be read or is damaged: without it no stored tensor is trusted; remove it and the folder tensors to start that part anew", h.Path("key"))
+	if h.Key, err = os.ReadFile(h.Path("key")); errors.Is(err, fs.ErrNotExist) {
+		h.Key = make([]byte, keySize)
+		rand.Read(h.Key)
+		err = write(h.Path("key"), h.Key)
+	}
+	if err != nil || len(h.Key) != keySize {
+		return fault.New(fault.Unavailable, op, "%s cannot be read or is damaged: without it no stored tensor is trusted; remove it to start them anew", h.Path("key"))
 	}
 	_, err = os.Stat(h.Path("unclean"))
 	if h.Unclean = err == nil; err != nil && !errors.Is(err, fs.ErrNotExist) {

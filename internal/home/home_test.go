@@ -2,6 +2,7 @@ package home_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,9 +54,16 @@ func TestUnclean(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "unclean"), nil, 0o600); err != nil { // as a killed process leaves it
 		t.Fatal(err)
 	}
-	if h = open(t, dir); !h.Unclean {
-		t.Error("the crash is not seen")
+	for range 2 { // it is seen until it is made good
+		if h = open(t, dir); !h.Unclean {
+			t.Error("the crash is not seen")
+		}
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
+	h = open(t, dir)
+	h.Unclean = false
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -63,6 +71,21 @@ func TestUnclean(t *testing.T) {
 		t.Error("clean again, and not seen")
 	}
 	h.Close()
+}
+
+// What the refusal of a damaged key advises works.
+func TestKeyAnew(t *testing.T) {
+	dir := t.TempDir()
+	h := open(t, dir)
+	old := h.Key
+	if err := errors.Join(h.Close(), os.Remove(h.Path("key"))); err != nil {
+		t.Fatal(err)
+	}
+	h = open(t, dir)
+	defer h.Close()
+	if len(h.Key) != len(old) || bytes.Equal(h.Key, old) {
+		t.Errorf("a key of %d bytes", len(h.Key))
+	}
 }
 
 func TestRefuses(t *testing.T) {

@@ -32,8 +32,8 @@ func lock(path string) (*os.File, error) {
 		f.Close()
 		return nil, fault.New(fault.Unavailable, op, "%s: %w", path, err)
 	}
-	if err := f.Truncate(0); err == nil {
-		_, err = fmt.Fprintf(f, "%d\n", os.Getpid())
+	if f.Truncate(0) == nil { // who is refused is told the number, if it can be
+		fmt.Fprintf(f, "%d\n", os.Getpid())
 	}
 	return f, nil
 }

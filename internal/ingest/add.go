@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 
+	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/knowledgebank"
 )
@@ -42,12 +43,11 @@ func (r *Report) Documents() int { return r.Added + r.Unchanged + r.Replaced }
 type Source func(ctx context.Context, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error
 
 // Add takes documents into a space. Each is in whole and durable, or not at all;
-// progress, when not nil, hears of every batch. With an error the report holds
-// what was done before.
+// progress, when not nil, hears of every batch. What cannot be taken in is named
+// in the report, and the others go on. With an error the report holds what was
+// done before. Other changes may be made between two batches.
 func (l *Library) Add(ctx context.Context, space string, read Source, progress func(Report)) (Report, error) {
 	const op = "ingest.Add"
-	l.changing.Lock()
-	defer l.changing.Unlock()
 	a := &adding{Library: l, space: space, progress: progress}
 	if _, err := l.Knowledge.Space(space); err != nil {
 		return a.report, fault.Wrap(op, err)
@@ -80,7 +80,7 @@ func (l *Library) Add(ctx context.Context, space string, read Source, progress f
 		err = readErr
 	}
 	if err == nil && a.report.Chunks > 0 {
-		a.report.Stale, err = l.Freshener.Freshen(ctx, space)
+		a.report.Stale, err = l.Asker.Freshen(ctx, space)
 	}
 	return a.report, fault.Wrap(op, err)
 }
@@ -128,13 +128,44 @@ func (a *adding) fail(f Failure) {
 	}
 }
 
-// flush brings the batch into the knowledge bank, and the other layers after it.
+// flush brings the batch in, but for what cannot be taken in.
 func (a *adding) flush(ctx context.Context) error {
-	if len(a.batch) == 0 {
-		return nil
+	for len(a.batch) > 0 {
+		n, bad, err := a.some(ctx)
+		if err != nil {
+			return err
+		}
+		if bad != nil {
+			a.fail(Failure{name(a.batch[n]), reason(bad)})
+			n++
+		}
+		a.batch = a.batch[n:]
 	}
+	a.batch, a.bytes = nil, 0
+	if a.progress != nil {
+		a.progress(a.report)
+	}
+	return nil
+}
+
+// name is what a person knows a document by.
+func name(s *knowledgebank.Source) string {
+	if s.Path != "" {
+		return s.Path
+	}
+	return s.Key
+}
+
+// some brings the first n of the batch into the knowledge bank, and the other
+// layers after it. Bad is why the document behind those cannot be taken in.
+func (a *adding) some(ctx context.Context) (n int, bad, err error) {
+	done, err := a.change(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer done()
 	changes, err := a.Knowledge.AddAll(ctx, a.space, a.batch)
-	a.batch, a.bytes = a.batch[:0], 0
+	var gone []percached.ChunkID
 	for _, c := range changes {
 		switch c.State {
 		case knowledgebank.Added:
@@ -145,22 +176,18 @@ func (a *adding) flush(ctx context.Context) error {
 			a.report.Unchanged++
 		}
 		a.report.Chunks += len(c.New)
-		if len(c.Gone) > 0 {
-			if err := a.outdate(ctx, a.space, c.Gone); err != nil {
-				return err
-			}
+		gone = append(gone, c.Gone...)
+	}
+	n = len(changes)
+	if fault.KindOf(err) == fault.Invalid && n < len(a.batch) {
+		bad, err = err, nil
+	}
+	if n > 0 { // these are in, whatever became of the rest
+		if late := a.follow(ctx, a.space, gone); err == nil {
+			err = late
 		}
 	}
-	if err != nil {
-		return err
-	}
-	if err := a.Index.Update(ctx, a.space); err != nil {
-		return err
-	}
-	if a.progress != nil {
-		a.progress(a.report)
-	}
-	return nil
+	return n, bad, err
 }
 
 // reason is an error as a person is told of it.

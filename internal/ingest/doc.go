@@ -9,7 +9,8 @@
 // Invariants: the knowledge bank is the truth; a document is in it whole or not at
 // all, and every other layer can be brought after it. What is to be forgotten is
 // written down before the first layer forgets, so that a crash on the way is
-// made good by Recover. A receipt says CleanedUp only when the bytes are gone.
+// made good by Recover, and a failure by CleanUp. Questions under way bring nothing
+// back. A receipt says CleanedUp only when the bytes are gone.
 //
 // Goroutines: Add reads ahead on one of its own, which ends before Add returns.
 //

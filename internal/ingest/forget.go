@@ -2,10 +2,16 @@ package ingest
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/qkvtree"
 )
 
 // Receipt counts what was forgotten.
@@ -33,11 +39,15 @@ func (r Receipt) Plus(o Receipt) Receipt {
 
 // Delete makes a document forgotten. When it returns without an error, nothing
 // of the document is shown, searched or served any more; its bytes leave the
-// disk with CleanUp.
+// disk with CleanUp. With an error either nothing has happened, or what is left
+// to do is done by CleanUp or Recover.
 func (l *Library) Delete(ctx context.Context, space string, id percached.DocumentID) (Receipt, error) {
 	const op = "ingest.Delete"
-	l.changing.Lock()
-	defer l.changing.Unlock()
+	done, err := l.change(ctx)
+	if err != nil {
+		return Receipt{}, fault.Wrap(op, err)
+	}
+	defer done()
 	d, err := l.Knowledge.Document(space, id)
 	if err != nil && fault.KindOf(err) != fault.Internal { // what is damaged can be forgotten, too
 		return Receipt{}, fault.Wrap(op, err)
@@ -48,6 +58,9 @@ func (l *Library) Delete(ctx context.Context, space string, id percached.Documen
 	}
 	change, err := l.Knowledge.Delete(ctx, space, id)
 	if err != nil {
+		if _, look := l.Knowledge.Document(space, id); fault.KindOf(look) != fault.NotFound {
+			err = l.spare(p, err)
+		}
 		return Receipt{}, fault.Wrap(op, err)
 	}
 	p.Chunks, p.Gone = change.Gone, true
@@ -62,8 +75,11 @@ func (l *Library) Delete(ctx context.Context, space string, id percached.Documen
 // DeleteSpace makes a space and everything in it forgotten.
 func (l *Library) DeleteSpace(ctx context.Context, space string) (Receipt, error) {
 	const op = "ingest.DeleteSpace"
-	l.changing.Lock()
-	defer l.changing.Unlock()
+	done, err := l.change(ctx)
+	if err != nil {
+		return Receipt{}, fault.Wrap(op, err)
+	}
+	defer done()
 	if _, err := l.Knowledge.Space(space); err != nil {
 		return Receipt{}, fault.Wrap(op, err)
 	}
@@ -73,6 +89,9 @@ func (l *Library) DeleteSpace(ctx context.Context, space string) (Receipt, error
 	}
 	documents, chunks, err := l.Knowledge.DeleteSpace(space)
 	if err != nil {
+		if _, look := l.Knowledge.Space(space); fault.KindOf(look) != fault.NotFound {
+			err = l.spare(p, err)
+		}
 		return Receipt{}, fault.Wrap(op, err)
 	}
 	p.Gone = true
@@ -84,15 +103,42 @@ func (l *Library) DeleteSpace(ctx context.Context, space string) (Receipt, error
 	return r, fault.Wrap(op, err)
 }
 
-// forget takes what rests on the chunks of a document that are gone out of
-// every layer but the knowledge bank.
-func (l *Library) forget(ctx context.Context, p *pending) (Receipt, error) {
-	gone, err := l.gone(p.Space, p.Chunks)
-	if err != nil {
-		return Receipt{}, err
+// spare notes that what the knowledge bank could not let go of stays: or it would
+// go later, whatever it is by then.
+func (l *Library) spare(p *pending, cause error) error {
+	p.Gone = true
+	if err := l.note(p); err != nil {
+		return errors.Join(cause, err)
 	}
-	r := Receipt{Chunks: len(gone)}
-	before, err := l.Index.Stats(p.Space)
+	return cause
+}
+
+// forget takes what rests on the chunks of a document that are gone out of
+// every layer but the knowledge bank; and what rests on any other chunk that is
+// gone, as that may be from an earlier edition of the document.
+func (l *Library) forget(ctx context.Context, p *pending) (r Receipt, err error) {
+	l.Asker.Settle()
+	own, err := l.gone(p.Space, p.Chunks)
+	if err != nil {
+		return r, err
+	}
+	gone, err := l.orphans(p.Space, true)
+	if err != nil {
+		return r, err
+	}
+	r.Chunks = len(own)
+	if gone = append(gone, own...); len(gone) > 0 {
+		if r.Slices, r.Bytes, err = l.Tree.Forget(p.Space, gone); err != nil {
+			return r, err
+		}
+		if r.Entries, err = l.Bank.Forget(ctx, p.Space, gone); err != nil {
+			return r, err
+		}
+		if r.History, err = l.History.Forget(p.Space, gone); err != nil {
+			return r, err
+		}
+	}
+	before, err := l.Index.Stats(p.Space) // last: it alone needs room to write
 	if err != nil {
 		return r, err
 	}
@@ -100,24 +146,12 @@ func (l *Library) forget(ctx context.Context, p *pending) (Receipt, error) {
 		return r, err
 	}
 	after, err := l.Index.Stats(p.Space)
-	if err != nil {
-		return r, err
-	}
 	r.Vectors, r.Indexed = before.Vectors-after.Vectors, before.Chunks-after.Chunks
-	if len(gone) == 0 {
-		return r, nil
-	}
-	if r.Slices, r.Bytes, err = l.Tree.Forget(p.Space, gone); err != nil {
-		return r, err
-	}
-	if r.Entries, err = l.Bank.Forget(ctx, p.Space, gone); err != nil {
-		return r, err
-	}
-	r.History, err = l.History.Forget(p.Space, gone)
 	return r, err
 }
 
 func (l *Library) forgetSpace(ctx context.Context, space string) (r Receipt, err error) {
+	l.Asker.Settle()
 	if s, err := l.Index.Stats(space); err == nil { // it may be gone already
 		r.Vectors, r.Indexed = s.Vectors, s.Chunks
 	}
@@ -134,8 +168,21 @@ func (l *Library) forgetSpace(ctx context.Context, space string) (r Receipt, err
 	return r, err
 }
 
-// outdate follows the replacing of a document: what was answered from its former
-// chunks is stale, and their tensors are of no use.
+// follow brings the other layers after documents that came in: answers that were
+// made from the chunks which went by that are stale, and their tensors are of no
+// use.
+func (l *Library) follow(ctx context.Context, space string, gone []percached.ChunkID) error {
+	var err error
+	if len(gone) > 0 {
+		l.Asker.Settle()
+		err = l.outdate(ctx, space, gone)
+	}
+	if late := l.Index.Update(ctx, space); err == nil {
+		err = late
+	}
+	return err
+}
+
 func (l *Library) outdate(ctx context.Context, space string, gone []percached.ChunkID) error {
 	if _, err := l.Bank.Outdate(ctx, space, gone); err != nil {
 		return err
@@ -147,7 +194,8 @@ func (l *Library) outdate(ctx context.Context, space string, gone []percached.Ch
 // gone are those of these chunks that the knowledge bank no longer holds.
 func (l *Library) gone(space string, ids []percached.ChunkID) ([]percached.ChunkID, error) {
 	alive, err := l.Knowledge.Versions(space, ids)
-	if err != nil {
+	// One that is damaged counts as gone: nothing that rests on it is served.
+	if err != nil && !errors.Is(err, knowledgebank.ErrDamaged) && !errors.Is(err, kv.ErrDamaged) {
 		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(ids), func(id percached.ChunkID) bool {
@@ -156,30 +204,28 @@ func (l *Library) gone(space string, ids []percached.ChunkID) ([]percached.Chunk
 	}), nil
 }
 
-// CleanUp takes the bytes of what was forgotten off the disk. It reads and
-// writes all that is stored: idle work for a daemon.
-func (l *Library) CleanUp(ctx context.Context, progress func(done, total int64)) error {
-	const op = "ingest.CleanUp"
-	l.changing.Lock()
-	defer l.changing.Unlock()
-	notes, err := l.noted()
-	if err != nil || len(notes) == 0 {
-		return fault.Wrap(op, err)
+// orphans are the chunks that are gone and that tensors or stored answers still
+// rest on, or questions of the history.
+func (l *Library) orphans(space string, asked bool) ([]percached.ChunkID, error) {
+	named := map[percached.ChunkID]bool{}
+	l.Tree.Nodes(space, func(n qkvtree.Info) { named[n.Chunk] = true })
+	if err := l.Bank.Each(space, func(e qabank.Entry) error {
+		for _, ev := range e.Evidence {
+			named[ev.Chunk] = true
+		}
+		return nil
+	}); err != nil {
+		return nil, err
 	}
-	rebuilt := map[string]bool{}
-	for _, p := range notes {
-		if !p.Whole && !rebuilt[p.Space] {
-			if err := l.Index.Rebuild(ctx, p.Space, nil); err != nil {
-				return fault.Wrap(op, err)
-			}
-			rebuilt[p.Space] = true
+	if asked {
+		cited, err := l.History.Cited(space)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range cited {
+			named[id] = true
 		}
 	}
-	if err := l.Tensors.Rewrite(ctx, progress); err != nil {
-		return fault.Wrap(op, err)
-	}
-	if err := l.Meta.Rewrite(ctx, progress); err != nil {
-		return fault.Wrap(op, err)
-	}
-	return fault.Wrap(op, l.strike(notes))
+	delete(named, percached.ChunkID{}) // instructions are no chunk
+	return l.gone(space, slices.Collect(maps.Keys(named)))
 }

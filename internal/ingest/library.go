@@ -3,9 +3,9 @@ package ingest
 import (
 	"context"
 	"log/slog"
-	"sync"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/qabank"
@@ -15,13 +15,18 @@ import (
 
 // history forgets questions.
 type history interface {
+	Cited(space string) ([]percached.ChunkID, error)
 	Forget(space string, chunks []percached.ChunkID) (int, error)
 	DropSpace(space string) (int, error)
 }
 
-// freshener marks the stored answers of a space that newer chunks bear on.
-type freshener interface {
+// asker answers questions.
+type asker interface {
+	// Freshen marks the stored answers of a space that newer chunks bear on.
 	Freshen(ctx context.Context, space string) (stale int, err error)
+	// Settle waits for what is being stored of chunks that were there a moment
+	// ago: from then on nothing is stored of chunks that are gone.
+	Settle()
 }
 
 // Layers are all that holds something of a document.
@@ -33,7 +38,7 @@ type Layers struct {
 	Bank      *qabank.Bank
 	Tree      *qkvtree.Tree
 	History   history
-	Freshener freshener
+	Asker     asker
 	Logger    *slog.Logger
 }
 
@@ -41,8 +46,18 @@ type Layers struct {
 // change is made at a time.
 type Library struct {
 	Layers
-	changing sync.Mutex
+	changing chan struct{} // holds one while something is changed
 }
 
 // New makes a library of these layers. Call Recover before anything else.
-func New(l Layers) *Library { return &Library{Layers: l} }
+func New(l Layers) *Library { return &Library{Layers: l, changing: make(chan struct{}, 1)} }
+
+// change waits until nobody else changes anything; who called it calls done.
+func (l *Library) change(ctx context.Context) (done func(), err error) {
+	select {
+	case l.changing <- struct{}{}:
+		return func() { <-l.changing }, nil
+	case <-ctx.Done():
+		return nil, fault.Wrap("ingest: another change is under way", ctx.Err())
+	}
+}

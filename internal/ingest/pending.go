@@ -14,7 +14,11 @@ import (
 //	key: 'F' 'p', first 16 bytes of SHA-256 of the space's name, document (16 bytes; zeros: the whole space)
 //	value: format version (1), pending in JSON
 //
-// It holds names and hashes, no text. CleanUp removes it last.
+// It holds names and hashes, no text. When all but meta is clean, CleanUp puts one
+// key in the place of all notes, and removes it last:
+//
+//	key: 'F' 'c'
+//	value: format version (1)
 const pendingVersion = 1
 
 // pending is a document, or a whole space, that is being forgotten.
@@ -23,8 +27,8 @@ type pending struct {
 	Whole    bool                 `json:"whole,omitempty"` // the space itself goes
 	Document percached.DocumentID `json:"document"`
 	Chunks   []percached.ChunkID  `json:"chunks"` // that may go with it
-	// Gone says that the knowledge bank has let go of it: what goes by this name
-	// now came in later.
+	// Gone says that the knowledge bank has let go of it, or could not: what goes
+	// by this name now stays.
 	Gone bool `json:"gone,omitempty"`
 }
 
@@ -60,7 +64,7 @@ func (l *Library) noted() ([]*pending, error) {
 	return all, err
 }
 
-// strike removes notes.
+// strike removes notes, and notes that only meta is left to be cleaned.
 func (l *Library) strike(ps []*pending) error {
 	return l.Meta.Update(func(tx *kv.Tx) error {
 		for _, p := range ps {
@@ -68,6 +72,22 @@ func (l *Library) strike(ps []*pending) error {
 				return err
 			}
 		}
-		return nil
+		return tx.Set(halfKey(), []byte{pendingVersion})
 	})
+}
+
+func halfKey() []byte { return []byte("Fc") }
+
+// halfClean says that only meta is left to be cleaned.
+func (l *Library) halfClean() (half bool, err error) {
+	err = l.Meta.View(func(tx *kv.Tx) error {
+		half, err = tx.Has(halfKey())
+		return err
+	})
+	return half, err
+}
+
+// clean notes that nothing is left to be cleaned.
+func (l *Library) clean() error {
+	return l.Meta.Update(func(tx *kv.Tx) error { return tx.Delete(halfKey()) })
 }

@@ -2,45 +2,42 @@ package ingest
 
 import (
 	"context"
+	"errors"
 
-	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/qabank"
-	"github.com/percached/percached/qkvtree"
 )
 
 // Recover brings the layers together: it finishes what was being forgotten and
 // lets each index follow its space. After a crash (unclean) it also looks for
-// tensors and answers whose chunks are gone. It says whether CleanUp is due.
+// tensors and answers whose chunks are gone. It says whether CleanUp is due. With
+// an error something of that is left to be done, and nothing wrong is served.
 func (l *Library) Recover(ctx context.Context, unclean bool) (due bool, err error) {
 	const op = "ingest.Recover"
-	l.changing.Lock()
-	defer l.changing.Unlock()
+	done, err := l.change(ctx)
+	if err != nil {
+		return false, fault.Wrap(op, err)
+	}
+	defer done()
 	notes, err := l.noted()
 	if err != nil {
 		return false, fault.Wrap(op, err)
 	}
+	var errs []error // one space's trouble is no other's
 	for _, p := range notes {
-		if err := l.finish(ctx, p); err != nil {
-			return false, fault.Wrap(op, err)
-		}
+		errs = append(errs, l.finish(ctx, p))
 	}
 	spaces, err := l.Knowledge.Spaces()
 	if err != nil {
 		return false, fault.Wrap(op, err)
 	}
 	for _, s := range spaces {
-		if err := l.Index.Update(ctx, s.Name); err != nil {
-			return false, fault.Wrap(op, err)
-		}
-		if !unclean {
-			continue
-		}
-		if err := l.sweep(ctx, s.Name); err != nil {
-			return false, fault.Wrap(op, err)
+		errs = append(errs, l.Index.Update(ctx, s.Name))
+		if unclean {
+			errs = append(errs, l.sweep(ctx, s.Name))
 		}
 	}
-	return len(notes) > 0, nil
+	half, err := l.halfClean()
+	return half || len(notes) > 0, fault.Wrap(op, errors.Join(append(errs, err)...))
 }
 
 // finish does what was left of a forgetting that a crash cut short.
@@ -61,38 +58,19 @@ func (l *Library) finish(ctx context.Context, p *pending) error {
 		}
 	}
 	_, err := l.Knowledge.Space(p.Space)
-	switch there := err == nil; {
-	case err != nil && fault.KindOf(err) != fault.NotFound:
-		return err
-	case !there:
+	switch {
+	case fault.KindOf(err) == fault.NotFound:
 		_, err = l.forgetSpace(ctx, p.Space)
-		return err
-	case p.Whole: // a new one of that name
-		return l.sweep(ctx, p.Space)
+	case err == nil: // if the whole space went, it is a new one of that name
+		_, err = l.forget(ctx, p)
 	}
-	_, err = l.forget(ctx, p)
 	return err
 }
 
 // sweep drops the tensors of chunks that are gone, and marks the answers made
 // from them.
 func (l *Library) sweep(ctx context.Context, space string) error {
-	named := map[percached.ChunkID]bool{}
-	l.Tree.Nodes(space, func(n qkvtree.Info) { named[n.Chunk] = true })
-	if err := l.Bank.Each(space, func(e qabank.Entry) error {
-		for _, ev := range e.Evidence {
-			named[ev.Chunk] = true
-		}
-		return nil
-	}); err != nil {
-		return err
-	}
-	delete(named, percached.ChunkID{}) // instructions are no chunk
-	ids := make([]percached.ChunkID, 0, len(named))
-	for id := range named {
-		ids = append(ids, id)
-	}
-	gone, err := l.gone(space, ids)
+	gone, err := l.orphans(space, false)
 	if err != nil || len(gone) == 0 {
 		return err
 	}

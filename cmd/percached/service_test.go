@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/qkvtree"
+)
+
+// What a former process left undone and nobody can end keeps nobody out, and is
+// not taken for done.
+func TestOpensWithWorkLeft(t *testing.T) {
+	ctx := context.Background()
+	c := defaultSetup()
+	c.data, c.threads, c.maxTokens = t.TempDir(), 1, 4
+	s := lettersIn(t, c)
+	if err := s.meta.Update(func(tx *kv.Tx) error { return tx.Set([]byte("Fp of a later version"), []byte{9}) }); err != nil {
+		t.Fatal(err)
+	}
+	s.home.Unclean = true // as after a crash
+	if err := s.close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		var log bytes.Buffer
+		s, err := openService(ctx, c, true, &log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !s.home.Unclean || !strings.Contains(log.String(), "left undone") {
+			t.Errorf("unclean %v, log %q", s.home.Unclean, log.String())
+		}
+		if _, err := s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {
+			t.Error(err)
+		}
+		if err := s.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Questions are asked while documents come and go, the limit changes and files
+// are written anew; what is stored in the end rests on what is there.
+func TestTogether(t *testing.T) {
+	ctx := context.Background()
+	c := defaultSetup()
+	c.data, c.threads, c.chunkWords, c.maxTokens, c.limit = t.TempDir(), 1, 40, 4, 4<<20
+	s := lettersIn(t, c)
+	defer s.close()
+	stop := make(chan struct{})
+	var askers sync.WaitGroup
+	for n := range 3 {
+		askers.Go(func() {
+			for i := n; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				q := answer.Question{Space: lifeSpace, Text: fmt.Sprintf("What is the code of %s?", letterNames[i%6]), Bypass: i%4 == 0}
+				if i%5 == 0 {
+					q.Text = "What is the password of " + canary + "?"
+				}
+				if _, err := s.asker.Ask(ctx, q, answer.Listener{}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	secret := &knowledgebank.Source{
+		Key: "secret", Title: canary, Source: "note", Blocks: []knowledgebank.Block{{Text: "The password of " + canary + " is swordfish."}},
+	}
+	for i := range 12 {
+		if _, err := s.library.Add(ctx, lifeSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+			if err := emit(letter(i%3, i)); err != nil {
+				return err
+			}
+			return emit(secret)
+		}, nil); err != nil {
+			t.Error(err)
+		}
+		if err := s.tree.SetLimit(int64(1+i%4) << 20); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "What is the password of " + canary + "?", Bypass: true}, answer.Listener{}); err != nil {
+			t.Error(err)
+		}
+		for _, key := range []string{secret.Key, letter(i%3, 0).Key} {
+			if _, err := s.library.Delete(ctx, lifeSpace, percached.NewDocumentID(key)); err != nil {
+				t.Error(err)
+			}
+		}
+		if i%4 == 3 {
+			if err := s.library.CleanUp(ctx, nil); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	close(stop)
+	askers.Wait()
+	var ids []percached.ChunkID
+	s.tree.Nodes(lifeSpace, func(n qkvtree.Info) {
+		if n.Chunk != (percached.ChunkID{}) {
+			ids = append(ids, n.Chunk)
+		}
+	})
+	if err := s.bank.Each(lifeSpace, func(e qabank.Entry) error {
+		for _, ev := range e.Evidence {
+			ids = append(ids, ev.Chunk)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	cited, err := s.history.Cited(lifeSpace)
+	if err != nil {
+		t.Error(err)
+	}
+	ids = append(ids, cited...)
+	alive, err := s.knowledge.Versions(lifeSpace, ids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		if _, ok := alive[id]; !ok {
+			t.Errorf("something rests on chunk %s, which is gone", id)
+		}
+	}
+	if rep, err := s.tree.Verify(ctx); err != nil || !rep.Clean() || len(ids) == 0 {
+		t.Errorf("%+v, %v, %d", rep, err, len(ids))
+	}
+}
+
+func TestSpaceKind(t *testing.T) {
+	c := defaultSetup()
+	c.data = t.TempDir()
+	s, err := openService(context.Background(), c, false, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	for _, tc := range []struct {
+		kind  string
+		asked bool
+		want  fault.Kind
+	}{{"notes", false, 0}, {"emails", false, 0}, {"notes", true, 0}, {"emails", true, fault.Conflict}} {
+		if err := s.space("a", tc.kind, tc.asked); fault.KindOf(err) != tc.want {
+			t.Errorf("%+v: %v", tc, err)
+		}
+	}
+}
