@@ -3,7 +3,6 @@ package knowledgebank
 import (
 	"cmp"
 	"context"
-	"errors"
 	"regexp"
 	"slices"
 
@@ -153,7 +152,10 @@ func (b *Bank) DeleteSpace(name string) (documents, chunks int, err error) {
 	defer sp.writing.Unlock()
 	r := sp.record.Load()
 	if r != nil && !r.Live {
-		return 0, 0, errors.Join(fault.New(fault.NotFound, op, "there is no space %q", name), b.sweep(sp))
+		if err := b.sweep(sp); err != nil {
+			return 0, 0, fault.Wrap(op, err)
+		}
+		return 0, 0, fault.New(fault.NotFound, op, "there is no space %q", name)
 	}
 	gone := &spaceRecord{}
 	if r != nil {

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/home"
 	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/knowledgebank/reader"
@@ -38,6 +41,9 @@ named with the reason, and the rest is taken in; the exit status is then 1.`,
   percached add notes/ meeting.vtt`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, paths []string) error {
+			if slices.Contains(paths, "") {
+				return misuse("a path is empty")
+			}
 			return withService(cmd, c, false, func(ctx context.Context, s *service) error {
 				if err := s.space(space, kind, cmd.Flags().Changed("kind")); err != nil {
 					return err
@@ -67,6 +73,12 @@ named with the reason, and the rest is taken in; the exit status is then 1.`,
 
 // withService opens a service around a command.
 func withService(cmd *cobra.Command, c setup, withEngine bool, run func(context.Context, *service) error) error {
+	if err := c.Validate(); err != nil {
+		return usageError{err}
+	}
+	if cmd.Name() != "add" && !home.Exists(c.data) {
+		return fault.New(fault.NotFound, "percached", "there is no data folder %s yet: percached add makes it", c.data)
+	}
 	s, err := openService(cmd.Context(), c, withEngine, cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -103,30 +115,41 @@ func (a *addition) add(ctx context.Context, paths []string) (*added, error) {
 	if err != nil {
 		return nil, err
 	}
+	refused := make([]error, len(paths)) // that cannot be opened
 	for i, p := range paths {
 		if paths[i], err = filepath.Abs(p); err != nil {
 			return nil, err
 		}
-		_, n, err := rd.Count(paths[i])
-		if err != nil {
-			return nil, err
-		}
+		var n int64
+		_, n, refused[i] = rd.Count(paths[i])
 		a.total += n
 	}
 	report, err := a.library.Add(ctx, a.space, func(ctx context.Context, emit func(*knowledgebank.Source) error, failed func(string, error)) error {
-		for _, p := range paths {
-			if err := rd.Path(ctx, p, emit, failed); err != nil {
+		for i, p := range paths {
+			if refused[i] != nil {
+				failed(p, refused[i])
+			} else if err := rd.Path(ctx, p, emit, failed); err != nil {
 				return err
 			}
 		}
 		return nil
 	}, a.progress)
+	if ctx.Err() != nil {
+		say(a.stderr, "%d documents are in and stay; the same command goes on from there", report.Documents())
+	}
 	for i, f := range report.Failures {
 		if i == maxNamed {
 			say(a.stderr, "and %d more; --json names all", report.Failed-i)
 			break
 		}
 		say(a.stderr, "not read: %s: %s", f.Name, f.Reason)
+	}
+	for i, f := range report.LeftOut {
+		if i == maxNamed {
+			say(a.stderr, "and %d more; --json names all", report.Notes-i)
+			break
+		}
+		say(a.stderr, "left out: %s: %s", f.Name, f.Reason)
 	}
 	return &added{report, time.Since(began).Seconds()}, err
 }

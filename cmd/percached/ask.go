@@ -25,10 +25,7 @@ given; else the model computes one, from stored tensors as far as there are any.
   percached ask "Who leads Heron?" --explain`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q.Text = args[0]
-			if c.threshold >= 0 { // beats the space's, too
-				q.Threshold = &c.threshold
-			}
+			q.Text, q.Settings = args[0], c.wanted(cmd)
 			return withService(cmd, c, true, func(ctx context.Context, s *service) error {
 				out := cmd.OutOrStdout()
 				if asJSON {
@@ -38,11 +35,15 @@ given; else the model computes one, from stored tensors as far as there are any.
 					}
 					return writeJSON(out, a)
 				}
-				a, err := s.asker.Ask(ctx, q, answer.Listener{Piece: func(p string) { io.WriteString(out, p) }})
+				p := &printer{w: out}
+				a, err := s.asker.Ask(ctx, q, answer.Listener{Piece: p.text})
 				if err != nil {
 					return err
 				}
-				fmt.Fprintln(out)
+				p.line("")
+				if p.err != nil {
+					return p.err
+				}
 				for _, n := range a.Notes {
 					say(cmd.ErrOrStderr(), "note: %s", n)
 				}
@@ -96,10 +97,16 @@ func explanation(w io.Writer, a *answer.Answer) error {
 	return p.err
 }
 
-// printer writes lines until one fails.
+// printer writes until a write fails.
 type printer struct {
 	w   io.Writer
 	err error
+}
+
+func (p *printer) text(s string) {
+	if p.err == nil {
+		_, p.err = io.WriteString(p.w, s)
+	}
 }
 
 func (p *printer) line(format string, args ...any) {

@@ -18,7 +18,7 @@ func cacheCommand() *cobra.Command {
 		cacheVerb("tree", "Show what is stored, with sizes, chunks and hits", cacheTree),
 		cacheVerb("stats", "Show counts and sizes", cacheStats),
 		cacheVerb("clear", "Drop stored tensors", cacheClear),
-		cacheVerb("verify", "Read all stored tensors and check them", cacheVerify),
+		cacheVerify(),
 	)
 	return cmd
 }
@@ -147,6 +147,9 @@ func (r *statsReport) table(w io.Writer) error {
 }
 
 func cacheStats(_ context.Context, s *service, space string) (interface{ table(io.Writer) error }, error) {
+	if err := s.eachSpace(space, func(string) error { return nil }); err != nil {
+		return nil, err
+	}
 	st, err := s.tree.Stats()
 	if err != nil {
 		return nil, err
@@ -171,15 +174,18 @@ func (r *cleared) table(w io.Writer) error {
 	return err
 }
 
-func cacheClear(_ context.Context, s *service, space string) (interface{ table(io.Writer) error }, error) {
-	if space == "" { // also what belongs to no space any more
-		n, bytes, err := s.tree.ClearAll()
-		return &cleared{n, bytes}, err
+func cacheClear(ctx context.Context, s *service, space string) (interface{ table(io.Writer) error }, error) {
+	drop := s.tree.ClearAll // also what belongs to no space any more
+	if space != "" {
+		if _, err := s.knowledge.Space(space); err != nil {
+			return nil, err
+		}
+		drop = func() (int, int64, error) { return s.tree.Clear(space) }
 	}
-	if _, err := s.knowledge.Space(space); err != nil {
-		return nil, err
+	n, bytes, err := drop()
+	if err == nil { // what is cleared is on no disk
+		err = s.tree.Compact(ctx, nil)
 	}
-	n, bytes, err := s.tree.Clear(space)
 	return &cleared{n, bytes}, err
 }
 
@@ -201,7 +207,30 @@ func (r *verified) table(w io.Writer) error {
 	return p.err
 }
 
-func cacheVerify(ctx context.Context, s *service, _ string) (interface{ table(io.Writer) error }, error) {
-	r, err := s.tree.Verify(ctx)
-	return &verified{r.Slices, r.Bytes, r.Damaged, r.Stale, r.Clean()}, err
+func cacheVerify() *cobra.Command {
+	c := defaultSetup()
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "verify", Short: "Read all stored tensors and check them", Args: cobra.NoArgs,
+		Long: `Reads all stored tensors and checks them. What is damaged is dropped, and computed
+anew when it is needed. Exit status 1 if there was damage.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withService(cmd, c, false, func(ctx context.Context, s *service) error {
+				r, err := s.tree.Verify(ctx)
+				if err != nil {
+					return err
+				}
+				if err := show(cmd.OutOrStdout(), asJSON, &verified{r.Slices, r.Bytes, r.Damaged, r.Stale, r.Clean()}); err != nil {
+					return err
+				}
+				if !r.Clean() {
+					return errUnwell
+				}
+				return nil
+			})
+		},
+	}
+	c.dataFlag(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
 }

@@ -10,7 +10,7 @@ import (
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=310m"); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=220m"); err != nil {
 		t.Skipf("no small disk can be made here: %v", err)
 	}
 	t.Cleanup(func() {

@@ -132,7 +132,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	want := ask(known).Text
 	ballast := filepath.Join(filepath.Dir(c.data), "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 60<<20), 0o600); err != nil {
+	if err := os.WriteFile(ballast, make([]byte, 100<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	add := func() error {

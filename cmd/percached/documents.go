@@ -190,7 +190,7 @@ folder are then written anew without any of it, before the command ends.`,
 					if err == nil {
 						continue
 					}
-					err = fmt.Errorf("document %s: %w", id, err)
+					err = fmt.Errorf("document %s: %s", id, sentence(err))
 					if got.Documents > 0 { // what went is cleaned up all the same
 						err = errors.Join(err, s.forgotten(ctx, cmd, got, asJSON))
 					}

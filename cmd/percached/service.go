@@ -24,6 +24,10 @@ import (
 const (
 	historyLimit = 1000 // questions of a space
 	patience     = 2 * time.Second
+	// Small files give space back sooner; a disk with less room than this is
+	// full, and with half of it nothing is opened.
+	logFile = 16 << 20
+	minFree = 128 << 20
 )
 
 // service is percached on one data folder, wired.
@@ -67,7 +71,7 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 	for _, step := range []func() error{
 		func() error { return s.openDatabases(log) },
 		func() error { return s.openEmbedder(ctx, c) },
-		func() error { return s.openStores(c, log) },
+		func() error { return s.openStores(c, log, stderr) },
 		func() error {
 			if !withEngine {
 				return nil
@@ -85,13 +89,13 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 
 func (s *service) openDatabases(log *slog.Logger) (err error) {
 	meta := kv.Default()
-	meta.Sync, meta.Logger = true, log
+	meta.Sync, meta.Logger, meta.ValueLogFileSize, meta.MinFree = true, log, logFile, minFree
 	if s.meta, err = kv.Open(s.home.Path("meta"), meta); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.meta.Close)
 	tensors := kv.Default()
-	tensors.Disposable, tensors.Logger = true, log
+	tensors.Disposable, tensors.Logger, tensors.ValueLogFileSize, tensors.MinFree = true, log, logFile, minFree
 	tensors.Observer.SetAside = func(dir, aside string, cause error) {
 		log.Warn("the stored tensors could not be opened: they were set aside and are computed anew", "folder", dir, "aside", aside, "cause", cause)
 	}
@@ -102,13 +106,14 @@ func (s *service) openDatabases(log *slog.Logger) (err error) {
 	return nil
 }
 
-func (s *service) openStores(c setup, log *slog.Logger) (err error) {
+func (s *service) openStores(c setup, log *slog.Logger, stderr io.Writer) (err error) {
 	k := knowledgebank.Default()
 	k.Now, k.ChunkWords = time.Now, c.chunkWords
 	if s.knowledge, err = knowledgebank.Open(s.meta, k); err != nil {
 		return err
 	}
 	r := retrieval.Default()
+	r.Arranging = arranging(stderr)
 	r.Dir, r.DB, r.Embedder, r.Feed, r.Logger, r.Fusion = s.home.Path("index"), s.meta, s.embedder, s.knowledge, log, retrieval.Fusion(c.fusion)
 	if s.index, err = retrieval.Open(r); err != nil {
 		return err
@@ -197,4 +202,15 @@ func (s *service) space(name, kind string, asked bool) error {
 		return nil
 	}
 	return s.knowledge.CreateSpace(percached.Space{Name: name, Kind: kind})
+}
+
+// arranging tells how far the ordering of many vectors is.
+func arranging(w io.Writer) func(space string, done, total int) {
+	var tell func(float64)
+	return func(space string, done, total int) {
+		if done == 0 {
+			tell = steps(w, space+": vectors arranged for search")
+		}
+		tell(float64(done) / float64(max(total, 1)))
+	}
 }

@@ -59,9 +59,19 @@ func (c setup) Validate() error {
 	if c.limit < 0 {
 		errs = append(errs, fmt.Errorf("--tensor-limit: %d is negative", c.limit))
 	}
-	if c.threshold > 1 {
-		errs = append(errs, fmt.Errorf("--threshold: %v is above 1", c.threshold))
+	bad := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
 	}
+	bad(c.threshold > 1, "--threshold: %v is above 1", c.threshold)
+	bad(c.k < 1 || c.k > 64, "--k: %d is not between 1 and 64", c.k)
+	bad(c.threads < 1 || c.threads > 512, "--threads: %d is not between 1 and 512", c.threads)
+	bad(c.context < 1 || c.context > 1<<24, "--context: %d is not between 1 and %d", c.context, 1<<24)
+	bad(c.maxTokens < 1, "--max-tokens: %d is not positive", c.maxTokens)
+	bad(c.chunkWords < 20 || c.chunkWords > 400, "--chunk-words: %d is not between 20 and 400", c.chunkWords)
+	bad(!percached.Order(c.order).Known(), "--order: %q is neither relevance nor canonical", c.order)
+	bad(c.fusion != string(retrieval.RRF) && c.fusion != string(retrieval.Weighted), "--fusion: %q is neither rrf nor weighted", c.fusion)
 	return errors.Join(errs...)
 }
 
@@ -96,10 +106,32 @@ func (c *setup) answerFlags(cmd *cobra.Command) {
 	f.IntVar(&c.maxTokens, "max-tokens", c.maxTokens, "tokens of an answer")
 }
 
+// wanted is what flags of this call say, which beats what the space says.
+func (c *setup) wanted(cmd *cobra.Command) (w percached.Settings) {
+	given := cmd.Flags().Changed
+	if c.threshold >= 0 {
+		w.Threshold = &c.threshold
+	}
+	if given("k") {
+		w.K = &c.k
+	}
+	if given("guard") {
+		w.Guard = &c.guard
+	}
+	if given("order") {
+		o := percached.Order(c.order)
+		w.Order = &o
+	}
+	if p, err := parsePlacement(c.placement); given("placement") && err == nil {
+		w.Placement = &p
+	}
+	return w
+}
+
 // settings are the service's own; spaces may want others.
 func (s *service) settings(c setup) (answer.Settings, error) {
 	set := answer.Default()
-	set.K, set.KRefresh, set.Order, set.Guard, set.MaxTokens = c.k, c.k, percached.Order(c.order), c.guard, c.maxTokens
+	set.K, set.Order, set.Guard, set.MaxTokens = c.k, percached.Order(c.order), c.guard, c.maxTokens
 	set.Retrieval = c.fusion
 	if t, ok := s.embedder.(interface{ Threshold() (float32, bool) }); ok {
 		if v, ok := t.Threshold(); ok {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -128,7 +129,11 @@ func adjusted(set percached.Settings, pairs []string) (percached.Settings, error
 	dec.DisallowUnknownFields()
 	var out percached.Settings
 	if err := dec.Decode(&out); err != nil {
-		return set, misuse("settings: %v", err)
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &kind) {
+			return set, misuse("settings: %s must be a %s", kind.Field, kind.Type)
+		}
+		return set, misuse("settings: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return out, nil
 }

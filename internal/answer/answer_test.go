@@ -148,7 +148,7 @@ func TestBadQuestions(t *testing.T) {
 		"empty":     {answer.Question{Space: "s", Text: " \n"}, fault.Invalid},
 		"too long":  {answer.Question{Space: "s", Text: strings.Repeat("a", 1<<14)}, fault.Invalid},
 		"no UTF-8":  {answer.Question{Space: "s", Text: "\xff"}, fault.Invalid},
-		"threshold": {answer.Question{Space: "s", Text: "a", Threshold: &two}, fault.Invalid},
+		"threshold": {answer.Question{Space: "s", Text: "a", Settings: percached.Settings{Threshold: &two}}, fault.Invalid},
 		"age":       {answer.Question{Space: "s", Text: "a", MaxAge: -1}, fault.Invalid},
 		"no space":  {answer.Question{Space: "u", Text: "a"}, fault.NotFound},
 	} {

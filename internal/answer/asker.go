@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strconv"
@@ -179,8 +180,6 @@ func (q *Question) key(seq uint64) string {
 	for _, b := range []bool{q.Bypass, q.Refresh, q.FollowsUp} {
 		k += " " + strconv.FormatBool(b)
 	}
-	if q.Threshold != nil {
-		k += " " + strconv.FormatFloat(*q.Threshold, 'g', -1, 64)
-	}
-	return k
+	b, _ := json.Marshal(q.Settings) // plain values always marshal
+	return k + string(b)
 }

@@ -132,7 +132,9 @@ func (r *run) consider(ctx context.Context, c qabank.Candidate, exact bool) (boo
 		Entry: c.Entry.ID, Question: c.Entry.Question, Exact: exact, Similarity: c.Similarity, Served: v.Serve, Tests: v.Tests,
 	})
 	if !v.Serve {
-		g.Why = "not served: " + failed(v.Tests)
+		if len(g.Considered) == 1 { // the nearest comes first
+			g.Why = "not served: " + failed(v.Tests)
+		}
 		return false, nil
 	}
 	g.Why = "a question near enough was answered before, and nothing speaks against its answer"
@@ -182,9 +184,14 @@ func (r *run) fresh(ctx context.Context, e qabank.Entry, exact bool) (bool, erro
 }
 
 // outgrown: a chunk that an answer does not rest on would be in its question's
-// prompt, or came in later and is among its best.
+// prompt, or came in later and is among its best. Where chunks stand behind each
+// other by relevance, the order must be the same, too.
 func (s Settings) outgrown(best []percached.Chunk, e qabank.Entry) bool {
+	ordered := s.Placement == percached.Sequential && s.Order == percached.Relevance
 	for i, c := range best {
+		if ordered && i < s.K && (i >= len(e.Evidence) || e.Evidence[i].Chunk != c.ID) {
+			return true
+		}
 		if !rests(e, c) && (i < s.K || i < s.KRefresh && c.Version > e.Seen) {
 			return true
 		}

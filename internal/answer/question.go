@@ -23,8 +23,8 @@ type Question struct {
 	// FollowsUp says that the question leans on earlier turns: the bank has no
 	// part in it.
 	FollowsUp bool
-	// Threshold, when not nil, is used instead of the space's.
-	Threshold *float64
+	// Settings are what this question wants otherwise than its space.
+	Settings percached.Settings
 	// MaxAge, when not zero, is the age beyond which a stored answer is not
 	// served.
 	MaxAge time.Duration
@@ -39,8 +39,6 @@ func (q *Question) check() error {
 		return fault.New(fault.Invalid, op, "the question has %d bytes, it may have %d", len(q.Text), maxQuestion)
 	case !utf8.ValidString(q.Text):
 		return fault.New(fault.Invalid, op, "the question is not UTF-8")
-	case q.Threshold != nil && !(*q.Threshold >= 0 && *q.Threshold <= 1):
-		return fault.New(fault.Invalid, op, "the threshold is %v, it must be between 0 and 1", *q.Threshold)
 	case q.MaxAge < 0:
 		return fault.New(fault.Invalid, op, "the greatest age is negative")
 	}

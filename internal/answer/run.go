@@ -47,8 +47,8 @@ func (a *Asker) answer(ctx context.Context, q Question, f *flight) (Answer, erro
 	if r.set, err = a.settings.With(space.Settings); err != nil {
 		return Answer{}, err
 	}
-	if q.Threshold != nil {
-		r.set.Threshold = *q.Threshold
+	if r.set, err = r.set.With(q.Settings); err != nil {
+		return Answer{}, err
 	}
 	if a.Instructions != nil {
 		text, ok, err := a.Instructions(q.Space)
@@ -56,7 +56,7 @@ func (a *Asker) answer(ctx context.Context, q Question, f *flight) (Answer, erro
 			return Answer{}, err
 		}
 		if ok {
-			r.set.Instructions = text
+			r.set.Instructions = strings.ReplaceAll(text, "{kind}", space.Kind)
 		}
 	}
 	r.answer.Citations = []Citation{}
@@ -117,6 +117,9 @@ func (r *run) retrieve(ctx context.Context) error {
 		return nil
 	}
 	defer r.ended("retrieve", &r.answer.Times.Retrieve)
+	if st, err := r.Searcher.Stats(r.q.Space); err == nil && st.EmbedderStale {
+		r.answer.Notes = append(r.answer.Notes, "the vectors of this space are another embedding model's: it is searched by words alone until it is indexed anew (percached reindex)")
+	}
 	r.seen = min(r.seq, r.searchable(r.q.Space)) // before the search: what comes in meanwhile may be missed
 	own, err := r.search(ctx, r.q.Space, r.q.Text, r.vector, max(r.set.K, r.set.KRefresh))
 	if err != nil {

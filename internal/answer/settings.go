@@ -64,7 +64,7 @@ func (s Settings) Validate() error {
 	return errors.Join(errs...)
 }
 
-// With lays over s what a space wants otherwise, which may be wrong.
+// With lays over s what a space or a question wants otherwise, which may be wrong.
 func (s Settings) With(w percached.Settings) (Settings, error) {
 	over(&s.Threshold, w.Threshold)
 	over(&s.Guard, w.Guard)
@@ -75,7 +75,7 @@ func (s Settings) With(w percached.Settings) (Settings, error) {
 	over(&s.Placement, w.Placement)
 	over(&s.Planes, w.Planes)
 	if err := s.Validate(); err != nil {
-		return s, fault.New(fault.Invalid, "answer.Settings", "the space's settings: %w", err)
+		return s, fault.New(fault.Invalid, "answer.Settings", "settings: %w", err)
 	}
 	return s, nil
 }

@@ -41,6 +41,12 @@ func Default() (string, error) {
 	return filepath.Join(user, ".local", "share", "percached"), nil
 }
 
+// Exists says whether there is something at dir, whatever it is.
+func Exists(dir string) bool {
+	_, err := os.Stat(dir)
+	return err == nil
+}
+
 // Open opens the folder, and makes it if there is none. What is in a folder that
 // is not empty and not percached's is left alone.
 func Open(dir string) (*Home, error) {

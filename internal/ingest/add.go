@@ -25,6 +25,7 @@ type Report struct {
 	Stale     int       `json:"stale"`  // stored answers that are to be made anew
 	Notes     int       `json:"notes"`  // parts of documents that were left out
 	Failures  []Failure `json:"failures,omitempty"`
+	LeftOut   []Failure `json:"left_out,omitempty"` // the parts, by the title of their document
 }
 
 // Failure is something that could not be read.
@@ -107,7 +108,7 @@ func (a *adding) all(ctx context.Context, found <-chan item) error {
 			a.fail(*i.failure)
 			continue
 		}
-		a.report.Notes += len(i.source.Notes)
+		a.leftOut(i.source)
 		a.batch = append(a.batch, i.source)
 		for _, b := range i.source.Blocks {
 			a.bytes += len(b.Text)
@@ -119,6 +120,15 @@ func (a *adding) all(ctx context.Context, found <-chan item) error {
 		}
 	}
 	return a.flush(ctx)
+}
+
+// leftOut names what of a document could not be taken.
+func (a *adding) leftOut(s *knowledgebank.Source) {
+	for _, note := range s.Notes {
+		if a.report.Notes++; len(a.report.LeftOut) < maxFailures {
+			a.report.LeftOut = append(a.report.LeftOut, Failure{s.Title, note})
+		}
+	}
 }
 
 func (a *adding) fail(f Failure) {
