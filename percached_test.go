@@ -169,3 +169,16 @@ func TestOnlyTheFrameIsSpecial(t *testing.T) {
 		}
 	}
 }
+
+func TestDot(t *testing.T) {
+	for n := range 40 { // whole blocks, and what is left of one
+		a, b, want := make([]float32, n), make([]float32, n+3), float32(0)
+		for i := range a {
+			a[i], b[i] = float32(i%5), float32(i%7-3)
+			want += a[i] * b[i] // small whole numbers: no order of additions rounds
+		}
+		if got := Dot(a, b); got != want {
+			t.Errorf("%d values: %v, want %v", n, got, want)
+		}
+	}
+}

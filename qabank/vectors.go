@@ -1,6 +1,10 @@
 package qabank
 
-import "math"
+import (
+	"math"
+
+	"github.com/percached/percached"
+)
 
 // block holds the vectors of one space and one embedder behind each other,
 // each of length 1. Row i belongs to items[i].
@@ -47,13 +51,13 @@ func (b *block) add(it *item, v []float32) {
 func (b *block) cosine(q *block, i int, least float32) float32 {
 	row, query := b.data[i*b.dim:(i+1)*b.dim], q.data
 	if b.dim < 2*head {
-		return dot(query, row)
+		return percached.Dot(query, row)
 	}
-	first := dot(query[:head], row[:head])
+	first := percached.Dot(query[:head], row[:head])
 	if most := first + q.tails[0]*b.tails[i] + slack; most < least {
 		return most
 	}
-	return first + dot(query[head:], row[head:])
+	return first + percached.Dot(query[head:], row[head:])
 }
 
 // remove puts the last vector in the place of an item's.
@@ -66,26 +70,4 @@ func (b *block) remove(it *item) {
 	b.items[last] = nil
 	b.items, b.data, b.tails = b.items[:last], b.data[:last*b.dim], b.tails[:last]
 	it.block = nil
-}
-
-// dot multiplies two vectors of one length. Eight sums keep the processor's
-// pipelines full, where one would make it wait for each addition.
-func dot(a, b []float32) float32 {
-	b = b[:len(a)]
-	var s0, s1, s2, s3, s4, s5, s6, s7 float32
-	for len(a) >= 8 && len(b) >= 8 {
-		s0 += a[0] * b[0]
-		s1 += a[1] * b[1]
-		s2 += a[2] * b[2]
-		s3 += a[3] * b[3]
-		s4 += a[4] * b[4]
-		s5 += a[5] * b[5]
-		s6 += a[6] * b[6]
-		s7 += a[7] * b[7]
-		a, b = a[8:], b[8:]
-	}
-	for i, x := range a {
-		s0 += x * b[i]
-	}
-	return (s0 + s1) + (s2 + s3) + ((s4 + s5) + (s6 + s7))
 }

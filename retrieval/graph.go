@@ -127,7 +127,7 @@ func (g *graph) insert(v *vectors, s int32) {
 	defer g.walks.Put(w)
 	q := v.row(s)
 	top := g.level[g.entry]
-	start := near{g.entry, dot(q, v.row(g.entry))}
+	start := near{g.entry, percached.Dot(q, v.row(g.entry))}
 	for l := top; l > level; l-- {
 		start = g.descend(v, q, start, l)
 	}
@@ -161,7 +161,7 @@ func (g *graph) link(v *vectors, from, to int32, level int8) {
 	row := v.row(from)
 	all := make([]near, 0, len(links)+1)
 	for _, n := range append(slices.Clone(links), to) {
-		all = append(all, near{n, dot(row, v.row(n))})
+		all = append(all, near{n, percached.Dot(row, v.row(n))})
 	}
 	sortNear(all)
 	g.setLinks(from, level, g.choose(v, all, maxLinks(level)))
@@ -179,7 +179,7 @@ next:
 			return out
 		}
 		for _, o := range out {
-			if dot(v.row(c.slot), v.row(o)) > c.cosine {
+			if percached.Dot(v.row(c.slot), v.row(o)) > c.cosine {
 				others = append(others, c.slot)
 				continue next
 			}
@@ -232,7 +232,7 @@ func (g *graph) around2(v *vectors, s int32, level int8) []near {
 			}
 			seen[n] = true
 			if !g.dead[n] {
-				out = append(out, near{n, dot(row, v.row(n))})
+				out = append(out, near{n, percached.Dot(row, v.row(n))})
 			} else if depth < 3 {
 				visit(g.links(n, level), depth+1)
 			}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/percached/percached"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -51,7 +53,7 @@ func TestDot(t *testing.T) {
 			a[i], b[i] = float32(r.NormFloat64()), float32(r.NormFloat64())
 			want += float64(a[i]) * float64(b[i])
 		}
-		if got := float64(dot(a, b)); math.Abs(got-want) > 1e-4 {
+		if got := float64(percached.Dot(a, b)); math.Abs(got-want) > 1e-4 {
 			t.Errorf("%d: %v, want %v", n, got, want)
 		}
 	}

@@ -117,7 +117,7 @@ func (v *vectors) nearest(q []float32, n int) []match {
 	}
 	for s := range int32(len(v.ids)) {
 		if v.versions[s] != 0 && !v.graph.has(s) {
-			top.add(s, dot(q, v.row(s)))
+			top.add(s, percached.Dot(q, v.row(s)))
 		}
 	}
 	return top.matches()
@@ -129,7 +129,7 @@ func (v *vectors) cosines(q []float32, ids []percached.ChunkID, to map[percached
 	defer v.mu.RUnlock()
 	for _, id := range ids {
 		if s, ok := v.slots[id]; ok {
-			to[id] = float64(dot(q, v.row(s)))
+			to[id] = float64(percached.Dot(q, v.row(s)))
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package retrieval
 
+import "github.com/percached/percached"
+
 // walk is what one search of the graph needs. Heaps hold the best on top in
 // open, the worst on top in found.
 type walk struct {
@@ -25,7 +27,7 @@ func (g *graph) descend(v *vectors, q []float32, at near, level int8) near {
 	for better := true; better; {
 		better = false
 		for _, n := range g.links(at.slot, level) {
-			if d := dot(q, v.row(n)); d > at.cosine {
+			if d := percached.Dot(q, v.row(n)); d > at.cosine {
 				at, better = near{n, d}, true
 			}
 		}
@@ -58,7 +60,7 @@ func (g *graph) around(v *vectors, q []float32, from []near, ef int, level int8,
 				continue
 			}
 			w.seen[n] = w.mark
-			d := near{n, dot(q, v.row(n))}
+			d := near{n, percached.Dot(q, v.row(n))}
 			if len(w.found) >= ef {
 				if d.cosine <= w.found[0].cosine {
 					continue
@@ -80,7 +82,7 @@ func (g *graph) search(v *vectors, q []float32, n int) []near {
 	}
 	w := g.walk()
 	defer g.walks.Put(w)
-	at := near{g.entry, dot(q, v.row(g.entry))}
+	at := near{g.entry, percached.Dot(q, v.row(g.entry))}
 	for l := g.level[g.entry]; l > 0; l-- {
 		at = g.descend(v, q, at, l)
 	}

@@ -34,24 +34,18 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-func parsePlacement(s string) (percached.Placement, error) {
-	switch s {
-	case "sequential":
-		return percached.Sequential, nil
-	case "parallel":
-		return percached.Parallel, nil
+func parsePlacement(s string) (p percached.Placement, err error) {
+	if p.UnmarshalText([]byte(s)) != nil {
+		return p, misuse("--placement must be sequential or parallel, not %q", s)
 	}
-	return 0, misuse("--placement must be sequential or parallel, not %q", s)
+	return p, nil
 }
 
-func parsePlanes(s string) (percached.Planes, error) {
-	switch s {
-	case "kv":
-		return percached.KV, nil
-	case "qkv":
-		return percached.QKV, nil
+func parsePlanes(s string) (p percached.Planes, err error) {
+	if p.UnmarshalText([]byte(s)) != nil {
+		return p, misuse("--planes must be kv or qkv, not %q", s)
 	}
-	return 0, misuse("--planes must be kv or qkv, not %q", s)
+	return p, nil
 }
 
 func parseType(s string) error {

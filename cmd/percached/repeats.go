@@ -59,6 +59,7 @@ type round struct {
 	Equal    int                `json:"equal"`
 	Prompt   int                `json:"prompt_tokens"`
 	Reused   int                `json:"reused_tokens"`
+	Written  int64              `json:"tensor_bytes_written"` // by all of the round
 	MedianMs map[string]float64 `json:"median_ms"`
 	TotalP95 float64            `json:"total_p95_ms"`
 
@@ -108,6 +109,7 @@ func (s *service) repeats(ctx context.Context, c setup, in io.Reader, stderr io.
 	for _, w := range ways {
 		rep.Rounds = append(rep.Rounds, &round{Name: w.name, Outcomes: map[answer.Outcome]int{}, stages: map[string][]time.Duration{}})
 	}
+	var written int64 // to the database of tensors, so far
 	lines := json.NewDecoder(bufio.NewReader(in))
 	for n := 1; ; n++ {
 		var q repeat
@@ -130,6 +132,12 @@ func (s *service) repeats(ctx context.Context, c setup, in io.Reader, stderr io.
 				return nil, err
 			}
 			got = append(got, a)
+			st, err := s.tree.Stats()
+			if err != nil {
+				return nil, err
+			}
+			rep.Rounds[i].Written += st.Written - written
+			written = st.Written
 		}
 		for i, a := range got {
 			rep.Rounds[i].count(a, got[1])
@@ -167,12 +175,12 @@ func (r *round) conclude() {
 func (r *repeatsReport) table(w io.Writer) error {
 	p := &printer{w: w}
 	p.line("%s, %s; medians in ms", r.Model, r.Placement)
-	p.line("%-14s %5s %6s %6s %6s %6s %7s | %8s %8s %8s %8s %8s %8s %8s %8s %8s", "round", "asked", "answer", "tensor", "miss", "equal", "reused",
+	p.line("%-14s %5s %6s %6s %6s %6s %7s %7s | %8s %8s %8s %8s %8s %8s %8s %8s %8s", "round", "asked", "answer", "tensor", "miss", "equal", "reused", "KiB/ans",
 		"match q", "retrieve", "match t", "load", "prefill", "first", "decode", "store", "total")
 	for _, r := range r.Rounds {
 		m := r.MedianMs
-		p.line("%-14s %5d %6d %6d %6d %6d %6.1f%% | %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f", r.Name, r.Asked,
-			r.Outcomes[answer.AnswerHit], r.Outcomes[answer.TensorHit], r.Outcomes[answer.Miss], r.Equal, 100*ratio(float64(r.Reused), float64(r.Prompt)),
+		p.line("%-14s %5d %6d %6d %6d %6d %6.1f%% %7d | %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f", r.Name, r.Asked,
+			r.Outcomes[answer.AnswerHit], r.Outcomes[answer.TensorHit], r.Outcomes[answer.Miss], r.Equal, 100*ratio(float64(r.Reused), float64(r.Prompt)), r.Written/int64(max(r.Asked, 1))>>10,
 			m["match_question"], m["retrieve"], m["match_tensors"], m["load_tensors"], m["prefill"], m["first_token"], m["decode"], m["store"], m["total"])
 	}
 	return p.err
