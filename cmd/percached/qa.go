@@ -11,8 +11,8 @@ import (
 )
 
 func qaCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "qa", Short: "Look at stored answers: list, veto, delete", Args: cobra.NoArgs, RunE: help}
-	cmd.AddCommand(qaList(), qaVeto(), qaDelete())
+	cmd := &cobra.Command{Use: "qa", Short: "Look at stored answers: list, renew, veto, delete", Args: cobra.NoArgs, RunE: help}
+	cmd.AddCommand(qaList(), qaRenew(), qaVeto(), qaDelete())
 	return cmd
 }
 
@@ -73,6 +73,33 @@ func qaList() *cobra.Command {
 	c.dataFlag(cmd)
 	cmd.Flags().StringVar(&space, "space", defaultSpace, "space to look into")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+func qaRenew() *cobra.Command {
+	c := defaultSetup()
+	var space string
+	cmd := &cobra.Command{
+		Use: "renew", Short: "Compute the stale answers of a space anew", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withService(cmd, c, true, func(ctx context.Context, s *service) error {
+				if _, err := s.knowledge.Space(space); err != nil {
+					return err
+				}
+				tell := steps(cmd.ErrOrStderr(), "answered anew")
+				n, err := s.asker.Renew(ctx, space, func(done, total int) { tell(float64(done) / float64(total)) })
+				if err != nil {
+					return err
+				}
+				p := &printer{w: cmd.OutOrStdout()}
+				p.line("%d answers are new", n)
+				return p.err
+			})
+		},
+	}
+	c.dataFlag(cmd)
+	c.answerFlags(cmd)
+	cmd.Flags().StringVar(&space, "space", defaultSpace, "space to renew the answers of")
 	return cmd
 }
 

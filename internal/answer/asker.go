@@ -177,7 +177,7 @@ func (a *Asker) leave(f *flight) {
 // their space.
 func (q *Question) key(seq uint64) string {
 	k := strconv.Quote(q.Space) + " " + strconv.FormatUint(seq, 10) + " " + strconv.Quote(q.Text) + " " + q.MaxAge.String()
-	for _, b := range []bool{q.Bypass, q.Refresh, q.FollowsUp} {
+	for _, b := range []bool{q.Bypass, q.Refresh, q.FollowsUp, q.Idle} {
 		k += " " + strconv.FormatBool(b)
 	}
 	b, _ := json.Marshal(q.Settings) // plain values always marshal

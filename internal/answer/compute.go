@@ -110,7 +110,7 @@ func (r *run) layOut(chunks []percached.Chunk) (*laid, error) {
 		segments[i].Tokens = tokens[i]
 	}
 	p := &laid{nodes: []qkvtree.Node{{Tokens: tokens[0]}}}
-	p.prompt = percached.Prompt{Placement: r.set.Placement, Planes: r.set.Planes, MaxTokens: r.set.MaxTokens, Segments: segments[:1:1]}
+	p.prompt = percached.Prompt{Priority: r.priority(), Placement: r.set.Placement, Planes: r.set.Planes, MaxTokens: r.set.MaxTokens, Segments: segments[:1:1]}
 	root := percached.Path{}.Child(tokens[0])
 	at := make([]int, len(chunks))
 	for i := range at {

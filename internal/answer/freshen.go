@@ -97,3 +97,27 @@ func (a *Asker) search(ctx context.Context, space, text string, vector []float32
 	}
 	return chunks[:min(len(chunks), n)], err
 }
+
+// Renew computes the stale answers of a space anew, in the background, and gives
+// how many. What was done before an error stays done.
+func (a *Asker) Renew(ctx context.Context, space string, progress func(done, total int)) (int, error) {
+	const op = "answer.Renew"
+	var stale []string
+	if err := a.Bank.Each(space, func(e qabank.Entry) error {
+		if e.Stale {
+			stale = append(stale, e.Question)
+		}
+		return nil
+	}); err != nil {
+		return 0, fault.Wrap(op, err)
+	}
+	for i, q := range stale {
+		if _, err := a.Ask(ctx, Question{Space: space, Text: q, Refresh: true, Idle: true}, Listener{}); err != nil {
+			return i, fault.Wrap(op, err)
+		}
+		if progress != nil {
+			progress(i+1, len(stale))
+		}
+	}
+	return len(stale), nil
+}

@@ -23,6 +23,9 @@ type Question struct {
 	// FollowsUp says that the question leans on earlier turns: the bank has no
 	// part in it.
 	FollowsUp bool
+	// Idle says that nobody waits: the answer is computed in the background, and
+	// the question is no part of the history.
+	Idle bool
 	// Settings are what this question wants otherwise than its space.
 	Settings percached.Settings
 	// MaxAge, when not zero, is the age beyond which a stored answer is not

@@ -134,7 +134,7 @@ func (r *run) embed(ctx context.Context) error {
 	if r.vector != nil {
 		return nil
 	}
-	vs, err := r.Embedder.Embed(ctx, percached.Foreground, []string{r.q.Text})
+	vs, err := r.Embedder.Embed(ctx, r.priority(), []string{r.q.Text})
 	switch {
 	case ctx.Err() != nil:
 		return fault.Wrap("embed", ctx.Err())
@@ -176,7 +176,17 @@ func (r *run) store(ctx context.Context) {
 	if r.answer.Outcome != AnswerHit && len(r.rests) > 0 {
 		r.keep(ctx)
 	}
-	r.remember()
+	if !r.q.Idle {
+		r.remember()
+	}
+}
+
+// priority is that of all that is computed for the question.
+func (r *run) priority() percached.Priority {
+	if r.q.Idle {
+		return percached.Background
+	}
+	return percached.Foreground
 }
 
 // stands says whether all that the answer rests on is still there as it was, and
