@@ -28,7 +28,7 @@ type DB struct {
 	// space is held by who reclaims or rewrites, and by Close.
 	space chan struct{}
 	// writes is held shared by those who write, and alone by Reclaim while
-	// badger refuses writes.
+	// badger refuses writes, and while it collects a file.
 	writes sync.RWMutex
 	noting sync.Mutex
 	dirty  map[string]struct{} // keys written since, while Rewrite copies; else nil

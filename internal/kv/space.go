@@ -100,7 +100,7 @@ func (db *DB) ReclaimStep(ctx context.Context, share float64, settle Settle) (mo
 		}
 	}
 	before := db.logs()
-	switch err := db.b.RunValueLogGC(share); {
+	switch err := db.collect(share); {
 	case errors.Is(err, badger.ErrNoRewrite):
 		return 0, false, nil
 	case err != nil:
@@ -111,6 +111,14 @@ func (db *DB) ReclaimStep(ctx context.Context, share float64, settle Settle) (mo
 		moved += size - before[name]
 	}
 	return moved, true, nil
+}
+
+// collect rewrites one file while nobody writes: badger looks at the newest
+// version in its memtable without a lock, to know which deletions came after.
+func (db *DB) collect(share float64) error {
+	db.writes.Lock()
+	defer db.writes.Unlock()
+	return db.b.RunValueLogGC(share)
 }
 
 // logs gives the allocated sizes of the value-log files.
