@@ -1,10 +1,10 @@
 package knowledgebank
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/kv"
 )
 
 // owner is the first byte of every key of this package.
@@ -23,12 +23,9 @@ const (
 )
 
 // spaceID stands for a space in keys.
-type spaceID [16]byte
+type spaceID kv.SpaceID
 
-func newSpaceID(name string) spaceID {
-	sum := sha256.Sum256([]byte(name))
-	return spaceID(sum[:16])
-}
+func newSpaceID(name string) spaceID { return spaceID(kv.NewSpaceID(name)) }
 
 // key puts parts behind the space's own range of a type.
 func (s spaceID) key(typ byte, parts ...[]byte) []byte {

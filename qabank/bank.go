@@ -36,7 +36,7 @@ func Open(db *kv.DB, o Options) (*Bank, error) {
 		return nil, fault.New(fault.Invalid, op, "%w", err)
 	}
 	b := &Bank{db: db, o: o, limit: o.Limit, spaces: map[string]*shelf{}}
-	l := loader{bank: b, shelves: map[spaceHash]*shelf{}, states: map[string]state{}}
+	l := loader{bank: b, shelves: map[kv.SpaceID]*shelf{}, states: map[string]state{}}
 	if err := db.View(l.load); err != nil {
 		return nil, fault.Wrap(op, err)
 	}

@@ -129,7 +129,7 @@ func TestOpenDamaged(t *testing.T) {
 	if err := b.Veto(t.Context(), "mail", "other", whole); err != nil {
 		t.Fatal(err)
 	}
-	hash := hashSpace("mail")
+	hash := kv.NewSpaceID("mail")
 	v := veto{a: whole, b: NewID("mail", "other")}
 	if string(v.a[:]) > string(v.b[:]) {
 		v.a, v.b = v.b, v.a

@@ -1,6 +1,6 @@
 package qabank
 
-import "crypto/sha256"
+import "github.com/percached/percached/internal/kv"
 
 // The record types, behind the 'Q' of every key. See FORMAT.md.
 const (
@@ -11,17 +11,9 @@ const (
 	vetoByte    = 'v'
 )
 
-// spaceHash stands for a space in keys.
-type spaceHash [16]byte
+const idAt = 2 + len(kv.SpaceID{})
 
-func hashSpace(name string) spaceHash {
-	sum := sha256.Sum256([]byte(name))
-	return spaceHash(sum[:16])
-}
-
-const idAt = 2 + len(spaceHash{})
-
-func key(kind byte, space spaceHash, ids ...ID) []byte {
+func key(kind byte, space kv.SpaceID, ids ...ID) []byte {
 	k := append([]byte{bankByte, kind}, space[:]...)
 	for _, id := range ids {
 		k = append(k, id[:]...)
@@ -30,11 +22,11 @@ func key(kind byte, space spaceHash, ids ...ID) []byte {
 }
 
 // splitKey takes a key apart that holds n IDs.
-func splitKey(k []byte, n int) (space spaceHash, ids []ID, ok bool) {
+func splitKey(k []byte, n int) (space kv.SpaceID, ids []ID, ok bool) {
 	if len(k) != idAt+n*len(ID{}) {
 		return space, nil, false
 	}
-	space = spaceHash(k[2:])
+	space = kv.SpaceID(k[2:])
 	for i := range n {
 		ids = append(ids, ID(k[idAt+i*len(ID{}):]))
 	}

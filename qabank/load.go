@@ -10,7 +10,7 @@ import (
 // loader fills a bank that nobody else sees yet.
 type loader struct {
 	bank    *Bank
-	shelves map[spaceHash]*shelf
+	shelves map[kv.SpaceID]*shelf
 	states  map[string]state // by key, until an entry takes them
 	damaged [][]byte         // keys
 }
@@ -51,7 +51,7 @@ func (l *loader) space(k, v []byte) error {
 	if err := r.end("a space"); err != nil {
 		return err
 	}
-	if !ok || hash != hashSpace(name) {
+	if !ok || hash != kv.NewSpaceID(name) {
 		return errDamaged
 	}
 	s := newShelf(name)

@@ -58,7 +58,7 @@ func (s *shelf) snapshot(it *item) snapshot {
 }
 
 func (n snapshot) read(tx *kv.Tx) (Entry, error) {
-	v, err := tx.Get(key(contentByte, hashSpace(n.space), n.id))
+	v, err := tx.Get(key(contentByte, kv.NewSpaceID(n.space), n.id))
 	if err != nil {
 		return Entry{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/kv"
 )
 
 // item is what memory holds of an entry: all but its texts.
@@ -24,7 +25,7 @@ type item struct {
 // shelf is one space.
 type shelf struct {
 	name   string
-	hash   spaceHash
+	hash   kv.SpaceID
 	items  map[ID]*item
 	blocks map[string]*block // by embedder
 	vetoes map[ID][]ID       // both directions
@@ -33,7 +34,7 @@ type shelf struct {
 
 func newShelf(name string) *shelf {
 	return &shelf{
-		name: name, hash: hashSpace(name),
+		name: name, hash: kv.NewSpaceID(name),
 		items: map[ID]*item{}, blocks: map[string]*block{}, vetoes: map[ID][]ID{}, pairs: map[[2]ID][]percached.ChunkID{},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/kv"
 )
 
 // The kinds of record; FORMAT.md describes them.
@@ -29,8 +30,8 @@ type groupID struct {
 
 // prefix is what stands for the group in keys.
 func (g groupID) prefix() (p [groupSize]byte) {
-	s, m := sha256.Sum256([]byte(g.space)), sha256.Sum256([]byte(g.model))
-	copy(p[:16], s[:])
+	s, m := kv.NewSpaceID(g.space), sha256.Sum256([]byte(g.model))
+	copy(p[:], s[:])
 	copy(p[16:32], m[:])
 	p[32] = byte(g.placement)
 	return p

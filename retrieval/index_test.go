@@ -28,7 +28,7 @@ func TestFinds(t *testing.T) {
 			t.Errorf("not by score: %+v", hits)
 		}
 	}
-	want := Stats{Chunks: 20, Vectors: 20, Seq: 1}
+	want := Stats{Chunks: 20, Vectors: 20, Standing: Standing{Seq: 1}}
 	s := b.stats()
 	if s.Bytes == 0 {
 		t.Error("no bytes")

@@ -32,11 +32,16 @@ type Hit struct {
 
 // Stats counts what there is of a space.
 type Stats struct {
-	Chunks  int    // in the index of words
-	Vectors int    // of the embedder at hand
-	Graphed int    // vectors that are searched through the graph
-	Bytes   int64  // of the space's folder; vectors lie in the database
-	Seq     uint64 // what the index has caught up with
+	Chunks  int   // in the index of words
+	Vectors int   // of the embedder at hand
+	Graphed int   // vectors that are searched through the graph
+	Bytes   int64 // of the space's folder; vectors lie in the database
+	Standing
+}
+
+// Standing is what a search rests on.
+type Standing struct {
+	Seq uint64 // what the index has caught up with
 	// EmbedderStale: the vectors are another embedder's. Search goes by words
 	// alone until Reembed is done.
 	EmbedderStale bool

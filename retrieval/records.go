@@ -1,7 +1,6 @@
 package retrieval
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -24,12 +23,9 @@ const (
 )
 
 // spaceID is the part of a key that stands for a space.
-type spaceID [16]byte
+type spaceID kv.SpaceID
 
-func idOf(space string) spaceID {
-	sum := sha256.Sum256([]byte(space))
-	return spaceID(sum[:16])
-}
+func idOf(space string) spaceID { return spaceID(kv.NewSpaceID(space)) }
 
 func (id spaceID) record() []byte { return append([]byte{prefix, kindSpace}, id[:]...) }
 

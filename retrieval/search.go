@@ -148,6 +148,25 @@ func (o Options) fuse(byWords, byVector []match, words, cosines map[percached.Ch
 	return hits
 }
 
+// Standing says what a search of a space rests on. It is cheap: it is asked on
+// each question.
+func (x *Index) Standing(name string) (Standing, error) {
+	sp, err := x.enter(name)
+	if err != nil {
+		return Standing{}, fault.Wrap("retrieval.Standing", err)
+	}
+	defer sp.life.RUnlock()
+	return x.standing(sp), nil
+}
+
+func (x *Index) standing(sp *space) Standing {
+	rec, vec, _ := sp.state()
+	return Standing{
+		Seq:           sp.text.seq.Load(),
+		EmbedderStale: vec == nil && x.o.Embedder != nil && rec.Active.Embedder != "",
+	}
+}
+
 // Stats counts what there is of a space.
 func (x *Index) Stats(name string) (Stats, error) {
 	const op = "retrieval.Stats"
@@ -156,18 +175,15 @@ func (x *Index) Stats(name string) (Stats, error) {
 		return Stats{}, fault.Wrap(op, err)
 	}
 	defer sp.life.RUnlock()
-	rec, vec, _ := sp.state()
-	s := Stats{Seq: sp.text.seq.Load()}
+	s := Stats{Standing: x.standing(sp)}
 	if s.Chunks, err = sp.text.chunkCount(); err != nil {
 		return Stats{}, fault.New(fault.Internal, op, "%w", err)
 	}
 	if s.Bytes, err = folderBytes(sp.dir); err != nil {
 		return Stats{}, fault.New(fault.Unavailable, op, "%w", err)
 	}
-	if vec != nil {
+	if _, vec, _ := sp.state(); vec != nil {
 		s.Vectors, s.Graphed = vec.counts()
-	} else if x.o.Embedder != nil && rec.Active.Embedder != "" {
-		s.EmbedderStale = true
 	}
 	return s, nil
 }

@@ -11,8 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/home"
 	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/knowledgebank/reader"
@@ -25,6 +23,7 @@ const (
 
 func addCommand() *cobra.Command {
 	c := defaultSetup()
+	c.create = true
 	var space, kind string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -73,12 +72,6 @@ named with the reason, and the rest is taken in; the exit status is then 1.`,
 
 // withService opens a service around a command.
 func withService(cmd *cobra.Command, c setup, withEngine bool, run func(context.Context, *service) error) error {
-	if err := c.Validate(); err != nil {
-		return usageError{err}
-	}
-	if cmd.Name() != "add" && !home.Exists(c.data) {
-		return fault.New(fault.NotFound, "percached", "there is no data folder %s yet: percached add makes it", c.data)
-	}
 	s, err := openService(cmd.Context(), c, withEngine, cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -137,21 +130,20 @@ func (a *addition) add(ctx context.Context, paths []string) (*added, error) {
 	if ctx.Err() != nil {
 		say(a.stderr, "%d documents are in and stay; the same command goes on from there", report.Documents())
 	}
-	for i, f := range report.Failures {
-		if i == maxNamed {
-			say(a.stderr, "and %d more; --json names all", report.Failed-i)
-			break
-		}
-		say(a.stderr, "not read: %s: %s", f.Name, f.Reason)
-	}
-	for i, f := range report.LeftOut {
-		if i == maxNamed {
-			say(a.stderr, "and %d more; --json names all", report.Notes-i)
-			break
-		}
-		say(a.stderr, "left out: %s: %s", f.Name, f.Reason)
-	}
+	a.name("not read", report.Failures, report.Failed)
+	a.name("left out", report.LeftOut, report.Notes)
 	return &added{report, time.Since(began).Seconds()}, err
+}
+
+// name tells the first of so many failures of a kind.
+func (a *addition) name(what string, some []ingest.Failure, all int) {
+	for i, f := range some {
+		if i == maxNamed {
+			say(a.stderr, "and %d more; --json names all", all-i)
+			return
+		}
+		say(a.stderr, "%s: %s: %s", what, f.Name, f.Reason)
+	}
 }
 
 // progress says how far it is, now and then.

@@ -169,7 +169,7 @@ func (v *victim) delete() {
 func (v *victim) examine(when string) {
 	v.Helper()
 	c := defaultSetup()
-	c.data, c.threads = v.data, 1
+	c.create, c.data, c.threads = true, v.data, 1
 	s, err := openService(context.Background(), c, true, io.Discard)
 	if err != nil {
 		v.Fatalf("%s: %v", when, err)

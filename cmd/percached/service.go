@@ -55,6 +55,9 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 	if err := c.Validate(); err != nil {
 		return nil, usageError{err}
 	}
+	if !c.create && !home.Exists(c.data) {
+		return nil, fault.New(fault.NotFound, "percached", "there is no data folder %s yet: percached add makes it", c.data)
+	}
 	s = &service{gate: llamacpp.NewGate()}
 	defer func() {
 		if err != nil {

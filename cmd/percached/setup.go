@@ -25,6 +25,7 @@ import (
 
 // setup is what a service is opened with.
 type setup struct {
+	create     bool // a data folder is made where there is none
 	data       string
 	model      string // empty: the built-in one
 	embedModel string // empty: the built-in one

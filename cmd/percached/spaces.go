@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -167,24 +166,14 @@ func reindexCommand() *cobra.Command {
 gives stored questions new vectors if the embedding model has changed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withService(cmd, c, false, func(ctx context.Context, s *service) error {
-				spaces, err := s.knowledge.Spaces()
-				if err != nil {
-					return err
-				}
-				if space != "" {
-					one, err := s.knowledge.Space(space)
-					if err != nil {
+				return s.eachSpace(space, func(name string) error {
+					if err := s.reindex(ctx, name, cmd.ErrOrStderr()); err != nil {
 						return err
 					}
-					spaces = []percached.Space{one}
-				}
-				for _, sp := range spaces {
-					if err := s.reindex(ctx, sp.Name, cmd.ErrOrStderr()); err != nil {
-						return err
-					}
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: done\n", sp.Name)
-				}
-				return nil
+					p := &printer{w: cmd.OutOrStdout()}
+					p.line("%s: done", name)
+					return p.err
+				})
 			})
 		},
 	}

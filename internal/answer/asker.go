@@ -23,11 +23,11 @@ type knowledge interface {
 	Chunks(space string, ids []percached.ChunkID) ([]percached.Chunk, error)
 }
 
-// searcher finds chunks. Its Stats say up to which change of a space it finds
+// searcher finds chunks. Its Standing says up to which change of a space it finds
 // them: documents that are just coming in may not be found yet.
 type searcher interface {
 	Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error)
-	Stats(space string) (retrieval.Stats, error)
+	Standing(space string) (retrieval.Standing, error)
 }
 
 // embedder turns questions into vectors.

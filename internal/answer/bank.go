@@ -159,7 +159,7 @@ func (r *run) fresh(ctx context.Context, e qabank.Entry, exact bool) (bool, erro
 	fresh := true
 	var seen uint64
 	if exact {
-		seen = min(r.seq, r.searchable(r.q.Space))
+		seen = min(r.seq, r.standing(r.q.Space).Seq)
 		best, err := r.best(ctx, r.q.Space, e, r.set)
 		if err != nil {
 			return false, err

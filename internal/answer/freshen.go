@@ -27,7 +27,7 @@ func (a *Asker) Freshen(ctx context.Context, space string) (int, error) {
 	if err != nil {
 		return 0, fault.Wrap(op, err)
 	}
-	seq = min(seq, a.searchable(space))
+	seq = min(seq, a.standing(space).Seq)
 	var behind []qabank.Entry
 	if err := a.Bank.Each(space, func(e qabank.Entry) error {
 		if !e.Stale && e.Seen < seq {
@@ -58,13 +58,14 @@ func (a *Asker) Freshen(ctx context.Context, space string) (int, error) {
 // newer is why an answer is stale.
 const newer = "newer documents bear on it"
 
-// searchable is the count of changes up to which a space's chunks are found.
-func (a *Asker) searchable(space string) uint64 {
-	st, err := a.Searcher.Stats(space)
+// standing is what a search of a space rests on. Without it nothing is confirmed;
+// the search says what is wrong.
+func (a *Asker) standing(space string) retrieval.Standing {
+	st, err := a.Searcher.Standing(space)
 	if err != nil {
-		return 0 // nothing is confirmed then; the search says what is wrong
+		return retrieval.Standing{}
 	}
-	return st.Seq
+	return st
 }
 
 // best gives the best chunks of a stored question that are alive.

@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"slices"
@@ -274,8 +273,8 @@ func (h *History) write(space string, p *past) error {
 }
 
 func historyPrefix(space string) []byte {
-	sum := sha256.Sum256([]byte(space))
-	return append([]byte("Hq"), sum[:16]...)
+	id := kv.NewSpaceID(space)
+	return append([]byte("Hq"), id[:]...)
 }
 
 func decodeRecord(b []byte) (Record, error) {

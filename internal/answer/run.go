@@ -117,10 +117,11 @@ func (r *run) retrieve(ctx context.Context) error {
 		return nil
 	}
 	defer r.ended("retrieve", &r.answer.Times.Retrieve)
-	if st, err := r.Searcher.Stats(r.q.Space); err == nil && st.EmbedderStale {
+	st := r.standing(r.q.Space)
+	if st.EmbedderStale {
 		r.answer.Notes = append(r.answer.Notes, "the vectors of this space are another embedding model's: it is searched by words alone until it is indexed anew (percached reindex)")
 	}
-	r.seen = min(r.seq, r.searchable(r.q.Space)) // before the search: what comes in meanwhile may be missed
+	r.seen = min(r.seq, st.Seq) // before the search: what comes in meanwhile may be missed
 	own, err := r.search(ctx, r.q.Space, r.q.Text, r.vector, max(r.set.K, r.set.KRefresh))
 	if err != nil {
 		return err

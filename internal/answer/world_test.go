@@ -96,13 +96,13 @@ func (s *shelf) Chunks(_ string, ids []percached.ChunkID) ([]percached.Chunk, er
 	return found, err
 }
 
-func (s *shelf) Stats(string) (retrieval.Stats, error) {
+func (s *shelf) Standing(string) (retrieval.Standing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.upto > 0 {
-		return retrieval.Stats{Seq: s.upto}, nil
+		return retrieval.Standing{Seq: s.upto}, nil
 	}
-	return retrieval.Stats{Seq: s.seq}, nil
+	return retrieval.Standing{Seq: s.seq}, nil
 }
 
 func (s *shelf) Search(_ context.Context, q retrieval.Query) ([]retrieval.Hit, error) {

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 
 	"github.com/percached/percached"
@@ -33,8 +32,8 @@ type pending struct {
 }
 
 func (p *pending) key() []byte {
-	sum := sha256.Sum256([]byte(p.Space))
-	return append(append([]byte("Fp"), sum[:16]...), p.Document[:]...)
+	id := kv.NewSpaceID(p.Space)
+	return append(append([]byte("Fp"), id[:]...), p.Document[:]...)
 }
 
 // note writes down what is to be forgotten.
