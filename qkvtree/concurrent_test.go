@@ -93,6 +93,7 @@ func TestManyUsers(t *testing.T) {
 			for range steps {
 				r := request(fmt.Sprint("s", rnd.IntN(2)), "m", percached.Placement(rnd.IntN(2)),
 					fmt.Sprint("c", rnd.IntN(6)), fmt.Sprint("c", rnd.IntN(6)))
+				r.Idle = u == 3
 				given := slicesOf(r, percached.KV, 100_000, 3000)
 				if err := tree.View(r, func(lent []*percached.Slice, _ qkvtree.Match) error {
 					if rnd.IntN(2) == 0 {

@@ -18,7 +18,10 @@
 // Eviction is LFU with dynamic ageing, leaves first: see forest. A new slice can
 // always come in, because what was just asked for is likely to be asked again;
 // it cannot push out the others of its own prompt, and is the first to go if
-// nobody asks. System segments are pinned while their model is in use.
+// nobody asks. System segments are pinned while their model is in use. What idle
+// work stores has no use yet: it comes in where there is room, or in place of
+// what nobody has used since a slice last had to go, and goes before all that
+// somebody has used since.
 //
 // Invariants: a slice is there when its header is there; it is written last and
 // removed first, so that a crash leaves a whole slice or none. Nothing is lent

@@ -17,7 +17,9 @@ import (
 // clock at its last use, and the clock is the priority of the last node
 // evicted. So what was hot long ago falls behind what is used now, and a new
 // node stands just above the last one that went: it can always come in, and
-// goes first if nobody asks for it.
+// goes first if nobody asks for it. What idle work stored has no hits, and so
+// stands no higher than the last one that went: any use of a slice since then is
+// worth more.
 type forest struct {
 	age
 	groups map[groupID]*group
@@ -125,19 +127,8 @@ func (f *forest) touch(n *node, now time.Time) {
 // priority. System segments stay while anything else can go, unless their
 // model is not the one that their space uses now. Nil: nothing can go.
 func (f *forest) victim(keep map[*node]bool) *node {
-	var aside []*node
-	for len(f.leaves) > 0 && keep[f.leaves[0]] {
-		n := f.leaves[0]
-		f.leaves.drop(n)
-		aside = append(aside, n)
-	}
-	var best, pinned *node
-	if len(f.leaves) > 0 {
-		best = f.leaves[0]
-	}
-	for _, n := range aside {
-		f.leaves.put(n)
-	}
+	best := f.leaf(keep)
+	var pinned *node
 	for n := range f.roots {
 		switch {
 		case n.kids > 0 || keep[n]:
@@ -153,6 +144,56 @@ func (f *forest) victim(keep map[*node]bool) *node {
 		return best
 	}
 	return pinned
+}
+
+// leaf is the leaf of lowest priority outside of keep.
+func (f *forest) leaf(keep map[*node]bool) *node {
+	var aside []*node
+	for len(f.leaves) > 0 && keep[f.leaves[0]] {
+		n := f.leaves[0]
+		f.leaves.drop(n)
+		aside = append(aside, n)
+	}
+	var best *node
+	if len(f.leaves) > 0 {
+		best = f.leaves[0]
+	}
+	for _, n := range aside {
+		f.leaves.put(n)
+	}
+	return best
+}
+
+// idleVictim is the node that makes room for idle work next: as victim, but no
+// system segment, and nothing that is worth more than what nobody has used.
+// What goes like that leaves the clock as it is.
+func (f *forest) idleVictim(keep map[*node]bool) *node {
+	if n := f.leaf(keep); n != nil && n.priority <= f.clock {
+		return n
+	}
+	return nil
+}
+
+// yields is how many bytes would go if idleVictim were asked until it has no
+// more: a node goes if all behind it go.
+func (f *forest) yields(keep map[*node]bool) int64 {
+	var yields int64
+	stays := map[*node]bool{}
+	for _, g := range f.groups {
+		for _, n := range g.nodes {
+			yields += n.bytes
+			if !n.root() && !keep[n] && n.priority <= f.clock {
+				continue
+			}
+			for ; n != nil && !stays[n]; n = n.parent {
+				stays[n] = true
+			}
+		}
+	}
+	for n := range stays {
+		yields -= n.bytes
+	}
+	return yields
 }
 
 // current says whether a system segment's model is the one that its space used

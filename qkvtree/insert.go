@@ -13,6 +13,11 @@ import (
 // itself. What finds no room is not stored, and that is no error. Unavailable
 // says that the disk is full or does not work: no slice is half stored then.
 // Insert keeps nothing of the slices.
+//
+// To be stored is a slice's first use, but for an idle request: its slices have
+// no use until somebody asks for them, or gives them to Insert once more. For
+// them only slices make room that are not worth more, see forest, and no system
+// segment; if that is not enough, nothing goes.
 func (t *Tree) Insert(r Request, slices []*percached.Slice) error {
 	const op = "qkvtree.Insert"
 	ps, err := r.places(op)
@@ -56,14 +61,18 @@ func (t *Tree) insert(r Request, ps []place, headers []*header, slices []*percac
 		t.mu.Lock()
 		n := t.f.find(r.group(), ps[i].path) // may be one of this request's own
 		t.mu.Unlock()
-		if n == nil && h != nil {
+		switch {
+		case h == nil:
+		case n == nil:
 			var err error
-			if n, err = t.add(r.group(), h, slices[i], keep); err != nil {
+			if n, err = t.add(r, h, slices[i], keep); err != nil {
 				return err
 			}
 			if n != nil {
 				keep[n] = true
 			}
+		case !r.Idle:
+			t.first(n)
 		}
 		if n == nil && r.Placement == percached.Sequential {
 			break // nothing can stand behind it
@@ -72,20 +81,24 @@ func (t *Tree) insert(r Request, ps []place, headers []*header, slices []*percac
 	return nil
 }
 
-// add stores one slice. Nil: there is no room.
-func (t *Tree) add(id groupID, h *header, s *percached.Slice, keep map[*node]bool) (*node, error) {
+// first counts the use of a slice that somebody computed for himself while idle
+// work stored it. Who found it stored has counted that with View.
+func (t *Tree) first(n *node) {
 	t.mu.Lock()
-	n := newNode(t.f.group(id), h)
-	fits, limit := t.fits(n.bytes, keep), t.limit
+	defer t.mu.Unlock()
+	if n.hits == 0 {
+		t.touch(n)
+	}
+}
+
+// add stores one slice. Nil: there is no room.
+func (t *Tree) add(r Request, h *header, s *percached.Slice, keep map[*node]bool) (*node, error) {
+	t.mu.Lock()
+	n := newNode(t.f.group(r.group()), h)
 	t.mu.Unlock()
-	if fits {
-		err := t.evict(n.bytes, keep)
-		if err == nil {
-			fits, err = t.space.admit(n.bytes, limit)
-		}
-		if err != nil {
-			return nil, err
-		}
+	fits, err := t.makeRoom(n.bytes, keep, r.Idle)
+	if err != nil {
+		return nil, err
 	}
 	t.mu.Lock()
 	t.stats.moved = t.space.moved
@@ -94,9 +107,12 @@ func (t *Tree) add(id groupID, h *header, s *percached.Slice, keep map[*node]boo
 		t.mu.Unlock()
 		return nil, nil
 	}
-	n.counters = counters{hits: 1, priority: 1 + t.f.clock, tick: t.f.tick, used: t.o.Now().Unix()}
+	n.counters = counters{priority: t.f.clock, tick: t.f.tick}
+	if !r.Idle {
+		n.counters = counters{hits: 1, priority: 1 + t.f.clock, tick: t.f.tick, used: t.o.Now().Unix()}
+	}
 	t.mu.Unlock()
-	err := t.store.put(n.group.prefix, h, s, n.counters)
+	err = t.store.put(n.group.prefix, h, s, n.counters)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil {
@@ -106,4 +122,26 @@ func (t *Tree) add(id groupID, h *header, s *percached.Slice, keep map[*node]boo
 	t.stats.stored++
 	t.stats.written += n.bytes
 	return n, nil
+}
+
+// makeRoom makes room for so many bytes, in the limit and in the files, and says
+// if there is room. For idle work it looks at the files first, so that nothing
+// goes in vain.
+func (t *Tree) makeRoom(need int64, keep map[*node]bool, idle bool) (bool, error) {
+	t.mu.Lock()
+	fits, limit := t.fits(need, keep, idle), t.limit
+	t.mu.Unlock()
+	if !fits {
+		return false, nil
+	}
+	if idle {
+		if fits, err := t.space.admit(need, limit); !fits || err != nil {
+			return false, err
+		}
+		return t.evict(need, keep, idle)
+	}
+	if _, err := t.evict(need, keep, idle); err != nil {
+		return false, err
+	}
+	return t.space.admit(need, limit)
 }

@@ -67,7 +67,10 @@ func (m *naive) insert(r qkvtree.Request, given []*percached.Slice) {
 	}
 	for i, p := range own {
 		k := at(r, p)
-		if m.nodes[k] != nil {
+		if e := m.nodes[k]; e != nil {
+			if e.hits == 0 && given[i] != nil && !r.Idle {
+				e.hits, e.priority, e.tick = 1, 1+m.clock, m.tick
+			}
 			continue
 		}
 		if given[i] != nil {
@@ -76,7 +79,13 @@ func (m *naive) insert(r qkvtree.Request, given []*percached.Slice) {
 			for o := range keep {
 				kept += m.nodes[o].bytes
 			}
-			if kept <= m.limit {
+			switch {
+			case r.Idle:
+				if m.evictIdle(need, keep) {
+					m.nodes[k] = &entry{above[i], r.Segments[i].Chunk, need, 0, m.clock, m.tick}
+					keep[k] = true
+				}
+			case kept <= m.limit:
 				m.evict(need, keep)
 				m.nodes[k] = &entry{above[i], r.Segments[i].Chunk, need, 1, 1 + m.clock, m.tick}
 				keep[k] = true
@@ -88,17 +97,49 @@ func (m *naive) insert(r qkvtree.Request, given []*percached.Slice) {
 	}
 }
 
+// evictIdle tries what evict does with what idle work may evict, and takes it all
+// back if that is not enough.
+func (m *naive) evictIdle(need int64, keep map[spot]bool) bool {
+	before := maps.Clone(m.nodes)
+	for m.size()+need > m.limit {
+		var free []spot
+		for k, e := range m.nodes {
+			if m.leaf(k) && !keep[k] && e.above != (percached.Path{}) && e.priority <= m.clock {
+				free = append(free, k)
+			}
+		}
+		if len(free) == 0 {
+			m.nodes = before
+			return false
+		}
+		delete(m.nodes, m.worst(free))
+	}
+	return true
+}
+
+func (m *naive) leaf(k spot) bool {
+	for o, c := range m.nodes {
+		o.path = k.path
+		if o == k && c.above == k.path {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *naive) worst(of []spot) spot {
+	return slices.MinFunc(of, func(a, b spot) int {
+		x, y := m.nodes[a], m.nodes[b]
+		return cmp.Or(cmp.Compare(x.priority, y.priority), cmp.Compare(x.tick, y.tick), bytes.Compare(a.path[:], b.path[:]))
+	})
+}
+
 func (m *naive) evict(need int64, keep map[spot]bool) {
 	for m.size()+need > m.limit {
 		var free, pinned []spot
 		for k, e := range m.nodes {
-			leaf := true
-			for o, c := range m.nodes {
-				o.path = k.path
-				leaf = leaf && (o != k || c.above != k.path)
-			}
 			switch {
-			case !leaf || keep[k]:
+			case !m.leaf(k) || keep[k]:
 			case e.above == percached.Path{} && m.current(k):
 				pinned = append(pinned, k)
 			default:
@@ -111,10 +152,7 @@ func (m *naive) evict(need int64, keep map[spot]bool) {
 		if len(free) == 0 {
 			return
 		}
-		worst := slices.MinFunc(free, func(a, b spot) int {
-			x, y := m.nodes[a], m.nodes[b]
-			return cmp.Or(cmp.Compare(x.priority, y.priority), cmp.Compare(x.tick, y.tick), bytes.Compare(a.path[:], b.path[:]))
-		})
+		worst := m.worst(free)
 		m.clock = max(m.clock, m.nodes[worst].priority)
 		delete(m.nodes, worst)
 	}
@@ -130,7 +168,9 @@ func (m *naive) current(k spot) bool {
 }
 
 func (m *naive) view(r qkvtree.Request) []bool {
-	m.tick++
+	if !r.Idle {
+		m.tick++
+	}
 	own, _ := paths(r)
 	there := make([]bool, len(own))
 	for i, p := range own {
@@ -140,8 +180,10 @@ func (m *naive) view(r qkvtree.Request) []bool {
 		}
 		if e != nil {
 			there[i] = true
-			e.hits++
-			e.priority, e.tick = e.hits+m.clock, m.tick
+			if !r.Idle {
+				e.hits++
+				e.priority, e.tick = e.hits+m.clock, m.tick
+			}
 		}
 	}
 	return there
@@ -213,7 +255,9 @@ func TestAgainstNaive(t *testing.T) {
 		if rnd.IntN(8) == 0 {
 			model = models[1]
 		}
-		return request(spaces[rnd.IntN(2)], model, percached.Placement(rnd.IntN(2)), names...)
+		r := request(spaces[rnd.IntN(2)], model, percached.Placement(rnd.IntN(2)), names...)
+		r.Idle = rnd.IntN(3) == 0
+		return r
 	}
 	steps := 4000
 	if testing.Short() {
@@ -305,6 +349,9 @@ func TestAgainstNaive(t *testing.T) {
 		s, err := tree.Stats()
 		if err != nil || s.Bytes != m.size() || s.Bytes > s.Limit || s.Nodes != len(m.nodes) {
 			t.Fatalf("step %d, %s: %+v, want %d bytes; %v", step, what, s, m.size(), err)
+		}
+		if free := tree.Free(); free != max(0, m.limit-m.size()) {
+			t.Fatalf("step %d, %s: %d free of %d", step, what, free, m.limit-m.size())
 		}
 		if step%250 == 0 {
 			clean(t, tree)

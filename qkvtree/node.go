@@ -42,9 +42,9 @@ type Info struct {
 	Tokens    int
 	Bytes     int64
 	Planes    percached.Planes
-	Hits      uint64 // uses since it was stored, that first one among them
-	Priority  uint64 // what eviction goes by: the lowest goes first
-	Used      time.Time
+	Hits      uint64    // uses since it was stored, that first one among them; 0: idle work stored it
+	Priority  uint64    // what eviction goes by: the lowest goes first
+	Used      time.Time // zero: nobody has used it
 }
 
 func (n *node) info() Info {
@@ -57,8 +57,16 @@ func (n *node) info() Info {
 	}
 	return Info{
 		Space: n.group.id.space, Model: n.group.id.model, Placement: n.group.id.placement, Path: n.path, Chunk: n.chunk,
-		Depth: depth, Tokens: n.tokens, Bytes: n.bytes, Planes: n.planes, Hits: n.hits, Priority: n.priority, Used: time.Unix(n.used, 0).UTC(),
+		Depth: depth, Tokens: n.tokens, Bytes: n.bytes, Planes: n.planes, Hits: n.hits, Priority: n.priority, Used: moment(n.used),
 	}
+}
+
+// moment reads the time of a use off its counters.
+func moment(used int64) time.Time {
+	if used == 0 {
+		return time.Time{}
+	}
+	return time.Unix(used, 0).UTC()
 }
 
 // newNode reads a node off its header.

@@ -20,6 +20,9 @@ type Request struct {
 	// Segments are the system segment, which is the root, and then the chunks in
 	// the order of the prompt.
 	Segments []Node
+	// Idle says that nobody waits for it. View then counts no use, and Insert
+	// evicts nothing that is worth more than what nobody has used yet.
+	Idle bool
 }
 
 // Match counts what of a request is stored.

@@ -19,7 +19,7 @@ type Stats struct {
 	Slack int64 // what Disk may exceed Limit by
 	Nodes int
 
-	Requests uint64 // calls of View
+	Requests uint64 // calls of View, as Hits and Absent without those of idle requests
 	Hits     uint64 // segments lent
 	Absent   uint64 // segments that were not stored, or stood behind one that was not
 	Damaged  uint64 // segments that were stored and could not be read
@@ -44,8 +44,8 @@ type GroupStats struct {
 	Placement percached.Placement
 	Nodes     int
 	Bytes     int64
-	Hits      uint64 // of what is stored now
-	Used      time.Time
+	Hits      uint64    // of what is stored now
+	Used      time.Time // zero: nobody has used any
 }
 
 // tally is what Stats counts since Open.
@@ -78,7 +78,7 @@ func (t *Tree) Stats() (Stats, error) {
 			gs.Hits += n.hits
 			used = max(used, n.used)
 		}
-		gs.Used = time.Unix(used, 0).UTC()
+		gs.Used = moment(used)
 		s.Groups = append(s.Groups, gs)
 	}
 	slices.SortFunc(s.Groups, func(a, b GroupStats) int {

@@ -16,7 +16,8 @@ import (
 
 // story runs the commands of a file in testdata against a tree. Sizes are in
 // slices: each takes 1 unless "*2" behind its name says otherwise. Names stand
-// for chunks, the system segment comes before them by itself.
+// for chunks, the system segment comes before them by itself. "idle" before a
+// command says that nobody waits for it.
 type story struct {
 	t         *testing.T
 	dir       string
@@ -27,6 +28,7 @@ type story struct {
 	space     string
 	model     string
 	placement percached.Placement
+	idle      bool  // "idle" stood before the command
 	unit      int64 // bytes of a slice with all its records
 }
 
@@ -109,6 +111,9 @@ func (s *story) tell(text string) string {
 }
 
 func (s *story) do(words []string) {
+	if s.idle = words[0] == "idle"; s.idle {
+		words = words[1:]
+	}
 	args := words[1:]
 	var err error
 	switch words[0] {
@@ -124,7 +129,13 @@ func (s *story) do(words []string) {
 		err = s.tree.SetLimit(n * s.unit)
 	case "insert":
 		r, slices := s.lay(args)
+		refused := s.refused()
 		err = s.tree.Insert(r, slices)
+		if n := s.refused() - refused; s.idle && n > 0 {
+			fmt.Fprintf(&s.out, "%d refused\n", n)
+		}
+	case "free":
+		fmt.Fprintf(&s.out, "%.3g\n", float64(s.tree.Free())/float64(s.unit))
 	case "ask":
 		r, _ := s.lay(args)
 		var found []string
@@ -162,6 +173,14 @@ func (s *story) do(words []string) {
 	}
 }
 
+func (s *story) refused() uint64 {
+	st, err := s.tree.Stats()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return st.Refused
+}
+
 func (s *story) chunks(names []string) (ids []percached.ChunkID) {
 	for _, n := range names {
 		s.names[chunk(n)] = n
@@ -197,6 +216,7 @@ func (s *story) lay(args []string) (qkvtree.Request, []*percached.Slice) {
 	}
 	s.chunks(names)
 	r := request(s.space, s.model, s.placement, names...)
+	r.Idle = s.idle
 	slices := slicesOf(r, percached.KV, sizes...)
 	for i, m := range missing {
 		if m {

@@ -129,7 +129,7 @@ func (t *Tree) SetLimit(n int64) error {
 	if !lower {
 		return nil
 	}
-	if err := t.evict(0, nil); err != nil {
+	if _, err := t.evict(0, nil, false); err != nil {
 		return fault.Wrap(op, err)
 	}
 	return fault.Wrap(op, t.space.shrink())

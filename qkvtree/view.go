@@ -14,7 +14,8 @@ func (r *Request) group() groupID {
 // segment, nil where there is none. Under sequential placement that is the
 // longest stored beginning. The tensors lie in the database's memory: fn must
 // neither keep nor change them. The tree may be called inside fn, but for
-// Compact.
+// Compact. An idle request counts as nobody's: neither as a use of the slices
+// nor in Stats, but for what is damaged.
 //
 // A slice that cannot be read as it was written is dropped, and under
 // sequential placement all that is behind it; it then counts as not stored. An
@@ -76,18 +77,21 @@ func (t *Tree) lend(tx *kv.Tx, r Request, ps []place) ([]*percached.Slice, Match
 		m.Tokens += len(s.Tokens)
 		m.Bytes += s.Bytes()
 	}
-	t.used(nodes, lent, m)
+	t.used(nodes, lent, m, r.Idle)
 	return lent, m, nil
 }
 
 // used counts a request.
-func (t *Tree) used(nodes []*node, lent []*percached.Slice, m Match) {
+func (t *Tree) used(nodes []*node, lent []*percached.Slice, m Match, idle bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.stats.damaged += uint64(m.Damaged)
+	if idle {
+		return
+	}
 	t.f.tick++
 	t.stats.requests++
 	t.stats.hits += uint64(m.Segments)
-	t.stats.damaged += uint64(m.Damaged)
 	t.stats.absent += uint64(len(lent) - m.Segments - m.Damaged)
 	for i, s := range lent {
 		if n := nodes[i]; s != nil && n.group.nodes[n.path] == n { // not gone meanwhile
