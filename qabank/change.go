@@ -133,7 +133,7 @@ func (b *Bank) Veto(ctx context.Context, space, asked string, id ID) error {
 	}
 	v.chunks = slices.Clone(s.pairs[[2]ID{v.a, v.b}])
 	b.mu.RUnlock()
-	for _, c := range chunksOf(e.Evidence) {
+	for _, c := range e.rests() {
 		if !slices.Contains(v.chunks, c) && len(v.chunks) < maxEvidence {
 			v.chunks = append(v.chunks, c)
 		}

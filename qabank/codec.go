@@ -12,8 +12,12 @@ import (
 	"github.com/percached/percached/internal/fault"
 )
 
-// formatVersion is the first byte of every value.
-const formatVersion = 1
+// The first byte of every value is its version. The content of entries is
+// written in a later one than all else; what earlier releases wrote is read.
+const (
+	formatVersion  = 1
+	contentVersion = 2 // has sources
+)
 
 var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -45,7 +49,7 @@ type veto struct {
 
 type writer struct{ b []byte }
 
-func newWriter() *writer { return &writer{[]byte{formatVersion}} }
+func newWriter(version byte) *writer { return &writer{[]byte{version}} }
 
 func (w *writer) byte(x byte)     { w.b = append(w.b, x) }
 func (w *writer) u64(x uint64)    { w.b = binary.LittleEndian.AppendUint64(w.b, x) }
@@ -53,6 +57,13 @@ func (w *writer) count(n int)     { w.b = binary.AppendUvarint(w.b, uint64(n)) }
 func (w *writer) raw(p []byte)    { w.b = append(w.b, p...) }
 func (w *writer) text(s string)   { w.count(len(s)); w.b = append(w.b, s...) }
 func (w *writer) float(x float32) { w.b = binary.LittleEndian.AppendUint32(w.b, math.Float32bits(x)) }
+
+func (w *writer) chunks(cs []percached.ChunkID) {
+	w.count(len(cs))
+	for _, c := range cs {
+		w.raw(c[:])
+	}
+}
 
 func (w *writer) time(t time.Time) {
 	if t.IsZero() {
@@ -68,23 +79,24 @@ func (w *writer) seal() []byte {
 
 // reader takes a record apart; its first failure sticks.
 type reader struct {
-	b   []byte
-	bad bool
+	version byte
+	b       []byte
+	bad     bool
 }
 
-// newReader checks version and checksum.
-func newReader(value []byte) (*reader, error) {
+// newReader checks the checksum, and that the version is none behind latest.
+func newReader(value []byte, latest byte) (*reader, error) {
 	n := len(value) - 4
 	if n < 1 || crc32.Checksum(value[:n], castagnoli) != binary.LittleEndian.Uint32(value[n:]) {
 		return nil, errDamaged
 	}
-	if value[0] > formatVersion {
-		return nil, fault.New(fault.Unsupported, "qabank: decode", "a record of version %d, later than %d", value[0], formatVersion)
+	if value[0] > latest {
+		return nil, fault.New(fault.Unsupported, "qabank: decode", "a record of version %d, later than %d", value[0], latest)
 	}
-	if value[0] != formatVersion {
+	if value[0] < formatVersion {
 		return nil, errDamaged
 	}
-	return &reader{b: value[1:n]}, nil
+	return &reader{version: value[0], b: value[1:n]}, nil
 }
 
 func (r *reader) take(n int) []byte {
@@ -125,6 +137,15 @@ func (r *reader) count(limit, size int) int {
 
 func (r *reader) text(limit int) string { return string(r.take(r.count(limit, 1))) }
 
+func (r *reader) chunks() (cs []percached.ChunkID) {
+	for range r.count(maxEvidence, 16) {
+		var c percached.ChunkID
+		copy(c[:], r.take(16))
+		cs = append(cs, c)
+	}
+	return cs
+}
+
 func (r *reader) time() time.Time {
 	if n := int64(r.u64()); n != 0 {
 		return time.Unix(0, n).UTC()
@@ -150,7 +171,7 @@ func flags(e *Entry) (f byte) {
 }
 
 func encodeContent(e *Entry) []byte {
-	w := newWriter()
+	w := newWriter(contentVersion)
 	w.byte(flags(e))
 	for _, s := range []string{e.Question, e.Answer, e.Embedder, e.Origin, e.Settings} {
 		w.text(s)
@@ -162,6 +183,7 @@ func encodeContent(e *Entry) []byte {
 		w.raw(v.Chunk[:])
 		w.u64(v.Version)
 	}
+	w.chunks(e.Sources)
 	w.count(len(e.Vector))
 	for _, x := range e.Vector {
 		w.float(x)
@@ -170,7 +192,7 @@ func encodeContent(e *Entry) []byte {
 }
 
 func decodeContent(value []byte) (Entry, error) {
-	r, err := newReader(value)
+	r, err := newReader(value, contentVersion)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -185,6 +207,9 @@ func decodeContent(value []byte) (Entry, error) {
 			copy(e.Evidence[i].Chunk[:], r.take(16))
 			e.Evidence[i].Version = r.u64()
 		}
+	}
+	if r.version >= contentVersion {
+		e.Sources = r.chunks()
 	}
 	if n := r.count(maxVector, 4); n > 0 {
 		e.Vector = make([]float32, n)
@@ -208,7 +233,7 @@ func decodeContent(value []byte) (Entry, error) {
 }
 
 func encodeState(s state) []byte {
-	w := newWriter()
+	w := newWriter(formatVersion)
 	var f byte
 	if s.stale {
 		f = flagStale
@@ -223,7 +248,7 @@ func encodeState(s state) []byte {
 }
 
 func decodeState(value []byte) (state, error) {
-	r, err := newReader(value)
+	r, err := newReader(value, formatVersion)
 	if err != nil {
 		return state{}, err
 	}
@@ -237,23 +262,16 @@ func decodeState(value []byte) (state, error) {
 }
 
 func encodeVeto(v veto) []byte {
-	w := newWriter()
-	w.count(len(v.chunks))
-	for _, c := range v.chunks {
-		w.raw(c[:])
-	}
+	w := newWriter(formatVersion)
+	w.chunks(v.chunks)
 	return w.seal()
 }
 
 func decodeVeto(value []byte) (chunks []percached.ChunkID, err error) {
-	r, err := newReader(value)
+	r, err := newReader(value, formatVersion)
 	if err != nil {
 		return nil, err
 	}
-	for range r.count(maxEvidence, 16) {
-		var c percached.ChunkID
-		copy(c[:], r.take(16))
-		chunks = append(chunks, c)
-	}
+	chunks = r.chunks()
 	return chunks, r.end("a veto")
 }

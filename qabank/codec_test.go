@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"os"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ func sample() Entry {
 	return Entry{
 		Question: "When?", Answer: "Now.", Answered: true, Refused: true, Vector: []float32{1, -2, 0.5}, Embedder: "e", Origin: "asked", Settings: "s",
 		Evidence: []percached.Evidence{{Chunk: percached.ChunkID{1}, Version: 2}, {Chunk: percached.ChunkID{3}, Version: 4}},
+		Sources:  []percached.ChunkID{{5}, {1}},
 		Made:     time.Unix(1, 2).UTC(), Expires: time.Unix(3, 4).UTC(),
 	}
 }
@@ -63,36 +65,120 @@ func TestCodecFindsDamage(t *testing.T) {
 				t.Errorf("%s: cut at %d, no error", name, i)
 			}
 		}
-		later := sealed(r.value[1 : len(r.value)-4])
-		later[0]++
-		later = binary.LittleEndian.AppendUint32(later[:len(later)-4], crc32.Checksum(later[:len(later)-4], castagnoli))
+		later := sealed(r.value[0]+1, r.value[1:len(r.value)-4])
 		if err := r.decode(later); fault.KindOf(err) != fault.Unsupported {
 			t.Errorf("%s: a later version: %v", name, err)
 		}
 	}
 }
 
-// sealed gives bytes a right version and checksum, so that the decoders get to
+// What version 1 wrote is read, and has no sources; what is written of it is of
+// the version of today. The file holds what an earlier release wrote of the
+// sample.
+func TestContentOfVersion1(t *testing.T) {
+	old, err := os.ReadFile("testdata/entry.v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sample()
+	want.Sources = nil
+	got, err := decodeContent(old)
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Error(d, err)
+	}
+	for i := range old {
+		if _, err := decodeContent(old[:i]); err == nil {
+			t.Errorf("cut at %d, no error", i)
+		}
+	}
+	if b := encodeContent(&got); b[0] != contentVersion || len(b) != len(old)+1 {
+		t.Errorf("written anew in version %d, with %d bytes, once %d", b[0], len(b), len(old))
+	}
+	if _, err := decodeContent(sealed(0, old[1:len(old)-4])); !errors.Is(err, errDamaged) {
+		t.Error(err)
+	}
+}
+
+// A bank of an earlier release opens with all that it held, and its entries go on
+// as any others.
+func TestOpenVersion1(t *testing.T) {
+	old, err := os.ReadFile("testdata/entry.v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := kv.Default()
+	o.ValueLogFileSize, o.MemTableSize, o.MinFree = 4<<20, 4<<20, 0
+	db, err := kv.Open(t.TempDir(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	hash, id := kv.NewSpaceID("mail"), NewID("mail", "When?")
+	name := newWriter(formatVersion)
+	name.text("mail")
+	if err := db.Update(func(tx *kv.Tx) error {
+		return errors.Join(
+			tx.Set(key(spaceByte, hash), name.seal()), tx.Set(key(contentByte, hash, id), old),
+			tx.Set(key(stateByte, hash, id), encodeState(state{hits: 3, rank: 1})),
+		)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(db, Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _ := b.Usage()
+	if e, err := b.Get("mail", id); err != nil || e.Answer != "Now." || e.Hits != 3 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if err := b.Veto(t.Context(), "mail", "Other?", id); err != nil { // written anew, without its answer
+		t.Fatal(err)
+	}
+	if after, _ := b.Usage(); after != before+1-int64(len("Now.")) {
+		t.Errorf("%d bytes, then %d", before, after)
+	}
+	if b, err = Open(db, Default()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.Forget(t.Context(), "mail", []percached.ChunkID{{3}}); n != 1 || err != nil {
+		t.Error(n, err)
+	}
+}
+
+// sealed gives bytes a version and a right checksum, so that the decoders get to
 // see what is between.
-func sealed(b []byte) []byte {
-	w := append([]byte{formatVersion}, b...)
+func sealed(version byte, b []byte) []byte {
+	w := append([]byte{version}, b...)
 	return binary.LittleEndian.AppendUint32(w, crc32.Checksum(w, castagnoli))
 }
 
 func FuzzDecode(f *testing.F) {
 	e := sample()
-	for _, b := range [][]byte{encodeContent(&e), encodeState(state{}), encodeVeto(veto{}), {1, 0xff, 0xff, 0xff, 0xff, 0xff}} {
+	old, err := os.ReadFile("testdata/entry.v1")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, b := range [][]byte{encodeContent(&e), old, encodeState(state{}), encodeVeto(veto{}), {1, 0xff, 0xff, 0xff, 0xff, 0xff}} {
 		f.Add(b[1 : len(b)-4])
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		value := sealed(b)
-		if e, err := decodeContent(value); err == nil {
+		for v := byte(formatVersion); v <= contentVersion; v++ {
+			e, err := decodeContent(sealed(v, b))
+			if err != nil {
+				if !errors.Is(err, errDamaged) {
+					t.Errorf("version %d: %v", v, err)
+				}
+				continue
+			}
 			if again, err := decodeContent(encodeContent(&e)); err != nil || fmt.Sprint(again) != fmt.Sprint(e) {
 				t.Errorf("%+v is read back as %+v, %v", e, again, err)
 			}
-		} else if !errors.Is(err, errDamaged) {
-			t.Errorf("%v", err)
+			if v < contentVersion && e.Sources != nil {
+				t.Errorf("version %d has sources: %v", v, e.Sources)
+			}
 		}
+		value := sealed(formatVersion, b)
 		if s, err := decodeState(value); err == nil && (math.IsNaN(s.rank) || s.rank < 0) {
 			t.Errorf("rank %v", s.rank)
 		}
@@ -155,7 +241,7 @@ func TestOpenDamaged(t *testing.T) {
 	if damaged != 3 {
 		t.Errorf("%d told, want 3: content, state, and the content without its state", damaged)
 	}
-	later := []byte{formatVersion + 1, 0}
+	later := []byte{contentVersion + 1, 0}
 	set(key(contentByte, hash, whole), binary.LittleEndian.AppendUint32(later, crc32.Checksum(later, castagnoli)))
 	if _, err := Open(db, options); fault.KindOf(err) != fault.Unsupported {
 		t.Error(err)

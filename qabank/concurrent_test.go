@@ -27,7 +27,7 @@ func TestConcurrent(t *testing.T) {
 				q := fmt.Sprintf("Question number %d?", r.IntN(80))
 				id := qabank.NewID(space, q)
 				var err error
-				switch r.IntN(9) {
+				switch r.IntN(10) {
 				case 0, 1, 2:
 					_, err = b.bank.Put(ctx, entry(space, q, byte(r.IntN(9))))
 				case 3:
@@ -44,6 +44,8 @@ func TestConcurrent(t *testing.T) {
 					err = b.bank.MarkStale(ctx, space, []qabank.ID{id}, strings.Repeat("why ", i))
 				case 7:
 					err = b.bank.Veto(ctx, space, q, qabank.NewID(space, "Question number 3?"))
+				case 9:
+					err = b.bank.Scan(space, func(n qabank.Info) error { b.bank.Has(space, n.ID); return nil })
 				case 8:
 					err = b.bank.Flush(ctx)
 				}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -50,6 +51,10 @@ type Entry struct {
 	Embedder string
 	// Evidence is every chunk that the answer was made from, most relevant first.
 	Evidence []percached.Evidence
+	// Sources are the chunks that the question itself came from, if nobody asked
+	// it: a predicted one is made of their text. The entry goes with them as it
+	// goes with its evidence.
+	Sources  []percached.ChunkID
 	Seen     uint64 // the space's seq when it was answered or last confirmed
 	Origin   string // asked, predicted, ...
 	Settings string // hash of model, prompt and retrieval settings
@@ -62,6 +67,18 @@ type Entry struct {
 	// Vetoed names the questions that this entry must never answer. It is filled
 	// in when an entry is read; Put does not look at it.
 	Vetoed []ID
+}
+
+// rests gives all chunks that the entry goes with, each once: its evidence and
+// its sources.
+func (e *Entry) rests() []percached.ChunkID {
+	out := chunksOf(e.Evidence)
+	for _, c := range e.Sources {
+		if !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // Candidate is an entry beside the question that found it.
@@ -101,6 +118,9 @@ func (e *Entry) check() error {
 	}
 	if len(e.Evidence) > maxEvidence {
 		errs = append(errs, fmt.Errorf("%d pieces of evidence, more than %d", len(e.Evidence), maxEvidence))
+	}
+	if len(e.Sources) > maxEvidence {
+		errs = append(errs, fmt.Errorf("%d sources, more than %d", len(e.Sources), maxEvidence))
 	}
 	if len(e.Vector) > maxVector || (len(e.Vector) == 0) != (e.Embedder == "") {
 		errs = append(errs, fmt.Errorf("a vector of %d values does not go with its embedder", len(e.Vector)))

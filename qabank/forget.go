@@ -8,8 +8,8 @@ import (
 	"github.com/percached/percached/internal/fault"
 )
 
-// Forget removes the entries of a space whose evidence holds one of the chunks,
-// and the vetoes on them. It tells how many entries there were.
+// Forget removes the entries of a space that have one of the chunks in their
+// evidence or their sources, and the vetoes on them. It tells how many entries there were.
 func (b *Bank) Forget(ctx context.Context, space string, chunks []percached.ChunkID) (n int, err error) {
 	const op = "qabank.Forget"
 	b.write.Lock()
@@ -40,7 +40,7 @@ func (b *Bank) Forget(ctx context.Context, space string, chunks []percached.Chun
 }
 
 // Outdate marks the entries that Forget would remove as stale: their document
-// was replaced.
+// was replaced. A question that came from it may be none any more, either.
 func (b *Bank) Outdate(ctx context.Context, space string, chunks []percached.ChunkID) (n int, err error) {
 	b.write.Lock()
 	defer b.write.Unlock()
@@ -64,7 +64,7 @@ func (b *Bank) resting(space string, chunks []percached.ChunkID) (s *shelf, item
 		return nil, nil, nil
 	}
 	for _, it := range s.items {
-		if slices.ContainsFunc(it.evidence, in) {
+		if slices.ContainsFunc(it.rests, in) {
 			items = append(items, it)
 		}
 	}

@@ -42,7 +42,7 @@ func (l *loader) load(tx *kv.Tx) error {
 }
 
 func (l *loader) space(k, v []byte) error {
-	r, err := newReader(v)
+	r, err := newReader(v, formatVersion)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (l *loader) entry(k, v []byte) error {
 	}
 	delete(l.states, string(k[2:]))
 	it := &item{
-		id: ids[0], space: s, embedder: e.Embedder, evidence: chunksOf(e.Evidence), answered: e.Answered,
+		id: ids[0], space: s, embedder: e.Embedder, rests: e.rests(), answered: e.Answered,
 		state: st, size: recordBytes(v, encodeState(st)),
 	}
 	s.items[it.id] = it

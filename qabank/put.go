@@ -83,7 +83,7 @@ func (b *Bank) plan(e *Entry) (it *item, victims []*item, err error) {
 	if len(e.Vector) > 0 && !s.fits(e.Embedder, e.Vector) {
 		return nil, nil, fault.New(fault.Invalid, "qabank.plan", "%d dimensions, where this embedder's vectors have others", len(e.Vector))
 	}
-	it = &item{id: e.ID, space: s, embedder: e.Embedder, evidence: chunksOf(e.Evidence), answered: e.Answered}
+	it = &item{id: e.ID, space: s, embedder: e.Embedder, rests: e.rests(), answered: e.Answered}
 	it.state = state{hits: e.Hits, used: e.Made, seen: e.Seen, stale: e.Stale, staleWhy: e.StaleWhy}
 	need := recordBytes(encodeContent(e), encodeState(it.state))
 	old := s.items[e.ID]
@@ -160,7 +160,7 @@ func (b *Bank) begin(tx *kv.Tx, s *shelf) error {
 	if known {
 		return nil
 	}
-	w := newWriter()
+	w := newWriter(formatVersion)
 	w.text(s.name)
 	return tx.Set(key(spaceByte, s.hash), w.seal())
 }

@@ -15,7 +15,7 @@ type item struct {
 	embedder string
 	block    *block // nil without a vector
 	row      int
-	evidence []percached.ChunkID
+	rests    []percached.ChunkID // chunks that it goes with; never changed
 	answered bool
 	size     int64 // of its records on disk
 	state    state
