@@ -39,14 +39,21 @@ type embedder interface {
 // engine runs prompts.
 type engine interface {
 	Tokenize(segments []percached.Segment) ([][]int32, error)
-	Generate(ctx context.Context, p percached.Prompt, emit func(piece string) error) (percached.Result, error)
 	Info() percached.ModelInfo
+	runner
+}
+
+// runner is the part of an engine that computes.
+type runner interface {
+	Generate(ctx context.Context, p percached.Prompt, emit func(piece string) error) (percached.Result, error)
+	Prefill(ctx context.Context, p percached.Prompt) (percached.Result, error)
 }
 
 // tree keeps tensors.
 type tree interface {
 	View(r qkvtree.Request, fn func(slices []*percached.Slice, m qkvtree.Match) error) error
 	Insert(r qkvtree.Request, slices []*percached.Slice) error
+	Has(r qkvtree.Request) []bool
 }
 
 // Parts are what an Asker is made of. All are needed.
@@ -65,6 +72,14 @@ type Parts struct {
 	Patience time.Duration
 	Now      func() time.Time
 	Logger   *slog.Logger
+	Observer Observer
+}
+
+// Observer is told of what goes on. Any func may be nil.
+type Observer struct {
+	// Asked: somebody asks something. The func that it gives is told what became
+	// of it, before the person is.
+	Asked func(space string) (answered func(Answer, error))
 }
 
 // Asker answers questions. It is safe for concurrent use.
@@ -74,6 +89,7 @@ type Asker struct {
 
 	mu      sync.Mutex
 	flights map[string]*flight
+	works   int // that were begun
 	closed  bool
 	running sync.WaitGroup
 
@@ -114,9 +130,13 @@ var errClosed = fault.New(fault.Unavailable, "answer.Ask", "percached is closing
 
 // Ask answers a question. It returns when the answer is complete and stored, or
 // when ctx ends: the work goes on only while somebody else waits for it.
-func (a *Asker) Ask(ctx context.Context, q Question, l Listener) (Answer, error) {
+func (a *Asker) Ask(ctx context.Context, q Question, l Listener) (answer Answer, err error) {
 	if err := q.check(); err != nil {
 		return Answer{}, err
+	}
+	if a.Observer.Asked != nil {
+		answered := a.Observer.Asked(q.Space)
+		defer func() { answered(answer, err) }()
 	}
 	f, err := a.board(ctx, q)
 	if err != nil {
@@ -147,7 +167,7 @@ func (a *Asker) board(ctx context.Context, q Question) (*flight, error) {
 	a.flights[key] = f
 	a.running.Go(func() {
 		defer cancel(nil)
-		answer, err := a.answer(inner, q, f)
+		answer, err := a.answer(inner, q, nil, f)
 		if err != nil && errors.Is(context.Cause(inner), errClosed) {
 			err = errClosed
 		}
@@ -177,7 +197,7 @@ func (a *Asker) leave(f *flight) {
 // their space.
 func (q *Question) key(seq uint64) string {
 	k := strconv.Quote(q.Space) + " " + strconv.FormatUint(seq, 10) + " " + strconv.Quote(q.Text) + " " + q.MaxAge.String()
-	for _, b := range []bool{q.Bypass, q.Refresh, q.FollowsUp, q.Idle} {
+	for _, b := range []bool{q.Bypass, q.Refresh, q.FollowsUp} {
 		k += " " + strconv.FormatBool(b)
 	}
 	b, _ := json.Marshal(q.Settings) // plain values always marshal

@@ -142,6 +142,7 @@ func (r *run) consider(ctx context.Context, c qabank.Candidate, exact bool) (boo
 		g.Why = "the same question was answered before, and its documents are unchanged"
 	}
 	r.Bank.Hit(r.q.Space, c.Entry.ID)
+	r.answer.Entry = c.Entry.ID
 	r.answer.Outcome, r.answer.Text, r.answer.Refused = AnswerHit, c.Entry.Answer, c.Entry.Refused
 	r.cite(evidence)
 	r.f.tell(event{piece: c.Entry.Answer})
@@ -160,7 +161,7 @@ func (r *run) fresh(ctx context.Context, e qabank.Entry, exact bool) (bool, erro
 	var seen uint64
 	if exact {
 		seen = min(r.seq, r.standing(r.q.Space).Seq)
-		best, err := r.best(ctx, r.q.Space, e, r.set)
+		best, err := r.best(ctx, r.q.Space, e, r.set, percached.Foreground)
 		if err != nil {
 			return false, err
 		}
@@ -205,19 +206,31 @@ func rests(e qabank.Entry, c percached.Chunk) bool {
 }
 
 // keep puts a computed answer into the bank.
-func (r *run) keep(ctx context.Context) {
-	if !r.useBank || r.vector == nil {
-		return
+func (r *run) keep(ctx context.Context) error {
+	if !r.useBank {
+		return nil
 	}
-	if r.q.Bypass {
-		if _, there, err := r.Bank.Exact(r.q.Space, r.q.Text); there || err != nil {
-			return
-		}
+	if r.vector == nil {
+		return fault.New(fault.Unavailable, "answer.keep", "without a vector nothing is kept")
 	}
 	now := r.Now()
 	e := qabank.Entry{
 		Space: r.q.Space, Question: r.q.Text, Answer: r.answer.Text, Answered: true, Refused: r.answer.Refused,
-		Vector: r.vector, Embedder: r.Embedder.Info().Fingerprint, Seen: r.seen, Origin: "asked", Settings: r.mark, Made: now,
+		Vector: r.vector, Embedder: r.Embedder.Info().Fingerprint, Seen: r.seen, Origin: Asked, Settings: r.mark, Made: now,
+	}
+	if r.q.Bypass || r.work != nil {
+		old, there, err := r.Bank.Exact(r.q.Space, r.q.Text)
+		switch {
+		case err != nil:
+			return err
+		case there && (r.q.Bypass || r.work.Prefill && old.Answered && !old.Stale):
+			return nil
+		case there:
+			e.Origin, e.Sources = old.Origin, old.Sources
+		case r.work != nil:
+			e.Origin, e.Sources = r.work.Origin, r.work.Sources
+		}
+		e.Answered = r.work == nil || !r.work.Prefill
 	}
 	for _, c := range r.rests {
 		e.Evidence = append(e.Evidence, percached.Evidence{Chunk: c.ID, Version: c.Version})
@@ -225,9 +238,9 @@ func (r *run) keep(ctx context.Context) {
 	if qabank.RelativeTime(r.q.Text) {
 		e.Expires = qabank.MidnightAfter(now)
 	}
-	if _, err := r.Bank.Put(ctx, e); err != nil && fault.KindOf(err) != fault.Timeout {
-		r.without("the bank", err)
-	}
+	id, err := r.Bank.Put(ctx, e)
+	r.answer.Entry = id
+	return err
 }
 
 // failed names the first test that failed.

@@ -27,8 +27,11 @@ func (r *run) compute(ctx context.Context, chunks []percached.Chunk) ([]percache
 	if err != nil {
 		return nil, err
 	}
-	req := qkvtree.Request{Space: r.q.Space, Model: r.Engine.Info().Fingerprint, Placement: r.set.Placement, Segments: p.nodes}
+	req := r.request(p)
 	if !r.set.Tensors || r.Engine.Info().NoSlices != "" {
+		if r.work != nil && r.work.Prefill {
+			return chunks, nil // nothing would be left of it
+		}
 		res, err := r.generate(ctx, p, nil)
 		return r.take(p, res, err)
 	}
@@ -52,7 +55,22 @@ func (r *run) compute(ctx context.Context, chunks []percached.Chunk) ([]percache
 		res, err = r.generate(ctx, p, make([]*percached.Slice, len(p.nodes)))
 	}
 	r.insert = func() error { return r.Tree.Insert(captured(req, res)) }
+	for i, s := range res.Slices {
+		if s != nil && i > 0 && i < len(req.Segments) {
+			r.answer.Made = append(r.answer.Made, req.Segments[i].Chunk)
+		}
+		if s != nil {
+			r.answer.Written += s.Bytes()
+		}
+	}
 	return r.take(p, res, err)
+}
+
+// request names the segments of a prompt for the tree.
+func (r *run) request(p *laid) qkvtree.Request {
+	return qkvtree.Request{
+		Space: r.q.Space, Model: r.Engine.Info().Fingerprint, Placement: r.set.Placement, Segments: p.nodes, Idle: r.work != nil,
+	}
 }
 
 // lend runs fn with what the tree has stored. A tree that fails or takes too long
@@ -144,28 +162,45 @@ func (r *run) generate(ctx context.Context, p *laid, stored []*percached.Slice) 
 		prompt.Segments[i].Capture = s == nil
 	}
 	r.ended("match_tensors", &r.answer.Times.MatchTensors)
-	t := trimmer{to: func(piece string) { r.f.tell(event{piece: piece}) }}
-	res, err := r.Engine.Generate(ctx, prompt, t.piece)
+	res, err := r.run(ctx, prompt)
 	if err == nil {
+		r.answer.Loaded = nil
 		r.answer.Chunks = Reuse{All: len(p.chunks) - len(res.Dropped)}
 		for i, s := range stored {
 			if s != nil && i > 0 && !slices.Contains(res.Dropped, i) {
 				r.answer.Chunks.Stored++
+				r.answer.Loaded = append(r.answer.Loaded, p.nodes[i].Chunk)
 			}
 		}
 	}
 	return res, err
 }
 
+// run has the engine answer, or prefill all before the question. Room is kept for
+// the question then, too, so that the same chunks fit in.
+func (r *run) run(ctx context.Context, prompt percached.Prompt) (percached.Result, error) {
+	if r.work == nil || !r.work.Prefill {
+		t := trimmer{to: func(piece string) { r.f.tell(event{piece: piece}) }}
+		return r.Engine.Generate(ctx, prompt, t.piece)
+	}
+	last := len(prompt.Segments) - 1
+	prompt.MaxTokens += len(prompt.Segments[last].Tokens)
+	prompt.Segments = prompt.Segments[:last]
+	if !slices.ContainsFunc(prompt.Segments, func(s percached.Segment) bool { return s.Slice == nil }) {
+		return percached.Result{}, nil // all is there
+	}
+	return r.Engine.Prefill(ctx, prompt)
+}
+
 // take reads off a result what the answer tells of it.
 func (r *run) take(p *laid, res percached.Result, err error) ([]percached.Chunk, error) {
 	r.at = r.Now()
+	a, t := &r.answer, &r.answer.Times
+	a.Tokens = Tokens{Prompt: res.Usage.Prompt, Reused: res.Usage.Reused, Computed: res.Usage.Computed, Generated: res.Usage.Generated}
 	if err != nil {
 		return nil, err
 	}
-	a, t := &r.answer, &r.answer.Times
 	a.Text, a.Finish = strings.TrimSpace(res.Text), res.Finish
-	a.Tokens = Tokens{Prompt: res.Usage.Prompt, Reused: res.Usage.Reused, Computed: res.Usage.Computed, Generated: res.Usage.Generated}
 	a.Outcome = Miss
 	if a.Chunks.Stored > 0 {
 		a.Outcome = TensorHit

@@ -15,11 +15,7 @@ import (
 // confirmed. It gives how many became stale.
 func (a *Asker) Freshen(ctx context.Context, space string) (int, error) {
 	const op = "answer.Freshen"
-	sp, err := a.Knowledge.Space(space)
-	if err != nil {
-		return 0, fault.Wrap(op, err)
-	}
-	set, err := a.settings.With(sp.Settings)
+	set, err := a.Settings(space)
 	if err != nil {
 		return 0, fault.Wrap(op, err)
 	}
@@ -39,7 +35,10 @@ func (a *Asker) Freshen(ctx context.Context, space string) (int, error) {
 	}
 	var stale []qabank.ID
 	for _, e := range behind {
-		best, err := a.best(ctx, space, e, set)
+		if ctx.Err() != nil {
+			return 0, fault.Wrap(op, cause(ctx, ctx.Err()))
+		}
+		best, err := a.best(ctx, space, e, set, percached.Background)
 		if err != nil {
 			return 0, fault.Wrap(op, err)
 		}
@@ -69,11 +68,11 @@ func (a *Asker) standing(space string) retrieval.Standing {
 }
 
 // best gives the best chunks of a stored question that are alive.
-func (a *Asker) best(ctx context.Context, space string, e qabank.Entry, set Settings) ([]percached.Chunk, error) {
+func (a *Asker) best(ctx context.Context, space string, e qabank.Entry, set Settings, p percached.Priority) ([]percached.Chunk, error) {
 	vector := e.Vector
 	if e.Embedder != a.Embedder.Info().Fingerprint {
 		vector = nil
-		vs, err := a.Embedder.Embed(ctx, percached.Foreground, []string{e.Question})
+		vs, err := a.Embedder.Embed(ctx, p, []string{e.Question})
 		if err == nil && len(vs) == 1 {
 			vector = vs[0]
 		}
@@ -113,7 +112,7 @@ func (a *Asker) Renew(ctx context.Context, space string, progress func(done, tot
 		return 0, fault.Wrap(op, err)
 	}
 	for i, q := range stale {
-		if _, err := a.Ask(ctx, Question{Space: space, Text: q, Refresh: true, Idle: true}, Listener{}); err != nil {
+		if _, err := a.Work(ctx, Work{Space: space, Question: q}); err != nil {
 			return i, fault.Wrap(op, err)
 		}
 		if progress != nil {

@@ -1,8 +1,6 @@
 package answer
 
 import (
-	"encoding/binary"
-	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -12,12 +10,21 @@ import (
 	"github.com/percached/percached/internal/kv"
 )
 
-// On disk, a record of the history is a key and a value of its own:
+// On disk, a record of the history, the counter of a space and each cursor are a
+// key and a value of their own. Space is the first 16 bytes of SHA-256 of its
+// name; numbers have 8 bytes, big-endian.
 //
-//	key: 'H' 'q', first 16 bytes of SHA-256 of the space's name, number (8 bytes, big-endian)
-//	value: format version (1), Record in JSON
+//	key: 'H' 'q' space number        value: format version (1), Record in JSON
+//	key: 'H' 'n' space               value: format version (1), number that the next record gets, sum
+//	key: 'H' 'c' space cursor's name value: format version (1), number of the first record behind the cursor, sum
 //
-// Numbers only grow. The oldest records make room for new ones.
+// The sum is CRC-32C over the key and what stands before it, 4 bytes,
+// big-endian. Numbers only grow, whatever is forgotten, until the space is
+// dropped: the counter is written together with records and with cursors. If it
+// cannot be read, the next number is the first above all records and cursors. A
+// space of an earlier release has none before its next record; nobody has kept a
+// number of it before that. A cursor that cannot be read stands before all
+// records. The oldest records make room for new ones.
 const (
 	historyVersion = 1
 	historyBatch   = 32 // records that may be lost with a crash, as their answers cost little
@@ -131,13 +138,11 @@ func (h *History) Cited(space string) ([]percached.ChunkID, error) {
 	}
 	err = h.db.View(func(tx *kv.Tx) error {
 		for _, k := range p.keys {
-			b, err := tx.Get(k)
+			r, _, err := readRecord(tx, k) // Forget takes what cannot be read
 			if err != nil {
 				return err
 			}
-			if r, err := decodeRecord(b); err == nil { // Forget takes what cannot be read
-				cited = append(cited, r.Chunks...)
-			}
+			cited = append(cited, r.Chunks...)
 		}
 		return nil
 	})
@@ -166,12 +171,11 @@ func (h *History) Forget(space string, chunks []percached.ChunkID) (int, error) 
 	var kept, dropped [][]byte
 	err = h.db.View(func(tx *kv.Tx) error {
 		for _, k := range p.keys {
-			b, err := tx.Get(k)
+			r, whole, err := readRecord(tx, k)
 			if err != nil {
 				return err
 			}
-			// What cannot be read might cite it.
-			if r, err := decodeRecord(b); err != nil || cites(r) {
+			if !whole || cites(r) { // what cannot be read might cite it
 				dropped = append(dropped, k)
 			} else {
 				kept = append(kept, k)
@@ -189,14 +193,43 @@ func (h *History) Forget(space string, chunks []percached.ChunkID) (int, error) 
 	return n + len(dropped), nil
 }
 
-// DropSpace removes a space's history.
-func (h *History) DropSpace(space string) (int, error) {
-	const op = "answer.History.DropSpace"
+// Clear removes the records of a space that stays: its counter and cursors stay
+// too. It tells how many records there were.
+func (h *History) Clear(space string) (int, error) {
+	const op = "answer.History.Clear"
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p, err := h.past(space)
 	if err == nil {
 		err = h.remove(p.keys)
+	}
+	if err != nil {
+		return 0, fault.Wrap(op, err)
+	}
+	n := len(p.keys) + len(p.pending)
+	p.keys, p.pending = nil, nil
+	return n, nil
+}
+
+// DropSpace removes all of a space's history, as the space goes. It tells how
+// many records there were.
+func (h *History) DropSpace(space string) (int, error) {
+	const op = "answer.History.DropSpace"
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p, err := h.past(space)
+	if err != nil {
+		return 0, fault.Wrap(op, err)
+	}
+	keys := slices.Clone(p.keys)
+	err = h.db.View(func(tx *kv.Tx) error {
+		return tx.Keys(historyKey('c', space), func(k []byte, _ int64) error {
+			keys = append(keys, slices.Clone(k))
+			return nil
+		})
+	})
+	if err == nil {
+		err = h.remove(append(keys, historyKey('n', space)))
 	}
 	if err != nil {
 		return 0, fault.Wrap(op, err)
@@ -214,77 +247,4 @@ func (h *History) remove(keys [][]byte) error {
 		}
 	}
 	return b.Flush()
-}
-
-// past finds a space's history, at first on disk.
-func (h *History) past(space string) (*past, error) {
-	if p, ok := h.spaces[space]; ok {
-		return p, nil
-	}
-	p := &past{}
-	prefix := historyPrefix(space)
-	err := h.db.View(func(tx *kv.Tx) error {
-		return tx.Keys(prefix, func(k []byte, _ int64) error {
-			if len(k) == len(prefix)+8 {
-				p.keys = append(p.keys, slices.Clone(k))
-				p.next = binary.BigEndian.Uint64(k[len(prefix):]) + 1
-			}
-			return nil
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	h.spaces[space] = p
-	return p, nil
-}
-
-// write stores what is pending, and removes what is too much.
-func (h *History) write(space string, p *past) error {
-	if len(p.pending) == 0 {
-		return nil
-	}
-	prefix := historyPrefix(space)
-	keys, next := slices.Clone(p.keys), p.next
-	err := h.db.Update(func(tx *kv.Tx) error {
-		for _, r := range p.pending {
-			v, err := json.Marshal(r)
-			if err != nil {
-				return fault.New(fault.Internal, "answer.History", "%w", err)
-			}
-			k := binary.BigEndian.AppendUint64(slices.Clone(prefix), next)
-			if err := tx.Set(k, append([]byte{historyVersion}, v...)); err != nil {
-				return err
-			}
-			keys, next = append(keys, k), next+1
-		}
-		for ; len(keys) > h.limit; keys = keys[1:] {
-			if err := tx.Delete(keys[0]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	p.keys, p.next, p.pending = keys, next, nil
-	return nil
-}
-
-func historyPrefix(space string) []byte {
-	id := kv.NewSpaceID(space)
-	return append([]byte("Hq"), id[:]...)
-}
-
-func decodeRecord(b []byte) (Record, error) {
-	const op = "answer.History"
-	if len(b) == 0 || b[0] != historyVersion {
-		return Record{}, fault.New(fault.Internal, op, "a record is of an unknown format")
-	}
-	var r Record
-	if err := json.Unmarshal(b[1:], &r); err != nil {
-		return Record{}, fault.New(fault.Internal, op, "a record is damaged")
-	}
-	return r, nil
 }

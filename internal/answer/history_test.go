@@ -2,12 +2,15 @@ package answer_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
 )
 
@@ -66,4 +69,234 @@ func TestHistory(t *testing.T) {
 	}
 	recent("a", 9)
 	recent("b", 9, "other")
+}
+
+// chronicle is a history that can be opened again.
+type chronicle struct {
+	*answer.History
+	t   *testing.T
+	dir string
+	db  *kv.DB
+}
+
+func newChronicle(t *testing.T) *chronicle {
+	c := &chronicle{t: t, dir: t.TempDir()}
+	c.open()
+	return c
+}
+
+func (c *chronicle) open() {
+	c.t.Helper()
+	c.db = open(c.t, c.dir, kv.Default())
+	var err error
+	if c.History, err = answer.OpenHistory(c.db, 5); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// restart loses what was not written.
+func (c *chronicle) restart() {
+	c.t.Helper()
+	c.db.Close()
+	c.open()
+}
+
+func (c *chronicle) do(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// about is the chunk that a question rests on.
+func about(q string) []percached.ChunkID { return []percached.ChunkID{percached.NewChunkID(q)} }
+
+func (c *chronicle) add(space string, questions ...string) {
+	c.t.Helper()
+	for _, q := range questions {
+		c.do(c.Add(space, answer.Record{Question: q, Chunks: about(q)}, false))
+	}
+}
+
+// since checks what stands behind a cursor and gives how far that goes.
+func (c *chronicle) since(space, cursor string, n int, want ...string) uint64 {
+	c.t.Helper()
+	rs, upto, err := c.Since(space, cursor, n)
+	c.do(err)
+	got := []string{}
+	for _, r := range rs {
+		got = append(got, r.Question)
+	}
+	if d := cmp.Diff(append([]string{}, want...), got); d != "" {
+		c.t.Error(d)
+	}
+	return upto
+}
+
+// A cursor gives every record once, in parts of any size, over restarts; those
+// that were not written yet, too. Each cursor goes by itself.
+func TestCursor(t *testing.T) {
+	c := newChronicle(t)
+	c.since("a", "x", 9)
+	c.add("a", "q0", "q1", "q2")
+	c.add("b", "other")
+	upto := c.since("a", "x", 2, "q0", "q1")
+	c.since("a", "x", 2, "q0", "q1") // until it is moved
+	c.since("a", "x", 0)
+	c.do(c.Advance("a", "x", upto))
+	c.add("a", "q3")
+	c.since("a", "x", 9, "q2", "q3")
+	c.since("b", "x", 9, "other")
+	c.restart()
+	c.since("a", "y", 9, "q0", "q1", "q2", "q3")
+	last := c.since("a", "x", 9, "q2", "q3")
+	c.do(c.Advance("a", "x", last))
+	c.do(c.Advance("a", "x", upto)) // never back
+	c.restart()
+	if got := c.since("a", "x", 9); got != last {
+		t.Errorf("nothing behind %d, which goes to %d", last, got)
+	}
+	for i := range 7 { // more than are kept
+		c.add("a", fmt.Sprint("r", i))
+	}
+	c.since("a", "x", 9, "r2", "r3", "r4", "r5", "r6")
+	for name, err := range map[string]error{"no name": c.Advance("a", "", 1), "long name": c.Advance("a", strings.Repeat("x", 65), 1)} {
+		if fault.KindOf(err) != fault.Invalid {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, _, err := c.Since("a", "", 1); fault.KindOf(err) != fault.Invalid {
+		t.Error(err)
+	}
+	if err := c.Advance("a", "x", 1000); fault.KindOf(err) != fault.Conflict {
+		t.Error(err)
+	}
+}
+
+// Whatever makes records go, a cursor never takes a new one for one that it has
+// passed: numbers only grow.
+func TestNumbersGrow(t *testing.T) {
+	for name, lose := range map[string]func(c *chronicle) (int, error){
+		"forgotten": func(c *chronicle) (int, error) { return c.Forget("a", append(about("q1"), about("q2")...)) },
+		"cleared":   func(c *chronicle) (int, error) { return c.Clear("a") },
+	} {
+		for _, restart := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, opened again %t", name, restart), func(t *testing.T) {
+				c := newChronicle(t)
+				c.add("a", "q0", "q1", "q2")
+				upto := c.since("a", "x", 9, "q0", "q1", "q2")
+				c.do(c.Advance("a", "x", upto))
+				c.add("a", "q1") // not written yet
+				if n, err := lose(c); n < 3 || err != nil {
+					t.Error(n, err)
+				}
+				if restart {
+					c.restart()
+				}
+				c.since("a", "x", 9)
+				c.add("a", "q3")
+				if got := c.since("a", "x", 9, "q3"); got != upto+1 {
+					t.Errorf("number %d behind %d", got, upto)
+				}
+			})
+		}
+	}
+}
+
+// With its space all of a history goes: a new one of that name begins anew.
+func TestDropSpace(t *testing.T) {
+	c := newChronicle(t)
+	c.add("a", "q0", "q1")
+	c.add("b", "other")
+	for _, space := range []string{"a", "b"} {
+		_, upto, err := c.Since(space, "x", 9)
+		c.do(err)
+		c.do(c.Advance(space, "x", upto))
+	}
+	if n, err := c.DropSpace("a"); n != 2 || err != nil {
+		t.Error(n, err)
+	}
+	if err := c.Advance("a", "x", 2); fault.KindOf(err) != fault.Conflict {
+		t.Error("a cursor of a space that is gone was moved:", err)
+	}
+	left := map[string]int{}
+	c.do(c.db.View(func(tx *kv.Tx) error {
+		return tx.Keys([]byte("H"), func(k []byte, _ int64) error {
+			left[string(k[2:18])]++
+			return nil
+		})
+	}))
+	a, b := kv.NewSpaceID("a"), kv.NewSpaceID("b")
+	if left[string(a[:])] != 0 || left[string(b[:])] != 3 {
+		t.Errorf("left: %v", left)
+	}
+	c.add("a", "new")
+	c.since("a", "x", 9, "new")
+	c.since("b", "x", 9)
+}
+
+// What an earlier release wrote has no counter, and what is damaged costs no more
+// than itself: numbers go on behind what is left.
+func TestHistoryOfBefore(t *testing.T) {
+	c := newChronicle(t)
+	id := kv.NewSpaceID("a")
+	key := func(kind byte, n ...byte) []byte { return append(append([]byte{'H', kind}, id[:]...), n...) }
+	set := func(k, v []byte) {
+		t.Helper()
+		c.do(c.db.Update(func(tx *kv.Tx) error { return tx.Set(k, v) }))
+	}
+	for i := range byte(3) {
+		set(key('q', 0, 0, 0, 0, 0, 0, 0, 4+i), fmt.Appendf([]byte{1}, `{"asked":"2025-03-04T12:00:0%dZ","question":"q%d","chunks":null}`, i, i))
+	}
+	if at, err := c.Latest("a"); err != nil || !at.Equal(time.Date(2025, 3, 4, 12, 0, 2, 0, time.UTC)) {
+		t.Error(at, err)
+	}
+	if upto := c.since("a", "x", 9, "q0", "q1", "q2"); upto != 7 {
+		t.Error(upto)
+	}
+	c.do(c.Advance("a", "x", 6))
+	if _, err := c.Clear("a"); err != nil {
+		t.Fatal(err)
+	}
+	c.restart() // the counter came with the cursor
+	c.add("a", "q3")
+	if upto := c.since("a", "x", 9, "q3"); upto != 8 {
+		t.Error(upto)
+	}
+	c.do(c.Advance("a", "x", 8))
+
+	set(key('n'), []byte{1, 2, 3})
+	set(key('q', 0, 0, 0, 0, 0, 0, 0, 7), []byte{1, '?'})
+	c.restart()
+	if at, err := c.Latest("a"); err != nil || !at.IsZero() {
+		t.Error(at, err)
+	}
+	c.add("a", "q4")
+	c.since("a", "x", 9, "q4")
+	set(key('c', 'x'), []byte{9})
+	c.since("a", "x", 9, "q4") // from the beginning, but for what cannot be read
+}
+
+func TestLatest(t *testing.T) {
+	c := newChronicle(t)
+	first := time.Date(2025, 3, 4, 12, 0, 0, 0, time.UTC)
+	latest := func(want time.Time) {
+		t.Helper()
+		if got, err := c.Latest("a"); err != nil || !got.Equal(want) {
+			t.Errorf("%v, %v; want %v", got, err, want)
+		}
+	}
+	latest(time.Time{})
+	for i := range 3 {
+		at := first.Add(time.Duration(i) * time.Hour)
+		c.do(c.Add("a", answer.Record{Asked: at, Question: fmt.Sprint("q", i), Chunks: about(fmt.Sprint("q", i))}, i == 1))
+		latest(at)
+	}
+	c.do(c.Add("b", answer.Record{Asked: first.Add(9 * time.Hour)}, true))
+	c.restart()
+	latest(first.Add(time.Hour)) // the last one was not written
+	if _, err := c.Forget("a", about("q1")); err != nil {
+		t.Fatal(err)
+	}
+	latest(first)
 }

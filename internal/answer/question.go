@@ -7,6 +7,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/qabank"
 )
 
 const maxQuestion = 8 << 10 // bytes
@@ -23,9 +24,6 @@ type Question struct {
 	// FollowsUp says that the question leans on earlier turns: the bank has no
 	// part in it.
 	FollowsUp bool
-	// Idle says that nobody waits: the answer is computed in the background, and
-	// the question is no part of the history.
-	Idle bool
 	// Settings are what this question wants otherwise than its space.
 	Settings percached.Settings
 	// MaxAge, when not zero, is the age beyond which a stored answer is not
@@ -60,6 +58,9 @@ type Listener struct {
 // Outcome says how an answer came.
 type Outcome string
 
+// Asked is the origin of an entry whose question a person asked.
+const Asked = "asked"
+
 // The outcomes.
 const (
 	AnswerHit Outcome = "answer_hit" // from the bank
@@ -78,6 +79,12 @@ type Answer struct {
 	Tokens    Tokens           `json:"tokens"`
 	Finish    percached.Finish `json:"finish,omitempty"`
 	Times     Times            `json:"times"`
+
+	// For the books, not for the person who asked.
+	Entry   qabank.ID           `json:"-"` // of the bank: served, or made
+	Loaded  []percached.ChunkID `json:"-"` // whose tensors were stored
+	Made    []percached.ChunkID `json:"-"` // whose tensors were computed and kept
+	Written int64               `json:"-"` // their bytes
 	// Notes say what did not work and was done without.
 	Notes []string `json:"notes,omitempty"`
 }

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ const spare = 8
 type run struct {
 	*Asker
 	q       Question
+	work    *Work // nil: somebody waits for the answer
 	f       *flight
 	set     Settings
 	mark    string // of the settings
@@ -36,46 +38,61 @@ type run struct {
 	answer    Answer
 }
 
-// answer takes a question along its path.
-func (a *Asker) answer(ctx context.Context, q Question, f *flight) (Answer, error) {
-	space, err := a.Knowledge.Space(q.Space)
+// answer takes a question along its path. Of work that was cut short the answer
+// says what it took.
+func (a *Asker) answer(ctx context.Context, q Question, w *Work, f *flight) (Answer, error) {
+	r, err := a.begin(q, w, f)
 	if err != nil {
-		return Answer{}, err
-	}
-	began := a.Now()
-	r := &run{Asker: a, q: q, f: f, began: began, at: began}
-	if r.set, err = a.settings.With(space.Settings); err != nil {
-		return Answer{}, err
-	}
-	if r.set, err = r.set.With(q.Settings); err != nil {
-		return Answer{}, err
-	}
-	if a.Instructions != nil {
-		text, ok, err := a.Instructions(q.Space)
-		if err != nil {
-			return Answer{}, err
-		}
-		if ok {
-			r.set.Instructions = strings.ReplaceAll(text, "{kind}", space.Kind)
-		}
-	}
-	r.answer.Citations = []Citation{}
-	r.mark = a.Mark(r.set)
-	r.useBank = r.set.Bank && !q.FollowsUp && !qabank.FollowUp(q.Text)
-	if r.seq, err = a.Knowledge.Seq(q.Space); err != nil {
 		return Answer{}, err
 	}
 	served, err := r.fromBank(ctx)
 	if err == nil && !served {
 		err = r.fromDocuments(ctx)
 	}
-	if err != nil {
-		return Answer{}, err
+	if err == nil || w != nil {
+		stored := r.store(ctx, err == nil)
+		if err == nil && w != nil {
+			err = stored
+		}
 	}
-	r.store(ctx)
-	r.answer.Times.Total = a.Now().Sub(began)
+	r.answer.Times.Total = a.Now().Sub(r.began)
 	f.stage("total", r.answer.Times.Total)
-	return r.answer, nil
+	return r.answer, err
+}
+
+// begin finds out what holds for a question.
+func (a *Asker) begin(q Question, w *Work, f *flight) (*run, error) {
+	began := a.Now()
+	r := &run{Asker: a, q: q, work: w, f: f, began: began, at: began}
+	var err error
+	if r.set, err = a.Settings(q.Space); err != nil {
+		return nil, err
+	}
+	if r.set, err = r.set.With(q.Settings); err != nil {
+		return nil, err
+	}
+	r.answer.Citations = []Citation{}
+	r.mark = a.Mark(r.set)
+	r.useBank = r.set.Bank && !q.FollowsUp && !qabank.FollowUp(q.Text)
+	r.seq, err = a.Knowledge.Seq(q.Space)
+	return r, err
+}
+
+// Settings are those that hold in a space.
+func (a *Asker) Settings(space string) (Settings, error) {
+	sp, err := a.Knowledge.Space(space)
+	if err != nil {
+		return Settings{}, err
+	}
+	set, err := a.settings.With(sp.Settings)
+	if err != nil || a.Instructions == nil {
+		return set, err
+	}
+	text, ok, err := a.Instructions(space)
+	if ok {
+		set.Instructions = strings.ReplaceAll(text, "{kind}", sp.Kind)
+	}
+	return set, err
 }
 
 // ended notes the time of a stage, from the end of the one before.
@@ -104,6 +121,7 @@ func (r *run) fromDocuments(ctx context.Context) error {
 	}
 	used, err := r.compute(ctx, chunks)
 	if err != nil {
+		r.rests = chunks
 		return err
 	}
 	r.answer.Refused = refuses(r.answer.Text)
@@ -159,32 +177,44 @@ func (r *run) cite(chunks []percached.Chunk) {
 	}
 }
 
+// gone is why nothing is kept.
+func gone() error { return fault.New(fault.Conflict, "answer.store", "the documents changed meanwhile") }
+
 // store puts what came of the question into the tree, the bank and the history,
 // unless a chunk that it rests on went meanwhile: what is forgotten must not come
 // back, see Settle.
-func (r *run) store(ctx context.Context) {
+//
+// Of work that was cut short the tensors stay that it had made until then. What
+// was done is stored although ctx has ended.
+func (r *run) store(ctx context.Context, whole bool) error {
 	r.storing.RLock()
 	defer r.storing.RUnlock()
 	defer r.ended("store", &r.answer.Times.Store)
 	if !r.stands() {
-		return
+		return gone()
 	}
+	var err error
 	if r.insert != nil {
-		if err := r.insert(); err != nil {
+		if err = r.insert(); err != nil {
 			r.without("storing tensors", err)
 		}
 	}
-	if r.answer.Outcome != AnswerHit && len(r.rests) > 0 {
-		r.keep(ctx)
+	if whole && r.answer.Outcome != AnswerHit && len(r.rests) > 0 {
+		kept := r.keep(context.WithoutCancel(ctx))
+		if kept != nil && r.vector != nil {
+			r.without("the bank", kept)
+		}
+		err = errors.Join(err, kept)
 	}
-	if !r.q.Idle {
+	if r.work == nil {
 		r.remember()
 	}
+	return err
 }
 
 // priority is that of all that is computed for the question.
 func (r *run) priority() percached.Priority {
-	if r.q.Idle {
+	if r.work != nil {
 		return percached.Background
 	}
 	return percached.Foreground

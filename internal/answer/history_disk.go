@@ -1,0 +1,143 @@
+package answer
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"hash/crc32"
+	"slices"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+)
+
+// past finds a space's history, at first on disk.
+func (h *History) past(space string) (*past, error) {
+	if p, ok := h.spaces[space]; ok {
+		return p, nil
+	}
+	p := &past{}
+	prefix := historyKey('q', space)
+	err := h.db.View(func(tx *kv.Tx) error {
+		if err := tx.Keys(prefix, func(k []byte, _ int64) error {
+			if len(k) == len(prefix)+8 {
+				p.keys = append(p.keys, slices.Clone(k))
+				p.next = number(k) + 1
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		next, err := readNumber(tx, historyKey('n', space))
+		if err != nil {
+			return err
+		}
+		p.next = max(p.next, next)
+		return tx.Scan(historyKey('c', space), func(k, v []byte, _ error) error {
+			p.next = max(p.next, decodeNumber(k, v))
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.spaces[space] = p
+	return p, nil
+}
+
+// write stores what is pending, and removes what is too much.
+func (h *History) write(space string, p *past) error {
+	if len(p.pending) == 0 {
+		return nil
+	}
+	prefix := historyKey('q', space)
+	keys, next := slices.Clone(p.keys), p.next
+	err := h.db.Update(func(tx *kv.Tx) error {
+		for _, r := range p.pending {
+			v, err := json.Marshal(r)
+			if err != nil {
+				return fault.New(fault.Internal, "answer.History", "%w", err)
+			}
+			k := binary.BigEndian.AppendUint64(slices.Clone(prefix), next)
+			if err := tx.Set(k, append([]byte{historyVersion}, v...)); err != nil {
+				return err
+			}
+			keys, next = append(keys, k), next+1
+		}
+		if err := putNumber(tx, historyKey('n', space), next); err != nil {
+			return err
+		}
+		for ; len(keys) > h.limit; keys = keys[1:] {
+			if err := tx.Delete(keys[0]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	p.keys, p.next, p.pending = keys, next, nil
+	return nil
+}
+
+func historyKey(kind byte, space string) []byte {
+	id := kv.NewSpaceID(space)
+	return append([]byte{'H', kind}, id[:]...)
+}
+
+// number is that of a record's key.
+func number(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-8:]) }
+
+func encodeNumber(key []byte, n uint64) []byte {
+	b := binary.BigEndian.AppendUint64([]byte{historyVersion}, n)
+	return binary.BigEndian.AppendUint32(b, sumOf(key, b))
+}
+
+func putNumber(tx *kv.Tx, key []byte, n uint64) error { return tx.Set(key, encodeNumber(key, n)) }
+
+// readNumber gives 0 for what is not there, or damaged.
+func readNumber(tx *kv.Tx, key []byte) (uint64, error) {
+	b, err := tx.Get(key)
+	if fault.KindOf(err) == fault.NotFound || errors.Is(err, kv.ErrDamaged) {
+		return 0, nil
+	}
+	return decodeNumber(key, b), err
+}
+
+func decodeNumber(key, b []byte) uint64 {
+	if len(b) != 1+8+4 || b[0] != historyVersion || sumOf(key, b[:9]) != binary.BigEndian.Uint32(b[9:]) {
+		return 0
+	}
+	return binary.BigEndian.Uint64(b[1:])
+}
+
+func sumOf(key, b []byte) uint32 {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	return crc32.Update(crc32.Checksum(key, table), table, b)
+}
+
+// readRecord says whether a record can be read; the error is the database's.
+func readRecord(tx *kv.Tx, key []byte) (r Record, whole bool, err error) {
+	b, err := tx.Get(key)
+	if errors.Is(err, kv.ErrDamaged) {
+		return r, false, nil
+	}
+	if err != nil {
+		return r, false, err
+	}
+	r, err = decodeRecord(b)
+	return r, err == nil, nil
+}
+
+func decodeRecord(b []byte) (Record, error) {
+	const op = "answer.History"
+	if len(b) == 0 || b[0] != historyVersion {
+		return Record{}, fault.New(fault.Internal, op, "a record is of an unknown format")
+	}
+	var r Record
+	if err := json.Unmarshal(b[1:], &r); err != nil {
+		return Record{}, fault.New(fault.Internal, op, "a record is damaged")
+	}
+	return r, nil
+}

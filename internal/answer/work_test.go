@@ -1,0 +1,221 @@
+package answer_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm/llmtest"
+	"github.com/percached/percached/qkvtree"
+)
+
+func (w *world) stored() (n int) {
+	w.tree.Nodes("s", func(qkvtree.Info) { n++ })
+	return n
+}
+
+// A question is prefilled, then answered, then asked: each takes up what the one
+// before has left.
+func TestPrefillDecodeAsk(t *testing.T) {
+	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
+	source := w.shelf.put(budget)
+	ctx := context.Background()
+	work := answer.Work{Space: "s", Question: heron.Text, Prefill: true, Origin: "predicted", Sources: []percached.ChunkID{source}}
+	pre, err := w.Work(ctx, work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, ok, err := w.bank.Exact("s", heron.Text)
+	if !ok || err != nil || e.Answered || e.Origin != "predicted" || !slices.Equal(e.Sources, work.Sources) || len(e.Evidence) != 1 {
+		t.Fatalf("after prefilling: %+v, %v", e, err)
+	}
+	if w.stored() != 2 || pre.Tokens.Computed == 0 || pre.Tokens.Generated != 0 || pre.Written == 0 || len(pre.Made) != 1 {
+		t.Fatalf("%d slices are stored; it took %+v", w.stored(), pre)
+	}
+	again, err := w.Work(ctx, work)
+	if err != nil || again.Tokens.Computed != 0 || again.Written != 0 {
+		t.Errorf("prefilled twice: %+v, %v", again, err)
+	}
+	if a := w.asks(t, answer.Question{Space: "s", Text: "Is the budget of Heron known?"}); a.Outcome != answer.TensorHit {
+		t.Errorf("another question found no tensors: %s", a.Outcome)
+	}
+	dec, err := w.Work(ctx, answer.Work{Space: "s", Question: heron.Text})
+	if err != nil || dec.Tokens.Generated == 0 || dec.Chunks.Stored != 1 || dec.Written != 0 {
+		t.Errorf("decoded: %+v, %v", dec, err)
+	}
+	e, _, _ = w.bank.Exact("s", heron.Text)
+	if !e.Answered || e.Origin != "predicted" || len(e.Sources) != 1 || e.Hits != 0 {
+		t.Errorf("after decoding: %+v", e)
+	}
+	if a := w.asks(t, heron); a.Outcome != answer.AnswerHit || a.Text != dec.Text || a.Entry != e.ID {
+		t.Errorf("asked: %+v", a)
+	}
+	// Work leaves no trace in the history.
+	if r, err := w.history.Recent("s", 10); len(r) != 2 || err != nil {
+		t.Error(r, err)
+	}
+	// What was answered is not undone by prefilling.
+	if _, err := w.Work(ctx, work); err != nil {
+		t.Fatal(err)
+	}
+	if e, _, _ := w.bank.Exact("s", heron.Text); !e.Answered {
+		t.Error("prefilling took an answer away")
+	}
+}
+
+// What work has computed until somebody asks is kept.
+func TestWorkIsPreempted(t *testing.T) {
+	for _, how := range []string{"a question", "the context"} {
+		t.Run(how, func(t *testing.T) {
+			o := llmtest.DefaultOptions()
+			at, let, queued := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			held := false
+			o.Step = func(s llmtest.Step) {
+				if s.Op == llmtest.OpQueue && s.Priority == percached.Foreground {
+					close(queued)
+				}
+				if s.Op == llmtest.OpPrefill && s.Priority == percached.Background && s.Segment == 2 && !held {
+					held = true
+					close(at)
+					<-let
+				}
+			}
+			set := answer.Default()
+			w := newWorld(t, set, o, nil)
+			w.shelf.put(budget)
+			w.shelf.put("The budget of Heron " + strings.Repeat("was asked for again and again ", 20))
+			ctx, cancel := context.WithCancelCause(context.Background())
+			defer cancel(nil)
+			done := make(chan error, 1)
+			var got answer.Answer
+			go func() {
+				var err error
+				got, err = w.Work(ctx, answer.Work{Space: "s", Question: heron.Text, Origin: "predicted"})
+				done <- err
+			}()
+			<-at
+			asked := make(chan struct{})
+			if how == "a question" {
+				go func() {
+					defer close(asked)
+					w.ask(t, "Who asked for Heron?")
+				}()
+			} else {
+				cancel(percached.ErrPreempted)
+				close(asked)
+			}
+			if how == "a question" {
+				<-queued
+			}
+			close(let)
+			if err := <-done; !errors.Is(err, percached.ErrPreempted) {
+				t.Fatal(err)
+			}
+			<-asked
+			if got.Written == 0 || w.stored() < 2 {
+				t.Errorf("%d slices were kept of what was computed; it took %+v", w.stored(), got)
+			}
+			if _, there, _ := w.bank.Exact("s", heron.Text); there {
+				t.Error("there is an entry of what was never answered")
+			}
+			again, err := w.Work(context.Background(), answer.Work{Space: "s", Question: heron.Text, Origin: "predicted"})
+			if err != nil || again.Chunks.Stored == 0 {
+				t.Errorf("it did not go on where it was: %+v, %v", again.Chunks, err)
+			}
+		})
+	}
+}
+
+func TestWorkKeepsWhatAPersonAsked(t *testing.T) {
+	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
+	id := w.shelf.put(budget)
+	w.asks(t, heron)
+	if _, err := w.Work(context.Background(), answer.Work{Space: "s", Question: heron.Text, Origin: "predicted", Sources: []percached.ChunkID{id}}); err != nil {
+		t.Fatal(err)
+	}
+	if e, _, _ := w.bank.Exact("s", heron.Text); e.Origin != answer.Asked || len(e.Sources) != 0 {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestFill(t *testing.T) {
+	for _, p := range []percached.Placement{percached.Sequential, percached.Parallel} {
+		t.Run(p.String(), func(t *testing.T) {
+			set := answer.Default()
+			set.Placement = p
+			w := newWorld(t, set, llmtest.DefaultOptions(), nil)
+			a, b := w.shelf.put(budget), w.shelf.put("Ana Ruiz leads Heron.")
+			ctx := context.Background()
+			if n, err := w.Missing("s", []percached.ChunkID{a, b}); n == 0 || err != nil {
+				t.Fatal(n, err)
+			}
+			got, err := w.Fill(ctx, "s", []percached.ChunkID{a, b})
+			if err != nil || len(got.Made) != 2 || w.stored() != 3 || got.Tokens.Computed == 0 {
+				t.Fatalf("%+v, %v", got, err)
+			}
+			if n, err := w.Missing("s", []percached.ChunkID{a, b}); n != 0 || err != nil {
+				t.Error(n, err)
+			}
+			if _, err := w.Fill(ctx, "s", []percached.ChunkID{a, {1}}); fault.KindOf(err) != fault.NotFound {
+				t.Error(err)
+			}
+			if r := w.bank.Stats("s"); r.Entries != 0 {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+// What could not be kept is not done: or idle work would do it for ever.
+func TestWorkThatIsNotKept(t *testing.T) {
+	broken := llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
+	broken.Close()
+	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) { p.Embedder = broken })
+	w.shelf.put(budget)
+	if _, err := w.Work(context.Background(), answer.Work{Space: "s", Question: heron.Text}); fault.KindOf(err) != fault.Unavailable {
+		t.Error(err)
+	}
+	w, h := heldWorld(t)
+	done := make(chan error)
+	go func() {
+		_, err := w.Work(context.Background(), answer.Work{Space: "s", Question: heron.Text})
+		done <- err
+	}()
+	<-h.began
+	for id := range w.shelf.chunks {
+		w.shelf.drop(id)
+	}
+	close(h.let)
+	if err := <-done; fault.KindOf(err) != fault.Conflict {
+		t.Error(err)
+	}
+}
+
+// The observer hears of each question, and of what became of it.
+func TestObserver(t *testing.T) {
+	var told []answer.Outcome
+	asking := 0
+	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) {
+		p.Observer.Asked = func(string) func(answer.Answer, error) {
+			asking++
+			return func(a answer.Answer, err error) {
+				asking--
+				told = append(told, a.Outcome)
+			}
+		}
+	})
+	w.shelf.put(budget)
+	w.asks(t, heron)
+	w.asks(t, heron)
+	if _, err := w.Work(context.Background(), answer.Work{Space: "s", Question: heron.Text}); err != nil {
+		t.Fatal(err)
+	}
+	if asking != 0 || !slices.Equal(told, []answer.Outcome{answer.Miss, answer.AnswerHit}) {
+		t.Error(asking, told)
+	}
+}
