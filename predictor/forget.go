@@ -1,0 +1,147 @@
+package predictor
+
+import (
+	"slices"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+)
+
+// doomed says what is to be removed.
+type doomed struct {
+	work   func(*work) bool // may not be stored any more
+	part   func(*part) bool
+	guess  func(*guess) bool
+	counts bool
+}
+
+// Forget removes the parts of chunks, and the predictions that rest on one of
+// them. It does not wait for the engine: what is under way and rests on one of
+// them will not be stored.
+func (p *Predictor) Forget(space string, chunks []percached.ChunkID) (parts, predictions int, err error) {
+	gone := make(map[percached.ChunkID]bool, len(chunks))
+	for _, c := range chunks {
+		gone[c] = true
+	}
+	rests := func(on []percached.ChunkID) bool {
+		return slices.ContainsFunc(on, func(c percached.ChunkID) bool { return gone[c] })
+	}
+	parts, predictions, err = p.remove(space, doomed{
+		work:  func(w *work) bool { return rests(w.chunks) },
+		part:  func(pt *part) bool { return gone[pt.chunk] },
+		guess: func(g *guess) bool { return rests(g.chunks) },
+	})
+	return parts, predictions, fault.Wrap("predictor.Forget", err)
+}
+
+// ForgetHistory removes the predictions of a space that came from what was
+// asked.
+func (p *Predictor) ForgetHistory(space string) (int, error) {
+	_, n, err := p.remove(space, doomed{
+		work:  func(w *work) bool { return w.history },
+		part:  func(*part) bool { return false },
+		guess: func(g *guess) bool { return g.from == History },
+	})
+	return n, fault.Wrap("predictor.ForgetHistory", err)
+}
+
+// DropSpace removes all that a space holds, its counts too.
+func (p *Predictor) DropSpace(space string) (parts, predictions int, err error) {
+	parts, predictions, err = p.remove(space, doomed{
+		work:   func(*work) bool { return true },
+		part:   func(*part) bool { return true },
+		guess:  func(*guess) bool { return true },
+		counts: true,
+	})
+	return parts, predictions, fault.Wrap("predictor.DropSpace", err)
+}
+
+// remove removes what of a space is doomed, after it made void what is under
+// way.
+func (p *Predictor) remove(space string, d doomed) (parts, predictions int, err error) {
+	id := kv.NewSpaceID(space)
+	p.write.Lock()
+	defer p.write.Unlock()
+	p.void(id, d.work)
+	p.mu.RLock()
+	s := p.shelves[id]
+	var chunks []percached.ChunkID
+	var guesses [][16]byte
+	if s != nil {
+		for c, pt := range s.parts {
+			if d.part(pt) {
+				chunks = append(chunks, c)
+			}
+		}
+		for q, g := range s.predictions {
+			if d.guess(g) {
+				guesses = append(guesses, q)
+			}
+		}
+	}
+	p.mu.RUnlock()
+	if s == nil {
+		return 0, 0, nil
+	}
+	for some := range slices.Chunk(chunks, group) {
+		if err := p.eraseParts(id, s, some); err != nil {
+			return parts, predictions, err
+		}
+		parts += len(some)
+	}
+	for some := range slices.Chunk(guesses, group) {
+		if err := p.eraseGuesses(id, s, some); err != nil {
+			return parts, predictions, err
+		}
+		predictions += len(some)
+	}
+	if d.counts {
+		err = p.eraseCounts(id, s)
+	}
+	return parts, predictions, err
+}
+
+// The following are for those who hold write.
+
+func (p *Predictor) eraseParts(space kv.SpaceID, s *shelf, chunks []percached.ChunkID) error {
+	var keys [][]byte
+	for _, c := range chunks {
+		keys = append(keys, partKey(space, c))
+	}
+	if err := p.deleteKeys(keys); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range chunks {
+		s.drop(c)
+	}
+	return nil
+}
+
+func (p *Predictor) eraseGuesses(space kv.SpaceID, s *shelf, ids [][16]byte) error {
+	var keys [][]byte
+	for _, id := range ids {
+		keys = append(keys, key(predictionByte, space, id[:]...), key(stateByte, space, id[:]...))
+	}
+	if err := p.deleteKeys(keys); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, id := range ids {
+		delete(s.predictions, id)
+	}
+	return nil
+}
+
+func (p *Predictor) eraseCounts(space kv.SpaceID, s *shelf) error {
+	if err := p.deleteKeys([][]byte{key(countsByte, space)}); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.dropped = map[Drop]uint64{}
+	return nil
+}

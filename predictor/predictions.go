@@ -1,0 +1,196 @@
+package predictor
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+)
+
+// Predictions gives the predictions of a space, the latest first.
+func (p *Predictor) Predictions(space string) ([]Prediction, error) {
+	const op = "predictor.Predictions"
+	p.mu.RLock()
+	var ids [][16]byte
+	if s := p.shelves[kv.NewSpaceID(space)]; s != nil {
+		ids = slices.Collect(maps.Keys(s.predictions))
+	}
+	p.mu.RUnlock()
+	out := make([]Prediction, 0, len(ids))
+	for _, id := range ids {
+		pr, err := p.Get(space, id)
+		if fault.KindOf(err) == fault.NotFound { // gone meanwhile, or damaged
+			continue
+		}
+		if err != nil {
+			return nil, fault.Wrap(op, err)
+		}
+		out = append(out, pr)
+	}
+	slices.SortFunc(out, func(a, b Prediction) int {
+		return cmp.Or(b.Made.Compare(a.Made), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	return out, nil
+}
+
+// Get reads a prediction; NotFound if there is none.
+func (p *Predictor) Get(space string, id [16]byte) (Prediction, error) {
+	const op = "predictor.Get"
+	hash := kv.NewSpaceID(space)
+	p.mu.RLock()
+	g := p.guess(hash, id)
+	var st state
+	if g != nil {
+		st = g.state
+	}
+	p.mu.RUnlock()
+	if g == nil {
+		return Prediction{}, fault.New(fault.NotFound, op, "there is no prediction %x", id)
+	}
+	k := key(predictionByte, hash, id[:]...)
+	var pr Prediction
+	err := p.o.DB.View(func(tx *kv.Tx) error {
+		v, err := tx.Get(k)
+		if err == nil {
+			pr, err = decodePrediction(k, v)
+		}
+		return err
+	})
+	if err != nil && (unreadable(err) || fault.KindOf(err) == fault.NotFound) {
+		if err := p.lose(hash, id, g, err); err != nil {
+			return Prediction{}, fault.Wrap(op, err)
+		}
+		return Prediction{}, fault.New(fault.NotFound, op, "prediction %x is gone", id)
+	}
+	pr.ID, pr.Populated, pr.Hits, pr.LastHit = id, st.populated, st.hits, st.last
+	return pr, fault.Wrap(op, err)
+}
+
+// lose removes a prediction that cannot be read, unless it is gone or another by
+// now.
+func (p *Predictor) lose(space kv.SpaceID, id [16]byte, g *guess, why error) error {
+	p.write.Lock()
+	defer p.write.Unlock()
+	p.mu.RLock()
+	same := p.guess(space, id) == g
+	s := p.shelves[space]
+	p.mu.RUnlock()
+	if !same {
+		return nil
+	}
+	p.damaged(why)
+	return p.eraseGuesses(space, s, [][16]byte{id})
+}
+
+// guess needs mu.
+func (p *Predictor) guess(space kv.SpaceID, id [16]byte) *guess {
+	if s := p.shelves[space]; s != nil {
+		return s.predictions[id]
+	}
+	return nil
+}
+
+// Populated notes that a prediction was prefilled or answered; NotFound if there
+// is none.
+func (p *Predictor) Populated(space string, id [16]byte) error {
+	const op = "predictor.Populated"
+	hash := kv.NewSpaceID(space)
+	p.write.Lock()
+	defer p.write.Unlock()
+	p.mu.RLock()
+	g := p.guess(hash, id)
+	var st state
+	if g != nil {
+		st = g.state
+	}
+	p.mu.RUnlock()
+	if g == nil {
+		return fault.New(fault.NotFound, op, "there is no prediction %x", id)
+	}
+	if st.populated {
+		return nil
+	}
+	st.populated = true
+	k := key(stateByte, hash, id[:]...)
+	if err := p.o.DB.Update(func(tx *kv.Tx) error { return tx.Set(k, encodeState(k, st)) }); err != nil {
+		return fault.Wrap(op, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g.state.populated = true
+	g.dirty = g.state != st
+	return nil
+}
+
+// Hit counts that a prediction was asked for; Flush writes it. An ID that is
+// unknown is passed over.
+func (p *Predictor) Hit(space string, id [16]byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if g := p.guess(kv.NewSpaceID(space), id); g != nil {
+		g.state.hits++
+		g.state.last = moment(p.o.Now())
+		g.dirty = true
+	}
+}
+
+// Cited gives all chunks that parts and predictions of a space rest on, each
+// once.
+func (p *Predictor) Cited(space string) ([]percached.ChunkID, error) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	s := p.shelves[kv.NewSpaceID(space)]
+	if s == nil {
+		return nil, nil
+	}
+	cited := map[percached.ChunkID]bool{}
+	for c := range s.parts {
+		cited[c] = true
+	}
+	for _, g := range s.predictions {
+		for _, c := range g.chunks {
+			cited[c] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(cited), func(a, b percached.ChunkID) int { return bytes.Compare(a[:], b[:]) }), nil
+}
+
+// Stats counts what a space holds.
+type Stats struct {
+	Parts       int   // of the abstract
+	Empty       int   // of them: the model found nothing to say
+	Waiting     int   // of them: no prediction was made from them yet
+	Bytes       int64 // of the abstract's texts
+	Predictions int
+	FromHistory int // of them; the others come from the knowledge
+	Populated   int
+	Hit         int             // asked for at least once
+	Dropped     map[Drop]uint64 // what the model printed and was of no use, ever
+}
+
+// Stats counts what a space holds; nothing if there is no such space.
+func (p *Predictor) Stats(space string) (Stats, error) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	out := Stats{Dropped: map[Drop]uint64{}}
+	s := p.shelves[kv.NewSpaceID(space)]
+	if s == nil {
+		return out, nil
+	}
+	out.Parts, out.Bytes, out.Predictions = len(s.parts), s.bytes, len(s.predictions)
+	for _, pt := range s.parts {
+		out.Empty += int(bit(pt.bytes == 0))
+		out.Waiting += int(bit(pt.waits()))
+	}
+	for _, g := range s.predictions {
+		out.FromHistory += int(bit(g.from == History))
+		out.Populated += int(bit(g.state.populated))
+		out.Hit += int(bit(g.state.hits > 0))
+	}
+	maps.Copy(out.Dropped, s.dropped)
+	return out, nil
+}
