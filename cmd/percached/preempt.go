@@ -2,18 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"runtime"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/llm"
+	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/llm/llamacpp"
 )
 
@@ -21,6 +17,9 @@ import (
 type preempt struct {
 	source     source
 	background int
+	tokens     int
+	stored     float64
+	generate   int
 	runs       int
 	threads    int
 	split      int
@@ -28,19 +27,26 @@ type preempt struct {
 }
 
 const (
-	preemptSystem = 64  // tokens of the background prompt's first segment
+	preemptSystem = 64  // tokens of a prompt's first segment
 	preemptChunk  = 128 // and of each other
-	preemptAsk    = 16  // of the foreground's prompt
 )
 
 func preemptCommand(open opener) *cobra.Command {
 	var o preempt
 	cmd := &cobra.Command{
 		Use:   "preempt",
-		Short: "Measure how long a question waits for idle work to stop",
-		Long: `Keeps background work busy with a long prompt whose slices are captured, asks
-something in the foreground at random moments, and measures the time from the
-question's arrival to the start of its own work.`,
+		Short: "Measure what idle work adds to a question's latency",
+		Long: `Asks the same question in pairs: once while nothing else runs, and once while
+background work keeps the engine busy with a long prompt whose slices are
+captured. Both come at the same random moment, in random order. Most of the
+question's prompt is stored, in memory.
+
+A latency runs from the call to its return, so it holds the wait for the engine.
+What is added is the median over the pairs, of the differences and of the ratios
+less 1: the two of a pair are asked within seconds, so what slows the machine
+down for a while slows both. The wait is the time from the question's arrival
+to the start of its own work. A question that found no background work at it
+does not count and is asked again.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
@@ -56,7 +62,10 @@ question's arrival to the start of its own work.`,
 	o.source.flags(cmd, "135m")
 	f := cmd.Flags()
 	f.IntVar(&o.background, "background-tokens", 2000, "tokens of the background prompt")
-	f.IntVar(&o.runs, "runs", 20, "how often something is asked")
+	f.IntVar(&o.tokens, "tokens", 640, "tokens of the question's prompt")
+	f.Float64Var(&o.stored, "stored", 0.9, "share of them that is stored")
+	f.IntVar(&o.generate, "generate", 32, "tokens of the answer; 0 computes the prompt alone")
+	f.IntVar(&o.runs, "runs", 21, "how many pairs are asked")
 	f.IntVar(&o.threads, "threads", runtime.NumCPU(), "threads that compute")
 	f.IntVar(&o.split, "split", llamacpp.Default().Split, "tokens computed at a time")
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
@@ -67,35 +76,37 @@ func (o *preempt) check() error {
 	if err := o.source.check(); err != nil {
 		return err
 	}
-	switch {
-	case o.background < preemptSystem+2*preemptChunk || o.background > 1<<20:
-		return misuse("--background-tokens must be at least %d, not %d", preemptSystem+2*preemptChunk, o.background)
-	case o.runs < 1:
-		return misuse("--runs must be at least 1, not %d", o.runs)
-	case o.threads < 1:
-		return misuse("--threads must be at least 1, not %d", o.threads)
-	case o.split < 1:
-		return misuse("--split must be at least 1, not %d", o.split)
+	for _, n := range []struct {
+		name            string
+		value, min, max int
+	}{
+		{"background-tokens", o.background, preemptSystem + 2*preemptChunk, 1 << 20},
+		{"tokens", o.tokens, 2, 1 << 20},
+		{"generate", o.generate, 0, 1 << 20},
+		{"runs", o.runs, 1, 1 << 20},
+		{"threads", o.threads, 1, 512},
+		{"split", o.split, 1, 4096},
+	} {
+		if n.value < n.min || n.value > n.max {
+			return misuse("--%s must be between %d and %d, not %d", n.name, n.min, n.max, n.value)
+		}
+	}
+	if stored := o.storedTokens(); !(o.stored > 0 && o.stored < 1) || stored < 1 || stored >= o.tokens {
+		return misuse("--stored must be a share between 0 and 1 that leaves a token stored and one computed, not %v", o.stored)
 	}
 	return nil
 }
 
-// preemptReport is what bench preempt found out.
-type preemptReport struct {
-	Shape            string  `json:"shape,omitempty"`
-	Quant            string  `json:"quant,omitempty"`
-	Model            string  `json:"model"`
-	BackgroundTokens int     `json:"background_tokens"`
-	Split            int     `json:"split"`
-	Threads          int     `json:"threads"`
-	Runs             int     `json:"runs"`
-	Preempted        int     `json:"preempted"` // how often background work was really stopped
-	WaitMedianMs     float64 `json:"wait_median_ms"`
-	WaitP95Ms        float64 `json:"wait_p95_ms"`
-	WaitMaxMs        float64 `json:"wait_max_ms"`
-	BatchMs          float64 `json:"batch_ms"`      // mean over the background prompt
-	LastBatchMs      float64 `json:"last_batch_ms"` // at its end, the longest
-	Within           bool    `json:"within"`        // the longest wait is at most one mean batch and 20 ms
+func (o *preempt) storedTokens() int { return int(float64(o.tokens)*o.stored + 0.5) }
+
+// segmented are the sizes of a prompt's segments in front of its last one.
+func segmented(tokens int) []int {
+	var sizes []int
+	for size := preemptSystem; tokens > 0; size = preemptChunk {
+		sizes = append(sizes, min(size, tokens))
+		tokens -= size
+	}
+	return sizes
 }
 
 func (o *preempt) measure(ctx context.Context, open opener, stderr io.Writer) (*preemptReport, error) {
@@ -106,44 +117,58 @@ func (o *preempt) measure(ctx context.Context, open opener, stderr io.Writer) (*
 	}
 	c := llamacpp.Default()
 	c.Model, c.Threads, c.Split = path, o.threads, o.split
-	c.Context = (o.background + 512) / 256 * 256
+	c.Context = (max(o.background, o.tokens+o.generate) + 512) / 256 * 256
 	e, err := load(ctx, open, c, stderr)
 	if err != nil {
 		return nil, err
 	}
 	defer e.Close()
-	sizes := []int{preemptSystem}
-	for left := o.background - preemptSystem; left > 0; left -= preemptChunk {
-		sizes = append(sizes, min(left, preemptChunk))
-	}
-	segs, err := exact(e, 2, sizes...)
-	if err != nil {
-		return nil, err
-	}
-	back := capturing(percached.Prompt{Segments: segs, Priority: percached.Background})
-	ask, err := exact(e, 3, preemptAsk)
-	if err != nil {
-		return nil, err
-	}
 	info := e.Info()
+	if n := max(o.background, o.tokens+o.generate); n > info.Context {
+		return nil, fault.New(fault.Invalid, "percached: preempt", "%d tokens do not fit into the model's context of %d", n, info.Context)
+	}
+	segs, err := exact(e, 2, segmented(o.background)...)
+	if err != nil {
+		return nil, err
+	}
+	front, err := o.question(ctx, e)
+	if err != nil {
+		return nil, err
+	}
 	r := &preemptReport{Model: info.Name, BackgroundTokens: o.background, Split: info.Split, Threads: info.Threads, Runs: o.runs}
 	if o.source.model == "" {
 		r.Shape, r.Quant = o.source.shape, o.source.quant
 	}
 	say(stderr, "computing %d tokens undisturbed", o.background)
+	back := capturing(percached.Prompt{Segments: segs, Priority: percached.Background})
 	whole, err := r.batches(ctx, e, back, segs)
 	if err != nil {
 		return nil, err
 	}
-	p := &preempting{e: e, back: back, front: percached.Prompt{Segments: ask}, whole: whole, stderr: stderr}
-	waits, err := p.run(ctx, o.runs)
-	if err != nil {
+	p := newPreempting(e, back, front, whole, stderr)
+	if err := p.run(ctx, o.runs); err != nil {
 		return nil, err
 	}
-	r.Preempted = p.preempted
-	r.WaitMedianMs, r.WaitP95Ms, r.WaitMaxMs = ms(median(waits)), ms(quantile(waits, 0.95)), ms(quantile(waits, 1))
-	r.Within = r.WaitMaxMs <= r.BatchMs+20
+	r.fill(p)
 	return r, nil
+}
+
+// question is a prompt of which a share is stored: its slices are computed
+// and stay in memory.
+func (o *preempt) question(ctx context.Context, e engine) (percached.Prompt, error) {
+	stored := o.storedTokens()
+	segs, err := exact(e, 3, append(segmented(stored), max(1, o.tokens-stored))...)
+	if err != nil {
+		return percached.Prompt{}, err
+	}
+	p := percached.Prompt{Segments: segs}
+	m := &meter{e: e, prompt: p}
+	if err := m.captured(ctx); err != nil {
+		return percached.Prompt{}, err
+	}
+	p = restoring(p, m.slices)
+	p.MaxTokens = o.generate
+	return p, nil
 }
 
 // batches measures one batch, and gives the time of the whole prompt.
@@ -164,75 +189,4 @@ func (r *preemptReport) batches(ctx context.Context, e engine, back percached.Pr
 	took, err := e.SuffixOnly(ctx, p, 5)
 	r.LastBatchMs = ms(median(took))
 	return res.Times.Prefill + res.Times.Capture, err
-}
-
-// preempting keeps background work running and asks between.
-type preempting struct {
-	e           engine
-	back, front percached.Prompt
-	whole       time.Duration // of the background prompt
-	stderr      io.Writer
-	preempted   int
-}
-
-func (p *preempting) run(ctx context.Context, runs int) ([]time.Duration, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() { done <- p.work(ctx) }()
-	waits, err := p.ask(ctx, runs)
-	cancel()
-	if werr := <-done; err == nil {
-		err = werr
-	}
-	return waits, err
-}
-
-// work prefills in the background, again and again, until ctx ends.
-func (p *preempting) work(ctx context.Context) error {
-	for {
-		_, err := p.e.Prefill(ctx, p.back)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, llm.ErrPreempted):
-			p.preempted++
-		case err != nil:
-			return err
-		}
-	}
-}
-
-func (p *preempting) ask(ctx context.Context, runs int) ([]time.Duration, error) {
-	random := rand.New(rand.NewPCG(4, 0))
-	var waits []time.Duration
-	for i := range runs {
-		pause := time.NewTimer(time.Duration(random.Int64N(int64(p.whole) + 1)))
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return nil, ctx.Err()
-		}
-		res, err := p.e.Prefill(ctx, p.front)
-		if err != nil {
-			return nil, err
-		}
-		waits = append(waits, res.Times.Queue)
-		say(p.stderr, "question %d of %d waited %.1f ms", i+1, runs, ms(res.Times.Queue))
-	}
-	return waits, nil
-}
-
-func (r *preemptReport) table(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "model\t%s, split %d, %d threads\n", r.Model, r.Split, r.Threads)
-	fmt.Fprintf(t, "background\t%d tokens, one batch %.1f ms, the last %.1f ms\n", r.BackgroundTokens, r.BatchMs, r.LastBatchMs)
-	fmt.Fprintf(t, "questions\t%d, background work stopped %d times\n", r.Runs, r.Preempted)
-	fmt.Fprintf(t, "wait\tmedian %.1f ms, p95 %.1f ms, max %.1f ms\n", r.WaitMedianMs, r.WaitP95Ms, r.WaitMaxMs)
-	within := "within one batch and 20 ms"
-	if !r.Within {
-		within = "LONGER than one batch and 20 ms"
-	}
-	fmt.Fprintf(t, "longest\t%s\n", within)
-	return t.Flush()
 }
