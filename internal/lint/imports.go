@@ -31,6 +31,7 @@ func layers() []layer {
 		{"internal/metrics/...", nouns},
 		{"internal/answer/...", append(stores, "qabank", "qkvtree", "retrieval")},
 		{"internal/ingest/...", append(stores, "knowledgebank", "qabank", "qkvtree", "retrieval")},
+		{"internal/idle/...", append(stores, "internal/answer", "internal/ingest", "knowledgebank", "predictor", "qabank", "qkvtree", "retrieval", "scheduler")},
 		{"api/...", stores},
 		{"qabank/...", stores},
 		{"knowledgebank/...", stores},
@@ -47,7 +48,7 @@ func layers() []layer {
 		{"eval/...", []string{"api/client"}},
 		{"cmd/...", []string{
 			".", "api/...", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
-			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/fault",
+			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/idle/...", "internal/fault",
 			"internal/home", "internal/kv/...", "internal/metrics/...",
 		}},
 	}

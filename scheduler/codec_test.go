@@ -1,0 +1,160 @@
+package scheduler
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+)
+
+// samples has a record of each type, and its decoder, which gives it encoded anew.
+func samples(key []byte) map[string]struct {
+	value []byte
+	again func(value []byte) ([]byte, error)
+} {
+	type codec = struct {
+		value []byte
+		again func(value []byte) ([]byte, error)
+	}
+	j := Job{Kind: Predict, Subject: "sub\x00ject", Added: noon(), From: noon().Add(1), Attempts: 3, Parked: true, Reason: "timeout"}
+	p := &page{}
+	for i := range p {
+		for k, x := range p[i].numbers() {
+			*x = int64(i*100 + k)
+		}
+		p[i].joules = float64(i) / 3
+	}
+	u := usage{start: noon(), compute: time.Minute, questions: 3, written: 4, asked: map[kv.SpaceID][2]int{{1}: {2, 3}}}
+	return map[string]codec{
+		"space": {encodeBook(key, &book{name: "mail", served: 7}), func(value []byte) ([]byte, error) {
+			name, served, err := decodeBook(key, value)
+			return encodeBook(key, &book{name: name, served: served}), err
+		}},
+		"job": {encodeJob(key, j), func(value []byte) ([]byte, error) {
+			j, err := decodeJob(key, value)
+			return encodeJob(key, j), err
+		}},
+		"page": {encodePage(key, p), func(value []byte) ([]byte, error) {
+			p, err := decodePage(key, value)
+			if err != nil {
+				return nil, err
+			}
+			return encodePage(key, p), err
+		}},
+		"credit": {encodeCredit(key, &credit{kind: Warm, saves: time.Second}), func(value []byte) ([]byte, error) {
+			c, err := decodeCredit(key, value)
+			if err != nil {
+				return nil, err
+			}
+			return encodeCredit(key, c), err
+		}},
+		"usage": {encodeUsage(key, &u), func(value []byte) ([]byte, error) {
+			u, err := decodeUsage(key, value)
+			return encodeUsage(key, &u), err
+		}},
+	}
+}
+
+// What is written is read back; every byte that is flipped, and every byte that
+// is missing, is found out, and so is a record under another's key.
+func TestCodec(t *testing.T) {
+	key := []byte("Sx1")
+	for name, r := range samples(key) {
+		again, err := r.again(r.value)
+		if d := cmp.Diff(r.value, again); d != "" || err != nil {
+			t.Errorf("%s: %s, %v", name, d, err)
+		}
+		for i := range r.value {
+			flipped := append([]byte{}, r.value...)
+			flipped[i] ^= 0x41
+			if _, err := r.again(flipped); err == nil {
+				t.Errorf("%s: byte %d flipped, no error", name, i)
+			}
+			if _, err := r.again(r.value[:i]); err == nil {
+				t.Errorf("%s: cut at %d, no error", name, i)
+			}
+		}
+		if _, err := r.again(samples([]byte("Sx2"))[name].value); err == nil {
+			t.Errorf("%s: under another key, no error", name)
+		}
+		later := sealed(key, r.value[1:len(r.value)-4], formatVersion+1)
+		if _, err := r.again(later); fault.KindOf(err) != fault.Unsupported {
+			t.Errorf("%s: a later version: %v", name, err)
+		}
+	}
+}
+
+// sealed gives bytes a version and the right checksum, so that the decoders get
+// to see what is between.
+func sealed(key, b []byte, version byte) []byte {
+	w := append([]byte{version}, b...)
+	return binary.LittleEndian.AppendUint32(w, sumOf(key, w))
+}
+
+// Whatever is in a record: its decoder refuses it, or gives what can be written
+// and read again.
+func FuzzDecode(f *testing.F) {
+	key := []byte("Sx1")
+	for _, r := range samples(key) {
+		f.Add(r.value[1 : len(r.value)-4])
+	}
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for name, r := range samples(key) {
+			once, err := r.again(sealed(key, b, formatVersion))
+			if err != nil {
+				continue
+			}
+			if twice, err := r.again(once); err != nil || len(once) != len(twice) || name != "usage" && string(once) != string(twice) {
+				t.Errorf("%s: %x is read back as %x, %v", name, once, twice, err)
+			}
+		}
+	})
+}
+
+// A job's name depends on nothing but its kind, space and subject.
+func TestID(t *testing.T) {
+	seen := map[string]string{}
+	for _, j := range []Job{
+		{Kind: Answer, Space: "a", Subject: "b"},
+		{Kind: Answer, Space: "ab"},
+		{Kind: Answer, Subject: "ab"},
+		{Kind: Refresh, Space: "a", Subject: "b"},
+		{Kind: Answer, Space: "b", Subject: "a"},
+	} {
+		name := fmt.Sprintf("%+v", j)
+		if other := seen[j.ID()]; other != "" {
+			t.Errorf("%s and %s have the same ID", name, other)
+		}
+		seen[j.ID()] = name
+		k := j
+		k.Added, k.Attempts, k.Parked = noon(), 3, true
+		if k.ID() != j.ID() {
+			t.Errorf("%s: another ID when parked", name)
+		}
+	}
+}
+
+// Every kind has a place; those that predict are the ones whose costs must pay.
+func TestKinds(t *testing.T) {
+	var predicts []Kind
+	for i, k := range Kinds() {
+		if k.rank() != i {
+			t.Errorf("%s has rank %d", k, k.rank())
+		}
+		if k.Predicts() {
+			predicts = append(predicts, k)
+		}
+	}
+	if d := cmp.Diff([]Kind{Abstract, Predict, History, Populate}, predicts); d != "" {
+		t.Error(d)
+	}
+	if Kind("other").rank() >= 0 {
+		t.Error("a place for what is no kind")
+	}
+}

@@ -1,0 +1,68 @@
+package scheduler
+
+import (
+	"sync"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/kv"
+)
+
+// Foreground says that a request of the user begins; end, that it ended. The
+// job that runs is told to give way, with percached.ErrPreempted as the cause,
+// and none begins until IdleAfter has passed since the last request. It waits
+// for nothing.
+func (s *Scheduler) Foreground() (end func()) {
+	s.mu.Lock()
+	s.requests++
+	s.giveWay()
+	s.mu.Unlock()
+	return sync.OnceFunc(func() {
+		now := s.o.Now()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.requests--
+		s.ended = now
+		s.ring()
+	})
+}
+
+// giveWay interrupts what runs. It wants mu.
+func (s *Scheduler) giveWay() {
+	if s.interrupt != nil {
+		s.interrupt(percached.ErrPreempted)
+	}
+}
+
+// Changed says that something happened in a space: what is due there is looked
+// for again. It waits for nothing.
+func (s *Scheduler) Changed(space string) {
+	if space == "" || len(space) > maxName {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.book(space)
+	b.changed = true
+	clear(b.idle)
+	s.ring()
+}
+
+// ring wakes who waits. It wants mu.
+func (s *Scheduler) ring() {
+	close(s.bell)
+	s.bell = make(chan struct{})
+}
+
+// listen gives what is closed when something happens from now on.
+func (s *Scheduler) listen() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bell
+}
+
+// interruptIn interrupts what runs for a space. It wants mu.
+func (s *Scheduler) interruptIn(hash kv.SpaceID) {
+	if s.running != nil && kv.NewSpaceID(s.running.job.Space) == hash {
+		s.giveWay()
+	}
+}

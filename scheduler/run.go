@@ -1,0 +1,152 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+// longestWait bounds how long Run waits: timers stand still while a device
+// sleeps, and its clock may be set.
+const longestWait = 5 * time.Minute
+
+// Run does idle work, whenever it is allowed and due, until ctx ends. That is
+// no error.
+func (s *Scheduler) Run(ctx context.Context) error {
+	failures := 0
+	for {
+		bell := s.listen()
+		st, err := s.Step(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case fault.KindOf(err) == fault.Unavailable && s.isClosed():
+			return fault.Wrap("scheduler.Run", err)
+		case err != nil:
+			failures++
+			st.Wake = s.o.Now().Add(s.o.Config.Retry.after(failures))
+			s.o.Logger.Warn("idle work: a step failed", "why", why(err), "again", st.Wake)
+		case st.Job != nil:
+			failures = 0
+			continue
+		default:
+			failures = 0
+		}
+		s.wait(ctx, bell, st.Wake)
+	}
+}
+
+// wait returns at a time, or when the bell rings, or when ctx ends.
+func (s *Scheduler) wait(ctx context.Context, bell <-chan struct{}, until time.Time) {
+	d := longestWait
+	if !until.IsZero() {
+		d = max(time.Millisecond, min(d, until.Sub(s.o.Now())))
+	}
+	fires, stop := s.timer(d)
+	defer stop()
+	select {
+	case <-fires:
+	case <-bell:
+	case <-ctx.Done():
+	}
+}
+
+func (s *Scheduler) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// Summary counts what Drain did.
+type Summary struct {
+	Done      int           `json:"done"`
+	Nothing   int           `json:"nothing"`
+	Preempted int           `json:"preempted"`
+	Failed    int           `json:"failed"` // attempts, those that parked a job too
+	Parked    int           `json:"parked"`
+	Computed  int           `json:"computed"`  // tokens
+	Generated int           `json:"generated"` // tokens
+	Written   int64         `json:"written"`   // bytes
+	Questions int           `json:"questions"`
+	Took      time.Duration `json:"took_ns"` // of compute
+	Reasons   []Reason      `json:"reasons"` // why it ended
+}
+
+func (sum *Summary) add(st Step) {
+	switch st.End {
+	case EndDone:
+		sum.Done++
+	case EndNothing:
+		sum.Nothing++
+	case EndPreempted:
+		sum.Preempted++
+	case EndParked:
+		sum.Parked++
+		sum.Failed++
+	case EndFailed:
+		sum.Failed++
+	}
+	sum.Computed += st.Done.Computed
+	sum.Generated += st.Done.Generated
+	sum.Written += st.Done.Written
+	sum.Questions += st.Done.Questions
+	sum.Took += st.Took
+}
+
+// Drain works until nothing is due, at once: it asks neither when the last
+// request was, nor for windows, budget, device, quiet times or back-off. It does
+// give way to requests, and goes on behind them; it stops where somebody paused
+// idle work; prediction that does not pay stays away; parked jobs stay parked. Tell,
+// which may be nil, is told each job.
+func (s *Scheduler) Drain(ctx context.Context, tell func(Step)) (Summary, error) {
+	const op = "scheduler.Drain"
+	var sum Summary
+	s.lookAnew()
+	for {
+		bell := s.listen()
+		st, err := s.step(ctx, true)
+		if st.Job != nil {
+			sum.add(st)
+			if tell != nil {
+				tell(st)
+			}
+		}
+		if err != nil {
+			return sum, fault.Wrap(op, err)
+		}
+		if st.Job != nil {
+			continue
+		}
+		busy := slices.ContainsFunc(st.Reasons, func(r Reason) bool { return r.Code == ReasonForeground })
+		if paused := slices.ContainsFunc(st.Reasons, func(r Reason) bool { return r.Code == ReasonPaused }); paused || !busy {
+			sum.Reasons = st.Reasons
+			return sum, fault.Wrap(op, s.lookFault())
+		}
+		s.wait(ctx, bell, time.Time{})
+	}
+}
+
+// lookAnew forgets what was known to be idle, and has all spaces looked through.
+func (s *Scheduler) lookAnew() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = true
+	for _, b := range s.books {
+		clear(b.idle)
+		b.again = time.Time{}
+	}
+}
+
+// lookFault is why a space could not be looked through, if one could not.
+func (s *Scheduler) lookFault() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.books {
+		if b.fault != nil {
+			return b.fault
+		}
+	}
+	return nil
+}

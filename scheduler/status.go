@@ -1,0 +1,133 @@
+package scheduler
+
+import (
+	"slices"
+	"time"
+)
+
+// State says what the scheduler is at, in a word.
+type State string
+
+// The states.
+const (
+	Working State = "working" // a job runs
+	Idle    State = "idle"    // work is allowed, and there is none
+	Waiting State = "waiting" // there may be work, but not now
+	Paused  State = "paused"  // somebody paused it
+)
+
+// Status is what there is to know of idle work.
+type Status struct {
+	State   State    `json:"state"`
+	Reasons []Reason `json:"reasons"` // for not working now: all of them
+	Running *Job     `json:"running,omitempty"`
+	// Since is when the running job began.
+	Since  time.Time    `json:"since,omitzero"`
+	Window WindowStatus `json:"window"`
+	Device Device       `json:"device"`
+	// Jobs counts those that wait, by kind.
+	Jobs   map[Kind]int    `json:"jobs"`
+	Parked []Job           `json:"parked"`
+	Pace   map[string]Pace `json:"pace"` // by space
+}
+
+// WindowStatus is the window that is open, or what comes next.
+type WindowStatus struct {
+	Open  bool      `json:"open"`
+	Start time.Time `json:"start,omitzero"`
+	End   time.Time `json:"end,omitzero"`
+	Next  time.Time `json:"next,omitzero"`
+	Used  Budget    `json:"used"`
+	Left  Budget    `json:"left"`
+}
+
+// Status tells how things stand. Reasons are those of this moment; what is due
+// is as known since the last look.
+func (s *Scheduler) Status() (Status, error) {
+	a := s.lookAround()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return Status{}, errClosed("scheduler.Status")
+	}
+	st := Status{
+		Reasons: s.forbids(a), Device: a.device, Jobs: map[Kind]int{}, Pace: map[string]Pace{},
+		Window: WindowStatus{Open: a.window.Open, Start: a.window.Start, End: a.window.End, Next: a.window.Next},
+	}
+	if a.window.Open {
+		u := s.usageIn(a.window)
+		st.Window.Used = Budget{Compute: u.compute, Questions: u.questions, Written: u.written}
+		st.Window.Left, _ = u.left(s.o.Config.Budget)
+	}
+	var parked []place
+	for _, it := range s.jobs {
+		if it.job.Parked {
+			parked = append(parked, it.place())
+		} else {
+			st.Jobs[it.job.Kind]++
+		}
+	}
+	slices.SortFunc(parked, place.compare)
+	for _, p := range parked {
+		st.Parked = append(st.Parked, p.job)
+	}
+	for _, b := range s.books {
+		st.Pace[b.name] = s.pace(b, a.now)
+	}
+	allowed := len(st.Reasons) == 0
+	c := s.pick(a, false)
+	if c.item == nil && !s.lookPending(a.now) {
+		st.Reasons = append(st.Reasons, c.reasons...)
+	}
+	switch {
+	case s.running != nil:
+		job := s.running.job
+		st.State, st.Running, st.Since = Working, &job, s.running.since
+	case s.paused:
+		st.State = Paused
+	case allowed && c.item == nil && !s.lookPending(a.now):
+		st.State = Idle
+	default:
+		st.State = Waiting
+	}
+	return st, nil
+}
+
+// lookPending says whether a space is yet to be looked through, so that nobody
+// knows if something is due. It wants mu.
+func (s *Scheduler) lookPending(now time.Time) bool {
+	if s.all {
+		return true
+	}
+	for _, b := range s.books {
+		if b.changed && !now.Before(b.again) {
+			return true
+		}
+	}
+	return false
+}
+
+// Queue lists the jobs in the order in which they would be done, if the time
+// of all had come; parked ones last.
+func (s *Scheduler) Queue() []Job {
+	s.mu.Lock()
+	places := make([]place, 0, len(s.jobs))
+	for _, it := range s.jobs {
+		places = append(places, it.place())
+	}
+	s.mu.Unlock() // sorting takes a while, and nobody shall wait for it
+	slices.SortFunc(places, func(a, b place) int {
+		if a.job.Parked != b.job.Parked {
+			if a.job.Parked {
+				return 1
+			}
+			return -1
+		}
+		return a.compare(b)
+	})
+	jobs := make([]Job, len(places))
+	for i, p := range places {
+		jobs[i] = p.job
+	}
+	return jobs
+}

@@ -1,0 +1,66 @@
+# Drain asks neither for quiet nor windows, device, budget, quiet times or
+# back-off. It gives way to a request and goes on behind it. What fails is
+# tried until it is parked.
+set window 22 1h
+set compute 0s
+set retry 1m 1h 3
+post battery 1 99
+request
+answered
+plan a1 ends failed
+plan n1 ends nothing
+due mail abstract c1 c2 +2m
+due mail answer a1 a2
+due notes warm n1
+due mail warm w1
+step
+  recent_request until 12:00:30: less than 30s ago a request was answered
+  window until 22:00:00: this is not a time for idle work
+  battery: the battery is at 1 %, which is below 40 %, and it is not known to be charging
+  hot: the device is at 99 °C, which is above 70 °C
+  wake 22:00:00
+drain
+  failed: mail answer a1, failed 1 times (unavailable: idle.Do: bank.Put), not before 12:01:01
+  failed: mail answer a1, failed 2 times (unavailable: idle.Do: bank.Put), not before 12:02:02
+  parked: mail answer a1, failed 3 times (unavailable: idle.Do: bank.Put), parked
+  done: mail answer a2
+  done: mail abstract c1, not before 12:02:00
+  done: mail abstract c2, not before 12:02:00
+  nothing: notes warm n1
+  done: mail warm w1
+  drained: 4 done, 1 nothing, 0 preempted, 3 failed, 1 parked, 8s
+  not_yet until 12:01:07: jobs that wait for a quiet time, or to be tried again: 1
+queue
+  notes warm n1, not before 12:01:07
+  mail answer a1, failed 3 times (unavailable: idle.Do: bank.Put), parked
+ledger all
+  answer: 1 done, 3 failed, 0 preempted, 4 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
+  abstract: 2 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
+  warm: 1 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
+
+# Nothing is due: it ends at once. What was parked stays so.
+drain
+  nothing: notes warm n1
+  drained: 0 done, 1 nothing, 0 preempted, 0 failed, 0 parked, 1s
+  not_yet until 12:01:09: jobs that wait for a quiet time, or to be tried again: 1
+due mail answer a3
+pause
+drain
+  drained: 0 done, 0 nothing, 0 preempted, 0 failed, 0 parked, 0s
+  paused: idle work is paused
+resume
+drain
+  done: mail answer a3
+  nothing: notes warm n1
+  drained: 1 done, 1 nothing, 0 preempted, 0 failed, 0 parked, 2s
+  not_yet until 12:01:11: jobs that wait for a quiet time, or to be tried again: 1
+
+# A space that cannot be looked through is an error in the end.
+plan notes x y
+due mail answer a4
+drain
+  done: mail answer a4
+  nothing: notes warm n1, not before 12:01:11
+  drained: 1 done, 1 nothing, 0 preempted, 0 failed, 0 parked, 2s
+  not_yet until 12:01:11: space "notes" could not be looked through: unavailable: scheduler: look for reembed: bank.Due
+  scheduler.Drain: scheduler: look for reembed: bank.Due: text of a document
