@@ -28,9 +28,16 @@ type Pace struct {
 }
 
 // paceOf holds what prediction spent against what it earned. It stops by itself
-// and begins again by itself: what is beyond the horizon counts no more.
+// and begins again by itself: what is beyond the horizon counts no more. The
+// horizon is that of the day when something was spent last, until that day is
+// beyond it, too: else what has stopped would begin again for a moment whenever
+// one of the days before leaves it.
 func paceOf(pages map[date]*page, p Pay, now time.Time, zone *time.Location) Pace {
-	oldest := dateOf(now.Add(-p.Horizon), zone)
+	horizon := dateOf(now.Add(-p.Horizon), zone)
+	oldest := horizon
+	if last := lastSpent(pages); last >= oldest {
+		oldest = min(oldest, oldest-(dateOf(now, zone)-last))
+	}
 	var spent, earned int64
 	begun := date(-1) // when the first of it was spent
 	for d, page := range pages {
@@ -56,12 +63,25 @@ func paceOf(pages map[date]*page, p Pay, now time.Time, zone *time.Location) Pac
 		pace.Speed, pace.Why = PaceFull, text+": it is being tried"
 	case worth >= pace.Spent:
 		pace.Speed, pace.Why = PaceFull, text+": it pays"
-	case begun > oldest:
+	case begun > horizon:
 		pace.Speed, pace.Why = PaceSlow, text+": it does not pay yet"
 	default:
 		pace.Speed, pace.Why = PaceStopped, text+": it does not pay"
 	}
 	return pace
+}
+
+// lastSpent is the last day on which prediction cost something.
+func lastSpent(pages map[date]*page) date {
+	last := date(-1)
+	for d, page := range pages {
+		for i, a := range page {
+			if kinds[i].Predicts() && a.spent > 0 {
+				last = max(last, d)
+			}
+		}
+	}
+	return last
 }
 
 // span2text writes whole days as days.

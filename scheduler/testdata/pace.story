@@ -48,13 +48,13 @@ step
   wake day 3, 00:00:00
 wait 24h
 step
-  no_pay until day 5, 00:00:00: space "mail": in 3 days prediction cost 28 s of compute and saved 0.0 s of waiting, worth 0 s: it does not pay
-  wake day 5, 00:00:00
+  no_pay until day 6, 00:00:00: space "mail": in 3 days prediction cost 28 s of compute and saved 0.0 s of waiting, worth 0 s: it does not pay
+  wake day 6, 00:00:00
 pace mail
-  stopped until day 5, 00:00:00: in 3 days prediction cost 28 s of compute and saved 0.0 s of waiting, worth 0 s: it does not pay
+  stopped until day 6, 00:00:00: in 3 days prediction cost 28 s of compute and saved 0.0 s of waiting, worth 0 s: it does not pay
 status
   idle
-  no_pay until day 5, 00:00:00: space "mail": in 3 days prediction cost 28 s of compute and saved 0.0 s of waiting, worth 0 s: it does not pay
+  no_pay until day 6, 00:00:00: space "mail": in 3 days prediction cost 28 s of compute and saved 0.0 s of waiting, worth 0 s: it does not pay
   window day 3, 00:00:00 to day 4, 00:00:00: used 0s, 0 questions, 0 bytes; left 1h0m0s, 500, 1073741824
   1 predict
   mail: pace stopped
@@ -63,20 +63,21 @@ due mail answer a2
 step
   done: mail answer a2
 step
-  no_pay until day 5, 00:00:00: space "mail": in 3 days prediction cost 28 s of compute and saved 0.0 s of waiting, worth 0 s: it does not pay
-  wake day 5, 00:00:00
+  no_pay until day 6, 00:00:00: space "mail": in 3 days prediction cost 28 s of compute and saved 0.0 s of waiting, worth 0 s: it does not pay
+  wake day 6, 00:00:00
 wait 24h
 step
-  no_pay until day 5, 00:00:00: space "mail": in 3 days prediction cost 14 s of compute and saved 0.0 s of waiting, worth 0 s: it does not pay
-  wake day 5, 00:00:00
+  no_pay until day 6, 00:00:00: space "mail": in 3 days prediction cost 28 s of compute and saved 0.0 s of waiting, worth 0 s: it does not pay
+  wake day 6, 00:00:00
+wait 24h
+step
+  no_pay until day 6, 00:00:00: space "mail": in 3 days prediction cost 28 s of compute and saved 0.0 s of waiting, worth 0 s: it does not pay
+  wake day 6, 00:00:00
 wait 24h
 step
   done: mail abstract c2
-wait 24h
-step
-  done: mail predict q1
 pace mail
-  full: in 3 days prediction cost 7 s of compute and saved 0.0 s of waiting, worth 0 s: it is being tried
+  full: in 3 days prediction cost 1 s of compute and saved 0.0 s of waiting, worth 0 s: it is being tried
 
 # It is at full pace as long as it pays.
 plan q1 takes 60s makes entry saving 9s again yes
