@@ -102,6 +102,21 @@ const (
 // Known says whether it is one of the orders.
 func (o Order) Known() bool { return o == Relevance || o == Canonical }
 
+// Prediction says what is kept of the questions that are predicted in a space.
+type Prediction string
+
+// The ways.
+const (
+	PredictNothing Prediction = "off"
+	PredictAnswers Prediction = "answers" // their answers are kept, not their tensors
+	PredictBoth    Prediction = "both"
+)
+
+// Known says whether it is one of the ways.
+func (p Prediction) Known() bool {
+	return p == PredictNothing || p == PredictAnswers || p == PredictBoth
+}
+
 // Settings are what a space wants otherwise than the service; nil is the
 // service's own.
 type Settings struct {
@@ -113,4 +128,10 @@ type Settings struct {
 	Order     *Order     `json:"order,omitempty"`
 	Placement *Placement `json:"placement,omitempty"`
 	Planes    *Planes    `json:"planes,omitempty"`
+
+	// Of idle work.
+	Prediction *Prediction `json:"prediction,omitempty"`
+	Stride     *int        `json:"stride,omitempty"`     // questions predicted at a time
+	Adaptive   *bool       `json:"adaptive,omitempty"`   // the threshold decides whether predicted questions are answered or prefilled only
+	Conversion *bool       `json:"conversion,omitempty"` // tensors become answers, and answers tensors, as threshold and room change
 }

@@ -157,8 +157,5 @@ func (a *addition) progress(r ingest.Report) {
 func (r *added) table(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%d added, %d unchanged, %d replaced, %d failed; %d new chunks in %.1f s\n",
 		r.Added, r.Unchanged, r.Replaced, r.Failed, r.Chunks, r.Seconds)
-	if err == nil && r.Stale > 0 {
-		_, err = fmt.Fprintf(w, "%d stored answers are stale: newer documents bear on them\n", r.Stale)
-	}
 	return err
 }

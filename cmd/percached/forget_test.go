@@ -157,6 +157,9 @@ func TestForgottenIsGone(t *testing.T) {
 	ask("What is the password of " + canary + "?")
 	ask("Who knows about " + canary + "?")
 	kept := ask("What is the budget for Heron?")
+	if _, err := s.scheduler.Drain(ctx, nil); err != nil { // summaries, and predicted questions
+		t.Fatal(err)
+	}
 	tokens := canaryTokens(t, s, secret)
 	if err := s.meta.Sync(); err != nil {
 		t.Fatal(err)
@@ -170,7 +173,7 @@ func TestForgottenIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Documents != 1 || r.Chunks != 1 || r.Vectors != 1 || r.Indexed != 1 || r.Slices == 0 || r.Bytes == 0 || r.Entries < 2 || r.History < 2 {
+	if r.Documents != 1 || r.Chunks != 1 || r.Vectors != 1 || r.Indexed != 1 || r.Slices == 0 || r.Bytes == 0 || r.Entries < 2 || r.History < 2 || r.Summaries != 1 {
 		t.Errorf("the receipt: %+v", r)
 	}
 	if a := ask("What is the password of " + canary + "?"); a.Outcome == answer.AnswerHit {

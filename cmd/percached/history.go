@@ -64,8 +64,12 @@ with their questions: see percached qa. The files are then written anew.`,
 				if _, err := s.knowledge.Space(space); err != nil {
 					return err
 				}
-				n, err := s.history.DropSpace(space)
+				n, err := s.history.Clear(space)
 				if err != nil {
+					return err
+				}
+				// What was predicted from them says what they were.
+				if _, err := s.predictor.ForgetHistory(space); err != nil {
 					return err
 				}
 				if err := s.meta.Rewrite(ctx, nil); err != nil {

@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.AddCommand(
-		addCommand(), askCommand(), documentsCommand(), spacesCommand(), cacheCommand(), qaCommand(), historyCommand(), reindexCommand(),
+		addCommand(), askCommand(), documentsCommand(), spacesCommand(), cacheCommand(), qaCommand(), historyCommand(), reindexCommand(), idleCommand(), predictCommand(), simulateCommand(),
 		benchCommand(openLlama), doctorCommand(openLlama), versionCommand(),
 	)
 	err := root.ExecuteContext(ctx)

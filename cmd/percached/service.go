@@ -4,21 +4,26 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/internal/kv"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/llamacpp"
+	"github.com/percached/percached/predictor"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/qkvtree"
 	"github.com/percached/percached/retrieval"
+	"github.com/percached/percached/scheduler"
 )
 
 const (
@@ -40,13 +45,23 @@ type service struct {
 	bank      *qabank.Bank
 	tree      *qkvtree.Tree
 	history   *answer.History
-	embedder  llm.Embedder
-	engine    llm.Engine // nil where nothing is computed
 	asker     *answer.Asker
 	library   *ingest.Library
+	predictor *predictor.Predictor
+	scheduler *scheduler.Scheduler
 
+	ground
 	gate    *llamacpp.Gate // shared by all that computes
 	closers []func() error // in order of opening
+}
+
+// ground is what a service stands on. What is not given is the real thing.
+type ground struct {
+	engine   llm.Engine // nil where nothing is computed
+	embedder llm.Embedder
+	now      func() time.Time
+	sys      fs.FS // what the system tells of the device
+	volatile bool  // what is acknowledged need not survive
 }
 
 // openService opens the data folder and all that stands on it. Without engine
@@ -58,7 +73,10 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 	if !c.create && !home.Exists(c.data) {
 		return nil, fault.New(fault.NotFound, "percached", "there is no data folder %s yet: percached add makes it", c.data)
 	}
-	s = &service{gate: llamacpp.NewGate()}
+	s = &service{gate: llamacpp.NewGate(), ground: c.ground}
+	if s.now == nil {
+		s.now, s.sys = time.Now, os.DirFS("/sys")
+	}
 	defer func() {
 		if err != nil {
 			if shut := s.close(); shut != nil {
@@ -73,10 +91,15 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 	}
 	for _, step := range []func() error{
 		func() error { return s.openDatabases(log) },
-		func() error { return s.openEmbedder(ctx, c) },
+		func() error {
+			if s.embedder != nil {
+				return nil
+			}
+			return s.openEmbedder(ctx, c)
+		},
 		func() error { return s.openStores(c, log, stderr) },
 		func() error {
-			if !withEngine {
+			if !withEngine || s.engine != nil {
 				return nil
 			}
 			return s.openEngine(ctx, c, stderr)
@@ -92,7 +115,8 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 
 func (s *service) openDatabases(log *slog.Logger) (err error) {
 	meta := kv.Default()
-	meta.Sync, meta.Logger, meta.ValueLogFileSize, meta.MinFree = true, log, logFile, minFree
+	meta.Sync = !s.volatile
+	meta.Logger, meta.ValueLogFileSize, meta.MinFree = log, logFile, minFree
 	if s.meta, err = kv.Open(s.home.Path("meta"), meta); err != nil {
 		return err
 	}
@@ -111,7 +135,7 @@ func (s *service) openDatabases(log *slog.Logger) (err error) {
 
 func (s *service) openStores(c setup, log *slog.Logger, stderr io.Writer) (err error) {
 	k := knowledgebank.Default()
-	k.Now, k.ChunkWords = time.Now, c.chunkWords
+	k.Now, k.ChunkWords = s.now, c.chunkWords
 	if s.knowledge, err = knowledgebank.Open(s.meta, k); err != nil {
 		return err
 	}
@@ -123,13 +147,13 @@ func (s *service) openStores(c setup, log *slog.Logger, stderr io.Writer) (err e
 	}
 	s.closers = append(s.closers, s.index.Close)
 	b := qabank.Default()
-	b.Now = time.Now
+	b.Now = s.now
 	if s.bank, err = qabank.Open(s.meta, b); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.bank.Close)
 	t := qkvtree.Default()
-	t.Key, t.Limit, t.Now = s.home.Key, c.limit, time.Now
+	t.Key, t.Limit, t.Now = s.home.Key, c.limit, s.now
 	if s.tree, err = qkvtree.Open(s.tensors, t); err != nil {
 		return err
 	}
@@ -147,20 +171,76 @@ func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err erro
 	if err != nil {
 		return err
 	}
+	watch := &idle.Watch{}
 	s.asker, err = answer.New(answer.Parts{
 		Knowledge: s.knowledge, Searcher: s.index, Bank: s.bank, Tree: s.tree, Embedder: s.embedder, Engine: s.engine,
-		History: s.history, Instructions: s.instructions, Patience: patience, Now: time.Now, Logger: log,
+		History: s.history, Instructions: s.instructions, Patience: patience, Now: s.now, Logger: log,
+		Observer: answer.Observer{Asked: watch.Asked},
 	}, settings)
 	if err != nil {
 		return err
 	}
 	s.closers = append(s.closers, func() error { s.asker.Close(); return nil })
-	s.library = ingest.New(ingest.Layers{
-		Meta: s.meta, Tensors: s.tensors, Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Tree: s.tree,
-		History: s.history, Asker: s.asker, Logger: log,
-	})
+	if err := s.wireIdle(c, settings, log); err != nil {
+		return err
+	}
+	watch.Scheduler, watch.Predictor = s.scheduler, s.predictor
 	return s.recover(ctx, log)
 }
+
+// wireIdle joins what works while nobody asks.
+func (s *service) wireIdle(c setup, settings answer.Settings, log *slog.Logger) (err error) {
+	p := predictor.Default()
+	p.DB, p.Knowledge, p.Engine, p.Now, p.Prompts = s.meta, s.knowledge, noEngine{}, s.now, s.prompt
+	if s.engine != nil {
+		p.Engine = s.engine
+	}
+	p.Check = &idle.Check{
+		Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Embedder: s.embedder, K: settings.K, Floor: c.idle.Floor,
+	}
+	if s.predictor, err = predictor.Open(p); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, s.predictor.Close)
+	s.library = ingest.New(ingest.Layers{
+		Meta: s.meta, Tensors: s.tensors, Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Tree: s.tree,
+		History: s.history, Asker: s.asker, Predictor: s.predictor, Logger: log,
+	})
+	worker, err := idle.New(idle.Parts{
+		Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Tree: s.tree, History: s.history, Asker: s.asker,
+		Predictor: s.predictor, Library: s.library, Embedder: s.embedder, Engine: s.engine, Now: s.now,
+	}, c.idle)
+	if err != nil {
+		return err
+	}
+	s.scheduler, err = scheduler.Open(scheduler.Options{
+		DB: s.meta, Worker: worker, Config: c.idle.Policy, Alive: s.alive, Now: s.now, Sys: s.sys, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	s.library.Jobs = s.scheduler
+	s.closers = append(s.closers, s.scheduler.Close)
+	return nil
+}
+
+// alive says whether a name is that of a stored entry or of a chunk.
+func (s *service) alive(space string, id [16]byte) bool {
+	if there, _ := s.bank.Has(space, id); there {
+		return true
+	}
+	found, err := s.knowledge.Versions(space, []percached.ChunkID{id})
+	return err != nil || len(found) > 0
+}
+
+// noEngine is for commands that compute nothing.
+type noEngine struct{}
+
+func (noEngine) Generate(context.Context, percached.Prompt, func(string) error) (percached.Result, error) {
+	return percached.Result{}, fault.New(fault.Unavailable, "percached", "no language model is open")
+}
+
+func (noEngine) Info() percached.ModelInfo { return percached.ModelInfo{} }
 
 // recover brings the parts together after a crash. Where that fails, say for want
 // of room, what is there can be read and asked all the same.

@@ -16,6 +16,7 @@ import (
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/llm/gguf"
 	"github.com/percached/percached/llm/llamacpp"
 	"github.com/percached/percached/llm/static"
@@ -41,13 +42,15 @@ type setup struct {
 	threshold  float64 // negative: the embedder's
 	guard      bool
 	maxTokens  int
+	idle       idle.Config
+	ground
 }
 
 func defaultSetup() setup {
 	set := answer.Default()
 	return setup{
 		kv: "f16", threads: runtime.NumCPU(), context: llamacpp.Default().Context, limit: math.MaxInt64, chunkWords: 100,
-		fusion: string(retrieval.Default().Fusion), order: string(set.Order), k: set.K, threshold: -1, guard: set.Guard, maxTokens: set.MaxTokens,
+		fusion: string(retrieval.Default().Fusion), order: string(set.Order), k: set.K, threshold: -1, guard: set.Guard, maxTokens: set.MaxTokens, idle: idle.Default(),
 	}
 }
 
@@ -73,7 +76,7 @@ func (c setup) Validate() error {
 	bad(c.chunkWords < 20 || c.chunkWords > 400, "--chunk-words: %d is not between 20 and 400", c.chunkWords)
 	bad(!percached.Order(c.order).Known(), "--order: %q is neither relevance nor canonical", c.order)
 	bad(c.fusion != string(retrieval.RRF) && c.fusion != string(retrieval.Weighted), "--fusion: %q is neither rrf nor weighted", c.fusion)
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.idle.Validate())...)
 }
 
 // dataFlag is the flag that every command with a data folder has.
@@ -158,7 +161,12 @@ func (s *service) settings(c setup) (answer.Settings, error) {
 // instructions are what prompts of a space begin with, if the owner of the data
 // folder wants others than the built-in ones: for one space, or for all.
 func (s *service) instructions(space string) (string, bool, error) {
-	for _, path := range []string{s.home.Path("prompts", space, "instructions.txt"), s.home.Path("prompts", "instructions.txt")} {
+	return s.prompt(space, "instructions")
+}
+
+// prompt is what the owner of the data folder wants in place of a built-in prompt.
+func (s *service) prompt(space, name string) (string, bool, error) {
+	for _, path := range []string{s.home.Path("prompts", space, name+".txt"), s.home.Path("prompts", name+".txt")} {
 		b, err := os.ReadFile(path)
 		switch {
 		case err == nil:

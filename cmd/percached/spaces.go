@@ -11,6 +11,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/idle"
 )
 
 func spacesCommand() *cobra.Command {
@@ -75,7 +76,8 @@ func spacesSet() *cobra.Command {
 		Use: "set SPACE KEY=VALUE...", Short: "Set what a space wants otherwise than the rest", Args: cobra.MinimumNArgs(2),
 		Long: `Sets what a space wants otherwise than the service. The keys: threshold (0 to 1),
 guard, bank, tensors (true or false), k, order (relevance, canonical), placement
-(sequential, parallel), planes (kv, qkv). An empty value takes a setting back.`,
+(sequential, parallel), planes (kv, qkv), prediction (off, answers, both), stride,
+adaptive, conversion (true or false). An empty value takes a setting back.`,
 		Example: `  percached spaces set mail threshold=0.92 planes=qkv`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withService(cmd, c, false, func(_ context.Context, s *service) error {
@@ -87,6 +89,9 @@ guard, bank, tensors (true or false), k, order (relevance, canonical), placement
 					return err
 				}
 				if _, err := answer.Default().With(sp.Settings); err != nil {
+					return err
+				}
+				if _, err := idle.Default().With(sp.Settings); err != nil {
 					return err
 				}
 				return s.knowledge.Configure(sp.Name, sp.Settings)

@@ -22,7 +22,6 @@ type Report struct {
 	Replaced  int       `json:"replaced"`
 	Failed    int       `json:"failed"`
 	Chunks    int       `json:"chunks"` // that are new
-	Stale     int       `json:"stale"`  // stored answers that are to be made anew
 	Notes     int       `json:"notes"`  // parts of documents that were left out
 	Failures  []Failure `json:"failures,omitempty"`
 	LeftOut   []Failure `json:"left_out,omitempty"` // the parts, by the title of their document
@@ -79,9 +78,6 @@ func (l *Library) Add(ctx context.Context, space string, read Source, progress f
 	}
 	if readErr := <-end; err == nil {
 		err = readErr
-	}
-	if err == nil && a.report.Chunks > 0 {
-		a.report.Stale, err = l.Asker.Freshen(ctx, space)
 	}
 	return a.report, fault.Wrap(op, err)
 }

@@ -24,6 +24,8 @@ type Receipt struct {
 	Bytes     int64 `json:"slice_bytes"`
 	Entries   int   `json:"entries"`
 	History   int   `json:"history"`
+	Summaries int   `json:"summaries"`   // of its chunks
+	Predicted int   `json:"predictions"` // made from it
 	// CleanedUp says that no file of the data folder holds any of it any more.
 	CleanedUp bool `json:"cleaned_up"`
 }
@@ -34,6 +36,7 @@ func (r Receipt) Plus(o Receipt) Receipt {
 		Documents: r.Documents + o.Documents, Chunks: r.Chunks + o.Chunks, Vectors: r.Vectors + o.Vectors,
 		Indexed: r.Indexed + o.Indexed, Slices: r.Slices + o.Slices, Bytes: r.Bytes + o.Bytes,
 		Entries: r.Entries + o.Entries, History: r.History + o.History,
+		Summaries: r.Summaries + o.Summaries, Predicted: r.Predicted + o.Predicted,
 	}
 }
 
@@ -69,6 +72,9 @@ func (l *Library) Delete(ctx context.Context, space string, id percached.Documen
 	}
 	r, err := l.forget(ctx, p)
 	r.Documents = 1
+	if err == nil { // not in forget: CleanUp, which calls that too, is a job itself
+		err = l.Jobs.Forget(space)
+	}
 	return r, fault.Wrap(op, err)
 }
 
@@ -137,6 +143,9 @@ func (l *Library) forget(ctx context.Context, p *pending) (r Receipt, err error)
 		if r.History, err = l.History.Forget(p.Space, gone); err != nil {
 			return r, err
 		}
+		if r.Summaries, r.Predicted, err = l.Predictor.Forget(p.Space, gone); err != nil {
+			return r, err
+		}
 	}
 	before, err := l.Index.Stats(p.Space) // last: it alone needs room to write
 	if err != nil {
@@ -164,8 +173,13 @@ func (l *Library) forgetSpace(ctx context.Context, space string) (r Receipt, err
 	if r.Entries, err = l.Bank.DropSpace(ctx, space); err != nil {
 		return r, err
 	}
-	r.History, err = l.History.DropSpace(space)
-	return r, err
+	if r.History, err = l.History.DropSpace(space); err != nil {
+		return r, err
+	}
+	if r.Summaries, r.Predicted, err = l.Predictor.DropSpace(space); err != nil {
+		return r, err
+	}
+	return r, l.Jobs.DropSpace(space)
 }
 
 // follow brings the other layers after documents that came in: answers that were
@@ -180,6 +194,7 @@ func (l *Library) follow(ctx context.Context, space string, gone []percached.Chu
 	if late := l.Index.Update(ctx, space); err == nil {
 		err = late
 	}
+	l.Jobs.Changed(space)
 	return err
 }
 
@@ -187,7 +202,10 @@ func (l *Library) outdate(ctx context.Context, space string, gone []percached.Ch
 	if _, err := l.Bank.Outdate(ctx, space, gone); err != nil {
 		return err
 	}
-	_, _, err := l.Tree.Forget(space, gone)
+	if _, _, err := l.Tree.Forget(space, gone); err != nil {
+		return err
+	}
+	_, _, err := l.Predictor.Forget(space, gone)
 	return err
 }
 
@@ -213,9 +231,19 @@ func (l *Library) orphans(space string, asked bool) ([]percached.ChunkID, error)
 		for _, ev := range e.Evidence {
 			named[ev.Chunk] = true
 		}
+		for _, c := range e.Sources {
+			named[c] = true
+		}
 		return nil
 	}); err != nil {
 		return nil, err
+	}
+	made, err := l.Predictor.Cited(space)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range made {
+		named[id] = true
 	}
 	if asked {
 		cited, err := l.History.Cited(space)

@@ -90,7 +90,7 @@ func TestDelete(t *testing.T) {
 	}
 	r, err := w.Delete(ctx, space, percached.NewDocumentID("a"))
 	w.ok(err)
-	want := ingest.Receipt{Documents: 1, Chunks: 1, Vectors: 1, Indexed: 1, Slices: 1, Bytes: r.Bytes, Entries: 1, History: 1}
+	want := ingest.Receipt{Documents: 1, Chunks: 1, Vectors: 1, Indexed: 1, Slices: 1, Bytes: r.Bytes, Entries: 1, History: 1, Summaries: 1, Predicted: 1}
 	if d := cmp.Diff(want, r); d != "" || r.Bytes == 0 {
 		t.Error(d)
 	}
@@ -159,6 +159,9 @@ func TestDeleteSpace(t *testing.T) {
 	w.ok(err)
 	if r.Documents != 1 || r.Chunks != 1 || r.Vectors != 1 || r.Indexed != 1 {
 		t.Errorf("%+v", r)
+	}
+	if w.pred.dropped != 2 || w.pred.changed == 0 {
+		t.Errorf("predictor and scheduler were not told: %+v", w.pred)
 	}
 	w.ok(w.CleanUp(ctx, nil))
 	if found := w.traces("zyxwv"); len(found) > 0 {

@@ -20,10 +20,22 @@ type history interface {
 	DropSpace(space string) (int, error)
 }
 
+// predictions are made from documents.
+type predictions interface {
+	Cited(space string) ([]percached.ChunkID, error)
+	Forget(space string, chunks []percached.ChunkID) (parts, predictions int, err error)
+	DropSpace(space string) (parts, predictions int, err error)
+}
+
+// jobs are idle work that is to be done.
+type jobs interface {
+	Changed(space string)
+	Forget(space string) error
+	DropSpace(space string) error
+}
+
 // asker answers questions.
 type asker interface {
-	// Freshen marks the stored answers of a space that newer chunks bear on.
-	Freshen(ctx context.Context, space string) (stale int, err error)
 	// Settle waits for what is being stored of chunks that were there a moment
 	// ago: from then on nothing is stored of chunks that are gone.
 	Settle()
@@ -38,6 +50,8 @@ type Layers struct {
 	Bank      *qabank.Bank
 	Tree      *qkvtree.Tree
 	History   history
+	Predictor predictions
+	Jobs      jobs
 	Asker     asker
 	Logger    *slog.Logger
 }

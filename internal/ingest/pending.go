@@ -86,6 +86,17 @@ func (l *Library) halfClean() (half bool, err error) {
 	return half, err
 }
 
+// Untidy says that bytes of what was forgotten are still on the disk: CleanUp is
+// due.
+func (l *Library) Untidy() (bool, error) {
+	notes, err := l.noted()
+	if err != nil || len(notes) > 0 {
+		return err == nil, fault.Wrap("ingest.Untidy", err)
+	}
+	half, err := l.halfClean()
+	return half, fault.Wrap("ingest.Untidy", err)
+}
+
 // clean notes that nothing is left to be cleaned.
 func (l *Library) clean() error {
 	return l.Meta.Update(func(tx *kv.Tx) error { return tx.Delete(halfKey()) })

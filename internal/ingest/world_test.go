@@ -63,9 +63,39 @@ func (a *asked) DropSpace(string) (int, error) {
 	return n, nil
 }
 
-func (a *asked) Freshen(context.Context, string) (int, error) { return 0, nil }
-
 func (a *asked) Settle() { a.settles++ }
+
+// predicted counts what it is told to forget, as predictor and scheduler.
+type predicted struct {
+	gone    []percached.ChunkID
+	changed int
+	dropped int
+}
+
+func (p *predicted) Cited(string) ([]percached.ChunkID, error) { return nil, nil }
+
+func (p *predicted) Changed(string) { p.changed++ }
+
+type jobs struct{ *predicted }
+
+func (p *predicted) Forget(_ string, chunks []percached.ChunkID) (parts, predictions int, err error) {
+	for _, c := range chunks {
+		if !slices.Contains(p.gone, c) {
+			p.gone = append(p.gone, c)
+			parts++
+		}
+	}
+	return parts, 1, nil
+}
+
+func (p *predicted) DropSpace(string) (parts, predictions int, err error) {
+	p.dropped++
+	return 0, 0, nil
+}
+
+func (j jobs) Forget(string) error { return nil }
+
+func (j jobs) DropSpace(string) error { j.dropped++; return nil }
 
 // world is a library with all its layers, on a folder that lives longer.
 type world struct {
@@ -74,6 +104,7 @@ type world struct {
 	ingest.Layers
 	*ingest.Library
 	asked    *asked
+	pred     *predicted
 	engine   *llmtest.Fake
 	embedder *llmtest.FakeEmbedder
 	close    func()
@@ -84,7 +115,7 @@ const space = "s"
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
-		T: t, dir: t.TempDir(), asked: &asked{chunks: map[string][]percached.ChunkID{}},
+		T: t, dir: t.TempDir(), asked: &asked{chunks: map[string][]percached.ChunkID{}}, pred: &predicted{},
 		engine: llmtest.NewFake(llmtest.DefaultOptions()), embedder: llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions()),
 	}
 	w.open()
@@ -130,6 +161,7 @@ func (w *world) open() {
 	w.Tree, err = qkvtree.Open(w.Tensors, tr)
 	w.ok(err)
 	w.History, w.Asker, w.Logger = w.asked, w.asked, slog.New(slog.DiscardHandler)
+	w.Predictor, w.Jobs = w.pred, jobs{w.pred}
 	w.Library = ingest.New(w.Layers)
 	w.close = func() {
 		if err := errors.Join(w.Tree.Close(), w.Bank.Close(), w.Index.Close(), w.Tensors.Close(), w.Meta.Close()); err != nil {

@@ -1,14 +1,21 @@
-"""Makes questions with paraphrases out of the subjects of mailboxes, for
-percached bench repeats: python3 questions.py A.mbox.gz B.mbox.gz... > questions.jsonl
+"""Makes questions, a JSON object a line, for percached bench repeats and predict:
 
-Each mailbox is a space of its name. The same mailboxes give the same questions."""
+python3 questions.py A.mbox.gz B.mbox.gz... > questions.jsonl
+    Questions with paraphrases, out of the subjects of mailboxes. Each mailbox is
+    a space of its name.
+python3 questions.py [--first N] [--distinct] A.jsonl[.gz]... > questions.jsonl
+    The questions that people asked, out of mails in EnronQA's columns or
+    meetings in MISeD's fields: of the first N lines, each question as often as it
+    was asked, or once.
 
+The same files give the same questions."""
+
+import argparse
 import gzip
 import json
 import mailbox
 import os
 import re
-import sys
 import tempfile
 
 WAYS = [
@@ -19,8 +26,9 @@ WAYS = [
 EACH = 7  # questions of a mailbox
 ALL = 50
 
-lines = []
-for path in sorted(sys.argv[1:]):
+
+def made(path):
+    """Questions out of the subjects of a mailbox that it has once."""
     with tempfile.NamedTemporaryFile() as f:
         f.write(gzip.open(path).read())
         f.flush()
@@ -29,6 +37,35 @@ for path in sorted(sys.argv[1:]):
     for i, subject in enumerate(once[:: max(1, len(once) // EACH)][:EACH]):
         question, paraphrase = WAYS[i % len(WAYS)]
         space = os.path.basename(path).split(".")[0]
-        lines.append({"space": space, "question": question.format(subject), "paraphrase": paraphrase.format(subject)})
-for line in lines[:ALL]:
-    print(json.dumps(line))
+        yield {"space": space, "question": question.format(subject), "paraphrase": paraphrase.format(subject)}
+
+
+def asked(path, first):
+    """Questions that stand in a data set."""
+    with gzip.open(path, "rt") if path.endswith(".gz") else open(path) as f:
+        for line in f.readlines()[:first]:
+            row = json.loads(line)
+            turns = row.get("dialog", {}).get("dialogTurns", [])
+            for question in row.get("questions", []) + [t.get("query") or "" for t in turns]:
+                if question.strip():
+                    yield {"question": question.strip()}
+
+
+args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+args.add_argument("--first", type=int, help="lines of a data set to take questions from")
+args.add_argument("--distinct", action="store_true", help="take each question once")
+args.add_argument("files", nargs="+")
+args = args.parse_args()
+
+lines, seen = [], set()
+mailboxes = [p for p in args.files if ".jsonl" not in p]
+for path in sorted(mailboxes):
+    lines += made(path)
+lines = lines[:ALL]
+for path in args.files:
+    if path not in mailboxes:
+        lines += asked(path, args.first)
+for line in lines:
+    if not (args.distinct and line["question"].lower() in seen):
+        seen.add(line["question"].lower())
+        print(json.dumps(line))

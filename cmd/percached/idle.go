@@ -1,0 +1,316 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/scheduler"
+)
+
+func idleCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "idle", Short: "Idle work: do it now, look at it, pause it", Args: cobra.NoArgs, RunE: help,
+		Long: `Idle work makes answers ready before they are asked for: it answers stale entries
+again, sums documents up, predicts questions, prefills and answers them.`,
+	}
+	cmd.AddCommand(
+		idleRun(), idleStatus(), idleQueue(), idleLedger(), idleRetry(),
+		idleSwitch("pause", "Do no idle work until it is resumed", (*scheduler.Scheduler).Pause),
+		idleSwitch("resume", "Do idle work again", (*scheduler.Scheduler).Resume),
+	)
+	return cmd
+}
+
+// idleFlags say how idle work is done.
+func (c *setup) idleFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Float64Var(&c.idle.Policy.Cutoff, "cutoff", c.idle.Policy.Cutoff, "similarity threshold above which predicted questions are prefilled and not answered")
+	f.IntVar(&c.idle.Stride, "stride", c.idle.Stride, "questions that are predicted at a time")
+}
+
+// stepLine is a job that ended, as programs are told of it.
+type stepLine struct {
+	ID        string              `json:"id"`
+	Kind      scheduler.Kind      `json:"kind"`
+	Space     string              `json:"space"`
+	Subject   string              `json:"subject"`
+	End       scheduler.End       `json:"end"`
+	Seconds   float64             `json:"seconds"`
+	Computed  int                 `json:"computed_tokens"`
+	Generated int                 `json:"generated_tokens"`
+	Written   int64               `json:"bytes_written"`
+	Questions int                 `json:"questions"`
+	Reason    string              `json:"reason,omitempty"`
+}
+
+func lineOf(s scheduler.Step) stepLine {
+	return stepLine{
+		s.Job.ID(), s.Job.Kind, s.Job.Space, s.Job.Subject, s.End, s.Took.Seconds(),
+		s.Done.Computed, s.Done.Generated, s.Done.Written, s.Done.Questions, s.Job.Reason,
+	}
+}
+
+// summaryReport is what an idle run did, by kind.
+type summaryReport struct {
+	Kinds   []kindLine `json:"kinds"`
+	Seconds float64    `json:"seconds"`
+	Parked  int        `json:"parked"`
+}
+
+type kindLine struct {
+	Kind      scheduler.Kind `json:"kind"`
+	Jobs      int            `json:"jobs"`
+	Failed    int            `json:"failed"`
+	Seconds   float64        `json:"seconds"`
+	Computed  int            `json:"computed_tokens"`
+	Generated int            `json:"generated_tokens"`
+	Written   int64          `json:"bytes_written"`
+	Questions int            `json:"questions"`
+}
+
+// add counts a job that ended.
+func (r *summaryReport) add(s stepLine) {
+	for i := range r.Kinds {
+		if r.Kinds[i].Kind == s.Kind {
+			k := &r.Kinds[i]
+			k.Jobs++
+			if s.End == scheduler.EndFailed || s.End == scheduler.EndParked {
+				k.Failed++
+			}
+			k.Seconds += s.Seconds
+			k.Computed, k.Generated = k.Computed+s.Computed, k.Generated+s.Generated
+			k.Written, k.Questions = k.Written+s.Written, k.Questions+s.Questions
+			r.Seconds += s.Seconds
+			return
+		}
+	}
+	r.Kinds = append(r.Kinds, kindLine{Kind: s.Kind})
+	r.add(s)
+}
+
+func (r *summaryReport) table(w io.Writer) error {
+	p := &printer{w: w}
+	if len(r.Kinds) == 0 {
+		p.line("there was nothing to do")
+	}
+	for _, k := range r.Kinds {
+		p.line("%-10s %5d jobs %4d failed %8.1f s %8d tokens read %7d written %10d bytes %5d questions",
+			k.Kind, k.Jobs, k.Failed, k.Seconds, k.Computed, k.Generated, k.Written, k.Questions)
+	}
+	if r.Parked > 0 {
+		p.line("%d jobs failed too often and are parked: percached idle queue tells why", r.Parked)
+	}
+	return p.err
+}
+
+func idleRun() *cobra.Command {
+	c := defaultSetup()
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "run", Short: "Do all idle work that is due, now", Args: cobra.NoArgs,
+		Long: `Does all idle work that is due, whatever the time, the battery and the budget: it
+was asked for. It can be interrupted at any moment; what was done stays done, and
+the next run goes on there. With --json, a JSON object a line for each job as it
+ends.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withService(cmd, c, true, func(ctx context.Context, s *service) error {
+				return s.drain(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), asJSON)
+			})
+		},
+	}
+	c.dataFlag(cmd)
+	c.answerFlags(cmd)
+	c.idleFlags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object for each job")
+	return cmd
+}
+
+// drain does all idle work that is due.
+func (s *service) drain(ctx context.Context, stdout, stderr io.Writer, asJSON bool) error {
+	r := &summaryReport{}
+	enc, said := json.NewEncoder(stdout), time.Now()
+	var told error
+	_, err := s.scheduler.Drain(ctx, func(st scheduler.Step) {
+		if st.Job == nil {
+			return
+		}
+		line := lineOf(st)
+		r.add(line)
+		if asJSON && told == nil {
+			told = enc.Encode(line)
+		}
+		if now := time.Now(); !asJSON && now.Sub(said) > 5*time.Second {
+			said = now
+			say(stderr, "%s in %s; %.0f s so far", st.Job.Kind, st.Job.Space, r.Seconds)
+		}
+	})
+	for _, j := range s.scheduler.Queue() {
+		if j.Parked {
+			r.Parked++
+		}
+	}
+	if err == nil {
+		err = told
+	}
+	if !asJSON {
+		if told := r.table(stdout); err == nil {
+			err = told
+		}
+	}
+	return err
+}
+
+// idleVerb is a command that tells something of idle work.
+func idleVerb(use, short string, look func(s *service, space string) (interface{ table(io.Writer) error }, error)) *cobra.Command {
+	c := defaultSetup()
+	var space string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withService(cmd, c, false, func(_ context.Context, s *service) error {
+				if space != "" {
+					if _, err := s.knowledge.Space(space); err != nil {
+						return err
+					}
+				}
+				r, err := look(s, space)
+				if err != nil {
+					return err
+				}
+				return show(cmd.OutOrStdout(), asJSON, r)
+			})
+		},
+	}
+	c.dataFlag(cmd)
+	cmd.Flags().StringVar(&space, "space", "", "space to look at (default: all)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+func idleRetry() *cobra.Command {
+	c := defaultSetup()
+	cmd := &cobra.Command{
+		Use: "retry JOB", Short: "Try a parked job again", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withService(cmd, c, false, func(_ context.Context, s *service) error { return s.scheduler.Retry(args[0]) })
+		},
+	}
+	c.dataFlag(cmd)
+	return cmd
+}
+
+func idleSwitch(use, short string, do func(*scheduler.Scheduler) error) *cobra.Command {
+	c := defaultSetup()
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withService(cmd, c, false, func(_ context.Context, s *service) error { return do(s.scheduler) })
+		},
+	}
+	c.dataFlag(cmd)
+	return cmd
+}
+
+func idleQueue() *cobra.Command {
+	return idleVerb("queue", "Show the jobs that wait, and why some are parked", func(s *service, space string) (interface{ table(io.Writer) error }, error) {
+		r := &queueReport{Jobs: []queueLine{}}
+		for _, j := range s.scheduler.Queue() {
+			if space == "" || j.Space == space {
+				r.Jobs = append(r.Jobs, queueLine{j.ID(), j})
+			}
+		}
+		return r, nil
+	})
+}
+
+type queueLine struct {
+	ID string `json:"id"`
+	scheduler.Job
+}
+
+type queueReport struct {
+	Jobs []queueLine `json:"jobs"`
+}
+
+func (r *queueReport) table(w io.Writer) error {
+	p := &printer{w: w}
+	for _, j := range r.Jobs {
+		state := ""
+		switch {
+		case j.Parked:
+			state = fmt.Sprintf("parked after %d attempts: %s", j.Attempts, j.Reason)
+		case j.Attempts > 0:
+			state = fmt.Sprintf("failed %d times, again at %s: %s", j.Attempts, j.From.Format(time.DateTime), j.Reason)
+		case !j.From.IsZero():
+			state = "not before " + j.From.Format(time.DateTime)
+		}
+		p.line("%s  %-10s %-16s %-34s %s", j.ID, j.Kind, j.Space, j.Subject, state)
+	}
+	return p.err
+}
+
+// ledgerReport is what idle work cost and saved.
+type ledgerReport struct {
+	Since    time.Time           `json:"since"`
+	Accounts []scheduler.Account `json:"accounts"`
+}
+
+func (r *ledgerReport) table(w io.Writer) error {
+	p := &printer{w: w}
+	p.line("%-10s %6s %7s %10s %10s %10s %12s %8s %10s", "kind", "jobs", "failed", "seconds", "read", "written", "bytes", "uses", "saved s")
+	for _, a := range r.Accounts {
+		p.line("%-10s %6d %7d %10.1f %10d %10d %12d %8d %10.1f", a.Kind, a.Jobs, a.Failed, a.Seconds, a.Computed, a.Generated, a.Written, a.Uses, a.Earned)
+	}
+	return p.err
+}
+
+func idleLedger() *cobra.Command {
+	return idleVerb("ledger", "Show what idle work cost and what it saved, in the last 30 days", func(s *service, space string) (interface{ table(io.Writer) error }, error) {
+		since := s.now().AddDate(0, 0, -30)
+		accounts, err := s.scheduler.Ledger(space, since)
+		return &ledgerReport{since, accounts}, err
+	})
+}
+
+// statusReport says whether idle work is done now.
+type statusReport struct{ scheduler.Status }
+
+func (r *statusReport) table(w io.Writer) error {
+	p := &printer{w: w}
+	p.line("%s", r.State)
+	for _, why := range r.Reasons {
+		p.line("  %s: %s", why.Code, why.Text)
+	}
+	if r.State == scheduler.Waiting && len(r.Reasons) == 0 {
+		p.line("  nothing speaks against working; what is due is yet to be seen")
+	}
+	for _, k := range scheduler.Kinds() {
+		if n := r.Jobs[k]; n > 0 {
+			p.line("  %d jobs wait: %s", n, k)
+		}
+	}
+	if n := len(r.Parked); n > 0 {
+		p.line("  %d jobs are parked: percached idle queue tells why", n)
+	}
+	p.line("budget: %v of compute, %d questions, %d bytes are left until %s",
+		r.Window.Left.Compute.Round(time.Second), r.Window.Left.Questions, r.Window.Left.Written, r.Window.End.Format(time.DateTime))
+	for _, space := range slices.Sorted(maps.Keys(r.Pace)) {
+		p.line("prediction in %s: %s  %s", space, r.Pace[space].Speed, r.Pace[space].Why)
+	}
+	return p.err
+}
+
+func idleStatus() *cobra.Command {
+	return idleVerb("status", "Show whether idle work would be done now, and if not, why", func(s *service, _ string) (interface{ table(io.Writer) error }, error) {
+		st, err := s.scheduler.Status()
+		return &statusReport{st}, err
+	})
+}

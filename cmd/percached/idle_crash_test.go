@@ -1,0 +1,312 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/scheduler"
+)
+
+// toil is a data folder on which idle work is killed again and again.
+type toil struct {
+	*testing.T
+	rng   *rand.Rand
+	data  string
+	mails []string // that are yet to come in
+	asked []string // questions that are yet to be asked
+	done  map[string]stepLine
+	start time.Duration // from a process's beginning to the end of its first job
+	// Jobs are those of each kind that were told as done.
+	jobs   map[scheduler.Kind]int
+	killed int
+	early  int // of them before a job had ended
+	redone int // jobs that had nothing left to do
+}
+
+// What idle work has done stays done, whenever its process is killed, and is not
+// done again.
+func TestKillIdleWork(t *testing.T) {
+	kills := 100
+	if testing.Short() {
+		kills = 10
+	}
+	h := &toil{
+		T: t, rng: rand.New(rand.NewPCG(4, 2)), data: filepath.Join(t.TempDir(), "data"),
+		done: map[string]stepLine{}, jobs: map[scheduler.Kind]int{},
+	}
+	h.demo()
+	h.supply(30)
+	for h.killed < kills && !t.Failed() {
+		if h.run(true) {
+			h.supply(6)
+		}
+		if h.killed%20 == 0 {
+			h.examine(fmt.Sprintf("after %d kills", h.killed))
+		}
+	}
+	if h.run(false); !t.Failed() {
+		before := len(h.done)
+		h.run(false)
+		if len(h.done) > before {
+			t.Errorf("%d jobs were left behind the end", len(h.done)-before)
+		}
+	}
+	h.examine("in the end")
+	t.Logf("killed %d times, %d of them before a job had ended; done %v; %d had nothing left to do", h.killed, h.early, h.jobs, h.redone)
+}
+
+// demo reads the mails and the questions.
+func (h *toil) demo() {
+	h.Helper()
+	box, err := os.ReadFile("../../models/demo/inbox.mbox")
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.mails = strings.SplitAfter(string(box), "\n\nFrom ")
+	for i := range h.mails { // the next one's beginning stands at the end of each
+		h.mails[i] = strings.TrimSuffix(h.mails[i], "From ")
+		if i > 0 {
+			h.mails[i] = "From " + h.mails[i]
+		}
+	}
+	f, err := os.Open("../../models/demo/questions.jsonl")
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer f.Close()
+	for dec := json.NewDecoder(f); ; {
+		var q struct {
+			Question    string
+			Paraphrases []string
+		}
+		err := dec.Decode(&q)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			h.Fatal(err)
+		}
+		h.asked = append(h.asked, q.Question)
+	}
+}
+
+// percached is the command, in a process of its own.
+func (h *toil) percached(ctx context.Context, args ...string) *exec.Cmd {
+	h.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		h.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, exe, append(args, "--data", h.data, "--threads", "1")...)
+	cmd.Args[0] = "percached" // as testscript.Main knows the command
+	cmd.Env = append(os.Environ(), "HOME="+h.data)
+	return cmd
+}
+
+// supply brings so many mails, and questions: some of them twice, in other words.
+func (h *toil) supply(mails int) {
+	h.Helper()
+	n := min(mails, len(h.mails))
+	file := filepath.Join(h.TempDir(), "in.mbox")
+	if err := os.WriteFile(file, []byte(strings.Join(h.mails[:n], "")), 0o600); err != nil {
+		h.Fatal(err)
+	}
+	h.mails = h.mails[n:]
+	if n > 0 {
+		if out, err := h.percached(h.Context(), "add", file).CombinedOutput(); err != nil {
+			h.Fatalf("percached add: %v\n%s", err, out)
+		}
+	}
+	if n+len(h.asked) == 0 {
+		h.Fatal("there is nothing left to work on")
+	}
+	s := h.open()
+	for range min(2, len(h.asked)) {
+		q := h.asked[0]
+		h.asked = h.asked[1:]
+		for _, q := range []string{q, "Please, " + strings.ToLower(q[:1]) + q[1:]} {
+			if _, err := s.asker.Ask(h.Context(), answer.Question{Space: defaultSpace, Text: q}, answer.Listener{}); err != nil {
+				h.Error(err)
+			}
+		}
+	}
+	if err := s.close(); err != nil {
+		h.Error(err)
+	}
+	for id, l := range h.done { // what comes in may make answers stale once more
+		if l.Kind == scheduler.Refresh {
+			delete(h.done, id)
+		}
+	}
+}
+
+// run does idle work and notes the jobs that ended. With kill it is killed: while it starts,
+// or a moment after some of its jobs. It tells if it came to its end.
+func (h *toil) run(kill bool) bool {
+	h.Helper()
+	ctx, cancel := context.WithCancel(h.Context())
+	defer cancel()
+	cmd := h.percached(ctx, "idle", "run", "--json")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		h.Fatal(err)
+	}
+	began, jobs := time.Now(), h.rng.IntN(3) // after so many jobs it ends
+	shoot := func(within time.Duration) {
+		if kill { // later, it does no harm
+			time.AfterFunc(time.Duration(h.rng.Int64N(int64(within)+1)), cancel)
+		}
+	}
+	if jobs == 0 && h.start > 0 {
+		shoot(h.start)
+	}
+	ended := 0
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		var l stepLine
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			continue // the last one may be cut
+		}
+		if h.note(l); ended == 0 {
+			h.start = time.Since(began)
+		}
+		if ended++; ended == jobs || jobs == 0 {
+			shoot(time.Duration(l.Seconds * float64(time.Second)))
+		}
+	}
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return true
+	case errors.As(err, &exit) && exit.ExitCode() == -1: // a signal
+		h.killed++
+		if ended == 0 {
+			h.early++
+		}
+	default:
+		h.Errorf("percached idle run: %v\n%s", err, errs.String())
+	}
+	return false
+}
+
+func (h *toil) note(l stepLine) {
+	h.Helper()
+	switch l.End {
+	case scheduler.EndDone:
+		if _, again := h.done[l.ID]; again {
+			h.Errorf("%s %s was done twice", l.Kind, l.Subject)
+		}
+		h.done[l.ID] = l
+		h.jobs[l.Kind]++
+	case scheduler.EndNothing:
+		h.redone++
+	default:
+		h.Errorf("%s %s ended as %s: %s", l.Kind, l.Subject, l.End, l.Reason)
+	}
+}
+
+// open opens the folder as the next process would.
+func (h *toil) open() *service {
+	h.Helper()
+	c := defaultSetup()
+	c.data, c.threads = h.data, 1
+	s, err := openService(h.Context(), c, true, io.Discard)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return s
+}
+
+// examine holds what is there against what was told.
+func (h *toil) examine(when string) {
+	h.Helper()
+	s := h.open()
+	defer func() {
+		if err := s.close(); err != nil {
+			h.Errorf("%s: %v", when, err)
+		}
+	}()
+	if rep, err := s.tree.Verify(h.Context()); err != nil || !rep.Clean() {
+		h.Errorf("%s: the tree: %+v, %v", when, rep, err)
+	}
+	if err := s.bank.Each(defaultSpace, func(qabank.Entry) error { return nil }); err != nil {
+		h.Errorf("%s: the bank: %v", when, err)
+	}
+	bare, _, err := s.predictor.Unsummarised(defaultSpace, 1000)
+	if err != nil {
+		h.Errorf("%s: %v", when, err)
+	}
+	predicted := 0
+	for _, l := range h.done {
+		if err := kept(s, l, bare); err != nil {
+			h.Errorf("%s: %s %s was done: %v", when, l.Kind, l.Subject, err)
+		}
+		if l.Kind == scheduler.Predict || l.Kind == scheduler.History {
+			predicted += l.Questions
+		}
+	}
+	if st, err := s.predictor.Stats(defaultSpace); err != nil || st.Predictions < predicted {
+		h.Errorf("%s: %d questions were predicted, %d are there; %v", when, predicted, st.Predictions, err)
+	}
+	accounts, err := s.scheduler.Ledger(defaultSpace, time.Time{})
+	if err != nil {
+		h.Errorf("%s: %v", when, err)
+	}
+	for kind, n := range h.jobs {
+		if !slices.ContainsFunc(accounts, func(a scheduler.Account) bool { return a.Kind == kind && int(a.Jobs) >= n }) {
+			h.Errorf("%s: %d jobs of the kind %s were done, and the ledger says %+v", when, n, kind, accounts)
+		}
+	}
+}
+
+// kept says what is missing of a job that was told as done.
+func kept(s *service, l stepLine, bare []percached.ChunkID) error {
+	var id qabank.ID
+	if id.UnmarshalText([]byte(l.Subject)) != nil {
+		return nil // it is about no single thing
+	}
+	switch l.Kind {
+	case scheduler.Abstract:
+		if slices.Contains(bare, percached.ChunkID(id)) {
+			return errors.New("there is no summary")
+		}
+	case scheduler.Populate:
+		p, err := s.predictor.Get(defaultSpace, id)
+		if err != nil {
+			return err
+		}
+		if e, ok, err := s.bank.Exact(defaultSpace, p.Question); !p.Populated || !ok || !e.Answered {
+			return fmt.Errorf("populated %v, in the bank %v, answered %v, %v", p.Populated, ok, e.Answered, err)
+		}
+	case scheduler.Answer, scheduler.Decode, scheduler.Refresh:
+		if e, err := s.bank.Get(defaultSpace, id); err != nil || !e.Answered {
+			return fmt.Errorf("answered %v, %w", e.Answered, err)
+		}
+	case scheduler.Warm:
+		if n, err := s.asker.Missing(defaultSpace, []percached.ChunkID{percached.ChunkID(id)}); n > 0 || err != nil {
+			return fmt.Errorf("the tensors of %d tokens are missing, %w", n, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/llm/llmtest"
+	"github.com/percached/percached/scheduler"
+)
+
+// An idle run that is interrupted has done what it told of, and the next one goes
+// on behind it.
+func TestIdleRunIsInterrupted(t *testing.T) {
+	c := defaultSetup()
+	c.data, c.create, c.volatile, c.now = t.TempDir(), true, true, time.Now
+	c.engine, c.embedder = llmtest.NewFake(llmtest.DefaultOptions()), llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
+	s := lettersIn(t, c)
+	defer s.close()
+	if _, err := s.asker.Ask(context.Background(), answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	out := &breaking{after: 3, cancel: cancel}
+	if err := s.drain(ctx, out, io.Discard, true); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	done := map[string]bool{}
+	for line := range strings.Lines(out.String()) {
+		var l map[string]any
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"id", "kind", "space", "subject", "end", "seconds", "computed_tokens", "generated_tokens", "bytes_written", "questions"} {
+			if _, ok := l[key]; !ok {
+				t.Errorf("no %s in %s", key, line)
+			}
+		}
+		if l["end"] == string(scheduler.EndDone) {
+			done[l["id"].(string)] = true
+		}
+	}
+	if len(done) == 0 {
+		t.Fatal("nothing was done")
+	}
+	var rest, none bytes.Buffer
+	if err := s.drain(context.Background(), &rest, io.Discard, true); err != nil || rest.Len() == 0 {
+		t.Errorf("%q, %v", rest.String(), err)
+	}
+	for line := range strings.Lines(rest.String()) {
+		var l stepLine
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		if done[l.ID] && l.End == scheduler.EndDone {
+			t.Errorf("done twice: %s", line)
+		}
+	}
+	if err := s.drain(context.Background(), &none, io.Discard, false); err != nil {
+		t.Error(err)
+	}
+	if d := cmp.Diff("there was nothing to do\n", none.String()); d != "" {
+		t.Error(d)
+	}
+}
+
+// breaking is where somebody reads so many lines, and then interrupts.
+type breaking struct {
+	bytes.Buffer
+	after  int
+	cancel func()
+}
+
+func (b *breaking) Write(p []byte) (int, error) {
+	if b.after--; b.after == 0 {
+		b.cancel()
+	}
+	return b.Buffer.Write(p)
+}

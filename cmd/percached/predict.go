@@ -1,0 +1,81 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/predictor"
+)
+
+func predictCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "predict", Short: "Look at the questions that were predicted", Args: cobra.NoArgs, RunE: help}
+	cmd.AddCommand(
+		idleVerb("list", "List the predicted questions, where they came from, and whether they were asked", predictions),
+		idleVerb("stats", "Count what was predicted and what was dropped, and why", predictionStats),
+	)
+	return cmd
+}
+
+type predictionLine struct {
+	Space string `json:"space"`
+	predictor.Prediction
+}
+
+type predictionsReport struct {
+	Predictions []predictionLine `json:"predictions"`
+}
+
+func (r *predictionsReport) table(w io.Writer) error {
+	p := &printer{w: w}
+	for _, l := range r.Predictions {
+		state := "waits"
+		if l.Populated {
+			state = "ready"
+		}
+		p.line("%-16s %-9s %s  %3d hits  %q", l.Space, l.From, state, l.Hits, l.Question)
+	}
+	return p.err
+}
+
+func predictions(s *service, space string) (interface{ table(io.Writer) error }, error) {
+	r := &predictionsReport{Predictions: []predictionLine{}}
+	err := s.eachSpace(space, func(name string) error {
+		found, err := s.predictor.Predictions(name)
+		for _, f := range found {
+			r.Predictions = append(r.Predictions, predictionLine{name, f})
+		}
+		return err
+	})
+	return r, err
+}
+
+type predictionCounts struct {
+	Space string `json:"space"`
+	predictor.Stats
+}
+
+type predictionStatsReport struct {
+	Spaces []predictionCounts `json:"spaces"`
+}
+
+func (r *predictionStatsReport) table(w io.Writer) error {
+	p := &printer{w: w}
+	for _, s := range r.Spaces {
+		p.line("%-16s %d summaries of %d bytes, %d unused; %d questions predicted, %d ready, %d asked", s.Space, s.Parts, s.Bytes, s.Waiting, s.Predictions, s.Populated, s.Hit)
+		for why, n := range s.Dropped {
+			p.line("%-16s %6d dropped: %s", "", n, why)
+		}
+	}
+	return p.err
+}
+
+func predictionStats(s *service, space string) (interface{ table(io.Writer) error }, error) {
+	r := &predictionStatsReport{Spaces: []predictionCounts{}}
+	err := s.eachSpace(space, func(name string) error {
+		st, err := s.predictor.Stats(name)
+		r.Spaces = append(r.Spaces, predictionCounts{name, st})
+		return err
+	})
+	return r, err
+}

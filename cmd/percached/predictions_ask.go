@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+)
+
+// serviceLine is how one service answered.
+type serviceLine struct {
+	Name string        `json:"name"`
+	Work summaryReport `json:"work"`
+
+	Asked      int `json:"asked"`
+	AnswerHits int `json:"answer_hits"`
+	// OfPredictions of them were of entries that nobody had asked.
+	OfPredictions int `json:"answer_hits_of_predictions"`
+	TensorHits    int `json:"tensor_hits"`
+	Misses        int `json:"misses"`
+	Refused       int `json:"refused"`
+	Chunks        int `json:"chunks"`        // of all prompts
+	Stored        int `json:"stored_chunks"` // of them
+	Prompt        int `json:"prompt_tokens"`
+	Reused        int `json:"reused_tokens"`
+	// EqualComputed of the answers that were computed and EqualServed of those that
+	// were served are those of the service that keeps nothing.
+	EqualComputed int     `json:"equal_computed"`
+	EqualServed   int     `json:"equal_served"`
+	MedianMs      float64 `json:"median_ms"`
+	MeanMs        float64 `json:"mean_ms"`
+	// Against the reactive service, question by question.
+	MoreAnswers int `json:"more_answer_hits"`
+	MoreTensors int `json:"more_tensor_hits"`   // where that one had a miss
+	MoreChunks  int `json:"more_stored_chunks"` // where both computed
+}
+
+// ask asks every service every question, one service after the other, each first
+// in its turn.
+func (b *predictionBench) ask(ctx context.Context, questions []string) error {
+	said := time.Now()
+	for i, text := range questions {
+		for j := range b.services {
+			a := b.services[(i+j)%len(b.services)]
+			q := answer.Question{Space: predictSpace, Text: text}
+			if a.name == coldly {
+				no := false
+				q.Settings = percached.Settings{Bank: &no, Tensors: &no}
+			}
+			got, err := a.asker.Ask(ctx, q, answer.Listener{})
+			if err != nil {
+				return err
+			}
+			origin := ""
+			if got.Outcome == answer.AnswerHit {
+				e, err := a.bank.Get(predictSpace, got.Entry)
+				if err != nil {
+					return err
+				}
+				origin = e.Origin
+			}
+			a.got, a.origins = append(a.got, got), append(a.origins, origin)
+		}
+		for _, a := range b.services {
+			if b.between && a.work != nil {
+				if err := a.drain(ctx, b.stderr); err != nil {
+					return err
+				}
+			}
+		}
+		if now := time.Now(); now.Sub(said) > 5*time.Second {
+			said = now
+			say(b.stderr, "%d of %d questions", i+1, len(questions))
+		}
+	}
+	b.conclude()
+	return nil
+}
+
+// conclude counts how the services answered.
+func (b *predictionBench) conclude() {
+	cold, reactive := b.services[0].got, b.services[1].got
+	for _, a := range b.services {
+		var took []float64
+		for i, got := range a.got {
+			a.line.count(got, cold[i], reactive[i], a.origins[i])
+			took = append(took, ms(got.Times.Total))
+		}
+		a.line.MedianMs, a.line.MeanMs = median(took), mean(took)
+		b.report.Services = append(b.report.Services, a.line)
+	}
+}
+
+func (l *serviceLine) count(a, cold, reactive answer.Answer, origin string) {
+	l.Asked++
+	l.Prompt += a.Tokens.Prompt
+	l.Reused += a.Tokens.Reused
+	l.Chunks += a.Chunks.All
+	l.Stored += a.Chunks.Stored
+	count(&l.Refused, a.Refused)
+	same := a.Text == cold.Text
+	switch a.Outcome {
+	case answer.AnswerHit:
+		l.AnswerHits++
+		count(&l.OfPredictions, origin != answer.Asked)
+		count(&l.MoreAnswers, reactive.Outcome != answer.AnswerHit)
+		count(&l.EqualServed, same)
+		return
+	case answer.TensorHit:
+		l.TensorHits++
+		count(&l.MoreTensors, reactive.Outcome == answer.Miss)
+	default:
+		l.Misses++
+	}
+	if reactive.Outcome != answer.AnswerHit {
+		l.MoreChunks += a.Chunks.Stored - reactive.Chunks.Stored
+	}
+	count(&l.EqualComputed, same)
+}
+
+func mean(xs []float64) (sum float64) {
+	for _, x := range xs {
+		sum += x
+	}
+	return ratio(sum, float64(len(xs)))
+}
+
+func serviceHead(p *printer) {
+	p.line("%-10s %6s %7s %7s %7s %7s %8s %8s %9s %9s %9s %9s | %7s %7s %7s", "service", "asked", "answer", "of pred", "tensor", "miss",
+		"chunks", "tokens", "eq.comp", "eq.served", "median ms", "mean ms", "+answer", "+tensor", "+chunks")
+}
+
+func (l *serviceLine) row(p *printer) {
+	share := func(a, b int) float64 { return 100 * ratio(float64(a), float64(b)) }
+	p.line("%-10s %6d %7d %7d %7d %7d %7.1f%% %7.1f%% %4d/%-4d %4d/%-4d %9.2f %9.2f | %7d %7d %7d", l.Name, l.Asked, l.AnswerHits, l.OfPredictions, l.TensorHits, l.Misses,
+		share(l.Stored, l.Chunks), share(l.Reused, l.Prompt), l.EqualComputed, l.TensorHits+l.Misses, l.EqualServed, l.AnswerHits, l.MedianMs, l.MeanMs,
+		l.MoreAnswers, l.MoreTensors, l.MoreChunks)
+}

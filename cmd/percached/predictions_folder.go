@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+const predictSpace = defaultSpace
+
+// The services that are asked, and the copies that they stand on.
+const (
+	coldly     = "cold"      // nothing is kept
+	reactively = "reactive"  // what was asked is kept
+	predicted  = "predicted" // and predictions were made before
+	warmed     = "warmed"    // or chunks were prefilled, as many as fit
+	idly       = "idle"      // or both
+)
+
+// predictionBench is one run of bench predict.
+type predictionBench struct {
+	*predicting
+	dir      string
+	stderr   io.Writer
+	services []*asking // in the order of the report
+	report   *predictingReport
+}
+
+// close closes the services. It may be called twice.
+func (b *predictionBench) close() error {
+	var errs []error
+	for _, a := range b.services {
+		errs = append(errs, a.shut())
+	}
+	return errors.Join(errs...)
+}
+
+func (b *predictionBench) folder(name string) string { return filepath.Join(b.dir, name) }
+
+// takeIn puts the documents into the folder that the others are copies of.
+func (b *predictionBench) takeIn(ctx context.Context) (err error) {
+	c := b.setup
+	c.data = b.folder(coldly)
+	s, err := openService(ctx, c, true, b.stderr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.space(predictSpace, b.kind, true); err != nil {
+		return err
+	}
+	a := &addition{service: s, space: predictSpace, stderr: b.stderr}
+	if _, err := a.add(ctx, b.paths); err != nil {
+		return err
+	}
+	st, err := s.knowledge.Stats(predictSpace)
+	if err != nil {
+		return err
+	}
+	if st.Chunks == 0 {
+		return fault.New(fault.NotFound, "percached: predict", "there is no document to predict from")
+	}
+	set, err := s.settings(c)
+	b.report.Model, b.report.Placement = s.engine.Info().Name, set.Placement.String()
+	b.report.Documents, b.report.Chunks = st.Documents, st.Chunks
+	return err
+}
+
+// prepare makes the copies, does the idle work that each is to have, and opens
+// them to be asked.
+func (b *predictionBench) prepare(ctx context.Context) error {
+	rest := &ration{limits: limits{rounds: b.rounds, predictions: b.predictions}}
+	b.services = []*asking{
+		{name: coldly},
+		{name: reactively, from: coldly},
+		{name: predicted, from: coldly, work: rest},
+	}
+	if b.warm > 0 && b.report.Placement == "parallel" { // where chunks stand behind each other none is prefilled alone
+		alone, both := &ration{limits: limits{warm: b.warm}}, &ration{limits: limits{warm: b.warm}}
+		b.services = append(b.services, &asking{name: warmed, from: coldly, work: alone}, &asking{name: idly, from: predicted, work: both})
+	}
+	for _, a := range b.services {
+		a.dir = b.folder(a.name)
+		if a.from != "" {
+			if err := os.CopyFS(a.dir, os.DirFS(b.folder(a.from))); err != nil {
+				return fault.New(fault.Unavailable, "percached: copy", "%w", err)
+			}
+		}
+		a.line = &serviceLine{Name: a.name}
+		if a.work == nil {
+			continue
+		}
+		if err := a.open(ctx, b.setup, b.folder("jobs of "+a.name), b.stderr); err != nil {
+			return err
+		}
+		if err := a.drain(ctx, b.stderr); err != nil {
+			return err
+		}
+		if err := a.shut(); err != nil {
+			return err
+		}
+	}
+	for _, a := range b.services {
+		if a.name == idly && b.between { // what it may predict is what the one that it is a copy of may
+			a.work.limits = limits{rounds: rest.rounds, predictions: rest.predictions, warm: a.work.warm}
+		}
+		if err := a.open(ctx, b.setup, b.folder("jobs of "+a.name), b.stderr); err != nil {
+			return err
+		}
+	}
+	return nil
+}

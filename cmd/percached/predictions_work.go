@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/idle"
+	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/scheduler"
+)
+
+// limits are what idle work may still do.
+type limits struct {
+	rounds      int // of prediction
+	predictions int // kept
+	warm        int // chunks that are prefilled without a prediction
+}
+
+// ration is idle work within limits.
+type ration struct {
+	*idle.Worker
+	limits
+	kept func() (int, error) // predictions that there are
+	made int                 // rounds
+}
+
+// left says whether work of a kind may still be done.
+func (r *ration) left(k scheduler.Kind) (bool, error) {
+	switch k {
+	case scheduler.Abstract, scheduler.Predict, scheduler.History:
+		n, err := r.kept()
+		return r.rounds > 0 && n < r.predictions, err
+	case scheduler.Warm:
+		return r.warm > 0, nil
+	case scheduler.Populate, scheduler.Decode, scheduler.Restore:
+		return r.predictions > 0, nil
+	}
+	return true, nil
+}
+
+// Due is what the worker finds, as long as there is some left of the kind.
+func (r *ration) Due(ctx context.Context, space string, k scheduler.Kind, limit int) ([]scheduler.Due, error) {
+	if ok, err := r.left(k); !ok || err != nil {
+		return nil, err
+	}
+	if k == scheduler.Warm {
+		limit = min(limit, r.warm)
+	}
+	return r.Worker.Due(ctx, space, k, limit)
+}
+
+// Do does a job if there is some left of its kind.
+func (r *ration) Do(ctx context.Context, j scheduler.Job) (scheduler.Done, error) {
+	if ok, err := r.left(j.Kind); !ok || err != nil {
+		return scheduler.Done{Nothing: true}, err
+	}
+	d, err := r.Worker.Do(ctx, j)
+	if err != nil || d.Nothing {
+		return d, err
+	}
+	switch j.Kind {
+	case scheduler.Predict, scheduler.History:
+		r.rounds--
+		r.made++
+	case scheduler.Warm:
+		r.warm--
+	}
+	return d, nil
+}
+
+// asking is one service that is asked, and what came of it.
+type asking struct {
+	name, from string // copied from
+	dir        string
+	work       *ration // nil: it does no idle work
+	line       *serviceLine
+	got        []answer.Answer
+	origins    []string // of the entries that were served
+
+	*service // nil while it is closed
+	jobs     *scheduler.Scheduler
+	queue    *kv.DB
+}
+
+// open opens the service, and a scheduler of its own for it: the folder's own
+// knows no limits.
+func (a *asking) open(ctx context.Context, c setup, jobs string, stderr io.Writer) (err error) {
+	c.data = a.dir
+	if a.service, err = openService(ctx, c, true, stderr); err != nil || a.work == nil {
+		return err
+	}
+	s := a.service
+	a.work.Worker, err = idle.New(idle.Parts{
+		Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Tree: s.tree, History: s.history, Asker: s.asker,
+		Predictor: s.predictor, Library: s.library, Embedder: s.embedder, Engine: s.engine, Now: s.now,
+	}, c.idle)
+	if err != nil {
+		return err
+	}
+	a.work.kept = func() (int, error) {
+		st, err := s.predictor.Stats(predictSpace)
+		return st.Predictions, err
+	}
+	o := kv.Default()
+	o.Sync = false
+	if a.queue, err = kv.Open(jobs, o); err != nil {
+		return err
+	}
+	policy := c.idle.Policy
+	policy.Pay.Trial = 1000 * time.Hour // what it brings is to be seen at its end
+	a.jobs, err = scheduler.Open(scheduler.Options{DB: a.queue, Worker: a.work, Config: policy, Now: s.now})
+	return err
+}
+
+// drain does all idle work that is due and allowed.
+func (a *asking) drain(ctx context.Context, stderr io.Writer) error {
+	said := time.Now()
+	_, err := a.jobs.Drain(ctx, func(st scheduler.Step) {
+		if st.Job == nil {
+			return
+		}
+		a.line.Work.add(lineOf(st))
+		if now := time.Now(); now.Sub(said) > 5*time.Second {
+			said = now
+			say(stderr, "%s: %s; %.0f s so far", a.name, st.Job.Kind, a.line.Work.Seconds)
+		}
+	})
+	return err
+}
+
+// shut closes the service. It may be called twice.
+func (a *asking) shut() error {
+	var errs []error
+	if a.jobs != nil {
+		errs = append(errs, a.jobs.Close())
+		a.jobs = nil
+	}
+	if a.queue != nil {
+		errs = append(errs, a.queue.Close())
+		a.queue = nil
+	}
+	if a.service != nil {
+		errs = append(errs, a.service.close())
+		a.service = nil
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/knowledgebank"
+)
+
+const (
+	scheduleSpace     = "bench"
+	scheduleQuestions = 8
+	thresholdRises    = 2 // behind this question
+	thresholdFalls    = 5
+	limitRises        = 6
+	lowThreshold      = 0.85
+	highThreshold     = 0.90
+	unlimited         = 1 << 40 // bytes
+)
+
+// both is a thing with the scheduler and without it.
+type both[T any] struct {
+	With    T `json:"with"`
+	Without T `json:"without"`
+}
+
+// scheduleSide is one of the two services.
+type scheduleSide struct {
+	*service
+	total tally // of all idle work so far
+}
+
+// course leads two services through the same.
+type course struct {
+	*schedule
+	stderr io.Writer
+	docs   []*knowledgebank.Source
+	given  []string
+	sides  both[*scheduleSide]
+	asked  map[string]bool
+
+	in        int // documents
+	threshold float64
+	limit     int64
+	report    scheduleReport
+}
+
+// each does the same in both services. They take turns at being the first.
+func (c *course) each(n int, do func(*scheduleSide) error) error {
+	order := []*scheduleSide{c.sides.With, c.sides.Without}
+	if n%2 == 0 {
+		slices.Reverse(order)
+	}
+	for _, s := range order {
+		if err := do(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *course) run(ctx context.Context) (*scheduleReport, error) {
+	c.limit = unlimited
+	for n := 1; n <= scheduleQuestions; n++ {
+		if err := c.change(n); err != nil {
+			return nil, err
+		}
+		if err := c.idle(ctx, n); err != nil {
+			return nil, err
+		}
+		if n == 1 {
+			if err := c.confine(); err != nil {
+				return nil, err
+			}
+		}
+		if err := c.ask(ctx, n); err != nil {
+			return nil, err
+		}
+	}
+	return c.conclude()
+}
+
+// change is what happens between two questions.
+func (c *course) change(n int) error {
+	switch n {
+	case 1:
+		return c.setThreshold(lowThreshold)
+	case thresholdRises + 1:
+		return c.setThreshold(highThreshold)
+	case thresholdFalls + 1:
+		return c.setThreshold(lowThreshold)
+	case limitRises + 1:
+		return c.setLimit(unlimited)
+	}
+	return nil
+}
+
+func (c *course) setThreshold(t float64) error {
+	c.threshold = t
+	return c.each(0, func(s *scheduleSide) error {
+		sp, err := s.knowledge.Space(scheduleSpace)
+		if err != nil {
+			return err
+		}
+		sp.Settings.Threshold = &t
+		defer s.scheduler.Changed(scheduleSpace)
+		return s.knowledge.Configure(scheduleSpace, sp.Settings)
+	})
+}
+
+func (c *course) setLimit(n int64) error {
+	c.limit = n
+	return c.each(0, func(s *scheduleSide) error {
+		defer s.scheduler.Changed(scheduleSpace)
+		return s.tree.SetLimit(n)
+	})
+}
+
+// confine leaves a share of what the first idle work stored.
+func (c *course) confine() error {
+	st, err := c.sides.With.tree.Stats()
+	if err != nil {
+		return err
+	}
+	if st.Bytes == 0 {
+		return fault.New(fault.Invalid, "percached: schedule", "nothing was predicted from the first %d documents: name more", c.in)
+	}
+	c.report.Stored, c.report.Limit = st.Bytes, int64(float64(st.Bytes)*c.share)
+	return c.setLimit(c.report.Limit)
+}
+
+// ask asks both the next question.
+func (c *course) ask(ctx context.Context, n int) error {
+	q, err := c.question(n)
+	if err != nil {
+		return err
+	}
+	c.asked[q.text] = true
+	a := scheduleAsked{Question: q.text, Kind: q.kind, Threshold: c.threshold, Limit: c.limit}
+	var texts both[string]
+	err = c.each(n, func(s *scheduleSide) error {
+		got, err := s.asker.Ask(ctx, answer.Question{Space: scheduleSpace, Text: q.text}, answer.Listener{})
+		if err != nil {
+			return err
+		}
+		to, text := &a.With, &texts.With
+		if s == c.sides.Without {
+			to, text = &a.Without, &texts.Without
+		}
+		*to, *text = scheduleAnswer{got.Outcome, ms(got.Times.Total), got.Tokens.Prompt, got.Tokens.Reused, got.Tokens.Generated}, got.Text
+		return nil
+	})
+	a.Compared = a.With.Outcome != answer.AnswerHit && a.Without.Outcome != answer.AnswerHit
+	a.Equal = a.Compared && texts.With == texts.Without
+	c.report.Asked = append(c.report.Asked, a)
+	return err
+}
+
+// conclude tells what the course came to.
+func (c *course) conclude() (*scheduleReport, error) {
+	st, err := c.sides.With.knowledge.Stats(scheduleSpace)
+	if err != nil {
+		return nil, err
+	}
+	r, info := &c.report, c.sides.With.engine.Info()
+	r.Model, r.Placement, r.Threads, r.Seed = info.Name, c.placement, c.threads, c.seed
+	r.Documents, r.Chunks, r.Share, r.Cutoff = len(c.docs), st.Chunks, c.share, c.setup.idle.Policy.Cutoff
+	r.conclude()
+	return r, nil
+}

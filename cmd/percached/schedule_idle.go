@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/knowledgebank/reader"
+	"github.com/percached/percached/scheduler"
+)
+
+// readAll reads the documents, oldest first.
+func readAll(ctx context.Context, paths []string, stderr io.Writer) (docs []*knowledgebank.Source, err error) {
+	rd, err := reader.New(reader.Default())
+	if err != nil {
+		return nil, err
+	}
+	unread := 0
+	for _, p := range paths {
+		if p, err = filepath.Abs(p); err != nil {
+			return nil, err
+		}
+		err := rd.Path(ctx, p, func(s *knowledgebank.Source) error {
+			docs = append(docs, s)
+			return nil
+		}, func(name string, err error) {
+			if unread++; unread <= maxNamed {
+				say(stderr, "not read: %s: %s", name, sentence(err))
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if unread > maxNamed {
+		say(stderr, "and %d more were not read", unread-maxNamed)
+	}
+	if len(docs) == 0 {
+		return nil, fault.New(fault.Invalid, "percached: schedule", "there is no document to ask about")
+	}
+	slices.SortStableFunc(docs, func(a, b *knowledgebank.Source) int { return a.Date.Compare(b.Date) })
+	return docs, nil
+}
+
+// idle takes in the next documents and does all idle work that is due.
+func (c *course) idle(ctx context.Context, n int) error {
+	part := c.docs[c.in:until(len(c.docs), n)]
+	c.in += len(part)
+	p := schedulePhase{Before: n, Threshold: c.threshold, Limit: c.limit, Documents: c.in}
+	err := c.each(n, func(s *scheduleSide) error {
+		_, err := s.library.Add(ctx, scheduleSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+			for _, d := range part {
+				if err := emit(d); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, nil)
+		if err != nil {
+			return err
+		}
+		done, err := s.drained(ctx)
+		s.total.plus(done)
+		if s == c.sides.With {
+			p.Done.With, p.Accumulated.With = done, s.total.copied()
+		} else {
+			p.Done.Without, p.Accumulated.Without = done, s.total.copied()
+		}
+		return err
+	})
+	say(c.stderr, "idle work before question %d: %.1f s with the scheduler, %.1f s without", n, p.Done.With.Total.compute(), p.Done.Without.Total.compute())
+	c.report.Phases = append(c.report.Phases, p)
+	return err
+}
+
+// until is how many documents are in before a question: half before the first,
+// and all before the threshold falls, so that what is done from then on is not
+// done for what is new.
+func until(all, n int) int {
+	half := (all + 1) / 2
+	return half + (all-half)*min(n-1, thresholdFalls-1)/(thresholdFalls-1)
+}
+
+// drained does all idle work that is due.
+func (s *scheduleSide) drained(ctx context.Context) (tally, error) {
+	t := tally{}
+	st, err := s.tree.Stats()
+	if err != nil {
+		return t, err
+	}
+	stored, spent := st.Stored, processorTime()
+	_, drained := s.scheduler.Drain(ctx, func(step scheduler.Step) {
+		st, told := s.tree.Stats()
+		if told != nil {
+			err = told
+			return
+		}
+		now := processorTime()
+		t.count(step, now-spent, int(st.Stored-stored))
+		stored, spent = st.Stored, now
+	})
+	if drained != nil {
+		err = drained
+	}
+	return t, err
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/cmd/percached/person"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/scheduler"
+)
+
+// look is what the simulation does by itself at a moment.
+type look string
+
+const (
+	atDawn     look = "dawn"     // the night is over
+	atMidnight look = "midnight" // a day is over
+)
+
+// calendar puts the looks among what happens.
+func calendar(happens []person.Event, start time.Time, days int) []event {
+	events := make([]event, 0, len(happens)+2*days)
+	for _, e := range happens {
+		events = append(events, event{Event: e})
+	}
+	for d := range days {
+		events = append(events,
+			event{person.Event{At: start.AddDate(0, 0, d).Add(6 * time.Hour)}, atDawn},
+			event{person.Event{At: start.AddDate(0, 0, d+1)}, atMidnight})
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return a.At.Compare(b.At) })
+	return events
+}
+
+// live lets everything happen, and idle work be done in between.
+func (s *simulator) live(ctx context.Context) error {
+	for i, e := range s.events {
+		s.guard.nextAsked = s.asked(i)
+		if err := s.work(ctx, e.At); err != nil {
+			return err
+		}
+		if err := s.happen(ctx, e); err != nil {
+			return s.broken("%s: %w", cmp.Or(string(e.Kind), string(e.look)), err)
+		}
+		if err := s.checked(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asked is when the next question falls due, from an event on.
+func (s *simulator) asked(from int) time.Time {
+	for _, e := range s.events[from:] {
+		if e.Kind == person.Asked {
+			return e.At
+		}
+	}
+	return time.Time{}
+}
+
+// work does idle work until something happens.
+func (s *simulator) work(ctx context.Context, until time.Time) error {
+	for s.now().Before(until) {
+		began := s.now()
+		s.guard.working = true
+		st, err := s.scheduler.Step(ctx)
+		s.guard.working = false
+		if err != nil {
+			return s.broken("a step failed: %w", err)
+		}
+		if err := s.stepped(st, began); err != nil {
+			return err
+		}
+		s.count.pace(s.now(), s.day(), s.scheduler.Pace(simulated))
+		if st.Job != nil {
+			s.count.step(st)
+			s.count.passed(s.now().Sub(began))
+			continue
+		}
+		wake := until
+		if !st.Wake.IsZero() && st.Wake.Before(until) {
+			wake = st.Wake
+		}
+		s.count.wait(st.Reasons, wake.Sub(s.now()))
+		s.count.passed(wake.Sub(s.now()))
+		s.sleep(wake)
+	}
+	return nil
+}
+
+// happen lets an event happen, or looks.
+func (s *simulator) happen(ctx context.Context, e event) error {
+	switch {
+	case e.look == atMidnight:
+		return s.midnight()
+	case e.look == atDawn:
+		return s.dawn()
+	}
+	switch e.Kind {
+	case person.Arrives:
+		return s.arrive(ctx, e.Event)
+	case person.Deleted:
+		return s.remove(ctx, e.Event)
+	case person.Asked:
+		return s.question(ctx, e.Event)
+	case person.Posted:
+		d := e.Device
+		return s.scheduler.Post(scheduler.Device{Charging: &d.Charging, Battery: &d.Battery, Temperature: &d.Temperature, At: e.At})
+	case person.Limited:
+		if err := s.tree.SetLimit(e.Limit); err != nil {
+			return err
+		}
+	case person.Tuned:
+		sp, err := s.knowledge.Space(simulated)
+		if err != nil {
+			return err
+		}
+		sp.Settings.Threshold = &e.Threshold
+		if err := s.knowledge.Configure(simulated, sp.Settings); err != nil {
+			return err
+		}
+	}
+	s.scheduler.Changed(simulated)
+	return nil
+}
+
+func (s *simulator) arrive(ctx context.Context, e person.Event) error {
+	r, err := s.library.Add(ctx, simulated, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+		return emit(e.Source)
+	}, nil)
+	if err != nil {
+		return err
+	}
+	if r.Added+r.Replaced != 1 {
+		return fault.New(fault.Internal, "percached: simulate", "%d documents came in, %d were replaced, not one", r.Added, r.Replaced)
+	}
+	s.count.documents(r.Added, r.Replaced, 0)
+	d, err := s.knowledge.Document(simulated, percached.NewDocumentID(e.Key))
+	if err != nil {
+		return err
+	}
+	s.told.put(d.ID, d.Chunks)
+	return nil
+}
+
+func (s *simulator) remove(ctx context.Context, e person.Event) error {
+	id := percached.NewDocumentID(e.Key)
+	r, err := s.library.Delete(ctx, simulated, id)
+	if err != nil {
+		return err
+	}
+	s.count.documents(0, 0, r.Documents)
+	s.told.remove(id)
+	return nil
+}

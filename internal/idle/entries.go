@@ -1,0 +1,224 @@
+package idle
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/scheduler"
+)
+
+// served is the cursor in the history behind which nobody has looked yet for
+// questions that the bank answered with another question's answer.
+const served = "served"
+
+// dueCheck: entries were last held against an earlier state of the documents.
+func (w *Worker) dueCheck(_ context.Context, space string, r rules, _ int) ([]scheduler.Due, error) {
+	if !r.Bank {
+		return nil, nil
+	}
+	seq, err := w.seq(space)
+	if err != nil {
+		return nil, err
+	}
+	behind := false
+	if err := w.Bank.Scan(space, func(e qabank.Info) error {
+		behind = behind || !e.Stale && e.Seen < seq
+		return nil
+	}); err != nil || !behind {
+		return nil, err
+	}
+	_, newest, err := w.Predictor.Unsummarised(space, 0)
+	return []scheduler.Due{{Subject: strconv.FormatUint(seq, 10), From: newest.Add(r.QuietDocuments)}}, err
+}
+
+// seq is the count of changes of a space that a search knows.
+func (w *Worker) seq(space string) (uint64, error) {
+	seq, err := w.Knowledge.Seq(space)
+	if err != nil {
+		return 0, err
+	}
+	st, err := w.Index.Standing(space)
+	return min(seq, st.Seq), err
+}
+
+// check is done when it is written down, or it would be done once more after a
+// crash.
+func (w *Worker) check(ctx context.Context, space string, _ rules, _ string) (scheduler.Done, error) {
+	_, err := w.Asker.Freshen(ctx, space)
+	if err == nil {
+		err = w.Bank.Flush(ctx)
+	}
+	return scheduler.Done{}, err
+}
+
+// dueRefresh: stale entries that a person asked, or was served. Those that were
+// predicted and never used are a cost of prediction: see duePopulate.
+func (w *Worker) dueRefresh(_ context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
+	if !r.Bank { // nothing would be kept of it
+		return nil, nil
+	}
+	return w.entries(space, limit, stale, used)
+}
+
+func stale(e qabank.Info) bool { return e.Stale }
+
+func used(e qabank.Entry) bool { return e.Origin == answer.Asked || e.Hits > 0 }
+
+// entries names entries that both take and, looking at all of it, keep want.
+func (w *Worker) entries(space string, limit int, take func(qabank.Info) bool, keep func(qabank.Entry) bool) ([]scheduler.Due, error) {
+	var due []scheduler.Due
+	err := w.Bank.Scan(space, func(i qabank.Info) error {
+		if len(due) >= limit || !take(i) {
+			return nil
+		}
+		if keep != nil {
+			e, err := w.Bank.Get(space, i.ID)
+			if fault.KindOf(err) == fault.NotFound {
+				return nil
+			}
+			if err != nil || !keep(e) {
+				return err
+			}
+		}
+		due = append(due, scheduler.Due{Subject: i.ID.String()})
+		return nil
+	})
+	return due, err
+}
+
+// refresh answers a stale entry again. One whose question came from a chunk that
+// is gone goes with it.
+func (w *Worker) refresh(ctx context.Context, space string, r rules, subject string) (scheduler.Done, error) {
+	e, err := w.entry(space, subject)
+	if err != nil {
+		return scheduler.Done{}, err
+	}
+	if !e.Stale {
+		return nothing()
+	}
+	alive, err := w.Knowledge.Versions(space, e.Sources)
+	if err != nil {
+		return scheduler.Done{}, err
+	}
+	if len(alive) < len(e.Sources) {
+		return scheduler.Done{}, w.Bank.Delete(ctx, space, e.ID)
+	}
+	return w.renew(ctx, space, e, !e.Answered && e.Origin != answer.Asked && r.prefills())
+}
+
+// renew computes an entry anew. With no document left to answer it from it goes.
+func (w *Worker) renew(ctx context.Context, space string, e qabank.Entry, prefill bool) (scheduler.Done, error) {
+	got, err := w.Asker.Work(ctx, answer.Work{Space: space, Question: e.Question, Prefill: prefill})
+	d := cost(got)
+	d.Questions = 1
+	switch {
+	case err != nil:
+	case len(got.Citations) == 0:
+		err = w.Bank.Delete(ctx, space, e.ID)
+	case got.Entry != e.ID: // or it would be done again and again
+		err = fault.New(fault.Unavailable, "idle.renew", "the answer was not kept")
+	}
+	return d, err
+}
+
+func (w *Worker) entry(space, subject string) (qabank.Entry, error) {
+	i, err := id(subject)
+	if err != nil {
+		return qabank.Entry{}, err
+	}
+	return w.Bank.Get(space, i)
+}
+
+// dueAnswer: questions that a person asked and that have no answer of their own.
+func (w *Worker) dueAnswer(ctx context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
+	if !r.Bank {
+		return nil, nil
+	}
+	if err := w.absorb(ctx, space, r); err != nil {
+		return nil, err
+	}
+	return w.unanswered(space, r, limit, true)
+}
+
+func (w *Worker) unanswered(space string, r rules, limit int, asked bool) ([]scheduler.Due, error) {
+	return w.entries(space, limit, func(i qabank.Info) bool { return !i.Answered && !i.Stale },
+		func(e qabank.Entry) bool { return e.Settings == r.mark && (e.Origin == answer.Asked) == asked })
+}
+
+// absorb makes an entry without an answer of each question that was served with
+// another one's.
+func (w *Worker) absorb(ctx context.Context, space string, r rules) error {
+	for {
+		asked, upto, err := w.History.Since(space, served, 64)
+		if err != nil || len(asked) == 0 {
+			return err
+		}
+		for _, rec := range asked {
+			if ctx.Err() != nil {
+				return fault.Wrap("idle.absorb", ctx.Err())
+			}
+			if rec.Outcome != answer.AnswerHit {
+				continue
+			}
+			if err := w.wish(ctx, space, rec, r); err != nil {
+				return err
+			}
+		}
+		if err := w.History.Advance(space, served, upto); err != nil {
+			return err
+		}
+	}
+}
+
+// wish puts a question into the bank to be answered.
+func (w *Worker) wish(ctx context.Context, space string, rec answer.Record, r rules) error {
+	if there, _ := w.Bank.Has(space, qabank.NewID(space, rec.Question)); there {
+		return nil
+	}
+	alive, err := w.Knowledge.Versions(space, rec.Chunks)
+	if err != nil || len(alive) < len(rec.Chunks) {
+		return err // what it rests on is gone: whoever forgot that forgets the question, too
+	}
+	vs, err := w.Embedder.Embed(ctx, percached.Background, []string{rec.Question})
+	if err != nil {
+		return err
+	}
+	e := qabank.Entry{
+		Space: space, Question: rec.Question, Vector: vs[0], Embedder: w.Embedder.Info().Fingerprint,
+		Origin: answer.Asked, Settings: r.mark, Made: w.Now(),
+	}
+	if e.Seen, err = w.seq(space); err != nil {
+		return err
+	}
+	for _, c := range rec.Chunks {
+		e.Evidence = append(e.Evidence, percached.Evidence{Chunk: c, Version: alive[c]})
+	}
+	_, err = w.Bank.Put(ctx, e)
+	return err
+}
+
+// dueDecode: predicted questions that were prefilled only, now that the threshold
+// lets their answers be served.
+func (w *Worker) dueDecode(_ context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
+	if !r.Bank || !r.Policy.Decodes(r.Threshold, r.Conversion) {
+		return nil, nil
+	}
+	return w.unanswered(space, r, limit, false)
+}
+
+// decode answers an entry that has no answer, from its stored tensors as far as
+// they are there.
+func (w *Worker) decode(ctx context.Context, space string, _ rules, subject string) (scheduler.Done, error) {
+	e, err := w.entry(space, subject)
+	if err != nil {
+		return scheduler.Done{}, err
+	}
+	if e.Answered {
+		return nothing()
+	}
+	return w.renew(ctx, space, e, false)
+}

@@ -1,0 +1,189 @@
+package idle
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/predictor"
+	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/scheduler"
+)
+
+const (
+	// predicted is the cursor in the history behind which nothing was predicted
+	// from yet.
+	predicted = "predicted"
+	// Each step of prediction waits for the next one, so that what is useful soon
+	// is not made last: so many summed-up chunks may wait for being used, and so
+	// many times the stride of predictions for being populated.
+	aheadParts   = 16
+	aheadStrides = 2
+	recent       = 8 // questions that the next are predicted from
+)
+
+// dueAbstract: chunks of which there is no summary, when no more came in for a
+// while.
+func (w *Worker) dueAbstract(_ context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
+	if !r.predicts() {
+		return nil, nil
+	}
+	waiting, err := w.Predictor.Waiting(space)
+	if err != nil || waiting >= aheadParts {
+		return nil, err
+	}
+	ids, newest, err := w.Predictor.Unsummarised(space, min(limit, aheadParts-waiting))
+	var due []scheduler.Due
+	for _, c := range ids {
+		due = append(due, scheduler.Due{Subject: c.String(), From: newest.Add(r.QuietDocuments)})
+	}
+	return due, err
+}
+
+func (w *Worker) abstract(ctx context.Context, space string, _ rules, subject string) (scheduler.Done, error) {
+	c, err := id(subject)
+	if err != nil {
+		return scheduler.Done{}, err
+	}
+	u, err := w.Predictor.Summarise(ctx, space, c)
+	d := usage(u)
+	d.Nothing = err == nil && u.Computed == 0
+	return d, err
+}
+
+func usage(u predictor.Usage) scheduler.Done {
+	return scheduler.Done{Computed: u.Computed, Generated: u.Generated}
+}
+
+// duePredict: there are summaries that nothing was predicted from yet.
+func (w *Worker) duePredict(_ context.Context, space string, r rules, _ int) ([]scheduler.Due, error) {
+	if ahead, err := w.ahead(space, r); ahead || err != nil {
+		return nil, err
+	}
+	st, err := w.Predictor.Stats(space)
+	if err != nil || st.Waiting == 0 {
+		return nil, err
+	}
+	// Each round uses some up, and has a name of its own by that.
+	return []scheduler.Due{{Subject: fmt.Sprintf("behind %d summaries", st.Parts-st.Waiting)}}, nil
+}
+
+// ahead says that enough was predicted for now.
+func (w *Worker) ahead(space string, r rules) (bool, error) {
+	if !r.predicts() {
+		return true, nil
+	}
+	st, err := w.Predictor.Stats(space)
+	return st.Predictions-st.Populated >= aheadStrides*r.Stride, err
+}
+
+func (w *Worker) predict(ctx context.Context, space string, r rules, _ string) (scheduler.Done, error) {
+	round, err := w.Predictor.FromKnowledge(ctx, space, r.Stride)
+	return told(round), err
+}
+
+func told(r predictor.Round) scheduler.Done {
+	d := usage(r.Usage)
+	d.Questions = len(r.New)
+	return d
+}
+
+// dueHistory: there are questions that nothing was predicted from yet, and no more
+// came for a while.
+func (w *Worker) dueHistory(_ context.Context, space string, r rules, _ int) ([]scheduler.Due, error) {
+	if ahead, err := w.ahead(space, r); ahead || err != nil {
+		return nil, err
+	}
+	asked, upto, err := w.latest(space)
+	if err != nil || len(asked) == 0 {
+		return nil, err
+	}
+	last, err := w.History.Latest(space)
+	return []scheduler.Due{{Subject: strconv.FormatUint(upto, 10), From: last.Add(r.QuietQuestions)}}, err
+}
+
+// latest gives the questions behind the cursor, and the number of the last.
+func (w *Worker) latest(space string) ([]answer.Record, uint64, error) {
+	const all = 1 << 20
+	return w.History.Since(space, predicted, all)
+}
+
+func (w *Worker) fromHistory(ctx context.Context, space string, r rules, _ string) (scheduler.Done, error) {
+	asked, upto, err := w.latest(space)
+	if err != nil {
+		return scheduler.Done{}, err
+	}
+	if len(asked) == 0 {
+		return nothing()
+	}
+	if asked, err = w.History.Recent(space, recent); err != nil { // with some from before, for the habit
+		return scheduler.Done{}, err
+	}
+	var from []predictor.Asked
+	for _, a := range asked {
+		from = append(from, predictor.Asked{Question: a.Question, Chunks: a.Chunks})
+	}
+	round, err := w.Predictor.FromHistory(ctx, space, from, r.Stride)
+	if err != nil {
+		return told(round), err
+	}
+	return told(round), w.History.Advance(space, predicted, upto)
+}
+
+// duePopulate: predictions that nothing was computed for yet, and then those whose
+// entry is stale and was never used: where documents keep coming, answering these
+// again each time would be most of the work, for little.
+func (w *Worker) duePopulate(_ context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
+	if !r.predicts() {
+		return nil, nil
+	}
+	ps, err := w.Predictor.Predictions(space)
+	var due []scheduler.Due
+	for _, p := range ps {
+		if !p.Populated && len(due) < limit {
+			due = append(due, scheduler.Due{Subject: hex.EncodeToString(p.ID[:])})
+		}
+	}
+	if err != nil || !r.Bank {
+		return due, err
+	}
+	again, err := w.entries(space, limit-len(due), stale, func(e qabank.Entry) bool { return !used(e) })
+	return append(due, again...), err
+}
+
+func (w *Worker) populate(ctx context.Context, space string, r rules, subject string) (scheduler.Done, error) {
+	i, err := id(subject)
+	if err != nil {
+		return scheduler.Done{}, err
+	}
+	p, err := w.Predictor.Get(space, i)
+	if fault.KindOf(err) == fault.NotFound {
+		return w.refresh(ctx, space, r, subject) // it names an entry, or nothing
+	}
+	if err != nil {
+		return scheduler.Done{}, err
+	}
+	if p.Populated {
+		return nothing()
+	}
+	there, answered := w.Bank.Has(space, qabank.NewID(space, p.Question))
+	if there && (answered || r.prefills()) { // it was asked meanwhile, or a crash came between
+		return scheduler.Done{Nothing: true}, w.Predictor.Populated(space, i)
+	}
+	work := answer.Work{Space: space, Question: p.Question, Prefill: r.prefills(), Origin: "predicted", Sources: p.Chunks}
+	if r.Prediction == percached.PredictAnswers {
+		no := false
+		work.Settings.Tensors = &no
+	}
+	got, err := w.Asker.Work(ctx, work)
+	d := cost(got)
+	d.Questions = 1
+	if err == nil {
+		err = w.Predictor.Populated(space, i)
+	}
+	return d, err
+}

@@ -1,0 +1,224 @@
+package idle
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/qkvtree"
+	"github.com/percached/percached/scheduler"
+)
+
+const (
+	scanned = 256 // entries or chunks that are looked at for missing tensors at a time, the most useful ones
+	chunky  = 64  // tokens; with less room than for so many nothing is filled in
+	record  = 640 // bytes that a slice takes besides tensors and token ids, about
+	asked   = 200 // latest questions that say which chunks are retrieved most
+)
+
+// room is what a search for missing tensors rested on.
+type room struct {
+	free       int64
+	entries    int
+	mark       string
+	prediction percached.Prediction
+}
+
+// free is the room for tensors; none where they are not kept.
+func (w *Worker) free(r rules) int64 {
+	if !r.Tensors || w.Engine.Info().NoSlices != "" {
+		return 0
+	}
+	return w.Tree.Free()
+}
+
+// bytes is about what so many tokens in so many slices take.
+func (w *Worker) bytes(tokens, slices int) int64 {
+	return int64(tokens)*int64(w.Engine.Info().BytesPerToken+8) + int64(slices)*record
+}
+
+// dueRestore: entries whose chunks have lost tensors, the most useful entries
+// first, as long as there is room.
+func (w *Worker) dueRestore(_ context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
+	free := w.free(r)
+	now := room{free, w.Bank.Stats(space).Entries, r.mark, r.Prediction}
+	wanted := r.Conversion && free >= w.bytes(chunky, 1)
+	if wanted && w.full[space] == now {
+		return nil, nil
+	}
+	delete(w.full, space)
+	if !wanted {
+		return nil, nil
+	}
+	var due []scheduler.Due
+	looked, lacking := 0, false
+	err := w.Bank.Scan(space, func(i qabank.Info) error {
+		if looked++; looked > scanned || len(due) >= limit || i.Stale {
+			return nil
+		}
+		e, err := w.Bank.Get(space, i.ID)
+		if err != nil || e.Settings != r.mark || e.Origin != answer.Asked && r.Prediction != percached.PredictBoth {
+			return absent(err)
+		}
+		missing, err := w.Asker.Missing(space, evidence(e))
+		if err != nil {
+			return absent(err)
+		}
+		if missing == 0 {
+			return nil
+		}
+		lacking = true
+		if need := w.bytes(missing, len(e.Evidence)+1); need <= free {
+			free -= need
+			due = append(due, scheduler.Due{Subject: i.ID.String()})
+		}
+		return nil
+	})
+	if err == nil && !lacking {
+		w.full[space] = now
+	}
+	return due, err
+}
+
+// absent passes over what went meanwhile.
+func absent(err error) error {
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	return err
+}
+
+func evidence(e qabank.Entry) []percached.ChunkID {
+	ids := make([]percached.ChunkID, len(e.Evidence))
+	for i, ev := range e.Evidence {
+		ids[i] = ev.Chunk
+	}
+	return ids
+}
+
+func (w *Worker) restore(ctx context.Context, space string, r rules, subject string) (scheduler.Done, error) {
+	e, err := w.entry(space, subject)
+	if err != nil {
+		return scheduler.Done{}, err
+	}
+	return w.fill(ctx, space, r, evidence(e))
+}
+
+// fill prefills what is missing of these chunks, if there is room for it.
+func (w *Worker) fill(ctx context.Context, space string, r rules, chunks []percached.ChunkID) (scheduler.Done, error) {
+	missing, err := w.Asker.Missing(space, chunks)
+	if err != nil {
+		return scheduler.Done{}, err
+	}
+	if missing == 0 || w.bytes(missing, len(chunks)+1) > w.free(r) {
+		return nothing()
+	}
+	got, err := w.Asker.Fill(ctx, space, chunks)
+	d := cost(got)
+	if err != nil {
+		return d, err
+	}
+	if missing, err = w.Asker.Missing(space, chunks); err == nil && missing > 0 {
+		err = fault.New(fault.Unavailable, "idle.fill", "there was no room for what was computed")
+	}
+	return d, err
+}
+
+// dueWarm: where chunks stand side by side, any of them may be needed: those
+// without tensors, the most retrieved and then the newest first, as long as there
+// is room.
+func (w *Worker) dueWarm(_ context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
+	free := w.free(r)
+	if r.Placement != percached.Parallel || r.Prediction != percached.PredictBoth || free < w.bytes(chunky, 1) {
+		return nil, nil
+	}
+	stored := map[percached.ChunkID]bool{}
+	model := w.Engine.Info().Fingerprint
+	w.Tree.Nodes(space, func(n qkvtree.Info) {
+		if n.Model == model && n.Placement == r.Placement {
+			stored[n.Chunk] = true
+		}
+	})
+	past, err := w.History.Recent(space, asked)
+	if err != nil {
+		return nil, err
+	}
+	bare, err := w.bare(space, stored, past)
+	var due []scheduler.Due
+	for _, c := range bare[:min(len(bare), scanned)] {
+		if len(due) >= limit {
+			break
+		}
+		missing, err := w.Asker.Missing(space, []percached.ChunkID{c})
+		if absent(err) != nil {
+			return due, err
+		}
+		need := w.bytes(missing, 2)
+		if err != nil || missing == 0 || need > free {
+			continue // gone, or the same tokens as another chunk's
+		}
+		free -= need
+		due = append(due, scheduler.Due{Subject: c.String()})
+	}
+	return due, err
+}
+
+// bare gives the chunks that are not stored, in the order in which they are to be.
+func (w *Worker) bare(space string, stored map[percached.ChunkID]bool, past []answer.Record) ([]percached.ChunkID, error) {
+	retrieved := map[percached.ChunkID]int{}
+	for _, rec := range past {
+		for _, c := range rec.Chunks {
+			retrieved[c]++
+		}
+	}
+	type candidate struct {
+		id   percached.ChunkID
+		doc  percached.Document
+		hits int
+	}
+	var found []candidate
+	seen := map[percached.ChunkID]bool{}
+	var after percached.DocumentID
+	for {
+		docs, err := w.Knowledge.Documents(space, after, 256)
+		if err != nil && len(docs) == 0 {
+			return nil, err
+		}
+		if len(docs) == 0 {
+			break
+		}
+		after = docs[len(docs)-1].ID
+		for _, d := range docs {
+			for _, c := range d.Chunks {
+				if !stored[c] && !seen[c] {
+					seen[c] = true
+					found = append(found, candidate{c, d, retrieved[c]})
+				}
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.hits, a.hits), b.doc.Date.Compare(a.doc.Date), b.doc.Added.Compare(a.doc.Added), slices.Compare(a.id[:], b.id[:]))
+	})
+	ids := make([]percached.ChunkID, len(found))
+	for i, f := range found {
+		ids[i] = f.id
+	}
+	return ids, nil
+}
+
+func (w *Worker) warm(ctx context.Context, space string, r rules, subject string) (scheduler.Done, error) {
+	c, err := id(subject)
+	if err != nil {
+		return scheduler.Done{}, err
+	}
+	if r.Placement != percached.Parallel {
+		return nothing()
+	}
+	return w.fill(ctx, space, r, []percached.ChunkID{c})
+}
+
