@@ -44,7 +44,7 @@ func (b *predictionBench) ask(ctx context.Context, questions []string) error {
 		for j := range b.services {
 			a := b.services[(i+j)%len(b.services)]
 			q := answer.Question{Space: predictSpace, Text: text}
-			if a.name == coldly {
+			if a.name == coldService {
 				no := false
 				q.Settings = percached.Settings{Bank: &no, Tensors: &no}
 			}

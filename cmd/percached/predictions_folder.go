@@ -14,11 +14,11 @@ const predictSpace = defaultSpace
 
 // The services that are asked, and the copies that they stand on.
 const (
-	coldly     = "cold"      // nothing is kept
-	reactively = "reactive"  // what was asked is kept
-	predicted  = "predicted" // and predictions were made before
-	warmed     = "warmed"    // or chunks were prefilled, as many as fit
-	idly       = "idle"      // or both
+	coldService      = "cold"      // nothing is kept
+	reactiveService  = "reactive"  // what was asked is kept
+	predictedService = "predicted" // and predictions were made before
+	warmedService    = "warmed"    // or chunks were prefilled, as many as fit
+	idleService      = "idle"      // or both
 )
 
 // predictionBench is one run of bench predict.
@@ -44,7 +44,7 @@ func (b *predictionBench) folder(name string) string { return filepath.Join(b.di
 // takeIn puts the documents into the folder that the others are copies of.
 func (b *predictionBench) takeIn(ctx context.Context) (err error) {
 	c := b.setup
-	c.data = b.folder(coldly)
+	c.data = b.folder(coldService)
 	s, err := openService(ctx, c, true, b.stderr)
 	if err != nil {
 		return err
@@ -75,13 +75,13 @@ func (b *predictionBench) takeIn(ctx context.Context) (err error) {
 func (b *predictionBench) prepare(ctx context.Context) error {
 	rest := &ration{limits: limits{rounds: b.rounds, predictions: b.predictions}}
 	b.services = []*asking{
-		{name: coldly},
-		{name: reactively, from: coldly},
-		{name: predicted, from: coldly, work: rest},
+		{name: coldService},
+		{name: reactiveService, from: coldService},
+		{name: predictedService, from: coldService, work: rest},
 	}
 	if b.warm > 0 && b.report.Placement == "parallel" { // where chunks stand behind each other none is prefilled alone
 		alone, both := &ration{limits: limits{warm: b.warm}}, &ration{limits: limits{warm: b.warm}}
-		b.services = append(b.services, &asking{name: warmed, from: coldly, work: alone}, &asking{name: idly, from: predicted, work: both})
+		b.services = append(b.services, &asking{name: warmedService, from: coldService, work: alone}, &asking{name: idleService, from: predictedService, work: both})
 	}
 	for _, a := range b.services {
 		a.dir = b.folder(a.name)
@@ -105,7 +105,7 @@ func (b *predictionBench) prepare(ctx context.Context) error {
 		}
 	}
 	for _, a := range b.services {
-		if a.name == idly && b.between { // what it may predict is what the one that it is a copy of may
+		if a.name == idleService && b.between { // what it may predict is what the one that it is a copy of may
 			a.work.limits = limits{rounds: rest.rounds, predictions: rest.predictions, warm: a.work.warm}
 		}
 		if err := a.open(ctx, b.setup, b.folder("jobs of "+a.name), b.stderr); err != nil {

@@ -32,7 +32,7 @@ type verdict struct {
 // judge holds all questions against the rules, in the service that predicted, as
 // it stands at the end.
 func (b *predictionBench) judge(ctx context.Context, questions, foreign []string) error {
-	i := slices.IndexFunc(b.services, func(a *asking) bool { return a.name == predicted })
+	i := slices.IndexFunc(b.services, func(a *asking) bool { return a.name == predictedService })
 	s := b.services[i].service
 	found, err := s.predictor.Predictions(predictSpace)
 	if err != nil {

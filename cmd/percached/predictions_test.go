@@ -70,7 +70,7 @@ func TestBenchPredict(t *testing.T) {
 		names = append(names, s.Name)
 		adds(t, s)
 	}
-	if d := cmp.Diff([]string{coldly, reactively, predicted, warmed, idly}, names); d != "" {
+	if d := cmp.Diff([]string{coldService, reactiveService, predictedService, warmedService, idleService}, names); d != "" {
 		t.Error(d)
 	}
 }
@@ -84,9 +84,9 @@ func adds(t *testing.T, s *serviceLine) {
 	case s.Asked != 6, s.AnswerHits+computed != s.Asked, s.Stored > s.Chunks, s.Reused > s.Prompt, s.OfPredictions > s.AnswerHits,
 		s.EqualComputed != computed, s.EqualServed > s.AnswerHits, s.MoreAnswers > s.AnswerHits, s.MoreTensors > s.TensorHits:
 		t.Errorf("%+v", s)
-	case s.Name == coldly && (computed != s.Asked || s.Stored+s.Reused > 0):
+	case s.Name == coldService && (computed != s.Asked || s.Stored+s.Reused > 0):
 		t.Errorf("something was kept: %+v", s)
-	case s.Name == reactively && s.MoreAnswers+s.MoreTensors+s.MoreChunks != 0:
+	case s.Name == reactiveService && s.MoreAnswers+s.MoreTensors+s.MoreChunks != 0:
 		t.Errorf("more than itself: %+v", s)
 	}
 	warm, guessed := 0, 0
@@ -100,8 +100,8 @@ func adds(t *testing.T, s *serviceLine) {
 			guessed += k.Jobs
 		}
 	}
-	limits := map[string][2]int{predicted: {0, 2}, warmed: {5, 0}, idly: {5, 2}}[s.Name]
-	if warm > limits[0] || guessed > limits[1] || s.Name == predicted && guessed == 0 || s.Name == warmed && warm == 0 {
+	limits := map[string][2]int{predictedService: {0, 2}, warmedService: {5, 0}, idleService: {5, 2}}[s.Name]
+	if warm > limits[0] || guessed > limits[1] || s.Name == predictedService && guessed == 0 || s.Name == warmedService && warm == 0 {
 		t.Errorf("%s: %d chunks prefilled, %d rounds of prediction", s.Name, warm, guessed)
 	}
 }
