@@ -161,15 +161,15 @@ func (p *Predictor) Cited(space string) ([]percached.ChunkID, error) {
 
 // Stats counts what a space holds.
 type Stats struct {
-	Parts       int   // of the abstract
-	Empty       int   // of them: the model found nothing to say
-	Waiting     int   // of them: no prediction was made from them yet
-	Bytes       int64 // of the abstract's texts
-	Predictions int
-	FromHistory int // of them; the others come from the knowledge
-	Populated   int
-	Hit         int             // asked for at least once
-	Dropped     map[Drop]uint64 // what the model printed and was of no use, ever
+	Parts       int             `json:"summaries"` // parts of the abstract
+	Empty       int             `json:"empty"`     // of them: the model found nothing to say
+	Waiting     int             `json:"unused"`    // of them: no prediction was made from them yet
+	Bytes       int64           `json:"bytes"`     // of the abstract's texts
+	Predictions int             `json:"predictions"`
+	FromHistory int             `json:"from_history"` // of them; the others come from the knowledge
+	Populated   int             `json:"populated"`
+	Hit         int             `json:"asked"`   // at least once
+	Dropped     map[Drop]uint64 `json:"dropped"` // what the model printed and was of no use, ever
 }
 
 // Stats counts what a space holds; nothing if there is no such space.

@@ -41,7 +41,8 @@ func (p *Predictor) wording(space, name, ours, slot string) (wording, error) {
 		}
 	}
 	if !strings.Contains(w.text, w.slot) {
-		return w, fault.New(fault.Invalid, op, "the prompt %q has no %s", name, w.slot)
+		// Of a parked job the operations alone are shown: this one is to say it all.
+		return w, fault.New(fault.Invalid, op+" "+name+".txt has no "+w.slot, "the prompt %q has no %s", name, w.slot)
 	}
 	w.text = strings.TrimRight(w.text, "\r\n")
 	return w, nil

@@ -39,9 +39,9 @@ const MaxLength = 7 * 24 * time.Hour
 
 // Budget is the most that idle work may cost in one window.
 type Budget struct {
-	Compute   time.Duration
-	Questions int   // predicted or answered
-	Written   int64 // bytes
+	Compute   time.Duration `json:"compute_ns"`
+	Questions int           `json:"questions"` // predicted or answered
+	Written   int64         `json:"bytes_written"`
 }
 
 // Rules say in which state of the device there is idle work.

@@ -88,12 +88,25 @@ func (s *Scheduler) toLook(now time.Time) (books []*book) {
 		if b.stopped && s.pace(b, now).Speed != PaceStopped {
 			b.changed = true
 		}
-		if b.changed && !now.Before(b.again) {
+		if b.pending(now, s.o.Config.Retry) {
 			books = append(books, b)
 		}
 	}
 	slices.SortFunc(books, byName)
 	return books
+}
+
+// retries says that what a space could not be looked through for is to be tried
+// again: no later than the longest back-off from now, if the clock was set back.
+// It wants mu.
+func (b *book) retries(now time.Time, r Retry) bool {
+	return b.fault != nil && (!now.Before(b.again) || b.again.After(now.Add(r.Longest)))
+}
+
+// pending says that a space is to be looked through, for some kinds at least. It
+// wants mu.
+func (b *book) pending(now time.Time, r Retry) bool {
+	return b.changed && len(b.sick) < len(kinds) || b.retries(now, r)
 }
 
 // lookThrough looks through a space, again if all that was found of a kind
@@ -127,11 +140,16 @@ func (s *Scheduler) lookOnce(ctx context.Context, b *book, now time.Time) (found
 	b.stopped = s.pace(b, now).Speed == PaceStopped
 	stopped := b.stopped
 	limits := s.limits(b, now)
+	sick := b.sick
+	if b.retries(now, s.o.Config.Retry) {
+		sick = nil
+	}
 	s.mu.Unlock()
 	found = map[Kind]finding{}
 	var failed error
+	ill := map[Kind]bool{}
 	for _, k := range kinds {
-		if stopped && k.Predicts() {
+		if stopped && k.Predicts() || sick[k] {
 			continue
 		}
 		asked += limits[k]
@@ -145,6 +163,7 @@ func (s *Scheduler) lookOnce(ctx context.Context, b *book, now time.Time) (found
 			err = fits(due)
 		}
 		if err != nil {
+			ill[k] = true
 			if failed == nil {
 				failed = fault.Wrap("scheduler: look for "+string(k), err)
 			}
@@ -157,16 +176,19 @@ func (s *Scheduler) lookOnce(ctx context.Context, b *book, now time.Time) (found
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b.fault = failed
-	if failed == nil {
-		b.failed, b.again = 0, time.Time{}
-		return found, asked, nil
+	switch {
+	case failed != nil:
+		for k := range sick {
+			ill[k] = true
+		}
+		b.fault, b.sick = failed, ill
+		b.failed++
+		b.again = now.Add(s.o.Config.Retry.after(b.failed))
+		s.o.Logger.Warn("idle work: could not look for what is due", "why", why(failed), "again", b.again)
+	case len(sick) == 0:
+		b.fault, b.sick, b.failed, b.again = nil, nil, 0, time.Time{}
 	}
-	b.changed = true
-	b.failed++
-	b.again = now.Add(s.o.Config.Retry.after(b.failed))
-	s.o.Logger.Warn("idle work: could not look for what is due", "why", why(failed), "again", b.again)
-	return nil, 0, nil
+	return found, asked, nil
 }
 
 // hides says whether there may be jobs that could run behind some that cannot.

@@ -16,9 +16,10 @@ type choice struct {
 	wake    time.Time
 }
 
-// pick chooses the best job whose time has come, or of all that wait if early
-// is set. It wants mu.
-func (s *Scheduler) pick(a around, early bool) choice {
+// pick chooses the best job whose time has come; with drain, of all that wait and
+// have not failed since then. It wants mu.
+func (s *Scheduler) pick(a around, drain time.Time) choice {
+	early := !drain.IsZero()
 	var best *item
 	var soonest time.Time
 	waiting := 0
@@ -40,7 +41,7 @@ func (s *Scheduler) pick(a around, early bool) choice {
 		}
 		_, idle := it.book.idle[it.id]
 		from := s.startOf(it.job, a.now)
-		if early && idle || !early && from.After(a.now) {
+		if early && (idle || s.failedSince(it.job, drain)) || !early && from.After(a.now) {
 			waiting++
 			soonest = earlier(soonest, from)
 			continue
@@ -78,10 +79,15 @@ func (s *Scheduler) pick(a around, early bool) choice {
 	return c
 }
 
-// startOf is when a job may be done. A back-off longer than the longest comes
-// from a clock that was set back.
+// failedSince says whether a job failed at that time or later.
+func (s *Scheduler) failedSince(j Job, t time.Time) bool {
+	return j.Attempts > 0 && !j.From.Add(-s.o.Config.Retry.after(j.Attempts)).Before(t)
+}
+
+// startOf is when a job may be done. A back-off longer than the longest, or a job
+// that is yet to come in, comes from a clock that was set back.
 func (s *Scheduler) startOf(j Job, now time.Time) time.Time {
-	if latest := now.Add(s.o.Config.Retry.Longest); j.Attempts > 0 && j.From.After(latest) {
+	if latest := now.Add(s.o.Config.Retry.Longest); j.Added.After(now) || j.Attempts > 0 && j.From.After(latest) {
 		return now
 	}
 	return j.From

@@ -20,7 +20,7 @@ func (s *Scheduler) merge(b *book, found map[Kind]finding, now time.Time) error 
 	named := map[jobID]bool{}
 	for k, f := range found {
 		for rank, d := range f.due {
-			j := Job{Kind: k, Space: b.name, Subject: d.Subject, Added: now.UTC(), From: b.from(d, k, s.o.Config.Retry)}
+			j := Job{Kind: k, Space: b.name, Subject: d.Subject, Added: now.UTC(), From: b.from(d, k, s.o.Config.Retry, now)}
 			id := j.id()
 			if named[id] {
 				continue
@@ -57,10 +57,10 @@ func (s *Scheduler) merge(b *book, found map[Kind]finding, now time.Time) error 
 
 // from is when a due job may be done: not at once, if it just said that there
 // was nothing to do.
-func (b *book) from(d Due, k Kind, r Retry) time.Time {
+func (b *book) from(d Due, k Kind, r Retry, now time.Time) time.Time {
 	at, ok := b.idle[Job{Kind: k, Space: b.name, Subject: d.Subject}.id()]
 	if ok {
-		at = at.Add(max(r.First, time.Second))
+		at = earlier(at, now).Add(max(r.First, time.Second)) // the clock may have been set back
 	}
 	if at = later(at, d.From); at.IsZero() {
 		return at

@@ -98,15 +98,17 @@ func (sum *Summary) add(st Step) {
 // Drain works until nothing is due, at once: it asks neither when the last
 // request was, nor for windows, budget, device, quiet times or back-off. It does
 // give way to requests, and goes on behind them; it stops where somebody paused
-// idle work; prediction that does not pay stays away; parked jobs stay parked. Tell,
+// idle work; prediction that does not pay stays away; parked jobs stay parked, and
+// one that fails is tried once. Tell,
 // which may be nil, is told each job.
 func (s *Scheduler) Drain(ctx context.Context, tell func(Step)) (Summary, error) {
 	const op = "scheduler.Drain"
 	var sum Summary
+	begun := s.o.Now()
 	s.lookAnew()
 	for {
 		bell := s.listen()
-		st, err := s.step(ctx, true)
+		st, err := s.step(ctx, begun)
 		if st.Job != nil {
 			sum.add(st)
 			if tell != nil {

@@ -63,7 +63,9 @@ type book struct {
 	// idle says when jobs found nothing to do. A worker may say that they are
 	// due all the same: they wait, so that nobody turns in circles.
 	idle map[jobID]time.Time
-	// If looking failed: how often, when it is tried again, and why.
+	// If looking failed: for which kinds, how often, when it is tried again, and
+	// why. The other kinds go on.
+	sick   map[Kind]bool
 	failed int
 	again  time.Time
 	fault  error

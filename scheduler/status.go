@@ -3,6 +3,8 @@ package scheduler
 import (
 	"slices"
 	"time"
+
+	"github.com/percached/percached/internal/kv"
 )
 
 // State says what the scheduler is at, in a word.
@@ -75,7 +77,7 @@ func (s *Scheduler) Status() (Status, error) {
 		st.Pace[b.name] = s.pace(b, a.now)
 	}
 	allowed := len(st.Reasons) == 0
-	c := s.pick(a, false)
+	c := s.pick(a, time.Time{})
 	if c.item == nil && !s.lookPending(a.now) {
 		st.Reasons = append(st.Reasons, c.reasons...)
 	}
@@ -100,11 +102,25 @@ func (s *Scheduler) lookPending(now time.Time) bool {
 		return true
 	}
 	for _, b := range s.books {
-		if b.changed && !now.Before(b.again) {
+		if b.pending(now, s.o.Config.Retry) {
 			return true
 		}
 	}
 	return false
+}
+
+// Parked counts the jobs of a kind in a space that failed too often. It waits for
+// nothing: a worker may ask.
+func (s *Scheduler) Parked(space string, k Kind) (n int) {
+	hash := kv.NewSpaceID(space)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, it := range s.jobs {
+		if it.job.Parked && it.job.Kind == k && it.book.hash == hash {
+			n++
+		}
+	}
+	return n
 }
 
 // Queue lists the jobs in the order in which they would be done, if the time

@@ -36,12 +36,14 @@ type Step struct {
 // Step does at most one job, if work is allowed now. It does not wait for
 // that, only for a step that another caller has under way.
 func (s *Scheduler) Step(ctx context.Context) (Step, error) {
-	st, err := s.step(ctx, false)
+	st, err := s.step(ctx, time.Time{})
 	return st, fault.Wrap("scheduler.Step", err)
 }
 
-// step does a job; early leaves aside all rules but a person's.
-func (s *Scheduler) step(ctx context.Context, early bool) (Step, error) {
+// step does a job. With drain, the moment when that began, all rules are left
+// aside but a person's.
+func (s *Scheduler) step(ctx context.Context, drain time.Time) (Step, error) {
+	early := !drain.IsZero()
 	select {
 	case s.line <- struct{}{}:
 		defer func() { <-s.line }()
@@ -66,7 +68,7 @@ func (s *Scheduler) step(ctx context.Context, early bool) (Step, error) {
 		return Step{}, err
 	}
 	s.mu.Lock()
-	c := s.pick(a, early)
+	c := s.pick(a, drain)
 	if c.item != nil && inner.Err() == nil {
 		s.running = &running{job: c.item.job, since: a.now}
 	}
@@ -124,7 +126,7 @@ func (s *Scheduler) lookAgain(wake time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.books {
-		if b.changed {
+		if b.fault != nil {
 			wake = earlier(wake, b.again)
 		}
 	}

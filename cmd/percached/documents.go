@@ -156,8 +156,8 @@ type receipt struct{ ingest.Receipt }
 
 func (r *receipt) table(w io.Writer) error {
 	p := &printer{w: w}
-	p.line("forgotten: %d documents, %d chunks, %d vectors, %d chunks of the index, %d slices (%d bytes), %d stored answers, %d questions of the history",
-		r.Documents, r.Chunks, r.Vectors, r.Indexed, r.Slices, r.Bytes, r.Entries, r.History)
+	p.line("forgotten: %d documents, %d chunks, %d vectors, %d chunks of the index, %d slices (%d bytes), %d stored answers, %d questions of the history, %d summaries, %d predicted questions",
+		r.Documents, r.Chunks, r.Vectors, r.Indexed, r.Slices, r.Bytes, r.Entries, r.History, r.Summaries, r.Predicted)
 	if r.CleanedUp {
 		p.line("No file of the data folder holds any of it any more.")
 	}

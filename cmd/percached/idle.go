@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/percached/percached"
 	"github.com/percached/percached/scheduler"
 )
 
@@ -22,8 +23,8 @@ again, sums documents up, predicts questions, prefills and answers them.`,
 	}
 	cmd.AddCommand(
 		idleRun(), idleStatus(), idleQueue(), idleLedger(), idleRetry(),
-		idleSwitch("pause", "Do no idle work until it is resumed", (*scheduler.Scheduler).Pause),
-		idleSwitch("resume", "Do idle work again", (*scheduler.Scheduler).Resume),
+		idleSwitch("pause", "Do no idle work until it is resumed", "paused, until percached idle resume", (*scheduler.Scheduler).Pause),
+		idleSwitch("resume", "Do idle work again", "not paused", (*scheduler.Scheduler).Resume),
 	)
 	return cmd
 }
@@ -37,17 +38,17 @@ func (c *setup) idleFlags(cmd *cobra.Command) {
 
 // stepLine is a job that ended, as programs are told of it.
 type stepLine struct {
-	ID        string              `json:"id"`
-	Kind      scheduler.Kind      `json:"kind"`
-	Space     string              `json:"space"`
-	Subject   string              `json:"subject"`
-	End       scheduler.End       `json:"end"`
-	Seconds   float64             `json:"seconds"`
-	Computed  int                 `json:"computed_tokens"`
-	Generated int                 `json:"generated_tokens"`
-	Written   int64               `json:"bytes_written"`
-	Questions int                 `json:"questions"`
-	Reason    string              `json:"reason,omitempty"`
+	ID        string         `json:"id"`
+	Kind      scheduler.Kind `json:"kind"`
+	Space     string         `json:"space"`
+	Subject   string         `json:"subject"`
+	End       scheduler.End  `json:"end"`
+	Seconds   float64        `json:"seconds"`
+	Computed  int            `json:"computed_tokens"`
+	Generated int            `json:"generated_tokens"`
+	Written   int64          `json:"bytes_written"`
+	Questions int            `json:"questions"`
+	Reason    string         `json:"reason,omitempty"`
 }
 
 func lineOf(s scheduler.Step) stepLine {
@@ -61,6 +62,7 @@ func lineOf(s scheduler.Step) stepLine {
 type summaryReport struct {
 	Kinds   []kindLine `json:"kinds"`
 	Seconds float64    `json:"seconds"`
+	Waiting int        `json:"waiting"` // jobs that failed and are tried again
 	Parked  int        `json:"parked"`
 }
 
@@ -80,8 +82,10 @@ func (r *summaryReport) add(s stepLine) {
 	for i := range r.Kinds {
 		if r.Kinds[i].Kind == s.Kind {
 			k := &r.Kinds[i]
-			k.Jobs++
-			if s.End == scheduler.EndFailed || s.End == scheduler.EndParked {
+			switch s.End {
+			case scheduler.EndDone:
+				k.Jobs++
+			case scheduler.EndFailed, scheduler.EndParked:
 				k.Failed++
 			}
 			k.Seconds += s.Seconds
@@ -97,15 +101,15 @@ func (r *summaryReport) add(s stepLine) {
 
 func (r *summaryReport) table(w io.Writer) error {
 	p := &printer{w: w}
-	if len(r.Kinds) == 0 {
-		p.line("there was nothing to do")
-	}
 	for _, k := range r.Kinds {
 		p.line("%-10s %5d jobs %4d failed %8.1f s %8d tokens read %7d written %10d bytes %5d questions",
 			k.Kind, k.Jobs, k.Failed, k.Seconds, k.Computed, k.Generated, k.Written, k.Questions)
 	}
+	if r.Waiting > 0 {
+		p.line("failed, and to be tried again: %d; percached idle queue tells why", r.Waiting)
+	}
 	if r.Parked > 0 {
-		p.line("%d jobs failed too often and are parked: percached idle queue tells why", r.Parked)
+		p.line("failed too often and parked: %d, and what follows from them waits; percached idle queue tells why, percached idle retry tries them again", r.Parked)
 	}
 	return p.err
 }
@@ -116,9 +120,10 @@ func idleRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run", Short: "Do all idle work that is due, now", Args: cobra.NoArgs,
 		Long: `Does all idle work that is due, whatever the time, the battery and the budget: it
-was asked for. It can be interrupted at any moment; what was done stays done, and
-the next run goes on there. With --json, a JSON object a line for each job as it
-ends.`,
+was asked for. Only when idle work is paused it does nothing. What it takes counts
+against the budget all the same. It can be interrupted at any moment; what was done
+stays done, and the next run goes on there. With --json, a JSON object a line for
+each job as it ends.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withService(cmd, c, true, func(ctx context.Context, s *service) error {
 				return s.drain(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), asJSON)
@@ -152,19 +157,40 @@ func (s *service) drain(ctx context.Context, stdout, stderr io.Writer, asJSON bo
 		}
 	})
 	for _, j := range s.scheduler.Queue() {
-		if j.Parked {
+		switch {
+		case j.Parked:
 			r.Parked++
+		case j.Attempts > 0:
+			r.Waiting++
 		}
 	}
 	if err == nil {
 		err = told
 	}
 	if !asJSON {
+		if len(r.Kinds) == 0 && err == nil {
+			err = s.idled(stdout)
+		}
 		if told := r.table(stdout); err == nil {
 			err = told
 		}
 	}
 	return err
+}
+
+// idled says why no work was done.
+func (s *service) idled(w io.Writer) error {
+	st, err := s.scheduler.Status()
+	if err != nil {
+		return err
+	}
+	p := &printer{w: w}
+	if st.State == scheduler.Paused {
+		p.line("idle work is paused, and nothing was done: percached idle resume")
+	} else {
+		p.line("there was nothing to do")
+	}
+	return p.err
 }
 
 // idleVerb is a command that tells something of idle work.
@@ -198,21 +224,44 @@ func idleVerb(use, short string, look func(s *service, space string) (interface{
 func idleRetry() *cobra.Command {
 	c := defaultSetup()
 	cmd := &cobra.Command{
-		Use: "retry JOB", Short: "Try a parked job again", Args: cobra.ExactArgs(1),
+		Use: "retry [JOB]...", Short: "Try jobs that failed again: those named, or all that are parked", Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withService(cmd, c, false, func(_ context.Context, s *service) error { return s.scheduler.Retry(args[0]) })
+			return withService(cmd, c, false, func(_ context.Context, s *service) error {
+				if len(args) == 0 {
+					for _, j := range s.scheduler.Queue() {
+						if j.Parked {
+							args = append(args, j.ID())
+						}
+					}
+				}
+				for _, id := range args {
+					if err := s.scheduler.Retry(id); err != nil {
+						return err
+					}
+				}
+				p := &printer{w: cmd.OutOrStdout()}
+				p.line("%d jobs will be tried again", len(args))
+				return p.err
+			})
 		},
 	}
 	c.dataFlag(cmd)
 	return cmd
 }
 
-func idleSwitch(use, short string, do func(*scheduler.Scheduler) error) *cobra.Command {
+func idleSwitch(use, short, done string, do func(*scheduler.Scheduler) error) *cobra.Command {
 	c := defaultSetup()
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withService(cmd, c, false, func(_ context.Context, s *service) error { return do(s.scheduler) })
+			return withService(cmd, c, false, func(_ context.Context, s *service) error {
+				if err := do(s.scheduler); err != nil {
+					return err
+				}
+				p := &printer{w: cmd.OutOrStdout()}
+				p.line("%s", done)
+				return p.err
+			})
 		},
 	}
 	c.dataFlag(cmd)
@@ -221,7 +270,7 @@ func idleSwitch(use, short string, do func(*scheduler.Scheduler) error) *cobra.C
 
 func idleQueue() *cobra.Command {
 	return idleVerb("queue", "Show the jobs that wait, and why some are parked", func(s *service, space string) (interface{ table(io.Writer) error }, error) {
-		r := &queueReport{Jobs: []queueLine{}}
+		r := &queueReport{Jobs: []queueLine{}, now: s.now()}
 		for _, j := range s.scheduler.Queue() {
 			if space == "" || j.Space == space {
 				r.Jobs = append(r.Jobs, queueLine{j.ID(), j})
@@ -238,10 +287,14 @@ type queueLine struct {
 
 type queueReport struct {
 	Jobs []queueLine `json:"jobs"`
+	now  time.Time
 }
 
 func (r *queueReport) table(w io.Writer) error {
 	p := &printer{w: w}
+	if len(r.Jobs) == 0 {
+		p.line("no job waits; percached idle run finds out what is due")
+	}
 	for _, j := range r.Jobs {
 		state := ""
 		switch {
@@ -249,7 +302,7 @@ func (r *queueReport) table(w io.Writer) error {
 			state = fmt.Sprintf("parked after %d attempts: %s", j.Attempts, j.Reason)
 		case j.Attempts > 0:
 			state = fmt.Sprintf("failed %d times, again at %s: %s", j.Attempts, j.From.Format(time.DateTime), j.Reason)
-		case !j.From.IsZero():
+		case j.From.After(r.now):
 			state = "not before " + j.From.Format(time.DateTime)
 		}
 		p.line("%s  %-10s %-16s %-34s %s", j.ID, j.Kind, j.Space, j.Subject, state)
@@ -265,9 +318,13 @@ type ledgerReport struct {
 
 func (r *ledgerReport) table(w io.Writer) error {
 	p := &printer{w: w}
-	p.line("%-10s %6s %7s %10s %10s %10s %12s %8s %10s", "kind", "jobs", "failed", "seconds", "read", "written", "bytes", "uses", "saved s")
+	if len(r.Accounts) == 0 {
+		p.line("no idle work was done since %s", r.Since.Format(time.DateOnly))
+		return p.err
+	}
+	p.line("%-10s %6s %7s %10s %12s %14s %14s %8s %10s", "kind", "jobs", "failed", "seconds", "tokens read", "tokens written", "bytes written", "uses", "saved s")
 	for _, a := range r.Accounts {
-		p.line("%-10s %6d %7d %10.1f %10d %10d %12d %8d %10.1f", a.Kind, a.Jobs, a.Failed, a.Seconds, a.Computed, a.Generated, a.Written, a.Uses, a.Earned)
+		p.line("%-10s %6d %7d %10.1f %12d %14d %14d %8d %10.1f", a.Kind, a.Jobs, a.Failed, a.Seconds, a.Computed, a.Generated, a.Written, a.Uses, a.Earned)
 	}
 	return p.err
 }
@@ -290,27 +347,47 @@ func (r *statusReport) table(w io.Writer) error {
 		p.line("  %s: %s", why.Code, why.Text)
 	}
 	if r.State == scheduler.Waiting && len(r.Reasons) == 0 {
-		p.line("  nothing speaks against working; what is due is yet to be seen")
+		p.line("  nothing speaks against working: percached idle run does what is due")
 	}
 	for _, k := range scheduler.Kinds() {
 		if n := r.Jobs[k]; n > 0 {
-			p.line("  %d jobs wait: %s", n, k)
+			p.line("  jobs that wait: %d %s", n, k)
 		}
 	}
 	if n := len(r.Parked); n > 0 {
-		p.line("  %d jobs are parked: percached idle queue tells why", n)
+		p.line("  jobs that failed too often and are parked: %d; percached idle queue tells why, percached idle retry JOB tries one again", n)
 	}
-	p.line("budget: %v of compute, %d questions, %d bytes are left until %s",
-		r.Window.Left.Compute.Round(time.Second), r.Window.Left.Questions, r.Window.Left.Written, r.Window.End.Format(time.DateTime))
+	p.line("budget: %v of compute, %d questions, %d MiB to write are left until %s",
+		r.Window.Left.Compute.Round(time.Second), r.Window.Left.Questions, r.Window.Left.Written>>20, r.Window.End.Format(time.DateTime))
 	for _, space := range slices.Sorted(maps.Keys(r.Pace)) {
-		p.line("prediction in %s: %s  %s", space, r.Pace[space].Speed, r.Pace[space].Why)
+		p.line("prediction in %s: %s (%s)", space, r.Pace[space].Speed, r.Pace[space].Why)
 	}
 	return p.err
 }
 
 func idleStatus() *cobra.Command {
-	return idleVerb("status", "Show whether idle work would be done now, and if not, why", func(s *service, _ string) (interface{ table(io.Writer) error }, error) {
+	return idleVerb("status", "Show whether idle work would be done now, and if not, why", func(s *service, space string) (interface{ table(io.Writer) error }, error) {
 		st, err := s.scheduler.Status()
+		if err != nil {
+			return nil, err
+		}
+		spaces, err := s.knowledge.Spaces()
+		for _, sp := range spaces {
+			if p := sp.Settings.Prediction; p != nil && *p == percached.PredictNothing {
+				delete(st.Pace, sp.Name) // it goes at none
+			}
+		}
+		if space != "" {
+			others := func(j scheduler.Job) bool { return j.Space != space }
+			st.Parked = slices.DeleteFunc(st.Parked, others)
+			clear(st.Jobs)
+			for _, j := range slices.DeleteFunc(s.scheduler.Queue(), others) {
+				if !j.Parked {
+					st.Jobs[j.Kind]++
+				}
+			}
+			maps.DeleteFunc(st.Pace, func(name string, _ scheduler.Pace) bool { return name != space })
+		}
 		return &statusReport{st}, err
 	})
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/scheduler"
 )
@@ -146,14 +147,24 @@ func (h *toil) supply(mails int) {
 			}
 		}
 	}
-	if err := s.close(); err != nil {
-		h.Error(err)
-	}
 	for id, l := range h.done { // what comes in may make answers stale once more
-		if l.Kind == scheduler.Refresh {
+		if l.Kind == scheduler.Refresh || l.Kind == scheduler.Populate && !isPrediction(s, l.Subject) {
 			delete(h.done, id)
 		}
 	}
+	if err := s.close(); err != nil {
+		h.Error(err)
+	}
+}
+
+// isPrediction: a job is about a prediction, and not about an entry made from one.
+func isPrediction(s *service, subject string) bool {
+	var id qabank.ID
+	if id.UnmarshalText([]byte(subject)) != nil {
+		return false
+	}
+	_, err := s.predictor.Get(defaultSpace, id)
+	return err == nil
 }
 
 // run does idle work and notes the jobs that ended. With kill it is killed: while it starts,
@@ -257,17 +268,17 @@ func (h *toil) examine(when string) {
 	if err != nil {
 		h.Errorf("%s: %v", when, err)
 	}
-	predicted := 0
+	made := 0
 	for _, l := range h.done {
 		if err := kept(s, l, bare); err != nil {
 			h.Errorf("%s: %s %s was done: %v", when, l.Kind, l.Subject, err)
 		}
 		if l.Kind == scheduler.Predict || l.Kind == scheduler.History {
-			predicted += l.Questions
+			made += l.Questions
 		}
 	}
-	if st, err := s.predictor.Stats(defaultSpace); err != nil || st.Predictions < predicted {
-		h.Errorf("%s: %d questions were predicted, %d are there; %v", when, predicted, st.Predictions, err)
+	if st, err := s.predictor.Stats(defaultSpace); err != nil || st.Predictions < made {
+		h.Errorf("%s: %d questions were predicted, %d are there; %v", when, made, st.Predictions, err)
 	}
 	accounts, err := s.scheduler.Ledger(defaultSpace, time.Time{})
 	if err != nil {
@@ -293,6 +304,9 @@ func kept(s *service, l stepLine, bare []percached.ChunkID) error {
 		}
 	case scheduler.Populate:
 		p, err := s.predictor.Get(defaultSpace, id)
+		if fault.KindOf(err) == fault.NotFound { // it was about an entry
+			return isAnswered(s, id)
+		}
 		if err != nil {
 			return err
 		}
@@ -300,13 +314,21 @@ func kept(s *service, l stepLine, bare []percached.ChunkID) error {
 			return fmt.Errorf("populated %v, in the bank %v, answered %v, %v", p.Populated, ok, e.Answered, err)
 		}
 	case scheduler.Answer, scheduler.Decode, scheduler.Refresh:
-		if e, err := s.bank.Get(defaultSpace, id); err != nil || !e.Answered {
-			return fmt.Errorf("answered %v, %w", e.Answered, err)
-		}
+		return isAnswered(s, id)
 	case scheduler.Warm:
-		if n, err := s.asker.Missing(defaultSpace, []percached.ChunkID{percached.ChunkID(id)}); n > 0 || err != nil {
-			return fmt.Errorf("the tensors of %d tokens are missing, %w", n, err)
+		n, err := s.asker.Missing(defaultSpace, []percached.ChunkID{percached.ChunkID(id)})
+		if err == nil && n > 0 {
+			err = fmt.Errorf("the tensors of %d tokens are missing", n)
 		}
+		return err
 	}
 	return nil
+}
+
+func isAnswered(s *service, id qabank.ID) error {
+	e, err := s.bank.Get(defaultSpace, id)
+	if err == nil && !e.Answered {
+		err = errors.New("there is no answer")
+	}
+	return err
 }

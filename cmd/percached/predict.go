@@ -1,10 +1,15 @@
 package main
 
 import (
+	"encoding/hex"
 	"io"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/percached/percached"
 	"github.com/percached/percached/predictor"
 )
 
@@ -18,8 +23,15 @@ func predictCommand() *cobra.Command {
 }
 
 type predictionLine struct {
-	Space string `json:"space"`
-	predictor.Prediction
+	ID        string              `json:"id"`
+	Space     string              `json:"space"`
+	Question  string              `json:"question"`
+	From      predictor.From      `json:"from"`
+	Chunks    []percached.ChunkID `json:"chunks"` // that it came from
+	Made      time.Time           `json:"made"`
+	Populated bool                `json:"populated"`
+	Hits      uint64              `json:"hits"`
+	LastHit   time.Time           `json:"last_hit,omitzero"`
 }
 
 type predictionsReport struct {
@@ -28,6 +40,9 @@ type predictionsReport struct {
 
 func (r *predictionsReport) table(w io.Writer) error {
 	p := &printer{w: w}
+	if len(r.Predictions) == 0 {
+		p.line("nothing is predicted yet; percached idle run does so")
+	}
 	for _, l := range r.Predictions {
 		state := "waits"
 		if l.Populated {
@@ -43,7 +58,9 @@ func predictions(s *service, space string) (interface{ table(io.Writer) error },
 	err := s.eachSpace(space, func(name string) error {
 		found, err := s.predictor.Predictions(name)
 		for _, f := range found {
-			r.Predictions = append(r.Predictions, predictionLine{name, f})
+			r.Predictions = append(r.Predictions, predictionLine{
+				hex.EncodeToString(f.ID[:]), name, f.Question, f.From, f.Chunks, f.Made, f.Populated, f.Hits, f.LastHit,
+			})
 		}
 		return err
 	})
@@ -63,8 +80,8 @@ func (r *predictionStatsReport) table(w io.Writer) error {
 	p := &printer{w: w}
 	for _, s := range r.Spaces {
 		p.line("%-16s %d summaries of %d bytes, %d unused; %d questions predicted, %d ready, %d asked", s.Space, s.Parts, s.Bytes, s.Waiting, s.Predictions, s.Populated, s.Hit)
-		for why, n := range s.Dropped {
-			p.line("%-16s %6d dropped: %s", "", n, why)
+		for _, why := range slices.Sorted(maps.Keys(s.Dropped)) {
+			p.line("%-16s %6d dropped: %s", "", s.Dropped[why], why)
 		}
 	}
 	return p.err

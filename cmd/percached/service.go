@@ -219,7 +219,7 @@ func (s *service) wireIdle(c setup, settings answer.Settings, log *slog.Logger) 
 	if err != nil {
 		return err
 	}
-	s.library.Jobs = s.scheduler
+	s.library.Jobs, worker.Parked = s.scheduler, s.scheduler.Parked
 	s.closers = append(s.closers, s.scheduler.Close)
 	return nil
 }

@@ -55,10 +55,13 @@ func outdated(a answer.Answer, e person.Expect) (string, bool) {
 	return "", false
 }
 
-// question asks something. What stood in its way has ended, or it would not be
-// asked yet: the person has waited since the event.
+// question asks something. What stood in its way, a job or another question, has
+// ended, or it would not be asked yet: the person has waited since the event.
 func (s *simulator) question(ctx context.Context, e person.Event) error {
-	q := outcome{relation: e.Expect.Relation, wait: max(0, s.now().Sub(e.At))}
+	q := outcome{relation: e.Expect.Relation}
+	if s.guard.gaveWay != nil {
+		q.wait = s.now().Sub(e.At)
+	}
 	s.guard.asking = true
 	a, err := s.asker.Ask(ctx, answer.Question{Space: simulated, Text: e.Question}, answer.Listener{})
 	s.guard.asking = false
@@ -73,6 +76,9 @@ func (s *simulator) question(ctx context.Context, e person.Event) error {
 	}
 	q.cold = cold.Times.Total
 	s.count.question(q)
+	if err := s.hold("within_a_batch", q.wait <= batch, "a question waited %v for a job to give way", q.wait); err != nil {
+		return err
+	}
 	return s.served(e, a, cold)
 }
 

@@ -25,6 +25,10 @@ func phone() llmtest.Costs {
 	}
 }
 
+// batch is the longest that a phone computes without looking whether somebody
+// asks: a batch of a prompt's tokens.
+const batch = 160 * time.Millisecond
+
 // device computes by a script, on a clock that moves as it does.
 type device struct {
 	start    time.Time

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -76,9 +77,18 @@ func spacesSet() *cobra.Command {
 		Use: "set SPACE KEY=VALUE...", Short: "Set what a space wants otherwise than the rest", Args: cobra.MinimumNArgs(2),
 		Long: `Sets what a space wants otherwise than the service. The keys: threshold (0 to 1),
 guard, bank, tensors (true or false), k, order (relevance, canonical), placement
-(sequential, parallel), planes (kv, qkv), prediction (off, answers, both), stride,
-adaptive, conversion (true or false). An empty value takes a setting back.`,
-		Example: `  percached spaces set mail threshold=0.92 planes=qkv`,
+(sequential, parallel), planes (kv, qkv). An empty value takes a setting back.
+
+Of idle work:
+  prediction   what is kept of predicted questions: off, answers (no tensors), or both
+  stride       how many questions are predicted at a time (1 to 50)
+  adaptive     false: predicted questions are answered whatever the threshold (true, false)
+  conversion   false: entries without an answer and lost tensors stay as they are (true, false)
+
+percached spaces list shows what is set.`,
+		Example: `  percached spaces set mail threshold=0.92 planes=qkv
+  percached spaces set mail prediction=off
+  percached spaces set mail prediction=`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withService(cmd, c, false, func(_ context.Context, s *service) error {
 				sp, err := s.knowledge.Space(args[0])
@@ -135,11 +145,25 @@ func adjusted(set percached.Settings, pairs []string) (percached.Settings, error
 	if err := dec.Decode(&out); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) {
-			return set, misuse("settings: %s must be a %s", kind.Field, kind.Type)
+			return set, misuse("settings: %s is to be %s", kind.Field, settingKind(kind.Type.Kind()))
 		}
 		return set, misuse("settings: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return out, nil
+}
+
+// settingKind says what may be set.
+func settingKind(k reflect.Kind) string {
+	switch k {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	default:
+		return "a word"
+	}
 }
 
 func spacesDelete() *cobra.Command {

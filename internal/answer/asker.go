@@ -79,7 +79,7 @@ type Parts struct {
 type Observer struct {
 	// Asked: somebody asks something. The func that it gives is told what became
 	// of it, before the person is.
-	Asked func(space string) (answered func(Answer, error))
+	Asked func(space, question string) (answered func(Answer, error))
 }
 
 // Asker answers questions. It is safe for concurrent use.
@@ -126,6 +126,14 @@ func (a *Asker) Settle() {
 	defer a.storing.Unlock()
 }
 
+// Keep runs fn, which looks whether chunks are there and stores what rests on
+// them: Settle waits for it, too.
+func (a *Asker) Keep(fn func() error) error {
+	a.storing.RLock()
+	defer a.storing.RUnlock()
+	return fn()
+}
+
 var errClosed = fault.New(fault.Unavailable, "answer.Ask", "percached is closing")
 
 // Ask answers a question. It returns when the answer is complete and stored, or
@@ -135,7 +143,7 @@ func (a *Asker) Ask(ctx context.Context, q Question, l Listener) (answer Answer,
 		return Answer{}, err
 	}
 	if a.Observer.Asked != nil {
-		answered := a.Observer.Asked(q.Space)
+		answered := a.Observer.Asked(q.Space, q.Text)
 		defer func() { answered(answer, err) }()
 	}
 	f, err := a.board(ctx, q)

@@ -227,8 +227,13 @@ func (r *run) keep(ctx context.Context) error {
 			return nil
 		case there:
 			e.Origin, e.Sources = old.Origin, old.Sources
+		case r.work != nil && r.work.Again:
+			return fault.New(fault.NotFound, "answer.keep", "the question was forgotten meanwhile")
 		case r.work != nil:
 			e.Origin, e.Sources = r.work.Origin, r.work.Sources
+		}
+		if !r.backed(&e, &old, there) {
+			return gone()
 		}
 		e.Answered = r.work == nil || !r.work.Prefill
 	}
@@ -241,6 +246,19 @@ func (r *run) keep(ctx context.Context) error {
 	id, err := r.Bank.Put(ctx, e)
 	r.answer.Entry = id
 	return err
+}
+
+// backed says whether what a question came from is there. What an entry that is
+// not stale rests on only goes when it is forgotten, and so is the question then.
+func (r *run) backed(e, old *qabank.Entry, there bool) bool {
+	ids := slices.Clone(e.Sources)
+	if there && !old.Stale {
+		for _, ev := range old.Evidence {
+			ids = append(ids, ev.Chunk)
+		}
+	}
+	now, err := r.Knowledge.Chunks(r.q.Space, ids)
+	return err == nil && len(now) == len(ids)
 }
 
 // failed names the first test that failed.

@@ -198,6 +198,7 @@ func (r *run) take(p *laid, res percached.Result, err error) ([]percached.Chunk,
 	a, t := &r.answer, &r.answer.Times
 	a.Tokens = Tokens{Prompt: res.Usage.Prompt, Reused: res.Usage.Reused, Computed: res.Usage.Computed, Generated: res.Usage.Generated}
 	if err != nil {
+		t.Prefill = res.Times.Prefill // what it made is worth that
 		return nil, err
 	}
 	a.Text, a.Finish = strings.TrimSpace(res.Text), res.Finish

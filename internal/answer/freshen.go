@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"errors"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
@@ -35,10 +36,11 @@ func (a *Asker) Freshen(ctx context.Context, space string) (int, error) {
 	}
 	var stale []qabank.ID
 	for _, e := range behind {
-		if ctx.Err() != nil {
-			return 0, fault.Wrap(op, cause(ctx, ctx.Err()))
-		}
 		best, err := a.best(ctx, space, e, set, percached.Background)
+		if ctx.Err() != nil { // what was found out stays
+			marked := a.Bank.MarkStale(context.WithoutCancel(ctx), space, stale, newer)
+			return 0, fault.Wrap(op, errors.Join(cause(ctx, ctx.Err()), marked))
+		}
 		if err != nil {
 			return 0, fault.Wrap(op, err)
 		}
@@ -102,17 +104,23 @@ func (a *Asker) search(ctx context.Context, space, text string, vector []float32
 // how many. What was done before an error stays done.
 func (a *Asker) Renew(ctx context.Context, space string, progress func(done, total int)) (int, error) {
 	const op = "answer.Renew"
-	var stale []string
+	var stale []qabank.Entry
 	if err := a.Bank.Each(space, func(e qabank.Entry) error {
 		if e.Stale {
-			stale = append(stale, e.Question)
+			stale = append(stale, e)
 		}
 		return nil
 	}); err != nil {
 		return 0, fault.Wrap(op, err)
 	}
-	for i, q := range stale {
-		if _, err := a.Work(ctx, Work{Space: space, Question: q}); err != nil {
+	for i, e := range stale {
+		from, err := a.Knowledge.Chunks(space, e.Sources)
+		if err == nil && len(from) < len(e.Sources) { // the question goes with what it came from
+			err = a.Bank.Delete(ctx, space, e.ID)
+		} else if err == nil {
+			_, err = a.Work(ctx, Work{Space: space, Question: e.Question, Again: true})
+		}
+		if err != nil && fault.KindOf(err) != fault.NotFound { // it went meanwhile
 			return i, fault.Wrap(op, err)
 		}
 		if progress != nil {

@@ -94,7 +94,8 @@ func (h *History) Flush() error {
 	return nil
 }
 
-// Recent gives the latest records of a space, at most n, oldest first.
+// Recent gives the latest records of a space, at most n, oldest first. What cannot
+// be read is passed over.
 func (h *History) Recent(space string, n int) ([]Record, error) {
 	const op = "answer.History.Recent"
 	h.mu.Lock()
@@ -107,15 +108,13 @@ func (h *History) Recent(space string, n int) ([]Record, error) {
 	stored := max(0, n-len(p.pending)) // of the records on disk
 	err = h.db.View(func(tx *kv.Tx) error {
 		for _, k := range p.keys[max(0, len(p.keys)-stored):] {
-			b, err := tx.Get(k)
+			r, whole, err := readRecord(tx, k)
 			if err != nil {
 				return err
 			}
-			r, err := decodeRecord(b)
-			if err != nil {
-				return err
+			if whole {
+				found = append(found, r)
 			}
-			found = append(found, r)
 		}
 		return nil
 	})

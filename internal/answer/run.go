@@ -157,6 +157,8 @@ func (r *run) embed(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return fault.Wrap("embed", ctx.Err())
+	case err != nil && r.work != nil && r.useBank: // nothing of it would be kept
+		return err
 	case err != nil:
 		r.without("the embedder", err)
 	case len(vs) == 1:
@@ -178,7 +180,9 @@ func (r *run) cite(chunks []percached.Chunk) {
 }
 
 // gone is why nothing is kept.
-func gone() error { return fault.New(fault.Conflict, "answer.store", "the documents changed meanwhile") }
+func gone() error {
+	return fault.New(fault.Conflict, "answer.store", "the documents changed meanwhile")
+}
 
 // store puts what came of the question into the tree, the bank and the history,
 // unless a chunk that it rests on went meanwhile: what is forgotten must not come

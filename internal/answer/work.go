@@ -21,6 +21,9 @@ type Work struct {
 	// made from. What an entry that is there already says of that stays.
 	Origin  string
 	Sources []percached.ChunkID
+	// Again says that the bank has the question: if it was forgotten by the time
+	// the answer is there, nothing is kept, and that is NotFound.
+	Again bool
 	// Settings are what this work wants otherwise than its space.
 	Settings percached.Settings
 }
@@ -94,8 +97,8 @@ func (a *Asker) filling(space string, ids []percached.ChunkID, f *flight) (*run,
 		return nil, nil, err
 	}
 	found, err := a.Knowledge.Chunks(space, ids)
-	if err == nil && len(found) != len(ids) {
-		err = fault.New(fault.NotFound, "answer.filling", "a chunk is gone")
+	if len(found) != len(ids) && (err == nil || fault.KindOf(err) == fault.Internal) {
+		err = fault.New(fault.NotFound, "answer.filling", "a chunk is gone, or damaged")
 	}
 	return r, found, err
 }

@@ -201,7 +201,7 @@ func TestObserver(t *testing.T) {
 	var told []answer.Outcome
 	asking := 0
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) {
-		p.Observer.Asked = func(string) func(answer.Answer, error) {
+		p.Observer.Asked = func(string, string) func(answer.Answer, error) {
 			asking++
 			return func(a answer.Answer, err error) {
 				asking--

@@ -3,6 +3,7 @@ package idle
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
@@ -14,6 +15,10 @@ import (
 // served is the cursor in the history behind which nobody has looked yet for
 // questions that the bank answered with another question's answer.
 const served = "served"
+
+// settled is how long documents must have been quiet before all entries are held
+// against them: each costs a search, and none is served unseen in any case.
+const settled = time.Hour
 
 // dueCheck: entries were last held against an earlier state of the documents.
 func (w *Worker) dueCheck(_ context.Context, space string, r rules, _ int) ([]scheduler.Due, error) {
@@ -32,7 +37,7 @@ func (w *Worker) dueCheck(_ context.Context, space string, r rules, _ int) ([]sc
 		return nil, err
 	}
 	_, newest, err := w.Predictor.Unsummarised(space, 0)
-	return []scheduler.Due{{Subject: strconv.FormatUint(seq, 10), From: newest.Add(r.QuietDocuments)}}, err
+	return []scheduler.Due{{Subject: strconv.FormatUint(seq, 10), From: w.quiet(newest, max(settled, r.QuietDocuments))}}, err
 }
 
 // seq is the count of changes of a space that a search knows.
@@ -77,11 +82,8 @@ func (w *Worker) entries(space string, limit int, take func(qabank.Info) bool, k
 		}
 		if keep != nil {
 			e, err := w.Bank.Get(space, i.ID)
-			if fault.KindOf(err) == fault.NotFound {
-				return nil
-			}
 			if err != nil || !keep(e) {
-				return err
+				return absent(err)
 			}
 		}
 		due = append(due, scheduler.Due{Subject: i.ID.String()})
@@ -90,8 +92,8 @@ func (w *Worker) entries(space string, limit int, take func(qabank.Info) bool, k
 	return due, err
 }
 
-// refresh answers a stale entry again. One whose question came from a chunk that
-// is gone goes with it.
+// refresh answers a stale entry again, or only prefills it like any prediction that
+// nobody used. One whose question came from a chunk that is gone goes with it.
 func (w *Worker) refresh(ctx context.Context, space string, r rules, subject string) (scheduler.Done, error) {
 	e, err := w.entry(space, subject)
 	if err != nil {
@@ -107,16 +109,18 @@ func (w *Worker) refresh(ctx context.Context, space string, r rules, subject str
 	if len(alive) < len(e.Sources) {
 		return scheduler.Done{}, w.Bank.Delete(ctx, space, e.ID)
 	}
-	return w.renew(ctx, space, e, !e.Answered && e.Origin != answer.Asked && r.prefills())
+	return w.renew(ctx, space, e, r.prefills() && e.Origin != answer.Asked && (!e.Answered || !used(e)))
 }
 
 // renew computes an entry anew. With no document left to answer it from it goes.
 func (w *Worker) renew(ctx context.Context, space string, e qabank.Entry, prefill bool) (scheduler.Done, error) {
-	got, err := w.Asker.Work(ctx, answer.Work{Space: space, Question: e.Question, Prefill: prefill})
+	got, err := w.Asker.Work(ctx, answer.Work{Space: space, Question: e.Question, Prefill: prefill, Again: true})
 	d := cost(got)
+	if err != nil {
+		return d, err
+	}
 	d.Questions = 1
 	switch {
-	case err != nil:
 	case len(got.Citations) == 0:
 		err = w.Bank.Delete(ctx, space, e.ID)
 	case got.Entry != e.ID: // or it would be done again and again
@@ -146,7 +150,9 @@ func (w *Worker) dueAnswer(ctx context.Context, space string, r rules, limit int
 
 func (w *Worker) unanswered(space string, r rules, limit int, asked bool) ([]scheduler.Due, error) {
 	return w.entries(space, limit, func(i qabank.Info) bool { return !i.Answered && !i.Stale },
-		func(e qabank.Entry) bool { return e.Settings == r.mark && (e.Origin == answer.Asked) == asked })
+		func(e qabank.Entry) bool {
+			return (e.Origin == answer.Asked) == asked && (asked || e.Settings == r.mark)
+		})
 }
 
 // absorb makes an entry without an answer of each question that was served with
@@ -179,10 +185,6 @@ func (w *Worker) wish(ctx context.Context, space string, rec answer.Record, r ru
 	if there, _ := w.Bank.Has(space, qabank.NewID(space, rec.Question)); there {
 		return nil
 	}
-	alive, err := w.Knowledge.Versions(space, rec.Chunks)
-	if err != nil || len(alive) < len(rec.Chunks) {
-		return err // what it rests on is gone: whoever forgot that forgets the question, too
-	}
 	vs, err := w.Embedder.Embed(ctx, percached.Background, []string{rec.Question})
 	if err != nil {
 		return err
@@ -194,17 +196,23 @@ func (w *Worker) wish(ctx context.Context, space string, rec answer.Record, r ru
 	if e.Seen, err = w.seq(space); err != nil {
 		return err
 	}
-	for _, c := range rec.Chunks {
-		e.Evidence = append(e.Evidence, percached.Evidence{Chunk: c, Version: alive[c]})
-	}
-	_, err = w.Bank.Put(ctx, e)
-	return err
+	return w.Asker.Keep(func() error {
+		alive, err := w.Knowledge.Versions(space, rec.Chunks)
+		if len(alive) < len(rec.Chunks) {
+			return absent(err) // what it rests on is gone: whoever forgot that forgets the question, too
+		}
+		for _, c := range rec.Chunks {
+			e.Evidence = append(e.Evidence, percached.Evidence{Chunk: c, Version: alive[c]})
+		}
+		_, err = w.Bank.Put(ctx, e)
+		return err
+	})
 }
 
 // dueDecode: predicted questions that were prefilled only, now that the threshold
 // lets their answers be served.
 func (w *Worker) dueDecode(_ context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
-	if !r.Bank || !r.Policy.Decodes(r.Threshold, r.Conversion) {
+	if !r.decodes() {
 		return nil, nil
 	}
 	return w.unanswered(space, r, limit, false)
@@ -212,12 +220,12 @@ func (w *Worker) dueDecode(_ context.Context, space string, r rules, limit int) 
 
 // decode answers an entry that has no answer, from its stored tensors as far as
 // they are there.
-func (w *Worker) decode(ctx context.Context, space string, _ rules, subject string) (scheduler.Done, error) {
+func (w *Worker) decode(ctx context.Context, space string, r rules, subject string) (scheduler.Done, error) {
 	e, err := w.entry(space, subject)
 	if err != nil {
 		return scheduler.Done{}, err
 	}
-	if e.Answered {
+	if e.Answered || e.Origin != answer.Asked && !r.decodes() {
 		return nothing()
 	}
 	return w.renew(ctx, space, e, false)

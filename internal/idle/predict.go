@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
@@ -36,10 +37,10 @@ func (w *Worker) dueAbstract(_ context.Context, space string, r rules, limit int
 	if err != nil || waiting >= aheadParts {
 		return nil, err
 	}
-	ids, newest, err := w.Predictor.Unsummarised(space, min(limit, aheadParts-waiting))
+	ids, newest, err := w.Predictor.Unsummarised(space, min(limit, aheadParts-waiting+w.parked(space, scheduler.Abstract)))
 	var due []scheduler.Due
 	for _, c := range ids {
-		due = append(due, scheduler.Due{Subject: c.String(), From: newest.Add(r.QuietDocuments)})
+		due = append(due, scheduler.Due{Subject: c.String(), From: w.quiet(newest, r.QuietDocuments)})
 	}
 	return due, err
 }
@@ -78,7 +79,24 @@ func (w *Worker) ahead(space string, r rules) (bool, error) {
 		return true, nil
 	}
 	st, err := w.Predictor.Stats(space)
-	return st.Predictions-st.Populated >= aheadStrides*r.Stride, err
+	return st.Predictions-st.Populated-w.parked(space, scheduler.Populate) >= aheadStrides*r.Stride, err
+}
+
+// parked counts the jobs that failed too often: nobody waits for them.
+func (w *Worker) parked(space string, k scheduler.Kind) int {
+	if w.Parked == nil {
+		return 0
+	}
+	return w.Parked(space, k)
+}
+
+// quiet is when it was quiet for so long since a moment. One that is yet to come
+// is from before the clock was set back, and long ago.
+func (w *Worker) quiet(since time.Time, long time.Duration) time.Time {
+	if since.After(w.Now()) {
+		return time.Time{}
+	}
+	return since.Add(long)
 }
 
 func (w *Worker) predict(ctx context.Context, space string, r rules, _ string) (scheduler.Done, error) {
@@ -103,7 +121,7 @@ func (w *Worker) dueHistory(_ context.Context, space string, r rules, _ int) ([]
 		return nil, err
 	}
 	last, err := w.History.Latest(space)
-	return []scheduler.Due{{Subject: strconv.FormatUint(upto, 10), From: last.Add(r.QuietQuestions)}}, err
+	return []scheduler.Due{{Subject: strconv.FormatUint(upto, 10), From: w.quiet(last, r.QuietQuestions)}}, err
 }
 
 // latest gives the questions behind the cursor, and the number of the last.
@@ -181,9 +199,9 @@ func (w *Worker) populate(ctx context.Context, space string, r rules, subject st
 	}
 	got, err := w.Asker.Work(ctx, work)
 	d := cost(got)
-	d.Questions = 1
-	if err == nil {
-		err = w.Predictor.Populated(space, i)
+	if err != nil {
+		return d, err
 	}
-	return d, err
+	d.Questions = 1
+	return d, w.Predictor.Populated(space, i)
 }

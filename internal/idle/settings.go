@@ -100,6 +100,9 @@ func (r rules) prefills() bool {
 	return !r.Bank || r.Policy.Population(r.Threshold, r.Adaptive) == scheduler.PrefillOnly
 }
 
+// decodes says that predicted questions which were prefilled get their answers.
+func (r rules) decodes() bool { return r.Bank && r.Policy.Decodes(r.Threshold, r.Conversion) }
+
 // predicts says that questions are predicted, and something is kept of them.
 func (r rules) predicts() bool {
 	answers, tensors := r.Bank && !r.prefills(), r.Tensors && r.Prediction == percached.PredictBoth

@@ -26,7 +26,6 @@ type story struct {
 	t       *testing.T
 	with    *teller
 	without *teller
-	out     strings.Builder
 }
 
 // teller is one of the two.

@@ -43,7 +43,7 @@ func (w *Worker) bytes(tokens, slices int) int64 {
 
 // dueRestore: entries whose chunks have lost tensors, the most useful entries
 // first, as long as there is room.
-func (w *Worker) dueRestore(_ context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
+func (w *Worker) dueRestore(ctx context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
 	free := w.free(r)
 	now := room{free, w.Bank.Stats(space).Entries, r.mark, r.Prediction}
 	wanted := r.Conversion && free >= w.bytes(chunky, 1)
@@ -58,7 +58,7 @@ func (w *Worker) dueRestore(_ context.Context, space string, r rules, limit int)
 	looked, lacking := 0, false
 	err := w.Bank.Scan(space, func(i qabank.Info) error {
 		if looked++; looked > scanned || len(due) >= limit || i.Stale {
-			return nil
+			return ctx.Err()
 		}
 		e, err := w.Bank.Get(space, i.ID)
 		if err != nil || e.Settings != r.mark || e.Origin != answer.Asked && r.Prediction != percached.PredictBoth {
@@ -84,9 +84,10 @@ func (w *Worker) dueRestore(_ context.Context, space string, r rules, limit int)
 	return due, err
 }
 
-// absent passes over what went meanwhile.
+// absent passes over what went meanwhile, or is damaged: it must not hide the
+// others.
 func absent(err error) error {
-	if fault.KindOf(err) == fault.NotFound {
+	if k := fault.KindOf(err); err == nil || k == fault.NotFound || k == fault.Internal {
 		return nil
 	}
 	return err
@@ -104,6 +105,9 @@ func (w *Worker) restore(ctx context.Context, space string, r rules, subject str
 	e, err := w.entry(space, subject)
 	if err != nil {
 		return scheduler.Done{}, err
+	}
+	if !r.Conversion {
+		return nothing()
 	}
 	return w.fill(ctx, space, r, evidence(e))
 }
@@ -131,7 +135,7 @@ func (w *Worker) fill(ctx context.Context, space string, r rules, chunks []perca
 // dueWarm: where chunks stand side by side, any of them may be needed: those
 // without tensors, the most retrieved and then the newest first, as long as there
 // is room.
-func (w *Worker) dueWarm(_ context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
+func (w *Worker) dueWarm(ctx context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
 	free := w.free(r)
 	if r.Placement != percached.Parallel || r.Prediction != percached.PredictBoth || free < w.bytes(chunky, 1) {
 		return nil, nil
@@ -150,7 +154,7 @@ func (w *Worker) dueWarm(_ context.Context, space string, r rules, limit int) ([
 	bare, err := w.bare(space, stored, past)
 	var due []scheduler.Due
 	for _, c := range bare[:min(len(bare), scanned)] {
-		if len(due) >= limit {
+		if len(due) >= limit || ctx.Err() != nil {
 			break
 		}
 		missing, err := w.Asker.Missing(space, []percached.ChunkID{c})
@@ -216,9 +220,8 @@ func (w *Worker) warm(ctx context.Context, space string, r rules, subject string
 	if err != nil {
 		return scheduler.Done{}, err
 	}
-	if r.Placement != percached.Parallel {
+	if r.Placement != percached.Parallel || r.Prediction != percached.PredictBoth {
 		return nothing()
 	}
 	return w.fill(ctx, space, r, []percached.ChunkID{c})
 }
-

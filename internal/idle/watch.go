@@ -33,7 +33,7 @@ type Watch struct {
 }
 
 // Asked is for answer.Observer.
-func (w *Watch) Asked(space string) func(answer.Answer, error) {
+func (w *Watch) Asked(space, question string) func(answer.Answer, error) {
 	if w.Scheduler == nil {
 		return func(answer.Answer, error) {}
 	}
@@ -43,11 +43,14 @@ func (w *Watch) Asked(space string) func(answer.Answer, error) {
 		if err != nil {
 			return
 		}
+		w.Predictor.Hit(space, predictor.NewID(space, question)) // if it was predicted as it was asked
 		if a.Outcome == answer.AnswerHit {
 			entry := [16]byte(a.Entry)
 			w.Scheduler.Used(space, a.Times.Total, &entry, nil)
 			served := a.Gate.Considered[len(a.Gate.Considered)-1] // the last that was considered
-			w.Predictor.Hit(space, predictor.NewID(space, served.Question))
+			if id := predictor.NewID(space, served.Question); id != predictor.NewID(space, question) {
+				w.Predictor.Hit(space, id)
+			}
 		} else {
 			w.Scheduler.Used(space, a.Times.Total, nil, ids(a.Loaded))
 			w.Scheduler.Own(space, append(ids(a.Made), a.Entry))

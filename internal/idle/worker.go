@@ -46,6 +46,9 @@ type Parts struct {
 // is done at a time.
 type Worker struct {
 	Parts
+	// Parked, when not nil, counts the jobs of a kind that failed too often and
+	// are not tried any more. It is set before there is work.
+	Parked func(space string, k scheduler.Kind) int
 	config Config
 	kinds  map[scheduler.Kind]kind
 	full   map[string]room // spaces in which no slice was missing
@@ -114,6 +117,9 @@ func (w *Worker) Do(ctx context.Context, j scheduler.Job) (scheduler.Done, error
 	r, err := w.rules(j.Space)
 	if err != nil {
 		return scheduler.Done{}, fault.Wrap(op, err)
+	}
+	if j.Kind.Predicts() && !r.predicts() { // it was wanted when it was found
+		return nothing()
 	}
 	done, err := k.do(ctx, j.Space, r, j.Subject)
 	return done, fault.Wrap(op, err)

@@ -34,6 +34,7 @@ const space = "s"
 type world struct {
 	testing.TB
 	dir   string
+	back  time.Duration // by which the clock on the wall was set back
 	clock *llmtest.Virtual
 	idle.Parts
 	meta, tensors *kv.DB
@@ -94,7 +95,7 @@ func (w *world) ok(err error) {
 }
 
 func (w *world) now() time.Time {
-	return time.Date(2025, 1, 6, 9, 0, 0, 0, time.UTC).Add(w.clock.Now().Sub(time.Time{}))
+	return time.Date(2025, 1, 6, 9, 0, 0, 0, time.UTC).Add(w.clock.Now().Sub(time.Time{}) - w.back)
 }
 
 func (w *world) open() {
@@ -148,7 +149,7 @@ func (w *world) open() {
 	s.Observer.Ended = func(st scheduler.Step) { w.ended = append(w.ended, st) }
 	w.scheduler, err = scheduler.Open(s)
 	w.ok(err)
-	w.Library.Jobs = w.scheduler
+	w.Library.Jobs, worker.Parked = w.scheduler, w.scheduler.Parked
 	watch.Scheduler, watch.Predictor = w.scheduler, w.Predictor
 	w.close = func() {
 		w.Asker.Close()
@@ -156,13 +157,6 @@ func (w *world) open() {
 			w.Error(err)
 		}
 	}
-}
-
-// reopen does what the next process does.
-func (w *world) reopen() {
-	w.Helper()
-	w.close()
-	w.open()
 }
 
 func (w *world) add(key, text string) {

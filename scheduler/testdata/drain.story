@@ -21,28 +21,27 @@ step
   wake 22:00:00
 drain
   failed: mail answer a1, failed 1 times (unavailable: idle.Do: bank.Put), not before 12:01:01
-  failed: mail answer a1, failed 2 times (unavailable: idle.Do: bank.Put), not before 12:02:02
-  parked: mail answer a1, failed 3 times (unavailable: idle.Do: bank.Put), parked
   done: mail answer a2
   done: mail abstract c1, not before 12:02:00
   done: mail abstract c2, not before 12:02:00
   nothing: notes warm n1
   done: mail warm w1
-  drained: 4 done, 1 nothing, 0 preempted, 3 failed, 1 parked, 8s
-  not_yet until 12:01:07: jobs that wait for a quiet time, or to be tried again: 1
+  drained: 4 done, 1 nothing, 0 preempted, 1 failed, 0 parked, 6s
+  not_yet until 12:01:01: jobs that wait for a quiet time, or to be tried again: 2
 queue
-  notes warm n1, not before 12:01:07
-  mail answer a1, failed 3 times (unavailable: idle.Do: bank.Put), parked
+  mail answer a1, failed 1 times (unavailable: idle.Do: bank.Put), not before 12:01:01
+  notes warm n1, not before 12:01:05
 ledger all
-  answer: 1 done, 3 failed, 0 preempted, 4 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
+  answer: 1 done, 1 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
   abstract: 2 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
   warm: 1 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
 
-# Nothing is due: it ends at once. What was parked stays so.
+# Each drain tries once what failed before. What was parked stays so.
 drain
+  failed: mail answer a1, failed 2 times (unavailable: idle.Do: bank.Put), not before 12:02:07
   nothing: notes warm n1
-  drained: 0 done, 1 nothing, 0 preempted, 0 failed, 0 parked, 1s
-  not_yet until 12:01:09: jobs that wait for a quiet time, or to be tried again: 1
+  drained: 0 done, 1 nothing, 0 preempted, 1 failed, 0 parked, 2s
+  not_yet until 12:01:08: jobs that wait for a quiet time, or to be tried again: 2
 due mail answer a3
 pause
 drain
@@ -50,9 +49,10 @@ drain
   paused: idle work is paused
 resume
 drain
+  parked: mail answer a1, failed 3 times (unavailable: idle.Do: bank.Put), parked
   done: mail answer a3
   nothing: notes warm n1
-  drained: 1 done, 1 nothing, 0 preempted, 0 failed, 0 parked, 2s
+  drained: 1 done, 1 nothing, 0 preempted, 1 failed, 1 parked, 3s
   not_yet until 12:01:11: jobs that wait for a quiet time, or to be tried again: 1
 
 # A space that cannot be looked through is an error in the end.
