@@ -1,7 +1,6 @@
 package predictor
 
 import (
-	"encoding/binary"
 	"errors"
 	"testing"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/sealed"
 )
 
 var codecKey = []byte("Pa")
@@ -86,10 +86,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		// A right version and checksum, so that the decoders get to see what is between.
-		value := append([]byte{formatVersion}, b...)
-		value = binary.LittleEndian.AppendUint32(value, sum(codecKey, value))
+		w := sealed.NewWriter(formatVersion, codecKey)
+		w.Raw(b)
+		value := w.Seal()
 		for name, r := range decoders() {
-			if err := r.decode(value); err != nil && !errors.Is(err, errDamaged) {
+			if err := r.decode(value); err != nil && !errors.Is(err, sealed.ErrDamaged) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

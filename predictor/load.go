@@ -6,6 +6,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/sealed"
 )
 
 // loader fills a predictor that nobody else sees yet.
@@ -43,13 +44,15 @@ func (l *loader) load(tx *kv.Tx) error {
 }
 
 // unreadable says that a record is damaged, whoever found that out.
-func unreadable(err error) bool { return errors.Is(err, errDamaged) || errors.Is(err, kv.ErrDamaged) }
+func unreadable(err error) bool {
+	return errors.Is(err, sealed.ErrDamaged) || errors.Is(err, kv.ErrDamaged)
+}
 
 func (l *loader) part(k, v []byte) error {
 	space, id, ok := splitKey(k, 16)
 	pt, _, err := decodePart(k, v)
 	if err == nil && !ok {
-		err = errDamaged
+		err = sealed.ErrDamaged
 	}
 	if err != nil {
 		return err
@@ -71,7 +74,7 @@ func (l *loader) prediction(k, v []byte) error {
 	space, id, ok := splitKey(k, 16)
 	p, err := decodePrediction(k, v)
 	if err == nil && (!ok || [16]byte(id) != newID(space, p.Question)) {
-		err = errDamaged
+		err = sealed.ErrDamaged
 	}
 	if err != nil {
 		return err
@@ -85,7 +88,7 @@ func (l *loader) counts(k, v []byte) error {
 	space, _, ok := splitKey(k, 0)
 	c, err := decodeCounts(k, v)
 	if err == nil && !ok {
-		err = errDamaged
+		err = sealed.ErrDamaged
 	}
 	if err == nil {
 		l.to.shelf(space).dropped = c

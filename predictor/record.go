@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/sealed"
 )
 
 const (
@@ -21,31 +22,33 @@ const (
 )
 
 func encodePart(key []byte, p *part, text string) []byte {
-	w := newWriter()
-	w.byte(bit(p.used))
-	w.u64(p.version)
-	w.time(p.made)
-	w.time(p.at.date)
-	w.time(p.at.added)
-	w.raw(p.at.document[:])
-	w.count(p.at.number)
-	w.text(text)
-	return w.seal(key)
+	w := sealed.NewWriter(formatVersion, key)
+	w.Byte(bit(p.used))
+	w.U64(p.version)
+	w.Time(p.made)
+	w.Time(p.at.date)
+	w.Time(p.at.added)
+	w.Raw(p.at.document[:])
+	w.Count(p.at.number)
+	w.Text(text)
+	return w.Seal()
 }
 
 func decodePart(key, value []byte) (*part, string, error) {
-	r, err := newReader(key, value)
+	r, err := sealed.NewReader(key, value, formatVersion, formatVersion)
 	if err != nil {
 		return nil, "", err
 	}
-	p := &part{used: r.flag(), version: r.u64(), made: r.time()}
-	p.at.date, p.at.added = r.time(), r.time()
-	copy(p.at.document[:], r.take(16))
-	p.at.number = r.count(maxPlace, 0)
-	text := r.text(maxSummary)
+	p := &part{used: r.Flag(), version: r.U64(), made: r.Time()}
+	p.at.date, p.at.added = r.Time(), r.Time()
+	copy(p.at.document[:], r.Take(16))
+	p.at.number = r.Count(maxPlace, 0)
+	text := utf8Text(r, maxSummary)
 	p.bytes = len(text)
-	r.bad = r.bad || strings.ContainsAny(text, "\r\n")
-	return p, text, r.end("a part of an abstract")
+	if strings.ContainsAny(text, "\r\n") {
+		r.Fail()
+	}
+	return p, text, r.End("a part of an abstract")
 }
 
 func bit(set bool) byte {
@@ -59,34 +62,34 @@ func bit(set bool) byte {
 var origins = []From{"", Knowledge, History}
 
 func encodePrediction(key []byte, p *Prediction) []byte {
-	w := newWriter()
-	w.byte(byte(slices.Index(origins, p.From)))
-	w.time(p.Made)
-	w.text(p.Question)
-	w.chunks(p.Chunks)
-	w.ids(len(p.Asked), func(i int) []byte { return p.Asked[i][:] })
-	return w.seal(key)
+	w := sealed.NewWriter(formatVersion, key)
+	w.Byte(byte(slices.Index(origins, p.From)))
+	w.Time(p.Made)
+	w.Text(p.Question)
+	writeIDs(w, len(p.Chunks), func(i int) []byte { return p.Chunks[i][:] })
+	writeIDs(w, len(p.Asked), func(i int) []byte { return p.Asked[i][:] })
+	return w.Seal()
 }
 
 func decodePrediction(key, value []byte) (Prediction, error) {
-	r, err := newReader(key, value)
+	r, err := sealed.NewReader(key, value, formatVersion, formatVersion)
 	if err != nil {
 		return Prediction{}, err
 	}
 	var p Prediction
-	if from := int(r.byte()); from > 0 && from < len(origins) {
+	if from := int(r.Byte()); from > 0 && from < len(origins) {
 		p.From = origins[from]
 	} else {
-		r.bad = true
+		r.Fail()
 	}
-	p.Made = r.time()
-	p.Question = r.text(maxQuestion)
-	r.ids(maxChunks, func(id [16]byte) { p.Chunks = append(p.Chunks, percached.ChunkID(id)) })
-	r.ids(maxBuffer, func(id [16]byte) { p.Asked = append(p.Asked, id) })
+	p.Made = r.Time()
+	p.Question = utf8Text(r, maxQuestion)
+	readIDs(r, maxChunks, func(id [16]byte) { p.Chunks = append(p.Chunks, percached.ChunkID(id)) })
+	readIDs(r, maxBuffer, func(id [16]byte) { p.Asked = append(p.Asked, id) })
 	if !asks(p.Question) {
-		r.bad = true
+		r.Fail()
 	}
-	return p, r.end("a prediction")
+	return p, r.End("a prediction")
 }
 
 // state is the part of a prediction that changes.
@@ -97,41 +100,41 @@ type state struct {
 }
 
 func encodeState(key []byte, s state) []byte {
-	w := newWriter()
-	w.byte(bit(s.populated))
-	w.u64(s.hits)
-	w.time(s.last)
-	return w.seal(key)
+	w := sealed.NewWriter(formatVersion, key)
+	w.Byte(bit(s.populated))
+	w.U64(s.hits)
+	w.Time(s.last)
+	return w.Seal()
 }
 
 func decodeState(key, value []byte) (state, error) {
-	r, err := newReader(key, value)
+	r, err := sealed.NewReader(key, value, formatVersion, formatVersion)
 	if err != nil {
 		return state{}, err
 	}
-	s := state{populated: r.flag(), hits: r.u64(), last: r.time()}
-	return s, r.end("a prediction's state")
+	s := state{populated: r.Flag(), hits: r.U64(), last: r.Time()}
+	return s, r.End("a prediction's state")
 }
 
 func encodeCounts(key []byte, counts map[Drop]uint64) []byte {
-	w := newWriter()
-	w.count(len(counts))
+	w := sealed.NewWriter(formatVersion, key)
+	w.Count(len(counts))
 	for _, d := range slices.Sorted(maps.Keys(counts)) {
-		w.text(string(d))
-		w.u64(counts[d])
+		w.Text(string(d))
+		w.U64(counts[d])
 	}
-	return w.seal(key)
+	return w.Seal()
 }
 
 func decodeCounts(key, value []byte) (map[Drop]uint64, error) {
-	r, err := newReader(key, value)
+	r, err := sealed.NewReader(key, value, formatVersion, formatVersion)
 	if err != nil {
 		return nil, err
 	}
 	counts := map[Drop]uint64{}
-	for range r.count(maxReasons, 9) {
-		d := Drop(r.text(maxReason))
-		counts[d] = r.u64()
+	for range r.Count(maxReasons, 9) {
+		d := Drop(utf8Text(r, maxReason))
+		counts[d] = r.U64()
 	}
-	return counts, r.end("counts of what was dropped")
+	return counts, r.End("counts of what was dropped")
 }

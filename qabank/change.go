@@ -8,6 +8,7 @@ import (
 
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/sealed"
 )
 
 // Hit counts that an entry was served. The next Flush writes it. An entry's
@@ -123,7 +124,7 @@ func (b *Bank) Veto(ctx context.Context, space, asked string, id ID) error {
 	defer b.write.Unlock()
 	e, err := b.Get(space, id)
 	there := err == nil
-	if err != nil && fault.KindOf(err) != fault.NotFound && !errors.Is(err, errDamaged) {
+	if err != nil && fault.KindOf(err) != fault.NotFound && !errors.Is(err, sealed.ErrDamaged) {
 		return fault.Wrap(op, err)
 	}
 	b.mu.RLock()

@@ -1,10 +1,8 @@
 package qabank
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"os"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/sealed"
 )
 
 func sample() Entry {
@@ -65,7 +64,7 @@ func TestCodecFindsDamage(t *testing.T) {
 				t.Errorf("%s: cut at %d, no error", name, i)
 			}
 		}
-		later := sealed(r.value[0]+1, r.value[1:len(r.value)-4])
+		later := sealedAs(r.value[0]+1, r.value[1:len(r.value)-4])
 		if err := r.decode(later); fault.KindOf(err) != fault.Unsupported {
 			t.Errorf("%s: a later version: %v", name, err)
 		}
@@ -94,7 +93,7 @@ func TestContentOfVersion1(t *testing.T) {
 	if b := encodeContent(&got); b[0] != contentVersion || len(b) != len(old)+1 {
 		t.Errorf("written anew in version %d, with %d bytes, once %d", b[0], len(b), len(old))
 	}
-	if _, err := decodeContent(sealed(0, old[1:len(old)-4])); !errors.Is(err, errDamaged) {
+	if _, err := decodeContent(sealedAs(0, old[1:len(old)-4])); !errors.Is(err, sealed.ErrDamaged) {
 		t.Error(err)
 	}
 }
@@ -114,11 +113,11 @@ func TestOpenVersion1(t *testing.T) {
 	}
 	defer db.Close()
 	hash, id := kv.NewSpaceID("mail"), NewID("mail", "When?")
-	name := newWriter(formatVersion)
-	name.text("mail")
+	name := sealed.NewWriter(formatVersion, nil)
+	name.Text("mail")
 	if err := db.Update(func(tx *kv.Tx) error {
 		return errors.Join(
-			tx.Set(key(spaceByte, hash), name.seal()), tx.Set(key(contentByte, hash, id), old),
+			tx.Set(key(spaceByte, hash), name.Seal()), tx.Set(key(contentByte, hash, id), old),
 			tx.Set(key(stateByte, hash, id), encodeState(state{hits: 3, rank: 1})),
 		)
 	}); err != nil {
@@ -146,11 +145,12 @@ func TestOpenVersion1(t *testing.T) {
 	}
 }
 
-// sealed gives bytes a version and a right checksum, so that the decoders get to
+// sealedAs gives bytes a version and a right checksum, so that the decoders get to
 // see what is between.
-func sealed(version byte, b []byte) []byte {
-	w := append([]byte{version}, b...)
-	return binary.LittleEndian.AppendUint32(w, crc32.Checksum(w, castagnoli))
+func sealedAs(version byte, b []byte) []byte {
+	w := sealed.NewWriter(version, nil)
+	w.Raw(b)
+	return w.Seal()
 }
 
 func FuzzDecode(f *testing.F) {
@@ -164,9 +164,9 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for v := byte(formatVersion); v <= contentVersion; v++ {
-			e, err := decodeContent(sealed(v, b))
+			e, err := decodeContent(sealedAs(v, b))
 			if err != nil {
-				if !errors.Is(err, errDamaged) {
+				if !errors.Is(err, sealed.ErrDamaged) {
 					t.Errorf("version %d: %v", v, err)
 				}
 				continue
@@ -178,7 +178,7 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("version %d has sources: %v", v, e.Sources)
 			}
 		}
-		value := sealed(formatVersion, b)
+		value := sealedAs(formatVersion, b)
 		if s, err := decodeState(value); err == nil && (math.IsNaN(s.rank) || s.rank < 0) {
 			t.Errorf("rank %v", s.rank)
 		}
@@ -241,8 +241,7 @@ func TestOpenDamaged(t *testing.T) {
 	if damaged != 3 {
 		t.Errorf("%d told, want 3: content, state, and the content without its state", damaged)
 	}
-	later := []byte{contentVersion + 1, 0}
-	set(key(contentByte, hash, whole), binary.LittleEndian.AppendUint32(later, crc32.Checksum(later, castagnoli)))
+	set(key(contentByte, hash, whole), sealedAs(contentVersion+1, []byte{0}))
 	if _, err := Open(db, options); fault.KindOf(err) != fault.Unsupported {
 		t.Error(err)
 	}

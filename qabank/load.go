@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/sealed"
 )
 
 // loader fills a bank that nobody else sees yet.
@@ -22,7 +23,7 @@ func (l *loader) load(tx *kv.Tx) error {
 	}{{spaceByte, l.space}, {stateByte, l.state}, {contentByte, l.entry}, {vetoByte, l.veto}} {
 		err := tx.Each([]byte{bankByte, step.kind}, func(k, v []byte) error {
 			err := step.read(k, v)
-			if !errors.Is(err, errDamaged) {
+			if !errors.Is(err, sealed.ErrDamaged) {
 				return err
 			}
 			l.damaged = append(l.damaged, slices.Clone(k))
@@ -42,17 +43,17 @@ func (l *loader) load(tx *kv.Tx) error {
 }
 
 func (l *loader) space(k, v []byte) error {
-	r, err := newReader(v, formatVersion)
+	r, err := sealed.NewReader(nil, v, formatVersion, formatVersion)
 	if err != nil {
 		return err
 	}
-	name := r.text(maxName)
+	name := r.Text(maxName)
 	hash, _, ok := splitKey(k, 0)
-	if err := r.end("a space"); err != nil {
+	if err := r.End("a space"); err != nil {
 		return err
 	}
 	if !ok || hash != kv.NewSpaceID(name) {
-		return errDamaged
+		return sealed.ErrDamaged
 	}
 	s := newShelf(name)
 	l.bank.spaces[name], l.shelves[hash] = s, s
@@ -78,7 +79,7 @@ func (l *loader) entry(k, v []byte) error {
 	s := l.shelves[hash]
 	st, known := l.states[string(k[2:])]
 	if !ok || s == nil || !known || ids[0] != NewID(s.name, e.Question) || !s.fits(e.Embedder, e.Vector) {
-		return errDamaged
+		return sealed.ErrDamaged
 	}
 	delete(l.states, string(k[2:]))
 	it := &item{
@@ -94,13 +95,13 @@ func (l *loader) entry(k, v []byte) error {
 // veto keeps a pair apart even when what stands behind its key is damaged.
 func (l *loader) veto(k, v []byte) error {
 	chunks, err := decodeVeto(v)
-	if err != nil && !errors.Is(err, errDamaged) {
+	if err != nil && !errors.Is(err, sealed.ErrDamaged) {
 		return err
 	}
 	hash, ids, ok := splitKey(k, 2)
 	s := l.shelves[hash]
 	if !ok || s == nil {
-		return errDamaged
+		return sealed.ErrDamaged
 	}
 	s.forbid(veto{ids[0], ids[1], chunks})
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/sealed"
 )
 
 // served is how long an entry that answered somebody is not evicted, if
@@ -160,9 +161,9 @@ func (b *Bank) begin(tx *kv.Tx, s *shelf) error {
 	if known {
 		return nil
 	}
-	w := newWriter(formatVersion)
-	w.text(s.name)
-	return tx.Set(key(spaceByte, s.hash), w.seal())
+	w := sealed.NewWriter(formatVersion, nil)
+	w.Text(s.name)
+	return tx.Set(key(spaceByte, s.hash), w.Seal())
 }
 
 // SetLimit changes the byte budget; what is over it goes at once.

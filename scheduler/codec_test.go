@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"encoding/binary"
 	"fmt"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/sealed"
 )
 
 // samples has a record of each type, and its decoder, which gives it encoded anew.
@@ -82,18 +82,19 @@ func TestCodec(t *testing.T) {
 		if _, err := r.again(samples([]byte("Sx2"))[name].value); err == nil {
 			t.Errorf("%s: under another key, no error", name)
 		}
-		later := sealed(key, r.value[1:len(r.value)-4], formatVersion+1)
+		later := sealedAs(key, r.value[1:len(r.value)-4], formatVersion+1)
 		if _, err := r.again(later); fault.KindOf(err) != fault.Unsupported {
 			t.Errorf("%s: a later version: %v", name, err)
 		}
 	}
 }
 
-// sealed gives bytes a version and the right checksum, so that the decoders get
+// sealedAs gives bytes a version and the right checksum, so that the decoders get
 // to see what is between.
-func sealed(key, b []byte, version byte) []byte {
-	w := append([]byte{version}, b...)
-	return binary.LittleEndian.AppendUint32(w, sumOf(key, w))
+func sealedAs(key, b []byte, version byte) []byte {
+	w := sealed.NewWriter(version, key)
+	w.Raw(b)
+	return w.Seal()
 }
 
 // Whatever is in a record: its decoder refuses it, or gives what can be written
@@ -106,7 +107,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for name, r := range samples(key) {
-			once, err := r.again(sealed(key, b, formatVersion))
+			once, err := r.again(sealedAs(key, b, formatVersion))
 			if err != nil {
 				continue
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/sealed"
 )
 
 // Pause ends idle work until Resume, over restarts too. What runs gives way.
@@ -20,7 +21,7 @@ func (s *Scheduler) setPause(paused bool) error {
 	defer s.write.Unlock()
 	r := record{key: []byte{ownByte, pauseByte}}
 	if paused {
-		r.value = newWriter(r.key).seal()
+		r.value = sealed.NewWriter(formatVersion, r.key).Seal()
 	}
 	if err := s.commit([]record{r}); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/sealed"
 )
 
 // load reads all records. What cannot be read is removed and told: jobs are
@@ -17,7 +18,7 @@ func (s *Scheduler) load() error {
 				if err == nil {
 					err = s.read(kind, key, value)
 				}
-				if errors.Is(err, errDamaged) || errors.Is(err, kv.ErrDamaged) {
+				if errors.Is(err, sealed.ErrDamaged) || errors.Is(err, kv.ErrDamaged) {
 					damaged = append(damaged, bytes.Clone(key))
 					s.o.damaged(err)
 					return nil
@@ -51,7 +52,7 @@ func (s *Scheduler) read(kind byte, key, value []byte) error {
 	}
 	hash, tail, ok := splitKey(key, rest)
 	if !ok {
-		return errDamaged
+		return sealed.ErrDamaged
 	}
 	if kind == spaceByte {
 		name, served, err := decodeBook(key, value)
@@ -60,7 +61,7 @@ func (s *Scheduler) read(kind byte, key, value []byte) error {
 		}
 		b := newBook(name)
 		if b.hash != hash {
-			return errDamaged
+			return sealed.ErrDamaged
 		}
 		b.stored, b.served = true, served
 		s.books[hash] = b
@@ -70,7 +71,7 @@ func (s *Scheduler) read(kind byte, key, value []byte) error {
 	b := s.books[hash]
 	if b == nil {
 		// A later version's space record would have ended this already.
-		return errDamaged
+		return sealed.ErrDamaged
 	}
 	switch kind {
 	case queueByte:
@@ -80,7 +81,7 @@ func (s *Scheduler) read(kind byte, key, value []byte) error {
 		}
 		j.Space = b.name
 		if j.id() != jobID(tail) {
-			return errDamaged
+			return sealed.ErrDamaged
 		}
 		s.jobs[j.id()] = &item{job: j, id: j.id(), book: b}
 	case pageByte:
@@ -101,7 +102,7 @@ func (s *Scheduler) read(kind byte, key, value []byte) error {
 
 func (s *Scheduler) readAlone(kind byte, key, value []byte) (err error) {
 	if len(key) != 2 {
-		return errDamaged
+		return sealed.ErrDamaged
 	}
 	if kind == pauseByte {
 		s.paused = true // the key says it all

@@ -11,6 +11,7 @@ import (
 
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/sealed"
 )
 
 // answers finds these due as answers in space mail.
@@ -86,7 +87,7 @@ func TestOpenDamaged(t *testing.T) {
 			t.Errorf("%d records told, want %d: %v", len(d.broken), want, d.broken)
 		}
 		for _, err := range d.broken {
-			if !errors.Is(err, errDamaged) {
+			if !errors.Is(err, sealed.ErrDamaged) {
 				t.Error(err)
 			}
 		}
@@ -103,7 +104,7 @@ func TestOpenDamaged(t *testing.T) {
 			t.Errorf("%+v", accounts)
 		}
 	}
-	d.set(right, sealed(right, []byte("of a time to come"), formatVersion+1))
+	d.set(right, sealedAs(right, []byte("of a time to come"), formatVersion+1))
 	if _, err := Open(d.s.o); fault.KindOf(err) != fault.Unsupported {
 		t.Error(err)
 	}

@@ -4,145 +4,158 @@ import (
 	"time"
 
 	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/sealed"
 )
 
+// formatVersion is the first byte of every value.
+const formatVersion = 1
+
+// readKind reads the name of a kind.
+func readKind(r *sealed.Reader) Kind {
+	k := Kind(r.Text(maxName))
+	if k.rank() < 0 {
+		r.Fail()
+	}
+	return k
+}
+
 func encodeBook(key []byte, b *book) []byte {
-	w := newWriter(key)
-	w.text(b.name)
-	w.u64(b.served)
-	return w.seal()
+	w := sealed.NewWriter(formatVersion, key)
+	w.Text(b.name)
+	w.U64(b.served)
+	return w.Seal()
 }
 
 func decodeBook(key, value []byte) (name string, served uint64, err error) {
-	r, err := newReader(key, value)
+	r, err := sealed.NewReader(key, value, formatVersion, formatVersion)
 	if err != nil {
 		return "", 0, err
 	}
-	name, served = r.text(maxName), r.u64()
+	name, served = r.Text(maxName), r.U64()
 	if name == "" {
-		r.bad = true
+		r.Fail()
 	}
-	return name, served, r.end("a space")
+	return name, served, r.End("a space")
 }
 
 // encodeJob leaves the space out: the key tells it.
 func encodeJob(key []byte, j Job) []byte {
-	w := newWriter(key)
-	w.text(string(j.Kind))
-	w.text(j.Subject)
-	w.time(j.Added)
-	w.time(j.From)
-	w.int(int64(j.Attempts))
+	w := sealed.NewWriter(formatVersion, key)
+	w.Text(string(j.Kind))
+	w.Text(j.Subject)
+	w.Time(j.Added)
+	w.Time(j.From)
+	w.Int(int64(j.Attempts))
 	var parked byte
 	if j.Parked {
 		parked = 1
 	}
-	w.byte(parked)
-	w.text(j.Reason)
-	return w.seal()
+	w.Byte(parked)
+	w.Text(j.Reason)
+	return w.Seal()
 }
 
 func decodeJob(key, value []byte) (Job, error) {
-	r, err := newReader(key, value)
+	r, err := sealed.NewReader(key, value, formatVersion, formatVersion)
 	if err != nil {
 		return Job{}, err
 	}
-	j := Job{Kind: r.kind(), Subject: r.text(maxSubject), Added: r.time(), From: r.time(), Attempts: int(r.int())}
-	parked := r.byte()
+	j := Job{Kind: readKind(r), Subject: r.Text(maxSubject), Added: r.Time(), From: r.Time(), Attempts: int(r.Int())}
+	parked := r.Byte()
 	if parked > 1 {
-		r.bad = true
+		r.Fail()
 	}
-	j.Parked, j.Reason = parked == 1, r.text(maxName)
-	return j, r.end("a job")
+	j.Parked, j.Reason = parked == 1, r.Text(maxName)
+	return j, r.End("a job")
 }
 
 func encodePage(key []byte, p *page) []byte {
-	w := newWriter(key)
+	w := sealed.NewWriter(formatVersion, key)
 	n := 0
 	for _, a := range p {
 		if a != (account{}) {
 			n++
 		}
 	}
-	w.count(n)
+	w.Count(n)
 	for i, a := range p {
 		if a == (account{}) {
 			continue
 		}
-		w.text(string(kinds[i]))
+		w.Text(string(kinds[i]))
 		for _, x := range a.numbers() {
-			w.int(*x)
+			w.Int(*x)
 		}
-		w.float(a.joules)
+		w.Float(a.joules)
 	}
-	return w.seal()
+	return w.Seal()
 }
 
 func decodePage(key, value []byte) (*page, error) {
-	r, err := newReader(key, value)
+	r, err := sealed.NewReader(key, value, formatVersion, formatVersion)
 	if err != nil {
 		return nil, err
 	}
 	p := &page{}
-	for range r.count(len(kinds), 1) {
-		k := r.kind()
-		if r.bad || p[k.rank()] != (account{}) {
-			r.bad = true
+	for range r.Count(len(kinds), 1) {
+		k := readKind(r)
+		if k.rank() < 0 || p[k.rank()] != (account{}) {
+			r.Fail()
 			break
 		}
 		a := &p[k.rank()]
 		for _, x := range a.numbers() {
-			*x = r.int()
+			*x = r.Int()
 		}
-		a.joules = r.float()
+		a.joules = r.Float()
 	}
-	return p, r.end("a day of the ledger")
+	return p, r.End("a day of the ledger")
 }
 
 func encodeCredit(key []byte, c *credit) []byte {
-	w := newWriter(key)
-	w.text(string(c.kind))
-	w.int(int64(c.saves))
-	return w.seal()
+	w := sealed.NewWriter(formatVersion, key)
+	w.Text(string(c.kind))
+	w.Int(int64(c.saves))
+	return w.Seal()
 }
 
 func decodeCredit(key, value []byte) (*credit, error) {
-	r, err := newReader(key, value)
+	r, err := sealed.NewReader(key, value, formatVersion, formatVersion)
 	if err != nil {
 		return nil, err
 	}
-	c := &credit{kind: r.kind(), saves: time.Duration(r.int())}
-	return c, r.end("a credit")
+	c := &credit{kind: readKind(r), saves: time.Duration(r.Int())}
+	return c, r.End("a credit")
 }
 
 func encodeUsage(key []byte, u *usage) []byte {
-	w := newWriter(key)
-	w.time(u.start)
-	w.int(int64(u.compute))
-	w.int(int64(u.questions))
-	w.int(u.written)
-	w.count(len(u.asked))
+	w := sealed.NewWriter(formatVersion, key)
+	w.Time(u.start)
+	w.Int(int64(u.compute))
+	w.Int(int64(u.questions))
+	w.Int(u.written)
+	w.Count(len(u.asked))
 	for space, n := range u.asked {
-		w.raw(space[:])
-		w.int(int64(n[0]))
-		w.int(int64(n[1]))
+		w.Raw(space[:])
+		w.Int(int64(n[0]))
+		w.Int(int64(n[1]))
 	}
-	return w.seal()
+	return w.Seal()
 }
 
 func decodeUsage(key, value []byte) (usage, error) {
-	r, err := newReader(key, value)
+	r, err := sealed.NewReader(key, value, formatVersion, formatVersion)
 	if err != nil {
 		return usage{}, err
 	}
-	u := usage{start: r.time(), compute: time.Duration(r.int()), questions: int(r.int()), written: r.int()}
-	for range r.count(1<<20, 32) {
+	u := usage{start: r.Time(), compute: time.Duration(r.Int()), questions: int(r.Int()), written: r.Int()}
+	for range r.Count(1<<20, 32) {
 		if u.asked == nil {
 			u.asked = map[kv.SpaceID][2]int{}
 		}
 		var space kv.SpaceID
-		copy(space[:], r.take(len(space)))
-		u.asked[space] = [2]int{int(r.int()), int(r.int())}
+		copy(space[:], r.Take(len(space)))
+		u.asked[space] = [2]int{int(r.Int()), int(r.Int())}
 	}
-	return u, r.end("a window's budget")
+	return u, r.End("a window's budget")
 }

@@ -20,13 +20,14 @@ type layer struct {
 // fits no layer is a finding, so that a new one is thought about.
 func layers() []layer {
 	nouns := []string{".", "internal/fault"}
-	stores := append(nouns, "internal/kv")
+	stores := append(nouns, "internal/kv", "internal/sealed")
 	engine := append(nouns, "llm")
 	return []layer{
 		{".", nil},
 		{"internal/fault", nil},
 		{"internal/lint", nil},
 		{"internal/kv/...", nouns},
+		{"internal/sealed", nouns},
 		{"internal/home", nouns},
 		{"internal/metrics/...", nouns},
 		{"internal/answer/...", append(stores, "qabank", "qkvtree", "retrieval")},
@@ -56,7 +57,7 @@ func layers() []layer {
 
 // inTests is what the tests of every layer may import besides.
 func inTests() []string {
-	return []string{".", "internal/fault", "internal/kv", "llm", "llm/llmtest", "llm/gguf", "llm/static", "models"}
+	return []string{".", "internal/fault", "internal/kv", "internal/sealed", "llm", "llm/llmtest", "llm/gguf", "llm/static", "models"}
 }
 
 // imports: the house's packages import each other only in the directions of
