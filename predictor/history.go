@@ -21,15 +21,7 @@ type Asked struct {
 // rest on a chunk which is gone are passed over. A stride of 0 is the usual one.
 func (p *Predictor) FromHistory(ctx context.Context, space string, asked []Asked, stride int) (Round, error) {
 	const op = "predictor.FromHistory"
-	stride, err := p.stride(stride)
-	if err != nil {
-		return Round{}, fault.Wrap(op, err)
-	}
-	about, err := p.o.Knowledge.Space(space)
-	if err != nil {
-		return Round{}, fault.Wrap(op, err)
-	}
-	words, err := p.wording(space, "history", historyPrompt, "history")
+	words, kind, stride, err := p.asking(space, "history", historyPrompt, "history", stride)
 	if err != nil {
 		return Round{}, fault.Wrap(op, err)
 	}
@@ -56,7 +48,7 @@ func (p *Predictor) FromHistory(ctx context.Context, space string, asked []Asked
 		texts = append(texts, a.Question)
 	}
 	res, n, err := p.say(ctx, d.tokens(), len(texts), 1, func(n int) string {
-		return words.fill(strings.Join(texts[len(texts)-n:], " "), about.Kind, stride)
+		return words.fill(strings.Join(texts[len(texts)-n:], " "), kind, stride)
 	})
 	if err != nil {
 		return Round{Sources: n, Usage: usage(&res)}, fault.Wrap(op, err)

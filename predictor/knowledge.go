@@ -36,15 +36,7 @@ func (p *Predictor) Waiting(space string) (parts int, err error) {
 // the usual one.
 func (p *Predictor) FromKnowledge(ctx context.Context, space string, stride int) (Round, error) {
 	const op = "predictor.FromKnowledge"
-	stride, err := p.stride(stride)
-	if err != nil {
-		return Round{}, fault.Wrap(op, err)
-	}
-	about, err := p.o.Knowledge.Space(space)
-	if err != nil {
-		return Round{}, fault.Wrap(op, err)
-	}
-	words, err := p.wording(space, "knowledge", knowledgePrompt, "abstract")
+	words, kind, stride, err := p.asking(space, "knowledge", knowledgePrompt, "abstract", stride)
 	if err != nil {
 		return Round{}, fault.Wrap(op, err)
 	}
@@ -57,7 +49,7 @@ func (p *Predictor) FromKnowledge(ctx context.Context, space string, stride int)
 	w.chunks = chunksOf(parts)
 	defer p.begin(w)()
 	res, n, err := p.say(ctx, d.tokens(), len(parts), 1, func(n int) string {
-		return words.fill(strings.Join(texts[:n], "; "), about.Kind, stride)
+		return words.fill(strings.Join(texts[:n], "; "), kind, stride)
 	})
 	if err != nil {
 		return Round{Sources: n, Usage: usage(&res)}, fault.Wrap(op, err)

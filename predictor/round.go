@@ -68,6 +68,20 @@ func (p *Predictor) stride(n int) (int, error) {
 	return n, nil
 }
 
+// asking is what asking for predictions in a space begins with: the prompt's
+// wording, the space's kind, and how many questions are asked for.
+func (p *Predictor) asking(space, prompt, ours, slot string, n int) (w wording, kind string, stride int, err error) {
+	if stride, err = p.stride(n); err != nil {
+		return w, "", 0, err
+	}
+	about, err := p.o.Knowledge.Space(space)
+	if err != nil {
+		return w, "", 0, err
+	}
+	w, err = p.wording(space, prompt, ours, slot)
+	return w, about.Kind, stride, err
+}
+
 // tokens bound the list that is asked for.
 func (d *draft) tokens() int { return d.stride * d.o.QuestionTokens }
 

@@ -20,12 +20,15 @@ func benchCommand(open opener) *cobra.Command {
 	return cmd
 }
 
+// showable is what a command tells, as JSON or as a table.
+type showable interface{ table(w io.Writer) error }
+
 // show prints a report for programs or for people.
-func show(w io.Writer, asJSON bool, report interface{ table(io.Writer) error }) error {
+func show(w io.Writer, asJSON bool, r showable) error {
 	if asJSON {
-		return writeJSON(w, report)
+		return writeJSON(w, r)
 	}
-	return report.table(w)
+	return r.table(w)
 }
 
 func writeJSON(w io.Writer, v any) error {

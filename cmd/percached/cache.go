@@ -15,16 +15,16 @@ import (
 func cacheCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "cache", Short: "Look at the stored tensors: tree, stats, clear, verify", Args: cobra.NoArgs, RunE: help}
 	cmd.AddCommand(
-		cacheVerb("tree", "Show what is stored, with sizes, chunks and hits", cacheTree),
-		cacheVerb("stats", "Show counts and sizes", cacheStats),
-		cacheVerb("clear", "Drop stored tensors", cacheClear),
+		spaceVerb("tree", "Show what is stored, with sizes, chunks and hits", cacheTree),
+		spaceVerb("stats", "Show counts and sizes", cacheStats),
+		spaceVerb("clear", "Drop stored tensors", cacheClear),
 		cacheVerify(),
 	)
 	return cmd
 }
 
-// cacheVerb is a command that does one thing to the tree.
-func cacheVerb(use, short string, run func(ctx context.Context, s *service, space string) (interface{ table(io.Writer) error }, error)) *cobra.Command {
+// spaceVerb is a command that does or tells one thing, of one space or of all.
+func spaceVerb(use, short string, run func(ctx context.Context, s *service, space string) (showable, error)) *cobra.Command {
 	c := defaultSetup()
 	var space string
 	var asJSON bool
@@ -32,6 +32,11 @@ func cacheVerb(use, short string, run func(ctx context.Context, s *service, spac
 		Use: use, Short: short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withService(cmd, c, false, func(ctx context.Context, s *service) error {
+				if space != "" {
+					if _, err := s.knowledge.Space(space); err != nil {
+						return err
+					}
+				}
 				r, err := run(ctx, s, space)
 				if err != nil {
 					return err
@@ -82,7 +87,7 @@ func (r *treeReport) table(w io.Writer) error {
 	return p.err
 }
 
-func cacheTree(_ context.Context, s *service, space string) (interface{ table(io.Writer) error }, error) {
+func cacheTree(_ context.Context, s *service, space string) (showable, error) {
 	r := &treeReport{Nodes: []treeNode{}}
 	err := s.eachSpace(space, func(name string) error {
 		s.tree.Nodes(name, func(n qkvtree.Info) {
@@ -146,10 +151,7 @@ func (r *statsReport) table(w io.Writer) error {
 	return p.err
 }
 
-func cacheStats(_ context.Context, s *service, space string) (interface{ table(io.Writer) error }, error) {
-	if err := s.eachSpace(space, func(string) error { return nil }); err != nil {
-		return nil, err
-	}
+func cacheStats(_ context.Context, s *service, space string) (showable, error) {
 	st, err := s.tree.Stats()
 	if err != nil {
 		return nil, err
@@ -174,12 +176,9 @@ func (r *cleared) table(w io.Writer) error {
 	return err
 }
 
-func cacheClear(ctx context.Context, s *service, space string) (interface{ table(io.Writer) error }, error) {
+func cacheClear(ctx context.Context, s *service, space string) (showable, error) {
 	drop := s.tree.ClearAll // also what belongs to no space any more
 	if space != "" {
-		if _, err := s.knowledge.Space(space); err != nil {
-			return nil, err
-		}
 		drop = func() (int, int64, error) { return s.tree.Clear(space) }
 	}
 	n, bytes, err := drop()

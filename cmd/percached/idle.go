@@ -193,34 +193,6 @@ func (s *service) idled(w io.Writer) error {
 	return p.err
 }
 
-// idleVerb is a command that tells something of idle work.
-func idleVerb(use, short string, look func(s *service, space string) (interface{ table(io.Writer) error }, error)) *cobra.Command {
-	c := defaultSetup()
-	var space string
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: use, Short: short, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withService(cmd, c, false, func(_ context.Context, s *service) error {
-				if space != "" {
-					if _, err := s.knowledge.Space(space); err != nil {
-						return err
-					}
-				}
-				r, err := look(s, space)
-				if err != nil {
-					return err
-				}
-				return show(cmd.OutOrStdout(), asJSON, r)
-			})
-		},
-	}
-	c.dataFlag(cmd)
-	cmd.Flags().StringVar(&space, "space", "", "space to look at (default: all)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
-	return cmd
-}
-
 func idleRetry() *cobra.Command {
 	c := defaultSetup()
 	cmd := &cobra.Command{
@@ -269,7 +241,7 @@ func idleSwitch(use, short, done string, do func(*scheduler.Scheduler) error) *c
 }
 
 func idleQueue() *cobra.Command {
-	return idleVerb("queue", "Show the jobs that wait, and why some are parked", func(s *service, space string) (interface{ table(io.Writer) error }, error) {
+	return spaceVerb("queue", "Show the jobs that wait, and why some are parked", func(_ context.Context, s *service, space string) (showable, error) {
 		r := &queueReport{Jobs: []queueLine{}, now: s.now()}
 		for _, j := range s.scheduler.Queue() {
 			if space == "" || j.Space == space {
@@ -330,7 +302,7 @@ func (r *ledgerReport) table(w io.Writer) error {
 }
 
 func idleLedger() *cobra.Command {
-	return idleVerb("ledger", "Show what idle work cost and what it saved, in the last 30 days", func(s *service, space string) (interface{ table(io.Writer) error }, error) {
+	return spaceVerb("ledger", "Show what idle work cost and what it saved, in the last 30 days", func(_ context.Context, s *service, space string) (showable, error) {
 		since := s.now().AddDate(0, 0, -30)
 		accounts, err := s.scheduler.Ledger(space, since)
 		return &ledgerReport{since, accounts}, err
@@ -366,7 +338,7 @@ func (r *statusReport) table(w io.Writer) error {
 }
 
 func idleStatus() *cobra.Command {
-	return idleVerb("status", "Show whether idle work would be done now, and if not, why", func(s *service, space string) (interface{ table(io.Writer) error }, error) {
+	return spaceVerb("status", "Show whether idle work would be done now, and if not, why", func(_ context.Context, s *service, space string) (showable, error) {
 		st, err := s.scheduler.Status()
 		if err != nil {
 			return nil, err

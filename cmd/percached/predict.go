@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/hex"
 	"io"
 	"maps"
@@ -16,8 +17,8 @@ import (
 func predictCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "predict", Short: "Look at the questions that were predicted", Args: cobra.NoArgs, RunE: help}
 	cmd.AddCommand(
-		idleVerb("list", "List the predicted questions, where they came from, and whether they were asked", predictions),
-		idleVerb("stats", "Count what was predicted and what was dropped, and why", predictionStats),
+		spaceVerb("list", "List the predicted questions, where they came from, and whether they were asked", predictions),
+		spaceVerb("stats", "Count what was predicted and what was dropped, and why", predictionStats),
 	)
 	return cmd
 }
@@ -53,7 +54,7 @@ func (r *predictionsReport) table(w io.Writer) error {
 	return p.err
 }
 
-func predictions(s *service, space string) (interface{ table(io.Writer) error }, error) {
+func predictions(_ context.Context, s *service, space string) (showable, error) {
 	r := &predictionsReport{Predictions: []predictionLine{}}
 	err := s.eachSpace(space, func(name string) error {
 		found, err := s.predictor.Predictions(name)
@@ -87,7 +88,7 @@ func (r *predictionStatsReport) table(w io.Writer) error {
 	return p.err
 }
 
-func predictionStats(s *service, space string) (interface{ table(io.Writer) error }, error) {
+func predictionStats(_ context.Context, s *service, space string) (showable, error) {
 	r := &predictionStatsReport{Spaces: []predictionCounts{}}
 	err := s.eachSpace(space, func(name string) error {
 		st, err := s.predictor.Stats(name)

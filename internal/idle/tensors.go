@@ -30,7 +30,7 @@ type room struct {
 
 // free is the room for tensors; none where they are not kept.
 func (w *Worker) free(r rules) int64 {
-	if !r.Tensors || w.Engine.Info().NoSlices != "" {
+	if !r.Tensors {
 		return 0
 	}
 	return w.Tree.Free()

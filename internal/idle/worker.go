@@ -42,8 +42,8 @@ type Parts struct {
 	Now       func() time.Time
 }
 
-// Worker finds idle work and does it. It is safe for concurrent use, but one job
-// is done at a time.
+// Worker finds idle work and does it, for one scheduler: one call of Due or Do
+// at a time.
 type Worker struct {
 	Parts
 	// Parked, when not nil, counts the jobs of a kind that failed too often and
