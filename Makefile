@@ -13,8 +13,9 @@ export PATH := $(PATH):/usr/local/go/bin
 
 GO := sh internal/tools/go.sh
 TOOL := go tool -modfile=internal/tools/go.mod
+CLIENT := $(TOOL) oapi-codegen --config api/client/generate.yaml
 
-.PHONY: help need build demo test check bench rehearse
+.PHONY: help need build demo test check bench rehearse generate generated clients
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -40,7 +41,7 @@ test: need ## run all tests under the race detector
 	@echo "Testing."
 	@$(GO) test -race -timeout 20m ./...
 
-check: build ## all that CI runs: build, formatting, vet, staticcheck, tests, rehearsal
+check: build ## all that CI runs: build, formatting, vet, staticcheck, clients, tests, rehearsal
 	@echo "Formatting (gofumpt)."
 	@out=$$($(TOOL) gofumpt -l .) || exit 1; \
 		if [ -n "$$out" ]; then echo "Not formatted; run '$(TOOL) gofumpt -w .':"; echo "$$out"; exit 1; fi
@@ -48,9 +49,22 @@ check: build ## all that CI runs: build, formatting, vet, staticcheck, tests, re
 	@$(GO) vet ./...
 	@echo "staticcheck."
 	@$(GO) tool -modfile=internal/tools/go.mod staticcheck ./...
+	@$(MAKE) --no-print-directory generated clients
 	@$(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory rehearse
 	@echo "make check: all is well."
+
+generate: need ## make the Go client (api/client) from openapi.yaml
+	@$(CLIENT) -o api/client/client.gen.go openapi.yaml
+
+generated: need
+	@echo "The Go client is what openapi.yaml gives."
+	@new=$$(mktemp) && trap 'rm -f "$$new"' EXIT && $(CLIENT) -o "$$new" openapi.yaml && { cmp -s "$$new" api/client/client.gen.go || \
+		{ echo "It is not: run 'make generate'."; exit 1; }; }
+
+clients: ## make TypeScript's types from openapi.yaml and compile a sample app; takes Node.js
+	@echo "TypeScript's types of openapi.yaml, and a sample app that uses them."
+	@sh internal/tools/clients.sh
 
 rehearse: build ## run the recipe of the models on a tiny setting
 	@echo "Rehearsing the recipe of the models."

@@ -128,6 +128,8 @@ type Settings struct {
 	Order     *Order     `json:"order,omitempty"`
 	Placement *Placement `json:"placement,omitempty"`
 	Planes    *Planes    `json:"planes,omitempty"`
+	// TensorLimit is how many bytes of the service's the space's tensors may take.
+	TensorLimit *int64 `json:"tensor_limit,omitempty"`
 
 	// Of idle work.
 	Prediction *Prediction `json:"prediction,omitempty"`

@@ -30,6 +30,8 @@ func layers() []layer {
 		{"internal/sealed", nouns},
 		{"internal/home", nouns},
 		{"internal/metrics/...", nouns},
+		{"internal/token", nouns},
+		{"internal/inbox", append(stores, "internal/ingest", "knowledgebank/...", "qabank", "qkvtree", "retrieval")},
 		{"internal/answer/...", append(stores, "qabank", "qkvtree", "retrieval")},
 		{"internal/ingest/...", append(stores, "knowledgebank", "qabank", "qkvtree", "retrieval")},
 		{"internal/idle/...", append(stores, "internal/answer", "internal/ingest", "knowledgebank", "predictor", "qabank", "qkvtree", "retrieval", "scheduler")},
@@ -48,9 +50,9 @@ func layers() []layer {
 		{"llm/static/...", append(engine, "llm/gguf")},
 		{"eval/...", []string{"api/client"}},
 		{"cmd/...", []string{
-			".", "api/...", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
+			".", "api/...", "eval/load", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
 			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/idle/...", "internal/fault",
-			"internal/home", "internal/kv/...", "internal/metrics/...",
+			"internal/home", "internal/inbox", "internal/kv/...", "internal/metrics/...", "internal/token",
 		}},
 	}
 }
@@ -105,6 +107,7 @@ func within(folder, name string) bool {
 func doors() map[string]string {
 	return map[string]string{
 		"github.com/go-chi/":       "api/...",
+		"github.com/oapi-codegen/": "api/client",
 		"github.com/dgraph-io/":    "internal/kv/...",
 		"github.com/blevesearch/":  "retrieval/...",
 		"github.com/robfig/cron":   "scheduler/...",

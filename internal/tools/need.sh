@@ -1,12 +1,14 @@
 #!/bin/sh
-# Finds out whether Go and a C++ compiler are here. Prints the command that
-# installs what is missing; a missing compiler is installed at once for root on
-# Debian.
+# Finds out whether what percached is built with is here: Go and a C++ compiler, or,
+# when called with "node", Node.js and npm. Prints the command that installs what is
+# missing; for root on Debian a compiler or Node.js is installed at once.
 set -eu
 
 cd "$(dirname "$0")/../.."
 need=$(sed -n 's/^go \([0-9]*\.[0-9]*\).*/\1/p' go.mod)
 get=1.26.8 # the release to offer
+node=18    # the oldest Node.js that is tried
+goal="percached cannot be built"
 
 go_command() {
 	case "$(uname -s)" in
@@ -21,9 +23,46 @@ go_command() {
 }
 
 missing() {
-	printf '\npercached cannot be built yet: %s\nThis command helps:\n\n    %s\n\n' "$1" "$2" >&2
+	printf '\n%s yet: %s\nThis command helps:\n\n    %s\n\n' "$goal" "$1" "$2" >&2
 	exit 1
 }
+
+# install WHAT MACOS DEBIAN FEDORA ARCH ALPINE: its packages, or the command on macOS.
+install() {
+	case "$(uname -s)" in
+	Darwin) missing "$1 is missing." "$2" ;;
+	esac
+	if [ -e /etc/debian_version ] && command -v apt-get >/dev/null; then
+		[ "$(id -u)" = 0 ] || missing "$1 is missing." "sudo apt-get install -y $3"
+		echo "$1 is missing. Installing it: apt-get install -y $3"
+		# shellcheck disable=SC2086 # the packages are words
+		if ! { DEBIAN_FRONTEND=noninteractive apt-get install -q -y $3 ||
+			{ apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y $3; }; } </dev/null; then
+			missing "$1 could not be installed." "apt-get update && apt-get install -y $3"
+		fi
+	elif command -v dnf >/dev/null; then
+		missing "$1 is missing." "sudo dnf install -y $4"
+	elif command -v pacman >/dev/null; then
+		missing "$1 is missing." "sudo pacman -S --needed $5"
+	elif command -v apk >/dev/null; then
+		missing "$1 is missing." "sudo apk add $6"
+	else
+		missing "$1 is missing." "(your system's packages: $3)"
+	fi
+}
+
+if [ "${1:-}" = node ]; then
+	goal="Clients cannot be made"
+	if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+		install "Node.js" "brew install node" "nodejs npm" "nodejs npm" "nodejs npm" "nodejs npm"
+	fi
+	have=$(node --version)
+	number=${have#v}
+	if [ "${number%%.*}" -lt "$node" ]; then
+		missing "Node.js $node or newer is needed, this is $have." "see https://nodejs.org/en/download"
+	fi
+	exit
+fi
 
 if ! command -v go >/dev/null; then
 	missing "Go $need or newer is not installed." "$(go_command)"
@@ -48,35 +87,14 @@ compiles() {
 	echo '#include <vector>' | $cxx ${CGO_CXXFLAGS:-} -std=c++17 -x c++ -fsyntax-only - 2>&1
 }
 if ! why=$(compiles); then
-	debian=false
-	[ -e /etc/debian_version ] && command -v apt-get >/dev/null && debian=true
 	if command -v "${cxx%% *}" >/dev/null; then
 		echo "$why" >&2
 		missing "$cxx does not compile C++17 with the flags '${CGO_CXXFLAGS:-}' (above)." \
 			"make build CGO_CFLAGS=-O3 CGO_CXXFLAGS=-O3   # without this machine's own instructions: slower"
 	fi
-	case "$(uname -s)" in
-	Darwin) missing "a C++ compiler is missing." "xcode-select --install" ;;
-	esac
-	if $debian && [ "$(id -u)" = 0 ]; then
-		echo "A C++ compiler is missing. Installing it: apt-get install -y g++"
-		if ! { DEBIAN_FRONTEND=noninteractive apt-get install -q -y g++ ||
-			{ apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y g++; }; } </dev/null; then
-			missing "the C++ compiler could not be installed." "apt-get update && apt-get install -y g++"
-		fi
-		if ! why=$(compiles); then
-			echo "$why" >&2
-			exit 1
-		fi
-	elif $debian; then
-		missing "a C++ compiler is missing." "sudo apt-get install -y g++"
-	elif command -v dnf >/dev/null; then
-		missing "a C++ compiler is missing." "sudo dnf install -y gcc-c++"
-	elif command -v pacman >/dev/null; then
-		missing "a C++ compiler is missing." "sudo pacman -S --needed gcc"
-	elif command -v apk >/dev/null; then
-		missing "a C++ compiler is missing." "sudo apk add g++"
-	else
-		missing "a C++ compiler ($cxx) is missing." "(your system's package of g++)"
+	install "A C++ compiler" "xcode-select --install" g++ gcc-c++ gcc g++
+	if ! why=$(compiles); then
+		echo "$why" >&2
+		exit 1
 	fi
 fi

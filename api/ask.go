@@ -1,0 +1,71 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+)
+
+// ask answers a question, whole or while it comes.
+func (s *Server) ask(w http.ResponseWriter, r *http.Request) error {
+	in, err := params[InSpace](r)
+	if err != nil {
+		return err
+	}
+	streams, err := wantsEvents(r)
+	if err != nil {
+		return err
+	}
+	q, err := decode[Question](w, r)
+	if err != nil {
+		return err
+	}
+	asked := Asked{Space: in.Space, Question: q}
+	if !streams {
+		a, err := s.answer(r.Context(), asked, Listener{})
+		if err != nil {
+			return err
+		}
+		return reply(w, http.StatusOK, a)
+	}
+	out := newStream(w, r)
+	defer out.close()
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	// A client that is gone is asked for nothing more.
+	tell := func(event string, v any) {
+		if out.send(event, v) != nil {
+			stop()
+		}
+	}
+	a, err := s.answer(ctx, asked, Listener{
+		Stage:    func(st Stage) { tell("stage", st) },
+		Token:    func(text string) { tell("token", token{text}) },
+		Citation: func(c Citation) { tell("citation", c) },
+	})
+	if err != nil {
+		return out.fail(err)
+	}
+	return out.send("done", a)
+}
+
+// token is a piece of an answer.
+type token struct {
+	Text string `json:"text"`
+}
+
+// answer asks the backend, which has AskTimeout for it.
+func (s *Server) answer(ctx context.Context, q Asked, l Listener) (Answer, error) {
+	limited, cancel := context.WithTimeout(ctx, s.AskTimeout)
+	defer cancel()
+	a, err := s.backend.Ask(limited, q, l)
+	switch {
+	case err == nil:
+		return a, nil
+	case ctx.Err() != nil:
+		return a, errGone // what the backend says of that is no failure
+	case errors.Is(limited.Err(), context.DeadlineExceeded):
+		return a, refuse(problemTimeout, "a question may take %v", s.AskTimeout)
+	}
+	return a, err
+}

@@ -1,0 +1,38 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// ProblemError is a problem as an error.
+type ProblemError struct {
+	Problem Problem
+}
+
+func (e *ProblemError) Error() string {
+	p := e.Problem
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s", p.Status, p.Title)
+	if p.Detail != nil {
+		b.WriteString(": " + *p.Detail)
+	}
+	for i, f := range p.Errors {
+		b.WriteString([]string{": ", "; "}[min(i, 1)] + f.Field + " " + f.Detail)
+	}
+	return b.String()
+}
+
+// Failed is the error that a response tells of: nil below status 400, and a
+// *ProblemError where the body is a problem.
+func Failed(status int, body []byte) error {
+	if status < 400 {
+		return nil
+	}
+	e := &ProblemError{}
+	if err := json.Unmarshal(body, &e.Problem); err != nil || e.Problem.Status != status {
+		return fmt.Errorf("status %d, and no problem that says why", status)
+	}
+	return e
+}

@@ -1,0 +1,60 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+)
+
+// Message is one server-sent event.
+type Message struct {
+	Event string // its name; "message" where it has none
+	Data  []byte // JSON, but for the [DONE] of OpenAI's streams
+}
+
+const maxLine = 16 << 20 // bytes of a line, which is an answer at most
+
+// Messages reads the events of a stream as they come, until it ends or breaks. An
+// event that the end cuts off is an error, io.ErrUnexpectedEOF.
+func Messages(stream io.Reader) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		lines := bufio.NewScanner(stream)
+		lines.Buffer(make([]byte, 0, 4<<10), maxLine)
+		m, open := Message{Event: "message"}, false
+		for lines.Scan() {
+			line := lines.Bytes()
+			if len(line) == 0 {
+				if m.Data != nil && !yield(m, nil) {
+					return
+				}
+				m, open = Message{Event: "message"}, false
+				continue
+			}
+			field, value, _ := bytes.Cut(line, []byte(":"))
+			value = bytes.TrimPrefix(value, []byte(" "))
+			switch string(field) {
+			case "event":
+				m.Event, open = string(value), true
+			case "data":
+				if m.Data != nil {
+					m.Data = append(m.Data, '\n')
+				}
+				m.Data, open = append(m.Data, value...), true
+				if m.Data == nil {
+					m.Data = []byte{}
+				}
+			}
+			if len(m.Data) > maxLine {
+				yield(Message{}, errors.New("an event is too long"))
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(Message{}, err)
+		} else if open {
+			yield(Message{}, io.ErrUnexpectedEOF)
+		}
+	}
+}

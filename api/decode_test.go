@@ -1,0 +1,265 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached"
+)
+
+// fields has every kind of field that inputs have.
+type fields struct {
+	OneDocument
+	Text   string                      `json:"text"`
+	Flag   bool                        `json:"flag"`
+	Count  int                         `json:"count"`
+	Small  uint8                       `json:"small"`
+	Share  *float64                    `json:"share"`
+	At     time.Time                   `json:"at"`
+	Kind   percached.Placement         `json:"kind"`
+	IDs    []percached.ChunkID         `json:"ids"`
+	By     map[string]int              `json:"by"`
+	Inner  *struct{ Prompts *Prompts } `json:"inner"`
+	Prompt Prompts                     `json:"prompt"`
+	Any    any                         `json:"any"`
+	Raw    json.RawMessage             `json:"raw"`
+
+	Limit int       `query:"limit"`
+	Since time.Time `query:"since"`
+	Full  bool      `query:"full"`
+	Near  float64   `query:"near"`
+	Query string    `query:"q"`
+}
+
+// faults are the fields that an error names, and what it says of them.
+func faults(t *testing.T, err error) []FieldError {
+	t.Helper()
+	if err == nil {
+		return nil
+	}
+	e, ok := errors.AsType[*problemError](err)
+	if !ok {
+		t.Fatalf("%v is no problem", err)
+	}
+	if len(e.fields) == 0 {
+		return []FieldError{{string(e.problem), e.detail}}
+	}
+	return e.fields
+}
+
+// What does not fit is named field by field, and all at once.
+func TestUnmarshalNames(t *testing.T) {
+	const whole, number = "must be a whole number that is not too large", "must be a number that is not too large"
+	deep := strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40)
+	tests := map[string][]FieldError{
+		`{"text":"a","count":-3,"small":255,"share":1e3,"at":"2026-01-02T03:04:05Z","kind":"parallel","by":{"a":1},"ids":[],"any":[{}],"raw":{"a":[1]}}`: nil,
+		`{"share":null,"inner":null,"any":null,"raw":null,"prompt":{"history":null}}`:                                                                    nil,
+
+		`{"text":1,"flag":"true","count":1.5,"small":256,"share":"1","at":"today","kind":"up","ids":["x"],"by":{"a":"b"}}`: {
+			{"/text", "must be a string"},
+			{"/flag", "must be true or false"},
+			{"/count", whole},
+			{"/small", whole},
+			{"/share", number},
+			{"/at", "does not have the form that it must have"},
+			{"/kind", "does not have the form that it must have"},
+			{"/ids/0", "does not have the form that it must have"},
+			{"/by/a", whole},
+		},
+		`{"text":null,"flag":null,"count":null,"at":null,"prompt":null,"ids":null,"by":null}`: {
+			{"/text", "must not be null"},
+			{"/flag", "must not be null"},
+			{"/count", "must not be null"},
+			{"/at", "must not be null"},
+			{"/prompt", "must not be null"},
+			{"/ids", "must not be null"},
+			{"/by", "must not be null"},
+		},
+		`{"text":[],"ids":{},"by":[],"prompt":"x","at":5,"kind":{"a":1},"count":true}`: {
+			{"/text", "must be a string"},
+			{"/ids", "must be an array"},
+			{"/by", "must be an object"},
+			{"/prompt", "must be an object"},
+			{"/at", "must be a string"},
+			{"/kind", "must be a string"},
+			{"/count", whole},
+		},
+		`{"a/b~c":1,"prompt":{"abstracts":"x"},"Text":"a","Space":"b","limit":5,"Document":"x"}`: {
+			{"/a~1b~0c", "is not known here"},
+			{"/prompt/abstracts", "is not known here"},
+			{"/Text", "is not known here"},
+			{"/Space", "is not known here"},
+			{"/limit", "is not known here"},
+			{"/Document", "is not known here"},
+		},
+		`{"by":{"a":1,"a":2},"count":1,"count":2}`: {{"/by/a", "stands there twice"}, {"/count", "stands there twice"}},
+		`{"share":1e999,"count":1e2}`:              {{"/share", number}, {"/count", whole}},
+		`[]`:                                       {{"", "must be an object"}},
+		`null`:                                     {{"", "must not be null"}},
+		`7`:                                        {{"", "must be an object"}},
+		`{"any":` + deep + `}`:                     {{"bad_body", "values stand more than 32 deep in each other"}},
+		`{"count":1} {}`:                           {{"bad_body", "it is not one JSON value: see byte 13"}},
+		`{"count":01}`:                             {{"bad_body", "it is not one JSON value: see byte 11"}},
+		`{"` + strings.Repeat("é", 100) + `":1}`: {{"/" + strings.Repeat("é", 32), "is not known here"}},
+	}
+	for text, want := range tests {
+		var v fields
+		if diff := cmp.Diff(want, faults(t, unmarshal([]byte(text), &v, true))); diff != "" {
+			t.Errorf("%.100s (-want +got):\n%s", text, diff)
+		}
+	}
+	var v fields
+	if err := unmarshal([]byte(`{"tempo":1,"count":2,"prompt":{"x":[1]}}`), &v, false); err != nil || v.Count != 2 {
+		t.Errorf("loose: %v, %+v", err, v)
+	}
+	if err := unmarshal([]byte(`{"count":"2"}`), &v, false); err == nil {
+		t.Error("loose takes text for a number")
+	}
+	many := "{" + strings.Repeat(`"x":1,`, 100) + `"y":1}`
+	if n := len(faults(t, unmarshal([]byte(many), &v, true))); n != maxWrong {
+		t.Errorf("%d faults are told", n)
+	}
+}
+
+// paramsOf reads the parameters of a request.
+func paramsOf(path, query string) (fields, error) {
+	r := httptest.NewRequest("GET", "/", nil)
+	r.URL.RawQuery = query
+	r.SetPathValue("space", "mail")
+	r.SetPathValue("document", path)
+	return params[fields](r)
+}
+
+// Parameters are read by their types, and what does not fit is named.
+func TestParams(t *testing.T) {
+	id := percached.NewDocumentID("x")
+	got, err := paramsOf(id.String(), "limit=-5&since=2026-01-02T03:04:05%2B01:00&full=true&near=0.5&q=a%20b%2bc%26")
+	want := fields{
+		OneDocument: OneDocument{InSpace{"mail"}, id}, Limit: -5, Since: time.Date(2026, 1, 2, 2, 4, 5, 0, time.UTC), Full: true, Near: 0.5, Query: "a b+c&",
+	}
+	if diff := cmp.Diff(want, got, cmp.Comparer(time.Time.Equal)); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	for query, want := range map[string][]FieldError{
+		"limit=1&limit=1": {{"query:limit", "stands there twice"}},
+		"limit=0x10&full=1&near=NaN&since=2026-01-02": {
+			{"query:limit", "must be a whole number that is not too large"},
+			{"query:since", "must be a time as in RFC 3339"},
+			{"query:full", "must be true or false"},
+			{"query:near", "must be a number that is not too large"},
+		},
+		"q=%ff&near=1e999":          {{"query:near", "must be a number that is not too large"}, {"query:q", "must be UTF-8 without NUL"}},
+		"q=a%00":                    {{"query:q", "must be UTF-8 without NUL"}},
+		"Q=a&count=5&%ff%00=x":      {{"query:Q", "is not known here"}, {"query:count", "is not known here"}, {"query:?\x00", "is not known here"}},
+		"a;b":                       {{"query", "cannot be read"}},
+		"%":                         {{"query", "cannot be read"}},
+		"space=other&document=abcd": {{"query:document", "is not known here"}, {"query:space", "is not known here"}},
+	} {
+		_, err := paramsOf(id.String(), query)
+		if diff := cmp.Diff(want, faults(t, err)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
+		}
+	}
+	if _, err := paramsOf("abc", ""); !cmp.Equal([]FieldError{{"path:document", "does not have the form that it must have"}}, faults(t, err)) {
+		t.Errorf("a document's name: %v", err)
+	}
+}
+
+// FuzzUnmarshal: whatever comes, it is refused as a problem that can be told, or
+// it means what encoding/json says it means, with nothing left out.
+func FuzzUnmarshal(f *testing.F) {
+	for _, s := range []string{
+		`{"text":"a","count":-3,"small":255,"share":1e3,"at":"2026-01-02T03:04:05Z","kind":"parallel","by":{"a":1},"ids":["` + someID + `"]}`,
+		`{"inner":{"Prompts":{"history":"x"}},"prompt":{"abstract":null},"any":[1,{"a":null}],"raw":{"b":[]}}`,
+		`{"text":"\ud800\u0000","count":9223372036854775808}`, `{"a":{"a":{"a":[[[]]]}}}`, `null`, `[1,2]`, `"x"`, `{"text":"a"}{}`, "{\"\xff\":1}",
+		`{"text":"a","TEXT":"b"}`, `{"count":1,"count":2}`, strings.Repeat("[", 1000), `{"` + strings.Repeat("/~", 100) + `":1}`,
+	} {
+		f.Add([]byte(s), true)
+		f.Add([]byte(s), false)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, strict bool) {
+		if !utf8.Valid(text) {
+			t.Skip() // readText refuses it
+		}
+		var got, again fields
+		err := unmarshal(text, &got, strict)
+		if err != nil {
+			for _, e := range faults(t, err) {
+				if !utf8.ValidString(e.Field) || len(e.Field) > 10000 || e.Detail == "" && e.Field == "" {
+					t.Errorf("fault %q: %q", e.Field, e.Detail)
+				}
+			}
+			return
+		}
+		if !reflect.DeepEqual(got.OneDocument, OneDocument{}) || got.Limit != 0 || got.Query != "" {
+			t.Errorf("the body filled what is not for it: %+v", got)
+		}
+		in := json.NewDecoder(bytes.NewReader(text))
+		if strict {
+			in.DisallowUnknownFields()
+		}
+		if err := in.Decode(&again); err != nil || !reflect.DeepEqual(got, again) {
+			t.Errorf("%v: %+v, then %+v", err, got, again)
+		}
+	})
+}
+
+// FuzzParams: whatever stands in a query, it is refused by name or it is what it
+// says.
+func FuzzParams(f *testing.F) {
+	for _, q := range []string{"limit=5&full=true", "since=2026-01-02T03:04:05Z", "near=1e3&q=%00", "q=a&q=b", "%zz", "a=1;b=2", "near=0x1p-2", "limit=+5", "&&=&="} {
+		f.Add(someID, q)
+	}
+	f.Fuzz(func(t *testing.T, path, query string) {
+		got, err := paramsOf(path, query)
+		if err != nil {
+			for _, e := range faults(t, err) {
+				if !utf8.ValidString(e.Field) || e.Detail == "" {
+					t.Errorf("fault %q: %q", e.Field, e.Detail)
+				}
+			}
+			return
+		}
+		if got.Near != got.Near || !utf8.ValidString(got.Query) || got.Text != "" || path != "" && !strings.EqualFold(got.Document.String(), path) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// FuzzServe: whatever a request is, it is answered with a status of the table, and
+// the backend is not called without a token.
+func FuzzServe(f *testing.F) {
+	for _, rt := range []string{"GET /v1/spaces/mail", "POST /v1/spaces/mail/ask", "DELETE /v1/spaces/a%2fb", "PATCH /v1/config?x", "OPTIONS *", "GET /v1/../x"} {
+		method, path, _ := strings.Cut(rt, " ")
+		f.Add(method, path, "localhost", "", `{"question":"x"}`)
+		f.Add(method, path, "[::1]:1", "http://localhost", "")
+	}
+	s := newServer(f, Backend{})
+	f.Fuzz(func(t *testing.T, method, path, host, origin, body string) {
+		r, err := http.NewRequest(method, "http://x"+path, strings.NewReader(body))
+		if err != nil {
+			t.Skip() // net/http refuses it
+		}
+		r.Host, r.RequestURI = host, path
+		r.Header.Set("Origin", origin)
+		if origin == "" {
+			r.Header.Del("Origin")
+		}
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		open := w.Code == 200 && (r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || r.URL.Path == "/openapi.yaml")
+		if !open && (w.Code < 400 || w.Code >= 500 || w.Header().Get("Content-Type") != "application/problem+json") {
+			t.Errorf("%s %q: status %d: %s", method, path, w.Code, w.Body)
+		}
+	})
+}

@@ -1,0 +1,113 @@
+package api
+
+import (
+	"io"
+	"time"
+
+	"github.com/percached/percached"
+)
+
+// Entry is a record of the QA bank.
+type Entry struct {
+	ID       string     `json:"id"`
+	Question string     `json:"question"`
+	Answer   string     `json:"answer"`
+	Answered bool       `json:"answered"` // false: prefilled only
+	Refused  bool       `json:"refused"`
+	Stale    bool       `json:"stale"`
+	StaleWhy string     `json:"stale_why,omitempty"`
+	Origin   string     `json:"origin"` // asked, predicted, ...
+	Evidence []Evidence `json:"evidence"`
+	Hits     uint64     `json:"hits"`
+	Made     time.Time  `json:"made"`
+	Used     time.Time  `json:"used,omitzero"`
+	Expires  time.Time  `json:"expires,omitzero"`
+	// Similarity to what was searched for.
+	Similarity *float64 `json:"similarity,omitempty"`
+}
+
+// Evidence is a chunk that an answer was made from.
+type Evidence struct {
+	Chunk   percached.ChunkID `json:"chunk"`
+	Version uint64            `json:"version"`
+}
+
+// Entries is a page of entries.
+type Entries struct {
+	Entries []Entry `json:"entries"`
+	Next    string  `json:"next,omitempty"`
+	Bank    *Bank   `json:"bank,omitempty"` // counts of the whole space
+}
+
+// Bank counts what the QA bank holds of a space.
+type Bank struct {
+	Entries  int    `json:"entries"`
+	Answered int    `json:"answered"`
+	Stale    int    `json:"stale"`
+	Vetoes   int    `json:"vetoes"`
+	Hits     uint64 `json:"hits"`
+	Bytes    int64  `json:"bytes"`
+}
+
+// EntrySearch looks for stored questions near a text.
+type EntrySearch struct {
+	InSpace
+	Query string `query:"q"`
+	Limit int    `query:"limit"` // 1 to 100; default 10
+}
+
+// OneEntry names an entry.
+type OneEntry struct {
+	InSpace
+	Entry string `path:"entry"`
+}
+
+// VetoIn keeps an entry from ever answering a question.
+type VetoIn struct {
+	OneEntry
+	Veto
+}
+
+// Veto names the question for which an entry's answer was wrong.
+type Veto struct {
+	Asked string `json:"asked"`
+}
+
+// ExportedEntry is a line of an export.
+type ExportedEntry struct {
+	Question string              `json:"question"`
+	Answer   string              `json:"answer"`
+	Refused  bool                `json:"refused,omitempty"`
+	Evidence []percached.ChunkID `json:"evidence"`
+	Sources  []percached.ChunkID `json:"sources,omitempty"`
+	Origin   string              `json:"origin"`
+	Settings string              `json:"settings"` // mark of model, prompt and retrieval
+	Made     time.Time           `json:"made"`
+	Expires  time.Time           `json:"expires,omitzero"`
+	Hits     uint64              `json:"hits"`
+}
+
+// Imported counts what became of the lines of an import.
+type Imported struct {
+	Imported int             `json:"imported"`
+	Skipped  int             `json:"skipped"` // the bank has an answer
+	Refused  []ImportRefused `json:"refused"`
+}
+
+// ImportRefused is a line that was not imported.
+type ImportRefused struct {
+	Line   int    `json:"line"`
+	Reason string `json:"reason"`
+}
+
+// Export asks for every answered entry of a space.
+type Export struct {
+	InSpace
+	Each func(ExportedEntry) error
+}
+
+// Import brings JSON lines of exported entries in; each is in whole or not at all.
+type Import struct {
+	InSpace
+	Lines io.Reader
+}

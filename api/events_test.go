@@ -1,0 +1,223 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
+
+// listenTo opens a stream of events, and waits until it is heard.
+func listenTo(t *testing.T, srv *httptest.Server, token string) (*bufio.Reader, func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r, err := http.NewRequestWithContext(ctx, "GET", srv.URL+"/v1/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	resp, err := srv.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("status %d", resp.StatusCode)
+	}
+	in := bufio.NewReader(resp.Body)
+	if e, ok := nextEvent(t, in); !ok || e != (event{}) {
+		t.Fatalf("it begins with %+v", e)
+	}
+	return in, func() { cancel(); resp.Body.Close() }
+}
+
+// Each listener hears what its token may see, in order.
+func TestEvents(t *testing.T) {
+	hub := &Hub{}
+	srv := testServer(t, Backend{}, func(o *Options) { o.Hub = hub })
+	whole, end := listenTo(t, srv, askToken)
+	defer end()
+	mail, end := listenTo(t, srv, mailAskToken)
+	defer end()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	sent := []Event{
+		{EventAnswer, at, "mail", map[string]any{"outcome": "miss", "ms": 1.5}},
+		{EventStored, at, "notes", nil},
+		{EventSettings, at, "", nil},
+		{EventJob, at, "mail", nil},
+	}
+	for _, e := range sent {
+		hub.Publish(e)
+	}
+	hear := func(in *bufio.Reader, n int) (heard []Event) {
+		for range n {
+			got, _ := nextEvent(t, in)
+			var e Event
+			if err := json.Unmarshal([]byte(got.data), &e); err != nil || got.name != e.Type {
+				t.Fatalf("%v: %+v", err, got)
+			}
+			heard = append(heard, e)
+		}
+		return heard
+	}
+	if diff := cmp.Diff(sent, hear(whole, 4)); diff != "" {
+		t.Errorf("all spaces (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]Event{sent[0], sent[3]}, hear(mail, 2)); diff != "" {
+		t.Errorf("one space (-want +got):\n%s", diff)
+	}
+	hub.Close()
+	for _, in := range []*bufio.Reader{whole, mail} {
+		if e, ok := nextEvent(t, in); ok {
+			t.Errorf("behind the end: %+v", e)
+		}
+	}
+	if _, text := send(t, srv, "GET /v1/events", ""); text != ":\n\n" {
+		t.Errorf("who comes later hears %q", text)
+	}
+}
+
+// No more than MaxStreams listen at the same time, and they take no slot of other
+// requests.
+func TestManyListeners(t *testing.T) {
+	srv := testServer(t, Backend{About: func(context.Context, Nothing) (About, error) { return About{}, nil }},
+		func(o *Options) { o.MaxStreams, o.MaxRequests = 2, 1 })
+	_, end1 := listenTo(t, srv, askToken)
+	defer end1()
+	_, end2 := listenTo(t, srv, mailAskToken)
+	defer end2()
+	a := exchangeRaw(t, srv, raw("GET /v1/events", ""))
+	if a.StatusCode != 429 || a.name() != "too_many_streams" || a.Header.Get("Retry-After") == "" {
+		t.Errorf("status %d: %s", a.StatusCode, a.text)
+	}
+	if a := exchangeRaw(t, srv, raw("GET /v1/about", "")); a.StatusCode != 200 {
+		t.Errorf("status %d: %s", a.StatusCode, a.text)
+	}
+}
+
+// A token that is taken back ends what it listens to.
+func TestRevokedListener(t *testing.T) {
+	hub, revoked := &Hub{}, atomic.Bool{}
+	srv := testServer(t, Backend{}, func(o *Options) {
+		o.Hub = hub
+		o.Authorize = func(s string) (Grant, bool) {
+			g, ok := authorize(s)
+			return g, ok && !revoked.Load()
+		}
+	})
+	in, end := listenTo(t, srv, askToken)
+	defer end()
+	revoked.Store(true)
+	hub.Publish(Event{Type: EventAnswer, Space: "mail"})
+	if e, ok := nextEvent(t, in); ok {
+		t.Errorf("it hears %+v", e)
+	}
+}
+
+// Publish waits for nobody: what does not fit is counted, and who is slow hears
+// how much that was.
+func TestHubSlowListener(t *testing.T) {
+	var h Hub
+	h.Publish(Event{}) // nobody listens
+	l := h.listen(Grant{Space: "mail", Role: RoleAsk})
+	for i := range backlog + 7 {
+		h.Publish(Event{Type: fmt.Sprint(i), Space: "mail"})
+		h.Publish(Event{Space: "other"})
+	}
+	<-l.more
+	heard, missed, ended := h.hear(l)
+	if len(heard) != backlog || heard[0].Type != "0" || missed != 7 || ended {
+		t.Errorf("%d heard, %d missed, ended %v", len(heard), missed, ended)
+	}
+	h.Publish(Event{Space: "mail"})
+	if heard, missed, _ := h.hear(l); len(heard) != 1 || missed != 0 {
+		t.Errorf("then %d heard, %d missed", len(heard), missed)
+	}
+	h.leave(l)
+	h.Publish(Event{Space: "mail"})
+	if heard, _, _ := h.hear(l); len(heard) != 0 {
+		t.Error("it hears what comes when it has left")
+	}
+}
+
+// The slow listener of the daemon is told.
+func TestLostEvent(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	hub := &Hub{}
+	first, fall := make(chan bool), make(chan bool)
+	var once sync.Once
+	srv := testServer(t, Backend{}, func(o *Options) {
+		o.Hub, o.Now = hub, func() time.Time { return now }
+		o.Authorize = func(s string) (Grant, bool) {
+			select {
+			case <-first: // the stream was opened: it looks at its token again
+				once.Do(func() { <-fall })
+			default:
+			}
+			return authorize(s)
+		}
+	})
+	in, end := listenTo(t, srv, askToken)
+	defer end()
+	close(first)
+	hub.Publish(Event{Type: EventJob})
+	// It took that one, or has not looked yet: nothing more is taken until it falls.
+	for range 2*backlog + 1 {
+		hub.Publish(Event{Type: EventStored})
+	}
+	close(fall)
+	heard := 0
+	for {
+		e, _ := nextEvent(t, in)
+		if e.name != EventLost {
+			heard++
+			continue
+		}
+		var lost Event
+		if err := json.Unmarshal([]byte(e.data), &lost); err != nil {
+			t.Fatal(err)
+		}
+		if missed := lost.Data["missed"].(float64); int(missed) == 0 || !lost.At.Equal(now) {
+			t.Errorf("lost: %+v", lost)
+		}
+		if heard < backlog {
+			t.Errorf("%d heard", heard)
+		}
+		return
+	}
+}
+
+// Many publish, listen and leave at once.
+func TestHubTogether(t *testing.T) {
+	var h Hub
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for range 200 {
+				l := h.listen(Grant{Role: RoleAsk})
+				h.Publish(Event{Type: EventJob})
+				<-l.more
+				if heard, _, ended := h.hear(l); len(heard) == 0 && !ended {
+					t.Error("its own event was not heard")
+				}
+				h.leave(l)
+			}
+			if i == 0 {
+				h.Close()
+			}
+		})
+	}
+	all.Wait()
+	if len(h.listeners) != 0 {
+		t.Errorf("%d listeners are left", len(h.listeners))
+	}
+}

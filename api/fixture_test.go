@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+// The tokens of tests: a role in all spaces, or in the space "mail".
+const (
+	adminToken     = "pc_admin"
+	writeToken     = "pc_write"
+	askToken       = "pc_ask"
+	mailAdminToken = "pc_mail_admin"
+	mailWriteToken = "pc_mail_write"
+	mailAskToken   = "pc_mail_ask"
+)
+
+func authorize(secret string) (Grant, bool) {
+	g, ok := map[string]Grant{
+		adminToken: {"admin", "", RoleAdmin}, writeToken: {"write", "", RoleWrite}, askToken: {"ask", "", RoleAsk},
+		mailAdminToken: {"mail-admin", "mail", RoleAdmin}, mailWriteToken: {"mail-write", "mail", RoleWrite}, mailAskToken: {"mail-ask", "mail", RoleAsk},
+	}[secret]
+	return g, ok
+}
+
+// fill gives b a func for each that it lacks: it fails the test.
+func fill(t testing.TB, b Backend) Backend {
+	v := reflect.ValueOf(&b).Elem()
+	for i := range v.NumField() {
+		f, name := v.Field(i), v.Type().Field(i).Name
+		if f.IsNil() {
+			f.Set(reflect.MakeFunc(f.Type(), func([]reflect.Value) []reflect.Value {
+				t.Errorf("the backend was called: %s", name)
+				err := fault.New(fault.Internal, "test", "not expected")
+				return []reflect.Value{reflect.Zero(f.Type().Out(0)), reflect.ValueOf(&err).Elem()}
+			}))
+		}
+	}
+	return b
+}
+
+// newServer makes a server. change may change the options.
+func newServer(t testing.TB, b Backend, change ...func(*Options)) *Server {
+	t.Helper()
+	o := Default()
+	o.Authorize, o.Hub = authorize, &Hub{}
+	o.Ready = func() Ready { return Ready{Ready: true, Stage: "ready", Progress: 1} }
+	o.Spec, o.Version = []byte("openapi: 3.0.3\n"), "test"
+	for _, f := range change {
+		f(&o)
+	}
+	s, err := New(fill(t, b), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// testServer serves a backend on a socket.
+func testServer(t testing.TB, b Backend, change ...func(*Options)) *httptest.Server {
+	t.Helper()
+	srv := httptest.NewUnstartedServer(newServer(t, b, change...))
+	srv.Config.DisableGeneralOptionsHandler = true
+	srv.Start()
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+// send makes a request, "POST /path" with headers as "Name: value", and reads
+// the response. The token is of an administrator unless a header says otherwise.
+func send(t testing.TB, srv *httptest.Server, what, body string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	method, path, _ := strings.Cut(what, " ")
+	r, err := http.NewRequestWithContext(context.Background(), method, srv.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+adminToken)
+	if body != "" {
+		r.Header.Set("Content-Type", jsonType)
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if r.Header.Del(name); value != "" {
+			r.Header.Set(name, value)
+		}
+	}
+	resp, err := srv.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(text)
+}

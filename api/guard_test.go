@@ -1,0 +1,160 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// about is a backend that says what it is.
+func about() Backend {
+	return Backend{About: func(context.Context, Nothing) (About, error) { return About{Version: "1"}, nil }}
+}
+
+// The daemon answers to its own names, and to those that it was given.
+func TestHosts(t *testing.T) {
+	srv := testServer(t, about(), func(o *Options) {
+		o.Hosts = []string{"phone.local", "desk.local:7337", "192.168.1.5", "[fd00::5]"}
+	})
+	for host, status := range map[string]int{
+		"localhost": 200, "localhost:7337": 200, "LOCALHOST:1": 200, "127.0.0.1": 200, "127.0.0.1:80": 200, "[::1]": 200, "[::1]:7337": 200,
+		"phone.local": 200, "phone.local:8080": 200, "Phone.Local": 200, "desk.local:7337": 200, "192.168.1.5:7337": 200, "[fd00::5]:7337": 200,
+		"desk.local": 403, "desk.local:7338": 403, "phone.local.evil.example": 403, "xphone.local": 403, "192.168.1.50": 403, "[fd00::6]": 403,
+	} {
+		a := exchangeRaw(t, srv, raw("GET /v1/about", "", "Host: "+host))
+		if a.StatusCode != status {
+			t.Errorf("%s: status %d, want %d", host, a.StatusCode, status)
+		}
+	}
+}
+
+// Pages of an allowed origin may call, and learn that they may; the daemon's own
+// need not.
+func TestOrigins(t *testing.T) {
+	srv := testServer(t, about(), func(o *Options) { o.Origins = []string{"https://app.example", "http://localhost:3000"} })
+	const allow = "Access-Control-Allow-Origin"
+	for _, origin := range []string{"https://app.example", "http://localhost:3000"} {
+		a := exchangeRaw(t, srv, raw("GET /v1/about", "", "Origin: "+origin, "Sec-Fetch-Site: cross-site"))
+		if a.StatusCode != 200 || a.Header.Get(allow) != origin || a.Header.Get("Vary") != "Origin" {
+			t.Errorf("%s: status %d, headers %v", origin, a.StatusCode, a.Header)
+		}
+		a = exchangeRaw(t, srv, raw("GET /v1/about", "", "Origin: "+origin, "Authorization:"))
+		if a.StatusCode != 401 || a.Header.Get(allow) != origin {
+			t.Errorf("%s: the page does not learn that it lacks a token: status %d", origin, a.StatusCode)
+		}
+		a = exchangeRaw(t, srv, raw("OPTIONS /v1/spaces/mail/ask", "", "Authorization:", "Origin: "+origin, "Sec-Fetch-Site: cross-site",
+			"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization,content-type"))
+		if a.StatusCode != 204 || a.Header.Get(allow) != origin || !strings.Contains(a.Header.Get("Access-Control-Allow-Headers"), "Authorization") ||
+			!strings.Contains(a.Header.Get("Access-Control-Allow-Methods"), "POST") || a.Header.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("%s: preflight: status %d, headers %v", origin, a.StatusCode, a.Header)
+		}
+	}
+	for _, header := range []string{"Origin: http://localhost:7337", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: none"} {
+		a := exchangeRaw(t, srv, raw("GET /v1/about", "", "Host: localhost:7337", header))
+		if a.StatusCode != 200 || a.Header.Get(allow) != "" {
+			t.Errorf("%s: status %d, headers %v", header, a.StatusCode, a.Header)
+		}
+	}
+	closed := testServer(t, about())
+	a := exchangeRaw(t, closed, raw("GET /v1/about", "", "Host: localhost:7337", "Origin: http://localhost:7337"))
+	for name := range a.Header {
+		if strings.HasPrefix(name, "Access-Control-") {
+			t.Errorf("nothing is configured, and there is %s", name)
+		}
+	}
+}
+
+// Every answer has the headers that keep browsers from making something else of
+// it, and the id of its request.
+func TestHeadersOfEveryAnswer(t *testing.T) {
+	srv := testServer(t, about())
+	for name, text := range map[string]string{
+		"good": raw("GET /v1/about", ""), "not allowed": raw("GET /v1/about", "", "Authorization:"), "nowhere": raw("GET /x", ""),
+		"bad host": raw("GET /v1/about", "", "Host: evil.example"), "health": raw("GET /healthz", ""), "spec": raw("GET /openapi.yaml", ""),
+	} {
+		a := exchangeRaw(t, srv, text)
+		if !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(a.Header.Get("X-Request-Id")) {
+			t.Errorf("%s: id %q", name, a.Header.Get("X-Request-Id"))
+		}
+		got := http.Header{}
+		for _, h := range []string{"X-Content-Type-Options", "Cache-Control", "Cross-Origin-Resource-Policy", "Referrer-Policy"} {
+			got[h] = a.Header[h]
+		}
+		if diff := cmp.Diff(http.Header{
+			"X-Content-Type-Options": {"nosniff"}, "Cache-Control": {"no-store"},
+			"Cross-Origin-Resource-Policy": {"same-origin"}, "Referrer-Policy": {"no-referrer"},
+		}, got); diff != "" || !strings.Contains(a.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// A request keeps the id that it came with, if that is a plain one.
+func TestRequestID(t *testing.T) {
+	srv := testServer(t, about())
+	for id, kept := range map[string]bool{
+		"app-1.2_3": true, strings.Repeat("a", 64): true,
+		strings.Repeat("a", 65): false, "a b": false, "a\"b": false, "": false, "é": false, "<x>": false,
+	} {
+		a := exchangeRaw(t, srv, raw("GET /v1/about", "", "X-Request-Id: "+id))
+		if got := a.Header.Get("X-Request-Id"); (got == id) != kept || got == "" {
+			t.Errorf("id %q became %q", id, got)
+		}
+	}
+	a := exchangeRaw(t, srv, raw("GET /x", "", "X-Request-Id: app-1"))
+	if a.problem.Instance != "urn:percached:request:app-1" {
+		t.Errorf("instance %q", a.problem.Instance)
+	}
+}
+
+// Where a GET is answered, a HEAD is; other methods are told which there are.
+func TestMethods(t *testing.T) {
+	srv := testServer(t, about())
+	whole := exchangeRaw(t, srv, raw("GET /v1/about", ""))
+	a := exchangeRaw(t, srv, raw("HEAD /v1/about", ""))
+	if a.StatusCode != 200 || a.text != "" || a.ContentLength != int64(len(whole.text)) || a.Header.Get("Content-Type") != jsonType {
+		t.Errorf("HEAD: status %d, length %d, %q", a.StatusCode, a.ContentLength, a.text)
+	}
+	for what, want := range map[string][]string{
+		"POST /v1/about": {"GET", "HEAD"}, "PUT /v1/spaces/mail": {"GET", "DELETE", "HEAD"}, "GET /v1/spaces/mail/ask": {"POST"},
+		"HEAD /v1/events": {"GET"}, "TRACE /healthz": {"GET", "HEAD"}, "PROPFIND /v1/cache": {"GET", "PATCH", "DELETE", "HEAD"},
+	} {
+		a := exchangeRaw(t, srv, raw(what, "", "Authorization:"))
+		if diff := cmp.Diff(want, a.Header["Allow"]); diff != "" || a.StatusCode != 405 {
+			t.Errorf("%s: status %d, Allow (-want +got):\n%s", what, a.StatusCode, diff)
+		}
+	}
+}
+
+// The interface is the same over HTTP/2.
+func TestHTTP2(t *testing.T) {
+	srv := httptest.NewUnstartedServer(newServer(t, Backend{Ask: func(_ context.Context, q Asked, l Listener) (Answer, error) {
+		if l.Token != nil {
+			l.Token("Monday")
+		}
+		return Answer{Answer: "Monday"}, nil
+	}}))
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
+	defer srv.Close()
+	resp, text := send(t, srv, askMail, when)
+	if resp.StatusCode != 200 || resp.ProtoMajor != 2 {
+		t.Errorf("%s %s: %s", resp.Proto, resp.Status, text)
+	}
+	_, text = send(t, srv, askMail, when, events)
+	if got := allEvents(t, text); len(got) != 2 || got[0].name != "token" {
+		t.Errorf("events %v", got)
+	}
+	if resp, text := send(t, srv, askMail, "{"); resp.StatusCode != 400 {
+		t.Errorf("%s: %s", resp.Status, text)
+	}
+	resp, text = send(t, srv, "GET /v1/spaces/mail", "{}")
+	if resp.StatusCode != 400 || !strings.Contains(text, "unexpected_body") {
+		t.Errorf("%s: %s", resp.Status, text)
+	}
+}

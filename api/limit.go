@@ -1,0 +1,104 @@
+package api
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// body is the body of a request: no longer than it may be, and given up when
+// nothing of it comes for a while.
+type body struct {
+	from     io.ReadCloser
+	control  *http.ResponseController
+	wait     time.Duration
+	declared int64 // its length, as the client says; -1: not said
+	limit    int64
+	read     int64
+	err      error // sticky
+}
+
+func newBody(r *http.Request, c *http.ResponseController, o *Options) *body {
+	b := &body{from: r.Body, control: c, wait: o.SendTimeout, declared: r.ContentLength, limit: o.MaxBody}
+	if r.ContentLength == 0 || r.Body == nil {
+		// net/http looks whether the client is there by reading: no deadline may
+		// stop it.
+		b.err = io.EOF
+	}
+	return b
+}
+
+// allow lets the body of a request be longer than those that are held in memory.
+func allow(r *http.Request, limit int64) { exchangeOf(r.Context()).body.limit = limit }
+
+func (b *body) Read(p []byte) (int, error) {
+	left := b.limit - b.read
+	switch {
+	case b.err != nil:
+		return 0, b.err
+	case b.declared > b.limit:
+		b.err = b.tooLarge()
+		return 0, b.err
+	case len(p) == 0:
+		return 0, nil
+	case int64(len(p))-1 > left: // one more shows that there is more
+		p = p[:left+1]
+	}
+	b.extend()
+	n, err := b.from.Read(p)
+	if int64(n) > left {
+		n, err = int(left), b.tooLarge()
+	}
+	b.read += int64(n)
+	switch {
+	case err == nil || err == io.EOF:
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = refuse(problemSlowRequest, "nothing came for %v", b.wait)
+	default:
+		if _, ours := errors.AsType[*problemError](err); !ours {
+			err = refuse(problemBadBody, "it broke off")
+		}
+	}
+	b.err = err
+	return n, err
+}
+
+func (b *body) Close() error { return nil } // net/http closes its own
+
+// ended says whether all was read: only then can the connection be used again.
+func (b *body) ended() bool { return b.err == io.EOF }
+
+// fault is why the body could not be read to its end, if that is so.
+func (b *body) fault() error {
+	if b.err == io.EOF {
+		return nil
+	}
+	return b.err
+}
+
+// extend gives the sender new time.
+func (b *body) extend() { _ = b.control.SetReadDeadline(time.Now().Add(b.wait)) }
+
+func (b *body) tooLarge() error {
+	return refuse(problemTooLarge, "%d bytes are the most that may come here", b.limit)
+}
+
+// slots bounds what goes on at the same time.
+type slots struct {
+	taken atomic.Int64
+	all   int64
+}
+
+// take takes a slot, if one is free: nobody waits for one.
+func (s *slots) take() bool {
+	if s.taken.Add(1) <= s.all {
+		return true
+	}
+	s.taken.Add(-1)
+	return false
+}
+
+func (s *slots) give() { s.taken.Add(-1) }

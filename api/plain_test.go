@@ -1,0 +1,169 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+// What needs no token tells how the daemon is, ready or not.
+func TestOpenOperations(t *testing.T) {
+	for _, now := range []Ready{{true, "ready", 1}, {false, "loading", 0.25}} {
+		srv := testServer(t, Backend{}, func(o *Options) { o.Ready = func() Ready { return now } })
+		status := map[bool]int{true: 200, false: 503}[now.Ready]
+		a := exchangeRaw(t, srv, raw("GET /readyz", "", "Authorization:"))
+		want := fmt.Sprintf(`{"ready":%v,"stage":%q,"progress":%v}`+"\n", now.Ready, now.Stage, now.Progress)
+		if a.StatusCode != status || a.text != want || (a.Header.Get("Retry-After") == "") != now.Ready {
+			t.Errorf("readyz: status %d: %s", a.StatusCode, a.text)
+		}
+		a = exchangeRaw(t, srv, raw("GET /healthz", "", "Authorization:"))
+		if a.StatusCode != 200 || a.text != `{"status":"ok","version":"test"}`+"\n" {
+			t.Errorf("healthz: status %d: %s", a.StatusCode, a.text)
+		}
+		a = exchangeRaw(t, srv, raw("GET /openapi.yaml", "", "Authorization:"))
+		if a.StatusCode != 200 || a.text != "openapi: 3.0.3\n" || a.Header.Get("Content-Type") != "application/yaml" {
+			t.Errorf("openapi.yaml: status %d: %s", a.StatusCode, a.text)
+		}
+	}
+}
+
+// Metrics are served by what was given for them.
+func TestMetrics(t *testing.T) {
+	srv := testServer(t, Backend{}, func(o *Options) {
+		o.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
+	})
+	if a := exchangeRaw(t, srv, raw("GET /metrics", "", "Authorization: Bearer "+askToken)); a.text != "up 1\n" {
+		t.Errorf("status %d: %s", a.StatusCode, a.text)
+	}
+	if a := exchangeRaw(t, testServer(t, Backend{}), raw("GET /metrics", "")); a.name() != "unsupported" {
+		t.Errorf("without any: status %d", a.StatusCode)
+	}
+}
+
+// A token of one space sees that space alone, and makes the backend look at no
+// other.
+func TestListSpaces(t *testing.T) {
+	there := map[string]bool{"mail": true, "notes": true}
+	srv := testServer(t, Backend{
+		Spaces: func(context.Context, Nothing) (Spaces, error) {
+			return Spaces{Spaces: []Space{{Name: "mail"}, {Name: "notes"}}}, nil
+		},
+		Space: func(_ context.Context, in InSpace) (Space, error) {
+			if in.Space != "mail" || !there["mail"] {
+				return Space{}, fault.New(fault.NotFound, "op", "no space %q", in.Space)
+			}
+			return Space{Name: in.Space}, nil
+		},
+	})
+	names := func(token string) string {
+		a := exchangeRaw(t, srv, raw("GET /v1/spaces", "", "Authorization: Bearer "+token))
+		var all struct{ Spaces []Space }
+		if err := json.Unmarshal([]byte(a.text), &all); err != nil || all.Spaces == nil {
+			t.Fatalf("%v: status %d: %s", err, a.StatusCode, a.text)
+		}
+		got := []string{}
+		for _, s := range all.Spaces {
+			got = append(got, s.Name)
+		}
+		return strings.Join(got, " ")
+	}
+	got := []string{names(askToken), names(mailAskToken)}
+	there["mail"] = false
+	if diff := cmp.Diff([]string{"mail notes", "mail", ""}, append(got, names(mailAskToken))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A change of settings reaches the backend as it was sent: what is null, and what
+// is not there.
+func TestChangeSpace(t *testing.T) {
+	var got SpaceChange
+	srv := testServer(t, Backend{ChangeSpace: func(_ context.Context, in SpaceChange) (Space, error) {
+		got = in
+		return Space{Name: in.Space}, nil
+	}})
+	const merge = `{"k": null, "prompts": {"history": null}, "unknown": 1.0}`
+	for _, kind := range []string{jsonType, mergeType} {
+		resp, text := send(t, srv, "PATCH /v1/spaces/mail/settings", " "+merge+"\n", "Content-Type: "+kind)
+		if resp.StatusCode != 200 || got.Space != "mail" || string(got.Merge) != merge {
+			t.Errorf("%s: status %d: %s\n%+v", kind, resp.StatusCode, text, got)
+		}
+	}
+}
+
+// An export is a line for each entry; one that fails on the way does not end well.
+func TestExport(t *testing.T) {
+	failAfter := -1
+	srv := testServer(t, Backend{Export: func(_ context.Context, in Export) (Nothing, error) {
+		for i := range 1000 {
+			if i == failAfter {
+				return Nothing{}, fault.New(fault.Unavailable, "op", "the disk broke")
+			}
+			if err := in.Each(ExportedEntry{Question: fmt.Sprintf("<%d>?", i), Made: time.Unix(1, 0).UTC()}); err != nil {
+				return Nothing{}, err
+			}
+		}
+		return Nothing{}, nil
+	}})
+	const path = "GET /v1/spaces/mail/entries/export"
+	resp, text := send(t, srv, path, "")
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	var last ExportedEntry
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || len(lines) != 1000 || last.Question != "<999>?" {
+		t.Errorf("%d lines, %v: %+v", len(lines), err, last)
+	}
+	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != linesType {
+		t.Errorf("status %d, %s", resp.StatusCode, resp.Header.Get("Content-Type"))
+	}
+	failAfter = 0
+	if a := exchangeRaw(t, srv, raw(path, "")); a.StatusCode != 503 || a.name() != "unavailable" || a.Header.Get("Content-Disposition") != "" {
+		t.Errorf("status %d: %s", a.StatusCode, a.text)
+	}
+	failAfter = 900
+	r, err := http.NewRequest("GET", srv.URL+"/v1/spaces/mail/entries/export", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+adminToken)
+	resp, err = srv.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if got, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(string(got), "problem") {
+		t.Errorf("an export that broke ended with %v", err)
+	}
+}
+
+// An import streams its lines, up to MaxUpload.
+func TestImport(t *testing.T) {
+	srv := testServer(t, Backend{Import: func(_ context.Context, in Import) (Imported, error) {
+		b, err := io.ReadAll(in.Lines)
+		if err != nil {
+			return Imported{}, fault.New(fault.Unavailable, "bank.Import", "read: %w", err)
+		}
+		return Imported{Imported: strings.Count(string(b), "\n")}, nil
+	}}, func(o *Options) { o.MaxBody, o.MaxUpload = 10, 50000 })
+	const path = "POST /v1/spaces/mail/entries/import"
+	lines := strings.Repeat("{}\n", 10000)
+	for _, kind := range []string{linesType, "application/jsonl", linesType + "; charset=utf-8"} {
+		resp, text := send(t, srv, path, lines, "Content-Type: "+kind)
+		if resp.StatusCode != 200 || text != `{"imported":10000,"skipped":0,"refused":[]}`+"\n" {
+			t.Errorf("%s: status %d: %s", kind, resp.StatusCode, text)
+		}
+	}
+	a := exchangeRaw(t, srv, raw(path, lines+lines, "Content-Type: "+linesType))
+	if a.StatusCode != 413 || a.name() != "too_large" {
+		t.Errorf("status %d: %s", a.StatusCode, a.text)
+	}
+}

@@ -1,0 +1,140 @@
+package api
+
+import (
+	"time"
+
+	"github.com/percached/percached"
+)
+
+// Question is what somebody asks.
+type Question struct {
+	Question string `json:"question"`
+	// Bypass leaves stored answers alone; what is computed is stored if the bank
+	// has none.
+	Bypass bool `json:"bypass,omitempty"`
+	// Refresh computes the answer anew, in place of the stored one.
+	Refresh bool `json:"refresh,omitempty"`
+	// Threshold is the similarity from which on a stored answer may be served.
+	Threshold *float64 `json:"threshold,omitempty"`
+	// MaxAge is the age in seconds beyond which a stored answer is not served;
+	// 0: any.
+	MaxAge float64 `json:"max_age_seconds,omitempty"`
+}
+
+// Asked is a question with all that belongs to it.
+type Asked struct {
+	Space string
+	Question
+	// Earlier are the turns before the question. With any, or with
+	// Instructions, the bank has no part in the answer.
+	Earlier      []Turn
+	Instructions string // the client's own
+	MaxTokens    int    // of the answer; 0: the service's own
+}
+
+// Turn is what was said in a conversation.
+type Turn struct {
+	Role string // user or assistant
+	Text string
+}
+
+// Listener hears of an answer while it comes. Any func may be nil. They are called
+// one at a time, and none when Ask has returned.
+type Listener struct {
+	Stage    func(Stage)
+	Token    func(text string)
+	Citation func(Citation)
+}
+
+// Stage is a stage of the answer that ended.
+type Stage struct {
+	Name string  `json:"name"`
+	MS   float64 `json:"ms"`
+}
+
+// Answer is what a question gets.
+type Answer struct {
+	Answer    string     `json:"answer"`
+	Outcome   string     `json:"outcome"`         // answer_hit, tensor_hit, miss
+	Refused   bool       `json:"refused"`         // it says that the documents do not say
+	Entry     string     `json:"entry,omitempty"` // of the bank: served, or made
+	Citations []Citation `json:"citations"`
+	Gate      Gate       `json:"gate"`
+	Chunks    Reuse      `json:"chunks"`
+	Tokens    Tokens     `json:"tokens"`
+	Finish    string     `json:"finish,omitempty"` // end, stop, length
+	// Times are milliseconds by stage, each named with _ms behind it.
+	Times map[string]float64 `json:"times"`
+	Notes []string           `json:"notes,omitempty"` // what did not work and was done without
+}
+
+// Citation is a chunk that an answer rests on.
+type Citation struct {
+	Document percached.DocumentID `json:"document"`
+	Chunk    percached.ChunkID    `json:"chunk"`
+	About    string               `json:"about"`
+	Quote    string               `json:"quote"`
+}
+
+// Gate says why a stored answer was served, or why none was.
+type Gate struct {
+	Why        string       `json:"why"`
+	Similarity float64      `json:"similarity,omitempty"`
+	Considered []Considered `json:"considered,omitempty"`
+}
+
+// Considered is a stored question that went before the gate.
+type Considered struct {
+	Entry      string  `json:"entry"`
+	Question   string  `json:"question"`
+	Exact      bool    `json:"exact"`
+	Similarity float64 `json:"similarity"`
+	Served     bool    `json:"served"`
+	Tests      []Test  `json:"tests"`
+}
+
+// Test is one test of the gate.
+type Test struct {
+	Name   string `json:"name"`
+	Passed bool   `json:"passed"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Reuse counts chunks of the prompt.
+type Reuse struct {
+	Stored int `json:"stored"`
+	All    int `json:"all"`
+}
+
+// Tokens counts tokens of the prompt and of the answer.
+type Tokens struct {
+	Prompt    int `json:"prompt"`
+	Reused    int `json:"reused"`
+	Computed  int `json:"computed"`
+	Generated int `json:"generated"`
+}
+
+// Record is a question that was asked.
+type Record struct {
+	Asked    time.Time           `json:"asked"`
+	Question string              `json:"question"`
+	Outcome  string              `json:"outcome"`
+	Chunks   []percached.ChunkID `json:"chunks"`
+	TookMS   float64             `json:"took_ms"`
+}
+
+// Records are questions that were asked, the latest last.
+type Records struct {
+	Questions []Record `json:"questions"`
+}
+
+// Recent asks for the latest of a space.
+type Recent struct {
+	InSpace
+	Limit int `query:"limit"` // 1 to 1000; default 100
+}
+
+// Cleared counts what was removed.
+type Cleared struct {
+	Removed int `json:"removed"`
+}

@@ -1,0 +1,219 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const someID = "0123456789abcdef0123456789abcdef"
+
+// at is a route's path with names in it.
+func (r route) at(space string) string {
+	return strings.NewReplacer("{space}", space, "{document}", someID, "{entry}", "e1", "{upload}", "u1", "{job}", "j1", "{model}", space).Replace(r.path)
+}
+
+// goodBodies are bodies of those operations that want one.
+func goodBodies() map[string]string {
+	return map[string]string{
+		"createSpace":          `{"name":"mail","kind":"emails","settings":{"k":4,"placement":"parallel","prompts":{"history":"x"}}}`,
+		"changeSpace":          `{"k":null,"threshold":0.9}`,
+		"upload":               `{"documents":[{"text":"a"}]}`,
+		"ask":                  `{"question":"when?","threshold":0.5,"max_age_seconds":2.5}`,
+		"importEntries":        `{"question":"when?"}`,
+		"vetoEntry":            `{"asked":"who?"}`,
+		"limitCache":           `{"limit":0}`,
+		"postDevice":           `{"charging":true,"battery":0.5,"at":"2026-01-02T03:04:05Z"}`,
+		"changeConfig":         `{"threshold":"0.5"}`,
+		"createChatCompletion": `{"model":"mail","messages":[{"role":"user","content":"when?"}]}`,
+		"createEmbedding":      `{"model":"mail","input":"x"}`,
+	}
+}
+
+// allRoutes are the routes of a server that serves nothing.
+func allRoutes(t *testing.T) []route {
+	s := &Server{backend: fill(t, Backend{})}
+	return s.routes()
+}
+
+func (r route) request(space string, headers ...string) string {
+	body := goodBodies()[r.op]
+	if r.op == "importEntries" {
+		headers = append(headers, "Content-Type: "+linesType)
+	}
+	query := ""
+	if r.op == "searchEntries" {
+		query = "?q=dentist"
+	}
+	return raw(r.method+" "+r.at(space)+query, body, headers...)
+}
+
+// calls notes what reached the backend: the func's name, and what it was given
+// as JSON.
+type calls struct {
+	mu   sync.Mutex
+	seen map[string]reflect.Value
+}
+
+// noting gives a backend that answers with nothing, and notes.
+func (c *calls) noting() Backend {
+	var b Backend
+	v := reflect.ValueOf(&b).Elem()
+	c.seen = map[string]reflect.Value{}
+	for i := range v.NumField() {
+		f, name := v.Field(i), v.Type().Field(i).Name
+		f.Set(reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.seen[name] = args[1]
+			return []reflect.Value{reflect.Zero(f.Type().Out(0)), reflect.Zero(f.Type().Out(1))}
+		}))
+	}
+	return b
+}
+
+func (c *calls) take() map[string]reflect.Value {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seen := c.seen
+	c.seen = map[string]reflect.Value{}
+	return seen
+}
+
+// Every operation reaches one func of the backend and no other, with the names
+// of its path.
+func TestEveryRouteReachesTheBackend(t *testing.T) {
+	named := map[string]string{ // where the operation's name is not the func's
+		"health": "", "ready": "", "openapi": "", "listSpaces": "Spaces", "getSpace": "Space",
+		"exportEntries": "Export", "importEntries": "Import", "getUpload": "UploadStatus", "listUploads": "Uploads",
+		"listDocuments": "Documents", "getDocument": "Document", "listHistory": "History", "listEntries": "Entries", "getEntry": "Entry",
+		"getCache": "Cache", "getSpaceCache": "SpaceCache", "getTree": "Tree", "listPredictions": "Predictions",
+		"getIdle": "Idle", "postDevice": "Device", "listQueue": "Queue", "getLedger": "Ledger", "pauseIdle": "Pause", "resumeIdle": "Resume",
+		"drainIdle": "Drain", "getConfig": "Config",
+	}
+	c := &calls{}
+	srv := testServer(t, c.noting())
+	for _, rt := range allRoutes(t) {
+		t.Run(rt.op, func(t *testing.T) {
+			if rt.op == "events" || rt.op == "metrics" || rt.forOpenAI() {
+				t.Skip("has a test of its own")
+			}
+			a := exchangeRaw(t, srv, rt.request("mail"))
+			if a.StatusCode >= 300 {
+				t.Fatalf("status %d: %s", a.StatusCode, a.text)
+			}
+			if a.StatusCode == http.StatusNoContent && a.text != "" {
+				t.Errorf("no content, and %q", a.text)
+			}
+			if a.Header.Get("Content-Type") == jsonType && !json.Valid([]byte(a.text)) {
+				t.Errorf("not JSON: %s", a.text)
+			}
+			want, ok := named[rt.op]
+			if !ok {
+				want = strings.ToUpper(rt.op[:1]) + rt.op[1:]
+			}
+			seen := c.take()
+			in, called := seen[want]
+			if called != (want != "") || len(seen) > 1 {
+				t.Fatalf("the backend was called for %v, and should have been for %q", reflect.ValueOf(seen).MapKeys(), want)
+			}
+			if !called || in.Kind() != reflect.Struct {
+				return
+			}
+			for _, f := range reflect.VisibleFields(in.Type()) {
+				name := f.Tag.Get("path")
+				if name == "" || !strings.Contains(rt.path, "{"+name+"}") {
+					continue
+				}
+				want := route{path: "{" + name + "}"}.at("mail")
+				got := in.FieldByIndex(f.Index).Interface()
+				if s, ok := got.(interface{ String() string }); ok {
+					got = s.String()
+				}
+				if got != want {
+					t.Errorf("%s is %v, not %s", name, got, want)
+				}
+			}
+		})
+	}
+}
+
+// ids are what may differ between two answers that say the same.
+var ids = regexp.MustCompile(`urn:percached:request:[0-9a-f]+`)
+
+func same(a answer) string {
+	h := a.Header.Clone()
+	h.Del("X-Request-Id")
+	h.Del("Date")
+	return a.Status + cmp.Diff(http.Header{}, h) + ids.ReplaceAllString(a.text, "")
+}
+
+// Every operation but three wants a token that is known, of the space, of a role
+// that is large enough, and a backend that is ready, in this order. Nothing
+// reaches the backend before.
+func TestEveryRouteIsGuarded(t *testing.T) {
+	ready := testServer(t, Backend{})
+	starting := testServer(t, Backend{}, func(o *Options) {
+		o.Ready = func() Ready { return Ready{Stage: "loading", Progress: 0.5} }
+	})
+	tokens := [...]string{RoleAsk: askToken, RoleWrite: writeToken, RoleAdmin: adminToken}
+	scoped := [...]string{RoleAsk: mailAskToken, RoleWrite: mailWriteToken, RoleAdmin: mailAdminToken}
+	refused := func(t *testing.T, srv *httptest.Server, text string, status int, name string) answer {
+		t.Helper()
+		a := exchangeRaw(t, srv, text)
+		if a.StatusCode != status || a.name() != name {
+			t.Errorf("status %d, problem %q: want %d, %q", a.StatusCode, a.name(), status, name)
+		}
+		return a
+	}
+	for _, rt := range allRoutes(t) {
+		t.Run(rt.op, func(t *testing.T) {
+			if rt.need.reach == toAll {
+				for _, srv := range []*httptest.Server{ready, starting} {
+					if a := exchangeRaw(t, srv, rt.request("mail", "Authorization:")); a.StatusCode == 401 || a.StatusCode == 403 || a.name() != "" {
+						t.Errorf("status %d: %s", a.StatusCode, a.text)
+					}
+				}
+				return
+			}
+			for _, srv := range []*httptest.Server{ready, starting} {
+				a := refused(t, srv, rt.request("mail", "Authorization:"), 401, "unauthorized")
+				if !strings.HasPrefix(a.Header.Get("WWW-Authenticate"), "Bearer") {
+					t.Errorf("WWW-Authenticate %q", a.Header.Get("WWW-Authenticate"))
+				}
+				refused(t, srv, rt.request("mail", "Authorization: Bearer pc_other"), 401, "unauthorized")
+			}
+			for role := RoleAsk; role < rt.need.role; role++ {
+				refused(t, ready, rt.request("mail", "Authorization: Bearer "+tokens[role]), 403, "forbidden")
+				refused(t, ready, rt.request("mail", "Authorization: Bearer "+scoped[role]), 403, "forbidden")
+			}
+			switch rt.need.reach {
+			case toWhole:
+				refused(t, ready, rt.request("mail", "Authorization: Bearer "+mailAdminToken), 403, "forbidden")
+			case toSpace:
+				first := refused(t, ready, rt.request("other", "Authorization: Bearer "+mailAdminToken), 403, "forbidden")
+				for _, name := range []string{"nowhere", "NOT-A-NAME", "mai", "mail2"} {
+					a := refused(t, ready, rt.request(name, "Authorization: Bearer "+mailAdminToken), 403, "forbidden")
+					if diff := cmp.Diff(same(first), same(a)); diff != "" {
+						t.Errorf("two spaces of others differ (-one +other):\n%s", diff)
+					}
+				}
+				refused(t, starting, rt.request("other", "Authorization: Bearer "+mailAdminToken), 403, "forbidden")
+			}
+			a := refused(t, starting, rt.request("mail"), 503, "starting")
+			if a.Header.Get("Retry-After") == "" {
+				t.Error("nobody says when to come back")
+			}
+			if (a.problem.Error != nil) != rt.forOpenAI() {
+				t.Errorf("the error in OpenAI's form: %v", a.problem.Error)
+			}
+		})
+	}
+}

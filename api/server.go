@@ -1,0 +1,76 @@
+package api
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+// Server is the HTTP interface.
+type Server struct {
+	Options
+	backend  Backend
+	router   *chi.Mux
+	requests slots
+	streams  slots
+}
+
+// New makes a server in front of a backend.
+func New(b Backend, o Options) (*Server, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	v := reflect.ValueOf(b)
+	for i := range v.NumField() {
+		if v.Field(i).IsNil() {
+			return nil, fault.New(fault.Invalid, "api.New", "the backend has no %s", v.Type().Field(i).Name)
+		}
+	}
+	s := &Server{Options: o, backend: b, requests: slots{all: int64(o.MaxRequests)}, streams: slots{all: int64(o.MaxStreams)}}
+	s.router = s.newRouter()
+	return s, nil
+}
+
+// newRouter leads each request to what serves it. What is served leaves its
+// error in the exchange.
+func (s *Server) newRouter() *chi.Mux {
+	m := chi.NewRouter()
+	var methods []string
+	for _, rt := range s.routes() {
+		serve := func(w http.ResponseWriter, r *http.Request) {
+			exchangeOf(r.Context()).err = s.serve(rt, w, r)
+		}
+		m.MethodFunc(rt.method, rt.path, serve)
+		if rt.method == http.MethodGet && !rt.streams() {
+			m.MethodFunc(http.MethodHead, rt.path, serve)
+		}
+		if !slices.Contains(methods, rt.method) {
+			methods = append(methods, rt.method)
+		}
+	}
+	m.NotFound(func(_ http.ResponseWriter, r *http.Request) {
+		exchangeOf(r.Context()).err = refuse(problemNoOperation, "")
+	})
+	m.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+		for _, method := range append(methods, http.MethodHead) {
+			if m.Match(chi.NewRouteContext(), method, r.URL.Path) {
+				w.Header().Add("Allow", method)
+			}
+		}
+		exchangeOf(r.Context()).err = refuse(problemMethod, "")
+	})
+	return m
+}
+
+// streams says whether an operation sends as long as it has something.
+func (r route) streams() bool { return r.op == "events" || r.op == "exportEntries" }
+
+// forOpenAI says whether OpenAI's clients call an operation.
+func (r route) forOpenAI() bool {
+	return strings.HasPrefix(r.path, "/v1/chat/") || strings.HasPrefix(r.path, "/v1/embeddings") || strings.HasPrefix(r.path, "/v1/models")
+}

@@ -1,0 +1,175 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pipes is a listener whose connections are pipes: in a bubble, their deadlines
+// pass as fast as nobody does anything.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	c, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+func (p pipes) Close() error   { return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (p pipes) dial() net.Conn {
+	near, far := net.Pipe()
+	p <- far
+	return near
+}
+
+// inBubble runs f in a bubble. What f serves ends with it. Channels that f waits
+// for must be made in it.
+func inBubble(t *testing.T, f func(t *testing.T, serve func(*Server) pipes)) {
+	synctest.Test(t, func(t *testing.T) {
+		l := make(pipes)
+		var srv *http.Server
+		done := make(chan struct{})
+		f(t, func(s *Server) pipes {
+			srv = &http.Server{Handler: s}
+			go func() {
+				defer close(done)
+				_ = srv.Serve(l)
+			}()
+			return l
+		})
+		close(l)
+		srv.Close()
+		<-done
+	})
+}
+
+func response(t *testing.T, c net.Conn) answer {
+	t.Helper()
+	resp, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: "POST"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return answerOf(t, resp)
+}
+
+// A client that sends nothing of its body for SendTimeout is given up, however it
+// began; one that goes on sending is not.
+func TestSlowSender(t *testing.T) {
+	const wait = 3 * time.Second
+	server := func(t *testing.T) *Server {
+		return newServer(t, Backend{
+			Ask: func(_ context.Context, q Asked, _ Listener) (Answer, error) {
+				return Answer{Answer: q.Question.Question}, nil
+			},
+			Import: func(_ context.Context, in Import) (Imported, error) {
+				_, _ = io.ReadAll(in.Lines) // a backend that does not mind
+				return Imported{Imported: 1}, nil
+			},
+		}, func(o *Options) { o.SendTimeout = wait })
+	}
+	const ask, body = "POST /v1/spaces/mail/ask", `{"question":"when is it?"}`
+	head := strings.TrimSuffix(raw(ask, body), body)
+	chunked := strings.TrimSuffix(raw(ask, body, "Content-Length:", "Transfer-Encoding: chunked"), body)
+	tests := []struct {
+		name, text string
+		status     int
+		after      time.Duration
+	}{
+		{"nothing of the body", head, 408, wait},
+		{"half of it", head + body[:9], 408, wait},
+		{"no chunk", chunked, 408, wait},
+		{"half a chunk", chunked + "20\r\n" + body[:9], 408, wait},
+		{"lines", raw("POST /v1/spaces/mail/entries/import", "", "Content-Type: "+linesType, "Content-Length: 100") + "{}\n", 408, wait},
+		// Who is refused is told at once.
+		{"no token", raw(ask, "", "Authorization:", "Content-Length: 100") + "{}", 401, 0},
+		{"wrong type", raw(ask, "", "Content-Length: 100000000") + "{}", 415, 0},
+		{"too large", raw(ask, "", "Content-Type: "+jsonType, "Content-Length: 100000000"), 413, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, serve func(*Server) pipes) {
+				c, began := serve(server(t)).dial(), time.Now()
+				defer c.Close()
+				go io.WriteString(c, tt.text)
+				if a, took := response(t, c), time.Since(began); a.StatusCode != tt.status || took != tt.after {
+					t.Errorf("status %d after %v: want %d after %v", a.StatusCode, took, tt.status, tt.after)
+				}
+				if _, err := c.Read(make([]byte, 1)); err != io.EOF || time.Since(began) > 2*wait {
+					t.Errorf("the connection stays open for %v: %v", time.Since(began), err)
+				}
+			})
+		})
+	}
+	t.Run("a byte now and then", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, serve func(*Server) pipes) {
+			c := serve(server(t)).dial()
+			defer c.Close()
+			go func() {
+				_, _ = io.WriteString(c, head)
+				for i := range len(body) {
+					<-time.After(wait - 1)
+					_, _ = io.WriteString(c, body[i:i+1])
+				}
+			}()
+			if a := response(t, c); a.StatusCode != 200 || !strings.Contains(a.text, "when is it?") {
+				t.Errorf("status %d: %s", a.StatusCode, a.text)
+			}
+		})
+	})
+}
+
+// A client that reads nothing for WriteTimeout is given up, and its work stops.
+func TestSlowReader(t *testing.T) {
+	const wait = 3 * time.Second
+	type ended struct {
+		status int
+		took   time.Duration
+	}
+	for name, text := range map[string]string{
+		"whole": raw("GET /v1/spaces/mail/documents/"+someID, ""), "export": raw("GET /v1/spaces/mail/entries/export", ""),
+		"stream": raw("POST /v1/spaces/mail/ask", `{"question":"when?"}`, "Accept: text/event-stream"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, serve func(*Server) pipes) {
+				ends := make(chan ended, 1)
+				c := serve(newServer(t, Backend{
+					Document: func(context.Context, OneDocument) (DocumentText, error) {
+						return DocumentText{Text: []ChunkText{{Body: strings.Repeat("x", 1<<20)}}}, nil
+					},
+					Export: func(_ context.Context, in Export) (Nothing, error) {
+						for {
+							if err := in.Each(ExportedEntry{Question: "when?"}); err != nil {
+								return Nothing{}, err
+							}
+						}
+					},
+					Ask: func(ctx context.Context, _ Asked, l Listener) (Answer, error) {
+						for ctx.Err() == nil {
+							l.Token("word ")
+						}
+						return Answer{}, ctx.Err()
+					},
+				}, func(o *Options) {
+					o.WriteTimeout = wait
+					o.Observer.Request = func(_ string, status int, took time.Duration) { ends <- ended{status, took} }
+				})).dial()
+				defer c.Close()
+				_, _ = io.WriteString(c, text)
+				if e := <-ends; e != (ended{gone, wait}) {
+					t.Errorf("status %d after %v", e.status, e.took)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,172 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime/multipart"
+	"path"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// bodies are those of the wrong uploads, for a start.
+func bodies(f *testing.F, add func(body string)) {
+	for _, tt := range wrongUploads(f) {
+		if _, body, _ := strings.Cut(tt.text, "\r\n\r\n"); len(body) < 4<<10 {
+			add(body)
+		}
+	}
+}
+
+// gather reads a body, and gives the files that came before it turned out to be
+// wrong, if it did.
+func gather(each func(takeFile) error) (files []took, err error) {
+	err = each(func(name string, body io.Reader) error {
+		b, err := io.ReadAll(body)
+		files = append(files, took{name, string(b)})
+		return err
+	})
+	return files, err
+}
+
+// Documents become lines, one for each and in their order, or the body is refused;
+// how it is cut into pieces on its way does not matter.
+func FuzzDocuments(f *testing.F) {
+	bodies(f, func(body string) { f.Add(body) })
+	f.Add(`{"documents":[{"key":"a","title":"t","text":"x","date":"2025-03-20T10:00:00Z","source":"s"},{"text":"\ud800\u2028"}]}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		const most = 1 << 20
+		if len(body) > 4<<10 {
+			return // what stands between documents is bounded, and pieces count there
+		}
+		files, err := gather(func(take takeFile) error { return jsonDocuments(strings.NewReader(body), most, take) })
+		again, errAgain := gather(func(take takeFile) error {
+			return jsonDocuments(iotest.OneByteReader(strings.NewReader(body)), most, take)
+		})
+		if diff := cmp.Diff(files, again); diff != "" || (err == nil) != (errAgain == nil) {
+			t.Fatal(err, errAgain, diff)
+		}
+		if err != nil {
+			refusal(t, err)
+			return
+		}
+		var want struct{ Documents []newDocument }
+		if err := json.Unmarshal([]byte(body), &want); err != nil || len(want.Documents) == 0 || len(files) != 1 || files[0].Name != documentsName {
+			t.Fatalf("%v: taken as %q", err, files)
+		}
+		var got []newDocument
+		for line := range strings.Lines(files[0].Text) {
+			var l documentLine
+			in := json.NewDecoder(strings.NewReader(line))
+			in.DisallowUnknownFields()
+			if err := in.Decode(&l); err != nil || strings.TrimSpace(l.Text) == "" || !strings.HasSuffix(line, "\n") {
+				t.Fatalf("%v in the line %q", err, line)
+			}
+			got = append(got, newDocument{l.ID, l.Title, l.Text, l.Date, l.Source})
+		}
+		for i := range want.Documents {
+			want.Documents[i].Date = strings.ToUpper(want.Documents[i].Date)
+		}
+		if diff := cmp.Diff(want.Documents, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// What is taken of a multipart body is what the standard library reads from it,
+// under names that are safe; how it is cut into pieces on its way does not matter.
+func FuzzFiles(f *testing.F) {
+	bodies(f, func(body string) { f.Add(body, "b") })
+	body, kind := form(f, took{"a.txt", "text\r\n--"}, took{"b\\c.eml", "From: a\n\n"})
+	f.Add(body, strings.TrimPrefix(kind, "multipart/form-data; boundary="))
+	f.Add("--b\nContent-Disposition: form-data; filename*=UTF-8''%c3%bc\nContent-Transfer-Encoding: quoted-printable\n\na=3Db\n--b--\n", "b")
+	f.Fuzz(func(t *testing.T, body, boundary string) {
+		if len(body) > 4<<10 || boundary == "" || len(boundary) > maxBoundary {
+			return
+		}
+		got, err := gather(func(take takeFile) error { return files(strings.NewReader(body), boundary, take) })
+		again, errAgain := gather(func(take takeFile) error {
+			return files(iotest.OneByteReader(strings.NewReader(body)), boundary, take)
+		})
+		if diff := cmp.Diff(got, again); diff != "" && err == nil || (err == nil) != (errAgain == nil) {
+			t.Fatal(err, errAgain, diff)
+		}
+		if err != nil {
+			refusal(t, err)
+			return
+		}
+		parts := multipart.NewReader(strings.NewReader(body), boundary)
+		for _, file := range got {
+			safe(t, file.Name)
+			part, err := parts.NextPart()
+			if err != nil {
+				t.Fatal("more files than there are:", err)
+			}
+			text, err := io.ReadAll(part)
+			if err != nil || string(text) != file.Text {
+				t.Fatalf("%v: %q, want %q", err, file.Text, text)
+			}
+		}
+		if _, err := parts.NextPart(); err != io.EOF || len(got) == 0 {
+			t.Fatalf("%d files, and then %v", len(got), err)
+		}
+	})
+}
+
+func safe(t *testing.T, name string) {
+	t.Helper()
+	if name == "" || name == "." || name == ".." || len(name) > maxFileName || !utf8.ValidString(name) ||
+		strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, unicode.IsControl) || path.Base(name) != name {
+		t.Errorf("%q is not safe", name)
+	}
+}
+
+// A file name is the last part of what was sent, or it is refused.
+func FuzzFileName(f *testing.F) {
+	for _, name := range []string{"a.txt", "a/b", `a\b`, "..", "a\x00", "\u0085", "\xff", "", "/", strings.Repeat("ü", 128)} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, sent string) {
+		name, fault := fileName(sent)
+		if fault != "" {
+			return
+		}
+		safe(t, name)
+		if again, fault := fileName(name); again != name || fault != "" || !strings.HasSuffix(sent, name) {
+			t.Errorf("%q becomes %q", sent, name)
+		}
+	})
+}
+
+// A body that cannot be read on says so, whatever its parser makes of it.
+func TestBodyBreaksWithinAnyByte(t *testing.T) {
+	multi, kind := form(t, took{"a.txt", "text"}, took{"b.txt", "text"})
+	_, boundary, _ := strings.Cut(kind, "boundary=")
+	gone := errors.New("gone")
+	tests := []struct {
+		name string
+		body string
+		each func(io.Reader, takeFile) error
+	}{
+		{"documents", `{"documents":[{"text":"a"},{"key":"b","text":"b"}]}`, func(r io.Reader, take takeFile) error { return jsonDocuments(r, 1<<20, take) }},
+		{"files", multi, func(r io.Reader, take takeFile) error { return files(r, boundary, take) }},
+		{"a file", "text", func(r io.Reader, take takeFile) error { return wholeBody("a", r, take) }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for n := range len(tt.body) + 1 {
+				in := io.MultiReader(bytes.NewReader([]byte(tt.body[:n])), iotest.ErrReader(gone))
+				if _, err := gather(func(take takeFile) error { return tt.each(in, take) }); err != gone {
+					t.Fatalf("behind %d bytes: %v", n, err)
+				}
+			}
+		})
+	}
+}
