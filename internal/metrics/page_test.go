@@ -1,0 +1,140 @@
+package metrics
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// listed is a metric as the page has it.
+type listed struct {
+	Kind   string
+	Labels []string
+}
+
+// page reads docs/metrics.md: its metrics, the words of its labels, and what it
+// suggests to ask.
+func page(t *testing.T) (metrics map[string]listed, words map[string][]string, queries []string) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := func(s string) (out []string) {
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(s, -1) {
+			out = append(out, m[1])
+		}
+		return out
+	}
+	metrics, words = map[string]listed{}, map[string][]string{}
+	var fence string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if lang, ok := strings.CutPrefix(line, "```"); ok {
+			fence = lang
+			continue
+		}
+		if fence == "promql" {
+			queries = append(queries, line)
+		}
+		if !strings.HasPrefix(line, "| `") {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		first := quoted(cells[0])
+		switch {
+		case len(cells) == 4 && len(first) == 1 && strings.TrimSpace(cells[3]) != "":
+			metrics[first[0]] = listed{strings.TrimSpace(cells[1]), slices.Sorted(slices.Values(quoted(cells[2])))}
+		case len(cells) == 2:
+			words[strings.Join(first, " of ")] = slices.Sorted(slices.Values(quoted(cells[1])))
+		default:
+			t.Errorf("not understood: %s", line)
+		}
+	}
+	return metrics, words, queries
+}
+
+// The page lists the metrics that there are, no others, with their labels and the
+// words of these.
+func TestPage(t *testing.T) {
+	m := pedantic()
+	busy(m)
+	s := scrape(t, m)
+	there := map[string]listed{}
+	for _, name := range s.own() {
+		there[name] = listed{s.kinds[name], slices.Sorted(maps.Keys(s.words[name]))}
+	}
+	told, words, _ := page(t)
+	if d := cmp.Diff(there, told); d != "" {
+		t.Errorf("metrics (-there +told): %s", d)
+	}
+	used := map[string]bool{}
+	for _, name := range s.own() {
+		for label, have := range s.words[name] {
+			switch label {
+			case "operation", "status", "class": // begin with their first request
+				continue
+			}
+			key := label + " of " + name
+			if words[key] == nil {
+				key = label
+			}
+			used[key] = true
+			if d := cmp.Diff(slices.Sorted(maps.Keys(have)), words[key]); d != "" {
+				t.Errorf("%s of %s (-there +told): %s", label, name, d)
+			}
+		}
+	}
+	for key := range words {
+		if !used[key] {
+			t.Errorf("no metric has the label %s", key)
+		}
+	}
+}
+
+// What the page suggests to ask names series that there are.
+func TestPageQueries(t *testing.T) {
+	m := pedantic()
+	busy(m)
+	s := scrape(t, m)
+	_, _, queries := page(t)
+	if len(queries) < 10 {
+		t.Fatalf("%d queries", len(queries))
+	}
+	for _, q := range queries {
+		found := regexp.MustCompile(`(percached_[a-z_]+)(\{[^}]*\})?`).FindAllStringSubmatch(q, -1)
+		if len(found) == 0 {
+			t.Errorf("%s asks for nothing", q)
+		}
+		for _, f := range found {
+			name, kind := f[1], s.kinds[f[1]]
+			for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+				if base, ok := strings.CutSuffix(name, suffix); ok && s.kinds[base] == "histogram" {
+					name, kind = base, "histogram"
+				}
+			}
+			if kind == "" || kind == "histogram" && name == f[1] {
+				t.Errorf("%s: there is no %s", q, f[1])
+			}
+			if rated := strings.Contains(q, "rate("+f[1]) || strings.Contains(q, "increase("+f[1]); rated != (kind != "gauge") {
+				t.Errorf("%s: %s is a %s", q, f[1], kind)
+			}
+			for _, l := range regexp.MustCompile(`(\w+)(!=|=~|=)"([^"]*)"`).FindAllStringSubmatch(f[2], -1) {
+				have := s.words[name][l[1]]
+				for _, word := range strings.Split(l[3], "|") {
+					if !have[word] && l[1] != "status" {
+						t.Errorf("%s: %s is never %s", q, l[1], word)
+					}
+				}
+			}
+		}
+		if strings.Count(q, "(") != strings.Count(q, ")") {
+			t.Errorf("%s: brackets", q)
+		}
+	}
+}
