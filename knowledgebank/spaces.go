@@ -16,6 +16,9 @@ var spaceName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 // kinds are what a space may hold.
 var kinds = []string{"emails", "dialog", "meetings", "notes"}
 
+// Kinds lists the kinds of space.
+func Kinds() []string { return slices.Clone(kinds) }
+
 // CreateSpace makes a space. Where it is already and has the same kind, nothing
 // happens. A space whose record is damaged gets a new one by this.
 func (b *Bank) CreateSpace(s percached.Space) error {

@@ -28,7 +28,7 @@ func (p *Predictor) Summarise(ctx context.Context, space string, chunk percached
 	if p.has(w.space, c) {
 		return Usage{}, nil
 	}
-	words, err := p.wording(space, "abstract", abstractPrompt, "text")
+	words, err := p.wording(space, "abstract", abstractPrompt)
 	if err != nil {
 		return Usage{}, fault.Wrap(op, err)
 	}

@@ -21,7 +21,7 @@ type Asked struct {
 // rest on a chunk which is gone are passed over. A stride of 0 is the usual one.
 func (p *Predictor) FromHistory(ctx context.Context, space string, asked []Asked, stride int) (Round, error) {
 	const op = "predictor.FromHistory"
-	words, kind, stride, err := p.asking(space, "history", historyPrompt, "history", stride)
+	words, kind, stride, err := p.asking(space, "history", historyPrompt, stride)
 	if err != nil {
 		return Round{}, fault.Wrap(op, err)
 	}

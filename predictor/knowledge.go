@@ -36,7 +36,7 @@ func (p *Predictor) Waiting(space string) (parts int, err error) {
 // the usual one.
 func (p *Predictor) FromKnowledge(ctx context.Context, space string, stride int) (Round, error) {
 	const op = "predictor.FromKnowledge"
-	words, kind, stride, err := p.asking(space, "knowledge", knowledgePrompt, "abstract", stride)
+	words, kind, stride, err := p.asking(space, "knowledge", knowledgePrompt, stride)
 	if err != nil {
 		return Round{}, fault.Wrap(op, err)
 	}

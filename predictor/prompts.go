@@ -26,11 +26,24 @@ type wording struct {
 	text, slot string
 }
 
-// wording finds a prompt, a space's own before ours. What it is about stands in
-// slot, without which it would be the same for all.
-func (p *Predictor) wording(space, name, ours, slot string) (wording, error) {
+// Slot is what must stand in a prompt of this name, for what it is about: without
+// it the prompt would be the same for all. Empty: there is no such prompt.
+func Slot(prompt string) string {
+	switch prompt {
+	case "abstract":
+		return "{text}"
+	case "knowledge":
+		return "{abstract}"
+	case "history":
+		return "{history}"
+	}
+	return ""
+}
+
+// wording finds a prompt, a space's own before ours.
+func (p *Predictor) wording(space, name, ours string) (wording, error) {
 	const op = "predictor: prompt"
-	w := wording{ours, "{" + slot + "}"}
+	w := wording{ours, Slot(name)}
 	if p.o.Prompts != nil {
 		text, ok, err := p.o.Prompts(space, name)
 		if err != nil {

@@ -54,17 +54,17 @@ func TestWording(t *testing.T) {
 		text, ok := texts[space]
 		return text, ok && name == "abstract", nil
 	}}}
-	w, err := p.wording("own", "abstract", abstractPrompt, "text")
+	w, err := p.wording("own", "abstract", abstractPrompt)
 	if got := w.fill("{count} {kind}", "emails", 3); got != "Of personal emails: {count} {kind} 3 {count} {kind}" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if w, err := p.wording("own", "knowledge", knowledgePrompt, "abstract"); !strings.HasPrefix(w.text, "You are") || err != nil {
+	if w, err := p.wording("own", "knowledge", knowledgePrompt); !strings.HasPrefix(w.text, "You are") || err != nil {
 		t.Errorf("%q, %v", w.text, err)
 	}
-	if _, err := p.wording("without", "abstract", abstractPrompt, "text"); fault.KindOf(err) != fault.Invalid {
+	if _, err := p.wording("without", "abstract", abstractPrompt); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("a prompt without its slot: %v", err)
 	}
-	if _, err := p.wording("broken", "abstract", abstractPrompt, "text"); !errors.Is(err, broken) {
+	if _, err := p.wording("broken", "abstract", abstractPrompt); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 }

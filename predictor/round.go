@@ -70,7 +70,7 @@ func (p *Predictor) stride(n int) (int, error) {
 
 // asking is what asking for predictions in a space begins with: the prompt's
 // wording, the space's kind, and how many questions are asked for.
-func (p *Predictor) asking(space, prompt, ours, slot string, n int) (w wording, kind string, stride int, err error) {
+func (p *Predictor) asking(space, prompt, ours string, n int) (w wording, kind string, stride int, err error) {
 	if stride, err = p.stride(n); err != nil {
 		return w, "", 0, err
 	}
@@ -78,7 +78,7 @@ func (p *Predictor) asking(space, prompt, ours, slot string, n int) (w wording, 
 	if err != nil {
 		return w, "", 0, err
 	}
-	w, err = p.wording(space, prompt, ours, slot)
+	w, err = p.wording(space, prompt, ours)
 	return w, about.Kind, stride, err
 }
 

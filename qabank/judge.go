@@ -34,9 +34,9 @@ type Verdict struct {
 
 // Test is one test of the gate. Its detail may hold words of the questions.
 type Test struct {
-	Name   string `json:"name"`
-	Passed bool   `json:"passed"`
-	Detail string `json:"detail,omitempty"`
+	Name   string
+	Passed bool
+	Detail string
 }
 
 // The tests of the gate, in order. Those of the wording have the names of the

@@ -15,8 +15,11 @@ type Options struct {
 	Observer Observer
 }
 
-// Observer is told what nobody asked for. Any func may be nil.
+// Observer is told what nobody asked for. Any func may be nil; none may call the
+// bank.
 type Observer struct {
+	// Stored: entries that were put, and the bytes that they take.
+	Stored func(entries int, bytes int64)
 	// Evicted: entries that made room, and the bytes that they took.
 	Evicted func(entries int, bytes int64)
 	// Damaged: a record could not be read and was removed.

@@ -19,12 +19,26 @@ const served = time.Minute
 // its space: that one's hits live on, and it is fresh again. It is durable when
 // Put returns. What has to make room goes in the same transaction.
 func (b *Bank) Put(ctx context.Context, e Entry) (ID, error) {
+	id, _, err := b.PutIf(ctx, e, nil)
+	return id, err
+}
+
+// PutNew is Put where the bank has no answer, or a stale one. It says whether the
+// entry was stored; the ID is the question's in any case.
+func (b *Bank) PutNew(ctx context.Context, e Entry) (id ID, put bool, err error) {
+	return b.PutIf(ctx, e, func(old Info, there bool) bool { return !there || !old.Answered || old.Stale })
+}
+
+// PutIf is Put if the entry that would make way is as the caller wants it. It is
+// asked when nobody else can change the bank any more, and must not call it. Nil:
+// anything may make way.
+func (b *Bank) PutIf(ctx context.Context, e Entry, want func(old Info, there bool) bool) (id ID, put bool, err error) {
 	const op = "qabank.Put"
 	if err := e.check(); err != nil {
-		return ID{}, fault.New(fault.Invalid, op, "%w", err)
+		return ID{}, false, fault.New(fault.Invalid, op, "%w", err)
 	}
 	if err := ctx.Err(); err != nil {
-		return ID{}, fault.Wrap(op, err)
+		return ID{}, false, fault.Wrap(op, err)
 	}
 	e.ID = NewID(e.Space, e.Question)
 	if e.Made.IsZero() {
@@ -32,10 +46,12 @@ func (b *Bank) Put(ctx context.Context, e Entry) (ID, error) {
 	}
 	b.write.Lock()
 	defer b.write.Unlock()
-
+	if want != nil && !want(b.Info(e.Space, e.ID)) {
+		return e.ID, false, nil
+	}
 	it, victims, err := b.plan(&e)
 	if err != nil {
-		return ID{}, fault.Wrap(op, err)
+		return ID{}, false, fault.Wrap(op, err)
 	}
 	content, st := encodeContent(&e), encodeState(it.state)
 	it.size = recordBytes(content, st)
@@ -54,7 +70,7 @@ func (b *Bank) Put(ctx context.Context, e Entry) (ID, error) {
 		return tx.Set(key(stateByte, it.space.hash, it.id), st)
 	})
 	if err != nil {
-		return ID{}, fault.Wrap(op, err)
+		return ID{}, false, fault.Wrap(op, err)
 	}
 	b.mu.Lock()
 	b.spaces[e.Space] = it.space
@@ -70,7 +86,10 @@ func (b *Bank) Put(ctx context.Context, e Entry) (ID, error) {
 	b.bytes += it.size
 	b.mu.Unlock()
 	b.tell(victims, freed)
-	return e.ID, nil
+	if b.o.Observer.Stored != nil {
+		b.o.Observer.Stored(1, it.size)
+	}
+	return e.ID, true, nil
 }
 
 // plan makes the item for an entry, and picks what must go for it.

@@ -2,10 +2,12 @@ package qabank
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/sealed"
 )
 
 // Exact finds the entry whose normalised question is that of this one.
@@ -139,16 +141,7 @@ func (b *Bank) near(space string, vector []float32, embedder string, threshold f
 // Each calls fn with every entry of a space, by ID, until it fails. Entries
 // that come or go meanwhile may be missing.
 func (b *Bank) Each(space string, fn func(Entry) error) error {
-	b.mu.RLock()
-	var all []ID
-	if s := b.spaces[space]; s != nil {
-		for id := range s.items {
-			all = append(all, id)
-		}
-	}
-	b.mu.RUnlock()
-	slices.SortFunc(all, func(x, y ID) int { return slices.Compare(x[:], y[:]) })
-	for _, id := range all {
+	for _, id := range b.behind(space, ID{}) {
 		e, err := b.Get(space, id)
 		if fault.KindOf(err) == fault.NotFound {
 			continue
@@ -161,6 +154,41 @@ func (b *Bank) Each(space string, fn func(Entry) error) error {
 		}
 	}
 	return nil
+}
+
+// Page gives the n entries of a space that come next behind an ID, by ID; the
+// zero ID stands before all. Fewer than n are the last. Those that are damaged are
+// left out.
+func (b *Bank) Page(space string, after ID, n int) ([]Entry, error) {
+	var page []Entry
+	for _, id := range b.behind(space, after) {
+		if len(page) >= n {
+			break
+		}
+		switch e, err := b.Get(space, id); {
+		case err == nil:
+			page = append(page, e)
+		case fault.KindOf(err) == fault.NotFound, errors.Is(err, sealed.ErrDamaged), errors.Is(err, kv.ErrDamaged):
+		default:
+			return nil, fault.Wrap("qabank.Page", err)
+		}
+	}
+	return page, nil
+}
+
+// behind lists the entries of a space behind an ID, in order.
+func (b *Bank) behind(space string, after ID) (ids []ID) {
+	b.mu.RLock()
+	if s := b.spaces[space]; s != nil {
+		for id := range s.items {
+			if slices.Compare(id[:], after[:]) > 0 {
+				ids = append(ids, id)
+			}
+		}
+	}
+	b.mu.RUnlock()
+	slices.SortFunc(ids, func(x, y ID) int { return slices.Compare(x[:], y[:]) })
+	return ids
 }
 
 // Stats counts what a space holds.

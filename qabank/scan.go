@@ -21,6 +21,24 @@ type Info struct {
 	Chunks []percached.ChunkID
 }
 
+func (it *item) info() Info {
+	return Info{
+		ID: it.id, Answered: it.answered, Stale: it.state.stale, Seen: it.state.seen, Hits: it.state.hits, Used: it.state.used,
+		Rank: it.state.rank, Embedder: it.embedder, Chunks: it.rests,
+	}
+}
+
+// Info tells what memory knows of an entry, if it is there.
+func (b *Bank) Info(space string, id ID) (i Info, there bool) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	it := b.find(space, id)
+	if it == nil {
+		return Info{}, false
+	}
+	return it.info(), true
+}
+
 // Has says whether there is an entry, and whether it has an answer. It reads
 // nothing from the disk.
 func (b *Bank) Has(space string, id ID) (exists, answered bool) {
@@ -35,10 +53,7 @@ func (b *Bank) Has(space string, id ID) (exists, answered bool) {
 // reads nothing from the disk. Fn may call the bank.
 func (b *Bank) Scan(space string, fn func(Info) error) error {
 	for _, it := range b.ranked(space) {
-		if err := fn(Info{
-			ID: it.id, Answered: it.answered, Stale: it.state.stale, Seen: it.state.seen, Hits: it.state.hits, Used: it.state.used,
-			Rank: it.state.rank, Embedder: it.embedder, Chunks: it.rests,
-		}); err != nil {
+		if err := fn(it.info()); err != nil {
 			return err
 		}
 	}

@@ -21,14 +21,16 @@
 // nobody asks. System segments are pinned while their model is in use. What idle
 // work stores has no use yet: it comes in where there is room, or in place of
 // what nobody has used since a slice last had to go, and goes before all that
-// somebody has used since.
+// somebody has used since. A space may have a limit of its own inside the whole:
+// for that only its own slices make room, by a clock of their own, so that they
+// neither push out nor age those of others.
 //
 // Invariants: a slice is there when its header is there; it is written last and
 // removed first, so that a crash leaves a whole slice or none. Nothing is lent
 // that was not held against its keyed MAC and its checksums in the same View.
 // What cannot be read is dropped, under sequential placement with all behind
 // it, counted, and told to the Observer; the user only finds it not stored. The
-// bytes counted are the bytes stored, and never more than the limit; the
+// bytes counted are the bytes stored, and never more than the limits; the
 // database's files take no more than the limit and Stats.Slack. What View lends
 // is memory of the database and valid inside the callback only.
 //

@@ -27,10 +27,11 @@ type forest struct {
 	roots  map[*node]struct{}
 	count  int
 	bytes  int64
+	shares map[string]*share // by space
 }
 
 func newForest() *forest {
-	return &forest{groups: map[groupID]*group{}, roots: map[*node]struct{}{}}
+	return &forest{groups: map[groupID]*group{}, roots: map[*node]struct{}{}, shares: map[string]*share{}}
 }
 
 // group finds a group, or makes it; add enters it.
@@ -67,6 +68,7 @@ func (f *forest) add(n *node) {
 	g.nodes[n.path] = n
 	f.count++
 	f.bytes += n.bytes
+	f.share(g.id.space).bytes += n.bytes
 	if n.root() {
 		f.roots[n] = struct{}{}
 		if g.id.placement == percached.Parallel { // whose branches may do without
@@ -96,6 +98,10 @@ func (f *forest) remove(n *node) {
 	}
 	f.count--
 	f.bytes -= n.bytes
+	s := f.share(g.id.space)
+	if s.bytes -= n.bytes; s.bytes == 0 && s.limit < 0 {
+		delete(f.shares, g.id.space)
+	}
 	delete(f.roots, n)
 	f.leaves.drop(n)
 	if n.kids > 0 {
@@ -116,7 +122,7 @@ func (f *forest) remove(n *node) {
 // touch counts a use.
 func (f *forest) touch(n *node, now time.Time) {
 	n.hits++
-	n.priority = n.hits + f.clock
+	n.priority, n.local = n.hits+f.clock, n.hits+f.clockIn(n.group.id.space)
 	n.tick, n.used = f.tick, now.Unix()
 	if n.slot >= 0 {
 		heap.Fix(&f.leaves, n.slot)
@@ -175,14 +181,26 @@ func (f *forest) idleVictim(keep map[*node]bool) *node {
 }
 
 // yields is how many bytes would go if idleVictim were asked until it has no
-// more: a node goes if all behind it go.
+// more.
 func (f *forest) yields(keep map[*node]bool) int64 {
+	return f.yieldsOf(
+		func(*group) bool { return true },
+		func(n *node) bool { return !n.root() && !keep[n] && n.priority <= f.clock },
+	)
+}
+
+// yieldsOf counts the bytes of the nodes that would go in some groups: a node goes
+// if it may, and all behind it go.
+func (f *forest) yieldsOf(in func(*group) bool, may func(*node) bool) int64 {
 	var yields int64
 	stays := map[*node]bool{}
 	for _, g := range f.groups {
+		if !in(g) {
+			continue
+		}
 		for _, n := range g.nodes {
 			yields += n.bytes
-			if !n.root() && !keep[n] && n.priority <= f.clock {
+			if may(n) {
 				continue
 			}
 			for ; n != nil && !stays[n]; n = n.parent {

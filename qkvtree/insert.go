@@ -40,14 +40,19 @@ func (t *Tree) Insert(r Request, slices []*percached.Slice) error {
 		return err
 	}
 	defer t.writing.Unlock()
-	if err := t.insert(r, ps, headers, slices); err != nil {
+	stored, bytes, err := t.insert(r, ps, headers, slices)
+	if fn := t.o.Observer.Stored; fn != nil && stored > 0 {
+		fn(stored, bytes)
+	}
+	if err != nil {
 		return fault.Wrap(op, err)
 	}
 	t.flushIfDue()
 	return nil
 }
 
-func (t *Tree) insert(r Request, ps []place, headers []*header, slices []*percached.Slice) error {
+// insert says how many slices came in, and their bytes.
+func (t *Tree) insert(r Request, ps []place, headers []*header, slices []*percached.Slice) (stored int, bytes int64, err error) {
 	t.mu.Lock()
 	t.f.tick++
 	keep := map[*node]bool{}
@@ -64,12 +69,12 @@ func (t *Tree) insert(r Request, ps []place, headers []*header, slices []*percac
 		switch {
 		case h == nil:
 		case n == nil:
-			var err error
 			if n, err = t.add(r, h, slices[i], keep); err != nil {
-				return err
+				return stored, bytes, err
 			}
 			if n != nil {
 				keep[n] = true
+				stored, bytes = stored+1, bytes+n.bytes
 			}
 		case !r.Idle:
 			t.first(n)
@@ -78,7 +83,7 @@ func (t *Tree) insert(r Request, ps []place, headers []*header, slices []*percac
 			break // nothing can stand behind it
 		}
 	}
-	return nil
+	return stored, bytes, nil
 }
 
 // first counts the use of a slice that somebody computed for himself while idle
@@ -96,7 +101,7 @@ func (t *Tree) add(r Request, h *header, s *percached.Slice, keep map[*node]bool
 	t.mu.Lock()
 	n := newNode(t.f.group(r.group()), h)
 	t.mu.Unlock()
-	fits, err := t.makeRoom(n.bytes, keep, r.Idle)
+	fits, err := t.makeRoom(r.Space, n.bytes, keep, r.Idle)
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +112,10 @@ func (t *Tree) add(r Request, h *header, s *percached.Slice, keep map[*node]bool
 		t.mu.Unlock()
 		return nil, nil
 	}
-	n.counters = counters{priority: t.f.clock, tick: t.f.tick}
+	n.counters, n.local = counters{priority: t.f.clock, tick: t.f.tick}, t.f.clockIn(r.Space)
 	if !r.Idle {
 		n.counters = counters{hits: 1, priority: 1 + t.f.clock, tick: t.f.tick, used: t.o.Now().Unix()}
+		n.local++
 	}
 	t.mu.Unlock()
 	err = t.store.put(n.group.prefix, h, s, n.counters)
@@ -124,12 +130,12 @@ func (t *Tree) add(r Request, h *header, s *percached.Slice, keep map[*node]bool
 	return n, nil
 }
 
-// makeRoom makes room for so many bytes, in the limit and in the files, and says
+// makeRoom makes room for so many bytes, in the limits and in the files, and says
 // if there is room. For idle work it looks at the files first, so that nothing
 // goes in vain.
-func (t *Tree) makeRoom(need int64, keep map[*node]bool, idle bool) (bool, error) {
+func (t *Tree) makeRoom(space string, need int64, keep map[*node]bool, idle bool) (bool, error) {
 	t.mu.Lock()
-	fits, limit := t.fits(need, keep, idle), t.limit
+	fits, limit := t.fits(space, need, keep, idle), t.limit
 	t.mu.Unlock()
 	if !fits {
 		return false, nil
@@ -138,9 +144,9 @@ func (t *Tree) makeRoom(need int64, keep map[*node]bool, idle bool) (bool, error
 		if fits, err := t.space.admit(need, limit); !fits || err != nil {
 			return false, err
 		}
-		return t.evict(need, keep, idle)
+		return t.evict(space, need, keep, idle)
 	}
-	if _, err := t.evict(need, keep, idle); err != nil {
+	if _, err := t.evict(space, need, keep, idle); err != nil {
 		return false, err
 	}
 	return t.space.admit(need, limit)

@@ -35,7 +35,7 @@ func (t *Tree) load() error {
 	t.f.tick = max(t.f.tick, t.f.newest())
 	l.sweep()
 	// A limit lower than what is stored holds from now on, if the disk lets it.
-	_, _ = t.evict(0, nil, false)
+	_, _ = t.evict("", 0, nil, false)
 	_ = t.flush()
 	t.fitDisk()
 	t.stats = tally{dropped: t.stats.dropped}
@@ -147,6 +147,7 @@ func (l *loader) check() {
 		}
 		causes[n] = err
 		if err == nil {
+			n.local = n.priority
 			l.t.f.add(n) // behind its parent
 		}
 		return err

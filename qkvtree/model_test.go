@@ -15,222 +15,6 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// naive is the tree as one would write it without regard to time or disks.
-type naive struct {
-	limit, overhead int64
-	clock, tick     uint64
-	nodes           map[spot]*entry
-}
-
-type spot struct {
-	space, model string
-	placement    percached.Placement
-	path         percached.Path
-}
-
-type entry struct {
-	above          percached.Path
-	chunk          percached.ChunkID
-	bytes          int64
-	hits, priority uint64
-	tick           uint64
-}
-
-func at(r qkvtree.Request, p percached.Path) spot { return spot{r.Space, r.Model, r.Placement, p} }
-
-func (m *naive) size() (sum int64) {
-	for _, e := range m.nodes {
-		sum += e.bytes
-	}
-	return sum
-}
-
-func paths(r qkvtree.Request) (own, above []percached.Path) {
-	var parent percached.Path
-	for i, n := range r.Segments {
-		own, above = append(own, parent.Child(n.Tokens)), append(above, parent)
-		if i == 0 || r.Placement == percached.Sequential {
-			parent = own[i]
-		}
-	}
-	return own, above
-}
-
-func (m *naive) insert(r qkvtree.Request, given []*percached.Slice) {
-	m.tick++
-	own, above := paths(r)
-	keep := map[spot]bool{}
-	for _, p := range own {
-		if m.nodes[at(r, p)] != nil {
-			keep[at(r, p)] = true
-		}
-	}
-	for i, p := range own {
-		k := at(r, p)
-		if e := m.nodes[k]; e != nil {
-			if e.hits == 0 && given[i] != nil && !r.Idle {
-				e.hits, e.priority, e.tick = 1, 1+m.clock, m.tick
-			}
-			continue
-		}
-		if given[i] != nil {
-			need := given[i].Bytes() + m.overhead
-			kept := need
-			for o := range keep {
-				kept += m.nodes[o].bytes
-			}
-			switch {
-			case r.Idle:
-				if m.evictIdle(need, keep) {
-					m.nodes[k] = &entry{above[i], r.Segments[i].Chunk, need, 0, m.clock, m.tick}
-					keep[k] = true
-				}
-			case kept <= m.limit:
-				m.evict(need, keep)
-				m.nodes[k] = &entry{above[i], r.Segments[i].Chunk, need, 1, 1 + m.clock, m.tick}
-				keep[k] = true
-			}
-		}
-		if m.nodes[k] == nil && r.Placement == percached.Sequential {
-			return
-		}
-	}
-}
-
-// evictIdle tries what evict does with what idle work may evict, and takes it all
-// back if that is not enough.
-func (m *naive) evictIdle(need int64, keep map[spot]bool) bool {
-	before := maps.Clone(m.nodes)
-	for m.size()+need > m.limit {
-		var free []spot
-		for k, e := range m.nodes {
-			if m.leaf(k) && !keep[k] && e.above != (percached.Path{}) && e.priority <= m.clock {
-				free = append(free, k)
-			}
-		}
-		if len(free) == 0 {
-			m.nodes = before
-			return false
-		}
-		delete(m.nodes, m.worst(free))
-	}
-	return true
-}
-
-func (m *naive) leaf(k spot) bool {
-	for o, c := range m.nodes {
-		o.path = k.path
-		if o == k && c.above == k.path {
-			return false
-		}
-	}
-	return true
-}
-
-func (m *naive) worst(of []spot) spot {
-	return slices.MinFunc(of, func(a, b spot) int {
-		x, y := m.nodes[a], m.nodes[b]
-		return cmp.Or(cmp.Compare(x.priority, y.priority), cmp.Compare(x.tick, y.tick), bytes.Compare(a.path[:], b.path[:]))
-	})
-}
-
-func (m *naive) evict(need int64, keep map[spot]bool) {
-	for m.size()+need > m.limit {
-		var free, pinned []spot
-		for k, e := range m.nodes {
-			switch {
-			case !m.leaf(k) || keep[k]:
-			case e.above == percached.Path{} && m.current(k):
-				pinned = append(pinned, k)
-			default:
-				free = append(free, k)
-			}
-		}
-		if len(free) == 0 {
-			free = pinned
-		}
-		if len(free) == 0 {
-			return
-		}
-		worst := m.worst(free)
-		m.clock = max(m.clock, m.nodes[worst].priority)
-		delete(m.nodes, worst)
-	}
-}
-
-func (m *naive) current(k spot) bool {
-	for o, e := range m.nodes {
-		if e.above == (percached.Path{}) && o.space == k.space && o.model != k.model && e.tick > m.nodes[k].tick {
-			return false
-		}
-	}
-	return true
-}
-
-func (m *naive) view(r qkvtree.Request) []bool {
-	if !r.Idle {
-		m.tick++
-	}
-	own, _ := paths(r)
-	there := make([]bool, len(own))
-	for i, p := range own {
-		e := m.nodes[at(r, p)]
-		if e == nil && r.Placement == percached.Sequential {
-			break
-		}
-		if e != nil {
-			there[i] = true
-			if !r.Idle {
-				e.hits++
-				e.priority, e.tick = e.hits+m.clock, m.tick
-			}
-		}
-	}
-	return there
-}
-
-// remove takes out what holds for gone, and all that is behind it.
-func (m *naive) remove(gone func(spot, *entry) bool) (n int, bytes int64) {
-	for again := true; again; {
-		again = false
-		for k, e := range m.nodes {
-			parent := k
-			parent.path = e.above
-			orphan := k.placement == percached.Sequential && e.above != percached.Path{} && m.nodes[parent] == nil
-			if gone(k, e) || orphan {
-				delete(m.nodes, k)
-				n, bytes, again = n+1, bytes+e.bytes, true
-			}
-		}
-	}
-	return n, bytes
-}
-
-type row struct {
-	Chunk          percached.ChunkID
-	Bytes          int64
-	Hits, Priority uint64
-}
-
-// rows is what the tree has, by where it stands.
-func rows(tree *qkvtree.Tree, spaces []string) map[string]row {
-	all := map[string]row{}
-	for _, s := range spaces {
-		tree.Nodes(s, func(n qkvtree.Info) {
-			all[fmt.Sprint(n.Space, n.Model, n.Placement, n.Path)] = row{n.Chunk, n.Bytes, n.Hits, n.Priority}
-		})
-	}
-	return all
-}
-
-func (m *naive) rows() map[string]row {
-	all := map[string]row{}
-	for k, e := range m.nodes {
-		all[fmt.Sprint(k.space, k.model, k.placement, k.path)] = row{e.chunk, e.bytes, e.hits, e.priority}
-	}
-	return all
-}
-
 // Thousands of operations on the tree and on the naive one: after each they
 // hold the same, and the accounts are right.
 func TestAgainstNaive(t *testing.T) {
@@ -240,7 +24,7 @@ func TestAgainstNaive(t *testing.T) {
 	o := options(200_000)
 	o.FlushEvery = 20
 	tree := openTree(t, db, o)
-	m := &naive{limit: o.Limit, nodes: map[spot]*entry{}}
+	m := &naive{limit: o.Limit, nodes: map[spot]*entry{}, limits: map[string]int64{}, clocks: map[string]uint64{}}
 	probe := request("s0", "m0", percached.Sequential)
 	insert(t, tree, probe, slicesOf(probe, percached.KV))
 	tree.Nodes("s0", func(n qkvtree.Info) { m.overhead = n.Bytes - 1000 })
@@ -306,19 +90,26 @@ func TestAgainstNaive(t *testing.T) {
 			if err := tree.SetLimit(m.limit); err != nil {
 				t.Fatal(err)
 			}
-			m.evict(0, nil)
+			m.evict("", 0, nil)
 		case op < 94:
+			space, limit := spaces[rnd.IntN(2)], int64(rnd.IntN(200_000)-60_000)
+			what = fmt.Sprintf("limit %d of %s", limit, space)
+			if err := tree.SetSpaceLimit(space, limit); err != nil {
+				t.Fatal(err)
+			}
+			m.setLimit(space, limit)
+		case op < 95:
 			what = "retire"
 			n, _, err := tree.Retire("m1")
 			if wn, _ := m.remove(func(k spot, _ *entry) bool { return k.model == "m1" }); n != wn || err != nil {
 				t.Fatalf("step %d: retired %d, want %d; %v", step, n, wn, err)
 			}
-		case op < 95:
+		case op < 96:
 			what = "compact"
 			if err := tree.Compact(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
-		case op < 97:
+		case op < 98:
 			what = "reopen"
 			o.Limit = m.limit
 			if err := tree.Close(); err != nil {
@@ -327,6 +118,12 @@ func TestAgainstNaive(t *testing.T) {
 			db.Close()
 			db = openDB(t, dir)
 			tree = openTree(t, db, o)
+			m.reopen()
+			for space, limit := range m.limits {
+				if err := tree.SetSpaceLimit(space, limit); err != nil {
+					t.Fatal(err)
+				}
+			}
 		default:
 			keys := slices.SortedFunc(maps.Keys(m.nodes), func(a, b spot) int {
 				return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
@@ -352,6 +149,11 @@ func TestAgainstNaive(t *testing.T) {
 		}
 		if free := tree.Free(); free != max(0, m.limit-m.size()) {
 			t.Fatalf("step %d, %s: %d free of %d", step, what, free, m.limit-m.size())
+		}
+		for _, space := range spaces {
+			if free, want := tree.FreeIn(space), m.free(space); free != want || m.over(space, 0) > 0 {
+				t.Fatalf("step %d, %s: %d free in %s, want %d; it is %d over its limit", step, what, free, space, want, m.over(space, 0))
+			}
 		}
 		if step%250 == 0 {
 			clean(t, tree)

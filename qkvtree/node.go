@@ -17,9 +17,10 @@ type node struct {
 	tokens int
 	pieces int
 	planes percached.Planes
-	bytes  int64 // of all its records, keys too
-	kids   int   // stored nodes right behind it
-	slot   int   // in the heap of leaves; -1: it is not there
+	bytes  int64  // of all its records, keys too
+	local  uint64 // priority among the slices of its space; not on disk
+	kids   int    // stored nodes right behind it
+	slot   int    // in the heap of leaves; -1: it is not there
 }
 
 // group holds the nodes that can stand in one prompt.

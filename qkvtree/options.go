@@ -29,6 +29,8 @@ type Options struct {
 type Observer struct {
 	// Dropped: a slice could not be read as it was written, and went.
 	Dropped func(n Info, cause error)
+	// Stored: slices that Insert stored, and their bytes as the limit counts them.
+	Stored func(slices int, bytes int64)
 	// Evicted: a slice made room.
 	Evicted func(n Info)
 }

@@ -127,6 +127,14 @@ func (s *story) do(words []string) {
 		var n int64
 		fmt.Sscan(args[0], &n)
 		err = s.tree.SetLimit(n * s.unit)
+	case "share": // of the tree that the space may take
+		var n int64
+		if fmt.Sscan(args[0], &n); args[0] == "all" {
+			n = -1
+		}
+		err = s.tree.SetSpaceLimit(s.space, n*s.unit)
+	case "room":
+		fmt.Fprintf(&s.out, "%.3g\n", float64(s.tree.FreeIn(s.space))/float64(s.unit))
 	case "insert":
 		r, slices := s.lay(args)
 		refused := s.refused()

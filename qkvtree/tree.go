@@ -129,8 +129,35 @@ func (t *Tree) SetLimit(n int64) error {
 	if !lower {
 		return nil
 	}
-	if _, err := t.evict(0, nil, false); err != nil {
-		return fault.Wrap(op, err)
+	return fault.Wrap(op, t.lower(""))
+}
+
+// SetSpaceLimit gives a space a limit of its own, inside the tree's; negative: none.
+// Only the space's own slices make room for it. It takes effect as SetLimit does,
+// and is forgotten with the Tree.
+func (t *Tree) SetSpaceLimit(space string, n int64) error {
+	const op = "qkvtree.SetSpaceLimit"
+	if err := t.begin(op); err != nil {
+		return err
 	}
-	return fault.Wrap(op, t.space.shrink())
+	defer t.writing.Unlock()
+	t.mu.Lock()
+	s := t.f.share(space)
+	if s.limit = max(n, -1); s.limit < 0 {
+		s.clock = 0
+	}
+	lower := s.over(0) > 0
+	t.mu.Unlock()
+	if !lower {
+		return nil
+	}
+	return fault.Wrap(op, t.lower(space))
+}
+
+// lower makes a limit hold that is lower than it was: the tree's, or a space's.
+func (t *Tree) lower(space string) error {
+	if _, err := t.evict(space, 0, nil, false); err != nil {
+		return err
+	}
+	return t.space.shrink()
 }

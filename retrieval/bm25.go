@@ -106,7 +106,7 @@ type match struct {
 }
 
 // search gives the n best chunks for a question and those that tie with the
-// last of them, best first. For the ids in also it tells what they score.
+// last of them, best first. It tells what these score, and the ids in also.
 func (t *text) search(ctx context.Context, r index.IndexReader, q string, n int, also []percached.ChunkID) (best []match, others map[percached.ChunkID]float64, err error) {
 	m, err := t.measures(ctx, r)
 	if err != nil || m.chunks == 0 {
@@ -139,7 +139,13 @@ func (t *text) search(ctx context.Context, r index.IndexReader, q string, n int,
 		return nil, nil, err
 	}
 	others = make(map[percached.ChunkID]float64, len(also))
+	for _, m := range best {
+		others[m.id] = m.score
+	}
 	for _, id := range also {
+		if _, known := others[id]; known {
+			continue
+		}
 		doc, err := r.InternalID(string(id[:]))
 		if err != nil {
 			return nil, nil, err

@@ -74,7 +74,7 @@ func (s *Scheduler) account(b *book, k Kind, d date) *account {
 	if p == nil {
 		p = &page{}
 		b.pages[d] = p
-		keep := max(keepDays, date(s.o.Config.Pay.Horizon/day)+1)
+		keep := max(keepDays, date(s.config.Load().Pay.Horizon/day)+1)
 		for old := range b.pages {
 			if old < d-keep {
 				delete(b.pages, old)
@@ -89,7 +89,7 @@ func (s *Scheduler) account(b *book, k Kind, d date) *account {
 // Ledger gives what each kind of job cost and earned since that day: in one
 // space, or in all together if the name is empty. Kinds without any are left out.
 func (s *Scheduler) Ledger(space string, since time.Time) ([]Account, error) {
-	from := dateOf(since, s.o.Config.Zone)
+	from := dateOf(since, s.config.Load().Zone)
 	var sum page
 	s.mu.Lock()
 	if s.closed {
@@ -170,7 +170,7 @@ func (s *Scheduler) Used(space string, took time.Duration, answer *[16]byte, sli
 	if b == nil {
 		return
 	}
-	d := dateOf(now, s.o.Config.Zone)
+	d := dateOf(now, s.config.Load().Zone)
 	use := func(id [16]byte, took time.Duration) {
 		if c := b.credits[id]; c != nil {
 			a := s.account(b, c.kind, d)

@@ -19,17 +19,18 @@ type finding struct {
 	more bool // there may be more
 }
 
-// look asks the worker what is due, in the spaces where something happened. It
-// fails if ctx ends or the database does; what the worker fails at is noted,
-// and tried again later.
-func (s *Scheduler) look(ctx context.Context, now time.Time) error {
+// look asks the worker what is due of an errand, in the spaces where something
+// happened. It fails if ctx ends or the database does; what the worker fails at is
+// noted, and tried again later.
+func (s *Scheduler) look(ctx context.Context, now time.Time, e *errand) error {
 	if err := s.enrol(); err != nil {
 		return err
 	}
-	for _, b := range s.toLook(now) {
-		if err := s.lookThrough(ctx, b, now); err != nil {
+	e.learn(s.spaces())
+	for _, b := range s.toLook(now, e) {
+		if err := s.lookThrough(ctx, b, now, e.wants(b.name)); err != nil {
 			s.mu.Lock()
-			b.changed = true
+			b.changed = allKinds
 			s.mu.Unlock()
 			return err
 		}
@@ -68,7 +69,7 @@ func (s *Scheduler) enrolAll() error {
 	s.mu.Lock()
 	for _, name := range names {
 		b := s.book(name)
-		b.changed = true
+		b.changed = allKinds
 		alive[b.hash] = true
 	}
 	for _, it := range s.jobs {
@@ -81,14 +82,14 @@ func (s *Scheduler) enrolAll() error {
 }
 
 // toLook lists the spaces that are to be looked through, by name.
-func (s *Scheduler) toLook(now time.Time) (books []*book) {
+func (s *Scheduler) toLook(now time.Time, e *errand) (books []*book) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.books {
 		if b.stopped && s.pace(b, now).Speed != PaceStopped {
-			b.changed = true
+			b.changed = allKinds
 		}
-		if b.pending(now, s.o.Config.Retry) {
+		if b.pending(now, s.config.Load().Retry, e.wants(b.name)) != 0 {
 			books = append(books, b)
 		}
 	}
@@ -96,22 +97,19 @@ func (s *Scheduler) toLook(now time.Time) (books []*book) {
 	return books
 }
 
-// retries says that what a space could not be looked through for is to be tried
-// again: no later than the longest back-off from now, if the clock was set back.
-// It wants mu.
-func (b *book) retries(now time.Time, r Retry) bool {
-	return b.fault != nil && (!now.Before(b.again) || b.again.After(now.Add(r.Longest)))
-}
-
-// pending says that a space is to be looked through, for some kinds at least. It
-// wants mu.
-func (b *book) pending(now time.Time, r Retry) bool {
-	return b.changed && len(b.sick) < len(kinds) || b.retries(now, r)
+// pending lists the kinds of those wanted that are to be looked for in a space.
+// What could not be looked for is tried again no later than the longest back-off
+// from now, if the clock was set back. It wants mu.
+func (b *book) pending(now time.Time, r Retry, wanted kindSet) kindSet {
+	if b.fault != nil && (!now.Before(b.again) || b.again.After(now.Add(r.Longest))) {
+		return wanted & (b.changed | b.sick)
+	}
+	return wanted & b.changed &^ b.sick
 }
 
 // lookThrough looks through a space, again if all that was found of a kind
 // waits, and there is more behind it.
-func (s *Scheduler) lookThrough(ctx context.Context, b *book, now time.Time) error {
+func (s *Scheduler) lookThrough(ctx context.Context, b *book, now time.Time, wanted kindSet) error {
 	s.mu.Lock()
 	overgrown := b.overgrown()
 	s.mu.Unlock()
@@ -121,7 +119,7 @@ func (s *Scheduler) lookThrough(ctx context.Context, b *book, now time.Time) err
 		}
 	}
 	for before := 0; ; {
-		found, asked, err := s.lookOnce(ctx, b, now)
+		found, asked, err := s.lookOnce(ctx, b, now, wanted)
 		if err != nil || asked <= before {
 			return err
 		}
@@ -129,27 +127,29 @@ func (s *Scheduler) lookThrough(ctx context.Context, b *book, now time.Time) err
 		if !s.hides(b, found, now) {
 			return nil
 		}
+		s.mu.Lock()
+		for k := range found {
+			b.changed |= setOf(k)
+		}
+		s.mu.Unlock()
 	}
 }
 
-// lookOnce asks for all kinds in one space, so many jobs in all, and writes
-// what it finds into the queue.
-func (s *Scheduler) lookOnce(ctx context.Context, b *book, now time.Time) (found map[Kind]finding, asked int, err error) {
+// lookOnce asks for the kinds in one space that are wanted and may have changed,
+// so many jobs in all, and writes what it finds into the queue.
+func (s *Scheduler) lookOnce(ctx context.Context, b *book, now time.Time, wanted kindSet) (found map[Kind]finding, asked int, err error) {
 	s.mu.Lock()
-	b.changed = false // what happens from here on is looked for again
+	wanted = b.pending(now, s.config.Load().Retry, wanted)
+	b.changed &^= wanted // what happens from here on is looked for again
 	b.stopped = s.pace(b, now).Speed == PaceStopped
 	stopped := b.stopped
 	limits := s.limits(b, now)
-	sick := b.sick
-	if b.retries(now, s.o.Config.Retry) {
-		sick = nil
-	}
 	s.mu.Unlock()
 	found = map[Kind]finding{}
 	var failed error
-	ill := map[Kind]bool{}
+	var ill kindSet
 	for _, k := range kinds {
-		if stopped && k.Predicts() || sick[k] {
+		if stopped && k.Predicts() || !wanted.has(k) {
 			continue
 		}
 		asked += limits[k]
@@ -163,7 +163,7 @@ func (s *Scheduler) lookOnce(ctx context.Context, b *book, now time.Time) (found
 			err = fits(due)
 		}
 		if err != nil {
-			ill[k] = true
+			ill |= setOf(k)
 			if failed == nil {
 				failed = fault.Wrap("scheduler: look for "+string(k), err)
 			}
@@ -176,17 +176,15 @@ func (s *Scheduler) lookOnce(ctx context.Context, b *book, now time.Time) (found
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	b.sick = b.sick&^wanted | ill
 	switch {
 	case failed != nil:
-		for k := range sick {
-			ill[k] = true
-		}
-		b.fault, b.sick = failed, ill
+		b.fault = failed
 		b.failed++
-		b.again = now.Add(s.o.Config.Retry.after(b.failed))
+		b.again = now.Add(s.config.Load().Retry.after(b.failed))
 		s.o.Logger.Warn("idle work: could not look for what is due", "why", why(failed), "again", b.again)
-	case len(sick) == 0:
-		b.fault, b.sick, b.failed, b.again = nil, nil, 0, time.Time{}
+	case b.sick == 0:
+		b.fault, b.failed, b.again = nil, 0, time.Time{}
 	}
 	return found, asked, nil
 }

@@ -94,7 +94,7 @@ func span2text(d time.Duration) string {
 
 // pace is a space's, now. It wants mu.
 func (s *Scheduler) pace(b *book, now time.Time) Pace {
-	c := s.o.Config
+	c := s.config.Load()
 	pace := paceOf(b.pages, c.Pay, now, c.Zone)
 	if pace.Speed != PaceStopped {
 		return pace

@@ -16,22 +16,23 @@ type choice struct {
 	wake    time.Time
 }
 
-// pick chooses the best job whose time has come; with drain, of all that wait and
-// have not failed since then. It wants mu.
-func (s *Scheduler) pick(a around, drain time.Time) choice {
-	early := !drain.IsZero()
+// pick chooses the best job whose time has come; for an errand, of all that it is
+// about and that have not failed since it began. It wants mu.
+func (s *Scheduler) pick(a around, e *errand) choice {
 	var best *item
 	var soonest time.Time
 	waiting := 0
 	paces := map[*book]Pace{}
 	for _, b := range s.books {
-		paces[b] = s.pace(b, a.now)
+		if e.wants(b.name) != 0 {
+			paces[b] = s.pace(b, a.now)
+		}
 	}
 	held := map[*book]bool{}
 	for _, it := range s.jobs {
 		pace := paces[it.book]
 		switch {
-		case it.job.Parked:
+		case it.job.Parked, !e.wants(it.job.Space).has(it.job.Kind):
 			continue
 		case it.job.Kind.Predicts() && pace.Speed == PaceStopped:
 			continue
@@ -41,7 +42,7 @@ func (s *Scheduler) pick(a around, drain time.Time) choice {
 		}
 		_, idle := it.book.idle[it.id]
 		from := s.startOf(it.job, a.now)
-		if early && (idle || s.failedSince(it.job, drain)) || !early && from.After(a.now) {
+		if e.early() && (idle || s.failedSince(it.job, e.begun)) || !e.early() && from.After(a.now) {
 			waiting++
 			soonest = earlier(soonest, from)
 			continue
@@ -63,7 +64,7 @@ func (s *Scheduler) pick(a around, drain time.Time) choice {
 	}
 	for _, b := range slices.SortedFunc(maps.Keys(paces), byName) {
 		pace := paces[b]
-		if b.fault != nil {
+		if b.sick&e.wants(b.name) != 0 {
 			tell(Reason{Code: ReasonNotYet, Text: fmt.Sprintf("space %q could not be looked through: %s", b.name, why(b.fault)), Until: b.again})
 		}
 		switch {
@@ -81,13 +82,13 @@ func (s *Scheduler) pick(a around, drain time.Time) choice {
 
 // failedSince says whether a job failed at that time or later.
 func (s *Scheduler) failedSince(j Job, t time.Time) bool {
-	return j.Attempts > 0 && !j.From.Add(-s.o.Config.Retry.after(j.Attempts)).Before(t)
+	return j.Attempts > 0 && !j.From.Add(-s.config.Load().Retry.after(j.Attempts)).Before(t)
 }
 
 // startOf is when a job may be done. A back-off longer than the longest, or a job
 // that is yet to come in, comes from a clock that was set back.
 func (s *Scheduler) startOf(j Job, now time.Time) time.Time {
-	if latest := now.Add(s.o.Config.Retry.Longest); j.Added.After(now) || j.Attempts > 0 && j.From.After(latest) {
+	if latest := now.Add(s.config.Load().Retry.Longest); j.Added.After(now) || j.Attempts > 0 && j.From.After(latest) {
 		return now
 	}
 	return j.From

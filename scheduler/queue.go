@@ -20,7 +20,7 @@ func (s *Scheduler) merge(b *book, found map[Kind]finding, now time.Time) error 
 	named := map[jobID]bool{}
 	for k, f := range found {
 		for rank, d := range f.due {
-			j := Job{Kind: k, Space: b.name, Subject: d.Subject, Added: now.UTC(), From: b.from(d, k, s.o.Config.Retry, now)}
+			j := Job{Kind: k, Space: b.name, Subject: d.Subject, Added: now.UTC(), From: b.from(d, k, s.config.Load().Retry, now)}
 			id := j.id()
 			if named[id] {
 				continue

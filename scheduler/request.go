@@ -42,7 +42,7 @@ func (s *Scheduler) Changed(space string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.book(space)
-	b.changed = true
+	b.changed = allKinds
 	clear(b.idle)
 	s.ring()
 }

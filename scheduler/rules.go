@@ -51,12 +51,12 @@ func (s *Scheduler) forbids(a around) []Reason {
 	if s.ended.After(a.now) {
 		s.ended = a.now // the clock was set back
 	}
-	if until := s.ended.Add(s.o.Config.IdleAfter); !s.ended.IsZero() && a.now.Before(until) {
-		reasons = append(reasons, Reason{Code: ReasonRecent, Text: fmt.Sprintf("less than %v ago a request was answered", s.o.Config.IdleAfter), Until: until})
+	if until := s.ended.Add(s.config.Load().IdleAfter); !s.ended.IsZero() && a.now.Before(until) {
+		reasons = append(reasons, Reason{Code: ReasonRecent, Text: fmt.Sprintf("less than %v ago a request was answered", s.config.Load().IdleAfter), Until: until})
 	}
 	if !a.window.Open {
 		reasons = append(reasons, Reason{Code: ReasonWindow, Text: "this is not a time for idle work", Until: a.window.Next})
-	} else if _, spent := s.usageIn(a.window).left(s.o.Config.Budget); spent != nil {
+	} else if _, spent := s.usageIn(a.window).left(s.config.Load().Budget); spent != nil {
 		reasons = append(reasons, spentReason(spent, a.again))
 	}
 	return append(reasons, a.reasons...)
@@ -71,7 +71,7 @@ func (s *Scheduler) wake(now time.Time, reasons []Reason) (at time.Time) {
 		case ReasonForeground, ReasonPaused:
 			return time.Time{}
 		case ReasonBattery, ReasonHot, ReasonDeviceStale: // nobody tells when
-			until = now.Add(max(s.o.Config.Device.ReadEvery, time.Second))
+			until = now.Add(max(s.config.Load().Device.ReadEvery, time.Second))
 		}
 		at = later(at, until)
 	}

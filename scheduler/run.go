@@ -26,7 +26,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 			return fault.Wrap("scheduler.Run", err)
 		case err != nil:
 			failures++
-			st.Wake = s.o.Now().Add(s.o.Config.Retry.after(failures))
+			st.Wake = s.o.Now().Add(s.config.Load().Retry.after(failures))
 			s.o.Logger.Warn("idle work: a step failed", "why", why(err), "again", st.Wake)
 		case st.Job != nil:
 			failures = 0
@@ -99,16 +99,18 @@ func (sum *Summary) add(st Step) {
 // request was, nor for windows, budget, device, quiet times or back-off. It does
 // give way to requests, and goes on behind them; it stops where somebody paused
 // idle work; prediction that does not pay stays away; parked jobs stay parked, and
-// one that fails is tried once. Tell,
-// which may be nil, is told each job.
-func (s *Scheduler) Drain(ctx context.Context, tell func(Step)) (Summary, error) {
+// one that fails is tried once. With only, which must always say the same, it does
+// and looks for no other kinds of work than that says, space by space, and leaves
+// the rest alone. Tell, which may be nil, is told each job.
+func (s *Scheduler) Drain(ctx context.Context, only func(space string, k Kind) bool, tell func(Step)) (Summary, error) {
 	const op = "scheduler.Drain"
 	var sum Summary
-	begun := s.o.Now()
-	s.lookAnew()
+	e := &errand{begun: s.o.Now(), only: only, kinds: map[string]kindSet{}}
+	e.learn(s.spaces())
+	s.lookAnew(e)
 	for {
 		bell := s.listen()
-		st, err := s.step(ctx, begun)
+		st, err := s.step(ctx, e)
 		if st.Job != nil {
 			sum.add(st)
 			if tell != nil {
@@ -124,29 +126,34 @@ func (s *Scheduler) Drain(ctx context.Context, tell func(Step)) (Summary, error)
 		busy := slices.ContainsFunc(st.Reasons, func(r Reason) bool { return r.Code == ReasonForeground })
 		if paused := slices.ContainsFunc(st.Reasons, func(r Reason) bool { return r.Code == ReasonPaused }); paused || !busy {
 			sum.Reasons = st.Reasons
-			return sum, fault.Wrap(op, s.lookFault())
+			return sum, fault.Wrap(op, s.lookFault(e))
 		}
 		s.wait(ctx, bell, time.Time{})
 	}
 }
 
-// lookAnew forgets what was known to be idle, and has all spaces looked through.
-func (s *Scheduler) lookAnew() {
+// lookAnew forgets what was known to be idle, and has all spaces looked through
+// for what an errand is about.
+func (s *Scheduler) lookAnew(e *errand) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all = true
 	for _, b := range s.books {
-		clear(b.idle)
-		b.again = time.Time{}
+		if wanted := e.wants(b.name); wanted != 0 {
+			b.changed |= wanted
+			clear(b.idle)
+			b.again = time.Time{}
+		}
 	}
 }
 
-// lookFault is why a space could not be looked through, if one could not.
-func (s *Scheduler) lookFault() error {
+// lookFault is why a space could not be looked through for what an errand is
+// about, if one could not.
+func (s *Scheduler) lookFault(e *errand) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.books {
-		if b.fault != nil {
+		if b.sick&e.wants(b.name) != 0 {
 			return b.fault
 		}
 	}

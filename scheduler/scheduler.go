@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/percached/percached/internal/fault"
@@ -16,6 +17,8 @@ import (
 // taken alone. No callback runs under any but line.
 type Scheduler struct {
 	o Options
+	// config is what o.Config was at first: see Configure.
+	config atomic.Pointer[Config]
 	// line is held by who does a step: there is one at a time.
 	line chan struct{}
 	// write is held by whoever changes the disk, from looking at memory to
@@ -58,14 +61,14 @@ type book struct {
 	credits map[[16]byte]*credit
 	pruned  int // credits that were left when those of what is gone last went
 
-	changed bool // it is to be looked through
-	stopped bool // when it was, prediction was left out
+	changed kindSet // that are to be looked for
+	stopped bool    // when they were, prediction was left out
 	// idle says when jobs found nothing to do. A worker may say that they are
 	// due all the same: they wait, so that nobody turns in circles.
 	idle map[jobID]time.Time
 	// If looking failed: for which kinds, how often, when it is tried again, and
 	// why. The other kinds go on.
-	sick   map[Kind]bool
+	sick   kindSet
 	failed int
 	again  time.Time
 	fault  error
@@ -114,6 +117,7 @@ func Open(o Options) (*Scheduler, error) {
 		books: map[kv.SpaceID]*book{}, jobs: map[jobID]*item{}, all: true,
 		dirty: map[string]func([]byte) []byte{}, gone: map[string]struct{}{}, bell: make(chan struct{}),
 	}
+	s.config.Store(&o.Config)
 	if err := s.load(); err != nil {
 		return nil, fault.Wrap(op, err)
 	}

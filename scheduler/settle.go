@@ -35,8 +35,8 @@ func (s *Scheduler) settle(a around, it *item, c *cost) (Job, error) {
 	case c.end == EndFailed:
 		j = now.job
 		j.Attempts++
-		j.Reason, j.From = c.why, c.at.Add(s.o.Config.Retry.after(j.Attempts)).UTC()
-		if j.Attempts >= s.o.Config.Retry.Attempts {
+		j.Reason, j.From = c.why, c.at.Add(s.config.Load().Retry.after(j.Attempts)).UTC()
+		if j.Attempts >= s.config.Load().Retry.Attempts {
 			j.Parked, c.end = true, EndParked
 			s.o.Logger.Warn("idle work: a job was parked", "kind", j.Kind, "job", it.id, "why", j.Reason)
 		}
@@ -74,7 +74,7 @@ func (s *Scheduler) bookJob(b *book, k Kind, c cost) {
 	case EndPreempted:
 		e.preempted = 1
 	}
-	s.account(b, k, dateOf(c.at, s.o.Config.Zone)).add(e)
+	s.account(b, k, dateOf(c.at, s.config.Load().Zone)).add(e)
 	s.grant(b, k, c.done.Credits)
 	s.turn++
 	b.served = s.turn
@@ -90,6 +90,6 @@ func (s *Scheduler) afterJob(b *book, it *item, c *cost) {
 		clear(b.idle)
 	}
 	if !s.canRun(b, it.job.Kind, c.at) {
-		b.changed = true // there may be more
+		b.changed = allKinds // there may be more
 	}
 }

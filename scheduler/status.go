@@ -59,7 +59,7 @@ func (s *Scheduler) Status() (Status, error) {
 	if a.window.Open {
 		u := s.usageIn(a.window)
 		st.Window.Used = Budget{Compute: u.compute, Questions: u.questions, Written: u.written}
-		st.Window.Left, _ = u.left(s.o.Config.Budget)
+		st.Window.Left, _ = u.left(s.config.Load().Budget)
 	}
 	var parked []place
 	for _, it := range s.jobs {
@@ -77,7 +77,7 @@ func (s *Scheduler) Status() (Status, error) {
 		st.Pace[b.name] = s.pace(b, a.now)
 	}
 	allowed := len(st.Reasons) == 0
-	c := s.pick(a, time.Time{})
+	c := s.pick(a, nil)
 	if c.item == nil && !s.lookPending(a.now) {
 		st.Reasons = append(st.Reasons, c.reasons...)
 	}
@@ -102,7 +102,7 @@ func (s *Scheduler) lookPending(now time.Time) bool {
 		return true
 	}
 	for _, b := range s.books {
-		if b.pending(now, s.o.Config.Retry) {
+		if b.pending(now, s.config.Load().Retry, allKinds) != 0 {
 			return true
 		}
 	}

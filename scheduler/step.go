@@ -36,14 +36,12 @@ type Step struct {
 // Step does at most one job, if work is allowed now. It does not wait for
 // that, only for a step that another caller has under way.
 func (s *Scheduler) Step(ctx context.Context) (Step, error) {
-	st, err := s.step(ctx, time.Time{})
+	st, err := s.step(ctx, nil)
 	return st, fault.Wrap("scheduler.Step", err)
 }
 
-// step does a job. With drain, the moment when that began, all rules are left
-// aside but a person's.
-func (s *Scheduler) step(ctx context.Context, drain time.Time) (Step, error) {
-	early := !drain.IsZero()
+// step does a job. For an errand all rules are left aside but a person's.
+func (s *Scheduler) step(ctx context.Context, e *errand) (Step, error) {
 	select {
 	case s.line <- struct{}{}:
 		defer func() { <-s.line }()
@@ -56,19 +54,19 @@ func (s *Scheduler) step(ctx context.Context, drain time.Time) (Step, error) {
 	a := s.lookAround()
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	reasons, err := s.begin(a, early, cancel)
+	reasons, err := s.begin(a, e.early(), cancel)
 	if reasons != nil || err != nil {
 		return Step{Reasons: reasons, Wake: s.wake(a.now, reasons)}, err
 	}
 	defer s.finish()
-	if err := s.look(inner, a.now); err != nil {
+	if err := s.look(inner, a.now, e); err != nil {
 		if errors.Is(context.Cause(inner), percached.ErrPreempted) && ctx.Err() == nil {
 			return s.gaveWay(), nil
 		}
 		return Step{}, err
 	}
 	s.mu.Lock()
-	c := s.pick(a, drain)
+	c := s.pick(a, e)
 	if c.item != nil && inner.Err() == nil {
 		s.running = &running{job: c.item.job, since: a.now}
 	}

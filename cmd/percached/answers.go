@@ -84,7 +84,7 @@ func (o *answers) run(ctx context.Context, open opener, in io.Reader, out, stder
 	}
 	c := llamacpp.Default()
 	c.Model, c.KeyType, c.ValueType, c.Threads, c.Context = o.model, o.kv, o.kv, o.threads, o.context
-	e, err := load(ctx, open, c, stderr)
+	e, err := loadModel(ctx, open, c, stderr)
 	if err != nil {
 		return err
 	}

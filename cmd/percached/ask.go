@@ -33,7 +33,7 @@ given; else the model computes one, from stored tensors as far as there are any.
 					if err != nil {
 						return err
 					}
-					return writeJSON(out, a)
+					return writeJSON(out, wireAnswer(a))
 				}
 				p := &printer{w: out}
 				a, err := s.asker.Ask(ctx, q, answer.Listener{Piece: p.text})

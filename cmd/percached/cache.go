@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
+	"math"
+	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached"
-	"github.com/percached/percached/qkvtree"
+	"github.com/percached/percached/api"
 )
 
 func cacheCommand() *cobra.Command {
@@ -51,29 +51,12 @@ func spaceVerb(use, short string, run func(ctx context.Context, s *service, spac
 	return cmd
 }
 
-// treeNode is a stored slice as it is told of.
-type treeNode struct {
-	Space     string              `json:"space"`
-	Model     string              `json:"model"`
-	Placement percached.Placement `json:"placement"`
-	Depth     int                 `json:"depth"`
-	Chunk     *percached.ChunkID  `json:"chunk"` // null: the instructions
-	Path      string              `json:"path"`
-	Tokens    int                 `json:"tokens"`
-	Bytes     int64               `json:"bytes"`
-	Planes    percached.Planes    `json:"planes"`
-	Hits      uint64              `json:"hits"`
-	Used      time.Time           `json:"used"`
-}
-
-type treeReport struct {
-	Nodes []treeNode `json:"nodes"`
-}
+type treeReport struct{ api.Tree }
 
 func (r *treeReport) table(w io.Writer) error {
 	p := &printer{w: w}
 	last := ""
-	for _, n := range r.Nodes {
+	for _, n := range r.Slices {
 		if group := fmt.Sprintf("%s, model %.8s, %s", n.Space, n.Model, n.Placement); group != last {
 			p.line("%s", group)
 			last = group
@@ -88,21 +71,8 @@ func (r *treeReport) table(w io.Writer) error {
 }
 
 func cacheTree(_ context.Context, s *service, space string) (showable, error) {
-	r := &treeReport{Nodes: []treeNode{}}
-	err := s.eachSpace(space, func(name string) error {
-		s.tree.Nodes(name, func(n qkvtree.Info) {
-			line := treeNode{
-				Space: n.Space, Model: n.Model, Placement: n.Placement, Depth: n.Depth, Path: n.Path.String(), Tokens: n.Tokens,
-				Bytes: n.Bytes, Planes: n.Planes, Hits: n.Hits, Used: n.Used,
-			}
-			if n.Chunk != (percached.ChunkID{}) {
-				line.Chunk = &n.Chunk
-			}
-			r.Nodes = append(r.Nodes, line)
-		})
-		return nil
-	})
-	return r, err
+	all, err := s.slices(space, math.MaxInt)
+	return &treeReport{all}, err
 }
 
 // eachSpace calls fn with the named space, or with every space if none is named.
@@ -126,25 +96,11 @@ func (s *service) eachSpace(name string, fn func(name string) error) error {
 }
 
 // statsReport is what cache stats shows.
-type statsReport struct {
-	Bytes  int64        `json:"bytes"`
-	Disk   int64        `json:"disk_bytes"`
-	Slices int          `json:"slices"`
-	Groups []statsGroup `json:"groups"`
-}
-
-type statsGroup struct {
-	Space     string              `json:"space"`
-	Model     string              `json:"model"`
-	Placement percached.Placement `json:"placement"`
-	Slices    int                 `json:"slices"`
-	Bytes     int64               `json:"bytes"`
-	Hits      uint64              `json:"hits"`
-}
+type statsReport struct{ api.Cache }
 
 func (r *statsReport) table(w io.Writer) error {
 	p := &printer{w: w}
-	p.line("%d slices, %d bytes; %d bytes on disk", r.Slices, r.Bytes, r.Disk)
+	p.line("%d slices, %d bytes; %d bytes on disk", r.Slices, r.Bytes, r.DiskBytes)
 	for _, g := range r.Groups {
 		p.line("%-20s model %.8s %-10s %6d slices %12d bytes %6d hits", g.Space, g.Model, g.Placement, g.Slices, g.Bytes, g.Hits)
 	}
@@ -152,24 +108,13 @@ func (r *statsReport) table(w io.Writer) error {
 }
 
 func cacheStats(_ context.Context, s *service, space string) (showable, error) {
-	st, err := s.tree.Stats()
-	if err != nil {
-		return nil, err
-	}
-	r := &statsReport{Bytes: st.Bytes, Disk: st.Disk, Slices: st.Nodes, Groups: []statsGroup{}}
-	for _, g := range st.Groups {
-		if space == "" || g.Space == space {
-			r.Groups = append(r.Groups, statsGroup{g.Space, g.Model, g.Placement, g.Nodes, g.Bytes, g.Hits})
-		}
-	}
-	return r, nil
+	all, err := s.cacheStats()
+	all.Groups = slices.DeleteFunc(all.Groups, func(g api.CacheGroup) bool { return space != "" && g.Space != space })
+	return &statsReport{all}, err
 }
 
 // cleared is what cache clear did.
-type cleared struct {
-	Slices int   `json:"slices"`
-	Bytes  int64 `json:"bytes"`
-}
+type cleared struct{ api.Dropped }
 
 func (r *cleared) table(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%d slices dropped, %d bytes\n", r.Slices, r.Bytes)
@@ -177,25 +122,12 @@ func (r *cleared) table(w io.Writer) error {
 }
 
 func cacheClear(ctx context.Context, s *service, space string) (showable, error) {
-	drop := s.tree.ClearAll // also what belongs to no space any more
-	if space != "" {
-		drop = func() (int, int64, error) { return s.tree.Clear(space) }
-	}
-	n, bytes, err := drop()
-	if err == nil { // what is cleared is on no disk
-		err = s.tree.Compact(ctx, nil)
-	}
-	return &cleared{n, bytes}, err
+	got, err := s.dropTensors(ctx, space)
+	return &cleared{got}, err
 }
 
 // verified is what cache verify found.
-type verified struct {
-	Slices  int   `json:"slices"` // read and found sound
-	Bytes   int64 `json:"bytes"`
-	Damaged int   `json:"damaged"` // dropped
-	Stale   int   `json:"stale"`   // records of no slice, dropped
-	Clean   bool  `json:"clean"`
-}
+type verified struct{ api.Verified }
 
 func (r *verified) table(w io.Writer) error {
 	p := &printer{w: w}
@@ -215,14 +147,14 @@ func cacheVerify() *cobra.Command {
 anew when it is needed. Exit status 1 if there was damage.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withService(cmd, c, false, func(ctx context.Context, s *service) error {
-				r, err := s.tree.Verify(ctx)
+				r, err := s.verifyTensors(ctx)
 				if err != nil {
 					return err
 				}
-				if err := show(cmd.OutOrStdout(), asJSON, &verified{r.Slices, r.Bytes, r.Damaged, r.Stale, r.Clean()}); err != nil {
+				if err := show(cmd.OutOrStdout(), asJSON, &verified{r}); err != nil {
 					return err
 				}
-				if !r.Clean() {
+				if !r.Clean {
 					return errUnwell
 				}
 				return nil

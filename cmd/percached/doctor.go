@@ -102,7 +102,7 @@ func (h *health) examine(ctx context.Context, open opener, s *source, stderr io.
 }
 
 func (h *health) test(ctx context.Context, open opener, c llamacpp.Config, t *typeTest, stderr io.Writer) error {
-	e, err := load(ctx, open, c, stderr)
+	e, err := loadModel(ctx, open, c, stderr)
 	if err != nil {
 		return err
 	}

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/ingest"
 )
 
@@ -18,43 +20,25 @@ func documentsCommand() *cobra.Command {
 	return cmd
 }
 
-// document is a document as programs are told of it.
-type document struct {
-	ID     percached.DocumentID `json:"id"`
-	Title  string               `json:"title"`
-	Source string               `json:"source"`
-	Format string               `json:"format"`
-	Date   string               `json:"date,omitempty"`
-	Path   string               `json:"path,omitempty"`
-	Added  string               `json:"added"`
-	Words  int                  `json:"words"`
-	Chunks int                  `json:"chunks"`
-}
-
-func described(d percached.Document) document {
-	out := document{
-		ID: d.ID, Title: d.Title, Source: d.Source, Format: d.Format, Path: d.Path, Words: d.Words, Chunks: len(d.Chunks),
-		Added: d.Added.UTC().Format(timeLayout),
-	}
-	if !d.Date.IsZero() {
-		out.Date = d.Date.Format(timeLayout)
-	}
-	return out
-}
-
 const timeLayout = "2006-01-02T15:04:05Z07:00"
 
 // listing is what documents list prints.
-type listing struct {
-	Documents []document `json:"documents"`
-}
+type listing struct{ api.Documents }
 
 func (l *listing) table(w io.Writer) error {
 	p := &printer{w: w}
-	for _, d := range l.Documents {
-		p.line("%s  %-10.10s  %3d chunks  %s (%s)", d.ID, d.Date, d.Chunks, d.Title, d.Source)
+	for _, d := range l.Documents.Documents {
+		p.line("%s  %-10s  %3d chunks  %s (%s)", d.ID, dateOf(d), d.Chunks, d.Title, d.Source)
 	}
 	return p.err
+}
+
+// dateOf is the day of a document, if it is known.
+func dateOf(d api.Document) string {
+	if d.Date.IsZero() {
+		return ""
+	}
+	return d.Date.Format(time.DateOnly)
 }
 
 func documentsList() *cobra.Command {
@@ -65,19 +49,15 @@ func documentsList() *cobra.Command {
 		Use: "list", Short: "List the documents of a space", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withService(cmd, c, false, func(_ context.Context, s *service) error {
-				l := &listing{Documents: []document{}}
-				const page = 1000
-				for after := (percached.DocumentID{}); ; {
-					docs, err := s.knowledge.Documents(space, after, page)
+				all := api.Documents{Documents: []api.Document{}}
+				for after := ""; ; {
+					page, err := s.documents(space, 1000, after)
 					if err != nil {
 						return err
 					}
-					for _, d := range docs {
-						l.Documents = append(l.Documents, described(d))
-						after = d.ID
-					}
-					if len(docs) < page {
-						return show(cmd.OutOrStdout(), asJSON, l)
+					all.Documents = append(all.Documents, page.Documents...)
+					if after = page.Next; after == "" {
+						return show(cmd.OutOrStdout(), asJSON, &listing{all})
 					}
 				}
 			})
@@ -90,20 +70,15 @@ func documentsList() *cobra.Command {
 }
 
 // shown is a document with its text.
-type shown struct {
-	document
-	Text []shownChunk `json:"text"`
-}
-
-type shownChunk struct {
-	Chunk percached.ChunkID `json:"chunk"`
-	About string            `json:"about"`
-	Body  string            `json:"body"`
-}
+type shown struct{ api.DocumentText }
 
 func (d *shown) table(w io.Writer) error {
 	p := &printer{w: w}
-	p.line("%s (%s) %s", d.Title, d.Source, d.Date)
+	date := ""
+	if !d.Date.IsZero() {
+		date = d.Date.Format(timeLayout)
+	}
+	p.line("%s (%s) %s", d.Title, d.Source, date)
 	for _, c := range d.Text {
 		p.line("\n[chunk %s]\n%s", c.Chunk, c.Body)
 	}
@@ -122,19 +97,11 @@ func documentsShow() *cobra.Command {
 				return err
 			}
 			return withService(cmd, c, false, func(_ context.Context, s *service) error {
-				d, err := s.knowledge.Document(space, id)
+				d, err := s.document(space, id)
 				if err != nil {
 					return err
 				}
-				chunks, err := s.knowledge.Chunks(space, d.Chunks)
-				if err != nil {
-					return err
-				}
-				out := &shown{document: described(d)}
-				for _, ch := range chunks {
-					out.Text = append(out.Text, shownChunk{ch.ID, ch.Head, ch.Body})
-				}
-				return show(cmd.OutOrStdout(), asJSON, out)
+				return show(cmd.OutOrStdout(), asJSON, &shown{d})
 			})
 		},
 	}
@@ -152,12 +119,12 @@ func documentID(s string) (id percached.DocumentID, err error) {
 }
 
 // receipt is what a person gets for what was forgotten.
-type receipt struct{ ingest.Receipt }
+type receipt struct{ api.Receipt }
 
 func (r *receipt) table(w io.Writer) error {
 	p := &printer{w: w}
 	p.line("forgotten: %d documents, %d chunks, %d vectors, %d chunks of the index, %d slices (%d bytes), %d stored answers, %d questions of the history, %d summaries, %d predicted questions",
-		r.Documents, r.Chunks, r.Vectors, r.Indexed, r.Slices, r.Bytes, r.Entries, r.History, r.Summaries, r.Predicted)
+		r.Documents, r.Chunks, r.Vectors, r.Indexed, r.Slices, r.SliceBytes, r.Entries, r.History, r.Summaries, r.Predictions)
 	if r.CleanedUp {
 		p.line("No file of the data folder holds any of it any more.")
 	}
@@ -183,9 +150,13 @@ folder are then written anew without any of it, before the command ends.`,
 				ids = append(ids, id)
 			}
 			return withService(cmd, c, false, func(ctx context.Context, s *service) error {
+				beside, err := s.beside(c)
+				if err != nil {
+					return err
+				}
 				var got ingest.Receipt
 				for _, id := range ids {
-					one, err := s.library.Delete(ctx, space, id)
+					one, err := s.deleteDocument(ctx, beside, space, id)
 					got = got.Plus(one)
 					if err == nil {
 						continue
@@ -212,7 +183,7 @@ func (s *service) forgotten(ctx context.Context, cmd *cobra.Command, r ingest.Re
 	say(cmd.ErrOrStderr(), "writing the files anew without it")
 	err := s.library.CleanUp(ctx, nil)
 	r.CleanedUp = err == nil
-	if told := show(cmd.OutOrStdout(), asJSON, &receipt{r}); err == nil {
+	if told := show(cmd.OutOrStdout(), asJSON, &receipt{wireReceipt(r)}); err == nil {
 		err = told
 	}
 	return err

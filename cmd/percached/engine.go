@@ -32,8 +32,8 @@ func openLlama(ctx context.Context, c llamacpp.Config) (engine, error) {
 	return e, nil
 }
 
-// load opens an engine and says how far it is.
-func load(ctx context.Context, open opener, c llamacpp.Config, stderr io.Writer) (engine, error) {
+// loadModel opens an engine and says how far it is.
+func loadModel(ctx context.Context, open opener, c llamacpp.Config, stderr io.Writer) (engine, error) {
 	fmt.Fprintf(stderr, "loading %s (K/V %s)\n", c.Model, c.KeyType)
 	c.Progress = steps(stderr, "loaded")
 	return open(ctx, c)

@@ -157,7 +157,7 @@ func TestForgottenIsGone(t *testing.T) {
 	ask("What is the password of " + canary + "?")
 	ask("Who knows about " + canary + "?")
 	kept := ask("What is the budget for Heron?")
-	if _, err := s.scheduler.Drain(ctx, nil); err != nil { // summaries, and predicted questions
+	if _, err := s.scheduler.Drain(ctx, nil, nil); err != nil { // summaries, and predicted questions
 		t.Fatal(err)
 	}
 	tokens := canaryTokens(t, s, secret)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/api"
 )
 
 func historyCommand() *cobra.Command {
@@ -15,9 +15,7 @@ func historyCommand() *cobra.Command {
 	return cmd
 }
 
-type historyReport struct {
-	Questions []answer.Record `json:"questions"`
-}
+type historyReport struct{ api.Records }
 
 func (r *historyReport) table(w io.Writer) error {
 	p := &printer{w: w}
@@ -35,14 +33,11 @@ func historyList() *cobra.Command {
 		Use: "list", Short: "List the latest questions of a space, oldest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withService(cmd, c, false, func(_ context.Context, s *service) error {
-				if _, err := s.knowledge.Space(space); err != nil {
-					return err
-				}
-				found, err := s.history.Recent(space, historyLimit)
+				found, err := s.asked(space, historyLimit)
 				if err != nil {
 					return err
 				}
-				return show(cmd.OutOrStdout(), asJSON, &historyReport{append([]answer.Record{}, found...)})
+				return show(cmd.OutOrStdout(), asJSON, &historyReport{found})
 			})
 		},
 	}
@@ -61,22 +56,15 @@ func historyClear() *cobra.Command {
 with their questions: see percached qa. The files are then written anew.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withService(cmd, c, false, func(ctx context.Context, s *service) error {
-				if _, err := s.knowledge.Space(space); err != nil {
-					return err
+				got, err := s.clearHistory(space)
+				if err == nil {
+					err = s.library.CleanUp(ctx, nil)
 				}
-				n, err := s.history.Clear(space)
 				if err != nil {
 					return err
 				}
-				// What was predicted from them says what they were.
-				if _, err := s.predictor.ForgetHistory(space); err != nil {
-					return err
-				}
-				if err := s.meta.Rewrite(ctx, nil); err != nil {
-					return err
-				}
 				p := &printer{w: cmd.OutOrStdout()}
-				p.line("forgotten: %d questions", n)
+				p.line("forgotten: %d questions", got.Removed)
 				return p.err
 			})
 		},

@@ -100,7 +100,7 @@ func (o *hits) run(ctx context.Context, stderr io.Writer) (*hitsReport, error) {
 		return nil, err
 	}
 	defer s.close()
-	r := &hitsReport{Entries: o.entries, WeightBytes: s.engine.Info().WeightBytes, AnonBefore: anonymous()}
+	r := &hitsReport{Entries: o.entries, WeightBytes: s.engine.Info().WeightBytes, AnonBefore: anonymous(os.Getpid())}
 	if err := s.knowledge.CreateSpace(percached.Space{Name: hitsSpace, Kind: "emails"}); err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (o *hits) run(ctx context.Context, stderr io.Writer) (*hitsReport, error) {
 	if err := o.ask(ctx, s, r); err != nil {
 		return nil, err
 	}
-	r.AnonAfter = anonymous()
+	r.AnonAfter = anonymous(os.Getpid())
 	return r, nil
 }
 
@@ -235,10 +235,10 @@ var (
 	}
 )
 
-// anonymous is the memory of this process that no file stands behind, or 0
-// where the system does not tell.
-func anonymous() int64 {
-	f, err := os.Open("/proc/self/status")
+// anonymous is the memory of a process that no file stands behind, or 0 where the
+// system does not tell.
+func anonymous(pid int) int64 {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}

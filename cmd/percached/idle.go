@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached"
+	"github.com/percached/percached/api"
 	"github.com/percached/percached/scheduler"
 )
 
@@ -31,9 +31,7 @@ again, sums documents up, predicts questions, prefills and answers them.`,
 
 // idleFlags say how idle work is done.
 func (c *setup) idleFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.Float64Var(&c.idle.Policy.Cutoff, "cutoff", c.idle.Policy.Cutoff, "similarity threshold above which predicted questions are prefilled and not answered")
-	f.IntVar(&c.idle.Stride, "stride", c.idle.Stride, "questions that are predicted at a time")
+	c.flags(cmd, "cutoff", "stride")
 }
 
 // stepLine is a job that ended, as programs are told of it.
@@ -142,7 +140,7 @@ func (s *service) drain(ctx context.Context, stdout, stderr io.Writer, asJSON bo
 	r := &summaryReport{}
 	enc, said := json.NewEncoder(stdout), time.Now()
 	var told error
-	_, err := s.scheduler.Drain(ctx, func(st scheduler.Step) {
+	_, err := s.scheduler.Drain(ctx, nil, func(st scheduler.Step) {
 		if st.Job == nil {
 			return
 		}
@@ -242,24 +240,13 @@ func idleSwitch(use, short, done string, do func(*scheduler.Scheduler) error) *c
 
 func idleQueue() *cobra.Command {
 	return spaceVerb("queue", "Show the jobs that wait, and why some are parked", func(_ context.Context, s *service, space string) (showable, error) {
-		r := &queueReport{Jobs: []queueLine{}, now: s.now()}
-		for _, j := range s.scheduler.Queue() {
-			if space == "" || j.Space == space {
-				r.Jobs = append(r.Jobs, queueLine{j.ID(), j})
-			}
-		}
-		return r, nil
+		return &queueReport{s.queue(space), s.now()}, nil
 	})
 }
 
-type queueLine struct {
-	ID string `json:"id"`
-	scheduler.Job
-}
-
 type queueReport struct {
-	Jobs []queueLine `json:"jobs"`
-	now  time.Time
+	api.Queue
+	now time.Time
 }
 
 func (r *queueReport) table(w io.Writer) error {
@@ -283,10 +270,7 @@ func (r *queueReport) table(w io.Writer) error {
 }
 
 // ledgerReport is what idle work cost and saved.
-type ledgerReport struct {
-	Since    time.Time           `json:"since"`
-	Accounts []scheduler.Account `json:"accounts"`
-}
+type ledgerReport struct{ api.Ledger }
 
 func (r *ledgerReport) table(w io.Writer) error {
 	p := &printer{w: w}
@@ -303,14 +287,13 @@ func (r *ledgerReport) table(w io.Writer) error {
 
 func idleLedger() *cobra.Command {
 	return spaceVerb("ledger", "Show what idle work cost and what it saved, in the last 30 days", func(_ context.Context, s *service, space string) (showable, error) {
-		since := s.now().AddDate(0, 0, -30)
-		accounts, err := s.scheduler.Ledger(space, since)
-		return &ledgerReport{since, accounts}, err
+		books, err := s.ledger(space, time.Time{})
+		return &ledgerReport{books}, err
 	})
 }
 
 // statusReport says whether idle work is done now.
-type statusReport struct{ scheduler.Status }
+type statusReport struct{ api.Idle }
 
 func (r *statusReport) table(w io.Writer) error {
 	p := &printer{w: w}
@@ -318,19 +301,19 @@ func (r *statusReport) table(w io.Writer) error {
 	for _, why := range r.Reasons {
 		p.line("  %s: %s", why.Code, why.Text)
 	}
-	if r.State == scheduler.Waiting && len(r.Reasons) == 0 {
+	if r.State == string(scheduler.Waiting) && len(r.Reasons) == 0 {
 		p.line("  nothing speaks against working: percached idle run does what is due")
 	}
 	for _, k := range scheduler.Kinds() {
-		if n := r.Jobs[k]; n > 0 {
+		if n := r.Jobs[string(k)]; n > 0 {
 			p.line("  jobs that wait: %d %s", n, k)
 		}
 	}
-	if n := len(r.Parked); n > 0 {
-		p.line("  jobs that failed too often and are parked: %d; percached idle queue tells why, percached idle retry JOB tries one again", n)
+	if r.Parked > 0 {
+		p.line("  jobs that failed too often and are parked: %d; percached idle queue tells why, percached idle retry JOB tries one again", r.Parked)
 	}
 	p.line("budget: %v of compute, %d questions, %d MiB to write are left until %s",
-		r.Window.Left.Compute.Round(time.Second), r.Window.Left.Questions, r.Window.Left.Written>>20, r.Window.End.Format(time.DateTime))
+		time.Duration(r.Window.Left.ComputeSeconds*float64(time.Second)).Round(time.Second), r.Window.Left.Questions, r.Window.Left.BytesWritten>>20, r.Window.End.Format(time.DateTime))
 	for _, space := range slices.Sorted(maps.Keys(r.Pace)) {
 		p.line("prediction in %s: %s (%s)", space, r.Pace[space].Speed, r.Pace[space].Why)
 	}
@@ -339,27 +322,7 @@ func (r *statusReport) table(w io.Writer) error {
 
 func idleStatus() *cobra.Command {
 	return spaceVerb("status", "Show whether idle work would be done now, and if not, why", func(_ context.Context, s *service, space string) (showable, error) {
-		st, err := s.scheduler.Status()
-		if err != nil {
-			return nil, err
-		}
-		spaces, err := s.knowledge.Spaces()
-		for _, sp := range spaces {
-			if p := sp.Settings.Prediction; p != nil && *p == percached.PredictNothing {
-				delete(st.Pace, sp.Name) // it goes at none
-			}
-		}
-		if space != "" {
-			others := func(j scheduler.Job) bool { return j.Space != space }
-			st.Parked = slices.DeleteFunc(st.Parked, others)
-			clear(st.Jobs)
-			for _, j := range slices.DeleteFunc(s.scheduler.Queue(), others) {
-				if !j.Parked {
-					st.Jobs[j.Kind]++
-				}
-			}
-			maps.DeleteFunc(st.Pace, func(name string, _ scheduler.Pace) bool { return name != space })
-		}
+		st, err := s.idleStatus(space)
 		return &statusReport{st}, err
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,10 +17,15 @@ import (
 
 func main() { os.Exit(status()) }
 
+// oneCause is how long signals count as one: timeout(1), for one, sends two.
+const oneCause = 250 * time.Millisecond
+
 // status runs the command line of this process.
 func status() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// The second signal ends the process at once.
+	context.AfterFunc(ctx, func() { time.AfterFunc(oneCause, stop) })
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	return report(ctx, err, os.Stderr)
 }
@@ -51,7 +57,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.AddCommand(
-		addCommand(), askCommand(), documentsCommand(), spacesCommand(), cacheCommand(), qaCommand(), historyCommand(), reindexCommand(), idleCommand(), predictCommand(), simulateCommand(),
+		addCommand(), askCommand(), documentsCommand(), spacesCommand(), cacheCommand(), qaCommand(), historyCommand(), reindexCommand(), idleCommand(), predictCommand(), simulateCommand(), tokenCommand(), serveCommand(),
 		benchCommand(openLlama), doctorCommand(openLlama), versionCommand(),
 	)
 	err := root.ExecuteContext(ctx)

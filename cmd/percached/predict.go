@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"io"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached"
-	"github.com/percached/percached/predictor"
+	"github.com/percached/percached/api"
 )
 
 func predictCommand() *cobra.Command {
@@ -23,20 +20,8 @@ func predictCommand() *cobra.Command {
 	return cmd
 }
 
-type predictionLine struct {
-	ID        string              `json:"id"`
-	Space     string              `json:"space"`
-	Question  string              `json:"question"`
-	From      predictor.From      `json:"from"`
-	Chunks    []percached.ChunkID `json:"chunks"` // that it came from
-	Made      time.Time           `json:"made"`
-	Populated bool                `json:"populated"`
-	Hits      uint64              `json:"hits"`
-	LastHit   time.Time           `json:"last_hit,omitzero"`
-}
-
 type predictionsReport struct {
-	Predictions []predictionLine `json:"predictions"`
+	Predictions []api.Prediction `json:"predictions"`
 }
 
 func (r *predictionsReport) table(w io.Writer) error {
@@ -55,14 +40,10 @@ func (r *predictionsReport) table(w io.Writer) error {
 }
 
 func predictions(_ context.Context, s *service, space string) (showable, error) {
-	r := &predictionsReport{Predictions: []predictionLine{}}
+	r := &predictionsReport{Predictions: []api.Prediction{}}
 	err := s.eachSpace(space, func(name string) error {
-		found, err := s.predictor.Predictions(name)
-		for _, f := range found {
-			r.Predictions = append(r.Predictions, predictionLine{
-				hex.EncodeToString(f.ID[:]), name, f.Question, f.From, f.Chunks, f.Made, f.Populated, f.Hits, f.LastHit,
-			})
-		}
+		found, err := s.predictions(name)
+		r.Predictions = append(r.Predictions, found.Predictions...)
 		return err
 	})
 	return r, err
@@ -70,7 +51,7 @@ func predictions(_ context.Context, s *service, space string) (showable, error) 
 
 type predictionCounts struct {
 	Space string `json:"space"`
-	predictor.Stats
+	api.PredictionStats
 }
 
 type predictionStatsReport struct {
@@ -80,7 +61,7 @@ type predictionStatsReport struct {
 func (r *predictionStatsReport) table(w io.Writer) error {
 	p := &printer{w: w}
 	for _, s := range r.Spaces {
-		p.line("%-16s %d summaries of %d bytes, %d unused; %d questions predicted, %d ready, %d asked", s.Space, s.Parts, s.Bytes, s.Waiting, s.Predictions, s.Populated, s.Hit)
+		p.line("%-16s %d summaries of %d bytes, %d unused; %d questions predicted, %d ready, %d asked", s.Space, s.Summaries, s.Bytes, s.Unused, s.Predictions, s.Populated, s.Asked)
 		for _, why := range slices.Sorted(maps.Keys(s.Dropped)) {
 			p.line("%-16s %6d dropped: %s", "", s.Dropped[why], why)
 		}
@@ -92,7 +73,7 @@ func predictionStats(_ context.Context, s *service, space string) (showable, err
 	r := &predictionStatsReport{Spaces: []predictionCounts{}}
 	err := s.eachSpace(space, func(name string) error {
 		st, err := s.predictor.Stats(name)
-		r.Spaces = append(r.Spaces, predictionCounts{name, st})
+		r.Spaces = append(r.Spaces, predictionCounts{name, wirePredictionStats(st)})
 		return err
 	})
 	return r, err

@@ -118,7 +118,7 @@ func (o *preempt) measure(ctx context.Context, open opener, stderr io.Writer) (*
 	c := llamacpp.Default()
 	c.Model, c.Threads, c.Split = path, o.threads, o.split
 	c.Context = (max(o.background, o.tokens+o.generate) + 512) / 256 * 256
-	e, err := load(ctx, open, c, stderr)
+	e, err := loadModel(ctx, open, c, stderr)
 	if err != nil {
 		return nil, err
 	}

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/percached/percached/api"
 	"github.com/percached/percached/qabank"
 )
 
@@ -16,27 +16,11 @@ func qaCommand() *cobra.Command {
 	return cmd
 }
 
-// qaEntry is a stored answer as it is told of.
-type qaEntry struct {
-	ID       qabank.ID `json:"id"`
-	Question string    `json:"question"`
-	Answer   string    `json:"answer"`
-	Answered bool      `json:"answered"`
-	Stale    bool      `json:"stale"`
-	StaleWhy string    `json:"stale_why,omitempty"`
-	Origin   string    `json:"origin"`
-	Evidence int       `json:"evidence"`
-	Hits     uint64    `json:"hits"`
-	Made     time.Time `json:"made"`
-}
-
-type qaReport struct {
-	Entries []qaEntry `json:"entries"`
-}
+type qaReport struct{ api.Entries }
 
 func (r *qaReport) table(w io.Writer) error {
 	p := &printer{w: w}
-	for _, e := range r.Entries {
+	for _, e := range r.Entries.Entries {
 		stale := ""
 		if e.Stale {
 			stale = "  (stale: " + e.StaleWhy + ")"
@@ -54,19 +38,17 @@ func qaList() *cobra.Command {
 		Use: "list", Short: "List the stored answers of a space", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withService(cmd, c, false, func(_ context.Context, s *service) error {
-				if _, err := s.knowledge.Space(space); err != nil {
-					return err
+				all := api.Entries{Entries: []api.Entry{}}
+				for after := ""; ; {
+					page, err := s.entries(space, 1000, after)
+					if err != nil {
+						return err
+					}
+					all.Entries, all.Bank = append(all.Entries, page.Entries...), page.Bank
+					if after = page.Next; after == "" {
+						return show(cmd.OutOrStdout(), asJSON, &qaReport{all})
+					}
 				}
-				r := &qaReport{Entries: []qaEntry{}}
-				if err := s.bank.Each(space, func(e qabank.Entry) error {
-					r.Entries = append(r.Entries, qaEntry{
-						e.ID, e.Question, e.Answer, e.Answered, e.Stale, e.StaleWhy, e.Origin, len(e.Evidence), e.Hits, e.Made,
-					})
-					return nil
-				}); err != nil {
-					return err
-				}
-				return show(cmd.OutOrStdout(), asJSON, r)
 			})
 		},
 	}
@@ -113,8 +95,8 @@ keeps the two questions from ever being served for each other again. The ID is
 that of the stored answer, as qa list and ask --json tell it.`,
 		Example: `  percached qa veto 4c0e... --asked "Who paid for the dinner?"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withEntry(cmd, c, args[0], space, func(ctx context.Context, s *service, id qabank.ID) error {
-				return s.bank.Veto(ctx, space, asked, id)
+			return withEntry(cmd, c, args[0], func(ctx context.Context, s *service) error {
+				return s.vetoAnswer(ctx, space, args[0], asked)
 			})
 		},
 	}
@@ -131,8 +113,8 @@ func qaDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete ID", Short: "Remove a stored answer", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withEntry(cmd, c, args[0], space, func(ctx context.Context, s *service, id qabank.ID) error {
-				return s.bank.Delete(ctx, space, id)
+			return withEntry(cmd, c, args[0], func(ctx context.Context, s *service) error {
+				return s.deleteAnswer(ctx, space, args[0])
 			})
 		},
 	}
@@ -141,16 +123,12 @@ func qaDelete() *cobra.Command {
 	return cmd
 }
 
-// withEntry opens a service around what is done to a stored answer.
-func withEntry(cmd *cobra.Command, c setup, name, space string, do func(context.Context, *service, qabank.ID) error) error {
+// withEntry opens a service around what is done to a stored answer, if its name
+// can be one.
+func withEntry(cmd *cobra.Command, c setup, name string, do func(context.Context, *service) error) error {
 	var id qabank.ID
 	if err := id.UnmarshalText([]byte(name)); err != nil {
 		return misuse("%q is no stored answer: %v", name, err)
 	}
-	return withService(cmd, c, false, func(ctx context.Context, s *service) error {
-		if _, err := s.bank.Get(space, id); err != nil {
-			return err
-		}
-		return do(ctx, s, id)
-	})
+	return withService(cmd, c, false, do)
 }

@@ -132,7 +132,7 @@ func (o *reuse) measure(ctx context.Context, open opener, stderr io.Writer) (*re
 	c.Model, c.Threads, c.Split, c.KeyType, c.ValueType = path, o.threads, o.split, o.kv, o.kv
 	c.FlashAttn = o.flash
 	c.Context = (total + o.generate + 255) / 256 * 256
-	e, err := load(ctx, open, c, stderr)
+	e, err := loadModel(ctx, open, c, stderr)
 	if err != nil {
 		return nil, err
 	}

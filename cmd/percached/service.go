@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"time"
 
@@ -48,6 +49,7 @@ type service struct {
 	asker     *answer.Asker
 	library   *ingest.Library
 	predictor *predictor.Predictor
+	worker    *idle.Worker
 	scheduler *scheduler.Scheduler
 
 	ground
@@ -62,6 +64,11 @@ type ground struct {
 	now      func() time.Time
 	sys      fs.FS // what the system tells of the device
 	volatile bool  // what is acknowledged need not survive
+
+	folder   *home.Home                      // open already, and the caller's to close
+	log      *slog.Logger                    // else warnings go to stderr
+	progress func(stage string, of1 float64) // of opening; else what is slow is told on stderr
+	news     *news                           // who is told what the service does
 }
 
 // openService opens the data folder and all that stands on it. Without engine
@@ -73,7 +80,7 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 	if !c.create && !home.Exists(c.data) {
 		return nil, fault.New(fault.NotFound, "percached", "there is no data folder %s yet: percached add makes it", c.data)
 	}
-	s = &service{gate: llamacpp.NewGate(), ground: c.ground}
+	s = &service{gate: llamacpp.NewGate(), ground: c.ground, home: c.folder}
 	if s.now == nil {
 		s.now, s.sys = time.Now, os.DirFS("/sys")
 	}
@@ -85,9 +92,14 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 			s = nil
 		}
 	}()
-	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if s.home, err = home.Open(c.data); err != nil {
-		return s, err
+	log := s.log
+	if log == nil {
+		log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	if s.home == nil {
+		if s.home, err = home.Open(c.data); err != nil {
+			return s, err
+		}
 	}
 	for _, step := range []func() error{
 		func() error { return s.openDatabases(log) },
@@ -102,7 +114,7 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 			if !withEngine || s.engine != nil {
 				return nil
 			}
-			return s.openEngine(ctx, c, stderr)
+			return s.openEngine(ctx, c, log, stderr)
 		},
 		func() error { return s.wire(ctx, c, log) },
 	} {
@@ -135,34 +147,45 @@ func (s *service) openDatabases(log *slog.Logger) (err error) {
 
 func (s *service) openStores(c setup, log *slog.Logger, stderr io.Writer) (err error) {
 	k := knowledgebank.Default()
-	k.Now, k.ChunkWords = s.now, c.chunkWords
+	k.Now, k.ChunkWords, k.Observer.Damaged = s.now, c.chunkWords, s.news.damaged("knowledge")
 	if s.knowledge, err = knowledgebank.Open(s.meta, k); err != nil {
 		return err
 	}
 	r := retrieval.Default()
-	r.Arranging = arranging(stderr)
+	r.Arranging = s.arranging(stderr)
 	r.Dir, r.DB, r.Embedder, r.Feed, r.Logger, r.Fusion = s.home.Path("index"), s.meta, s.embedder, s.knowledge, log, retrieval.Fusion(c.fusion)
 	if s.index, err = retrieval.Open(r); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.index.Close)
 	b := qabank.Default()
-	b.Now = s.now
+	b.Limit, b.Now, b.Observer = c.bankLimit, s.now, s.news.ofBank()
 	if s.bank, err = qabank.Open(s.meta, b); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.bank.Close)
 	t := qkvtree.Default()
-	t.Key, t.Limit, t.Now = s.home.Key, c.limit, s.now
+	t.Key, t.Limit, t.Now, t.Observer = s.home.Key, c.limit, s.now, s.news.ofTree()
 	if s.tree, err = qkvtree.Open(s.tensors, t); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.tree.Close)
-	if s.history, err = answer.OpenHistory(s.meta, historyLimit); err != nil {
+	if s.history, err = answer.OpenHistory(s.meta, c.history); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.history.Flush)
-	return nil
+	return s.limitSpaces()
+}
+
+// limitSpaces gives the spaces that want one a limit of their own.
+func (s *service) limitSpaces() error {
+	spaces, err := s.knowledge.Spaces()
+	for _, sp := range spaces {
+		if err == nil {
+			err = s.limitTensors(sp)
+		}
+	}
+	return err
 }
 
 // wire joins the parts, and brings them together after a crash.
@@ -175,7 +198,7 @@ func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err erro
 	s.asker, err = answer.New(answer.Parts{
 		Knowledge: s.knowledge, Searcher: s.index, Bank: s.bank, Tree: s.tree, Embedder: s.embedder, Engine: s.engine,
 		History: s.history, Instructions: s.instructions, Patience: patience, Now: s.now, Logger: log,
-		Observer: answer.Observer{Asked: watch.Asked},
+		Observer: answer.Observer{Asked: s.news.asked(watch.Asked), Stopped: s.news.stopped()}, Waiting: c.maxWaiting, Chance: rand.Float64,
 	}, settings)
 	if err != nil {
 		return err
@@ -192,6 +215,7 @@ func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err erro
 func (s *service) wireIdle(c setup, settings answer.Settings, log *slog.Logger) (err error) {
 	p := predictor.Default()
 	p.DB, p.Knowledge, p.Engine, p.Now, p.Prompts = s.meta, s.knowledge, noEngine{}, s.now, s.prompt
+	p.Observer.Damaged = s.news.damaged("predictor")
 	if s.engine != nil {
 		p.Engine = s.engine
 	}
@@ -206,7 +230,7 @@ func (s *service) wireIdle(c setup, settings answer.Settings, log *slog.Logger) 
 		Meta: s.meta, Tensors: s.tensors, Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Tree: s.tree,
 		History: s.history, Asker: s.asker, Predictor: s.predictor, Logger: log,
 	})
-	worker, err := idle.New(idle.Parts{
+	s.worker, err = idle.New(idle.Parts{
 		Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Tree: s.tree, History: s.history, Asker: s.asker,
 		Predictor: s.predictor, Library: s.library, Embedder: s.embedder, Engine: s.engine, Now: s.now,
 	}, c.idle)
@@ -214,12 +238,12 @@ func (s *service) wireIdle(c setup, settings answer.Settings, log *slog.Logger) 
 		return err
 	}
 	s.scheduler, err = scheduler.Open(scheduler.Options{
-		DB: s.meta, Worker: worker, Config: c.idle.Policy, Alive: s.alive, Now: s.now, Sys: s.sys, Logger: log,
+		DB: s.meta, Worker: s.worker, Config: c.idle.Policy, Alive: s.alive, Now: s.now, Sys: s.sys, Logger: log, Observer: s.news.ofScheduler(),
 	})
 	if err != nil {
 		return err
 	}
-	s.library.Jobs, worker.Parked = s.scheduler, s.scheduler.Parked
+	s.library.Jobs, s.worker.Parked = s.scheduler, s.scheduler.Parked
 	s.closers = append(s.closers, s.scheduler.Close)
 	return nil
 }
@@ -271,8 +295,10 @@ func (s *service) close() error {
 		return err
 	}
 	s.home.Unclean = s.home.Unclean || err != nil
-	if shut := s.home.Close(); err == nil {
-		err = shut
+	if s.home != s.folder {
+		if shut := s.home.Close(); err == nil {
+			err = shut
+		}
 	}
 	s.home = nil
 	return err
@@ -288,10 +314,10 @@ func (s *service) space(name, kind string, asked bool) error {
 }
 
 // arranging tells how far the ordering of many vectors is.
-func arranging(w io.Writer) func(space string, done, total int) {
-	var tell func(float64)
+func (s *service) arranging(w io.Writer) func(space string, done, total int) {
+	tell := func(of1 float64) { s.progress(stageOpening, of1) }
 	return func(space string, done, total int) {
-		if done == 0 {
+		if done == 0 && s.progress == nil {
 			tell = steps(w, space+": vectors arranged for search")
 		}
 		tell(float64(done) / float64(max(total, 1)))

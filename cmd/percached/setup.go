@@ -6,25 +6,33 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"math"
 	"os"
 	"runtime"
+	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/home"
 	"github.com/percached/percached/internal/idle"
+	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/gguf"
 	"github.com/percached/percached/llm/llamacpp"
 	"github.com/percached/percached/llm/static"
 	"github.com/percached/percached/models"
+	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/retrieval"
 )
 
-// setup is what a service is opened with.
+// tensorLimit is how many bytes of tensors are stored, unless somebody says
+// otherwise.
+const tensorLimit = 1 << 30
+
+// setup is what a service is opened with, and served.
 type setup struct {
 	create     bool // a data folder is made where there is none
 	data       string
@@ -34,6 +42,9 @@ type setup struct {
 	threads    int
 	context    int
 	limit      int64 // bytes of tensors; commands that store none set no bounds
+	bankLimit  int64 // bytes of stored answers
+	inboxLimit int64 // bytes of uploads that are not in yet
+	history    int   // questions that a space remembers
 	chunkWords int
 	fusion     string
 	placement  string // empty: what serves the model best
@@ -42,7 +53,10 @@ type setup struct {
 	threshold  float64 // negative: the embedder's
 	guard      bool
 	maxTokens  int
+	maxWaiting int // questions that wait for the model
+	revival    revival
 	idle       idle.Config
+	serving    serving
 	ground
 }
 
@@ -50,64 +64,69 @@ func defaultSetup() setup {
 	set := answer.Default()
 	return setup{
 		kv: "f16", threads: runtime.NumCPU(), context: llamacpp.Default().Context, limit: math.MaxInt64, chunkWords: 100,
-		fusion: string(retrieval.Default().Fusion), order: string(set.Order), k: set.K, threshold: -1, guard: set.Guard, maxTokens: set.MaxTokens, idle: idle.Default(),
+		bankLimit: qabank.Default().Limit, inboxLimit: 8 << 30, history: historyLimit,
+		fusion: string(retrieval.Default().Fusion), order: string(set.Order), k: set.K, threshold: -1, guard: set.Guard, maxTokens: set.MaxTokens, maxWaiting: 32,
+		revival: revival{most: 3, within: 10 * time.Minute}, idle: idle.Default(), serving: defaultServing(),
 	}
 }
+
+// keyFault is what is wrong with the value of a key.
+type keyFault struct {
+	key string
+	err error
+}
+
+func (f *keyFault) Error() string { return "--" + f.key + ": " + f.err.Error() }
+
+func (f *keyFault) Unwrap() error { return f.err }
 
 // Validate joins all that is wrong and that the parts cannot say as well.
 func (c setup) Validate() error {
 	var errs []error
-	if c.data == "" {
-		errs = append(errs, errors.New("--data: no folder is named"))
-	}
-	if c.limit < 0 {
-		errs = append(errs, fmt.Errorf("--tensor-limit: %d is negative", c.limit))
-	}
-	bad := func(wrong bool, format string, args ...any) {
+	bad := func(wrong bool, key, format string, args ...any) {
 		if wrong {
-			errs = append(errs, fmt.Errorf(format, args...))
+			errs = append(errs, &keyFault{key, fmt.Errorf(format, args...)})
 		}
 	}
-	bad(c.threshold > 1, "--threshold: %v is above 1", c.threshold)
-	bad(c.k < 1 || c.k > 64, "--k: %d is not between 1 and 64", c.k)
-	bad(c.threads < 1 || c.threads > 512, "--threads: %d is not between 1 and 512", c.threads)
-	bad(c.context < 1 || c.context > 1<<24, "--context: %d is not between 1 and %d", c.context, 1<<24)
-	bad(c.maxTokens < 1, "--max-tokens: %d is not positive", c.maxTokens)
-	bad(c.chunkWords < 20 || c.chunkWords > 400, "--chunk-words: %d is not between 20 and 400", c.chunkWords)
-	bad(!percached.Order(c.order).Known(), "--order: %q is neither relevance nor canonical", c.order)
-	bad(c.fusion != string(retrieval.RRF) && c.fusion != string(retrieval.Weighted), "--fusion: %q is neither rrf nor weighted", c.fusion)
+	bad(c.data == "", "data", "no folder is named")
+	bad(c.limit < 0, "tensor-limit", "%d is negative", c.limit)
+	bad(c.bankLimit < 1, "bank-limit", "%d is not positive", c.bankLimit)
+	bad(c.inboxLimit < 1, "inbox-limit", "%d is not positive", c.inboxLimit)
+	bad(c.history < 1, "history-limit", "%d is not positive", c.history)
+	bad(c.threshold > 1, "threshold", "%v is above 1", c.threshold)
+	bad(c.k < 1 || c.k > 64, "k", "%d is not between 1 and 64", c.k)
+	bad(c.threads < 1 || c.threads > 512, "threads", "%d is not between 1 and 512", c.threads)
+	bad(c.context < 1 || c.context > 1<<24, "context", "%d is not between 1 and %d", c.context, 1<<24)
+	bad(c.maxTokens < 1, "max-tokens", "%d is not positive", c.maxTokens)
+	bad(c.maxWaiting < 1, "max-waiting", "%d is not positive", c.maxWaiting)
+	bad(c.revival.most < 0, "engine-restarts", "%d is negative", c.revival.most)
+	bad(c.revival.within < 0, "engine-period", "%v is negative", c.revival.within)
+	bad(c.chunkWords < 20 || c.chunkWords > 400, "chunk-words", "%d is not between 20 and 400", c.chunkWords)
+	bad(parseType(c.kv) != nil, "kv", "%q is neither f16, q8_0 nor q4_0", c.kv)
+	_, err := parsePlacement(c.placement)
+	bad(c.placement != "" && err != nil, "placement", "%q is neither sequential nor parallel", c.placement)
+	bad(!percached.Order(c.order).Known(), "order", "%q is neither relevance nor canonical", c.order)
+	bad(c.fusion != string(retrieval.RRF) && c.fusion != string(retrieval.Weighted), "fusion", "%q is neither rrf nor weighted", c.fusion)
+	c.serving.validate(bad)
 	return errors.Join(append(errs, c.idle.Validate())...)
 }
 
 // dataFlag is the flag that every command with a data folder has.
 func (c *setup) dataFlag(cmd *cobra.Command) {
-	dir, _ := home.Default() // without one, --data must be given
-	cmd.Flags().StringVar(&c.data, "data", dir, "data folder")
+	c.data = defaultData()
+	c.flags(cmd, "data")
 }
 
 // documentFlags say how documents are cut and found.
 func (c *setup) documentFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&c.embedModel, "embed-model", "", "GGUF file of an embedding model (default: the one that is built in)")
-	f.IntVar(&c.chunkWords, "chunk-words", c.chunkWords, "words of a chunk, about")
-	f.StringVar(&c.fusion, "fusion", c.fusion, "how words and meaning are weighed: rrf (by rank) or weighted (by score)")
-	f.IntVar(&c.threads, "threads", c.threads, "threads that compute")
+	c.flags(cmd, "embed-model", "chunk-words", "fusion", "threads")
 }
 
 // answerFlags say how questions are answered.
 func (c *setup) answerFlags(cmd *cobra.Command) {
 	c.documentFlags(cmd)
-	f := cmd.Flags()
-	f.Int64Var(&c.limit, "tensor-limit", 1<<30, "bytes that stored tensors may take on disk")
-	f.StringVar(&c.model, "model", "", "GGUF file of a language model (default: the one that is built in)")
-	f.StringVar(&c.kv, "kv", c.kv, "type of keys and values: f16, q8_0, q4_0")
-	f.IntVar(&c.context, "context", c.context, "tokens of the context")
-	f.StringVar(&c.placement, "placement", "", "sequential or parallel (default: parallel for the built-in model, sequential for others)")
-	f.StringVar(&c.order, "order", c.order, "how chunks stand in a prompt: relevance or canonical")
-	f.IntVar(&c.k, "k", c.k, "chunks of a prompt")
-	f.Float64Var(&c.threshold, "threshold", c.threshold, "similarity from which on a stored answer may be served; negative: the embedding model's own")
-	f.BoolVar(&c.guard, "guard", c.guard, "hold stored answers against the whole gate; without it similarity alone decides")
-	f.IntVar(&c.maxTokens, "max-tokens", c.maxTokens, "tokens of an answer")
+	c.limit = tensorLimit
+	c.flags(cmd, "tensor-limit", "model", "kv", "context", "placement", "order", "k", "threshold", "guard", "max-tokens")
 }
 
 // wanted is what flags of this call say, which beats what the space says.
@@ -139,7 +158,8 @@ func (s *service) settings(c setup) (answer.Settings, error) {
 	set.Retrieval = c.fusion
 	if t, ok := s.embedder.(interface{ Threshold() (float32, bool) }); ok {
 		if v, ok := t.Threshold(); ok {
-			set.Threshold = float64(v)
+			// As it is written: 0.88, and not what a float32 of it is.
+			set.Threshold, _ = strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', -1, 32), 64)
 		}
 	}
 	if c.threshold >= 0 {
@@ -166,7 +186,11 @@ func (s *service) instructions(space string) (string, bool, error) {
 
 // prompt is what the owner of the data folder wants in place of a built-in prompt.
 func (s *service) prompt(space, name string) (string, bool, error) {
-	for _, path := range []string{s.home.Path("prompts", space, name+".txt"), s.home.Path("prompts", name+".txt")} {
+	paths := []string{s.home.Path("prompts", name+".txt")}
+	if own := s.prompts(space); own.plain {
+		paths = append([]string{own.path(name)}, paths...)
+	}
+	for _, path := range paths {
 		b, err := os.ReadFile(path)
 		switch {
 		case err == nil:
@@ -210,13 +234,14 @@ func architecture(path string) (string, error) {
 	return f.Architecture(), nil
 }
 
-// openEngine opens the language model.
-func (s *service) openEngine(ctx context.Context, c setup, stderr io.Writer) (err error) {
+// openEngine opens the language model, and anew when it fails inside.
+func (s *service) openEngine(ctx context.Context, c setup, log *slog.Logger, stderr io.Writer) (err error) {
 	if err := parseType(c.kv); err != nil {
 		return err
 	}
 	l := llamacpp.Default()
 	l.Model, l.KeyType, l.ValueType, l.Threads, l.Context = c.model, c.kv, c.kv, c.threads, c.context
+	l.Queue = max(l.Queue, c.maxWaiting)
 	if c.model == "" {
 		if l.Model, err = models.Nano(s.home.Path("models")); err != nil {
 			return err
@@ -224,9 +249,22 @@ func (s *service) openEngine(ctx context.Context, c setup, stderr io.Writer) (er
 	} else {
 		l.Progress = steps(stderr, "loaded "+c.model)
 	}
-	s.engine, err = llamacpp.OpenEngine(ctx, l, s.gate)
-	if err == nil {
-		s.closers = append(s.closers, s.engine.Close)
+	if s.progress != nil {
+		s.progress(stageLoading, 0)
+		l.Progress = func(of1 float64) { s.progress(stageLoading, of1) }
 	}
-	return err
+	open := func(ctx context.Context) (llm.Engine, error) {
+		e, err := llamacpp.OpenEngine(ctx, l, s.gate)
+		if err != nil {
+			return nil, err
+		}
+		return e, nil
+	}
+	r, err := revive(ctx, c.revival, s.now, s.news.revived(log), open)
+	if err != nil {
+		return err
+	}
+	s.engine = r
+	s.closers = append(s.closers, r.Close)
+	return nil
 }

@@ -3,16 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
-	"reflect"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached"
-	"github.com/percached/percached/internal/answer"
-	"github.com/percached/percached/internal/idle"
+	"github.com/percached/percached/api"
 )
 
 func spacesCommand() *cobra.Command {
@@ -21,23 +16,12 @@ func spacesCommand() *cobra.Command {
 	return cmd
 }
 
-// spaceLine is a space as it is told of.
-type spaceLine struct {
-	Name      string             `json:"name"`
-	Kind      string             `json:"kind"`
-	Documents int                `json:"documents"`
-	Chunks    int                `json:"chunks"`
-	Settings  percached.Settings `json:"settings"`
-}
-
-type spacesReport struct {
-	Spaces []spaceLine `json:"spaces"`
-}
+type spacesReport struct{ api.Spaces }
 
 func (r *spacesReport) table(w io.Writer) error {
 	p := &printer{w: w}
-	for _, s := range r.Spaces {
-		set, _ := json.Marshal(s.Settings)
+	for _, s := range r.Spaces.Spaces {
+		set, _ := json.Marshal(s.Settings) // they came from JSON
 		p.line("%-20s %-10s %6d documents %7d chunks  %s", s.Name, s.Kind, s.Documents, s.Chunks, set)
 	}
 	return p.err
@@ -50,19 +34,11 @@ func spacesList() *cobra.Command {
 		Use: "list", Short: "List the spaces", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withService(cmd, c, false, func(_ context.Context, s *service) error {
-				spaces, err := s.knowledge.Spaces()
+				all, err := s.spaces()
 				if err != nil {
 					return err
 				}
-				r := &spacesReport{Spaces: []spaceLine{}}
-				for _, sp := range spaces {
-					st, err := s.knowledge.Stats(sp.Name)
-					if err != nil {
-						return err
-					}
-					r.Spaces = append(r.Spaces, spaceLine{sp.Name, sp.Kind, st.Documents, st.Chunks, sp.Settings})
-				}
-				return show(cmd.OutOrStdout(), asJSON, r)
+				return show(cmd.OutOrStdout(), asJSON, &spacesReport{all})
 			})
 		},
 	}
@@ -77,7 +53,8 @@ func spacesSet() *cobra.Command {
 		Use: "set SPACE KEY=VALUE...", Short: "Set what a space wants otherwise than the rest", Args: cobra.MinimumNArgs(2),
 		Long: `Sets what a space wants otherwise than the service. The keys: threshold (0 to 1),
 guard, bank, tensors (true or false), k, order (relevance, canonical), placement
-(sequential, parallel), planes (kv, qkv). An empty value takes a setting back.
+(sequential, parallel), planes (kv, qkv), tensor_limit (bytes of the service's
+that the tensors of the space may take). An empty value takes a setting back.
 
 Of idle work:
   prediction   what is kept of predicted questions: off, answers (no tensors), or both
@@ -91,79 +68,17 @@ percached spaces list shows what is set.`,
   percached spaces set mail prediction=`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withService(cmd, c, false, func(_ context.Context, s *service) error {
-				sp, err := s.knowledge.Space(args[0])
+				patch, err := settingPairs(args[1:])
 				if err != nil {
 					return err
 				}
-				if sp.Settings, err = adjusted(sp.Settings, args[1:]); err != nil {
-					return err
-				}
-				if _, err := answer.Default().With(sp.Settings); err != nil {
-					return err
-				}
-				if _, err := idle.Default().With(sp.Settings); err != nil {
-					return err
-				}
-				return s.knowledge.Configure(sp.Name, sp.Settings)
+				_, _, err = s.changeSpace(args[0], patch)
+				return ofSettings(err)
 			})
 		},
 	}
 	c.dataFlag(cmd)
 	return cmd
-}
-
-// adjusted lays key=value pairs over settings. The keys are those of the JSON.
-func adjusted(set percached.Settings, pairs []string) (percached.Settings, error) {
-	b, err := json.Marshal(set)
-	if err != nil {
-		return set, err
-	}
-	m := map[string]json.RawMessage{}
-	if err := json.Unmarshal(b, &m); err != nil {
-		return set, err
-	}
-	for _, pair := range pairs {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok {
-			return set, misuse("%q is no KEY=VALUE", pair)
-		}
-		switch {
-		case value == "":
-			delete(m, key)
-		case json.Valid([]byte(value)):
-			m[key] = json.RawMessage(value)
-		default:
-			m[key], _ = json.Marshal(value) // a string always marshals
-		}
-	}
-	if b, err = json.Marshal(m); err != nil {
-		return set, err
-	}
-	dec := json.NewDecoder(strings.NewReader(string(b)))
-	dec.DisallowUnknownFields()
-	var out percached.Settings
-	if err := dec.Decode(&out); err != nil {
-		var kind *json.UnmarshalTypeError
-		if errors.As(err, &kind) {
-			return set, misuse("settings: %s is to be %s", kind.Field, settingKind(kind.Type.Kind()))
-		}
-		return set, misuse("settings: %s", strings.TrimPrefix(err.Error(), "json: "))
-	}
-	return out, nil
-}
-
-// settingKind says what may be set.
-func settingKind(k reflect.Kind) string {
-	switch k {
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Int:
-		return "a whole number"
-	case reflect.Float64:
-		return "a number"
-	default:
-		return "a word"
-	}
 }
 
 func spacesDelete() *cobra.Command {
@@ -173,7 +88,11 @@ func spacesDelete() *cobra.Command {
 		Use: "delete SPACE", Short: "Forget a space and everything in it", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withService(cmd, c, false, func(ctx context.Context, s *service) error {
-				got, err := s.library.DeleteSpace(ctx, args[0])
+				beside, err := s.beside(c)
+				if err != nil {
+					return err
+				}
+				got, err := s.deleteSpace(ctx, beside, args[0])
 				if err != nil {
 					return err
 				}

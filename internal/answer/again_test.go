@@ -162,3 +162,74 @@ func TestWarmIsCold(t *testing.T) {
 		t.Error("everything did fit")
 	}
 }
+
+// meddled calls meddle between the last look at what the bank has of a question and
+// the storing of its answer.
+type meddled struct {
+	*shelf
+	meddle func()
+}
+
+func (m *meddled) Chunks(space string, ids []percached.ChunkID) ([]percached.Chunk, error) {
+	if len(ids) == 0 && m.meddle != nil {
+		m.meddle()
+	}
+	return m.shelf.Chunks(space, ids)
+}
+
+// What happens to an entry at the last moment counts, too: work neither brings one
+// back nor takes one that is somebody else's.
+func TestChangedAtTheLastMoment(t *testing.T) {
+	ctx := context.Background()
+	for name, tc := range map[string]struct {
+		work   answer.Work
+		before func(w *world)
+		meddle func(w *world)
+		kind   fault.Kind
+		left   string // origin of what is in the bank then
+	}{
+		"forgotten": {
+			work:   answer.Work{Again: true},
+			before: func(w *world) { put(t, w, qabank.Entry{Origin: answer.Asked, Stale: true}) },
+			meddle: func(w *world) {
+				if err := w.bank.Delete(ctx, "s", qabank.NewID("s", heron.Text)); err != nil {
+					t.Error(err)
+				}
+			},
+			kind: fault.NotFound,
+		},
+		"asked by a person": {
+			work:   answer.Work{Origin: "predicted"},
+			before: func(*world) {},
+			meddle: func(w *world) { put(t, w, qabank.Entry{Origin: answer.Asked, Answered: true}) },
+			kind:   fault.Conflict,
+			left:   answer.Asked,
+		},
+		"answered by a person": {
+			work:   answer.Work{Prefill: true, Origin: "predicted"},
+			before: func(w *world) { put(t, w, qabank.Entry{Origin: "predicted", Stale: true}) },
+			meddle: func(w *world) { put(t, w, qabank.Entry{Origin: answer.Asked, Answered: true}) },
+			kind:   fault.Conflict,
+			left:   answer.Asked,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &meddled{}
+			w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) {
+				m.shelf = p.Knowledge.(*shelf)
+				p.Knowledge = m
+			})
+			w.shelf.put(budget)
+			tc.before(w)
+			m.meddle = func() { tc.meddle(w) }
+			tc.work.Space, tc.work.Question = "s", heron.Text
+			if _, err := w.Work(ctx, tc.work); fault.KindOf(err) != tc.kind {
+				t.Error(err)
+			}
+			e, there, err := w.bank.Exact("s", heron.Text)
+			if err != nil || there != (tc.left != "") || e.Origin != tc.left {
+				t.Errorf("in the bank: %+v, %v", e, err)
+			}
+		})
+	}
+}

@@ -2,7 +2,6 @@ package answer_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -145,10 +144,6 @@ func TestNothingToAnswerFrom(t *testing.T) {
 	a := w.ask(t, "What is the budget of Heron?")
 	if !a.Refused || a.Outcome != answer.Miss || len(a.Citations) != 0 || !strings.Contains(a.Gate.Why, "no document") {
 		t.Errorf("%+v", a)
-	}
-	b, err := json.Marshal(a)
-	if err != nil || !strings.Contains(string(b), `"citations":[]`) {
-		t.Error(string(b), err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/percached/percached"
@@ -70,6 +71,13 @@ type Parts struct {
 	Instructions func(space string) (string, bool, error)
 	// Patience is how long stored tensors may keep a question waiting.
 	Patience time.Duration
+	// Waiting is how many questions may wait for the engine or use it at a time; one
+	// more is Overloaded. Those that the bank answers are none of them, identical
+	// ones count once. 0: any number.
+	Waiting int
+	// Chance, a number from 0 to 1, decides who gets the last places, so that who was
+	// refused is not always refused. Nil: who comes first.
+	Chance   func() float64
 	Now      func() time.Time
 	Logger   *slog.Logger
 	Observer Observer
@@ -80,12 +88,15 @@ type Observer struct {
 	// Asked: somebody asks something. The func that it gives is told what became
 	// of it, before the person is.
 	Asked func(space, question string) (answered func(Answer, error))
+	// Stopped: the engine was made to stop, as nobody waits for the answer any more.
+	Stopped func()
 }
 
 // Asker answers questions. It is safe for concurrent use.
 type Asker struct {
 	Parts
-	settings Settings
+	settings atomic.Pointer[Settings]
+	line     line
 
 	mu      sync.Mutex
 	flights map[string]*flight
@@ -103,8 +114,26 @@ func New(p Parts, s Settings) (*Asker, error) {
 	if err := s.Validate(); err != nil {
 		return nil, fault.New(fault.Invalid, "answer.New", "%w", err)
 	}
-	return &Asker{Parts: p, settings: s, flights: map[string]*flight{}}, nil
+	if p.Waiting < 0 {
+		return nil, fault.New(fault.Invalid, "answer.New", "%d questions may wait", p.Waiting)
+	}
+	a := &Asker{Parts: p, line: line{most: p.Waiting, chance: p.Chance}, flights: map[string]*flight{}}
+	a.settings.Store(&s)
+	return a, nil
 }
+
+// Configure changes the settings, for questions that come from now on.
+func (a *Asker) Configure(s Settings) error {
+	if err := s.Validate(); err != nil {
+		return fault.New(fault.Invalid, "answer.Configure", "%w", err)
+	}
+	a.settings.Store(&s)
+	return nil
+}
+
+// Waiting counts the questions that wait for the engine or use it, those among
+// them that are just being stored. Idle work is none of them.
+func (a *Asker) Waiting() int { return a.line.count() }
 
 // Close ends the questions in flight and waits for them.
 func (a *Asker) Close() {
@@ -134,7 +163,11 @@ func (a *Asker) Keep(fn func() error) error {
 	return fn()
 }
 
-var errClosed = fault.New(fault.Unavailable, "answer.Ask", "percached is closing")
+// Why a flight ends before it lands.
+var (
+	errClosed = fault.New(fault.Unavailable, "answer.Ask", "percached is closing")
+	errNobody = fault.New(fault.Timeout, "answer.Ask", "nobody waits for the answer any more")
+)
 
 // Ask answers a question. It returns when the answer is complete and stored, or
 // when ctx ends: the work goes on only while somebody else waits for it.
@@ -194,7 +227,7 @@ func (a *Asker) leave(f *flight) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if f.waiting--; f.waiting == 0 {
-		f.cancel(context.Canceled)
+		f.cancel(errNobody)
 		if a.flights[f.key] == f { // who comes now starts anew
 			delete(a.flights, f.key)
 		}
@@ -204,10 +237,8 @@ func (a *Asker) leave(f *flight) {
 // key is equal for questions that get the same answer at a count of changes of
 // their space.
 func (q *Question) key(seq uint64) string {
-	k := strconv.Quote(q.Space) + " " + strconv.FormatUint(seq, 10) + " " + strconv.Quote(q.Text) + " " + q.MaxAge.String()
-	for _, b := range []bool{q.Bypass, q.Refresh, q.FollowsUp} {
-		k += " " + strconv.FormatBool(b)
-	}
-	b, _ := json.Marshal(q.Settings) // plain values always marshal
-	return k + string(b)
+	same := *q
+	same.Space, same.Text = "", "" // JSON would have some bytes be others
+	b, _ := json.Marshal(same)     // plain values always marshal
+	return strconv.Quote(q.Space) + " " + strconv.FormatUint(seq, 10) + " " + strconv.Quote(q.Text) + string(b)
 }

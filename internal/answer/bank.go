@@ -14,19 +14,19 @@ const considered = 4
 
 // Gate says why the bank's answer was served, or why none was.
 type Gate struct {
-	Why        string       `json:"why"`
-	Similarity float64      `json:"similarity,omitempty"` // of the nearest question that was considered
-	Considered []Considered `json:"considered,omitempty"`
+	Why        string
+	Similarity float64 // of the nearest question that was considered
+	Considered []Considered
 }
 
 // Considered is a stored question that went before the gate.
 type Considered struct {
-	Entry      qabank.ID     `json:"entry"`
-	Question   string        `json:"question"`
-	Exact      bool          `json:"exact"`
-	Similarity float64       `json:"similarity"`
-	Served     bool          `json:"served"`
-	Tests      []qabank.Test `json:"tests"`
+	Entry      qabank.ID
+	Question   string
+	Exact      bool
+	Similarity float64
+	Served     bool
+	Tests      []qabank.Test
 }
 
 // fromBank serves the question from the bank if it can.
@@ -35,6 +35,8 @@ func (r *run) fromBank(ctx context.Context) (bool, error) {
 	switch {
 	case !r.set.Bank:
 		g.Why = "the bank is off in this space"
+	case r.q.Instructions != "":
+		g.Why = "there are instructions beside the service's own"
 	case !r.useBank:
 		g.Why = "the question leans on earlier ones"
 	case r.q.Refresh:
@@ -207,8 +209,8 @@ func rests(e qabank.Entry, c percached.Chunk) bool {
 
 // keep puts a computed answer into the bank.
 func (r *run) keep(ctx context.Context) error {
-	if !r.useBank {
-		return nil
+	if !r.useBank || r.most < r.set.MaxTokens && r.answer.Finish == percached.FinishLength {
+		return nil // or it would be given to who wants all of it
 	}
 	if r.vector == nil {
 		return fault.New(fault.Unavailable, "answer.keep", "without a vector nothing is kept")
@@ -218,6 +220,7 @@ func (r *run) keep(ctx context.Context) error {
 		Space: r.q.Space, Question: r.q.Text, Answer: r.answer.Text, Answered: true, Refused: r.answer.Refused,
 		Vector: r.vector, Embedder: r.Embedder.Info().Fingerprint, Seen: r.seen, Origin: Asked, Settings: r.mark, Made: now,
 	}
+	var want func(qabank.Info, bool) bool
 	if r.q.Bypass || r.work != nil {
 		old, there, err := r.Bank.Exact(r.q.Space, r.q.Text)
 		switch {
@@ -236,6 +239,9 @@ func (r *run) keep(ctx context.Context) error {
 			return gone()
 		}
 		e.Answered = r.work == nil || !r.work.Prefill
+		want = func(now qabank.Info, still bool) bool {
+			return still == there && now.Answered == old.Answered && now.Stale == old.Stale
+		}
 	}
 	for _, c := range r.rests {
 		e.Evidence = append(e.Evidence, percached.Evidence{Chunk: c.ID, Version: c.Version})
@@ -243,8 +249,17 @@ func (r *run) keep(ctx context.Context) error {
 	if qabank.RelativeTime(r.q.Text) {
 		e.Expires = qabank.MidnightAfter(now)
 	}
-	id, err := r.Bank.Put(ctx, e)
-	r.answer.Entry = id
+	id, put, err := r.Bank.PutIf(ctx, e, want)
+	if put {
+		r.answer.Entry = id
+	}
+	if err == nil && !put && r.work != nil {
+		kind := fault.Conflict
+		if exists, _ := r.Bank.Has(r.q.Space, id); !exists {
+			kind = fault.NotFound
+		}
+		err = fault.New(kind, "answer.keep", "the question was changed or forgotten meanwhile")
+	}
 	return err
 }
 

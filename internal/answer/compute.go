@@ -1,8 +1,6 @@
 package answer
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -14,27 +12,30 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// laid is a prompt with the chunks that its segments came from.
-type laid struct {
-	prompt percached.Prompt
-	chunks []percached.Chunk // of segments 1, 2, ...
-	nodes  []qkvtree.Node    // of the instructions and of each chunk
-}
-
-// compute answers from chunks, and gives those that were in the prompt.
-func (r *run) compute(ctx context.Context, chunks []percached.Chunk) ([]percached.Chunk, error) {
+// compute answers from chunks, as many as there is room for.
+func (r *run) compute(ctx context.Context, chunks []percached.Chunk) error {
 	p, err := r.layOut(chunks)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	r.cite(p.used())
+	if len(r.rests) == 0 { // a model would make something up
+		return fault.New(fault.Invalid, "answer.compute", "no document fits into the model's context beside the question")
+	}
+	prefill := r.work != nil && r.work.Prefill
+	tensors := r.set.Tensors && r.Engine.Info().NoSlices == ""
+	if prefill && !tensors {
+		return nil // nothing would be left of it
+	}
+	if err := r.turn(ctx); err != nil {
+		return err
+	}
+	defer r.place.pass()
+	if !tensors {
+		res, err := r.generate(ctx, p, nil)
+		return r.take(res, err)
 	}
 	req := r.request(p)
-	if !r.set.Tensors || r.Engine.Info().NoSlices != "" {
-		if r.work != nil && r.work.Prefill {
-			return chunks, nil // nothing would be left of it
-		}
-		res, err := r.generate(ctx, p, nil)
-		return r.take(p, res, err)
-	}
 	var res percached.Result
 	ran, err := r.lend(req, func(stored []*percached.Slice) (err error) {
 		res, err = r.generate(ctx, p, stored)
@@ -54,16 +55,26 @@ func (r *run) compute(ctx context.Context, chunks []percached.Chunk) ([]percache
 		r.without("the tensor tree", err)
 		res, err = r.generate(ctx, p, make([]*percached.Slice, len(p.nodes)))
 	}
-	r.insert = func() error { return r.Tree.Insert(captured(req, res)) }
-	for i, s := range res.Slices {
-		if s != nil && i > 0 && i < len(req.Segments) {
-			r.answer.Made = append(r.answer.Made, req.Segments[i].Chunk)
+	fresh := make([]*percached.Slice, len(p.nodes))
+	copy(fresh, res.Slices)
+	r.insert = func() error { return r.Tree.Insert(req, fresh) }
+	for i, s := range fresh {
+		if s != nil && i > 0 {
+			r.answer.Made = append(r.answer.Made, p.nodes[i].Chunk)
 		}
 		if s != nil {
 			r.answer.Written += s.Bytes()
 		}
 	}
-	return r.take(p, res, err)
+	return r.take(res, err)
+}
+
+// turn waits until all who came before have had the engine.
+func (r *run) turn(ctx context.Context) error {
+	defer lap(r.Now, &r.at)
+	began := r.Now()
+	defer func() { r.queued = r.Now().Sub(began) }()
+	return r.place.turn(ctx)
 }
 
 // request names the segments of a prompt for the tree.
@@ -104,54 +115,6 @@ func (r *run) lend(req qkvtree.Request, fn func([]*percached.Slice) error) (ran 
 	}
 }
 
-// layOut makes the prompt. Chunks stand in the order of the settings; side by
-// side they stand in the order of their paths, as the engine wants them.
-func (r *run) layOut(chunks []percached.Chunk) (*laid, error) {
-	chunks = slices.Clone(chunks)
-	rank := map[percached.ChunkID]int{}
-	for i, c := range chunks {
-		rank[c.ID] = i
-	}
-	if r.set.Order == percached.Canonical {
-		slices.SortStableFunc(chunks, func(a, b percached.Chunk) int { return bytes.Compare(a.ID[:], b.ID[:]) })
-	}
-	texts := make([]string, len(chunks))
-	for i := range chunks {
-		texts[i] = chunks[i].Rendered()
-	}
-	segments := r.Engine.Info().Chat.Ask(r.set.Instructions, texts, r.q.Text)
-	tokens, err := r.Engine.Tokenize(segments)
-	if err != nil {
-		return nil, err
-	}
-	for i := range segments {
-		segments[i].Tokens = tokens[i]
-	}
-	p := &laid{nodes: []qkvtree.Node{{Tokens: tokens[0]}}}
-	p.prompt = percached.Prompt{Priority: r.priority(), Placement: r.set.Placement, Planes: r.set.Planes, MaxTokens: r.set.MaxTokens, Segments: segments[:1:1]}
-	root := percached.Path{}.Child(tokens[0])
-	at := make([]int, len(chunks))
-	for i := range at {
-		at[i] = i
-	}
-	if r.set.Placement == percached.Parallel {
-		path := func(i int) []byte { p := root.Child(tokens[i+1]); return p[:] }
-		slices.SortStableFunc(at, func(i, j int) int { return cmp.Or(bytes.Compare(path(i), path(j)), cmp.Compare(i, j)) })
-		// Two texts of the same tokens are one branch.
-		at = slices.CompactFunc(at, func(i, j int) bool { return slices.Equal(tokens[i+1], tokens[j+1]) })
-	}
-	for _, i := range at {
-		s := segments[i+1]
-		s.Rank = rank[chunks[i].ID]
-		p.prompt.Segments = append(p.prompt.Segments, s)
-		p.chunks = append(p.chunks, chunks[i])
-		p.nodes = append(p.nodes, qkvtree.Node{Tokens: s.Tokens, Chunk: chunks[i].ID})
-	}
-	p.prompt.Segments = append(p.prompt.Segments, segments[len(segments)-1])
-	r.ended("match_tensors", &r.answer.Times.MatchTensors)
-	return p, nil
-}
-
 // generate runs the prompt with what is stored of it, and captures what is not.
 // With stored nil nothing is captured.
 func (r *run) generate(ctx context.Context, p *laid, stored []*percached.Slice) (percached.Result, error) {
@@ -165,9 +128,9 @@ func (r *run) generate(ctx context.Context, p *laid, stored []*percached.Slice) 
 	res, err := r.run(ctx, prompt)
 	if err == nil {
 		r.answer.Loaded = nil
-		r.answer.Chunks = Reuse{All: len(p.chunks) - len(res.Dropped)}
+		r.answer.Chunks = Reuse{All: len(p.chunks)}
 		for i, s := range stored {
-			if s != nil && i > 0 && !slices.Contains(res.Dropped, i) {
+			if s != nil && i > 0 {
 				r.answer.Chunks.Stored++
 				r.answer.Loaded = append(r.answer.Loaded, p.nodes[i].Chunk)
 			}
@@ -180,8 +143,13 @@ func (r *run) generate(ctx context.Context, p *laid, stored []*percached.Slice) 
 // the question then, too, so that the same chunks fit in.
 func (r *run) run(ctx context.Context, prompt percached.Prompt) (percached.Result, error) {
 	if r.work == nil || !r.work.Prefill {
+		prompt.MaxTokens = r.most
 		t := trimmer{to: func(piece string) { r.f.tell(event{piece: piece}) }}
-		return r.Engine.Generate(ctx, prompt, t.piece)
+		res, err := r.Engine.Generate(ctx, prompt, t.piece)
+		if err != nil && errors.Is(context.Cause(ctx), errNobody) && r.Observer.Stopped != nil {
+			r.Observer.Stopped()
+		}
+		return res, err
 	}
 	last := len(prompt.Segments) - 1
 	prompt.MaxTokens += len(prompt.Segments[last].Tokens)
@@ -193,13 +161,16 @@ func (r *run) run(ctx context.Context, prompt percached.Prompt) (percached.Resul
 }
 
 // take reads off a result what the answer tells of it.
-func (r *run) take(p *laid, res percached.Result, err error) ([]percached.Chunk, error) {
+func (r *run) take(res percached.Result, err error) error {
 	r.at = r.Now()
 	a, t := &r.answer, &r.answer.Times
 	a.Tokens = Tokens{Prompt: res.Usage.Prompt, Reused: res.Usage.Reused, Computed: res.Usage.Computed, Generated: res.Usage.Generated}
+	if err == nil && len(res.Dropped) > 0 { // the prompt fits, and the citations are told
+		err = fault.New(fault.Internal, "answer.take", "the engine left out chunks")
+	}
 	if err != nil {
 		t.Prefill = res.Times.Prefill // what it made is worth that
-		return nil, err
+		return err
 	}
 	a.Text, a.Finish = strings.TrimSpace(res.Text), res.Finish
 	a.Outcome = Miss
@@ -211,7 +182,7 @@ func (r *run) take(p *laid, res percached.Result, err error) ([]percached.Chunk,
 		to   *time.Duration
 		took time.Duration
 	}{
-		{"queue", &t.Queue, res.Times.Queue},
+		{"queue", &t.Queue, r.queued + res.Times.Queue},
 		{"load_tensors", &t.LoadTensors, res.Times.Restore},
 		{"prefill", &t.Prefill, res.Times.Prefill},
 		{"first_token", &t.FirstToken, res.Times.FirstToken},
@@ -221,34 +192,5 @@ func (r *run) take(p *laid, res percached.Result, err error) ([]percached.Chunk,
 		*s.to = s.took
 		r.f.stage(s.name, s.took)
 	}
-	var used []percached.Chunk
-	for i, c := range p.chunks {
-		if !slices.Contains(res.Dropped, i+1) {
-			used = append(used, c)
-		}
-	}
-	rank := func(c percached.Chunk) int {
-		return slices.IndexFunc(r.own, func(o percached.Chunk) bool { return o.ID == c.ID })
-	}
-	slices.SortFunc(used, func(a, b percached.Chunk) int { return cmp.Compare(rank(a), rank(b)) })
-	return used, nil
-}
-
-// captured is what of a result goes into the tree: dropped chunks were no part
-// of any path.
-func captured(req qkvtree.Request, res percached.Result) (qkvtree.Request, []*percached.Slice) {
-	var nodes []qkvtree.Node
-	var found []*percached.Slice
-	for i, n := range req.Segments {
-		if slices.Contains(res.Dropped, i) {
-			continue
-		}
-		var s *percached.Slice
-		if i < len(res.Slices) {
-			s = res.Slices[i]
-		}
-		nodes, found = append(nodes, n), append(found, s)
-	}
-	req.Segments = nodes
-	return req, found
+	return nil
 }

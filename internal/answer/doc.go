@@ -10,6 +10,11 @@
 // the gate. A store that fails costs reuse and is noted in the answer; only a
 // failing engine fails the question. Identical questions in flight are computed
 // once; who asks after a change of the documents never follows one from before.
+// Questions that need the engine stand in one line, first come, first served, of a
+// bounded length. What a client brings beside its question (earlier turns,
+// instructions) stands behind the chunks, as text: stored tensors serve such a
+// question like any other, and the bank has no part in it. Citations are known
+// before the answer begins: what does not fit the context is left out here.
 // What is put into the bank holds every chunk of the prompt as evidence. Nothing
 // is stored of a chunk that went while the question was under way.
 //

@@ -25,10 +25,11 @@ type flight struct {
 	err    error
 }
 
-// event is a piece of the answer or the end of a stage.
+// event is a piece of the answer, the end of a stage, or a citation.
 type event struct {
 	piece string
 	stage Stage
+	cite  *Citation
 }
 
 func newFlight(key string, cancel context.CancelCauseFunc) *flight {
@@ -66,6 +67,9 @@ func (f *flight) follow(ctx context.Context, l Listener) (Answer, error) {
 			}
 			if e.stage.Name != "" && l.Stage != nil {
 				l.Stage(e.stage.Name, e.stage.Took)
+			}
+			if e.cite != nil && l.Cite != nil {
+				l.Cite(*e.cite)
 			}
 		}
 		if at += len(events); done {

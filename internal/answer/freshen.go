@@ -92,12 +92,29 @@ func (a *Asker) search(ctx context.Context, space, text string, vector []float32
 	for i, h := range hits {
 		ids[i] = h.Chunk
 	}
-	chunks, err := a.Knowledge.Chunks(space, ids)
-	if err != nil && len(chunks) > 0 { // one that is damaged costs the others nothing
-		a.Logger.Warn("a chunk that was found cannot be read", "space", space, "error", err)
-		err = nil
+	return a.alive(space, ids, n)
+}
+
+// alive reads the first n of these chunks that are alive.
+func (a *Asker) alive(space string, ids []percached.ChunkID, n int) (chunks []percached.Chunk, damage error) {
+	for len(ids) > 0 && len(chunks) < n {
+		some := ids[:min(len(ids), n-len(chunks))]
+		ids = ids[len(some):]
+		found, err := a.Knowledge.Chunks(space, some)
+		chunks = append(chunks, found...)
+		switch {
+		case err == nil:
+		case fault.KindOf(err) == fault.Internal:
+			damage = err
+		default:
+			return nil, err
+		}
 	}
-	return chunks[:min(len(chunks), n)], err
+	if damage != nil && len(chunks) > 0 { // one that is damaged costs the others nothing
+		a.Logger.Warn("a chunk that was found cannot be read", "space", space, "error", damage)
+		damage = nil
+	}
+	return chunks, damage
 }
 
 // Renew computes the stale answers of a space anew, in the background, and gives

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -27,7 +28,10 @@ import (
 // records. The oldest records make room for new ones.
 const (
 	historyVersion = 1
-	historyBatch   = 32 // records that may be lost with a crash, as their answers cost little
+	// historyBatch is how many records of answers that cost little are gathered
+	// before they are written. A crash loses fewer, and those that came while
+	// others were being written.
+	historyBatch = 32
 )
 
 // Record is one question that was asked.
@@ -41,19 +45,30 @@ type Record struct {
 
 // History remembers the questions of each space, the latest ones. It is safe
 // for concurrent use.
+//
+// Who adds a record that may wait does not wait for the disk, unless it is his to
+// write those that were gathered.
 type History struct {
 	db    *kv.DB
 	limit int
 
-	mu     sync.Mutex
+	// write is held by whoever reads or changes what is on disk, or what is known
+	// of that. It is taken before mu.
+	write  sync.Mutex
+	mu     sync.Mutex // guards spaces, and what is pending in them
 	spaces map[string]*past
 }
 
 // past is what is known of a space's history without reading it.
 type past struct {
-	keys    [][]byte // of what is stored, oldest first
-	next    uint64
-	pending []Record
+	// Under mu.
+	pending  []Record
+	gathered int // since nothing was pending
+
+	// Under write.
+	loaded bool
+	keys   [][]byte // of what is stored, oldest first
+	next   uint64
 }
 
 // OpenHistory keeps so many records of a space in db.
@@ -65,29 +80,33 @@ func OpenHistory(db *kv.DB, limit int) (*History, error) {
 }
 
 // Add remembers a question. It is written at once if now is set, or else
-// together with later ones.
+// together with others, by who makes their number full.
 func (h *History) Add(space string, r Record, now bool) error {
-	const op = "answer.History.Add"
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	if full := h.gather(space, r); !full && !now {
+		return nil
+	}
+	h.write.Lock()
+	defer h.write.Unlock()
 	p, err := h.past(space)
-	if err != nil {
-		return fault.Wrap(op, err)
+	if err == nil && (now || h.gathered(p) >= historyBatch) { // or somebody wrote meanwhile
+		err = h.save(space, p)
 	}
-	p.pending = append(p.pending, r)
-	p.pending = p.pending[max(0, len(p.pending)-h.limit):] // a full disk may keep them long
-	if now || len(p.pending) >= historyBatch {
-		return fault.Wrap(op, h.write(space, p))
-	}
-	return nil
+	return fault.Wrap("answer.History.Add", err)
 }
 
 // Flush writes what Add left for later.
 func (h *History) Flush() error {
+	h.write.Lock()
+	defer h.write.Unlock()
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	for space, p := range h.spaces {
-		if err := h.write(space, p); err != nil {
+	names := slices.Collect(maps.Keys(h.spaces))
+	h.mu.Unlock()
+	for _, space := range names {
+		p, err := h.past(space)
+		if err == nil {
+			err = h.save(space, p)
+		}
+		if err != nil {
 			return fault.Wrap("answer.History.Flush", err)
 		}
 	}
@@ -98,14 +117,15 @@ func (h *History) Flush() error {
 // be read is passed over.
 func (h *History) Recent(space string, n int) ([]Record, error) {
 	const op = "answer.History.Recent"
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.write.Lock()
+	defer h.write.Unlock()
 	p, err := h.past(space)
 	if err != nil {
 		return nil, fault.Wrap(op, err)
 	}
 	var found []Record
-	stored := max(0, n-len(p.pending)) // of the records on disk
+	pending := h.pending(p)
+	stored := max(0, n-len(pending)) // of the records on disk
 	err = h.db.View(func(tx *kv.Tx) error {
 		for _, k := range p.keys[max(0, len(p.keys)-stored):] {
 			r, whole, err := readRecord(tx, k)
@@ -118,21 +138,21 @@ func (h *History) Recent(space string, n int) ([]Record, error) {
 		}
 		return nil
 	})
-	found = append(found, p.pending...)
+	found = append(found, pending...)
 	return found[max(0, len(found)-n):], fault.Wrap(op, err)
 }
 
 // Cited gives the chunks that the records of a space rest on.
 func (h *History) Cited(space string) ([]percached.ChunkID, error) {
 	const op = "answer.History.Cited"
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.write.Lock()
+	defer h.write.Unlock()
 	p, err := h.past(space)
 	if err != nil {
 		return nil, fault.Wrap(op, err)
 	}
 	var cited []percached.ChunkID
-	for _, r := range p.pending {
+	for _, r := range h.pending(p) {
 		cited = append(cited, r.Chunks...)
 	}
 	err = h.db.View(func(tx *kv.Tx) error {
@@ -158,15 +178,17 @@ func (h *History) Forget(space string, chunks []percached.ChunkID) (int, error) 
 	cites := func(r Record) bool {
 		return slices.ContainsFunc(r.Chunks, func(c percached.ChunkID) bool { return gone[c] })
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.write.Lock()
+	defer h.write.Unlock()
 	p, err := h.past(space)
 	if err != nil {
 		return 0, fault.Wrap(op, err)
 	}
+	h.mu.Lock()
 	n := len(p.pending)
 	p.pending = slices.DeleteFunc(p.pending, cites)
 	n -= len(p.pending)
+	h.mu.Unlock()
 	var kept, dropped [][]byte
 	err = h.db.View(func(tx *kv.Tx) error {
 		for _, k := range p.keys {
@@ -196,8 +218,8 @@ func (h *History) Forget(space string, chunks []percached.ChunkID) (int, error) 
 // too. It tells how many records there were.
 func (h *History) Clear(space string) (int, error) {
 	const op = "answer.History.Clear"
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.write.Lock()
+	defer h.write.Unlock()
 	p, err := h.past(space)
 	if err == nil {
 		err = h.remove(p.keys)
@@ -205,8 +227,8 @@ func (h *History) Clear(space string) (int, error) {
 	if err != nil {
 		return 0, fault.Wrap(op, err)
 	}
-	n := len(p.keys) + len(p.pending)
-	p.keys, p.pending = nil, nil
+	n := len(p.keys) + len(h.take(p))
+	p.keys = nil
 	return n, nil
 }
 
@@ -214,8 +236,8 @@ func (h *History) Clear(space string) (int, error) {
 // many records there were.
 func (h *History) DropSpace(space string) (int, error) {
 	const op = "answer.History.DropSpace"
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.write.Lock()
+	defer h.write.Unlock()
 	p, err := h.past(space)
 	if err != nil {
 		return 0, fault.Wrap(op, err)
@@ -233,8 +255,9 @@ func (h *History) DropSpace(space string) (int, error) {
 	if err != nil {
 		return 0, fault.Wrap(op, err)
 	}
-	delete(h.spaces, space)
-	return len(p.keys) + len(p.pending), nil
+	n := len(p.keys) + len(h.take(p))
+	p.keys, p.next = nil, 0
+	return n, nil
 }
 
 func (h *History) remove(keys [][]byte) error {

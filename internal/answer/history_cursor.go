@@ -17,11 +17,11 @@ const cursorName = 64
 // be read is passed over. A cursor that nobody has moved stands before all.
 func (h *History) Since(space, cursor string, n int) (records []Record, upto uint64, err error) {
 	const op = "answer.History.Since"
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.write.Lock()
+	defer h.write.Unlock()
 	p, key, err := h.cursor(space, cursor)
 	if err == nil {
-		err = h.write(space, p)
+		err = h.save(space, p)
 	}
 	if err != nil {
 		return nil, 0, fault.Wrap(op, err)
@@ -55,8 +55,8 @@ func (h *History) Since(space, cursor string, n int) (records []Record, upto uin
 // Advance returns. Conflict: the space was dropped since then.
 func (h *History) Advance(space, cursor string, upto uint64) error {
 	const op = "answer.History.Advance"
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.write.Lock()
+	defer h.write.Unlock()
 	p, key, err := h.cursor(space, cursor)
 	if err != nil {
 		return fault.Wrap(op, err)
@@ -80,14 +80,14 @@ func (h *History) Advance(space, cursor string, upto uint64) error {
 // there is none.
 func (h *History) Latest(space string) (asked time.Time, err error) {
 	const op = "answer.History.Latest"
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.write.Lock()
+	defer h.write.Unlock()
 	p, err := h.past(space)
 	if err != nil {
 		return asked, fault.Wrap(op, err)
 	}
-	if n := len(p.pending); n > 0 {
-		return p.pending[n-1].Asked, nil
+	if pending := h.pending(p); len(pending) > 0 {
+		return pending[len(pending)-1].Asked, nil
 	}
 	err = h.db.View(func(tx *kv.Tx) error {
 		for _, k := range slices.Backward(p.keys) {

@@ -11,18 +11,20 @@ import (
 	"github.com/percached/percached/internal/kv"
 )
 
-// past finds a space's history, at first on disk.
+// past finds a space's history, at first on disk. The caller holds write.
 func (h *History) past(space string) (*past, error) {
-	if p, ok := h.spaces[space]; ok {
+	p := h.of(space)
+	if p.loaded {
 		return p, nil
 	}
-	p := &past{}
+	var keys [][]byte
+	var last uint64
 	prefix := historyKey('q', space)
 	err := h.db.View(func(tx *kv.Tx) error {
 		if err := tx.Keys(prefix, func(k []byte, _ int64) error {
 			if len(k) == len(prefix)+8 {
-				p.keys = append(p.keys, slices.Clone(k))
-				p.next = number(k) + 1
+				keys = append(keys, slices.Clone(k))
+				last = number(k) + 1
 			}
 			return nil
 		}); err != nil {
@@ -32,28 +34,38 @@ func (h *History) past(space string) (*past, error) {
 		if err != nil {
 			return err
 		}
-		p.next = max(p.next, next)
+		last = max(last, next)
 		return tx.Scan(historyKey('c', space), func(k, v []byte, _ error) error {
-			p.next = max(p.next, decodeNumber(k, v))
+			last = max(last, decodeNumber(k, v))
 			return nil
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	h.spaces[space] = p
+	p.keys, p.next, p.loaded = keys, last, true
 	return p, nil
 }
 
-// write stores what is pending, and removes what is too much.
-func (h *History) write(space string, p *past) error {
-	if len(p.pending) == 0 {
+// save stores what is pending, and removes what is too much. The caller holds
+// write; what fails is pending again, before what came meanwhile.
+func (h *History) save(space string, p *past) error {
+	pending := h.take(p)
+	if len(pending) == 0 {
 		return nil
 	}
+	err := h.store(space, p, pending)
+	if err != nil {
+		h.giveBack(p, pending)
+	}
+	return err
+}
+
+func (h *History) store(space string, p *past, rs []Record) error {
 	prefix := historyKey('q', space)
 	keys, next := slices.Clone(p.keys), p.next
 	err := h.db.Update(func(tx *kv.Tx) error {
-		for _, r := range p.pending {
+		for _, r := range rs {
 			v, err := json.Marshal(r)
 			if err != nil {
 				return fault.New(fault.Internal, "answer.History", "%w", err)
@@ -77,7 +89,7 @@ func (h *History) write(space string, p *past) error {
 	if err != nil {
 		return err
 	}
-	p.keys, p.next, p.pending = keys, next, nil
+	p.keys, p.next = keys, next
 	return nil
 }
 

@@ -3,6 +3,7 @@ package answer_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -299,4 +300,74 @@ func TestLatest(t *testing.T) {
 		t.Fatal(err)
 	}
 	latest(first)
+}
+
+// Many add at a time, while others read, forget and flush. Each record is kept once,
+// in the order in which its asker added it; a crash loses fewer than a batch.
+func TestHistoryConcurrently(t *testing.T) {
+	const askers, each = 8, 150
+	db := open(t, t.TempDir(), kv.Default())
+	h, err := answer.OpenHistory(db, 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for g := range askers {
+		all.Go(func() {
+			for i := range each {
+				r := answer.Record{Question: fmt.Sprintf("%d %d", g, i)}
+				if err := h.Add("a", r, g == 0 && i%50 == 0); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Go(func() {
+		for range 20 {
+			if _, err := h.Recent("a", 10); err != nil {
+				t.Error(err)
+			}
+			if _, err := h.Forget("a", about("none")); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	all.Wait()
+	whole, err := h.Recent("a", askers*each)
+	if err != nil || len(whole) != askers*each {
+		t.Errorf("%d records, %v", len(whole), err)
+	}
+	h, err = answer.OpenHistory(db, 10_000) // as after a crash
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := h.Recent("a", askers*each)
+	if err != nil || len(left) <= askers*each-32 {
+		t.Errorf("%d records are left, %v", len(left), err)
+	}
+	if d := cmp.Diff(whole[:len(left)], left); d != "" {
+		t.Error(d)
+	}
+	var next [askers]int
+	for _, r := range whole {
+		var g, i int
+		if _, err := fmt.Sscan(r.Question, &g, &i); err != nil || i != next[g] {
+			t.Fatalf("%q, want number %d", r.Question, next[g])
+		}
+		next[g]++
+	}
+}
+
+// What could not be written stays, and is written when it can be.
+func TestHistoryOfAFullDisk(t *testing.T) {
+	c := newChronicle(t)
+	c.do(c.Flush())
+	c.add("a", "q0", "q1")
+	c.db.Close()
+	if err := c.Add("a", answer.Record{Question: "q2"}, true); fault.KindOf(err) != fault.Unavailable {
+		t.Error(err)
+	}
+	if err := c.Flush(); fault.KindOf(err) != fault.Unavailable {
+		t.Error("a record that was not written is forgotten:", err)
+	}
 }

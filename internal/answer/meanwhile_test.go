@@ -90,9 +90,12 @@ func TestNoAnswerFromBefore(t *testing.T) {
 	go func() { a, _ := w.Ask(context.Background(), heron, answer.Listener{}); first <- a }()
 	<-h.began
 	w.shelf.put("The budget of Heron is 50 thousand now.")
-	second := make(chan answer.Answer)
-	go func() { a, _ := w.Ask(context.Background(), heron, answer.Listener{}); second <- a }()
-	<-h.began
+	second, found := make(chan answer.Answer), make(chan answer.Citation, 2)
+	go func() {
+		a, _ := w.Ask(context.Background(), heron, answer.Listener{Cite: func(c answer.Citation) { found <- c }})
+		second <- a
+	}()
+	<-found
 	close(h.let)
 	if a := <-second; len(a.Citations) != 2 {
 		t.Errorf("asked after the change: %+v", a.Citations)

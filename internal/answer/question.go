@@ -10,7 +10,13 @@ import (
 	"github.com/percached/percached/qabank"
 )
 
-const maxQuestion = 8 << 10 // bytes
+// Bounds of what is asked, in bytes but for the number of turns.
+const (
+	maxQuestion     = 8 << 10
+	maxInstructions = 4 << 10
+	maxTurn         = 64 << 10
+	maxTurns        = 1000
+)
 
 // Question is what somebody asks.
 type Question struct {
@@ -24,6 +30,15 @@ type Question struct {
 	// FollowsUp says that the question leans on earlier turns: the bank has no
 	// part in it.
 	FollowsUp bool
+	// Earlier are the turns of a conversation before the question, oldest first,
+	// and Instructions what a client asks for beside the service's own. They stand
+	// in the prompt before the question, as text, the latest turns as far as there
+	// is room for them. With either, the bank has no part in the answer.
+	Earlier      []Turn
+	Instructions string
+	// MaxTokens bounds the answer if it is less than the service's own bound; 0:
+	// that alone does. A stored answer is given whole.
+	MaxTokens int
 	// Settings are what this question wants otherwise than its space.
 	Settings percached.Settings
 	// MaxAge, when not zero, is the age beyond which a stored answer is not
@@ -31,9 +46,39 @@ type Question struct {
 	MaxAge time.Duration
 }
 
+// Turn is what was said before the question.
+type Turn struct {
+	Role string // RoleUser or RoleAssistant
+	Text string
+}
+
+// The roles.
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+)
+
 func (q *Question) check() error {
 	const op = "answer.Ask"
+	for i, t := range q.Earlier {
+		switch {
+		case t.Role != RoleUser && t.Role != RoleAssistant:
+			return fault.New(fault.Invalid, op, "earlier turn %d: its role is neither user nor assistant", i)
+		case len(t.Text) > maxTurn:
+			return fault.New(fault.Invalid, op, "earlier turn %d has %d bytes, it may have %d", i, len(t.Text), maxTurn)
+		case !utf8.ValidString(t.Text):
+			return fault.New(fault.Invalid, op, "earlier turn %d is not UTF-8", i)
+		}
+	}
 	switch {
+	case len(q.Earlier) > maxTurns:
+		return fault.New(fault.Invalid, op, "there are %d earlier turns, there may be %d", len(q.Earlier), maxTurns)
+	case len(q.Instructions) > maxInstructions:
+		return fault.New(fault.Invalid, op, "the instructions have %d bytes, they may have %d", len(q.Instructions), maxInstructions)
+	case !utf8.ValidString(q.Instructions):
+		return fault.New(fault.Invalid, op, "the instructions are not UTF-8")
+	case q.MaxTokens < 0:
+		return fault.New(fault.Invalid, op, "the bound of the answer is negative")
 	case strings.TrimSpace(q.Text) == "":
 		return fault.New(fault.Invalid, op, "the question is empty")
 	case len(q.Text) > maxQuestion:
@@ -53,6 +98,8 @@ type Listener struct {
 	Piece func(text string)
 	// Stage is told of each stage that ended, by its name in Times.
 	Stage func(name string, took time.Duration)
+	// Cite gets the citations of the answer, all before its text.
+	Cite func(Citation)
 }
 
 // Outcome says how an answer came.
@@ -70,43 +117,43 @@ const (
 
 // Answer is what a question gets.
 type Answer struct {
-	Text      string           `json:"answer"`
-	Outcome   Outcome          `json:"outcome"`
-	Refused   bool             `json:"refused"` // it says that the documents do not say
-	Citations []Citation       `json:"citations"`
-	Gate      Gate             `json:"gate"`
-	Chunks    Reuse            `json:"chunks"`
-	Tokens    Tokens           `json:"tokens"`
-	Finish    percached.Finish `json:"finish,omitempty"`
-	Times     Times            `json:"times"`
+	Text      string
+	Outcome   Outcome
+	Refused   bool // it says that the documents do not say
+	Citations []Citation
+	Gate      Gate
+	Chunks    Reuse
+	Tokens    Tokens
+	Finish    percached.Finish
+	Times     Times
 
-	// For the books, not for the person who asked.
-	Entry   qabank.ID           `json:"-"` // of the bank: served, or made
-	Loaded  []percached.ChunkID `json:"-"` // whose tensors were stored
-	Made    []percached.ChunkID `json:"-"` // whose tensors were computed and kept
-	Written int64               `json:"-"` // their bytes
+	// For the books.
+	Entry   qabank.ID           // of the bank: served, or made
+	Loaded  []percached.ChunkID // whose tensors were stored
+	Made    []percached.ChunkID // whose tensors were computed and kept
+	Written int64               // their bytes
 	// Notes say what did not work and was done without.
-	Notes []string `json:"notes,omitempty"`
+	Notes []string
 }
 
 // Citation is a chunk that the answer rests on.
 type Citation struct {
-	Document percached.DocumentID `json:"document"`
-	Chunk    percached.ChunkID    `json:"chunk"`
-	About    string               `json:"about"` // title, source and date
-	Quote    string               `json:"quote"`
+	Document percached.DocumentID
+	Chunk    percached.ChunkID
+	About    string // title, source and date
+	Quote    string
 }
 
 // Reuse counts chunks of the prompt.
 type Reuse struct {
-	Stored int `json:"stored"` // whose tensors were there
-	All    int `json:"all"`
+	Stored int // whose tensors were there
+	All    int
 }
 
 // Tokens counts tokens of the prompt and of the answer. Prompt = Reused + Computed.
 type Tokens struct {
-	Prompt    int `json:"prompt"`
-	Reused    int `json:"reused"`
-	Computed  int `json:"computed"`
-	Generated int `json:"generated"`
+	Prompt    int
+	Reused    int
+	Computed  int
+	Generated int
 }

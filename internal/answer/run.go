@@ -27,6 +27,9 @@ type run struct {
 	seq     uint64 // of the space when the question came
 	seen    uint64 // up to which the search found its chunks
 	useBank bool
+	most    int    // tokens of the answer
+	place   *place // in the line for the engine
+	queued  time.Duration
 
 	began, at time.Time
 	vector    []float32
@@ -45,6 +48,7 @@ func (a *Asker) answer(ctx context.Context, q Question, w *Work, f *flight) (Ans
 	if err != nil {
 		return Answer{}, err
 	}
+	defer func() { r.place.leave() }()
 	served, err := r.fromBank(ctx)
 	if err == nil && !served {
 		err = r.fromDocuments(ctx)
@@ -73,7 +77,10 @@ func (a *Asker) begin(q Question, w *Work, f *flight) (*run, error) {
 	}
 	r.answer.Citations = []Citation{}
 	r.mark = a.Mark(r.set)
-	r.useBank = r.set.Bank && !q.FollowsUp && !qabank.FollowUp(q.Text)
+	r.useBank = r.set.Bank && q.alone()
+	if r.most = r.set.MaxTokens; q.MaxTokens > 0 {
+		r.most = min(r.most, q.MaxTokens)
+	}
 	r.seq, err = a.Knowledge.Seq(q.Space)
 	return r, err
 }
@@ -84,7 +91,7 @@ func (a *Asker) Settings(space string) (Settings, error) {
 	if err != nil {
 		return Settings{}, err
 	}
-	set, err := a.settings.With(sp.Settings)
+	set, err := a.settings.Load().With(sp.Settings)
 	if err != nil || a.Instructions == nil {
 		return set, err
 	}
@@ -108,7 +115,12 @@ func (r *run) without(part string, err error) {
 }
 
 // fromDocuments computes the answer from the question's chunks.
-func (r *run) fromDocuments(ctx context.Context) error {
+func (r *run) fromDocuments(ctx context.Context) (err error) {
+	if r.work == nil {
+		if r.place, err = r.line.enter(); err != nil {
+			return err
+		}
+	}
 	if err := r.retrieve(ctx); err != nil {
 		return err
 	}
@@ -119,13 +131,10 @@ func (r *run) fromDocuments(ctx context.Context) error {
 		r.f.tell(event{piece: r.answer.Text})
 		return nil
 	}
-	used, err := r.compute(ctx, chunks)
-	if err != nil {
-		r.rests = chunks
+	if err := r.compute(ctx, chunks); err != nil {
 		return err
 	}
 	r.answer.Refused = refuses(r.answer.Text)
-	r.cite(used)
 	return nil
 }
 
@@ -140,7 +149,7 @@ func (r *run) retrieve(ctx context.Context) error {
 		r.answer.Notes = append(r.answer.Notes, "the vectors of this space are another embedding model's: it is searched by words alone until it is indexed anew (percached reindex)")
 	}
 	r.seen = min(r.seq, st.Seq) // before the search: what comes in meanwhile may be missed
-	own, err := r.search(ctx, r.q.Space, r.q.Text, r.vector, max(r.set.K, r.set.KRefresh))
+	own, err := r.search(ctx, r.q.Space, r.q.wanted(), r.vector, max(r.set.K, r.set.KRefresh))
 	if err != nil {
 		return err
 	}
@@ -153,7 +162,7 @@ func (r *run) embed(ctx context.Context) error {
 	if r.vector != nil {
 		return nil
 	}
-	vs, err := r.Embedder.Embed(ctx, r.priority(), []string{r.q.Text})
+	vs, err := r.Embedder.Embed(ctx, r.priority(), []string{r.q.wanted()})
 	switch {
 	case ctx.Err() != nil:
 		return fault.Wrap("embed", ctx.Err())
@@ -167,7 +176,7 @@ func (r *run) embed(ctx context.Context) error {
 	return nil
 }
 
-// cite names the chunks that the answer rests on.
+// cite names the chunks that the answer rests on, before its text comes.
 func (r *run) cite(chunks []percached.Chunk) {
 	r.rests = chunks
 	for _, c := range chunks {
@@ -176,6 +185,7 @@ func (r *run) cite(chunks []percached.Chunk) {
 			cite.Document = c.Documents[0]
 		}
 		r.answer.Citations = append(r.answer.Citations, cite)
+		r.f.tell(event{cite: &cite})
 	}
 }
 
@@ -227,6 +237,9 @@ func (r *run) priority() percached.Priority {
 // stands says whether all that the answer rests on is still there as it was, and
 // if that is nothing, whether the space is.
 func (r *run) stands() bool {
+	if seq, err := r.Knowledge.Seq(r.q.Space); err == nil && seq == r.seq {
+		return true // nothing has changed since the question came
+	}
 	ids := make([]percached.ChunkID, len(r.rests))
 	for i, c := range r.rests {
 		ids[i] = c.ID

@@ -74,7 +74,11 @@ func (s Settings) With(w percached.Settings) (Settings, error) {
 	over(&s.Order, w.Order)
 	over(&s.Placement, w.Placement)
 	over(&s.Planes, w.Planes)
-	if err := s.Validate(); err != nil {
+	err := s.Validate()
+	if l := w.TensorLimit; l != nil && *l < 0 { // the tree keeps it
+		err = errors.Join(err, fmt.Errorf("tensor_limit: %d is negative", *l))
+	}
+	if err != nil {
 		return s, fault.New(fault.Invalid, "answer.Settings", "settings: %w", err)
 	}
 	return s, nil

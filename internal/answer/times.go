@@ -1,9 +1,6 @@
 package answer
 
-import (
-	"encoding/json"
-	"time"
-)
+import "time"
 
 // Times says where an answer's time went. A stage that did not take place took
 // no time. The stages do not overlap, but for FirstToken.
@@ -42,15 +39,6 @@ func (t *Times) Stages() []Stage {
 		{"store", t.Store},
 		{"total", t.Total},
 	}
-}
-
-// MarshalJSON writes milliseconds by stage.
-func (t Times) MarshalJSON() ([]byte, error) {
-	m := map[string]float64{}
-	for _, s := range t.Stages() {
-		m[s.Name+"_ms"] = float64(s.Took.Microseconds()) / 1000
-	}
-	return json.Marshal(m)
 }
 
 // lap gives the time since *at, and sets *at to now.

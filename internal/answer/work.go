@@ -62,8 +62,7 @@ func (a *Asker) Fill(ctx context.Context, space string, chunks []percached.Chunk
 	if err != nil {
 		return Answer{}, fault.Wrap(op, err)
 	}
-	_, err = r.compute(ctx, found)
-	r.rests = found
+	err = r.compute(ctx, found)
 	if stored := r.store(ctx, false); err == nil {
 		err = stored
 	}

@@ -75,6 +75,9 @@ func (s *shelf) Space(name string) (percached.Space, error) {
 func (s *shelf) Seq(string) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return 0, fault.New(fault.NotFound, "shelf", "there is no space")
+	}
 	return s.seq, nil
 }
 

@@ -21,4 +21,7 @@
 //	index     the index of words; can be rebuilt
 //	models    built-in models as files
 //	prompts   what the owner wants to say otherwise to the model
+//	address   where the daemon listens; it is there while one runs, and after a crash
+//	inbox     uploads that are not taken in yet
+//	token     the main token, and with tokens.json and tokens.lock all others
 package home

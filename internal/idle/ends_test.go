@@ -58,6 +58,8 @@ func TestEnds(t *testing.T) {
 		{name: "a small abstract", change: func(b *bench) { b.limits.abstract = 700 }},
 		{name: "an abstract without room", change: func(b *bench) { b.limits.abstract = 10 }, never: []scheduler.Kind{scheduler.Abstract, scheduler.Predict}},
 		{name: "a small bank", change: func(b *bench) { b.limits.bank = 1500 }},
+		{name: "a share of the tree", share: true, room: []int64{0}},
+		{name: "a share of the tree, side by side", share: true, change: func(b *bench) { b.set.Placement = percached.Parallel }},
 		{name: "a bank without room", change: func(b *bench) { b.limits.bank = 10 }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -66,7 +68,7 @@ func TestEnds(t *testing.T) {
 				if tc.want != nil {
 					b.want(tc.want)
 				}
-				b.ok(b.Tree.SetLimit(limit))
+				b.limit(tc, limit)
 				b.live()
 				all := b.rest()
 				b.letter("Finch")
@@ -83,9 +85,9 @@ func TestEnds(t *testing.T) {
 					}
 				}
 				b.stand()
-				b.ok(b.Tree.SetLimit(limit))
+				b.limit(tc, limit)
 				var again []scheduler.Step
-				sum, err := b.scheduler.Drain(context.Background(), func(s scheduler.Step) { again = append(again, s) })
+				sum, err := b.scheduler.Drain(context.Background(), nil, func(s scheduler.Step) { again = append(again, s) })
 				if err != nil || sum.Done+sum.Failed > 0 {
 					t.Errorf("limit %d: behind the end: %v, %v", limit, kinds(again), err)
 				}
@@ -101,6 +103,16 @@ type regime struct {
 	want   func(*percached.Settings)
 	never  []scheduler.Kind // that must not be done
 	room   []int64          // for tensors, besides little
+	share  bool             // the room is the space's own, in a large tree
+}
+
+func (b *bench) limit(r regime, n int64) {
+	b.Helper()
+	if r.share {
+		b.ok(b.Tree.SetSpaceLimit(space, n))
+		return
+	}
+	b.ok(b.Tree.SetLimit(n))
 }
 
 func (r regime) limits() []int64 { return append(r.room, 9000) }

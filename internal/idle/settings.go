@@ -85,7 +85,7 @@ func (w *Worker) rules(space string) (rules, error) {
 		return rules{}, err
 	}
 	var r rules
-	if r.Config, err = w.config.With(sp.Settings); err != nil {
+	if r.Config, err = w.config.Load().With(sp.Settings); err != nil {
 		return r, err
 	}
 	r.Settings, err = w.Asker.Settings(space)

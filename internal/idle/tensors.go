@@ -28,12 +28,12 @@ type room struct {
 	prediction percached.Prediction
 }
 
-// free is the room for tensors; none where they are not kept.
-func (w *Worker) free(r rules) int64 {
+// free is the room for a space's tensors; none where they are not kept.
+func (w *Worker) free(space string, r rules) int64 {
 	if !r.Tensors {
 		return 0
 	}
-	return w.Tree.Free()
+	return w.Tree.FreeIn(space)
 }
 
 // bytes is about what so many tokens in so many slices take.
@@ -44,7 +44,7 @@ func (w *Worker) bytes(tokens, slices int) int64 {
 // dueRestore: entries whose chunks have lost tensors, the most useful entries
 // first, as long as there is room.
 func (w *Worker) dueRestore(ctx context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
-	free := w.free(r)
+	free := w.free(space, r)
 	now := room{free, w.Bank.Stats(space).Entries, r.mark, r.Prediction}
 	wanted := r.Conversion && free >= w.bytes(chunky, 1)
 	if wanted && w.full[space] == now {
@@ -118,7 +118,7 @@ func (w *Worker) fill(ctx context.Context, space string, r rules, chunks []perca
 	if err != nil {
 		return scheduler.Done{}, err
 	}
-	if missing == 0 || w.bytes(missing, len(chunks)+1) > w.free(r) {
+	if missing == 0 || w.bytes(missing, len(chunks)+1) > w.free(space, r) {
 		return nothing()
 	}
 	got, err := w.Asker.Fill(ctx, space, chunks)
@@ -136,7 +136,7 @@ func (w *Worker) fill(ctx context.Context, space string, r rules, chunks []perca
 // without tensors, the most retrieved and then the newest first, as long as there
 // is room.
 func (w *Worker) dueWarm(ctx context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
-	free := w.free(r)
+	free := w.free(space, r)
 	if r.Placement != percached.Parallel || r.Prediction != percached.PredictBoth || free < w.bytes(chunky, 1) {
 		return nil, nil
 	}

@@ -2,6 +2,7 @@ package idle
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/percached/percached"
@@ -49,7 +50,7 @@ type Worker struct {
 	// Parked, when not nil, counts the jobs of a kind that failed too often and
 	// are not tried any more. It is set before there is work.
 	Parked func(space string, k scheduler.Kind) int
-	config Config
+	config atomic.Pointer[Config]
 	kinds  map[scheduler.Kind]kind
 	full   map[string]room // spaces in which no slice was missing
 }
@@ -65,7 +66,8 @@ func New(p Parts, c Config) (*Worker, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fault.New(fault.Invalid, "idle.New", "%w", err)
 	}
-	w := &Worker{Parts: p, config: c, full: map[string]room{}}
+	w := &Worker{Parts: p, full: map[string]room{}}
+	w.config.Store(&c)
 	w.kinds = map[scheduler.Kind]kind{
 		scheduler.Reembed:  {w.dueReembed, w.reembed},
 		scheduler.Check:    {w.dueCheck, w.check},
@@ -81,6 +83,19 @@ func New(p Parts, c Config) (*Worker, error) {
 		scheduler.Clean:    {w.dueClean, w.clean},
 	}
 	return w, nil
+}
+
+// Config is what idle work there is, where a space wants nothing else.
+func (w *Worker) Config() Config { return *w.config.Load() }
+
+// Configure changes what idle work there is, from the next call of Due and Do on.
+// The Floor is no part of that: a Check has it.
+func (w *Worker) Configure(c Config) error {
+	if err := c.Validate(); err != nil {
+		return fault.New(fault.Invalid, "idle.Configure", "%w", err)
+	}
+	w.config.Store(&c)
+	return nil
 }
 
 // Spaces lists the spaces.

@@ -75,6 +75,10 @@ func (l *Library) strike(ps []*pending) error {
 	})
 }
 
+// Soil notes that bytes of what was taken out of meta, by whomever, are still in
+// its files: CleanUp is due.
+func (l *Library) Soil() error { return fault.Wrap("ingest.Soil", l.strike(nil)) }
+
 func halfKey() []byte { return []byte("Fc") }
 
 // halfClean says that only meta is left to be cleaned.

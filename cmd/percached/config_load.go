@@ -1,0 +1,158 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/home"
+)
+
+const maxConfig = 1 << 20 // bytes of a file
+
+// said is one key's value from one place.
+type said struct {
+	key, value string
+	origin
+}
+
+// loadConfig lays file, environment and flags over the defaults, each over the one
+// before, and tells all that is wrong with them together.
+func loadConfig(file string, environment []string, flags []said) (*tuning, error) {
+	var all []said
+	var wrong []error
+	if file != "" {
+		b, err := readConfig(file)
+		if err != nil {
+			return nil, err
+		}
+		all, wrong = parseConfig(file, b)
+	}
+	all = append(append(all, variables(environment)...), flags...)
+	c := defaultConfig()
+	for _, s := range all {
+		k, ok := keyOf(s.key)
+		err := errors.New("there is no such setting")
+		if ok {
+			err = k.of(&c.now).set(s.value)
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", s.at, err))
+		}
+		c.from[s.key] = s.origin
+	}
+	for _, f := range faultsIn(c.now.Validate()) {
+		if at := cmp.Or(c.from[f.key].at, f.key); at != "" {
+			f.err = fmt.Errorf("%s: %w", at, f.err)
+		}
+		wrong = append(wrong, f.err)
+	}
+	if wrong != nil {
+		return nil, usageError{errors.Join(wrong...)}
+	}
+	return c, nil
+}
+
+func readConfig(file string) ([]byte, error) {
+	const op = "percached: config"
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, op, "the configuration cannot be read: %w", err)
+	}
+	if info.Size() > maxConfig {
+		return nil, fault.New(fault.Invalid, op, "%s has %d bytes, a configuration may have %d", file, info.Size(), maxConfig)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, op, "the configuration cannot be read: %w", err)
+	}
+	return b, nil
+}
+
+// parseConfig reads lines of the form key = value. What stands behind a # at the
+// beginning of a line or behind a space is a comment.
+func parseConfig(name string, b []byte) (all []said, wrong []error) {
+	lines := map[string]int{}
+	n := 0
+	for line := range strings.Lines(string(b)) {
+		n++
+		at := fmt.Sprintf("%s:%d", name, n)
+		bad := func(format string, args ...any) {
+			wrong = append(wrong, fmt.Errorf("%s: %w", at, fmt.Errorf(format, args...)))
+		}
+		if !utf8.ValidString(line) {
+			bad("it is not UTF-8")
+			continue
+		}
+		line = strings.TrimSpace(uncommented(line))
+		if line == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(line, "=")
+		key = strings.TrimSpace(key)
+		switch {
+		case !ok || key == "":
+			bad("it is no key = value")
+		case lines[key] > 0:
+			bad("%s stands in line %d already", key, lines[key])
+		default:
+			lines[key] = n
+			all = append(all, said{key, strings.TrimSpace(value), origin{"file", at + ": " + key}})
+		}
+	}
+	return all, wrong
+}
+
+func uncommented(line string) string {
+	for i := range line {
+		if line[i] == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
+			return line[:i]
+		}
+	}
+	return line
+}
+
+const variablePrefix = "PERCACHED_"
+
+// variable is the name of a key in the environment.
+func variable(key string) string {
+	return variablePrefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))
+}
+
+// forClients are variables by which scripts that call a daemon know it: they are
+// no business of its own.
+var forClients = []string{"PERCACHED_URL", "PERCACHED_TOKEN", "PERCACHED_SPACE"}
+
+// variables are the keys that the environment sets. One that names no key is told
+// as such by its own name.
+func variables(environment []string) []said {
+	names := map[string]string{}
+	for _, k := range keys() {
+		names[variable(k.name)] = k.name
+	}
+	var all []said
+	for _, v := range environment {
+		name, value, _ := strings.Cut(v, "=")
+		if !strings.HasPrefix(name, variablePrefix) || slices.Contains(forClients, name) {
+			continue
+		}
+		key, ok := names[name]
+		if !ok {
+			key = name
+		}
+		all = append(all, said{key, strings.TrimSpace(value), origin{"environment", name}})
+	}
+	slices.SortStableFunc(all, func(a, b said) int { return strings.Compare(a.at, b.at) })
+	return all
+}
+
+// defaultData is the user's own data folder; without one, a folder must be named.
+func defaultData() string {
+	dir, _ := home.Default()
+	return dir
+}

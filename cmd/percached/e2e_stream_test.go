@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/llm/gguf"
+)
+
+// stream is a response of server-sent events.
+type stream struct {
+	w     *world
+	pull  func() (client.Message, error, bool)
+	close func()
+}
+
+// streamed reads a response as a stream; closing it is what a client that goes away
+// does.
+func (w *world) streamed(r *http.Response, err error, gone func()) *stream {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+	if kind := r.Header.Get("Content-Type"); r.StatusCode != 200 || !strings.HasPrefix(kind, "text/event-stream") {
+		b, _ := io.ReadAll(r.Body)
+		w.Fatalf("status %d, %s: %s", r.StatusCode, kind, b)
+	}
+	next, stop := iter.Pull2(client.Messages(r.Body))
+	return &stream{w, next, func() { gone(); r.Body.Close(); stop() }}
+}
+
+// listen hears of what the daemon does.
+func (w *world) listen(ctx context.Context) *stream {
+	w.Helper()
+	ctx, gone := context.WithCancel(ctx)
+	r, err := w.all.Events(ctx)
+	return w.streamed(r, err, gone)
+}
+
+// message gives the next event.
+func (s *stream) message() client.Message {
+	s.w.Helper()
+	m, err, ok := s.pull()
+	if err != nil || !ok {
+		s.w.Fatalf("the stream ended: %v", err)
+	}
+	return m
+}
+
+// next gives the next event of a type.
+func (s *stream) next(event string) client.Message {
+	s.w.Helper()
+	for {
+		if m := s.message(); m.Event == event {
+			return m
+		}
+	}
+}
+
+// as reads an event's data.
+func as[T any](w *world, m client.Message) (v T) {
+	w.Helper()
+	if err := json.Unmarshal([]byte(m.Data), &v); err != nil {
+		w.Fatalf("%q: %v", m.Data, err)
+	}
+	return v
+}
+
+// eventStream asks for a stream.
+func eventStream(_ context.Context, r *http.Request) error {
+	r.Header.Set("Accept", "text/event-stream")
+	return nil
+}
+
+func (w *world) streamScene(ctx context.Context) {
+	news := w.listen(ctx)
+	defer news.close()
+	r, err := w.all.Ask(ctx, mail, client.Question{Question: budgetQ, Refresh: new(true)}, eventStream)
+	s := w.streamed(r, err, func() {})
+	defer s.close()
+	var text strings.Builder
+	var cited []client.Citation
+	stages := map[string]bool{}
+	for {
+		m := s.message()
+		switch m.Event {
+		case "stage":
+			stages[as[client.Stage](w, m).Name] = true
+		case "citation":
+			cited = append(cited, as[client.Citation](w, m))
+		case "token":
+			if len(cited) == 0 {
+				w.Error("the first token comes before the citations")
+			}
+			text.WriteString(as[client.Token](w, m).Text)
+		case "done":
+			a := as[client.Answer](w, m)
+			if text.String() != a.Answer || len(cited) != len(a.Citations) || !stages["retrieve"] || !stages["total"] {
+				w.Errorf("%q in pieces %q; %d citations, %d told; %v", a.Answer, text.String(), len(a.Citations), len(cited), stages)
+			}
+			told := news.next("answer")
+			if e := as[client.Event](w, told); e.Space == nil || *e.Space != mail || strings.Contains(string(told.Data), "Heron") {
+				w.Errorf("%s", told.Data)
+			}
+			return
+		default:
+			w.Fatalf("%+v", m)
+		}
+	}
+}
+
+func (w *world) openaiScene(ctx context.Context) {
+	var content client.ChatContent
+	if err := content.FromChatText(budgetQ); err != nil {
+		w.Fatal(err)
+	}
+	asked := client.ChatRequest{Model: mail, Messages: []client.ChatMessage{{Role: client.ChatMessageRoleUser, Content: content}}}
+	got, err := w.all.CreateChatCompletionWithResponse(ctx, asked)
+	w.is(200, got, err)
+	if c := got.JSON200; c.Percached.Outcome != client.OutcomeAnswerHit || c.Choices[0].Message.Content == "" {
+		w.Errorf("%+v", c)
+	}
+	var input client.EmbeddingInput
+	if err := input.FromEmbeddingText("the mill pond"); err != nil {
+		w.Fatal(err)
+	}
+	vectors, err := w.all.CreateEmbeddingWithResponse(ctx, client.EmbeddingRequest{Input: input})
+	w.is(200, vectors, err)
+	models, err := w.all.ListModelsWithResponse(ctx)
+	w.is(200, models, err)
+	one, err := w.all.GetModelWithResponse(ctx, mail)
+	w.is(200, one, err)
+
+	// OpenAI's own client, where its packages are: make clients fetches them.
+	if _, err := os.Stat("../../build/clients/node_modules/.installed"); err != nil {
+		w.Log("OpenAI's client is not there: make clients fetches it, and make check runs that first")
+		return
+	}
+	cmd := exec.CommandContext(ctx, "sh", "../../internal/tools/clients.sh", "openai")
+	cmd.Env = append(os.Environ(), "PERCACHED_URL="+w.url, "PERCACHED_TOKEN="+w.token, "PERCACHED_SPACE="+mail, "PERCACHED_QUESTION="+budgetQ)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestClientGoesAway: the engine stops when nobody waits for the answer any more.
+func TestClientGoesAway(t *testing.T) {
+	ctx := context.Background()
+	// A model of random weights never ends by itself.
+	w := newWorld(t, "--model", rambling(t), "--max-tokens", "100000", "--context", "120000")
+	made, err := w.all.CreateSpaceWithResponse(ctx, client.NewSpace{Name: mail})
+	w.is(201, made, err)
+	in, err := w.all.UploadWithResponse(ctx, mail, &client.UploadParams{Wait: new(true)}, client.Texts{Documents: []client.NewDocument{{Text: "The pond is deep."}}})
+	w.is(200, in, err)
+	const stopped = "percached_engine_cancelled_total"
+	if n := w.metric(stopped); n != "0" {
+		t.Fatalf("%s engine runs were stopped before any", n)
+	}
+	asking, goAway := context.WithCancel(ctx)
+	r, err := w.all.Ask(asking, mail, client.Question{Question: "How deep is the pond?"}, eventStream)
+	s := w.streamed(r, err, goAway)
+	s.next("token")
+	s.close()
+	w.becomes(stopped, "1")
+	w.becomes("percached_questions_waiting", "0")
+}
+
+// rambling writes a model of random weights.
+func rambling(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "rambling.gguf")
+	if err := gguf.WriteRandom(path, gguf.RandomOptions{Seed: 1, Context: 131072}); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

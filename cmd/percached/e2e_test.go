@@ -1,0 +1,387 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"mime/multipart"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/api/client"
+)
+
+const (
+	mail    = "mail"
+	mailbox = "../../models/demo/inbox.mbox"
+	budgetQ = "What is the budget for Heron?"
+)
+
+// TestEndToEnd goes through all that the interface can do, as an app would.
+func TestEndToEnd(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	t.Run("daemon", func(t *testing.T) { w.of(t).daemonScene(ctx) })
+	t.Run("spaces", func(t *testing.T) { w.of(t).spacesScene(ctx) })
+	t.Run("documents", func(t *testing.T) { w.of(t).documentsScene(ctx) })
+	t.Run("questions", func(t *testing.T) { w.of(t).questionsScene(ctx) })
+	t.Run("stream", func(t *testing.T) { w.of(t).streamScene(ctx) })
+	t.Run("openai", func(t *testing.T) { w.of(t).openaiScene(ctx) })
+	t.Run("entries", func(t *testing.T) { w.of(t).entriesScene(ctx) })
+	t.Run("idle", func(t *testing.T) { w.of(t).idleScene(ctx) })
+	t.Run("cache", func(t *testing.T) { w.of(t).cacheScene(ctx) })
+	t.Run("config", func(t *testing.T) { w.of(t).configScene(ctx) })
+	t.Run("restart", func(t *testing.T) { w.of(t).restartScene(ctx) })
+	t.Run("forget", func(t *testing.T) { w.of(t).forgetScene(ctx) })
+	// No job of the real worker fails, so none was retried well.
+	if d := cmp.Diff([]string{"retryJob"}, w.missed()); d != "" && !t.Failed() {
+		t.Errorf("operations that never answered well (+):\n%s", d)
+	}
+}
+
+func (w *world) daemonScene(ctx context.Context) {
+	health, err := w.all.HealthWithResponse(ctx)
+	w.is(200, health, err)
+	ready, err := w.all.ReadyWithResponse(ctx)
+	w.is(200, ready, err)
+	spec, err := w.all.OpenapiWithResponse(ctx)
+	w.is(200, spec, err)
+	if !bytes.HasPrefix(spec.Body, []byte("openapi: 3.0.3")) {
+		w.Errorf("%.60s", spec.Body)
+	}
+	about, err := w.all.AboutWithResponse(ctx)
+	w.is(200, about, err)
+	if a := about.JSON200; a.Model.Parameters == 0 || a.Embedder.Dimensions == 0 {
+		w.Errorf("%+v", a)
+	}
+	none, err := w.with("pc_wrong").AboutWithResponse(ctx)
+	w.is(401, none, err)
+	if p := none.ApplicationProblemJSONDefault; p == nil || p.Fix == "" || !strings.HasPrefix(p.Instance, "urn:percached:request:") {
+		w.Errorf("%+v", p)
+	}
+	info, err := os.Stat(w.data + "/token")
+	if err != nil || info.Mode().Perm() != 0o600 {
+		w.Errorf("the token's file: %v, %v", info, err)
+	}
+}
+
+func (w *world) spacesScene(ctx context.Context) {
+	made, err := w.all.CreateSpaceWithResponse(ctx, client.NewSpace{Name: mail, Settings: &client.SettingsChange{K: new(2)}})
+	w.is(201, made, err)
+	again, err := w.all.CreateSpaceWithResponse(ctx, client.NewSpace{Name: mail})
+	w.is(409, again, err)
+	wrong, err := w.all.CreateSpaceWithResponse(ctx, client.NewSpace{Name: "../etc"})
+	w.is(400, wrong, err)
+	bad, err := w.all.CreateSpaceWithResponse(ctx, client.NewSpace{Name: "other", Settings: &client.SettingsChange{K: new(0)}})
+	w.is(400, bad, err)
+	listed, err := w.all.ListSpacesWithResponse(ctx)
+	w.is(200, listed, err)
+	if s := listed.JSON200.Spaces; len(s) != 1 || s[0].Name != mail || *s[0].Settings.K != 2 || *s[0].Effective.K != 2 {
+		w.Errorf("%+v", s)
+	}
+	changed, err := w.all.ChangeSpaceWithResponse(ctx, mail, client.SettingsChange{Stride: new(3), TensorLimit: new(int64(1 << 30))})
+	w.is(200, changed, err)
+	back, err := w.all.ChangeSpaceWithBodyWithResponse(ctx, mail, "application/json", strings.NewReader(`{"k":null,"prompts":{"instructions":null}}`))
+	w.is(200, back, err)
+	if s := back.JSON200; s.Settings.K != nil || *s.Settings.Stride != 3 {
+		w.Errorf("%+v", s.Settings)
+	}
+	got, err := w.all.GetSpaceWithResponse(ctx, mail)
+	w.is(200, got, err)
+	none, err := w.all.GetSpaceWithResponse(ctx, "nobody")
+	w.is(404, none, err)
+}
+
+func (w *world) documentsScene(ctx context.Context) {
+	// Texts as JSON, waited for.
+	key, title := "note-1", "Parking"
+	texts := client.Texts{Documents: []client.NewDocument{{Key: &key, Title: &title, Text: "The code of the parking garage is 4711. It changes in June."}}}
+	in, err := w.all.UploadWithResponse(ctx, mail, &client.UploadParams{Wait: new(true)}, texts)
+	w.is(200, in, err)
+	if u := in.JSON200; u.State != client.UploadStateDone || u.Added != 1 {
+		w.Errorf("%+v", u)
+	}
+	// A mailbox as a form, under a key, twice.
+	form, kind := boxed(w)
+	params := &client.UploadParams{IdempotencyKey: new("box-1")}
+	first, err := w.all.UploadWithBodyWithResponse(ctx, mail, params, kind, bytes.NewReader(form))
+	w.is(202, first, err)
+	done := w.taken(ctx, first.JSON202.ID)
+	if done.Added < 10 || done.Failed > 0 {
+		w.Errorf("%+v", done)
+	}
+	second, err := w.all.UploadWithBodyWithResponse(ctx, mail, params, kind, bytes.NewReader(form))
+	w.is(202, second, err)
+	if second.JSON202.ID != first.JSON202.ID {
+		w.Error("the same upload under the same key is another")
+	}
+	other, err := w.all.UploadWithResponse(ctx, mail, params, texts)
+	w.is(409, other, err)
+	// A file as it is.
+	raw, err := w.all.UploadWithBodyWithResponse(ctx, mail, &client.UploadParams{Wait: new(true), Name: new("plan.md")}, "text/markdown",
+		strings.NewReader("# Picnic\n\nThe picnic is at the mill pond on 14 June."))
+	w.is(200, raw, err)
+	uploads, err := w.all.ListUploadsWithResponse(ctx, mail, nil)
+	w.is(200, uploads, err)
+	if n := len(uploads.JSON200.Uploads); n != 3 {
+		w.Errorf("%d uploads", n)
+	}
+	seen := map[string]bool{}
+	for after := (*string)(nil); ; {
+		page, err := w.all.ListDocumentsWithResponse(ctx, mail, &client.ListDocumentsParams{Limit: new(5), After: after})
+		w.is(200, page, err)
+		for _, d := range page.JSON200.Documents {
+			seen[d.ID] = true
+		}
+		if after = page.JSON200.Next; after == nil {
+			break
+		}
+	}
+	if want := done.Added + 2; len(seen) != want {
+		w.Errorf("%d documents by pages, want %d", len(seen), want)
+	}
+	for id := range seen {
+		one, err := w.all.GetDocumentWithResponse(ctx, mail, id)
+		w.is(200, one, err)
+		if len(one.JSON200.Text) == 0 {
+			w.Errorf("%+v", one.JSON200)
+		}
+		break
+	}
+}
+
+// boxed is the demo's mailbox as a form.
+func boxed(w *world) (body []byte, kind string) {
+	b, err := os.ReadFile(mailbox)
+	if err != nil {
+		w.Fatal(err)
+	}
+	var form bytes.Buffer
+	m := multipart.NewWriter(&form)
+	part, _ := m.CreateFormFile("files", "inbox.mbox") // a buffer takes all
+	part.Write(b)
+	m.Close()
+	return form.Bytes(), m.FormDataContentType()
+}
+
+// taken waits until an upload has ended: news of it come as events.
+func (w *world) taken(ctx context.Context, id string) *client.UploadStatus {
+	w.Helper()
+	events := w.listen(ctx)
+	defer events.close()
+	for {
+		got, err := w.all.GetUploadWithResponse(ctx, mail, id)
+		w.is(200, got, err)
+		if s := got.JSON200.State; s == client.UploadStateDone || s == client.UploadStateFailed {
+			return got.JSON200
+		}
+		events.next("upload")
+	}
+}
+
+func (w *world) questionsScene(ctx context.Context) {
+	cold := w.asks(ctx, client.Question{Question: budgetQ})
+	if cold.Outcome == client.OutcomeAnswerHit || len(cold.Citations) == 0 {
+		w.Errorf("%+v", cold)
+	}
+	hit := w.asks(ctx, client.Question{Question: budgetQ})
+	if hit.Outcome != client.OutcomeAnswerHit || hit.Answer != cold.Answer || hit.Gate.Why == "" || hit.Entry == nil {
+		w.Errorf("%+v", hit)
+	}
+	warm := w.asks(ctx, client.Question{Question: budgetQ, Bypass: new(true)})
+	if warm.Outcome != client.OutcomeTensorHit || warm.Answer != cold.Answer || warm.Tokens.Reused == 0 {
+		w.Errorf("%+v", warm)
+	}
+	old := w.asks(ctx, client.Question{Question: budgetQ, MaxAgeSeconds: new(1e-9)})
+	if old.Outcome == client.OutcomeAnswerHit {
+		w.Errorf("an answer that is too old was served: %+v", old.Gate)
+	}
+	if n := w.metric(`percached_answers_total{outcome="answer_hit"}`); n != "1" {
+		w.Errorf("%s hits in the metrics", n)
+	}
+	listed, err := w.all.ListHistoryWithResponse(ctx, mail, nil)
+	w.is(200, listed, err)
+	if n := len(listed.JSON200.Questions); n != 4 {
+		w.Errorf("%d questions in the history", n)
+	}
+}
+
+// asks gets an answer.
+func (w *world) asks(ctx context.Context, q client.Question) *client.Answer {
+	w.Helper()
+	got, err := w.all.AskWithResponse(ctx, mail, q)
+	w.is(200, got, err)
+	return got.JSON200
+}
+
+func (w *world) entriesScene(ctx context.Context) {
+	listed, err := w.all.ListEntriesWithResponse(ctx, mail, nil)
+	w.is(200, listed, err)
+	if listed.JSON200.Bank == nil || listed.JSON200.Bank.Entries != len(listed.JSON200.Entries) {
+		w.Errorf("%+v", listed.JSON200)
+	}
+	found, err := w.all.SearchEntriesWithResponse(ctx, mail, &client.SearchEntriesParams{Q: budgetQ})
+	w.is(200, found, err)
+	first := found.JSON200.Entries[0]
+	if first.Question != budgetQ || first.Similarity == nil {
+		w.Errorf("%+v", first)
+	}
+	out, err := w.all.ExportEntriesWithResponse(ctx, mail)
+	w.is(200, out, err)
+	gone, err := w.all.DeleteEntryWithResponse(ctx, mail, first.ID)
+	w.is(204, gone, err)
+	none, err := w.all.GetEntryWithResponse(ctx, mail, first.ID)
+	w.is(404, none, err)
+	in, err := w.all.ImportEntriesWithBodyWithResponse(ctx, mail, "application/x-ndjson", bytes.NewReader(out.Body))
+	w.is(200, in, err)
+	if in.JSON200.Imported != 1 || len(in.JSON200.Refused) > 0 {
+		w.Errorf("%+v", in.JSON200)
+	}
+	back, err := w.all.GetEntryWithResponse(ctx, mail, first.ID)
+	w.is(200, back, err)
+	if a := w.asks(ctx, client.Question{Question: budgetQ}); a.Outcome != client.OutcomeAnswerHit {
+		w.Errorf("what was imported is not served: %+v", a.Gate)
+	}
+	veto, err := w.all.VetoEntryWithResponse(ctx, mail, first.ID, client.Veto{Asked: "How much may Heron cost?"})
+	w.is(204, veto, err)
+}
+
+func (w *world) cacheScene(ctx context.Context) {
+	w.asks(ctx, client.Question{Question: "When does the picnic take place?", Refresh: new(true)})
+	all, err := w.all.GetCacheWithResponse(ctx)
+	w.is(200, all, err)
+	if c := all.JSON200; c.Slices == 0 || c.Bytes > c.Limit {
+		w.Errorf("%+v", c)
+	}
+	own, err := w.all.GetSpaceCacheWithResponse(ctx, mail)
+	w.is(200, own, err)
+	tree, err := w.all.GetTreeWithResponse(ctx, mail, nil)
+	w.is(200, tree, err)
+	if n := len(tree.JSON200.Slices); n != own.JSON200.Slices || tree.JSON200.Slices[0].Depth != 0 {
+		w.Errorf("%d slices in the tree, %d counted", n, own.JSON200.Slices)
+	}
+	sound, err := w.all.VerifyCacheWithResponse(ctx)
+	w.is(200, sound, err)
+	if !sound.JSON200.Clean {
+		w.Errorf("%+v", sound.JSON200)
+	}
+	limit := all.JSON200.Bytes / 2
+	less, err := w.all.LimitCacheWithResponse(ctx, client.CacheLimit{Limit: limit})
+	w.is(200, less, err)
+	if c := less.JSON200; c.Bytes > limit || c.Evicted == 0 {
+		w.Errorf("the limit is %d: %+v", limit, c)
+	}
+	cleared, err := w.all.ClearSpaceCacheWithResponse(ctx, mail)
+	w.is(200, cleared, err)
+	rest, err := w.all.ClearCacheWithResponse(ctx)
+	w.is(200, rest, err)
+	if after, err := w.all.GetCacheWithResponse(ctx); err != nil || after.JSON200.Slices != 0 {
+		w.Errorf("%+v, %v", after.JSON200, err)
+	}
+}
+
+func (w *world) configScene(ctx context.Context) {
+	got, err := w.all.GetConfigWithResponse(ctx)
+	w.is(200, got, err)
+	changed, err := w.all.ChangeConfigWithResponse(ctx, client.ConfigChange{"tensor-limit": "64MiB"})
+	w.is(200, changed, err)
+	for _, s := range changed.JSON200.Settings {
+		if s.Key == "tensor-limit" && s.Source != client.SettingSourceRuntime {
+			w.Errorf("%+v", s)
+		}
+	}
+	if c, err := w.all.GetCacheWithResponse(ctx); err != nil || c.JSON200.Limit != 64<<20 {
+		w.Errorf("%+v, %v", c.JSON200, err)
+	}
+	fixed, err := w.all.ChangeConfigWithResponse(ctx, client.ConfigChange{"listen": "127.0.0.1:1"})
+	w.is(409, fixed, err)
+	none, err := w.all.ChangeConfigWithResponse(ctx, client.ConfigChange{"tensor-limit": "128MiB", "nonsense": "1"})
+	w.is(400, none, err)
+	if c, err := w.all.GetCacheWithResponse(ctx); err != nil || c.JSON200.Limit != 64<<20 {
+		w.Errorf("a change that failed changed something: %+v, %v", c.JSON200, err)
+	}
+}
+
+func (w *world) idleScene(ctx context.Context) {
+	paused, err := w.all.PauseIdleWithResponse(ctx)
+	w.is(200, paused, err)
+	if paused.JSON200.State != client.IdleStatePaused {
+		w.Errorf("%+v", paused.JSON200)
+	}
+	resumed, err := w.all.ResumeIdleWithResponse(ctx)
+	w.is(200, resumed, err)
+	state, err := w.all.PostDeviceWithResponse(ctx, client.DeviceState{Charging: new(true), Battery: new(0.8)})
+	w.is(200, state, err)
+	if d := state.JSON200.Device; d.Battery == nil || *d.Battery != 0.8 {
+		w.Errorf("%+v", d)
+	}
+	predicted, err := w.all.PredictWithResponse(ctx, mail)
+	w.is(200, predicted, err)
+	drained, err := w.all.DrainIdleWithResponse(ctx)
+	w.is(200, drained, err)
+	queue, err := w.all.ListQueueWithResponse(ctx)
+	w.is(200, queue, err)
+	idle, err := w.all.GetIdleWithResponse(ctx)
+	w.is(200, idle, err)
+	if len(queue.JSON200.Jobs) != 0 || predicted.JSON200.Done == 0 {
+		w.Errorf("after draining: %+v; predicting did %+v", queue.JSON200.Jobs, predicted.JSON200)
+	}
+	ledger, err := w.all.GetLedgerWithResponse(ctx, &client.GetLedgerParams{Space: new(mail)})
+	w.is(200, ledger, err)
+	if len(ledger.JSON200.Accounts) == 0 {
+		w.Error("idle work cost nothing")
+	}
+	list, err := w.all.ListPredictionsWithResponse(ctx, mail)
+	w.is(200, list, err)
+	if list.JSON200.Stats.Summaries == 0 {
+		w.Errorf("%+v", list.JSON200.Stats)
+	}
+	none, err := w.all.RetryJobWithResponse(ctx, "nothing")
+	w.is(404, none, err)
+}
+
+func (w *world) forgetScene(ctx context.Context) {
+	page, err := w.all.ListDocumentsWithResponse(ctx, mail, nil)
+	w.is(200, page, err)
+	gone, err := w.all.DeleteDocumentWithResponse(ctx, mail, page.JSON200.Documents[0].ID, &client.DeleteDocumentParams{CleanUp: new(true)})
+	w.is(200, gone, err)
+	if r := gone.JSON200; r.Documents != 1 || !r.CleanedUp {
+		w.Errorf("%+v", r)
+	}
+	again, err := w.all.DeleteDocumentWithResponse(ctx, mail, page.JSON200.Documents[0].ID, nil)
+	w.is(404, again, err)
+	cleared, err := w.all.ClearHistoryWithResponse(ctx, mail)
+	w.is(200, cleared, err)
+	all, err := w.all.DeleteSpaceWithResponse(ctx, mail, nil)
+	w.is(200, all, err)
+	none, err := w.all.AskWithResponse(ctx, mail, client.Question{Question: budgetQ})
+	w.is(404, none, err)
+}
+
+// restartScene: what was acknowledged is there after a restart, and after a crash.
+func (w *world) restartScene(ctx context.Context) {
+	a := w.asks(ctx, client.Question{Question: budgetQ, Refresh: new(true)})
+	if err := w.stop(); err != nil {
+		w.Error(err)
+	}
+	w.start()
+	if b := w.asks(ctx, client.Question{Question: budgetQ}); b.Outcome != client.OutcomeAnswerHit || b.Answer != a.Answer {
+		w.Errorf("%+v", b)
+	}
+	lines := strings.Repeat("The mill pond lies behind the church, and swans live there.\n\n", 400)
+	up, err := w.all.UploadWithBodyWithResponse(ctx, mail, &client.UploadParams{Name: new("pond.txt")}, "text/plain", strings.NewReader(lines))
+	w.is(202, up, err)
+	w.kill()
+	w.start()
+	if s := w.taken(ctx, up.JSON202.ID); s.State != client.UploadStateDone || s.Added != 1 {
+		w.Errorf("%+v", s)
+	}
+}
+
+// of is the same world, in another test.
+func (w *world) of(t *testing.T) *world {
+	w.T = t
+	return w
+}

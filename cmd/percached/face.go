@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/token"
+)
+
+// face is what the daemon shows of itself: each func of api.Backend, over the
+// layers. What the command line shows comes from the same funcs of service.
+type face struct {
+	service *service // set before anything of the backend is called
+	hub     *api.Hub
+	inbox   *inbox.Inbox
+	tokens  *token.Store
+	config  configuration
+	about   func() api.About
+	log     *slog.Logger
+
+	// changing is held while a space is made, changed or removed.
+	changing sync.Mutex
+}
+
+// configuration is what the daemon runs with.
+type configuration interface {
+	Config() api.Config
+	Change(values map[string]string) error // all or none
+}
+
+// backend may be called before service is set.
+func (f *face) backend() api.Backend {
+	return api.Backend{
+		Ask: f.ask, Embed: f.embed, About: f.aboutAll,
+
+		Spaces: f.spaces, Space: f.space, CreateSpace: f.createSpace, ChangeSpace: f.changeSpace, DeleteSpace: f.deleteSpace,
+
+		Upload: f.upload, Uploads: f.uploads, UploadStatus: f.uploadStatus,
+		Documents: f.documents, Document: f.document, DeleteDocument: f.deleteDocument,
+
+		History: f.history, ClearHistory: f.clearHistory,
+
+		Entries: f.entries, SearchEntries: f.searchEntries, Entry: f.entry, DeleteEntry: f.deleteEntry, VetoEntry: f.vetoEntry,
+		Export: f.export, Import: f.importLines,
+
+		Cache: f.cache, LimitCache: f.limitCache, VerifyCache: f.verifyCache, ClearCache: f.clearCache,
+		SpaceCache: f.spaceCache, Tree: f.tree, ClearSpaceCache: f.clearSpaceCache,
+
+		Predictions: f.predictions, Predict: f.predict,
+
+		Idle: f.idle, Device: f.device, Queue: f.queue, RetryJob: f.retryJob, Ledger: f.ledger,
+		Pause: f.pause, Resume: f.resume, Drain: f.drain,
+
+		Config: f.configured, ChangeConfig: f.changeConfig,
+	}
+}
+
+// tell publishes news.
+func (f *face) tell(kind, space string, data map[string]any) {
+	f.hub.Publish(api.Event{Type: kind, At: f.service.now(), Space: space, Data: data})
+}
+
+func (f *face) aboutAll(context.Context, api.Nothing) (api.About, error) { return f.about(), nil }
+
+func (f *face) configured(context.Context, api.Nothing) (api.Config, error) {
+	return f.config.Config(), nil
+}
+
+func (f *face) changeConfig(_ context.Context, c api.ConfigChange) (api.Config, error) {
+	if err := f.config.Change(c); err != nil {
+		return api.Config{}, err
+	}
+	f.tell(api.EventSettings, "", map[string]any{"keys": sortedKeys(c)})
+	return f.config.Config(), nil
+}

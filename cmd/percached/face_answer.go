@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/qabank"
+)
+
+// wireAnswer is an answer as clients and programs get it.
+func wireAnswer(a answer.Answer) api.Answer {
+	out := api.Answer{
+		Answer: a.Text, Outcome: string(a.Outcome), Refused: a.Refused, Citations: []api.Citation{},
+		Gate:   api.Gate{Why: a.Gate.Why, Similarity: a.Gate.Similarity},
+		Chunks: api.Reuse(a.Chunks), Tokens: api.Tokens(a.Tokens), Finish: string(a.Finish), Times: map[string]float64{}, Notes: a.Notes,
+	}
+	if a.Entry != (qabank.ID{}) {
+		out.Entry = a.Entry.String()
+	}
+	for _, c := range a.Citations {
+		out.Citations = append(out.Citations, api.Citation(c))
+	}
+	for _, c := range a.Gate.Considered {
+		out.Gate.Considered = append(out.Gate.Considered, wireConsidered(c))
+	}
+	for _, s := range a.Times.Stages() {
+		out.Times[s.Name+"_ms"] = wireMS(s.Took)
+	}
+	return out
+}
+
+func wireConsidered(c answer.Considered) api.Considered {
+	out := api.Considered{
+		Entry: c.Entry.String(), Question: c.Question, Exact: c.Exact, Similarity: c.Similarity, Served: c.Served, Tests: []api.Test{},
+	}
+	for _, t := range c.Tests {
+		out.Tests = append(out.Tests, api.Test(t))
+	}
+	return out
+}
+
+// wireMS is a duration in milliseconds, to the microsecond.
+func wireMS(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// wireListener passes on what is heard of an answer.
+func wireListener(l api.Listener) answer.Listener {
+	out := answer.Listener{Piece: l.Token}
+	if l.Stage != nil {
+		out.Stage = func(name string, took time.Duration) { l.Stage(api.Stage{Name: name, MS: wireMS(took)}) }
+	}
+	if l.Citation != nil {
+		out.Cite = func(c answer.Citation) { l.Citation(api.Citation(c)) }
+	}
+	return out
+}
+
+// questionOf is what the answerer is asked for a client.
+func questionOf(q api.Asked) answer.Question {
+	out := answer.Question{
+		Space: q.Space, Text: q.Question.Question, Bypass: q.Bypass, Refresh: q.Refresh, Settings: percached.Settings{Threshold: q.Threshold},
+		MaxAge: age(q.MaxAge), Instructions: q.Instructions, MaxTokens: q.MaxTokens,
+	}
+	for _, t := range q.Earlier {
+		out.Earlier = append(out.Earlier, answer.Turn(t))
+	}
+	return out
+}
+
+// age is a greatest age: one above zero never becomes zero, which means any.
+func age(seconds float64) time.Duration {
+	d := seconds * float64(time.Second)
+	switch {
+	case d >= math.MaxInt64:
+		return math.MaxInt64
+	case d > 0:
+		return max(1, time.Duration(d))
+	case d < 0:
+		return -1 // whatever it is, it is refused
+	}
+	return 0
+}
+
+func (f *face) ask(ctx context.Context, q api.Asked, l api.Listener) (api.Answer, error) {
+	a, err := f.service.asker.Ask(ctx, questionOf(q), wireListener(l))
+	if err != nil {
+		return api.Answer{}, err
+	}
+	return wireAnswer(a), nil
+}
+
+func (f *face) embed(ctx context.Context, texts []string) (api.Embedded, error) {
+	vectors, err := f.service.embedder.Embed(ctx, percached.Foreground, texts)
+	return api.Embedded{Model: f.service.embedder.Info().Name, Vectors: vectors}, err
+}
+
+// asked lists the latest questions of a space, the latest last.
+func (s *service) asked(space string, n int) (api.Records, error) {
+	if _, err := s.knowledge.Space(space); err != nil {
+		return api.Records{}, err
+	}
+	found, err := s.history.Recent(space, n)
+	out := api.Records{Questions: []api.Record{}}
+	for _, r := range found {
+		out.Questions = append(out.Questions, wireRecord(r))
+	}
+	return out, err
+}
+
+func wireRecord(r answer.Record) api.Record {
+	return api.Record{
+		Asked: r.Asked, Question: r.Question, Outcome: string(r.Outcome), Chunks: append([]percached.ChunkID{}, r.Chunks...), TookMS: wireMS(r.Took),
+	}
+}
+
+// clearHistory forgets the questions of a space. The bytes leave the disk with
+// CleanUp.
+func (s *service) clearHistory(space string) (api.Cleared, error) {
+	if _, err := s.knowledge.Space(space); err != nil {
+		return api.Cleared{}, err
+	}
+	n, err := s.history.Clear(space)
+	if err == nil { // what was predicted from them says what they were
+		_, err = s.predictor.ForgetHistory(space)
+	}
+	if err == nil {
+		err = s.library.Soil()
+	}
+	s.scheduler.Changed(space)
+	return api.Cleared{Removed: n}, err
+}
+
+func (f *face) history(_ context.Context, r api.Recent) (api.Records, error) {
+	return f.service.asked(r.Space, r.Limit)
+}
+
+func (f *face) clearHistory(_ context.Context, in api.InSpace) (api.Cleared, error) {
+	return f.service.clearHistory(in.Space)
+}

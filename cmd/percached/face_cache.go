@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/qkvtree"
+)
+
+func wireCache(st qkvtree.Stats) api.Cache {
+	out := api.Cache{
+		Limit: st.Limit, Bytes: st.Bytes, DiskBytes: st.Disk, Slices: st.Nodes, Requests: st.Requests, Hits: st.Hits, Absent: st.Absent,
+		Stored: st.Stored, Refused: st.Refused, Evicted: st.Evicted, Damaged: st.Damaged, Written: st.Written, Groups: []api.CacheGroup{},
+	}
+	for _, g := range st.Groups {
+		out.Groups = append(out.Groups, wireGroup(g))
+	}
+	return out
+}
+
+func wireGroup(g qkvtree.GroupStats) api.CacheGroup {
+	return api.CacheGroup{Space: g.Space, Model: g.Model, Placement: g.Placement, Slices: g.Nodes, Bytes: g.Bytes, Hits: g.Hits, Used: g.Used}
+}
+
+func wireSlice(n qkvtree.Info) api.Slice {
+	out := api.Slice{
+		Space: n.Space, Model: n.Model, Placement: n.Placement, Depth: n.Depth, Path: n.Path.String(), Tokens: n.Tokens,
+		Bytes: n.Bytes, Planes: n.Planes, Hits: n.Hits, Used: n.Used,
+	}
+	if n.Chunk != (percached.ChunkID{}) {
+		out.Chunk = &n.Chunk
+	}
+	return out
+}
+
+// cacheStats counts the stored tensors of all spaces.
+func (s *service) cacheStats() (api.Cache, error) {
+	st, err := s.tree.Stats()
+	return wireCache(st), err
+}
+
+// spaceCache counts the stored tensors of one space.
+func (s *service) spaceCache(space string) (api.SpaceCache, error) {
+	sp, err := s.knowledge.Space(space)
+	if err != nil {
+		return api.SpaceCache{}, err
+	}
+	all, err := s.cacheStats()
+	out := api.SpaceCache{Limit: sp.Settings.TensorLimit, Groups: []api.CacheGroup{}}
+	for _, g := range all.Groups {
+		if g.Space == space {
+			out.Bytes, out.Slices, out.Hits = out.Bytes+g.Bytes, out.Slices+g.Slices, out.Hits+g.Hits
+			out.Groups = append(out.Groups, g)
+		}
+	}
+	return out, err
+}
+
+// slices lists the stored tensors of a space, or of all if none is named, each
+// before those behind it, and at most n.
+func (s *service) slices(space string, n int) (api.Tree, error) {
+	out := api.Tree{Slices: []api.Slice{}}
+	err := s.eachSpace(space, func(name string) error {
+		s.tree.Nodes(name, func(i qkvtree.Info) {
+			if out.More = len(out.Slices) >= n; !out.More {
+				out.Slices = append(out.Slices, wireSlice(i))
+			}
+		})
+		return nil
+	})
+	return out, err
+}
+
+// dropTensors drops the stored tensors of a space, or all if none is named, and
+// takes them off the disk.
+func (s *service) dropTensors(ctx context.Context, space string) (api.Dropped, error) {
+	drop := s.tree.ClearAll // also what belongs to no space any more
+	if space != "" {
+		if _, err := s.knowledge.Space(space); err != nil {
+			return api.Dropped{}, err
+		}
+		drop = func() (int, int64, error) { return s.tree.Clear(space) }
+	}
+	n, bytes, err := drop()
+	if err == nil {
+		err = s.tree.Compact(ctx, nil)
+	}
+	s.changed(space)
+	return api.Dropped{Slices: n, Bytes: bytes}, err
+}
+
+// changed has idle work looked for anew: in a space, or in all if none is named.
+func (s *service) changed(space string) {
+	// Where the list cannot be read, the scheduler finds that out for itself.
+	_ = s.eachSpace(space, func(name string) error {
+		s.scheduler.Changed(name)
+		return nil
+	})
+}
+
+// verifyTensors reads all stored tensors and drops those that are damaged.
+func (s *service) verifyTensors(ctx context.Context) (api.Verified, error) {
+	r, err := s.tree.Verify(ctx)
+	return wireVerified(r), err
+}
+
+func wireVerified(r qkvtree.Report) api.Verified {
+	return api.Verified{Slices: r.Slices, Bytes: r.Bytes, Damaged: r.Damaged, Stale: r.Stale, Clean: r.Clean()}
+}
+
+func (f *face) cache(context.Context, api.Nothing) (api.Cache, error) { return f.service.cacheStats() }
+
+func (f *face) limitCache(ctx context.Context, c api.CacheLimit) (api.Cache, error) {
+	switch {
+	case c.Limit == nil:
+		return api.Cache{}, invalid("/limit", "it must be a number of bytes")
+	case *c.Limit < 0:
+		return api.Cache{}, invalid("/limit", "it must not be negative")
+	}
+	// It is a setting of the daemon, too.
+	change := api.ConfigChange{"tensor-limit": strconv.FormatInt(*c.Limit, 10)}
+	if _, err := f.changeConfig(ctx, change); err != nil {
+		return api.Cache{}, err
+	}
+	return f.service.cacheStats()
+}
+
+func (f *face) verifyCache(ctx context.Context, _ api.Nothing) (api.Verified, error) {
+	return f.service.verifyTensors(ctx)
+}
+
+func (f *face) clearCache(ctx context.Context, _ api.Nothing) (api.Dropped, error) {
+	return f.service.dropTensors(ctx, "")
+}
+
+func (f *face) spaceCache(_ context.Context, in api.InSpace) (api.SpaceCache, error) {
+	return f.service.spaceCache(in.Space)
+}
+
+func (f *face) tree(_ context.Context, r api.Recent) (api.Tree, error) {
+	return f.service.slices(r.Space, r.Limit)
+}
+
+func (f *face) clearSpaceCache(ctx context.Context, in api.InSpace) (api.Dropped, error) {
+	return f.service.dropTensors(ctx, in.Space)
+}

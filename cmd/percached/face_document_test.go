@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/fault"
+)
+
+// Pages hold every document once; a document has its text.
+func TestDocumentsOfFace(t *testing.T) {
+	f := scriptedFace(t)
+	b, ctx := f.backend(), t.Context()
+	in := api.InSpace{Space: lifeSpace}
+	for _, limit := range []int{1, 4, len(letterNames), 100} {
+		titles := map[string]int{}
+		for after := ""; ; {
+			page := given[api.Documents](t)(b.Documents(ctx, api.Page{InSpace: in, Limit: limit, After: after}))
+			for _, d := range page.Documents {
+				titles[d.Title]++
+			}
+			if after = page.Next; after == "" {
+				break
+			}
+		}
+		for _, name := range letterNames {
+			if titles[name] != 1 || len(titles) != len(letterNames) {
+				t.Errorf("limit %d: %v", limit, titles)
+			}
+		}
+	}
+	_, err := b.Documents(ctx, api.Page{InSpace: in, Limit: 1, After: "x"})
+	wantFault(t, "a cursor", err, fault.Invalid, "query:after")
+	id := percached.NewDocumentID(letter(0, 0).Key)
+	d := given[api.DocumentText](t)(b.Document(ctx, api.OneDocument{InSpace: in, Document: id}))
+	if d.ID != id || d.Title != letterNames[0] || len(d.Text) != d.Chunks || !strings.HasPrefix(d.Text[0].About, letterNames[0]+" (mail from ") || !strings.Contains(d.Text[0].Body, "the budget for") {
+		t.Errorf("%+v", d)
+	}
+}
+
+// A document that is deleted is counted in the receipt, and gone; its bytes leave
+// the disk when that was asked for.
+func TestReceiptsOfFace(t *testing.T) {
+	f := scriptedFace(t)
+	b, ctx := f.backend(), t.Context()
+	in := api.InSpace{Space: lifeSpace}
+	f.askAll(t)
+	const secret = "The password of " + canary + " is swordfish."
+	sent := given[api.UploadStatus](t)(b.Upload(ctx, api.Upload{Space: lifeSpace, Key: "once", Wait: true, Each: files("secret.txt", secret, "broken.pdf", "%PDF-1.4 no")}))
+	if sent.State != api.UploadDone || sent.Files != 2 || sent.Added != 1 || sent.Failed != 1 || len(sent.Failures) != 1 || sent.Chunks != 1 {
+		t.Errorf("%+v", sent)
+	}
+	same := given[api.UploadStatus](t)(b.Upload(ctx, api.Upload{Space: lifeSpace, Key: "once", Each: files("secret.txt", secret, "broken.pdf", "%PDF-1.4 no")}))
+	if d := cmp.Diff(sent, same); d != "" {
+		t.Errorf("sent again: %s", d)
+	}
+	_, err := b.Upload(ctx, api.Upload{Space: lifeSpace, Key: "once", Each: files("other.txt", "Other.")})
+	wantFault(t, "another upload", err, fault.Conflict)
+	if all := given[api.Uploads](t)(b.Uploads(ctx, api.Recent{InSpace: in, Limit: 10})); len(all.Uploads) != 1 || all.Uploads[0].ID != sent.ID {
+		t.Errorf("%+v", all)
+	}
+	question := "What is the password of " + canary + "?"
+	a := given[api.Answer](t)(b.Ask(ctx, api.Asked{Space: lifeSpace, Question: api.Question{Question: question}}, api.Listener{}))
+	var id percached.DocumentID
+	for _, c := range a.Citations {
+		if strings.Contains(c.Quote, canary) {
+			id = c.Document
+		}
+	}
+	got := given[api.Receipt](t)(b.DeleteDocument(ctx, api.Forgetting{InSpace: in, Document: id}))
+	want := api.Receipt{Documents: 1, Chunks: 1, Vectors: 1, Indexed: 1, Slices: got.Slices, SliceBytes: got.SliceBytes, Entries: 1, History: 1}
+	if d := cmp.Diff(want, got); d != "" || got.Slices == 0 {
+		t.Errorf("%s\n%+v", d, got)
+	}
+	if all := given[api.Uploads](t)(b.Uploads(ctx, api.Recent{InSpace: in, Limit: 10})); len(all.Uploads) != 0 {
+		t.Errorf("uploads still name it: %+v", all)
+	}
+	if due, err := f.service.library.Untidy(); !due || err != nil {
+		t.Errorf("nothing is left for idle work: %v", err)
+	}
+	other := percached.NewDocumentID(letter(1, 0).Key)
+	if got := given[api.Receipt](t)(b.DeleteDocument(ctx, api.Forgetting{InSpace: in, Document: other, CleanUp: true})); !got.CleanedUp || got.Documents != 1 {
+		t.Errorf("%+v", got)
+	}
+	err = filepath.WalkDir(f.service.home.Path(), func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), canary) {
+			t.Errorf("%s still holds it", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Questions that are cleared are gone, and idle work takes their bytes off the
+// disk.
+func TestHistoryOfFace(t *testing.T) {
+	f := scriptedFace(t)
+	b, ctx := f.backend(), t.Context()
+	in := api.InSpace{Space: lifeSpace}
+	f.askAll(t)
+	got := given[api.Records](t)(b.History(ctx, api.Recent{InSpace: in, Limit: 1}))
+	if len(got.Questions) != 1 || got.Questions[0].Outcome != "miss" && got.Questions[0].Outcome != "tensor_hit" || len(got.Questions[0].Chunks) == 0 {
+		t.Errorf("%+v", got)
+	}
+	if n := given[api.Cleared](t)(b.ClearHistory(ctx, in)); n.Removed != len(scripted()) {
+		t.Errorf("%+v", n)
+	}
+	if got := given[api.Records](t)(b.History(ctx, api.Recent{InSpace: in, Limit: 10})); got.Questions == nil || len(got.Questions) != 0 {
+		t.Errorf("%+v", got)
+	}
+	for _, want := range []bool{true, false} {
+		if due, err := f.service.library.Untidy(); due != want || err != nil {
+			t.Errorf("there is something left for idle work: %v, %v", due, err)
+		}
+		if err := f.service.library.CleanUp(ctx, nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Who listens hears of uploads, of what was forgotten and of settings, and of no
+// text.
+func TestNewsOfFace(t *testing.T) {
+	f := scriptedFace(t)
+	b, ctx := f.backend(), t.Context()
+	o := api.Default()
+	o.Hub, o.Ready = f.hub, func() api.Ready { return api.Ready{Ready: true} }
+	o.Authorize = func(string) (api.Grant, bool) { return api.Grant{Token: "t", Role: api.RoleAdmin}, true }
+	o.Spec = []byte("openapi: 3.0.3\n")
+	server, err := api.New(b, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(server)
+	defer web.Close()
+	defer f.hub.Close()
+	r, err := http.NewRequestWithContext(ctx, "GET", web.URL+"/v1/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer x")
+	resp, err := web.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	in := api.InSpace{Space: lifeSpace}
+	given[api.UploadStatus](t)(b.Upload(ctx, api.Upload{Space: lifeSpace, Wait: true, Each: files("note.txt", "The password is swordfish.")}))
+	given[api.Space](t)(b.ChangeSpace(ctx, api.SpaceChange{InSpace: in, Merge: []byte(`{"k":4,"prompts":{"instructions":"swordfish"}}`)}))
+	given[api.Receipt](t)(b.DeleteDocument(ctx, api.Forgetting{InSpace: in, Document: percached.NewDocumentID(letter(0, 0).Key)}))
+	given[api.Config](t)(b.ChangeConfig(ctx, api.ConfigChange{"tensor-limit": "3MiB"}))
+	var heard []string
+	for lines := bufio.NewScanner(resp.Body); len(heard) < 6 && lines.Scan(); {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		var e api.Event
+		if !ok || json.Unmarshal([]byte(data), &e) != nil || e.Type == "" {
+			continue
+		}
+		if strings.Contains(data, "swordfish") {
+			t.Errorf("it holds text: %s", data)
+		}
+		said := e.Type + " " + e.Space
+		for _, key := range []string{"state", "added", "documents", "keys"} {
+			if v, ok := e.Data[key]; ok {
+				b, _ := json.Marshal(v)
+				said += " " + string(b)
+			}
+		}
+		heard = append(heard, said)
+	}
+	want := []string{
+		"upload life \"queued\" 0", "upload life \"running\" 0", "upload life \"done\" 1", `settings life ["k","prompts/instructions"]`,
+		"forgotten life 1", `settings  ["tensor-limit"]`,
+	}
+	for i := range want {
+		want[i] = strings.Replace(want[i], "life", lifeSpace, 1)
+	}
+	slices.Sort(want) // who waits for an upload may go on before its end is told
+	slices.Sort(heard)
+	if d := cmp.Diff(want, heard); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/token"
+)
+
+// accepts has the inbox accept files, and take them in if it is to work.
+func accepts(t *testing.T, in *inbox.Inbox, work bool, namesAndTexts ...string) {
+	t.Helper()
+	u, err := in.Accept(t.Context(), lifeSpace, "", func(take inbox.Take) error { return files(namesAndTexts...)(take) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if work {
+		works(t, in, u.ID)
+	}
+}
+
+// works lets the inbox work until an upload has ended.
+func works(t *testing.T, in *inbox.Inbox, id string) inbox.Upload {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- in.Run(ctx) }()
+	u, err := in.Wait(t.Context(), id)
+	stop()
+	if late := <-ran; err != nil || late != nil || u.State != inbox.Done {
+		t.Fatalf("%+v, %v, %v", u, err, late)
+	}
+	return u
+}
+
+// A command that forgets does so for what a daemon accepted and has not taken in
+// yet, too: neither a document nor a space comes back with it.
+func TestCommandForgetsWhatWaits(t *testing.T) {
+	s, ctx := scriptedService(t, t.TempDir()), t.Context()
+	in, err := openInbox(s, defaultSetup(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepts(t, in, true, "note.txt", "The soup is on the stove.")
+	accepts(t, in, false, "note.txt", "The soup is in the fridge.", "other.txt", "The bread is in the box.")
+	if err := in.Close(); err != nil { // the daemon ends
+		t.Fatal(err)
+	}
+	b, err := s.beside(defaultSetup())
+	if err != nil {
+		t.Fatal(err)
+	}
+	titles := func() (all []string) {
+		t.Helper()
+		for _, d := range given[api.Documents](t)(s.documents(lifeSpace, 100, "")).Documents {
+			all = append(all, d.Title)
+		}
+		return all
+	}
+	for _, d := range given[api.Documents](t)(s.documents(lifeSpace, 100, "")).Documents {
+		if d.Title == "note" || d.Title == "note.txt" {
+			if _, err := s.deleteDocument(ctx, b, lifeSpace, d.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	queued := b.inbox.List(lifeSpace, 10)
+	if len(queued) != 1 {
+		t.Fatalf("%+v", queued)
+	}
+	works(t, b.inbox, queued[0].ID)
+	got := titles()
+	if slices.ContainsFunc(got, func(s string) bool { return s == "note" || s == "note.txt" }) || len(got) != len(letterNames)+1 {
+		t.Errorf("%q", got)
+	}
+
+	accepts(t, b.inbox, false, "late.txt", "The tea is cold.")
+	if _, _, err := b.tokens.Create("app", lifeSpace, token.RoleAsk); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.deleteSpace(ctx, b, lifeSpace); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := b.tokens.List(); len(b.inbox.List(lifeSpace, 10)) != 0 || len(left) != 0 || err != nil {
+		t.Errorf("%+v, %v", left, err)
+	}
+	_, err = s.deleteSpace(ctx, b, lifeSpace)
+	wantFault(t, "again", err, fault.NotFound)
+}

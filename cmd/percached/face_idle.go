@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/scheduler"
+)
+
+// ledgerDays is how far back the books are shown if nobody says otherwise.
+const ledgerDays = 30
+
+func wireIdle(st scheduler.Status, windows []scheduler.Window) api.Idle {
+	out := api.Idle{
+		State: string(st.State), Reasons: wireReasons(st.Reasons), Since: st.Since, Windows: []string{}, Device: api.Device(st.Device),
+		Window: api.Window{
+			Open: st.Window.Open, Start: st.Window.Start, End: st.Window.End, Next: st.Window.Next,
+			Used: wireBudget(st.Window.Used), Left: wireBudget(st.Window.Left),
+		},
+		Jobs: map[string]int{}, Parked: len(st.Parked), Pace: map[string]api.Pace{},
+	}
+	if st.Running != nil {
+		job := wireJob(*st.Running)
+		out.Running = &job
+	}
+	for _, w := range windows {
+		out.Windows = append(out.Windows, windowText(w))
+	}
+	for kind, n := range st.Jobs {
+		out.Jobs[string(kind)] = n
+	}
+	for space, p := range st.Pace {
+		out.Pace[space] = api.Pace{Speed: string(p.Speed), Why: p.Why, Spent: p.Spent, Earned: p.Earned, Until: p.Until}
+	}
+	return out
+}
+
+func wireReasons(reasons []scheduler.Reason) []api.Reason {
+	out := []api.Reason{}
+	for _, r := range reasons {
+		out = append(out, api.Reason(r))
+	}
+	return out
+}
+
+func wireBudget(b scheduler.Budget) api.Budget {
+	return api.Budget{ComputeSeconds: b.Compute.Seconds(), Questions: b.Questions, BytesWritten: b.Written}
+}
+
+func wireJob(j scheduler.Job) api.Job {
+	return api.Job{
+		ID: j.ID(), Kind: string(j.Kind), Space: j.Space, Subject: j.Subject, Added: j.Added, From: j.From,
+		Attempts: j.Attempts, Parked: j.Parked, Reason: j.Reason,
+	}
+}
+
+func wireAccount(a scheduler.Account) api.Account {
+	return api.Account{
+		Kind: string(a.Kind), Jobs: a.Jobs, Failed: a.Failed, Preempted: a.Preempted, Seconds: a.Seconds, Computed: a.Computed,
+		Generated: a.Generated, Written: a.Written, Joules: a.Joules, Earned: a.Earned, Uses: a.Uses,
+	}
+}
+
+func wireDrained(sum scheduler.Summary) api.Drained {
+	return api.Drained{
+		Done: sum.Done, Nothing: sum.Nothing, Preempted: sum.Preempted, Failed: sum.Failed, Parked: sum.Parked, Computed: sum.Computed,
+		Generated: sum.Generated, Written: sum.Written, Questions: sum.Questions, Seconds: sum.Took.Seconds(), Reasons: wireReasons(sum.Reasons),
+	}
+}
+
+// idleStatus tells how idle work stands: in all, or as far as it is about one
+// space.
+func (s *service) idleStatus(space string) (api.Idle, error) {
+	st, err := s.scheduler.Status()
+	if err != nil {
+		return api.Idle{}, err
+	}
+	spaces, err := s.knowledge.Spaces()
+	for _, sp := range spaces {
+		if p := sp.Settings.Prediction; p != nil && *p == percached.PredictNothing {
+			delete(st.Pace, sp.Name) // it goes at none
+		}
+	}
+	if space != "" {
+		others := func(j scheduler.Job) bool { return j.Space != space }
+		st.Parked = slices.DeleteFunc(st.Parked, others)
+		clear(st.Jobs)
+		for _, j := range slices.DeleteFunc(s.scheduler.Queue(), others) {
+			if !j.Parked {
+				st.Jobs[j.Kind]++
+			}
+		}
+		maps.DeleteFunc(st.Pace, func(name string, _ scheduler.Pace) bool { return name != space })
+	}
+	return wireIdle(st, s.worker.Config().Policy.Windows), err
+}
+
+// queue lists the jobs of a space, or of all if none is named.
+func (s *service) queue(space string) api.Queue {
+	out := api.Queue{Jobs: []api.Job{}}
+	for _, j := range s.scheduler.Queue() {
+		if space == "" || j.Space == space {
+			out.Jobs = append(out.Jobs, wireJob(j))
+		}
+	}
+	return out
+}
+
+// ledger tells what idle work cost and saved since then: in a space, or in all if
+// none is named.
+func (s *service) ledger(space string, since time.Time) (api.Ledger, error) {
+	if since.IsZero() {
+		since = s.now().AddDate(0, 0, -ledgerDays)
+	}
+	out := api.Ledger{Since: since, Accounts: []api.Account{}}
+	if space != "" {
+		if _, err := s.knowledge.Space(space); err != nil {
+			return out, err
+		}
+	}
+	accounts, err := s.scheduler.Ledger(space, since)
+	for _, a := range accounts {
+		out.Accounts = append(out.Accounts, wireAccount(a))
+	}
+	return out, err
+}
+
+func (f *face) idle(context.Context, api.Nothing) (api.Idle, error) { return f.service.idleStatus("") }
+
+func (f *face) device(_ context.Context, d api.Device) (api.Idle, error) {
+	if d.At.IsZero() {
+		d.At = f.service.now()
+	}
+	if err := f.service.scheduler.Post(scheduler.Device(d)); err != nil {
+		return api.Idle{}, err
+	}
+	return f.service.idleStatus("")
+}
+
+func (f *face) queue(context.Context, api.Nothing) (api.Queue, error) {
+	return f.service.queue(""), nil
+}
+
+func (f *face) retryJob(_ context.Context, o api.OneJob) (api.Nothing, error) {
+	return api.Nothing{}, f.service.scheduler.Retry(o.Job)
+}
+
+func (f *face) ledger(_ context.Context, in api.LedgerIn) (api.Ledger, error) {
+	return f.service.ledger(in.Space, in.Since)
+}
+
+func (f *face) pause(context.Context, api.Nothing) (api.Idle, error) {
+	if err := f.service.scheduler.Pause(); err != nil {
+		return api.Idle{}, err
+	}
+	return f.service.idleStatus("")
+}
+
+func (f *face) resume(context.Context, api.Nothing) (api.Idle, error) {
+	if err := f.service.scheduler.Resume(); err != nil {
+		return api.Idle{}, err
+	}
+	return f.service.idleStatus("")
+}
+
+func (f *face) drain(ctx context.Context, _ api.Nothing) (api.Drained, error) {
+	sum, err := f.service.scheduler.Drain(ctx, nil, nil)
+	return wireDrained(sum), err
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/scheduler"
+)
+
+// An answer tells what the listener heard, and names its entry.
+func TestAskOfFace(t *testing.T) {
+	f := scriptedFace(t)
+	var text string
+	var cited []api.Citation
+	stages := map[string]float64{}
+	l := api.Listener{
+		Token:    func(s string) { text += s },
+		Stage:    func(s api.Stage) { stages[s.Name+"_ms"] = s.MS },
+		Citation: func(c api.Citation) { cited = append(cited, c) },
+	}
+	q := api.Asked{Space: lifeSpace, Question: api.Question{Question: "Who leads Otter?"}}
+	a := given[api.Answer](t)(f.ask(t.Context(), q, l))
+	if a.Answer != scripted()[q.Question.Question] || text != a.Answer || a.Entry == "" || len(a.Citations) == 0 {
+		t.Errorf("%q was heard of %+v", text, a)
+	}
+	if d := cmp.Diff(a.Citations, cited); d != "" {
+		t.Error(d)
+	}
+	for name, ms := range stages {
+		if a.Times[name] != ms {
+			t.Errorf("%s took %v, and the answer says %v", name, ms, a.Times[name])
+		}
+	}
+	again := given[api.Answer](t)(f.ask(t.Context(), q, api.Listener{}))
+	if again.Outcome != "answer_hit" || again.Entry != a.Entry || len(again.Gate.Considered) != 1 || again.Gate.Considered[0].Entry != a.Entry {
+		t.Errorf("%+v", again)
+	}
+	one := 1.0
+	for name, tc := range map[string]struct {
+		change func(*api.Asked)
+		hit    bool
+	}{
+		"as it is":         {func(*api.Asked) {}, true},
+		"bypassed":         {func(q *api.Asked) { q.Bypass = true }, false},
+		"refreshed":        {func(q *api.Asked) { q.Refresh = true }, false},
+		"with a threshold": {func(q *api.Asked) { q.Threshold = &one }, true},
+		"too old":          {func(q *api.Asked) { q.MaxAge = 1e-12 }, false},
+		"old enough":       {func(q *api.Asked) { q.MaxAge = 1e300 }, true},
+		"after a turn":     {func(q *api.Asked) { q.Earlier = []api.Turn{{Role: "user", Text: "Hello."}} }, false},
+		"instructed":       {func(q *api.Asked) { q.Instructions = "Be brief." }, false},
+	} {
+		asked := q
+		tc.change(&asked)
+		if got := given[api.Answer](t)(f.ask(t.Context(), asked, api.Listener{})); (got.Outcome == "answer_hit") != tc.hit {
+			t.Errorf("%s: %s, %s", name, got.Outcome, got.Gate.Why)
+		}
+	}
+	q.MaxAge = -1
+	_, err := f.ask(t.Context(), q, api.Listener{})
+	wantFault(t, "a negative age", err, fault.Invalid)
+	e := given[api.Embedded](t)(f.embed(t.Context(), []string{"a", "b"}))
+	if len(e.Vectors) != 2 || e.Model == "" {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestAge(t *testing.T) {
+	for seconds, want := range map[float64]time.Duration{0: 0, 1e-300: 1, 1.5: 1500 * time.Millisecond, 1e300: 1<<63 - 1, -1e-300: -1} {
+		if got := age(seconds); got != want {
+			t.Errorf("%v: %v, want %v", seconds, got, want)
+		}
+	}
+}
+
+// Idle work is looked at, posted to, paused, and done to its end; predicting in a
+// space does what predicts, and only there.
+func TestIdleOfFace(t *testing.T) {
+	f := scriptedFace(t)
+	b, ctx := f.backend(), t.Context()
+	in := api.InSpace{Space: lifeSpace}
+	given[api.Space](t)(b.CreateSpace(ctx, api.NewSpace{Name: "other", Kind: "notes"}))
+	given[api.UploadStatus](t)(b.Upload(ctx, api.Upload{Space: "other", Wait: true, Each: files("note.txt", "The soup is on the stove.")}))
+	f.askAll(t)
+
+	battery := 0.5
+	st := given[api.Idle](t)(b.Device(ctx, api.Device{Battery: &battery}))
+	if *st.Device.Battery != battery || st.Device.At.IsZero() {
+		t.Errorf("%+v", st.Device)
+	}
+	_, err := b.Device(ctx, api.Device{})
+	wantFault(t, "a device of which nothing is said", err, fault.Invalid)
+	if st := given[api.Idle](t)(b.Pause(ctx, api.Nothing{})); st.State != string(scheduler.Paused) {
+		t.Errorf("%+v", st)
+	}
+	if got := given[api.Drained](t)(b.Drain(ctx, api.Nothing{})); got.Done != 0 || len(got.Reasons) != 1 || got.Reasons[0].Code != scheduler.ReasonPaused {
+		t.Errorf("%+v", got)
+	}
+	if st := given[api.Idle](t)(b.Resume(ctx, api.Nothing{})); st.State == string(scheduler.Paused) {
+		t.Errorf("%+v", st)
+	}
+
+	if got := given[api.Drained](t)(b.Predict(ctx, in)); got.Done == 0 {
+		t.Errorf("%+v", got)
+	}
+	books := given[api.Ledger](t)(b.Ledger(ctx, api.LedgerIn{}))
+	for _, a := range books.Accounts {
+		if !scheduler.Kind(a.Kind).Predicts() {
+			t.Errorf("%s was done", a.Kind)
+		}
+	}
+	if n := len(given[api.Ledger](t)(b.Ledger(ctx, api.LedgerIn{Space: "other"})).Accounts); n != 0 || len(books.Accounts) == 0 {
+		t.Errorf("%d kinds were done in the other space, %d in all", n, len(books.Accounts))
+	}
+	if got := given[api.Predictions](t)(b.Predictions(ctx, in)); got.Stats.Summaries == 0 || len(got.Predictions) != got.Stats.Predictions {
+		t.Errorf("%+v", got)
+	}
+	given[api.Drained](t)(b.Drain(ctx, api.Nothing{}))
+	if got := given[api.Drained](t)(b.Drain(ctx, api.Nothing{})); got.Done != 0 {
+		t.Errorf("there was something left: %+v", got)
+	}
+	for _, j := range given[api.Queue](t)(b.Queue(ctx, api.Nothing{})).Jobs {
+		if !j.Parked && j.Attempts == 0 {
+			t.Errorf("left: %+v", j)
+		}
+	}
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = b.Drain(gone, api.Nothing{})
+	wantFault(t, "nobody waits", err, fault.Timeout)
+}
+
+// What is asked of the cache is told as the tree has it.
+func TestCacheOfFace(t *testing.T) {
+	f := scriptedFace(t)
+	b, ctx := f.backend(), t.Context()
+	in := api.InSpace{Space: lifeSpace}
+	f.askAll(t)
+	all := given[api.Cache](t)(b.Cache(ctx, api.Nothing{}))
+	one := given[api.SpaceCache](t)(b.SpaceCache(ctx, in))
+	if all.Slices == 0 || one.Slices != all.Slices || one.Bytes != all.Bytes || one.Limit != nil || len(one.Groups) != 1 {
+		t.Errorf("%+v\n%+v", all, one)
+	}
+	tree := given[api.Tree](t)(b.Tree(ctx, api.Recent{InSpace: in, Limit: all.Slices}))
+	if len(tree.Slices) != all.Slices || tree.More || tree.Slices[0].Chunk != nil || tree.Slices[1].Chunk == nil {
+		t.Errorf("%+v", tree)
+	}
+	if tree := given[api.Tree](t)(b.Tree(ctx, api.Recent{InSpace: in, Limit: 2})); len(tree.Slices) != 2 || !tree.More {
+		t.Errorf("%+v", tree)
+	}
+	if got := given[api.Verified](t)(b.VerifyCache(ctx, api.Nothing{})); !got.Clean || got.Slices != all.Slices {
+		t.Errorf("%+v", got)
+	}
+	given[api.Space](t)(b.ChangeSpace(ctx, api.SpaceChange{InSpace: in, Merge: []byte(`{"tensor_limit":1}`)}))
+	if one := given[api.SpaceCache](t)(b.SpaceCache(ctx, in)); one.Slices != 0 || *one.Limit != 1 {
+		t.Errorf("its own limit does not hold: %+v", one)
+	}
+	given[api.Space](t)(b.ChangeSpace(ctx, api.SpaceChange{InSpace: in, Merge: []byte(`{"tensor_limit":null}`)}))
+	given[api.Answer](t)(b.Ask(ctx, api.Asked{Space: lifeSpace, Question: api.Question{Question: "Who leads Otter?", Bypass: true}}, api.Listener{}))
+	if got := given[api.Dropped](t)(b.ClearSpaceCache(ctx, in)); got.Slices == 0 || got.Bytes == 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := given[api.Dropped](t)(b.ClearCache(ctx, api.Nothing{})); got != (api.Dropped{}) {
+		t.Errorf("%+v", got)
+	}
+}

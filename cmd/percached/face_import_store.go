@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/qabank"
+)
+
+// store puts an imported entry into the bank, if all that it rests on is here. It
+// keeps its mark, so that an answer of another model is not served; and as it has
+// seen nothing of this space, it is held against today's search first.
+func (i *importing) store(ctx context.Context, l importedLine, vector []float32) error {
+	ids := slices.Concat(l.Evidence, l.Sources)
+	alive, err := i.knowledge.Versions(i.space, ids)
+	if err != nil && !errors.Is(err, knowledgebank.ErrDamaged) { // what is damaged is not there
+		return err
+	}
+	if slices.ContainsFunc(ids, func(id percached.ChunkID) bool { _, ok := alive[id]; return !ok }) {
+		i.refuse(l.line, "a chunk that it rests on is not in this space")
+		return nil
+	}
+	now := i.now()
+	e := qabank.Entry{
+		Space: i.space, Question: l.Question, Answer: l.Answer, Answered: true, Refused: l.Refused, Vector: vector, Embedder: i.embedder.Info().Fingerprint,
+		Sources: l.Sources, Origin: l.Origin, Settings: l.Settings, Made: l.Made, Expires: l.Expires, Hits: min(l.Hits, maxImportHits),
+	}
+	for _, id := range l.Evidence {
+		e.Evidence = append(e.Evidence, percached.Evidence{Chunk: id, Version: alive[id]})
+	}
+	if e.Made.IsZero() || e.Made.After(now) {
+		e.Made = now
+	}
+	if e.Origin == "" {
+		e.Origin = "imported"
+	}
+	if e.Expires.IsZero() && qabank.RelativeTime(e.Question) {
+		e.Expires = qabank.MidnightAfter(e.Made)
+	}
+	switch _, put, err := i.bank.PutNew(ctx, e); {
+	case fault.KindOf(err) == fault.Invalid:
+		i.refuse(l.line, sentence(err))
+	case err != nil:
+		return err
+	case put:
+		i.out.Imported++
+	default:
+		i.out.Skipped++
+	}
+	return nil
+}
+
+func (f *face) export(ctx context.Context, x api.Export) (api.Nothing, error) {
+	return api.Nothing{}, f.service.export(ctx, x.Space, x.Each)
+}
+
+func (f *face) importLines(ctx context.Context, i api.Import) (api.Imported, error) {
+	return f.service.importEntries(ctx, i.Space, i.Lines)
+}

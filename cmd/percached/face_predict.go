@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/predictor"
+	"github.com/percached/percached/scheduler"
+)
+
+func wirePrediction(p predictor.Prediction, space string) api.Prediction {
+	return api.Prediction{
+		ID: hex.EncodeToString(p.ID[:]), Space: space, Question: p.Question, From: string(p.From), Chunks: append([]percached.ChunkID{}, p.Chunks...),
+		Made: p.Made, Populated: p.Populated, Hits: p.Hits, LastHit: p.LastHit,
+	}
+}
+
+func wirePredictionStats(st predictor.Stats) api.PredictionStats {
+	out := api.PredictionStats{
+		Summaries: st.Parts, Empty: st.Empty, Unused: st.Waiting, Bytes: st.Bytes, Predictions: st.Predictions, FromHistory: st.FromHistory,
+		Populated: st.Populated, Asked: st.Hit, Dropped: map[string]uint64{},
+	}
+	for why, n := range st.Dropped {
+		out.Dropped[string(why)] = n
+	}
+	return out
+}
+
+// predictions lists the predictions of a space, the latest first.
+func (s *service) predictions(space string) (api.Predictions, error) {
+	out := api.Predictions{Predictions: []api.Prediction{}}
+	if _, err := s.knowledge.Space(space); err != nil {
+		return out, err
+	}
+	found, err := s.predictor.Predictions(space)
+	for _, p := range found {
+		out.Predictions = append(out.Predictions, wirePrediction(p, space))
+	}
+	if err != nil {
+		return out, err
+	}
+	st, err := s.predictor.Stats(space)
+	out.Stats = wirePredictionStats(st)
+	return out, err
+}
+
+func (f *face) predictions(_ context.Context, in api.InSpace) (api.Predictions, error) {
+	return f.service.predictions(in.Space)
+}
+
+// predict sums up, predicts and populates in one space, now.
+func (f *face) predict(ctx context.Context, in api.InSpace) (api.Drained, error) {
+	if _, err := f.service.knowledge.Space(in.Space); err != nil {
+		return api.Drained{}, err
+	}
+	only := func(space string, k scheduler.Kind) bool { return space == in.Space && k.Predicts() }
+	sum, err := f.service.scheduler.Drain(ctx, only, nil)
+	return wireDrained(sum), err
+}

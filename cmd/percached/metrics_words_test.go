@@ -1,0 +1,78 @@
+package main
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/metrics"
+	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/scheduler"
+)
+
+// The metrics know every word that the packages say: none is counted as other.
+func TestMetricsKnowTheWords(t *testing.T) {
+	m := metrics.New()
+	for _, o := range []answer.Outcome{answer.AnswerHit, answer.TensorHit, answer.Miss} {
+		a := metrics.Answer{Outcome: string(o), GateRefusals: append(gateTests(t), "fresh")} // which internal/answer adds
+		for _, s := range (&answer.Times{}).Stages() {
+			a.Stages = append(a.Stages, metrics.Stage{Name: s.Name, Took: time.Second})
+		}
+		m.Answer(a)
+	}
+	for k := fault.Invalid; k <= fault.Internal; k++ {
+		m.AnswerFailed(k.String())
+	}
+	state := metrics.State{Queue: map[string]int{}, Ledger: map[string]metrics.Account{}}
+	for _, k := range scheduler.Kinds() {
+		for _, e := range []scheduler.End{scheduler.EndDone, scheduler.EndNothing, scheduler.EndPreempted, scheduler.EndFailed, scheduler.EndParked} {
+			m.Job(string(k), string(e), time.Second, 1, 1, 1)
+		}
+		state.Queue[string(k)], state.Ledger[string(k)] = 1, metrics.Account{Spent: 1, Saved: 1}
+	}
+	for _, u := range []api.UploadState{api.UploadQueued, api.UploadRunning, api.UploadDone, api.UploadFailed} {
+		m.Upload(string(u))
+	}
+	m.Watch(func() (metrics.State, error) { return state, nil })
+	for _, s := range []scheduler.State{scheduler.Working, scheduler.Idle, scheduler.Waiting, scheduler.Paused} {
+		state.Idle = string(s)
+		w := httptest.NewRecorder()
+		m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		others := 0
+		for line := range strings.Lines(w.Body.String()) {
+			if !strings.Contains(line, `="other"`) {
+				continue
+			}
+			if others++; !strings.HasSuffix(line, "} 0\n") {
+				t.Errorf("%s: a word is not known: %s", s, line)
+			}
+		}
+		if others == 0 {
+			t.Fatal("nothing could be counted as other")
+		}
+	}
+}
+
+// gateTests are the names of all tests that the gate makes of a question that
+// passes them.
+func gateTests(t *testing.T) (names []string) {
+	t.Helper()
+	evidence := percached.ChunkID{1}
+	e := qabank.Entry{Question: "Where is the key?", Answered: true, Settings: "s", Evidence: []percached.Evidence{{Chunk: evidence, Version: 1}}}
+	v := qabank.Judge(qabank.Candidate{Entry: e, Similarity: 1}, qabank.Ask{
+		Question: e.Question, Own: []percached.ChunkID{evidence}, Versions: map[percached.ChunkID]uint64{evidence: 1}, Settings: "s",
+		Threshold: 0.9, MaxAge: time.Hour, Guard: true,
+	})
+	if !v.Serve {
+		t.Fatalf("%+v", v.Tests)
+	}
+	for _, test := range v.Tests {
+		names = append(names, test.Name)
+	}
+	return names
+}

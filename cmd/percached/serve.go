@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// The stages of a daemon.
+const (
+	stageOpening = "opening"
+	stageLoading = "loading"
+	stageReady   = "ready"
+	stageClosing = "closing"
+)
+
+func serveCommand() *cobra.Command {
+	var file string
+	var flags []said
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Serve the HTTP interface, and do idle work by itself", Args: cobra.NoArgs,
+		Long: `Serves a data folder over HTTP until it is interrupted: questions, documents, spaces
+and all else that openapi.yaml describes. While nobody asks, it does idle work. The
+folder is made if there is none, and with it the main token, in the file "token".
+
+The address stands on standard output, as one line, as soon as it can be called:
+/healthz and /readyz answer while the rest is loading. Logs go to standard error.
+
+The first SIGINT or SIGTERM lets answers that are under way end, for a while; the
+second ends at once.
+
+What flags say beats variables of the environment (PERCACHED_TENSOR_LIMIT for
+tensor-limit), which beat the file that --config names. docs/configuration.md
+lists all that can be set.`,
+		Example: `  percached serve
+  percached serve --data /srv/percached --listen 127.0.0.1:8000 --config percached.conf`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			conf, err := loadConfig(file, os.Environ(), flags)
+			if err != nil {
+				return err
+			}
+			return serve(cmd.Context(), conf, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().StringVar(&file, "config", "", "file with lines of the form key = value")
+	usual := defaultConfig().now
+	for _, k := range keys() {
+		if k.flag {
+			f := k.of(&usual)
+			// They are laid over the rest when that is known, and told of with it.
+			f.set = func(text string) error {
+				flags = append(flags, said{k.name, text, origin{"flag", "--" + k.name}})
+				return nil
+			}
+			k.flagFor(cmd, f)
+		}
+	}
+	return cmd
+}
+
+// serve runs a daemon until ctx ends.
+func serve(ctx context.Context, conf *tuning, stdout, stderr io.Writer) error {
+	d, err := newDaemon(conf, stderr)
+	if err != nil {
+		return err
+	}
+	if err = d.listen(stdout); err == nil {
+		err = d.run(ctx, stderr)
+	}
+	if shut := d.close(); shut != nil {
+		d.log.Error("the daemon did not end cleanly", "error", shut)
+		err = errors.Join(err, shut)
+	}
+	return err
+}

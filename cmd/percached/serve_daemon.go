@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/metrics"
+	"github.com/percached/percached/internal/token"
+	"github.com/percached/percached/llm/llamacpp"
+)
+
+// served is a data folder that is served.
+type served struct {
+	conf    *tuning
+	setup   setup // as it was at the start
+	log     *slog.Logger
+	level   *slog.LevelVar
+	cert    *tls.Config // nil: no TLS
+	home    *home.Home
+	tokens  *token.Store
+	metrics *metrics.Metrics
+	hub     *api.Hub
+	face    *face
+	stage   stage
+	begun   time.Time
+
+	listener net.Listener
+	server   *http.Server
+	requests requests
+	service  *service
+}
+
+// newDaemon prepares all that is there before anything is loaded.
+func newDaemon(conf *tuning, stderr io.Writer) (d *served, err error) {
+	c := conf.setup()
+	d = &served{
+		conf: conf, setup: c, level: &slog.LevelVar{}, metrics: metrics.New(), hub: &api.Hub{}, begun: time.Now(),
+	}
+	d.level.Set(c.serving.level)
+	d.log = newLog(stderr, c.serving.format, d.level)
+	d.stage.log = d.log
+	if d.cert, err = c.serving.certificate(); err != nil {
+		return nil, err
+	}
+	if d.home, err = home.Open(c.data); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = joined(err, d.home.Close())
+		}
+	}()
+	if err := d.openTokens(); err != nil {
+		return nil, err
+	}
+	d.face = &face{hub: d.hub, tokens: d.tokens, config: conf, about: d.about, log: d.log}
+	front, err := api.New(d.face.backend(), d.options())
+	if err != nil {
+		return nil, err
+	}
+	d.requests.next = front
+	d.stage.at(stageOpening, 0)
+	return d, nil
+}
+
+func newLog(w io.Writer, format string, level slog.Leveler) *slog.Logger {
+	o := &slog.HandlerOptions{Level: level}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}
+
+func (d *served) openTokens() (err error) {
+	if d.tokens, err = token.Open(d.setup.data); err != nil {
+		return err
+	}
+	d.tokens.Observer.Trouble = func(err error) { d.log.Error("tokens do not hold", "error", err) }
+	_, made, err := d.tokens.Main()
+	if made {
+		d.log.Info("the main token was made", "file", d.home.Path("token"))
+	}
+	return err
+}
+
+// options of the interface.
+func (d *served) options() api.Options {
+	o := d.setup.serving.api
+	o.Hosts = append(o.Hosts[:len(o.Hosts):len(o.Hosts)], ownHost(d.setup.serving.listen)...)
+	o.Authorize, o.Ready, o.Spec, o.Metrics, o.Hub, o.Version = d.authorize, d.stage.ready, percached.OpenAPI(), d.metrics.Handler(), d.hub, version()
+	o.Logger, o.Observer.Request = d.log, d.metrics.Request
+	return o
+}
+
+// ownHost is the name under which a listener's address is called: the one IP
+// address that it has, unless that is everybody's own.
+func ownHost(listen string) []string {
+	host, _, _ := net.SplitHostPort(listen)
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() || ip.IsLoopback() {
+		return nil
+	}
+	return []string{host}
+}
+
+// authorize says what a token allows.
+func (d *served) authorize(secret string) (api.Grant, bool) {
+	t, ok := d.tokens.Check(secret)
+	role, known := map[token.Role]api.Role{
+		token.RoleAsk: api.RoleAsk, token.RoleWrite: api.RoleWrite, token.RoleAdmin: api.RoleAdmin,
+	}[t.Role]
+	if !ok || !known {
+		return api.Grant{}, false
+	}
+	return api.Grant{Token: t.ID, Space: t.Space, Role: role}, true
+}
+
+// about says what answers here; it wants the service.
+func (d *served) about() api.About {
+	m, e := d.service.engine.Info(), d.service.embedder.Info()
+	return api.About{
+		Version: version(), Started: d.begun.UTC(),
+		Model: api.AboutModel{
+			Name: m.Name, Parameters: m.Parameters, Context: m.Context, Threads: m.Threads, KeyType: m.KeyType, ValueType: m.ValueType,
+			Fingerprint: m.Fingerprint, NoSlices: m.NoSlices,
+		},
+		Embedder: api.AboutEmbedder{Name: e.Name, Dimensions: e.Dimensions, Fingerprint: e.Fingerprint},
+	}
+}
+
+// open opens the service behind the interface, and the inbox before it.
+func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, error) {
+	if cpu := llamacpp.CPU(); len(cpu.Idle) > 0 {
+		d.log.Warn("this binary was compiled without instructions that the CPU has", "instructions", cpu.Idle, "cure", cpu.Cure)
+	}
+	c := d.setup
+	n := &news{metrics: d.metrics, hub: d.hub, now: time.Now, log: d.log}
+	c.folder, c.log, c.progress, c.news = d.home, d.log, d.stage.at, n
+	s, err := openService(ctx, c, true, stderr)
+	if err != nil {
+		return nil, err
+	}
+	d.service = s
+	in, err := openInbox(s, c, d.log)
+	if err != nil {
+		return nil, err
+	}
+	d.face.service, d.face.inbox = s, in
+	d.conf.onChange(func(from, to setup) error {
+		if err := s.reconfigure(from, to); err != nil {
+			return err
+		}
+		d.level.Set(to.serving.level)
+		return nil
+	})
+	d.metrics.Watch(func() (metrics.State, error) { return s.state(in, d.hub.Listeners()) })
+	return in, nil
+}
+
+// close closes what is left, in the opposite order.
+func (d *served) close() error {
+	var err error
+	if d.service != nil {
+		err = d.service.close()
+	}
+	d.forgetAddress()
+	if err == nil {
+		return d.home.Close()
+	}
+	return joined(err, d.home.Close())
+}
+
+// joined is both errors in one sentence, of the first one's kind.
+func joined(first, second error) error {
+	if second == nil {
+		return first
+	}
+	return fault.New(fault.KindOf(first), "percached: serve", "%s; %s", sentence(first), sentence(second))
+}

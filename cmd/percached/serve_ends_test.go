@@ -1,0 +1,371 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/llm/llmtest"
+)
+
+// halfSent is an upload that sends half of a file and holds the rest back until it is let go.
+type halfSent struct {
+	rest   *io.PipeWriter
+	result chan uploadEnd
+}
+
+type uploadEnd struct {
+	status int
+	err    error
+}
+
+// sendHalf returns when the daemon reads the file.
+func (a *atWork) sendHalf(space string) *halfSent {
+	a.Helper()
+	body, w := io.Pipe()
+	h := &halfSent{rest: w, result: make(chan uploadEnd, 1)}
+	r := a.request("POST", "/v1/spaces/"+space+"/documents?name=half.txt", body)
+	r.Header.Set("Content-Type", "text/plain")
+	r.Header.Set("Expect", "100-continue")
+	go func() {
+		resp, err := a.client.Do(r)
+		if err != nil {
+			h.result <- uploadEnd{0, err}
+			return
+		}
+		resp.Body.Close()
+		h.result <- uploadEnd{resp.StatusCode, nil}
+	}()
+	sent := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(w, "The code for the gate ")
+		sent <- err
+	}()
+	select {
+	case err := <-sent: // the daemon has asked for it
+		if err != nil {
+			a.Fatal(err)
+		}
+	case got := <-h.result:
+		a.Fatalf("it does not want the file: %+v", got)
+	}
+	return h
+}
+
+// Answers under way end; who listens to events is told the end; nobody new is let
+// in; what was accepted is there afterwards.
+func TestServeLetsRequestsEnd(t *testing.T) {
+	t.Setenv("PERCACHED_SHUTDOWN_GRACE", "1m")
+	a := startServe(t, t.TempDir())
+	a.ready()
+	call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)
+	events, err := a.client.Do(a.request("GET", "/v1/events", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Body.Close()
+	half := a.sendHalf("notes")
+	a.stop()
+	if err := a.log.await(patiently(t), "msg=closing"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(events.Body); err != nil {
+		t.Error(err)
+	}
+	for ctx := patiently(t); ; { // a moment before it may have been let in
+		c, err := net.Dial("tcp", strings.TrimPrefix(a.url, "http://"))
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			break
+		}
+		if err == nil {
+			c.Close()
+		}
+		if ctx.Err() != nil {
+			t.Fatal("connections are accepted still")
+		}
+	}
+	io.WriteString(half.rest, "is 6190.\n")
+	half.rest.Close()
+	if got := <-half.result; got.err != nil || got.status != http.StatusAccepted {
+		t.Errorf("%+v\n%s", got, a.log)
+	}
+	a.end()
+
+	b := startServe(t, a.dir)
+	b.ready()
+	all := call[api.Uploads](b, "GET", "/v1/spaces/notes/uploads", "")
+	if len(all.Uploads) != 1 || all.Uploads[0].State == api.UploadFailed {
+		t.Errorf("%+v", all)
+	}
+	b.end()
+}
+
+// What does not end within the time of grace is cut short.
+func TestServeCutsRequests(t *testing.T) {
+	t.Setenv("PERCACHED_SHUTDOWN_GRACE", "0")
+	a := startServe(t, t.TempDir())
+	a.ready()
+	call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)
+	half := a.sendHalf("notes")
+	a.end()
+	half.rest.CloseWithError(io.ErrClosedPipe)
+	if got := <-half.result; got.err == nil && got.status < 400 {
+		t.Errorf("%+v", got)
+	}
+	b := startServe(t, a.dir)
+	b.ready()
+	if all := call[api.Uploads](b, "GET", "/v1/spaces/notes/uploads", ""); len(all.Uploads) != 0 {
+		t.Errorf("%+v", all)
+	}
+	b.end()
+}
+
+// A question that does not end within the time of grace gets an answer, or hears
+// why there is none.
+func TestServeCutsQuestions(t *testing.T) {
+	conf := defaultConfig()
+	conf.now.data, conf.now.serving.listen, conf.now.serving.grace = t.TempDir(), "127.0.0.1:0", 0
+	conf.now.idle.Policy.Budget.Compute = 0
+	began, free := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	o := llmtest.DefaultOptions()
+	o.Step = func(s llmtest.Step) {
+		if s.Op == llmtest.OpDecode {
+			once.Do(func() { close(began) })
+			<-free
+		}
+	}
+	conf.now.engine = llmtest.NewFake(o)
+	a := startServing(t, conf.now.data, func(ctx context.Context, stdout, stderr io.Writer) error {
+		return serve(ctx, conf, stdout, stderr)
+	})
+	a.ready()
+	call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)
+	call[api.UploadStatus](a, "POST", "/v1/spaces/notes/documents?wait=true", gateText)
+	type end struct {
+		status int
+		err    error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		resp, err := a.client.Do(a.request("POST", "/v1/spaces/notes/ask", strings.NewReader(gateAsk)))
+		if err != nil {
+			ended <- end{0, err}
+			return
+		}
+		_, err = io.ReadAll(resp.Body)
+		resp.Body.Close()
+		ended <- end{resp.StatusCode, err}
+	}()
+	<-began
+	a.stop()
+	if err := a.log.await(patiently(t), "cut short"); err != nil {
+		t.Fatal(err)
+	}
+	close(free)
+	if got := <-ended; got.err != nil || got.status != http.StatusOK && got.status != http.StatusServiceUnavailable {
+		t.Errorf("%+v\n%s", got, a.log)
+	}
+	a.end()
+}
+
+// A client takes no more connections than there may be, and no more header.
+func TestServeBounds(t *testing.T) {
+	t.Setenv("PERCACHED_MAX_CONNECTIONS", "1")
+	t.Setenv("PERCACHED_MAX_HEADER", "2KiB")
+	a := startServe(t, t.TempDir())
+	a.ready()
+	address := strings.TrimPrefix(a.url, "http://")
+	dial := func() (net.Conn, *bufio.Reader) {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c, bufio.NewReader(c)
+	}
+	ask := func(c net.Conn, more string) {
+		if _, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n"+more+"\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hear := func(r *bufio.Reader) int {
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	first, from := dial()
+	ask(first, "")
+	if got := hear(from); got != 200 {
+		t.Error(got)
+	}
+	second, next := dial()
+	ask(second, "X-Request-Id: second\r\n")
+	ask(first, "X-Request-Id: first\r\n")
+	if got := hear(from); got != 200 {
+		t.Error(got)
+	}
+	first.Close()
+	if got := hear(next); got != 200 {
+		t.Error(got)
+	}
+	if log := a.log.String(); strings.Index(log, "id=first") > strings.Index(log, "id=second") || !strings.Contains(log, "id=first") {
+		t.Errorf("the second connection was served beside the first:\n%s", log)
+	}
+	ask(second, "X-Long: "+strings.Repeat("a", 16<<10)+"\r\n")
+	if got := hear(next); got != http.StatusRequestHeaderFieldsTooLarge {
+		t.Error(got)
+	}
+	second.Close()
+	a.end()
+}
+
+// What keeps a daemon from beginning is said in a sentence, and leaves nothing
+// behind.
+func TestServeRefuses(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	used := startServe(t, filepath.Join(dir, "used"))
+	used.ready()
+	if err := os.Mkdir(filepath.Join(dir, "foreign"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file("foreign/letter.txt", "Dear")
+	for _, tc := range []struct {
+		name   string
+		args   []string
+		env    string
+		says   string
+		status int
+	}{
+		{"address in use", []string{"--listen", busy.Addr().String()}, "", "is in use by another program: name another address with --listen", 1},
+		{"address of another machine", []string{"--listen", "192.0.2.1:0"}, "PERCACHED_INSECURE_LISTEN=true", "192.0.2.1:0 cannot be listened at", 1},
+		{"reachable", []string{"--listen", "0.0.0.0:0"}, "", "set tls-cert and tls-key, or insecure-listen to true", 2},
+		{"folder in use", []string{"--data", used.dir}, "", "uses " + used.dir + ": end it, or name another folder with --data", 1},
+		{"folder of somebody else", []string{"--data", filepath.Join(dir, "foreign")}, "", "no data folder of percached", 1},
+		{"no such file", []string{"--config", filepath.Join(dir, "nosuch.conf")}, "", "the configuration cannot be read", 1},
+		{"a folder for a file", []string{"--config", dir}, "", "the configuration cannot be read", 1},
+		{"a wrong file", []string{"--config", file("wrong.conf", "nosuch = 1\nk = x\n")}, "", "wrong.conf:2: k: it is no whole number", 2},
+		{"a wrong variable", nil, "PERCACHED_NOSUCH=1", "PERCACHED_NOSUCH: there is no such setting", 2},
+		{"a wrong flag", []string{"--k", "0"}, "", "--k: 0 is not between 1 and 64", 2},
+		{"no certificate", []string{"--config", file("tls.conf", "tls-cert = a.pem\ntls-key = a.key\n")}, "", "the certificate cannot be used", 1},
+		{"a wrong origin", []string{"--config", file("origins.conf", "origins = *\n")}, "", "an origin is", 2},
+		{"no model", []string{"--model", filepath.Join(dir, "no.gguf")}, "", "no.gguf", 1},
+		{"no arguments", []string{"here"}, "", "unknown command", 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if name, value, ok := strings.Cut(tc.env, "="); ok {
+				t.Setenv(name, value)
+			}
+			data := filepath.Join(t.TempDir(), "data")
+			args := append([]string{"serve", "--data", data, "--listen", "127.0.0.1:0"}, tc.args...)
+			var out, errs strings.Builder
+			ctx := patiently(t)
+			err := run(ctx, args, strings.NewReader(""), &out, io.Discard)
+			if got := report(ctx, err, &errs); got != tc.status || !strings.Contains(errs.String(), tc.says) {
+				t.Errorf("status %d, says %q; want %d, %q", got, errs.String(), tc.status, tc.says)
+			}
+			if _, err := os.Stat(filepath.Join(data, "address")); !os.IsNotExist(err) {
+				t.Errorf("an address is left: %v", err)
+			}
+		})
+	}
+	used.end()
+}
+
+// The real binary: one signal ends it well, a kill loses nothing that was
+// acknowledged, and the second signal ends what the first could not.
+func TestServeSignals(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, log := t.TempDir(), newLogged()
+	start := func() *atWork {
+		p, err := startProcess(context.Background(), exe, data, log, "--threads", "1")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, log)
+		}
+		a := &atWork{T: t, url: p.url, token: p.token, dir: data, client: newClient(), log: log, ended: make(chan error, 1)}
+		t.Cleanup(a.client.CloseIdleConnections)
+		t.Cleanup(func() { p.cmd.Process.Kill() })
+		a.process = p.cmd
+		return a
+	}
+	t.Setenv("PERCACHED_SHUTDOWN_GRACE", "1h")
+	t.Setenv("PERCACHED_SEND_TIMEOUT", "1h")
+	a := start()
+	call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)
+	if u := call[api.UploadStatus](a, "POST", "/v1/spaces/notes/documents", gateText); u.ID == "" {
+		t.Errorf("%+v", u)
+	}
+	a.process.Process.Kill()
+	a.process.Wait()
+	if a.file("address") == "" {
+		t.Error("a killed process cannot have removed it")
+	}
+
+	b := start()
+	if d := b.file("address"); d != b.url+"\n" {
+		t.Errorf("the address is %q, it listens at %s", d, b.url)
+	}
+	uploads := call[api.Uploads](b, "GET", "/v1/spaces/notes/uploads", "")
+	if len(uploads.Uploads) != 1 {
+		t.Fatalf("what was accepted is lost: %+v", uploads)
+	}
+	call[api.UploadStatus](b, "POST", "/v1/spaces/notes/documents?wait=true", gateText) // behind the first
+	if got := call[api.Answer](b, "POST", "/v1/spaces/notes/ask", gateAsk); got.Answer != "6190" {
+		t.Errorf("%+v", got)
+	}
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		b.process.Process.Signal(s)
+		if err := b.process.Wait(); err != nil {
+			t.Errorf("behind %v: %v\n%s", s, err, log)
+		}
+		b = start()
+	}
+	half := b.sendHalf("notes")
+	defer half.rest.Close()
+	b.process.Process.Signal(syscall.SIGTERM)
+	ended := make(chan error, 1)
+	go func() { ended <- b.process.Wait() }()
+	for {
+		select {
+		case err := <-ended:
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != -1 {
+				t.Errorf("it ended with %v, not by a signal\n%s", err, log)
+			}
+			return
+		default: // one that comes with the first counts as one with it
+			b.process.Process.Signal(syscall.SIGTERM)
+			runtime.Gosched()
+		}
+	}
+}

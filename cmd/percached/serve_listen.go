@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+// addressFile tells commands where the daemon of a data folder listens.
+const addressFile = "address"
+
+// listen takes the address and says so.
+func (d *served) listen(stdout io.Writer) (err error) {
+	const op = "percached: serve"
+	c := &d.setup.serving
+	d.listener, err = net.Listen("tcp", c.listen)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fault.New(fault.Conflict, op, "%s is in use by another program: name another address with --listen", c.listen)
+	case err != nil:
+		return fault.New(fault.Unavailable, op, "%s cannot be listened at: %w", c.listen, err)
+	}
+	d.server = d.newServer()
+	scheme := "http"
+	if c.secure() {
+		scheme = "https"
+	}
+	at := d.listener.Addr().(*net.TCPAddr)
+	if !at.IP.IsLoopback() && !c.secure() && !c.insecure { // a name may mean what it says elsewhere
+		d.listener.Close()
+		return fault.New(fault.Invalid, op, "%s is %s, which other machines can reach: set tls-cert and tls-key, or insecure-listen to true", c.listen, at.IP)
+	}
+	near := *at // where this machine reaches it
+	if near.IP.IsUnspecified() {
+		near.IP = net.IPv4(127, 0, 0, 1)
+	}
+	err = writeWhole(d.home.Path(addressFile), fmt.Sprintf("%s://%s\n", scheme, &near))
+	if err == nil {
+		_, err = fmt.Fprintf(stdout, "listening on %s://%s\n", scheme, at)
+	}
+	if err != nil {
+		d.listener.Close()
+		return fault.New(fault.Unavailable, op, "%w", err)
+	}
+	return nil
+}
+
+// writeWhole puts a small file there whole or not at all.
+func writeWhole(path, text string) error {
+	if err := os.WriteFile(path+".part", []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".part", path)
+}
+
+// forgetAddress says that nobody listens any more.
+func (d *served) forgetAddress() {
+	if err := os.Remove(d.home.Path(addressFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		d.log.Warn("the address of this daemon could not be removed", "error", err)
+	}
+}

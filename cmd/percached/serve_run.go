@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/net/netutil"
+	"golang.org/x/sync/errgroup"
+)
+
+// last is how long requests that were told to end have for saying so.
+const last = time.Second
+
+// run serves until ctx ends or a part fails: the server at once, all else when it
+// is loaded.
+func (d *served) run(ctx context.Context, stderr io.Writer) error {
+	// Requests, and what they wait for, outlive ctx by the time of grace.
+	served, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	d.server.BaseContext = func(net.Listener) context.Context { return served }
+	g, parts := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		err := d.accept()
+		if errors.Is(err, http.ErrServerClosed) {
+			return nil
+		}
+		return err
+	})
+	g.Go(func() error {
+		in, err := d.open(parts, stderr)
+		if err != nil {
+			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+				return nil // it was told to end before it had begun
+			}
+			return err
+		}
+		g.Go(func() error { return d.service.scheduler.Run(parts) })
+		g.Go(func() error { return in.Run(served) })
+		d.stage.at(stageReady, 1)
+		return nil
+	})
+	g.Go(func() error {
+		<-parts.Done()
+		d.shutDown(cut)
+		return nil
+	})
+	return g.Wait()
+}
+
+// accept serves connections, a bounded number at a time.
+func (d *served) accept() error {
+	l := netutil.LimitListener(d.listener, d.setup.serving.connections)
+	if d.cert == nil {
+		return d.server.Serve(l)
+	}
+	return d.server.ServeTLS(l, "", "")
+}
+
+// newServer serves HTTP, with bounds on what a client may take before the
+// interface sees it.
+func (d *served) newServer() *http.Server {
+	c := &d.setup.serving
+	// Under HTTP/2 a deadline that has passed cannot be moved any more, and those of
+	// slow senders and of streams move.
+	one := &http.Protocols{}
+	one.SetHTTP1(true)
+	return &http.Server{
+		Handler: &d.requests, Protocols: one, DisableGeneralOptionsHandler: true, TLSConfig: d.cert, ReadHeaderTimeout: c.headerTimeout, IdleTimeout: c.idleTimeout,
+		MaxHeaderBytes: int(c.header), ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
+	}
+}
+
+// shutDown ends the server: nobody new is let in, who listens to events is told
+// that this is the end, and answers that are under way may end within the time of
+// grace. What is left then is cut short. It returns when no request is under way
+// any more.
+func (d *served) shutDown(cut func()) {
+	loaded := d.stage.ready().Ready
+	d.stage.at(stageClosing, 0)
+	d.hub.Close()
+	if grace := d.setup.serving.grace; !d.quietWithin(grace) {
+		d.log.Warn("requests that did not end are cut short", "after", grace)
+		if loaded {
+			d.service.asker.Close() // who asked is told why there is no answer
+		}
+		d.quietWithin(last)
+	}
+	cut()
+	d.quietWithin(last)
+	d.server.Close() // who waits for a client waits no longer
+	d.requests.end()
+}
+
+// quietWithin lets nobody in, and says whether all requests ended and were
+// answered within a time.
+func (d *served) quietWithin(long time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), long)
+	defer cancel()
+	return d.server.Shutdown(ctx) == nil
+}
+
+// requests counts those that are under way: net/http does not wait for them when
+// it closes.
+type requests struct {
+	next http.Handler
+	mu   sync.RWMutex // shared by requests
+	over bool
+}
+
+func (r *requests) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.over {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	r.next.ServeHTTP(w, req)
+}
+
+// end lets no more in, and returns when none is under way.
+func (r *requests) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/metrics"
+	"github.com/percached/percached/knowledgebank/reader"
+)
+
+// openInbox opens what keeps uploads until they are in. The service closes it.
+func openInbox(s *service, c setup, log *slog.Logger) (*inbox.Inbox, error) {
+	rd, err := reader.New(reader.Default())
+	if err != nil {
+		return nil, err
+	}
+	o := inbox.Default()
+	o.Library, o.Spaces, o.Reader, o.MaxBytes, o.Now, o.Logger, o.Observer = s.library, s.knowledge, rd, c.inboxLimit, s.now, log, s.news.ofInbox()
+	in, err := inbox.Open(s.home.Path("inbox"), o)
+	if err != nil {
+		return nil, err
+	}
+	s.closers = append(s.closers, in.Close)
+	return in, nil
+}
+
+// reconfigure brings what can change while it runs from one setup to another. If
+// a part refuses, all is as it was.
+func (s *service) reconfigure(from, to setup) error {
+	steps := []func(setup) error{
+		func(c setup) error {
+			set, err := s.settings(c)
+			if err != nil {
+				return err
+			}
+			return s.asker.Configure(set)
+		},
+		func(c setup) error { return s.worker.Configure(c.idle) },
+		func(c setup) error { return s.scheduler.Configure(c.idle.Policy) }, // looks for work anew, by the worker's rules, too
+		func(c setup) error {
+			if from.bankLimit == to.bankLimit {
+				return nil
+			}
+			return s.bank.SetLimit(context.Background(), c.bankLimit)
+		},
+		func(c setup) error {
+			if from.limit == to.limit {
+				return nil
+			}
+			return s.tree.SetLimit(c.limit)
+		},
+	}
+	for i, step := range steps {
+		err := step(to)
+		if err == nil {
+			continue
+		}
+		for ; i >= 0; i-- {
+			err = errors.Join(err, steps[i](from))
+		}
+		return err
+	}
+	return nil
+}
+
+// state is how things stand, for who scrapes metrics.
+func (s *service) state(in *inbox.Inbox, listeners int) (metrics.State, error) {
+	const month = 30 * 24 * time.Hour
+	tree, err := s.tree.Stats()
+	if err != nil {
+		return metrics.State{}, err
+	}
+	m := metrics.State{
+		Tensors: metrics.Room{Bytes: tree.Bytes, Limit: tree.Limit}, Disk: metrics.Room{Bytes: tree.Disk, Limit: tree.Limit + tree.Slack},
+		Slices: tree.Nodes, Queue: map[string]int{}, Ledger: map[string]metrics.Account{},
+		Questions: s.asker.Waiting(), Listeners: listeners,
+	}
+	m.Bank.Bytes, m.Bank.Limit = s.bank.Usage()
+	spaces, err := s.knowledge.Spaces()
+	if err != nil {
+		return m, err
+	}
+	m.Spaces = len(spaces)
+	for _, sp := range spaces {
+		st, err := s.knowledge.Stats(sp.Name)
+		if fault.KindOf(err) == fault.NotFound { // it went meanwhile
+			continue
+		}
+		if err != nil {
+			return m, err
+		}
+		for _, u := range in.List(sp.Name, math.MaxInt) {
+			if u.State == inbox.Queued || u.State == inbox.Running {
+				m.Uploads++
+			}
+		}
+		bank := s.bank.Stats(sp.Name)
+		m.Documents, m.Chunks = m.Documents+st.Documents, m.Chunks+st.Chunks
+		m.Entries, m.Answered, m.Stale = m.Entries+bank.Entries, m.Answered+bank.Answered, m.Stale+bank.Stale
+	}
+	idle, err := s.scheduler.Status()
+	if err != nil {
+		return m, err
+	}
+	m.Idle, m.Parked = string(idle.State), len(idle.Parked)
+	for kind, n := range idle.Jobs {
+		m.Queue[string(kind)] = n
+	}
+	accounts, err := s.scheduler.Ledger("", s.now().Add(-month))
+	for _, a := range accounts {
+		m.Ledger[string(a.Kind)] = metrics.Account{Spent: a.Seconds, Saved: a.Earned}
+	}
+	return m, err
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// atWork is a percached serve in this process.
+type atWork struct {
+	*testing.T
+	url, token string
+	dir        string
+	client     *http.Client
+	log        *logged
+	stop       context.CancelFunc // as a signal does
+	ended      chan error
+	process    *exec.Cmd // in place of stop and ended, where it is one of its own
+}
+
+// logged is a log that can be waited for.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	more chan struct{}
+}
+
+func newLogged() *logged { return &logged{more: make(chan struct{})} }
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.more)
+	l.more = make(chan struct{})
+	return l.text.Write(b)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// await waits until the log holds a text.
+func (l *logged) await(ctx context.Context, text string) error {
+	for {
+		l.mu.Lock()
+		found, more := strings.Contains(l.text.String(), text), l.more
+		l.mu.Unlock()
+		if found {
+			return nil
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// patiently bounds what must come in any case.
+func patiently(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// startServe runs percached serve and waits until it can be called.
+func startServe(t *testing.T, dir string, args ...string) *atWork {
+	t.Helper()
+	return startServing(t, dir, func(ctx context.Context, stdout, stderr io.Writer) error {
+		args := append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--threads", "1"}, args...)
+		return run(ctx, args, strings.NewReader(""), stdout, stderr)
+	})
+}
+
+func startServing(t *testing.T, dir string, serve func(ctx context.Context, stdout, stderr io.Writer) error) *atWork {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	a := &atWork{T: t, dir: dir, client: newClient(), log: newLogged(), stop: stop, ended: make(chan error, 1)}
+	t.Cleanup(a.client.CloseIdleConnections)
+	out, w := io.Pipe()
+	go func() {
+		err := serve(ctx, w, a.log)
+		w.Close()
+		a.ended <- err
+	}()
+	t.Cleanup(func() { stop() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("it did not begin to listen: %v\n%s", <-a.ended, a.log)
+	}
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if !ok {
+		t.Fatalf("it says %q", line)
+	}
+	a.url = url
+	a.token = strings.TrimSpace(a.file("token"))
+	return a
+}
+
+// newClient sends a body that wants to be asked for when the daemon asks.
+func newClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Hour}}
+}
+
+func (a *atWork) file(name string) string {
+	a.Helper()
+	b, err := os.ReadFile(filepath.Join(a.dir, name))
+	if err != nil {
+		a.Fatal(err)
+	}
+	return string(b)
+}
+
+// ready waits until it is loaded.
+func (a *atWork) ready() {
+	a.Helper()
+	if err := a.log.await(patiently(a.T), "msg=ready"); err != nil {
+		a.Fatalf("%v\n%s", err, a.log)
+	}
+}
+
+// end stops it as a signal does.
+func (a *atWork) end() {
+	a.Helper()
+	a.stop()
+	if err := <-a.ended; err != nil {
+		a.Errorf("it ended with %v\n%s", err, a.log)
+	}
+}
+
+func (a *atWork) request(method, path string, body io.Reader) *http.Request {
+	a.Helper()
+	r, err := http.NewRequestWithContext(patiently(a.T), method, a.url+path, body)
+	if err != nil {
+		a.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+a.token)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
+}
+
+// call sends JSON and reads JSON.
+func call[T any](a *atWork, method, path, body string) (got T) {
+	a.Helper()
+	var in io.Reader
+	if body != "" {
+		in = strings.NewReader(body)
+	}
+	resp, err := a.client.Do(a.request(method, path, in))
+	if err != nil {
+		a.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode >= 300 {
+		a.Fatalf("%s %s: %s %s %v", method, path, resp.Status, text, err)
+	}
+	if err := json.Unmarshal(text, &got); err != nil {
+		a.Fatal(err)
+	}
+	return got
+}
+
+func (a *atWork) status(path string) int {
+	a.Helper()
+	resp, err := a.client.Do(a.request("GET", path, nil))
+	if err != nil {
+		a.Fatal(err)
+	}
+	defer resp.Body.Close()
+	io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode
+}
+
+const (
+	gateText = `{"documents":[{"title":"Gate","text":"The code for the gate at Wharf Road is 6190."}]}`
+	gateAsk  = `{"question":"What is the code for the gate at Wharf Road?"}`
+)

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/token"
+)
+
+func tokenCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "token", Short: "Who may call the daemon: show, list, create and revoke tokens", Args: cobra.NoArgs, RunE: help,
+		Long: `Tokens say who may call the daemon, in which space and what for. A running daemon
+sees at once what these commands do.`,
+	}
+	cmd.AddCommand(tokenShow(), tokenList(), tokenCreate(), tokenRevoke())
+	return cmd
+}
+
+// tokenVerb is a command on the tokens of a data folder, which may be in use.
+func tokenVerb(use, short string, args cobra.PositionalArgs, run func(s *token.Store, args []string) (showable, error)) *cobra.Command {
+	c := defaultSetup()
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !home.Exists(c.data) {
+				return fault.New(fault.NotFound, "percached: token", "there is no data folder %s yet: percached serve and percached add make it", c.data)
+			}
+			s, err := token.Open(c.data)
+			if err != nil {
+				return err
+			}
+			r, err := run(s, args)
+			if err != nil {
+				return err
+			}
+			if secret, ok := r.(*secretReport); ok && !asJSON {
+				secret.remark(cmd.ErrOrStderr())
+			}
+			return show(cmd.OutOrStdout(), asJSON, r)
+		},
+	}
+	c.dataFlag(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+// tokenLine is a token as it is told of.
+type tokenLine struct {
+	ID    string     `json:"id"`
+	Name  string     `json:"name,omitempty"`
+	Space string     `json:"space,omitempty"` // empty: all
+	Role  token.Role `json:"role"`
+	Made  time.Time  `json:"made"`
+}
+
+func lineOfToken(t token.Token) tokenLine { return tokenLine{t.ID, t.Name, t.Space, t.Role, t.Made} }
+
+func (l *tokenLine) where() string {
+	if l.Space == "" {
+		return "all spaces"
+	}
+	return l.Space
+}
+
+// secretReport tells a secret.
+type secretReport struct {
+	*tokenLine        // nil: the main token
+	Secret     string `json:"secret"`
+	replaced   bool   // by this command
+}
+
+// table is the secret alone, for who puts it into a variable.
+func (r *secretReport) table(w io.Writer) error {
+	p := &printer{w: w}
+	p.line("%s", r.Secret)
+	return p.err
+}
+
+// remark says what a person should know of the secret.
+func (r *secretReport) remark(stderr io.Writer) {
+	if r.replaced {
+		say(stderr, "this is the main token now; the one before holds no more")
+	}
+	if r.tokenLine != nil {
+		say(stderr, "token %s: %s in %s; it is not shown again", r.ID, r.Role, r.where())
+	}
+}
+
+func tokenShow() *cobra.Command {
+	return tokenVerb("show", "Print the main token, which may do everything; it is made if there is none", cobra.NoArgs, func(s *token.Store, _ []string) (showable, error) {
+		secret, _, err := s.Main()
+		return &secretReport{Secret: secret}, err
+	})
+}
+
+// tokensReport lists tokens.
+type tokensReport struct {
+	Tokens []tokenLine `json:"tokens"`
+}
+
+func (r *tokensReport) table(w io.Writer) error {
+	p := &printer{w: w}
+	for _, l := range r.Tokens {
+		p.line("%-12s  %-5s  %-20s  %s  %s", l.ID, l.Role, l.where(), l.Made.UTC().Format(timeLayout), l.Name)
+	}
+	return p.err
+}
+
+func tokenList() *cobra.Command {
+	return tokenVerb("list", "List the tokens, without their secrets", cobra.NoArgs, func(s *token.Store, _ []string) (showable, error) {
+		r := &tokensReport{Tokens: []tokenLine{}}
+		all, err := s.List()
+		for _, t := range all {
+			r.Tokens = append(r.Tokens, lineOfToken(t))
+		}
+		return r, err
+	})
+}
+
+func tokenCreate() *cobra.Command {
+	var name, space, role string
+	cmd := tokenVerb("create", "Make a token for one space or for all, and print it once", cobra.NoArgs, func(s *token.Store, _ []string) (showable, error) {
+		if !token.Role(role).Known() {
+			return nil, misuse("--role: %q is none of ask, write and admin", role)
+		}
+		secret, t, err := s.Create(name, space, token.Role(role))
+		line := lineOfToken(t)
+		return &secretReport{tokenLine: &line, Secret: secret}, err
+	})
+	cmd.Long = `Makes a token and prints it, once. Roles, each of which may do what those before may:
+
+  ask     ask questions, and read what answers rest on
+  write   add and forget documents, correct stored answers
+  admin   settings, limits, whole spaces, configuration
+
+A token for one space learns nothing of another, not even whether it is there.`
+	cmd.Example = `  percached token create --space mail --role write --name phone`
+	cmd.Flags().StringVar(&name, "name", "", "what you call it")
+	cmd.Flags().StringVar(&space, "space", "", "the space in which it holds (default: all)")
+	cmd.Flags().StringVar(&role, "role", "ask", "ask, write or admin")
+	return cmd
+}
+
+func tokenRevoke() *cobra.Command {
+	return tokenVerb("revoke ID", "End a token; main gets a new one in its place", cobra.ExactArgs(1), func(s *token.Store, args []string) (showable, error) {
+		if err := s.Revoke(args[0]); err != nil {
+			return nil, err
+		}
+		if args[0] != token.MainID {
+			return &revoked{ID: args[0]}, nil
+		}
+		secret, _, err := s.Main()
+		return &secretReport{Secret: secret, replaced: true}, err
+	})
+}
+
+// revoked tells that a token is no more.
+type revoked struct {
+	ID string `json:"revoked"`
+}
+
+func (r *revoked) table(w io.Writer) error {
+	p := &printer{w: w}
+	p.line("token %s holds no more", r.ID)
+	return p.err
+}

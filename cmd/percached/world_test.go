@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/api/client"
+)
+
+// world is a percached that runs as a process of its own, seen through its
+// socket. All that it answers is held against openapi.yaml.
+type world struct {
+	*testing.T
+	*process
+	data   string
+	args   []string
+	errs   lockedBuffer
+	law    *openapi3.T
+	seen   map[string]bool // operations that answered well
+	mu     sync.Mutex
+	router routers.Router
+	all    *client.ClientWithResponses // with the token for everything
+}
+
+// underTest is the percached under test: the one that was named, or this very one.
+func underTest(t *testing.T) string {
+	if exe := os.Getenv("TEST_PERCACHED"); exe != "" {
+		return exe
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exe
+}
+
+// newWorld starts a daemon with a new data folder.
+func newWorld(t *testing.T, args ...string) *world {
+	w := &world{T: t, data: t.TempDir(), args: append([]string{"--threads", "1"}, args...), seen: map[string]bool{}}
+	var err error
+	if w.law, err = openapi3.NewLoader().LoadFromData(percached.OpenAPI()); err != nil {
+		t.Fatal(err)
+	}
+	w.law.Servers = nil
+	if w.router, err = gorillamux.NewRouter(w.law); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	t.Cleanup(func() {
+		if err := w.stop(); err != nil && !t.Failed() {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("the daemon said:\n%s", w.errs.String())
+		}
+	})
+	return w
+}
+
+// start starts the daemon, with what its folder holds.
+func (w *world) start() {
+	w.Helper()
+	d, err := startProcess(context.Background(), underTest(w.T), w.data, &w.errs, w.args...)
+	if err != nil {
+		w.Fatalf("%v\n%s", err, w.errs.String())
+	}
+	w.process = d
+	w.all = w.with(d.token)
+}
+
+// with is a client that bears a token.
+func (w *world) with(token string) *client.ClientWithResponses {
+	w.Helper()
+	c, err := client.NewClientWithResponses(w.url, client.WithHTTPClient(&http.Client{Transport: w}), client.WithToken(token))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return c
+}
+
+// RoundTrip sends a request and holds the response against openapi.yaml.
+func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
+	route, params, err := w.router.FindRoute(r)
+	if err != nil {
+		w.Errorf("%s %s is not in openapi.yaml: %v", r.Method, r.URL.Path, err)
+	}
+	got, failed := http.DefaultTransport.RoundTrip(r)
+	if failed != nil || err != nil {
+		return got, failed
+	}
+	kind, _, _ := mime.ParseMediaType(got.Header.Get("Content-Type"))
+	if kind == "text/event-stream" {
+		w.saw(route.Operation.OperationID, got.StatusCode)
+		return got, nil
+	}
+	body, failed := io.ReadAll(got.Body)
+	got.Body.Close()
+	got.Body = io.NopCloser(bytes.NewReader(body))
+	if failed != nil {
+		return got, nil // what was cut is the caller's to see
+	}
+	w.saw(route.Operation.OperationID, got.StatusCode)
+	in := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, PathParams: params, Route: route},
+		Status:                 got.StatusCode, Header: got.Header,
+		Options: &openapi3filter.Options{
+			MultiError: true, IncludeResponseStatus: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
+			ExcludeResponseBody: kind == "application/x-ndjson", // its lines are not one value
+		},
+	}
+	in.SetBodyBytes(body)
+	if err := openapi3filter.ValidateResponse(r.Context(), in); err != nil {
+		w.Errorf("%s %s, status %d, is not as openapi.yaml says: %v\n%s", r.Method, r.URL.Path, got.StatusCode, err, body)
+	}
+	if got.Header.Get("X-Request-Id") == "" {
+		w.Errorf("%s %s: the response has no id", r.Method, r.URL.Path)
+	}
+	return got, nil
+}
+
+func (w *world) saw(op string, status int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if status < 300 {
+		w.seen[op] = true
+	}
+}
+
+// missed names the operations that never answered well.
+func (w *world) missed() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var ops []string
+	for _, item := range w.law.Paths.Map() {
+		for _, op := range item.Operations() {
+			if !w.seen[op.OperationID] {
+				ops = append(ops, op.OperationID)
+			}
+		}
+	}
+	slices.Sort(ops)
+	return ops
+}
+
+// is fails the test unless a response has the status.
+func (w *world) is(want int, got interface{ StatusCode() int }, err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+	if got.StatusCode() != want {
+		w.Fatalf("status %d, want %d: %+v", got.StatusCode(), want, got)
+	}
+}
+
+// metric reads a metric by its name with labels, as /metrics writes it; 0 if it is
+// not there.
+func (w *world) metric(name string) string {
+	w.Helper()
+	got, err := w.all.MetricsWithResponse(context.Background())
+	w.is(http.StatusOK, got, err)
+	for line := range strings.Lines(string(got.Body)) {
+		if v, ok := strings.CutPrefix(line, name+" "); ok {
+			return strings.TrimSpace(v)
+		}
+	}
+	return "0"
+}
+
+// becomes waits until a metric has a value.
+func (w *world) becomes(name, want string) {
+	w.Helper()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	enough := time.After(time.Minute)
+	for got := w.metric(name); got != want; got = w.metric(name) {
+		select {
+		case <-again.C:
+		case <-enough:
+			w.Fatalf("%s is %s and does not become %s", name, got, want)
+		}
+	}
+}
+
+// lockedBuffer is written by one and read by another.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

@@ -1,0 +1,268 @@
+package answer_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm/llmtest"
+)
+
+// queue is a world whose engine answers one question at a time, when it is let.
+type queue struct {
+	*world
+	t       *testing.T
+	began   chan string // the question that the engine begins
+	let     chan struct{}
+	stopped chan struct{}
+	all     sync.WaitGroup
+}
+
+func newQueue(t *testing.T, waiting int, with ...func(*answer.Parts)) *queue {
+	q := &queue{t: t, began: make(chan string, 100), let: make(chan struct{}), stopped: make(chan struct{}, 100)}
+	q.world = newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) {
+		p.Engine = &single{Fake: p.Engine.(*llmtest.Fake), q: q}
+		p.Waiting = waiting
+		p.Observer.Stopped = func() { q.stopped <- struct{}{} }
+		for _, f := range with {
+			f(p)
+		}
+	})
+	q.shelf.put(budget)
+	return q
+}
+
+type single struct {
+	*llmtest.Fake
+	q *queue
+}
+
+func (s *single) Generate(ctx context.Context, p percached.Prompt, emit func(string) error) (percached.Result, error) {
+	s.q.began <- p.Segments[len(p.Segments)-1].Texts[1].Text
+	select {
+	case <-s.q.let:
+	case <-ctx.Done():
+		return percached.Result{}, fault.Wrap("single", ctx.Err())
+	}
+	return s.Fake.Generate(ctx, p, emit)
+}
+
+// ask begins a question and returns when its chunks are known: it stands in line.
+// What it gives is closed when the question has ended.
+func (q *queue) ask(ctx context.Context, text string, kind fault.Kind) (ended <-chan struct{}) {
+	q.t.Helper()
+	found, done := make(chan struct{}), make(chan struct{})
+	q.all.Go(func() {
+		defer close(done)
+		var once sync.Once
+		_, err := q.Ask(ctx, answer.Question{Space: "s", Text: text}, answer.Listener{
+			Cite: func(answer.Citation) { once.Do(func() { close(found) }) },
+		})
+		if fault.KindOf(err) != kind {
+			q.t.Errorf("%s: %v", text, err)
+		}
+	})
+	<-found
+	return done
+}
+
+func numbered(i int) string { return fmt.Sprintf("What of the budget is number %d?", i) }
+
+// Who comes first is served first; one too many is told at once.
+func TestLine(t *testing.T) {
+	const most = 5
+	q := newQueue(t, most)
+	ctx := context.Background()
+	for i := range most {
+		q.ask(ctx, numbered(i), 0)
+	}
+	q.ask(ctx, numbered(2), 0) // the same question stands in one place
+	if n := q.Waiting(); n != most {
+		t.Errorf("%d wait", n)
+	}
+	searched := q.shelf.asked
+	for range 3 {
+		if _, err := q.Ask(ctx, answer.Question{Space: "s", Text: numbered(99)}, answer.Listener{}); fault.KindOf(err) != fault.Overloaded {
+			t.Error(err)
+		}
+	}
+	if q.shelf.asked != searched {
+		t.Error("for a question that is not answered documents were searched")
+	}
+	if a, err := q.Work(ctx, answer.Work{Space: "s", Question: heron.Text, Prefill: true}); err != nil || a.Tokens.Computed == 0 {
+		t.Errorf("idle work has no place in this line: %+v, %v", a, err)
+	}
+	var order []string
+	for range most {
+		order = append(order, <-q.began)
+		q.let <- struct{}{}
+	}
+	q.all.Wait()
+	for i, text := range order {
+		if text != numbered(i) {
+			t.Errorf("served %q", order)
+			break
+		}
+	}
+	if n := q.Waiting(); n != 0 {
+		t.Errorf("%d wait in the end", n)
+	}
+	// What the bank has needs no place.
+	for i := range most {
+		q.ask(ctx, numbered(10+i), 0)
+	}
+	for i := range most {
+		q.ask(ctx, numbered(i), 0)
+	}
+	if n := q.Waiting(); n != most {
+		t.Errorf("%d wait", n)
+	}
+	close(q.let)
+	q.all.Wait()
+}
+
+// Near the end of the line chance decides.
+func TestLastPlaces(t *testing.T) {
+	const most = 8 // the first seven are sure
+	drawn := 1.0
+	q := newQueue(t, most, func(p *answer.Parts) { p.Chance = func() float64 { return drawn } })
+	ctx := context.Background()
+	for i := range 7 {
+		q.ask(ctx, numbered(i), 0)
+	}
+	for _, tc := range []struct {
+		drawn float64
+		want  fault.Kind
+	}{{0.49, fault.Overloaded}, {0.51, 0}} {
+		if drawn = tc.drawn; tc.want == 0 {
+			q.ask(ctx, numbered(99), 0)
+		} else if _, err := q.Ask(ctx, answer.Question{Space: "s", Text: numbered(99)}, answer.Listener{}); fault.KindOf(err) != tc.want {
+			t.Errorf("drawn %v: %v", tc.drawn, err)
+		}
+	}
+	if n := q.Waiting(); n != most {
+		t.Errorf("%d wait", n)
+	}
+	drawn = 1
+	if _, err := q.Ask(ctx, answer.Question{Space: "s", Text: numbered(100)}, answer.Listener{}); fault.KindOf(err) != fault.Overloaded {
+		t.Error("a full line took one more:", err)
+	}
+	close(q.let)
+	q.all.Wait()
+}
+
+// Who gives up leaves his place to others, wherever he stands. Only of him whom the
+// engine worked for it is told that it was stopped, once.
+func TestLeavingTheLine(t *testing.T) {
+	q := newQueue(t, 3)
+	var give [3]context.CancelFunc
+	var ended [3]<-chan struct{}
+	for i := range give {
+		var ctx context.Context
+		ctx, give[i] = context.WithCancel(context.Background())
+		ended[i] = q.ask(ctx, numbered(i), fault.Timeout)
+	}
+	if text := <-q.began; text != numbered(0) {
+		t.Errorf("began with %q", text)
+	}
+	give[1]()
+	<-ended[1]
+	give[0]()
+	<-q.stopped
+	if text := <-q.began; text != numbered(2) {
+		t.Errorf("went on with %q", text)
+	}
+	give[2]()
+	<-q.stopped
+	q.all.Wait()
+	q.Close()
+	if n := q.Waiting(); n != 0 || len(q.began) > 0 || len(q.stopped) > 0 {
+		t.Errorf("%d wait, %d begun, %d stopped", n, len(q.began), len(q.stopped))
+	}
+}
+
+// An answer that comes is not stopped, nor is one for which somebody else waits,
+// nor one that ends because all does.
+func TestNotStopped(t *testing.T) {
+	q := newQueue(t, 0)
+	ctx, give := context.WithCancel(context.Background())
+	first := q.ask(ctx, numbered(1), fault.Timeout)
+	<-q.began
+	q.ask(context.Background(), numbered(1), 0)
+	give()
+	<-first
+	q.let <- struct{}{}
+	q.ask(context.Background(), numbered(2), fault.Unavailable)
+	<-q.began
+	q.Close()
+	q.all.Wait()
+	if len(q.stopped) > 0 {
+		t.Errorf("%d were stopped", len(q.stopped))
+	}
+}
+
+// What a prompt rests on is told before the answer's text, whatever fits into the
+// context and wherever it comes from. It is the same for an answer with a bound of
+// its own.
+func TestCitationsComeFirst(t *testing.T) {
+	bodies := []string{budget, "Heron met in Leeds about the budget.", "The budget of Heron grew by ten.", "Heron has a budget and a boat."}
+	lengths := map[int]bool{}
+	for _, placement := range []percached.Placement{percached.Sequential, percached.Parallel} {
+		for _, order := range []percached.Order{percached.Relevance, percached.Canonical} {
+			for _, room := range []int{4096, 120, 100} {
+				set := answer.Default()
+				set.Placement, set.Order, set.K, set.MaxTokens = placement, order, 4, 16
+				o := llmtest.DefaultOptions()
+				o.Context = room
+				w := newWorld(t, set, o, nil)
+				for _, b := range bodies {
+					w.shelf.put(b)
+				}
+				var first []answer.Citation
+				for _, q := range []answer.Question{heron, heron, {Space: "s", Text: heron.Text, MaxTokens: 1, Bypass: true}} {
+					var told []answer.Citation
+					var text string
+					a, err := w.Ask(context.Background(), q, answer.Listener{
+						Cite: func(c answer.Citation) {
+							if told = append(told, c); text != "" {
+								t.Error("cited when the answer had begun")
+							}
+						},
+						Piece: func(p string) { text += p },
+					})
+					if err != nil || !slices.Equal(told, a.Citations) || text != a.Text || len(told) == 0 {
+						t.Errorf("%v, %s, %d tokens: told %+v, then %+v, %v", placement, order, room, told, a.Citations, err)
+					}
+					if first == nil {
+						first = told
+					}
+					if !slices.Equal(told, first) {
+						t.Errorf("%v, %s, %d tokens: from %+v, first from %+v", placement, order, room, told, first)
+					}
+					lengths[len(told)] = true
+				}
+			}
+		}
+	}
+	if len(lengths) < 2 {
+		t.Error("everything did fit")
+	}
+}
+
+// Where no document fits beside the question nothing is made up.
+func TestNothingFits(t *testing.T) {
+	set := answer.Default()
+	set.MaxTokens = 16
+	o := llmtest.DefaultOptions()
+	o.Context = 75
+	w := newWorld(t, set, o, nil)
+	w.shelf.put(budget)
+	if a, err := w.Ask(context.Background(), heron, answer.Listener{}); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("%+v, %v", a, err)
+	}
+}

@@ -1,0 +1,231 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/ingest"
+)
+
+// Of a space that goes nothing is left: neither what is running, nor what is
+// queued, ended or just being sent. Others are not touched.
+func TestDropSpace(t *testing.T) { synctest.Test(t, dropSpace) }
+
+func dropSpace(t *testing.T) {
+	g := newGated(t)
+	queued := accept(t, g.Inbox, "mail", "", notes(20, 22)...)
+	others := accept(t, g.Inbox, "other", "", notes(0, 1)...)
+	waiting := make(chan inbox.Upload)
+	for _, id := range []string{g.u.ID, queued.ID} {
+		go func() {
+			u, err := g.Wait(context.Background(), id)
+			if err != nil {
+				t.Error(err)
+			}
+			waiting <- u
+		}()
+	}
+	half, on, sender := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		_, err := g.Accept(context.Background(), "mail", "", func(take inbox.Take) error {
+			if err := take("half.txt", strings.NewReader("half of what is sent")); err != nil {
+				return err
+			}
+			close(half)
+			<-on // a slow one
+			return take("rest.txt", strings.NewReader("the rest of what is sent"))
+		})
+		sender <- err
+	}()
+	<-half
+	g.shelf.mu.Lock()
+	delete(g.shelf.spaces, "mail")
+	g.shelf.mu.Unlock()
+	synctest.Wait() // both wait
+	dropped := make(chan error)
+	go func() { dropped <- g.DropSpace("mail") }()
+	for range 2 {
+		if u := <-waiting; u.State != inbox.Failed || !strings.Contains(u.Error, "forgotten") {
+			t.Errorf("%+v", u)
+		}
+	}
+	close(g.on)
+	if err := <-dropped; err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"garden", "half", "n0"} {
+		for _, name := range traces(t, g.dir, word) {
+			if !strings.HasPrefix(name, others.ID) {
+				t.Errorf("%s is in %s", word, name)
+			}
+		}
+	}
+	close(on)
+	if err := <-sender; kind(err) != fault.NotFound {
+		t.Error(err)
+	}
+	wait(t, g.Inbox, others.ID)
+	if got := g.List("mail", 10); len(got) > 0 || inbox.Spooled(g.Inbox) != 0 {
+		t.Error(got, inbox.Spooled(g.Inbox))
+	}
+	if d := cmp.Diff([]string{".upload"}, entries(t, g.dir)); d != "" {
+		t.Error(d)
+	}
+}
+
+// What is running stops within a batch, although its space is still there.
+func TestDropRunning(t *testing.T) { synctest.Test(t, dropRunning) }
+
+func dropRunning(t *testing.T) {
+	g := newGated(t)
+	dropped := make(chan error)
+	go func() { dropped <- g.DropSpace("mail") }()
+	synctest.Wait() // it waits
+	close(g.on)
+	if err := <-dropped; err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(shelved(notes(0, 3)), g.shelf.texts("mail")); d != "" {
+		t.Error(d)
+	}
+	if u := wait(t, g.Inbox, accept(t, g.Inbox, "mail", "", notes(0, 1)...).ID); u.State != inbox.Done {
+		t.Errorf("the next is not taken in: %+v", u)
+	}
+}
+
+// late is a library whose Add has done its work, and waits before it says so.
+type late struct {
+	*shelf
+	at, on chan struct{}
+}
+
+func (l late) Add(ctx context.Context, space string, read ingest.Source, progress func(ingest.Report)) (ingest.Report, error) {
+	r, err := l.shelf.Add(ctx, space, read, progress)
+	l.at <- struct{}{}
+	<-l.on
+	return r, err
+}
+
+// One that has been taken in when its space goes is gone all the same.
+func TestDropAtTheEnd(t *testing.T) { synctest.Test(t, dropAtTheEnd) }
+
+func dropAtTheEnd(t *testing.T) {
+	l := late{newShelf("mail"), make(chan struct{}), make(chan struct{})}
+	o := options(t, l.shelf)
+	o.Library = l
+	dir := folder(t)
+	in := open(t, dir, o)
+	u := accept(t, in, "mail", "", notes(0, 1)...)
+	run(t, in)
+	<-l.at
+	dropped := make(chan error)
+	go func() { dropped <- in.DropSpace("mail") }()
+	synctest.Wait()
+	close(l.on)
+	if err := <-dropped; err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Get("mail", u.ID); kind(err) != fault.NotFound || len(entries(t, dir)) > 0 {
+		t.Error(err, entries(t, dir))
+	}
+}
+
+// Many who send, ask, forget and drop at once: nothing is lost but what was
+// dropped, nothing is left over.
+func TestManyAtOnce(t *testing.T) {
+	const spaces, rounds = 4, 12
+	var names []string
+	for i := range spaces {
+		names = append(names, fmt.Sprint("s", i))
+	}
+	s := newShelf(names...)
+	dir := folder(t)
+	var mu sync.Mutex
+	last := map[string]inbox.State{}
+	order := map[inbox.State]int{inbox.Queued: 1, inbox.Running: 2, inbox.Done: 3, inbox.Failed: 3}
+	o := options(t, s)
+	o.Observer.Moved = func(u inbox.Upload) {
+		mu.Lock()
+		defer mu.Unlock()
+		if u.Space != "s0" && order[u.State] != order[last[u.ID]]+1 {
+			t.Errorf("%s after %q", u.State, last[u.ID])
+		}
+		last[u.ID] = u.State
+	}
+	in := open(t, dir, o)
+	stop := run(t, in)
+	var all sync.WaitGroup
+	for _, space := range names {
+		for i := range rounds {
+			files := notes(i, i+5)
+			all.Go(func() {
+				u, err := in.Accept(context.Background(), space, fmt.Sprint("k", i%3), each(files...))
+				switch {
+				case kind(err) == fault.Conflict: // of the others with this key
+					u, err = in.Accept(context.Background(), space, "", each(files...))
+				}
+				if space == "s0" && kind(err) == fault.NotFound {
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				u, err = in.Wait(context.Background(), u.ID)
+				if space != "s0" && kind(err) != fault.NotFound && u.State != inbox.Done { // NotFound: forgotten meanwhile
+					t.Errorf("%+v %v", u, err)
+				}
+			})
+			all.Go(func() {
+				for _, u := range in.List(space, 5) {
+					if u.Space != space {
+						t.Error("another's")
+					}
+					if _, err := in.Get(space, u.ID); kind(err) != fault.NotFound && err != nil {
+						t.Error(err)
+					}
+				}
+				if _, err := in.Accept(context.Background(), space, "", func(take inbox.Take) error {
+					return take("a.txt", broken("half", errBody))
+				}); !errors.Is(err, errBody) && kind(err) != fault.NotFound {
+					t.Error(err)
+				}
+				if err := in.Forget(space); err != nil {
+					t.Error(err)
+				}
+				if space == "s0" {
+					if err := in.DropSpace(space); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	for _, space := range names[1:] {
+		for _, u := range in.List(space, 1000) {
+			wait(t, in, u.ID)
+		}
+		if d := cmp.Diff(shelved(notes(0, rounds+4)), s.texts(space)); d != "" {
+			t.Error(space, d)
+		}
+	}
+	stop()
+	for _, space := range names {
+		if err := errors.Join(in.DropSpace(space), in.Forget(space)); err != nil {
+			t.Error(err)
+		}
+	}
+	if left := entries(t, dir); len(left) > 0 || inbox.Spooled(in) != 0 {
+		t.Error(left, inbox.Spooled(in))
+	}
+}

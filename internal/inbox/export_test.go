@@ -1,0 +1,20 @@
+package inbox
+
+import "fmt"
+
+// OpenOn opens a folder and asks step before each change of it.
+func OpenOn(dir string, o Options, step func(what, name string) error) (*Inbox, error) {
+	return open(&disk{dir: dir, step: step}, o)
+}
+
+// Spooled is how many bytes count as spooled.
+func Spooled(in *Inbox) int64 {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.bytes
+}
+
+// Sealed is a record of a version, with the checksum right.
+func Sealed(version int, body string) []byte {
+	return append(fmt.Appendf(nil, "upload %d %08x\n", version, sum(version, []byte(body))), body...)
+}

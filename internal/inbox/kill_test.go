@@ -1,0 +1,243 @@
+package inbox_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+)
+
+// TestMain is a process that is to be killed, if it is told so.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("INBOX_VICTIM"); dir != "" {
+		from, err := strconv.Atoi(os.Getenv("INBOX_FROM"))
+		if err == nil {
+			err = victim(dir, from)
+		}
+		fmt.Println("failed", err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// contents are the documents of the upload with this number, by key: some are
+// newer editions of others.
+func contents(n int) (files []sent) {
+	rng := rand.New(rand.NewPCG(1, uint64(n)))
+	for range 1 + rng.IntN(5) {
+		files = append(files, sent{fmt.Sprintf("d%02d.txt", rng.IntN(20)), fmt.Sprintf("Edition %d.%s", n, strings.Repeat(" The garden is green.", rng.IntN(50)))})
+	}
+	return append(files, sent{fmt.Sprintf("only%d.txt", n), fmt.Sprintf("Only in upload %d.", n)})
+}
+
+// victim sends and deletes until it is killed, and says before and after what it
+// does.
+func victim(dir string, from int) error {
+	w, err := openWorld(dir, nil)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	go func() {
+		if err := w.Inbox.Run(ctx); err != nil {
+			fmt.Println("failed", err)
+		}
+	}()
+	fmt.Println("open")
+	for n := from; ; n++ {
+		fmt.Println("sending", n)
+		if _, err := w.Inbox.Accept(ctx, "mail", fmt.Sprint(n), each(contents(n)...)); err != nil {
+			return err
+		}
+		fmt.Println("accepted", n)
+		if n%5 != 0 {
+			continue
+		}
+		key := "file:" + contents(n)[0].name
+		id := percached.NewDocumentID(key)
+		if _, err := w.Knowledge.Document("mail", id); fault.KindOf(err) == fault.NotFound {
+			continue
+		}
+		fmt.Println("deleting", key)
+		if err := w.Inbox.Withhold(ctx, "mail", id); err != nil {
+			return err
+		}
+		if _, err := w.Library.Delete(ctx, "mail", id); err != nil {
+			return err
+		}
+		if err := w.Inbox.Forget("mail"); err != nil {
+			return err
+		}
+		fmt.Println("deleted", key)
+	}
+}
+
+// witness knows what the victims have said.
+type witness struct {
+	*testing.T
+	dir  string
+	rng  *rand.Rand
+	next int
+	// Texts are what documents must be, by key; a document that is unsure may be
+	// any of these, an empty one says that there is none.
+	texts  map[string]string
+	unsure map[string][]string
+	killed int
+}
+
+// Killed at any moment, again and again: what was acknowledged is there, what was
+// deleted is not, and nothing else is.
+func TestKill(t *testing.T) {
+	kills := 25
+	if testing.Short() {
+		kills = 5
+	}
+	v := &witness{T: t, dir: t.TempDir(), rng: rand.New(rand.NewPCG(3, 4)), next: 1, texts: map[string]string{}, unsure: map[string][]string{}}
+	for v.killed < kills && !t.Failed() {
+		v.run()
+		if v.killed%5 == 0 {
+			v.examine()
+		}
+	}
+	t.Logf("killed %d times, %d uploads", v.killed, v.next-1)
+}
+
+// run lets a process work until it has said so many lines, and a while.
+func (v *witness) run() {
+	v.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		v.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), "INBOX_VICTIM="+v.dir, fmt.Sprint("INBOX_FROM=", v.next))
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		v.Fatal(err)
+	}
+	lines, kill := v.rng.IntN(60), func() { cmd.Process.Kill() } // SIGKILL
+	if v.rng.IntN(4) == 0 {
+		lines = 1 // and what was sent before is being taken in
+	}
+	s := bufio.NewScanner(out)
+	for n := 0; s.Scan(); n++ {
+		v.heard(s.Text())
+		if n == lines {
+			defer time.AfterFunc(time.Duration(v.rng.IntN(10_000))*time.Microsecond, kill).Stop()
+		}
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != -1 {
+		v.Fatalf("it was not killed: %v", err)
+	}
+	v.killed++
+}
+
+func (v *witness) heard(line string) {
+	v.Helper()
+	what, about, _ := strings.Cut(line, " ")
+	n, _ := strconv.Atoi(about)
+	switch what {
+	case "open":
+	case "sending":
+		v.next = n + 1
+		for _, f := range contents(n) {
+			v.may("file:"+f.name, f.text)
+		}
+	case "accepted":
+		for _, f := range contents(n) {
+			v.must("file:"+f.name, f.text)
+		}
+	case "deleting":
+		// What is queued of it is held back from here on, so that an edition
+		// before the last may be what there is until it is deleted.
+		v.may(about, "", anything)
+	case "deleted":
+		v.must(about, "")
+	default:
+		v.Errorf("it says %q", line)
+	}
+}
+
+const anything = "*"
+
+func (v *witness) may(key string, texts ...string) {
+	v.unsure[key] = append(append(v.unsure[key], v.texts[key]), texts...)
+}
+
+func (v *witness) must(key, text string) {
+	v.texts[key] = text
+	delete(v.unsure, key)
+}
+
+// examine opens the folder as the next process would, and takes in what is left.
+func (v *witness) examine() {
+	v.Helper()
+	w, err := openWorld(v.dir, nil)
+	if err != nil {
+		v.Fatal(err)
+	}
+	defer func() {
+		if err := w.close(); err != nil {
+			v.Error(err)
+		}
+	}()
+	ctx, cancel := context.WithCancel(context.Background())
+	end := make(chan error, 1)
+	go func() { end <- w.Inbox.Run(ctx) }()
+	for _, u := range w.Inbox.List("mail", 1_000_000) {
+		if u, err := w.Inbox.Wait(ctx, u.ID); err != nil || u.State != "done" {
+			v.Errorf("%+v %v", u, err)
+		}
+	}
+	cancel()
+	if err := <-end; err != nil {
+		v.Error(err)
+	}
+	docs := w.documents(v.T, "mail")
+	for key := range v.unsure {
+		v.settle(key, docs[key])
+	}
+	for key, text := range v.texts {
+		if text != docs[key] {
+			v.Errorf("after %d kills %s is %.20q, and should be %.20q", v.killed, key, docs[key], text)
+		}
+		delete(docs, key)
+	}
+	for key, text := range docs {
+		v.Errorf("after %d kills there is %s: %.20q", v.killed, key, text)
+	}
+	for _, name := range entries(v.T, v.dir+"/inbox") {
+		if name != ".upload" {
+			v.Errorf("%s is left", name)
+		}
+	}
+}
+
+// settle holds what there is of a document that was unsure against what there may be.
+func (v *witness) settle(key, text string) {
+	v.Helper()
+	for _, may := range v.unsure[key] {
+		if may == anything || may == text {
+			v.must(key, text)
+			return
+		}
+	}
+	v.Errorf("after %d kills %s is %.20q, and may be %.20q", v.killed, key, text, v.unsure[key])
+	v.must(key, text)
+}

@@ -1,0 +1,77 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/ingest"
+	"github.com/percached/percached/knowledgebank/reader"
+)
+
+// library takes documents in.
+type library interface {
+	Add(ctx context.Context, space string, read ingest.Source, progress func(ingest.Report)) (ingest.Report, error)
+}
+
+// spaces knows which spaces there are.
+type spaces interface {
+	Space(name string) (percached.Space, error)
+}
+
+// Options of an Inbox. Start from Default.
+type Options struct {
+	Library library
+	Spaces  spaces
+	Reader  *reader.Reader
+
+	MaxBytes  int64 // of all that is spooled; more is Overloaded
+	MaxQueued int   // uploads that wait; more is Overloaded
+	MaxFiles  int   // of one upload; more is Invalid
+	// Uploads that ended are remembered for so long, and so many of a space.
+	Keep      time.Duration
+	KeepCount int
+
+	Now      func() time.Time
+	Logger   *slog.Logger
+	Observer Observer
+}
+
+// Observer is told what happens. Its func may be nil.
+type Observer struct {
+	// Moved: an upload has another state now. For one upload the states come in
+	// their order.
+	Moved func(Upload)
+}
+
+// Default needs Library, Spaces and a Reader.
+func Default() Options {
+	return Options{
+		MaxBytes: 8 << 30, MaxQueued: 10_000, MaxFiles: 10_000, Keep: 24 * time.Hour, KeepCount: 1000,
+		Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+	}
+}
+
+// Validate joins all that is wrong.
+func (o Options) Validate() error {
+	var errs []error
+	bad := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	bad(o.Library == nil, "no library")
+	bad(o.Spaces == nil, "nobody knows the spaces")
+	bad(o.Reader == nil, "no reader")
+	bad(o.Now == nil, "no clock")
+	bad(o.Logger == nil, "no logger")
+	bad(o.MaxBytes < 0, "spooled bytes: %d is negative", o.MaxBytes)
+	bad(o.MaxQueued < 0, "uploads that wait: %d is negative", o.MaxQueued)
+	bad(o.MaxFiles < 0, "files of an upload: %d is negative", o.MaxFiles)
+	bad(o.Keep < 0, "uploads that ended are kept for %v, which is negative", o.Keep)
+	bad(o.KeepCount < 0, "uploads that ended are kept: %d is negative", o.KeepCount)
+	return errors.Join(errs...)
+}

@@ -1,0 +1,237 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+const (
+	// An upload that fails waits for so long, then for twice as long, and so on.
+	firstWait = time.Second
+	lastWait  = 5 * time.Minute
+	// maxAttempts at what nobody gave a reason to try again.
+	maxAttempts = 5
+)
+
+// Run takes in what is queued, one upload after the other, until ctx ends. That
+// is no error; the upload that was running is queued then, to be begun again by
+// the next Run.
+func (in *Inbox) Run(ctx context.Context) error {
+	const op = "inbox.Run"
+	in.mu.Lock()
+	busy := in.running
+	in.running = true
+	in.mu.Unlock()
+	if busy {
+		return fault.New(fault.Conflict, op, "it runs already")
+	}
+	defer func() {
+		in.mu.Lock()
+		in.running = false
+		in.mu.Unlock()
+	}()
+	for ctx.Err() == nil {
+		e, wait := in.next()
+		if e != nil {
+			in.take(ctx, e)
+			continue
+		}
+		in.rest(ctx, wait)
+	}
+	return nil
+}
+
+// rest returns after a while, or when there may be something to do, or when ctx
+// ends.
+func (in *Inbox) rest(ctx context.Context, wait time.Duration) {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-in.wake:
+	case <-ctx.Done():
+	}
+}
+
+// next gives the upload that is to be taken in now, or how long it may take until
+// there is one. One that has to wait holds up its space: a later one may hold a
+// newer edition of its documents.
+func (in *Inbox) next() (*entry, time.Duration) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	now, wait := in.o.Now(), lastWait // the clock may be set: it is looked at now and then
+	held := map[string]bool{}
+	for _, e := range in.queue {
+		switch {
+		case held[e.Space]:
+		case !e.ready:
+			held[e.Space] = true
+		case e.again.After(now):
+			held[e.Space] = true
+			wait = min(wait, max(e.again.Sub(now), time.Millisecond))
+		default:
+			return e, 0
+		}
+	}
+	return nil, wait
+}
+
+// take takes an upload in, as far as it goes now.
+func (in *Inbox) take(ctx context.Context, e *entry) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	in.mu.Lock()
+	if e.gone {
+		in.mu.Unlock()
+		return
+	}
+	e.State, e.Error, e.cancel, e.stopped = Running, "", cancel, make(chan struct{})
+	in.mu.Unlock()
+	in.tell(e)
+	err := in.attempts(ctx, e)
+	switch {
+	case err == nil:
+		in.end(e, Done, "")
+	case ctx.Err() != nil: // dropped, or all is ending
+		in.stop(e, 0, "")
+	case lasting(err, e.attempts+1):
+		in.o.Logger.Error("an upload failed", "id", e.ID, "attempts", e.attempts+1, "error", err)
+		in.end(e, Failed, why(err))
+	default:
+		e.attempts++
+		wait := min(lastWait, firstWait<<min(e.attempts-1, 16))
+		in.o.Logger.Warn("an upload could not be taken in now, and is tried again", "id", e.ID, "attempts", e.attempts, "after", wait, "error", err)
+		in.stop(e, wait, why(err))
+	}
+	in.mu.Lock()
+	close(e.stopped)
+	e.cancel, e.stopped = nil, nil
+	gone := e.gone
+	in.mu.Unlock()
+	if !gone {
+		in.tell(e)
+	}
+}
+
+// attempts takes an upload in; each attempt ends at a pause, and the next goes on
+// from there.
+func (in *Inbox) attempts(ctx context.Context, e *entry) error {
+	for {
+		t, err := in.begun(ctx, e)
+		if err != nil {
+			return err
+		}
+		report, err := in.o.Library.Add(ctx, e.Space, t.read, t.progress)
+		t.spool.Close() // it was only read
+		if err == nil {
+			err = t.broken
+		}
+		in.mu.Lock()
+		e.Report = e.report(report)
+		if err == nil { // nothing of what was read is on the way any more
+			e.from, e.base = t.at, e.Report
+		}
+		e.nameless = false
+		in.resume(e)
+		in.mu.Unlock()
+		if err != nil || !t.paused {
+			return err
+		}
+	}
+}
+
+// stop puts an upload back, to be begun again not before a while.
+func (in *Inbox) stop(e *entry, wait time.Duration, why string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.resume(e)
+	if e.gone {
+		return
+	}
+	e.State, e.Error, e.nameless = Queued, why, false
+	e.again = in.o.Now().Add(wait)
+}
+
+// end writes down that an upload has ended, and removes its spool.
+func (in *Inbox) end(e *entry, s State, why string) {
+	in.writing.Lock()
+	defer in.writing.Unlock()
+	in.mu.Lock()
+	in.resume(e)
+	if e.gone {
+		in.mu.Unlock()
+		return
+	}
+	r := e.record()
+	in.mu.Unlock()
+	r.State, r.Ended, r.Error = s, in.o.Now().UTC().Round(0), why
+	b, err := seal("upload", r)
+	if err == nil {
+		err = in.disk.replace(e.ID+recordEnd, b)
+	}
+	if err != nil { // there may be no room; what is left would begin it again
+		in.o.Logger.Warn("how an upload ended could not be written down: after a restart it will not be known", "id", e.ID, "error", err)
+		in.discard(e.ID + recordEnd)
+		if err := in.disk.sync(); err != nil {
+			in.o.Logger.Warn("the inbox's folder could not be synced", "error", err)
+		}
+	}
+	in.discard(e.ID + spoolEnd)
+	in.mu.Lock()
+	e.State, e.Ended, e.Error = s, r.Ended, why
+	in.unqueue(e)
+	close(e.over)
+	old := in.prune()
+	released := in.release()
+	in.mu.Unlock()
+	in.discard(old...)
+	if released {
+		in.writeWithheld()
+	}
+}
+
+// tell tells the observer of an upload as it stands.
+func (in *Inbox) tell(e *entry) {
+	in.mu.Lock()
+	u := e.Upload
+	in.mu.Unlock()
+	if in.o.Observer.Moved != nil {
+		in.o.Observer.Moved(u)
+	}
+}
+
+// lasting says whether trying again is of no use.
+func lasting(err error, attempts int) bool {
+	switch fault.KindOf(err) {
+	case fault.Unavailable, fault.Overloaded, fault.Timeout:
+		return false
+	case fault.Internal:
+		return attempts >= maxAttempts
+	}
+	return true
+}
+
+// why is an error as a client is told of it.
+func why(err error) string {
+	if fault.KindOf(err) == fault.Internal {
+		return "something failed within percached; its log says what"
+	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err.Error()
+	}
+	if l, ok := errors.AsType[*os.LinkError](err); ok {
+		return l.Err.Error()
+	}
+	for {
+		f, ok := err.(*fault.Error)
+		if !ok {
+			return err.Error()
+		}
+		err = f.Err
+	}
+}

@@ -1,0 +1,260 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/inbox"
+)
+
+// What fails for a passing reason is tried again, later and later, for as long as
+// it takes; what lasts ends it, and what nobody understands does after some tries.
+func TestRetry(t *testing.T) {
+	secret := errors.New("words of a document")
+	const s, m = time.Second, time.Minute
+	for _, tc := range []struct {
+		name  string
+		fails int // attempts
+		err   error
+		state inbox.State
+		waits []time.Duration // before each further attempt
+		says  string
+	}{
+		{"passing", 3, fault.New(fault.Unavailable, "kv", "the disk is full"), inbox.Done, []time.Duration{s, 2 * s, 4 * s}, ""},
+		{"overloaded", 1, fault.New(fault.Overloaded, "kv", "later"), inbox.Done, []time.Duration{s}, ""},
+		{"too late", 1, context.DeadlineExceeded, inbox.Done, []time.Duration{s}, ""},
+		{"very long", 11, fault.New(fault.Unavailable, "kv", "the disk is full"), inbox.Done, []time.Duration{
+			s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 64 * s, 128 * s, 256 * s, 5 * m, 5 * m,
+		}, ""},
+		{"the space is gone", 99, fault.New(fault.NotFound, "bank", "there is no space %q", "mail"), inbox.Failed, nil, `there is no space "mail"`},
+		{"wrong", 99, fault.Wrap("ingest", fault.New(fault.Invalid, "bank", "it is wrong")), inbox.Failed, nil, "it is wrong"},
+		{"of no kind", 99, secret, inbox.Failed, []time.Duration{s, 2 * s, 4 * s, 8 * s}, "its log says what"},
+		{"of no kind, once", 1, secret, inbox.Done, []time.Duration{s}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := folder(t)
+			synctest.Test(t, func(t *testing.T) {
+				sh := newShelf("mail")
+				var starts []time.Time
+				sh.begin = func(string) error {
+					if starts = append(starts, time.Now()); len(starts) <= tc.fails {
+						return tc.err
+					}
+					return nil
+				}
+				in := open(t, dir, options(t, sh))
+				run(t, in)
+				u := wait(t, in, accept(t, in, "mail", "", notes(0, 1)...).ID)
+				if u.State != tc.state || !strings.Contains(u.Error, tc.says) || (u.Error == "") != (tc.says == "") || strings.Contains(u.Error, secret.Error()) {
+					t.Errorf("%+v", u)
+				}
+				var waits []time.Duration
+				for i := 1; i < len(starts); i++ {
+					waits = append(waits, starts[i].Sub(starts[i-1]))
+				}
+				if d := cmp.Diff(tc.waits, waits); d != "" {
+					t.Error(d)
+				}
+				if d := cmp.Diff([]string{".upload"}, entries(t, dir)); d != "" {
+					t.Error(d)
+				}
+			})
+		})
+	}
+}
+
+// While an upload has to wait, others of its space wait behind it, and those of
+// other spaces do not; it says why it waits.
+func TestOrder(t *testing.T) {
+	dir := folder(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf("mail", "other")
+		full := true
+		s.begin = func(space string) error {
+			if full && space == "mail" {
+				return fault.New(fault.Unavailable, "kv", "the disk is full")
+			}
+			return nil
+		}
+		in := open(t, dir, options(t, s))
+		old := accept(t, in, "mail", "", sent{"a.txt", "old"})
+		newer := accept(t, in, "mail", "", sent{"a.txt", "new"})
+		run(t, in)
+		for i := range 3 {
+			wait(t, in, accept(t, in, "other", "", notes(i, i+1)...).ID)
+		}
+		if u, err := in.Get("mail", old.ID); u.State != inbox.Queued || u.Error != "the disk is full" || err != nil {
+			t.Error(u, err)
+		}
+		if u, err := in.Get("mail", newer.ID); u.State != inbox.Queued || u.Error != "" || err != nil {
+			t.Error(u, err)
+		}
+		full = false
+		if u := wait(t, in, newer.ID); u.Report.Replaced != 1 {
+			t.Errorf("%+v", u)
+		}
+		if got := s.texts("mail")["file:a.txt"]; got != "new" {
+			t.Error(got)
+		}
+		if d := cmp.Diff(3, len(s.texts("other"))); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+// After a restart uploads are taken in in the order in which they were accepted.
+func TestOrderAfterRestart(t *testing.T) {
+	s := newShelf("mail")
+	dir := folder(t)
+	var want []string
+	for i := range 4 {
+		in := open(t, dir, options(t, s))
+		for j := range 3 {
+			text := fmt.Sprintf("edition %d%d", i, j)
+			want = append(want, accept(t, in, "mail", "", sent{"a.txt", text}).ID)
+		}
+		if err := in.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var mu sync.Mutex
+	var got []string
+	o := options(t, s)
+	o.Observer.Moved = func(u inbox.Upload) {
+		mu.Lock()
+		defer mu.Unlock()
+		if u.State == inbox.Running {
+			got = append(got, u.ID)
+		}
+	}
+	in := open(t, dir, o)
+	stop := run(t, in)
+	wait(t, in, want[len(want)-1])
+	stop()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if text := s.texts("mail")["file:a.txt"]; text != "edition 32" {
+		t.Error(text)
+	}
+}
+
+// When ctx ends, Run stops within a batch, and the next one begins again.
+func TestRunEnds(t *testing.T) {
+	s := newShelf("mail")
+	in := open(t, folder(t), options(t, s))
+	u := accept(t, in, "mail", "", notes(0, 9)...)
+	ctx, cancel := context.WithCancel(context.Background())
+	s.before = func(key string) {
+		if strings.HasSuffix(key, "n04.txt") {
+			cancel()
+		}
+	}
+	if err := in.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := in.Get("mail", u.ID); got.State != inbox.Queued || got.Error != "" || got.Report.Added != 3 || len(s.texts("mail")) != 3 {
+		t.Errorf("%+v, %v", got, s.texts("mail"))
+	}
+	run(t, in)
+	if got := wait(t, in, u.ID); got.State != inbox.Done || got.Report.Added != 6 || got.Report.Unchanged != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestRunTwice(t *testing.T) {
+	s := newShelf("mail")
+	in := open(t, folder(t), options(t, s))
+	begun, end := make(chan struct{}), make(chan struct{})
+	s.begin = func(string) error { close(begun); <-end; return nil }
+	accept(t, in, "mail", "", notes(0, 1)...)
+	run(t, in)
+	<-begun
+	if err := in.Run(context.Background()); kind(err) != fault.Conflict {
+		t.Error(err)
+	}
+	close(end)
+}
+
+// What cannot be read is set aside and told, what is newer is left alone, and
+// what is another's stays.
+func TestOpenOdd(t *testing.T) {
+	s := newShelf("mail", "gone")
+	dir := folder(t)
+	in := open(t, dir, options(t, s))
+	good := accept(t, in, "mail", "", notes(0, 1)...)
+	bad := accept(t, in, "mail", "", notes(1, 2)...)
+	moved := accept(t, in, "mail", "", notes(2, 3)...)
+	dropped := accept(t, in, "gone", "", notes(3, 4)...)
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := func(name string) string { return filepath.Join(dir, name) }
+	b, err := os.ReadFile(file(bad.ID + ".upload"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := filepath.Join(dir, strings.Repeat("0", 32)+".upload")
+	const body = `{"whatever": "it holds"}`
+	if err := errors.Join(
+		os.WriteFile(file(bad.ID+".upload"), b[:len(b)-1], 0o600),
+		os.Rename(file(moved.ID+".upload"), file(strings.Repeat("a", 32)+".upload")),
+		os.Rename(file(moved.ID+".spool"), file(strings.Repeat("a", 32)+".spool")),
+		os.WriteFile(file("withheld"), []byte("oh"), 0o600),
+		os.WriteFile(file("notes.txt"), []byte("somebody's own"), 0o600),
+		os.WriteFile(file(strings.Repeat("b", 32)+".spool"), []byte("half"), 0o600),
+		os.WriteFile(file(strings.Repeat("b", 32)+".upload.part"), []byte("half"), 0o600),
+		os.WriteFile(newer, inbox.Sealed(2, body), 0o600),
+	); err != nil {
+		t.Fatal(err)
+	}
+	before := entries(t, dir)
+	if _, err := inbox.Open(dir, options(t, s)); kind(err) != fault.Unsupported || !strings.Contains(err.Error(), "newer percached") || !strings.Contains(err.Error(), newer) {
+		t.Error(err)
+	}
+	if d := cmp.Diff(before, entries(t, dir)); d != "" {
+		t.Error("a folder of a newer percached was changed", d)
+	}
+	if err := os.Remove(newer); err != nil {
+		t.Fatal(err)
+	}
+	delete(s.spaces, "gone")
+	log := &journal{}
+	o := options(t, s)
+	o.Logger = log.logger()
+	in = open(t, dir, o)
+	if n := strings.Count(log.String(), "set aside"); n != 1 || !strings.Contains(log.String(), bad.ID) {
+		t.Error(log)
+	}
+	if d := cmp.Diff([]string{".spool", ".upload", "damaged", "notes.txt"}, entries(t, dir)); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{".spool", ".spool", ".upload", ".upload", "withheld"}, entries(t, file("damaged"))); d != "" {
+		t.Error(d)
+	}
+	if _, err := in.Get("gone", dropped.ID); kind(err) != fault.NotFound {
+		t.Error(err)
+	}
+	run(t, in)
+	if u := wait(t, in, good.ID); u.State != inbox.Done {
+		t.Error(u)
+	}
+	// Nobody knows whose it was: who forgets may rely on it being gone.
+	if err := in.Forget("other"); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{".upload", "notes.txt"}, entries(t, dir)); d != "" {
+		t.Error(d)
+	}
+}

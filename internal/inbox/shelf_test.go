@@ -1,0 +1,286 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/ingest"
+	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/knowledgebank/reader"
+)
+
+// shelf is a library without anything behind it: like the real one it takes
+// documents in in batches, and acknowledges what is in.
+type shelf struct {
+	mu     sync.Mutex
+	spaces map[string]map[string]string // space → key → text
+	adds   []string                     // "space: files" of each call, as they began
+	begin  func(space string) error     // of a call; nil: all is well
+	before func(key string)             // a document is handed over
+}
+
+func newShelf(spaces ...string) *shelf {
+	s := &shelf{spaces: map[string]map[string]string{}}
+	for _, name := range spaces {
+		s.spaces[name] = map[string]string{}
+	}
+	return s
+}
+
+// copy is what the next process finds.
+func (s *shelf) copy() *shelf {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := newShelf()
+	for name, docs := range s.spaces {
+		c.spaces[name] = maps.Clone(docs)
+	}
+	return c
+}
+
+func (s *shelf) Space(name string) (percached.Space, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.spaces[name] == nil {
+		return percached.Space{}, fault.New(fault.NotFound, "shelf", "there is no space %q", name)
+	}
+	return percached.Space{Name: name}, nil
+}
+
+// texts are the documents of a space, by file name.
+func (s *shelf) texts(space string) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.spaces[space])
+}
+
+func (s *shelf) remove(space, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.spaces[space], key)
+}
+
+func (s *shelf) Add(ctx context.Context, space string, read ingest.Source, progress func(ingest.Report)) (r ingest.Report, err error) {
+	s.mu.Lock()
+	s.adds = append(s.adds, space)
+	begin := s.begin
+	s.mu.Unlock()
+	if begin != nil {
+		if err := begin(space); err != nil {
+			return r, err
+		}
+	}
+	var batch []*knowledgebank.Source
+	flush := func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.spaces[space] == nil {
+			return fault.New(fault.NotFound, "shelf", "there is no space %q", space)
+		}
+		for _, d := range batch {
+			switch old, there := s.spaces[space][d.Key]; {
+			case !there:
+				r.Added++
+			case old == d.Blocks[0].Text:
+				r.Unchanged++
+			default:
+				r.Replaced++
+			}
+			s.spaces[space][d.Key] = d.Blocks[0].Text
+		}
+		batch = nil
+		progress(r)
+		return nil
+	}
+	err = read(ctx, func(d *knowledgebank.Source) error {
+		if s.before != nil {
+			s.before(d.Key)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if batch = append(batch, d); len(batch) == 3 {
+			return flush()
+		}
+		return nil
+	}, func(name string, err error) {
+		r.Failed++
+		r.Failures = append(r.Failures, ingest.Failure{Name: name, Reason: fault.KindOf(err).String()})
+	})
+	if err == nil {
+		err = flush()
+	}
+	return r, fault.Wrap("shelf.Add", err)
+}
+
+// options are those of an inbox before a shelf.
+func options(t *testing.T, s *shelf) inbox.Options {
+	t.Helper()
+	rd, err := reader.New(reader.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := inbox.Default()
+	o.Library, o.Spaces, o.Reader = s, s, rd
+	return o
+}
+
+func open(t *testing.T, dir string, o inbox.Options) *inbox.Inbox {
+	t.Helper()
+	return openOn(t, dir, o, nil)
+}
+
+func openOn(t *testing.T, dir string, o inbox.Options, step func(what, name string) error) *inbox.Inbox {
+	t.Helper()
+	in, err := inbox.OpenOn(dir, o, step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// run runs an inbox until the func that it returns is called.
+func run(t *testing.T, in *inbox.Inbox) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	end := make(chan error, 1)
+	go func() { end <- in.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-end; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// sent is a file that is sent: its name and what it holds.
+type sent struct{ name, text string }
+
+// each gives files to Accept, as a client sends them.
+func each(files ...sent) func(inbox.Take) error {
+	return func(take inbox.Take) error {
+		for _, f := range files {
+			if err := take(f.name, strings.NewReader(f.text)); err != nil {
+				return fmt.Errorf("%s: %w", f.name, err)
+			}
+		}
+		return nil
+	}
+}
+
+// notes are so many files, with the names that documents of them go by.
+func notes(from, to int) (files []sent) {
+	for i := from; i < to; i++ {
+		files = append(files, sent{fmt.Sprintf("n%02d.txt", i), fmt.Sprintf("Note %d is about the garden.", i)})
+	}
+	return files
+}
+
+// shelved is what notes become.
+func shelved(files []sent) map[string]string {
+	m := map[string]string{}
+	for _, f := range files {
+		m["file:"+f.name] = f.text
+	}
+	return m
+}
+
+func accept(t *testing.T, in *inbox.Inbox, space, key string, files ...sent) inbox.Upload {
+	t.Helper()
+	u, err := in.Accept(context.Background(), space, key, each(files...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func wait(t *testing.T, in *inbox.Inbox, id string) inbox.Upload {
+	t.Helper()
+	u, err := in.Wait(context.Background(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// entries are the names of what lies in the folder, each without the ID.
+func entries(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range all {
+		name := d.Name()
+		if i := strings.IndexByte(name, '.'); i == 32 {
+			name = name[i:]
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// copyFolder copies what a crash would leave.
+func copyFolder(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(to, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func kind(err error) fault.Kind { return fault.KindOf(err) }
+
+var errBody = errors.New("the client is gone")
+
+// broken gives some bytes and then an error.
+func broken(text string, err error) io.Reader {
+	return io.MultiReader(strings.NewReader(text), readFunc(func([]byte) (int, error) { return 0, err }))
+}
+
+type readFunc func([]byte) (int, error)
+
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }
+
+// journal is a log that can be looked at.
+type journal struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.b.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.b.String()
+}
+
+func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+
+func folder(t *testing.T) string { return filepath.Join(t.TempDir(), "inbox") }
+
+const hour = time.Hour

@@ -1,0 +1,124 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+// errands is a desk whose worker writes down what it is asked for.
+type errands struct {
+	*desk
+	truth
+	asked map[string]bool // space and kind that Due was asked about
+	did   []string
+	fails map[Kind]bool
+}
+
+func newErrands(t *testing.T) *errands {
+	e := &errands{asked: map[string]bool{}, fails: map[Kind]bool{}}
+	e.desk = sit(t, &script{
+		spaces: func() ([]string, error) { return []string{"mail", "notes"}, nil },
+		due: func(_ context.Context, space string, k Kind, limit int) ([]Due, error) {
+			e.asked[fmt.Sprint(space, " ", k)] = true
+			if e.fails[k] {
+				return nil, fault.New(fault.Unavailable, "worker.Due", "no power")
+			}
+			return e.list(space, k, limit), nil
+		},
+		do: func(_ context.Context, j Job) (Done, error) {
+			e.remove(j.Space, j.Kind, j.Subject)
+			e.did = append(e.did, fmt.Sprint(j.Space, " ", j.Kind, " ", j.Subject))
+			if j.Kind == Predict { // one thing leads to another
+				e.add(j.Space, Populate, Due{Subject: "p"})
+			}
+			return Done{}, nil
+		},
+	})
+	return e
+}
+
+// predictions of mail, and nothing else.
+func predictions(space string, k Kind) bool { return space == "mail" && k.Predicts() }
+
+// An errand does what it is about, also what comes of that, and neither looks for
+// anything else nor does it. The rest is found afterwards as if there had been none.
+func TestDrainOnly(t *testing.T) {
+	e := newErrands(t)
+	for _, space := range []string{"mail", "notes"} {
+		for _, k := range []Kind{Check, Abstract, Predict, Decode} {
+			e.add(space, k, Due{Subject: "1", From: noon().AddDate(0, 0, 1)}) // not now, but for who asks
+		}
+	}
+	sum, err := e.s.Drain(t.Context(), predictions, nil)
+	must(t, err)
+	want := []string{"mail abstract 1", "mail predict 1", "mail populate p"}
+	if d := cmp.Diff(want, e.did); d != "" || sum.Done != 3 || len(sum.Reasons) != 1 || sum.Reasons[0].Code != ReasonNothing {
+		t.Errorf("%s\n%+v", d, sum)
+	}
+	for what := range e.asked {
+		if !slices.Contains([]string{"mail abstract", "mail predict", "mail history", "mail populate"}, what) {
+			t.Errorf("it looked for %s", what)
+		}
+	}
+	e.did = nil
+	sum, err = e.s.Drain(t.Context(), nil, nil)
+	must(t, err)
+	want = []string{"mail check 1", "mail decode 1", "notes abstract 1", "notes check 1", "notes decode 1", "notes populate p", "notes predict 1"}
+	slices.Sort(e.did)
+	if d := cmp.Diff(want, e.did); d != "" || sum.Done != len(want) {
+		t.Errorf("%s\n%+v", d, sum)
+	}
+}
+
+// What an errand is not about cannot make it fail, and stays as broken as it was.
+func TestDrainOnlyAmongFaults(t *testing.T) {
+	e := newErrands(t)
+	e.fails[Check] = true
+	if _, err := e.s.Drain(t.Context(), nil, nil); fault.KindOf(err) != fault.Unavailable {
+		t.Error(err)
+	}
+	e.add("mail", Abstract, Due{Subject: "1"})
+	e.s.Changed("mail")
+	if sum, err := e.s.Drain(t.Context(), predictions, nil); sum.Done != 1 || err != nil {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	st := e.step()
+	if !slices.ContainsFunc(st.Reasons, func(r Reason) bool { return r.Code == ReasonNotYet }) {
+		t.Errorf("nobody tells of what is broken: %+v", st.Reasons)
+	}
+	e.fails[Abstract] = true
+	if _, err := e.s.Drain(t.Context(), predictions, nil); fault.KindOf(err) != fault.Unavailable {
+		t.Error(err)
+	}
+	clear(e.fails)
+	e.add("mail", Check, Due{Subject: "2"})
+	if sum, err := e.s.Drain(t.Context(), nil, nil); sum.Done != 1 || err != nil {
+		t.Errorf("%+v, %v", sum, err)
+	}
+}
+
+// Where prediction does not pay, it stays away from an errand too, and that says so.
+func TestDrainOnlyWithoutPay(t *testing.T) {
+	e := newErrands(t)
+	e.config.Pay = Pay{Horizon: 0, Trial: 0, Worth: 1}
+	e.open()
+	e.s.mu.Lock()
+	e.s.account(e.s.book("mail"), Predict, dateOf(noon(), e.config.Zone)).spent = 1 << 40
+	e.s.mu.Unlock()
+	e.add("mail", Abstract, Due{Subject: "1"})
+	sum, err := e.s.Drain(t.Context(), predictions, nil)
+	must(t, err)
+	if sum.Done != 0 || len(sum.Reasons) != 1 || sum.Reasons[0].Code != ReasonNoPay {
+		t.Errorf("%+v", sum)
+	}
+	others := func(space string, k Kind) bool { return space == "notes" }
+	if sum, err = e.s.Drain(t.Context(), others, nil); err != nil || len(sum.Reasons) != 1 || sum.Reasons[0].Code != ReasonNothing {
+		t.Errorf("of another space: %+v, %v", sum, err)
+	}
+}
