@@ -41,7 +41,7 @@ test: need ## run all tests under the race detector
 	@echo "Testing."
 	@$(GO) test -race -timeout 20m ./...
 
-check: build ## all that CI runs: build, formatting, vet, staticcheck, clients, tests, rehearsal
+check: build ## all that CI runs: build, formatting, vet, staticcheck, clients, tests, end to end, rehearsal
 	@echo "Formatting (gofumpt)."
 	@out=$$($(TOOL) gofumpt -l .) || exit 1; \
 		if [ -n "$$out" ]; then echo "Not formatted; run '$(TOOL) gofumpt -w .':"; echo "$$out"; exit 1; fi
@@ -51,6 +51,8 @@ check: build ## all that CI runs: build, formatting, vet, staticcheck, clients, 
 	@$(GO) tool -modfile=internal/tools/go.mod staticcheck ./...
 	@$(MAKE) --no-print-directory generated clients
 	@$(MAKE) --no-print-directory test
+	@echo "End to end: bin/percached on a real socket."
+	@TEST_PERCACHED=$(CURDIR)/bin/percached $(GO) test -count=1 -run 'TestEndToEnd|TestClientGoesAway|TestTwoSpaces|TestHostileRequests|TestExamplesAreReal' ./cmd/percached
 	@$(MAKE) --no-print-directory rehearse
 	@echo "make check: all is well."
 

@@ -32,21 +32,32 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) error {
 	defer out.close()
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
+	var held *Stage // the first: a question that is refused behind it has its own status
 	// A client that is gone is asked for nothing more.
 	tell := func(event string, v any) {
-		if out.send(event, v) != nil {
+		first := held
+		held = nil
+		if first != nil && out.send("stage", *first) != nil || out.send(event, v) != nil {
 			stop()
 		}
 	}
+	begun := false
 	a, err := s.answer(ctx, asked, Listener{
-		Stage:    func(st Stage) { tell("stage", st) },
+		Stage: func(st Stage) {
+			if !begun {
+				begun, held = true, &st
+				return
+			}
+			tell("stage", st)
+		},
 		Token:    func(text string) { tell("token", token{text}) },
 		Citation: func(c Citation) { tell("citation", c) },
 	})
 	if err != nil {
 		return out.fail(err)
 	}
-	return out.send("done", a)
+	tell("done", a)
+	return ctx.Err()
 }
 
 // token is a piece of an answer.

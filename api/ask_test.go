@@ -124,11 +124,14 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// A question that fails before anything was sent has its own status, streaming or
-// not; later, an event tells of it.
+// A question that is refused at most one stage behind its beginning has its own
+// status, streaming or not; later, an event tells of it.
 func TestAskFails(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		srv := testServer(t, Backend{Ask: func(_ context.Context, _ Asked, l Listener) (Answer, error) {
+			if l.Stage != nil {
+				l.Stage(Stage{"match_question", 1})
+			}
 			if !first {
 				l.Token("it ")
 			}
@@ -142,11 +145,11 @@ func TestAskFails(t *testing.T) {
 			continue
 		}
 		got := allEvents(t, a.text)
-		if a.StatusCode != 200 || len(got) != 2 || got[1].name != "error" {
+		if a.StatusCode != 200 || len(got) != 3 || got[0].name != "stage" || got[1].name != "token" || got[2].name != "error" {
 			t.Fatalf("status %d: %s", a.StatusCode, a.text)
 		}
 		var p Problem
-		if err := json.Unmarshal([]byte(got[1].data), &p); err != nil || p.Status != 429 || p.Instance == "" || p.Fix == "" {
+		if err := json.Unmarshal([]byte(got[2].data), &p); err != nil || p.Status != 429 || p.Instance == "" || p.Fix == "" {
 			t.Errorf("%v: %+v", err, p)
 		}
 	}

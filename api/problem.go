@@ -139,6 +139,9 @@ func told(err error) string {
 		return told(inner)
 	case interface{ Unwrap() error }, interface{ Unwrap() []error }:
 		if e.Kind == fault.Overloaded || e.Kind == fault.Unavailable || fromSystem(inner) {
+			if within, ok := errors.AsType[*fault.Error](e.Err); ok {
+				return told(within)
+			}
 			return ""
 		}
 	}

@@ -74,6 +74,7 @@ func TestWhatIsTold(t *testing.T) {
 			fault.New(fault.Unavailable, "op", sentence),
 			fault.Wrap("outer", fault.New(fault.Unavailable, "op", sentence)),
 			fault.New(fault.Unavailable, "outer", "%w", fault.New(fault.Conflict, "op", sentence)).(*fault.Error).Err,
+			fault.New(fault.Unavailable, "outer", "%w", fault.New(fault.Unavailable, "op", sentence)),
 		},
 		"line 3: the disk is full": {fault.New(fault.Invalid, "op", "line 3: %w", errors.New(sentence))},
 		"one; two":                 {errors.Join(fault.New(fault.Invalid, "op", "one"), fault.New(fault.Invalid, "op", "two"))},

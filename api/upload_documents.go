@@ -189,8 +189,25 @@ func lineOf(at string, raw []byte) ([]byte, error) {
 	if faults := d.faults(at); len(faults) > 0 {
 		return nil, wrongFields(faults...)
 	}
+	if strings.TrimSpace(d.Title) == "" { // else the reader would name it after the file, which is none
+		d.Title = beginning(d.Text)
+	}
 	line, err := json.Marshal(documentLine{d.Key, d.Title, d.Date, d.Source, d.Text})
 	return append(line, '\n'), err
+}
+
+// beginning is what a text without a title goes by: its first words.
+func beginning(text string) string {
+	const most = 60 // bytes
+	title := strings.Join(strings.Fields(strings.ToValidUTF8(text[:min(len(text), 4*most)], "")), " ")
+	if len(title) <= most {
+		return title
+	}
+	cut := strings.LastIndexByte(title[:most], ' ')
+	if cut < 0 { // one long word
+		cut = most
+	}
+	return strings.ToValidUTF8(title[:cut], "") + " ..."
 }
 
 func (d *newDocument) faults(at string) (faults []FieldError) {

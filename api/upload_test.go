@@ -106,7 +106,7 @@ func TestUpload(t *testing.T) {
 		{"documents", "", `{"documents":[{"key":"n-1","title":"A","text":"a <b>","date":"2025-03-20","source":"diary"},
 			{"text":"c\nd","date":"2025-03-20t10:00:00z"}]}`, nil, 202, Upload{Space: "mail"}, []took{{
 			"documents.jsonl",
-			`{"id":"n-1","title":"A","date":"2025-03-20","source":"diary","text":"a \u003cb\u003e"}` + "\n" + `{"date":"2025-03-20T10:00:00Z","text":"c\nd"}` + "\n",
+			`{"id":"n-1","title":"A","date":"2025-03-20","source":"diary","text":"a \u003cb\u003e"}` + "\n" + `{"title":"c d","date":"2025-03-20T10:00:00Z","text":"c\nd"}` + "\n",
 		}}},
 	}
 	for _, tt := range tests {
@@ -324,4 +324,16 @@ func partWith(t testing.TB, text string, header ...string) (body, contentType st
 		t.Fatal(err)
 	}
 	return b.String(), w.FormDataContentType()
+}
+
+func TestBeginning(t *testing.T) {
+	for text, want := range map[string]string{
+		" The pond\nis deep. ": "The pond is deep.",
+		"The plumber comes on Thursday, and the water will be off until the evening of that day.": "The plumber comes on Thursday, and the water will be off ...",
+		strings.Repeat("é", 50): strings.Repeat("é", 30) + " ...",
+	} {
+		if got := beginning(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
 }

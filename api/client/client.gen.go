@@ -591,7 +591,7 @@ type ChatRequest struct {
 	// MaxCompletionTokens Instead of `max_tokens`.
 	MaxCompletionTokens *int `json:"max_completion_tokens,omitempty"`
 
-	// MaxTokens Of the answer.
+	// MaxTokens Of an answer that is computed; a stored one is given whole.
 	MaxTokens *int `json:"max_tokens,omitempty"`
 
 	// Messages The last one is the question, and a user's.
@@ -2600,7 +2600,8 @@ type ClientInterface interface {
 	// Predict Predict now
 	//
 	// Sums up what is new in this space, predicts questions and makes their answers ready, now and not when the device is
-	// idle. A question steps before it. Answers when it is done, or when the client goes; what was done stays done.
+	// idle: on a small device that can take minutes, whatever the battery. A question steps before it. Answers when it is
+	// done, or ends when the client goes; what was done stays done. The events `job` tell how far it is.
 	// Token: write, for this space.
 	//
 	// Corresponds with POST /v1/spaces/{space}/predictions (the `Predict` operationId).
@@ -3759,7 +3760,8 @@ func (c *Client) ListPredictions(ctx context.Context, space SpacePath, reqEditor
 // Predict Predict now
 //
 // Sums up what is new in this space, predicts questions and makes their answers ready, now and not when the device is
-// idle. A question steps before it. Answers when it is done, or when the client goes; what was done stays done.
+// idle: on a small device that can take minutes, whatever the battery. A question steps before it. Answers when it is
+// done, or ends when the client goes; what was done stays done. The events `job` tell how far it is.
 // Token: write, for this space.
 //
 // Corresponds with POST /v1/spaces/{space}/predictions (the `Predict` operationId).
@@ -6580,7 +6582,8 @@ type ClientWithResponsesInterface interface {
 	// PredictWithResponse Predict now
 	//
 	// Sums up what is new in this space, predicts questions and makes their answers ready, now and not when the device is
-	// idle. A question steps before it. Answers when it is done, or when the client goes; what was done stays done.
+	// idle: on a small device that can take minutes, whatever the battery. A question steps before it. Answers when it is
+	// done, or ends when the client goes; what was done stays done. The events `job` tell how far it is.
 	// Token: write, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -8837,7 +8840,8 @@ func (c *ClientWithResponses) ListPredictionsWithResponse(ctx context.Context, s
 // PredictWithResponse Predict now
 //
 // Sums up what is new in this space, predicts questions and makes their answers ready, now and not when the device is
-// idle. A question steps before it. Answers when it is done, or when the client goes; what was done stays done.
+// idle: on a small device that can take minutes, whatever the battery. A question steps before it. Answers when it is
+// done, or ends when the client goes; what was done stays done. The events `job` tell how far it is.
 // Token: write, for this space.
 //
 // Returns a wrapper object for the known response body format(s).

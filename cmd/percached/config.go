@@ -88,6 +88,9 @@ func (c *tuning) Change(values map[string]string) error {
 	}
 	if wrong == nil {
 		for _, f := range faultsIn(next.Validate()) {
+			if f.key == "" && len(values) == 1 { // nothing else can have done it
+				f.key = slices.Collect(maps.Keys(values))[0]
+			}
 			if f.key != "" {
 				f.key = "/" + f.key
 			}

@@ -57,7 +57,7 @@ func modelKeys() []key {
 			of: func(c *setup) field { return anInt(&c.context) },
 		},
 		{
-			name: "max-waiting", flag: true, about: "questions that may wait for the model; further ones are told to come back",
+			name: "max-waiting", flag: true, about: "questions that the model works on or that wait for it; further ones are told to come back. When fewer than a quarter of the places are left, chance decides who gets one",
 			of: func(c *setup) field { return anInt(&c.maxWaiting) },
 		},
 		{

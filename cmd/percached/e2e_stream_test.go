@@ -156,7 +156,7 @@ func (w *world) openaiScene(ctx context.Context) {
 func TestClientGoesAway(t *testing.T) {
 	ctx := context.Background()
 	// A model of random weights never ends by itself.
-	w := newWorld(t, "--model", rambling(t), "--max-tokens", "100000", "--context", "120000")
+	w := newWorld(t, "--model", rambling(t), "--max-tokens", "50000", "--context", "120000")
 	made, err := w.all.CreateSpaceWithResponse(ctx, client.NewSpace{Name: mail})
 	w.is(201, made, err)
 	in, err := w.all.UploadWithResponse(ctx, mail, &client.UploadParams{Wait: new(true)}, client.Texts{Documents: []client.NewDocument{{Text: "The pond is deep."}}})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/percached/percached"
@@ -58,6 +59,11 @@ func (s *service) deleteDocument(ctx context.Context, b beside, space string, id
 // deleteSpace makes a space forgotten, with its uploads, prompts and tokens. Called
 // again it ends what was cut short, although the space is gone.
 func (s *service) deleteSpace(ctx context.Context, b beside, space string) (ingest.Receipt, error) {
+	// Tokens and prompts first: of a space that is made anew under the name they
+	// must not hold, whenever this is cut short.
+	if err := errors.Join(b.tokens.DropSpace(space), s.prompts(space).remove()); err != nil {
+		return ingest.Receipt{}, err
+	}
 	got, err := s.library.DeleteSpace(ctx, space)
 	if err != nil && fault.KindOf(err) != fault.NotFound {
 		return got, err
@@ -66,12 +72,6 @@ func (s *service) deleteSpace(ctx context.Context, b beside, space string) (inge
 		if err := b.inbox.DropSpace(space); err != nil {
 			return got, err
 		}
-	}
-	if err := s.prompts(space).remove(); err != nil {
-		return got, err
-	}
-	if err := b.tokens.DropSpace(space); err != nil {
-		return got, err
 	}
 	if err == nil {
 		err = s.limitTensors(percached.Space{Name: space})

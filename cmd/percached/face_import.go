@@ -22,7 +22,6 @@ const (
 	maxImportHits     = 1 << 20 // more would keep an entry for good
 	maxImportRefused  = 1000    // lines that are named, then the import ends
 	importBatch       = 32      // questions that get their vectors together
-	exportPage        = 100
 )
 
 // export gives every answered entry of a space, by ID.
@@ -30,26 +29,12 @@ func (s *service) export(ctx context.Context, space string, each func(api.Export
 	if _, err := s.knowledge.Space(space); err != nil {
 		return err
 	}
-	for after := (qabank.ID{}); ; {
-		page, err := s.bank.Page(space, after, exportPage)
-		if err != nil {
+	return s.bank.Each(space, func(e qabank.Entry) error {
+		if err := ctx.Err(); err != nil || !e.Answered {
 			return err
 		}
-		for _, e := range page {
-			if after = e.ID; !e.Answered {
-				continue
-			}
-			if err := each(wireExported(e)); err != nil {
-				return err
-			}
-		}
-		if len(page) < exportPage {
-			return nil
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-	}
+		return each(wireExported(e))
+	})
 }
 
 func wireExported(e qabank.Entry) api.ExportedEntry {

@@ -147,7 +147,9 @@ func (f prompts) write(p api.Prompts) error {
 		case !f.plain:
 			return fault.New(fault.Unsupported, "percached: prompts", "a space of this name can have no prompts of its own")
 		case want == nil:
-			err = os.Remove(f.path(one.name))
+			if err = os.Remove(f.path(one.name)); err == nil {
+				err = synced(f.dir)
+			}
 		default:
 			err = f.put(one.name, *want)
 		}
@@ -175,7 +177,13 @@ func (f prompts) put(name, text string) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(part.Name()))
 	}
-	dir, err := os.Open(f.dir)
+	all := filepath.Dir(f.dir) // the folders may be new, too
+	return errors.Join(synced(f.dir), synced(all), synced(filepath.Dir(all)))
+}
+
+// synced makes durable which files a folder has.
+func synced(path string) error {
+	dir, err := os.Open(path)
 	if err != nil {
 		return err
 	}
@@ -187,7 +195,11 @@ func (f prompts) remove() error {
 	if !f.plain {
 		return nil
 	}
-	if err := os.RemoveAll(f.dir); err != nil {
+	err := os.RemoveAll(f.dir)
+	if err == nil {
+		err = synced(filepath.Dir(f.dir))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // no space ever had prompts
 		return f.fault(err)
 	}
 	return nil

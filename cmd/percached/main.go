@@ -22,6 +22,7 @@ const oneCause = 250 * time.Millisecond
 
 // status runs the command line of this process.
 func status() int {
+	private()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// The second signal ends the process at once.

@@ -167,6 +167,9 @@ func (n *news) saved(a answer.Answer) time.Duration {
 		return 0 // the model had no part in it
 	}
 	saved := max(0, a.Times.Prefill/time.Duration(a.Tokens.Computed)*time.Duration(a.Tokens.Reused)-a.Times.LoadTensors)
+	if n.cold > 0 { // where little was computed, what it took says little of the rest
+		saved = min(saved, max(0, 2*n.cold-a.Times.Total))
+	}
 	const memory = 16 // answers
 	if cold := a.Times.Total + saved; n.cold == 0 {
 		n.cold = cold

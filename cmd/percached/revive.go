@@ -90,13 +90,19 @@ func (r *reviver) Tokenize(segments []percached.Segment) (tokens [][]int32, err 
 // Info implements llm.Engine.
 func (r *reviver) Info() percached.ModelInfo { return r.info }
 
+// stop ends what opens the engine anew, and those who wait for that: so nobody
+// waits for a whole model on the way to Close.
+func (r *reviver) stop() *engineLife {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	r.end()
+	return r.current
+}
+
 // Close implements llm.Engine.
 func (r *reviver) Close() error {
-	r.mu.Lock()
-	r.closed = true
-	l := r.current
-	r.end()
-	r.mu.Unlock()
+	l := r.stop()
 	r.opening.Wait()
 	if l.engine == nil {
 		return nil

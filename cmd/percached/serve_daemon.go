@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/percached/percached"
@@ -38,6 +39,11 @@ type served struct {
 	server   *http.Server
 	requests requests
 	service  *service
+
+	// looking is held shared by who looks how things stand, for the metrics: nobody
+	// waits for a slow one but close.
+	looking sync.RWMutex
+	closed  bool
 }
 
 // newDaemon prepares all that is there before anything is loaded.
@@ -162,13 +168,23 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 		d.level.Set(to.serving.level)
 		return nil
 	})
-	d.metrics.Watch(func() (metrics.State, error) { return s.state(in, d.hub.Listeners()) })
+	d.metrics.Watch(func() (metrics.State, error) {
+		d.looking.RLock()
+		defer d.looking.RUnlock()
+		if d.closed {
+			return metrics.State{}, fault.New(fault.Unavailable, "percached: serve", "percached is closing")
+		}
+		return s.state(in, d.hub.Listeners())
+	})
 	return in, nil
 }
 
 // close closes what is left, in the opposite order.
 func (d *served) close() error {
 	var err error
+	d.looking.Lock()
+	d.closed = true
+	d.looking.Unlock()
 	if d.service != nil {
 		err = d.service.close()
 	}

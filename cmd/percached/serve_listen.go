@@ -19,7 +19,11 @@ const addressFile = "address"
 func (d *served) listen(stdout io.Writer) (err error) {
 	const op = "percached: serve"
 	c := &d.setup.serving
-	d.listener, err = net.Listen("tcp", c.listen)
+	network := "tcp"
+	if host, _, err := net.SplitHostPort(c.listen); err == nil && net.ParseIP(host).To4() != nil {
+		network = "tcp4" // who says 0.0.0.0 does not mean [::]
+	}
+	d.listener, err = net.Listen(network, c.listen)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fault.New(fault.Conflict, op, "%s is in use by another program: name another address with --listen", c.listen)
@@ -35,6 +39,12 @@ func (d *served) listen(stdout io.Writer) (err error) {
 	if !at.IP.IsLoopback() && !c.secure() && !c.insecure { // a name may mean what it says elsewhere
 		d.listener.Close()
 		return fault.New(fault.Invalid, op, "%s is %s, which other machines can reach: set tls-cert and tls-key, or insecure-listen to true", c.listen, at.IP)
+	}
+	if !at.IP.IsLoopback() && !c.secure() {
+		d.log.Warn("tokens, questions and documents cross the network in clear text: set tls-cert and tls-key", "address", at)
+	}
+	if at.IP.IsUnspecified() && len(c.api.Hosts) == 0 {
+		d.log.Warn("other machines are refused until the setting hosts says by which names or addresses they call this one", "address", at)
 	}
 	near := *at // where this machine reaches it
 	if near.IP.IsUnspecified() {

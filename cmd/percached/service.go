@@ -204,7 +204,7 @@ func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err erro
 		return err
 	}
 	s.closers = append(s.closers, func() error { s.asker.Close(); return nil })
-	if err := s.wireIdle(c, settings, log); err != nil {
+	if err := s.wireIdle(c, log); err != nil {
 		return err
 	}
 	watch.Scheduler, watch.Predictor = s.scheduler, s.predictor
@@ -212,7 +212,7 @@ func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err erro
 }
 
 // wireIdle joins what works while nobody asks.
-func (s *service) wireIdle(c setup, settings answer.Settings, log *slog.Logger) (err error) {
+func (s *service) wireIdle(c setup, log *slog.Logger) (err error) {
 	p := predictor.Default()
 	p.DB, p.Knowledge, p.Engine, p.Now, p.Prompts = s.meta, s.knowledge, noEngine{}, s.now, s.prompt
 	p.Observer.Damaged = s.news.damaged("predictor")
@@ -220,7 +220,7 @@ func (s *service) wireIdle(c setup, settings answer.Settings, log *slog.Logger) 
 		p.Engine = s.engine
 	}
 	p.Check = &idle.Check{
-		Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Embedder: s.embedder, K: settings.K, Floor: c.idle.Floor,
+		Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Embedder: s.embedder, Settings: s.asker, Floor: c.idle.Floor,
 	}
 	if s.predictor, err = predictor.Open(p); err != nil {
 		return err
@@ -286,6 +286,9 @@ func (s *service) recover(ctx context.Context, log *slog.Logger) error {
 // close closes everything in the opposite order.
 func (s *service) close() error {
 	var errs []error
+	if r, ok := s.engine.(*reviver); ok {
+		r.stop()
+	}
 	for i := len(s.closers) - 1; i >= 0; i-- {
 		errs = append(errs, s.closers[i]())
 	}

@@ -156,6 +156,15 @@ func (s *service) settings(c setup) (answer.Settings, error) {
 	set := answer.Default()
 	set.K, set.Order, set.Guard, set.MaxTokens = c.k, percached.Order(c.order), c.guard, c.maxTokens
 	set.Retrieval = c.fusion
+	if s.engine != nil { // documents and question want the other half
+		switch room := s.engine.Info().Context / 2; {
+		case set.MaxTokens <= room:
+		case set.MaxTokens == answer.Default().MaxTokens:
+			set.MaxTokens = room
+		default:
+			return set, fault.New(fault.Invalid, "percached", "max-tokens: %d do not fit into the model's context of %d tokens, at most %d do", set.MaxTokens, 2*room, room)
+		}
+	}
 	if t, ok := s.embedder.(interface{ Threshold() (float32, bool) }); ok {
 		if v, ok := t.Threshold(); ok {
 			// As it is written: 0.88, and not what a float32 of it is.

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -120,7 +121,9 @@ func sum(clients []caller, took time.Duration) Result {
 	}
 	r.Answers, r.PerS = len(all), float64(len(all))/took.Seconds()
 	if slices.Sort(all); len(all) > 0 {
-		at := func(q float64) float64 { return float64(all[int(q*float64(len(all)-1))]) / float64(time.Millisecond) }
+		at := func(q float64) float64 {
+			return float64(all[max(1, int(math.Ceil(q*float64(len(all)))))-1]) / float64(time.Millisecond)
+		}
 		r.P50, r.P99, r.Longest = at(0.5), at(0.99), at(1)
 	}
 	return r

@@ -77,3 +77,20 @@ func TestEnded(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Of few answers, too, the slowest hundredth is the slowest.
+func TestFewAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got, err := load.Run(context.Background(), load.Plan{
+			Clients: 1, For: 1500 * time.Millisecond,
+			Question: func(_, n int) string { return string(rune('a' + n)) },
+			Ask: func(_ context.Context, q string) (load.Reply, error) {
+				time.Sleep(map[string]time.Duration{"a": time.Second, "b": 3 * time.Second}[q])
+				return load.Reply{Outcome: "miss"}, nil
+			},
+		})
+		if err != nil || got.Answers != 2 || got.P50 != 1000 || got.P99 != 3000 || got.Longest != 3000 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}

@@ -31,7 +31,7 @@ func (l *line) enter() (*place, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.refuses() {
-		return nil, fault.New(fault.Overloaded, "answer.Ask", "%d questions wait for the model already", l.taken)
+		return nil, fault.New(fault.Overloaded, "answer.Ask", "the model has enough to do: %d under way or waiting", l.taken)
 	}
 	l.taken++
 	p := &place{line: l, first: make(chan struct{})}

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/qabank"
@@ -21,8 +22,14 @@ type Check struct {
 	Index     *retrieval.Index
 	Bank      *qabank.Bank
 	Embedder  embedder
-	K         int // chunks that an answer is made from
-	Floor     float64
+	// Settings say from how many chunks an answer is made.
+	Settings settings
+	Floor    float64
+}
+
+// settings are those that hold in a space.
+type settings interface {
+	Settings(space string) (answer.Settings, error)
 }
 
 // Known says that the bank has the question, or one that says nearly the same.
@@ -58,7 +65,11 @@ func (c *Check) Supported(ctx context.Context, space, question string) (bool, er
 	if err != nil {
 		return false, fault.Wrap(op, err)
 	}
-	hits, err := c.Index.Search(ctx, retrieval.Query{Space: space, Text: question, Vector: v, K: c.K})
+	set, err := c.Settings.Settings(space)
+	if err != nil {
+		return false, fault.Wrap(op, err)
+	}
+	hits, err := c.Index.Search(ctx, retrieval.Query{Space: space, Text: question, Vector: v, K: set.K})
 	if err != nil || len(hits) == 0 || hits[0].BM25 == 0 || hits[0].Cosine < c.Floor {
 		return false, fault.Wrap(op, err)
 	}

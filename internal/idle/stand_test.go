@@ -125,7 +125,7 @@ func (b *bench) rewire() {
 	b.ok(err)
 	p := predictor.Default()
 	p.DB, p.Knowledge, p.Engine, p.Now = b.meta, b.Knowledge, engine, b.now
-	p.Check = &idle.Check{Knowledge: b.Knowledge, Index: b.Index, Bank: b.Bank, Embedder: embedder, K: b.set.K, Floor: b.config.Floor}
+	p.Check = &idle.Check{Knowledge: b.Knowledge, Index: b.Index, Bank: b.Bank, Embedder: embedder, Settings: b.Asker, Floor: b.config.Floor}
 	if b.limits.abstract > 0 {
 		p.AbstractLimit = b.limits.abstract
 	}

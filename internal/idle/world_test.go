@@ -134,7 +134,7 @@ func (w *world) open() {
 	w.ok(err)
 	p := predictor.Default()
 	p.DB, p.Knowledge, p.Engine, p.Now = w.meta, w.Knowledge, w.engine, w.now
-	p.Check = &idle.Check{Knowledge: w.Knowledge, Index: w.Index, Bank: w.Bank, Embedder: w.embedder, K: w.set.K, Floor: w.config.Floor}
+	p.Check = &idle.Check{Knowledge: w.Knowledge, Index: w.Index, Bank: w.Bank, Embedder: w.embedder, Settings: w.Asker, Floor: w.config.Floor}
 	w.Predictor, err = predictor.Open(p)
 	w.ok(err)
 	layers := ingest.Layers{
