@@ -2370,7 +2370,7 @@ type ClientInterface interface {
 	//
 	// | event | data | |
 	// |---|---|---|
-	// | `stage` | `Stage` | a stage ended |
+	// | `stage` | `Stage` | a stage ended; those of the model are told when it has ended |
 	// | `citation` | `Citation` | a chunk that the answer rests on |
 	// | `token` | `Token` | the next piece of the answer's text |
 	// | `done` | `Answer` | the whole answer; the last event |
@@ -2395,7 +2395,7 @@ type ClientInterface interface {
 	//
 	// | event | data | |
 	// |---|---|---|
-	// | `stage` | `Stage` | a stage ended |
+	// | `stage` | `Stage` | a stage ended; those of the model are told when it has ended |
 	// | `citation` | `Citation` | a chunk that the answer rests on |
 	// | `token` | `Token` | the next piece of the answer's text |
 	// | `done` | `Answer` | the whole answer; the last event |
@@ -3320,7 +3320,7 @@ func (c *Client) GetSpace(ctx context.Context, space SpacePath, reqEditors ...Re
 //
 // | event | data | |
 // |---|---|---|
-// | `stage` | `Stage` | a stage ended |
+// | `stage` | `Stage` | a stage ended; those of the model are told when it has ended |
 // | `citation` | `Citation` | a chunk that the answer rests on |
 // | `token` | `Token` | the next piece of the answer's text |
 // | `done` | `Answer` | the whole answer; the last event |
@@ -3355,7 +3355,7 @@ func (c *Client) AskWithBody(ctx context.Context, space SpacePath, contentType s
 //
 // | event | data | |
 // |---|---|---|
-// | `stage` | `Stage` | a stage ended |
+// | `stage` | `Stage` | a stage ended; those of the model are told when it has ended |
 // | `citation` | `Citation` | a chunk that the answer rests on |
 // | `token` | `Token` | the next piece of the answer's text |
 // | `done` | `Answer` | the whole answer; the last event |
@@ -6324,7 +6324,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// | event | data | |
 	// |---|---|---|
-	// | `stage` | `Stage` | a stage ended |
+	// | `stage` | `Stage` | a stage ended; those of the model are told when it has ended |
 	// | `citation` | `Citation` | a chunk that the answer rests on |
 	// | `token` | `Token` | the next piece of the answer's text |
 	// | `done` | `Answer` | the whole answer; the last event |
@@ -6349,7 +6349,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// | event | data | |
 	// |---|---|---|
-	// | `stage` | `Stage` | a stage ended |
+	// | `stage` | `Stage` | a stage ended; those of the model are told when it has ended |
 	// | `citation` | `Citation` | a chunk that the answer rests on |
 	// | `token` | `Token` | the next piece of the answer's text |
 	// | `done` | `Answer` | the whole answer; the last event |
@@ -8456,7 +8456,7 @@ func (c *ClientWithResponses) GetSpaceWithResponse(ctx context.Context, space Sp
 //
 // | event | data | |
 // |---|---|---|
-// | `stage` | `Stage` | a stage ended |
+// | `stage` | `Stage` | a stage ended; those of the model are told when it has ended |
 // | `citation` | `Citation` | a chunk that the answer rests on |
 // | `token` | `Token` | the next piece of the answer's text |
 // | `done` | `Answer` | the whole answer; the last event |
@@ -8487,7 +8487,7 @@ func (c *ClientWithResponses) AskWithBodyWithResponse(ctx context.Context, space
 //
 // | event | data | |
 // |---|---|---|
-// | `stage` | `Stage` | a stage ended |
+// | `stage` | `Stage` | a stage ended; those of the model are told when it has ended |
 // | `citation` | `Citation` | a chunk that the answer rests on |
 // | `token` | `Token` | the next piece of the answer's text |
 // | `done` | `Answer` | the whole answer; the last event |

@@ -72,3 +72,39 @@ func sent(t *testing.T, address, text string) (status int, problem string) {
 	}
 	return r.StatusCode, strings.TrimPrefix(p.Type, "urn:percached:problem:")
 }
+
+// TestSlowSenders: who stops in the middle of a request holds nothing for long.
+func TestSlowSenders(t *testing.T) {
+	t.Setenv("PERCACHED_SEND_TIMEOUT", "200ms")
+	t.Setenv("PERCACHED_HEADER_TIMEOUT", "200ms")
+	w := newWorld(t)
+	ctx := context.Background()
+	made, err := w.all.CreateSpaceWithResponse(ctx, client.NewSpace{Name: mail})
+	w.is(201, made, err)
+	address := strings.TrimPrefix(w.url, "http://")
+	for name, text := range map[string]string{
+		"a question": hostile.Text(w.token, "POST /v1/spaces/mail/ask", `{"question":"wh`, "Content-Length: 100"),
+		"documents":  hostile.Text(w.token, "POST /v1/spaces/mail/documents", `{"documents":[{"text":"a"},`, "Content-Length: 100"),
+		"a file":     hostile.Text(w.token, "POST /v1/spaces/mail/documents?name=a.txt", "The pond", "Content-Type: text/plain", "Content-Length: 100"),
+		"a form": hostile.Text(w.token, "POST /v1/spaces/mail/documents", "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.txt\"\r\n\r\nThe",
+			"Content-Type: multipart/form-data; boundary=b", "Content-Length: 1000"),
+	} {
+		if status, problem := sent(t, address, text); status != 408 || problem != "slow_request" {
+			t.Errorf("%s: answered %d %q", name, status, problem)
+		}
+	}
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	io.WriteString(c, "GET /v1/spaces HTTP/1.1\r\nHost: loc")
+	if b, err := io.ReadAll(c); err != nil || len(b) > 0 && !strings.HasPrefix(string(b), "HTTP/1.1 408") && !strings.HasPrefix(string(b), "HTTP/1.1 400") {
+		t.Errorf("half a header: %q, %v", b, err)
+	}
+	docs, err := w.all.ListDocumentsWithResponse(ctx, mail, nil)
+	w.is(200, docs, err)
+	if len(docs.JSON200.Documents) != 0 {
+		t.Errorf("half an upload is in: %+v", docs.JSON200.Documents)
+	}
+}

@@ -33,9 +33,9 @@ func loadCommand() *cobra.Command {
 		Short: "Load a daemon with many clients at once, over its socket",
 		Long: `Starts a daemon on a data folder of its own, takes in invented mails, asks questions
 about them once, and then has many clients ask at the same time: the same words
-again; other words, which take embedding, gate and retrieval; and questions that
-must be computed, of which some are told to come back. Server and clients share
-this machine. The memory is the daemon's.`,
+again; other words, which take embedding, gate and retrieval; and, for four times as
+long, questions that are computed from nothing, of which some are told to come back.
+Server and clients share this machine. The memory is the daemon's.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.clients < 1 || o.documents < 1 || o.questions < 1 || o.questions > o.documents || o.waiting < 1 || o.seconds <= 0 {
@@ -112,18 +112,26 @@ func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error
 	r := &loadReport{Documents: o.documents, Questions: o.questions, Waiting: o.waiting}
 	for _, round := range []struct {
 		name     string
-		fresh    bool
+		misses   bool
+		times    float64 // as long
 		question func(client, n int) string
 	}{
-		{"same words", false, func(i, n int) string { return hitQuestion(o.pick(i, n)) }},
-		{"other words", false, func(i, n int) string { return otherWords(o.pick(i, n)) }},
-		{"computed", true, func(i, n int) string { return hitQuestion(o.pick(i, n)) }},
+		{"same words", false, 1, func(i, n int) string { return hitQuestion(o.pick(i, n)) }},
+		{"other words", false, 1, func(i, n int) string { return otherWords(o.pick(i, n)) }},
+		{"misses", true, 4, func(i, n int) string { return hitQuestion(o.pick(i, n)) }},
 	} {
-		say(stderr, "%s: %d clients for %.0f s", round.name, o.clients, o.seconds)
+		if round.misses {
+			got, err := c.ChangeSpaceWithResponse(ctx, hitsSpace, client.SettingsChange{Tensors: new(false)})
+			if err != nil || got.StatusCode() != http.StatusOK {
+				return nil, fault.New(fault.Internal, "percached: load", "turning stored tensors off: %w", odd(err, got))
+			}
+		}
+		seconds := o.seconds * round.times
+		say(stderr, "%s: %d clients for %.0f s", round.name, o.clients, seconds)
 		l := loadRound{Name: round.name, Before: anonymous(d.pid())}
 		l.Result, err = load.Run(ctx, load.Plan{
-			Clients: o.clients, For: time.Duration(o.seconds * float64(time.Second)),
-			Question: round.question, Ask: load.Asking(c, hitsSpace, round.fresh),
+			Clients: o.clients, For: time.Duration(seconds * float64(time.Second)),
+			Question: round.question, Ask: load.Asking(c, hitsSpace, round.misses),
 		})
 		if err != nil {
 			return nil, err

@@ -24,7 +24,7 @@ func lock(path string) (*os.File, error) {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		who := "another process"
 		if b, err := os.ReadFile(path); err == nil && len(b) > 0 {
-			who = "percached, process " + strings.TrimSpace(string(b)) + ","
+			who = "process " + strings.TrimSpace(string(b))
 		}
 		f.Close()
 		return nil, fault.New(fault.Conflict, op, "%s uses %s: end it, or name another folder with --data", who, filepath.Dir(path))
