@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -96,8 +97,16 @@ func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "percached: load", "%w", err)
 	}
-	d, err := startProcess(ctx, exe, dir, stderr, "--max-waiting", strconv.Itoa(o.waiting))
+	log, err := os.Create(filepath.Join(dir, "log")) // a line for each request
 	if err != nil {
+		return nil, fault.New(fault.Unavailable, "percached: load", "%w", err)
+	}
+	defer log.Close()
+	d, err := startProcess(ctx, exe, filepath.Join(dir, "data"), log, "--max-waiting", strconv.Itoa(o.waiting))
+	if err != nil {
+		if said, unread := os.ReadFile(log.Name()); unread == nil {
+			say(stderr, "%s", said)
+		}
 		return nil, err
 	}
 	defer d.stop()
