@@ -16,7 +16,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	q, err := decode[Question](w, r)
+	q, err := decode[Question](r, true)
 	if err != nil {
 		return err
 	}

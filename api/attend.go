@@ -77,9 +77,9 @@ func (s *Server) attend(w *writer, r *http.Request, x *exchange) (status int) {
 
 // note writes down why a request could not be served: for the log, and the cause
 // where the client does not learn it.
-func (x *exchange) note(err error) {
-	x.problem, _, _ = problemFor(err)
-	if problems[x.problem].status >= 500 && x.problem != problemStarting {
+func (x *exchange) note(name problem, err error) {
+	x.problem = name
+	if problems[name].status >= 500 && name != problemStarting {
 		x.options.Logger.Error("a request failed", "id", x.id, "error", err)
 	}
 }
@@ -93,7 +93,7 @@ func (s *Server) fail(w *writer, r *http.Request, x *exchange, err error) int {
 		x.cut = true
 		return gone
 	}
-	x.note(err)
+	x.note(name, err)
 	row := problems[name]
 	if w.status != 0 { // the client sees that the rest is missing
 		x.cut = true

@@ -14,21 +14,11 @@ import (
 const jsonType = "application/json"
 
 // decode reads a JSON body into a T. Fields that T does not know are refused by
-// name.
-func decode[T any](_ http.ResponseWriter, r *http.Request) (T, error) {
+// name if it is strict; those that clients of others' interfaces send are passed
+// over.
+func decode[T any](r *http.Request, strict bool) (T, error) {
 	var v T
-	err := decodeInto(r, &v, true)
-	if err == nil {
-		err = checkAll(reflect.ValueOf(&v).Elem())
-	}
-	return v, err
-}
-
-// decodeLoose is decode for clients of others' interfaces: fields that T does not
-// know are passed over.
-func decodeLoose[T any](_ http.ResponseWriter, r *http.Request) (T, error) {
-	var v T
-	err := decodeInto(r, &v, false)
+	err := decodeInto(r, &v, strict)
 	if err == nil {
 		err = checkAll(reflect.ValueOf(&v).Elem())
 	}

@@ -81,7 +81,7 @@ func (u *unwanted) text(at, text string) {
 
 // embeddings answers POST /v1/embeddings.
 func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) error {
-	q, err := decodeLoose[embeddingRequest](w, r)
+	q, err := decode[embeddingRequest](r, false)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 // chat answers POST /v1/chat/completions. The last message is asked in the space
 // that the request names as its model.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
-	q, err := decodeLoose[chatRequest](w, r)
+	q, err := decode[chatRequest](r, false)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func FuzzChat(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		r := httptest.NewRequest("POST", "/v1/chat/completions", strings.NewReader(body))
 		r.Header.Set("Content-Type", jsonType)
-		q, err := decodeLoose[chatRequest](nil, r)
+		q, err := decode[chatRequest](r, false)
 		if err != nil {
 			refusal(t, err)
 			return
@@ -76,7 +76,7 @@ func FuzzEmbedding(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		r := httptest.NewRequest("POST", "/v1/embeddings", strings.NewReader(body))
 		r.Header.Set("Content-Type", jsonType)
-		q, err := decodeLoose[embeddingRequest](nil, r)
+		q, err := decode[embeddingRequest](r, false)
 		if err != nil {
 			refusal(t, err)
 			return

@@ -200,18 +200,16 @@ func (p Problem) openAI(name problem) *OpenAIError {
 	return e
 }
 
-// tell answers with a problem.
+// tell answers with the problem that was noted.
 func (x *exchange) tell(w http.ResponseWriter, err error) {
 	p := x.problemOf(err)
-	name, _, _ := problemFor(err)
-	row := problems[name]
 	h := w.Header()
 	for _, name := range []string{"Content-Length", "Content-Disposition", "Content-Encoding", "Location"} {
 		h.Del(name) // of what would have been answered
 	}
 	h.Set("Content-Type", "application/problem+json")
-	if row.after > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(row.after/time.Second)))
+	if after := problems[x.problem].after; after > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(after/time.Second)))
 	}
 	body, broken := json.Marshal(p)
 	if broken != nil {

@@ -90,7 +90,8 @@ func (s *stream) fail(err error) error {
 	if !begun || errors.Is(err, errGone) {
 		return err
 	}
-	s.x.note(err)
+	name, _, _ := problemFor(err)
+	s.x.note(name, err)
 	event := "error"
 	if s.x.route.forOpenAI() {
 		event = "" // their clients look for the member error

@@ -1,10 +1,8 @@
 package api
 
 import (
-	"bufio"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -35,18 +33,10 @@ func (a answer) name() string {
 // exchangeRaw sends text to a server and reads the response.
 func exchangeRaw(t testing.TB, srv *httptest.Server, text string) answer {
 	t.Helper()
-	c, err := net.Dial("tcp", srv.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	go io.WriteString(c, text) // the server may refuse before it has read all
-	method, _, _ := strings.Cut(text, " ")
-	resp, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
+	resp, err := hostile.Send(srv.Listener.Addr().String(), text)
 	if err != nil {
 		t.Fatalf("no response: %v", err)
 	}
-	defer resp.Body.Close()
 	return answerOf(t, resp)
 }
 

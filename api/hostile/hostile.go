@@ -1,7 +1,12 @@
 package hostile
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -45,6 +50,24 @@ func Text(token, what, body string, headers ...string) string {
 	set = append(set, headers...)
 	set = slices.DeleteFunc(set, func(s string) bool { return strings.HasSuffix(s, ":") && !strings.Contains(s, ": ") })
 	return what + " HTTP/1.1\r\n" + strings.Join(set, "\r\n") + "\r\n\r\n" + body
+}
+
+// Send sends a request to a server and reads its answer, whose body is in memory.
+func Send(address, text string) (*http.Response, error) {
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	go io.WriteString(c, text) // the server may refuse before it has read all
+	method, _, _ := strings.Cut(text, " ")
+	r, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return r, err
 }
 
 // text makes a request with the token for everything.

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"io"
 	"net"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -52,18 +50,10 @@ func TestHostileRequests(t *testing.T) {
 
 // sent sends a request as it is and reads status and problem of the answer.
 func sent(t *testing.T, address, text string) (status int, problem string) {
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	go io.WriteString(c, text) // the daemon may refuse before it has read all
-	method, _, _ := strings.Cut(text, " ")
-	r, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
+	r, err := hostile.Send(address, text)
 	if err != nil {
 		t.Fatalf("no response: %v", err)
 	}
-	defer r.Body.Close()
 	var p struct {
 		Type string `json:"type"`
 	}

@@ -118,12 +118,15 @@ func ownHost(listen string) []string {
 	return []string{host}
 }
 
+// roles are those of tokens, as the interface knows them.
+var roles = map[token.Role]api.Role{
+	token.RoleAsk: api.RoleAsk, token.RoleWrite: api.RoleWrite, token.RoleAdmin: api.RoleAdmin,
+}
+
 // authorize says what a token allows.
 func (d *served) authorize(secret string) (api.Grant, bool) {
 	t, ok := d.tokens.Check(secret)
-	role, known := map[token.Role]api.Role{
-		token.RoleAsk: api.RoleAsk, token.RoleWrite: api.RoleWrite, token.RoleAdmin: api.RoleAdmin,
-	}[t.Role]
+	role, known := roles[t.Role]
 	if !ok || !known {
 		return api.Grant{}, false
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math"
 	"time"
 
 	"github.com/percached/percached/internal/fault"
@@ -78,7 +77,7 @@ func (s *service) state(in *inbox.Inbox, listeners int) (metrics.State, error) {
 	m := metrics.State{
 		Tensors: metrics.Room{Bytes: tree.Bytes, Limit: tree.Limit}, Disk: metrics.Room{Bytes: tree.Disk, Limit: tree.Limit + tree.Slack},
 		Slices: tree.Nodes, Queue: map[string]int{}, Ledger: map[string]metrics.Account{},
-		Questions: s.asker.Waiting(), Listeners: listeners,
+		Questions: s.asker.Waiting(), Uploads: in.Waiting(), Listeners: listeners,
 	}
 	m.Bank.Bytes, m.Bank.Limit = s.bank.Usage()
 	spaces, err := s.knowledge.Spaces()
@@ -93,11 +92,6 @@ func (s *service) state(in *inbox.Inbox, listeners int) (metrics.State, error) {
 		}
 		if err != nil {
 			return m, err
-		}
-		for _, u := range in.List(sp.Name, math.MaxInt) {
-			if u.State == inbox.Queued || u.State == inbox.Running {
-				m.Uploads++
-			}
 		}
 		bank := s.bank.Stats(sp.Name)
 		m.Documents, m.Chunks = m.Documents+st.Documents, m.Chunks+st.Chunks

@@ -31,7 +31,7 @@ type Inbox struct {
 	mu       sync.Mutex
 	uploads  map[string]*entry // by ID
 	keys     map[named]*entry
-	queue    []*entry // that have not ended, by seq
+	queue    []*entry // that have not ended; those that came at once may stand in another order than by seq
 	sending  map[*sending]struct{}
 	withheld []withheld
 	seq      uint64
@@ -91,6 +91,13 @@ func (in *Inbox) List(space string, n int) []Upload {
 		list = append(list, e.Upload)
 	}
 	return list
+}
+
+// Waiting counts the uploads of all spaces that have not ended.
+func (in *Inbox) Waiting() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.queue)
 }
 
 // Wait gives an upload when it has ended. If ctx ends before, the upload goes on.

@@ -273,6 +273,9 @@ func TestGetListWait(t *testing.T) {
 			t.Error(n, got)
 		}
 	}
+	if n := in.Waiting(); n != 6 {
+		t.Errorf("%d wait in all", n)
+	}
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := in.Wait(gone, ids[0]); !errors.Is(err, context.Canceled) {
