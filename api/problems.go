@@ -48,7 +48,7 @@ type problemRow struct {
 var problems = map[problem]problemRow{
 	problemInvalid:              {400, "The request is not right", "Correct what detail and errors name, and send it again.", 0},
 	problemUnsupportedParameter: {400, "A parameter asks for what is not done here", "Leave out what errors names, or ask for what is done.", 0},
-	problemBadBody:              {400, "The body cannot be read", "Send one JSON value in UTF-8, as openapi.yaml describes it.", 0},
+	problemBadBody:              {400, "The body cannot be read", "Send a body as openapi.yaml describes it; JSON is one value in UTF-8.", 0},
 	problemUnexpectedBody:       {400, "This operation takes no body", "Send the request without a body.", 0},
 	problemBadPath:              {400, "The path cannot be read", "Write names in the path as percent-encoded UTF-8, without slashes and control characters.", 0},
 	problemUnauthorized:         {401, "A token is needed", "Send Authorization: Bearer and a token; percached token show prints the main one.", 0},
