@@ -28,12 +28,8 @@ build: need ## build bin/percached
 	@$(GO) build -o bin/percached ./cmd/percached
 	@echo "Built bin/percached."
 
-demo: build ## take in an invented inbox, ask, ask again, forget; then the self-test of the engine
-	@sh internal/tools/demo.sh bin/percached
-	@echo
-	@echo "Self-test: this machine, and whether cold and warm runs give the same tokens and logits."
-	@echo
-	@bin/percached doctor
+demo: build ## take in an invented inbox, ask, let idle work predict, ask again, forget; then stay up (DEMO_EXIT=1 ends it)
+	@bin/percached demo
 
 test: need ## run all tests under the race detector
 	@echo "Building for the race detector. The first time compiles llama.cpp once more."

@@ -11,9 +11,10 @@ type do[In, Out any] = func(ctx context.Context, in In) (Out, error)
 // for their right to it.
 type Backend struct {
 	// Ask answers a question, and stops when ctx ends.
-	Ask   func(ctx context.Context, q Asked, l Listener) (Answer, error)
-	Embed do[[]string, Embedded]
-	About do[Nothing, About]
+	Ask    func(ctx context.Context, q Asked, l Listener) (Answer, error)
+	Embed  do[[]string, Embedded]
+	About  do[Nothing, About]
+	Status do[Nothing, Status]
 
 	Spaces      do[Nothing, Spaces] // all; who sees which is not the backend's business
 	Space       do[InSpace, Space]
@@ -29,7 +30,7 @@ type Backend struct {
 	DeleteDocument do[Forgetting, Receipt]
 
 	History      do[Recent, Records]
-	ClearHistory do[InSpace, Cleared]
+	ClearHistory do[Clearing, Cleared]
 
 	Entries       do[Page, Entries]
 	SearchEntries do[EntrySearch, Entries]
@@ -57,7 +58,7 @@ type Backend struct {
 	Ledger   do[LedgerIn, Ledger]
 	Pause    do[Nothing, Idle]
 	Resume   do[Nothing, Idle]
-	Drain    do[Nothing, Drained]
+	Drain    do[DrainIn, Drained]
 
 	Config       do[Nothing, Config]
 	ChangeConfig do[ConfigChange, Config]

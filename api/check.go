@@ -55,6 +55,13 @@ func (in *LedgerIn) check() error {
 	return nil
 }
 
+func (in *DrainIn) check() error {
+	if in.Space != "" && !spaceName(in.Space) {
+		return wrong("query:space", spaceRule)
+	}
+	return nil
+}
+
 func (in *Veto) check() error {
 	if strings.TrimSpace(in.Asked) == "" {
 		return wrong("/asked", "must be the question that was asked")

@@ -68,7 +68,7 @@ func (s *Server) fromPage(w *writer, r *http.Request) error {
 	}
 	switch {
 	case len(origins) == 0:
-		if strings.EqualFold(r.Header.Get("Sec-Fetch-Site"), "cross-site") {
+		if strings.EqualFold(r.Header.Get("Sec-Fetch-Site"), "cross-site") && !opensPage(r) {
 			return refuse(problemBadOrigin, "")
 		}
 		return nil

@@ -20,7 +20,7 @@ const (
 	EventRefused   = "refused"   // a question failed: kind
 	EventStored    = "stored"    // slices came in: slices, bytes
 	EventEvicted   = "evicted"   // made room: layer (tensors, bank), count, bytes
-	EventJob       = "job"       // idle work ended: kind, end, seconds
+	EventJob       = "job"       // idle work ended: id, kind, subject, end, seconds, tokens computed and generated, bytes written, questions
 	EventUpload    = "upload"    // an upload moved on: id, state, counts
 	EventForgotten = "forgotten" // documents went: the receipt's counts
 	EventSettings  = "settings"  // settings of a space or of the daemon changed: keys

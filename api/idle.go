@@ -143,17 +143,35 @@ type Account struct {
 	Uses      int     `json:"uses"`
 }
 
+// DrainIn says which idle work is to be done.
+type DrainIn struct {
+	Space string `query:"space"` // empty: in all
+	Kinds string `query:"kind"`  // names with commas between them; empty: of all kinds
+}
+
 // Drained counts what was done until nothing was due.
 type Drained struct {
-	Done      int      `json:"done"`
-	Nothing   int      `json:"nothing"`
-	Preempted int      `json:"preempted"`
-	Failed    int      `json:"failed"`
-	Parked    int      `json:"parked"`
-	Computed  int      `json:"computed_tokens"`
-	Generated int      `json:"generated_tokens"`
-	Written   int64    `json:"bytes_written"`
-	Questions int      `json:"questions"`
-	Seconds   float64  `json:"seconds"`
-	Reasons   []Reason `json:"reasons"` // why it ended
+	Work
+	Kinds   []KindWork `json:"kinds"`
+	Reasons []Reason   `json:"reasons"` // why it ended
+}
+
+// KindWork counts what was done of one kind.
+type KindWork struct {
+	Kind string `json:"kind"`
+	Work
+}
+
+// Work counts jobs that ended.
+type Work struct {
+	Done      int     `json:"done"`
+	Nothing   int     `json:"nothing"`
+	Preempted int     `json:"preempted"`
+	Failed    int     `json:"failed"`
+	Parked    int     `json:"parked"`
+	Computed  int     `json:"computed_tokens"`
+	Generated int     `json:"generated_tokens"`
+	Written   int64   `json:"bytes_written"`
+	Questions int     `json:"questions"`
+	Seconds   float64 `json:"seconds"`
 }

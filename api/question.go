@@ -137,4 +137,13 @@ type Recent struct {
 // Cleared counts what was removed.
 type Cleared struct {
 	Removed int `json:"removed"`
+	// CleanedUp says that no file of the data folder holds any of it any more.
+	CleanedUp bool `json:"cleaned_up"`
+}
+
+// Clearing is a history that is to be forgotten.
+type Clearing struct {
+	InSpace
+	// CleanUp waits until the bytes have left the disk, too.
+	CleanUp bool `query:"clean_up"`
 }

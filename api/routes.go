@@ -24,11 +24,14 @@ func (s *Server) routes() []route {
 	)
 	b := s.backend
 	return []route{
+		{"page", "GET", "/", open(), s.page},
+		{"pageFile", "GET", "/page/{file}", open(), s.pageFile},
 		{"health", "GET", "/healthz", open(), s.health},
 		{"ready", "GET", "/readyz", open(), s.ready},
 		{"openapi", "GET", "/openapi.yaml", open(), s.spec},
 		{"metrics", "GET", "/metrics", everywhere(RoleAsk), s.metrics},
 		{"about", "GET", "/v1/about", anywhere(RoleAsk), call(200, b.About)},
+		{"getStatus", "GET", "/v1/status", everywhere(RoleAsk), call(200, b.Status)},
 		{"events", "GET", "/v1/events", anywhere(RoleAsk), s.events},
 
 		{"listSpaces", "GET", "/v1/spaces", anywhere(RoleAsk), s.spaces},

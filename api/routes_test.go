@@ -11,13 +11,20 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/api/page"
 )
 
 const someID = "0123456789abcdef0123456789abcdef"
 
 // at is a route's path with names in it.
 func (r route) at(space string) string {
-	return strings.NewReplacer("{space}", space, "{document}", someID, "{entry}", "e1", "{upload}", "u1", "{job}", "j1", "{model}", space).Replace(r.path)
+	return strings.NewReplacer("{space}", space, "{document}", someID, "{entry}", "e1", "{upload}", "u1", "{job}", "j1", "{model}", space, "{file}", fileOfPage()).Replace(r.path)
+}
+
+// fileOfPage is the first file that the page names.
+func fileOfPage() string {
+	return string(regexp.MustCompile(`page/([\w.-]+)`).FindSubmatch(page.Index().Content)[1])
 }
 
 // goodBodies are bodies of those operations that want one.
@@ -91,7 +98,7 @@ func (c *calls) take() map[string]reflect.Value {
 // of its path.
 func TestEveryRouteReachesTheBackend(t *testing.T) {
 	named := map[string]string{ // where the operation's name is not the func's
-		"health": "", "ready": "", "openapi": "", "listSpaces": "Spaces", "getSpace": "Space",
+		"page": "", "pageFile": "", "health": "", "ready": "", "openapi": "", "getStatus": "Status", "listSpaces": "Spaces", "getSpace": "Space",
 		"exportEntries": "Export", "importEntries": "Import", "getUpload": "UploadStatus", "listUploads": "Uploads",
 		"listDocuments": "Documents", "getDocument": "Document", "listHistory": "History", "listEntries": "Entries", "getEntry": "Entry",
 		"getCache": "Cache", "getSpaceCache": "SpaceCache", "getTree": "Tree", "listPredictions": "Predictions",
@@ -155,7 +162,7 @@ func same(a answer) string {
 	return a.Status + cmp.Diff(http.Header{}, h) + ids.ReplaceAllString(a.text, "")
 }
 
-// Every operation but three wants a token that is known, of the space, of a role
+// Every operation but those that are open wants a token that is known, of the space, of a role
 // that is large enough, and a backend that is ready, in this order. Nothing
 // reaches the backend before.
 func TestEveryRouteIsGuarded(t *testing.T) {

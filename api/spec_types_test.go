@@ -78,13 +78,16 @@ func wires() []wire {
 		gives("Budget", reflect.TypeFor[Budget]()), gives("Pace", reflect.TypeFor[Pace]()), gives("Device", reflect.TypeFor[Device]()),
 		takes("DeviceState", reflect.TypeFor[Device]()), gives("Job", reflect.TypeFor[Job]()), gives("Queue", reflect.TypeFor[Queue]()),
 		gives("Ledger", reflect.TypeFor[Ledger]()), gives("Account", reflect.TypeFor[Account]()),
-		gives("Drained", reflect.TypeFor[Drained]()),
+		gives("Drained", reflect.TypeFor[Drained]()), gives("KindWork", reflect.TypeFor[KindWork]()), gives("Work", reflect.TypeFor[Work]()),
 
 		gives("Health", reflect.TypeFor[struct {
 			Status  string `json:"status"`
 			Version string `json:"version"`
 		}]()),
 		gives("Ready", reflect.TypeFor[Ready]()), gives("About", reflect.TypeFor[About]()),
+		gives("Status", reflect.TypeFor[Status]()), gives("StatusQuestions", reflect.TypeFor[StatusQuestions]()),
+		gives("StatusStored", reflect.TypeFor[StatusStored]()), gives("StatusWaiting", reflect.TypeFor[StatusWaiting]()),
+		gives("StatusIdle", reflect.TypeFor[StatusIdle]()),
 		gives("AboutModel", reflect.TypeFor[AboutModel]()), gives("AboutEmbedder", reflect.TypeFor[AboutEmbedder]()),
 		gives("Config", reflect.TypeFor[Config]()), gives("Setting", reflect.TypeFor[Setting]()),
 		loose("ConfigChange", reflect.TypeFor[ConfigChange]()), gives("Event", reflect.TypeFor[Event]()),

@@ -28,7 +28,7 @@ type sampled struct {
 // and for each way in which it answers.
 func (s sampler) requests(t testing.TB, path, method string, op *openapi3.Operation) (all []sampled) {
 	at := strings.NewReplacer(
-		"{space}", "mail", "{model}", "mail", "{upload}", "u1", "{job}", "j1",
+		"{space}", "mail", "{model}", "mail", "{upload}", "u1", "{job}", "j1", "{file}", fileOfPage(),
 		"{document}", "0123456789abcdef0123456789abcdef", "{entry}", "0123456789abcdef0123456789abcdef",
 	).Replace(path)
 	if q := op.Parameters.GetByInAndName("query", "q"); q != nil {
@@ -175,7 +175,7 @@ func TestSpecOfProblems(t *testing.T) {
 			srv := testServer(t, s.backend(t, false, fault.New(kind, "test", "something is wrong")), full)
 			s.each(func(path, method string, op *openapi3.Operation) {
 				switch op.OperationID {
-				case "health", "ready", "openapi", "metrics": // the backend has no part in them
+				case "page", "pageFile", "health", "ready", "openapi", "metrics": // the backend has no part in them
 					return
 				}
 				for _, r := range s.requests(t, path, method, op) {
@@ -193,7 +193,7 @@ func TestSpecOfProblems(t *testing.T) {
 			check(t, r.what, resp, body, 403)
 			resp, body = send(t, starting, r.what, r.body, r.headers...)
 			switch op.OperationID {
-			case "health", "openapi":
+			case "page", "pageFile", "health", "openapi":
 				check(t, r.what, resp, body, 200)
 				continue
 			}

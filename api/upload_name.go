@@ -1,31 +1,39 @@
 package api
 
 import (
+	"fmt"
 	"mime"
+	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-const maxFileName = 255 // bytes, as file systems have it
+const maxFileName = 1000 // bytes
 
-// fileName reduces a name to its last part, as a path of any system, and says
-// what is wrong with it: empty if nothing is.
-func fileName(name string) (base, wrong string) {
-	if !utf8.ValidString(name) {
-		return "", "the file name is not UTF-8"
-	}
-	if strings.ContainsFunc(name, unicode.IsControl) {
-		return "", "the file name holds control characters"
-	}
-	base = name[strings.LastIndexAny(name, `/\`)+1:]
+// fileName is a name as its document goes by it: with its folders, as a path of
+// any system, and written in one way. It names no place on this machine. It says
+// what is wrong with a name: empty if nothing is.
+func fileName(name string) (whole, wrong string) {
 	switch {
-	case base == "", base == ".", base == "..":
-		return "", "a file name is needed"
-	case len(base) > maxFileName:
-		return "", "the file name is longer than 255 bytes"
+	case !utf8.ValidString(name):
+		return "", "the file name is not UTF-8"
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return "", "the file name holds control characters"
+	case len(name) > maxFileName:
+		return "", fmt.Sprintf("the file name is longer than %d bytes", maxFileName)
 	}
-	return base, ""
+	name = strings.ReplaceAll(name, `\`, "/")
+	elements := strings.Split(name, "/")
+	for _, e := range elements {
+		if e == ".." {
+			return "", `the file name holds ".."`
+		}
+	}
+	if last := elements[len(elements)-1]; last == "" || last == "." {
+		return "", "a file name is needed"
+	}
+	return path.Clean(name), ""
 }
 
 // dispositionName is the file name that a Content-Disposition gives; false if the

@@ -82,7 +82,8 @@ func form(t testing.TB, files ...took) (body, contentType string) {
 
 func TestUpload(t *testing.T) {
 	binary := "\x1f\x8b\x08\x00\xff\x00"
-	many, manyType := form(t, took{"a.eml", "From: a"}, took{"../b/ü.md", "# b\r\n--"}, took{"empty.txt", ""})
+	many, manyType := form(t, took{"a.eml", "From: a"}, took{"b/ü.md", "# b\r\n--"}, took{"empty.txt", ""})
+	two, twoType := form(t, took{"a/notes.md", "a"}, took{"b/notes.md", "b"})
 	tests := []struct {
 		name    string
 		query   string
@@ -95,11 +96,14 @@ func TestUpload(t *testing.T) {
 		{"a file as it is", "?name=a.txt", "text", []string{"Content-Type: text/plain"}, 202, Upload{Space: "mail"}, []took{{"a.txt", "text"}}},
 		{"a file without a type", "?name=box.gz", binary, []string{"Content-Type:"}, 202, Upload{Space: "mail"}, []took{{"box.gz", binary}}},
 		{"a file as curl sends it", "?name=a.txt", "text", []string{"Content-Type: application/x-www-form-urlencoded"}, 202, Upload{Space: "mail"}, []took{{"a.txt", "text"}}},
-		{"a file named by a header", "", "x", []string{"Content-Type: text/html", `Content-Disposition: attachment; filename="dir/p.html"`}, 202, Upload{Space: "mail"}, []took{{"p.html", "x"}}},
+		{"a file named by a header", "", "x", []string{"Content-Type: text/html", `Content-Disposition: attachment; filename="dir/p.html"`}, 202, Upload{Space: "mail"}, []took{{"dir/p.html", "x"}}},
 		{"a file named by a header, encoded", "", "x", []string{"Content-Type: text/html", "Content-Disposition: attachment; filename*=UTF-8''%c3%bc.html"}, 202, Upload{Space: "mail"}, []took{{"ü.html", "x"}}},
 		{"the query's name goes first", "?name=q.txt", "x", []string{"Content-Type: text/plain", `Content-Disposition: attachment; filename="h.txt"`}, 202, Upload{Space: "mail"}, []took{{"q.txt", "x"}}},
-		{"a path is reduced", "?name=C:%5Cmail%5Cin.mbox", "x", []string{"Content-Type: application/mbox"}, 202, Upload{Space: "mail"}, []took{{"in.mbox", "x"}}},
-		{"many files", "", many, []string{"Content-Type: " + manyType}, 202, Upload{Space: "mail"}, []took{{"a.eml", "From: a"}, {"ü.md", "# b\r\n--"}, {"empty.txt", ""}}},
+		{"a path of another system", "?name=C:%5Cmail%5Cin.mbox", "x", []string{"Content-Type: application/mbox"}, 202, Upload{Space: "mail"}, []took{{"C:/mail/in.mbox", "x"}}},
+		{"a path written in another way", "?name=./notes//a/./b.md", "x", []string{"Content-Type: text/plain"}, 202, Upload{Space: "mail"}, []took{{"notes/a/b.md", "x"}}},
+		{"a long path", "?name=/" + strings.Repeat("ü", 499), "x", []string{"Content-Type: text/plain"}, 202, Upload{Space: "mail"}, []took{{"/" + strings.Repeat("ü", 499), "x"}}},
+		{"one name in two folders", "", two, []string{"Content-Type: " + twoType}, 202, Upload{Space: "mail"}, []took{{"a/notes.md", "a"}, {"b/notes.md", "b"}}},
+		{"many files", "", many, []string{"Content-Type: " + manyType}, 202, Upload{Space: "mail"}, []took{{"a.eml", "From: a"}, {"b/ü.md", "# b\r\n--"}, {"empty.txt", ""}}},
 		{"with a key", "?name=a.txt", "x", []string{"Content-Type: text/plain", "Idempotency-Key: 3f:~!"}, 202, Upload{Space: "mail", Key: "3f:~!"}, []took{{"a.txt", "x"}}},
 		{"waited for", "?name=a.txt&wait=true", "x", []string{"Content-Type: text/plain"}, 200, Upload{Space: "mail", Wait: true}, []took{{"a.txt", "x"}}},
 		{"not waited for", "?name=a.txt&wait=false", "x", []string{"Content-Type: text/plain", "Content-Encoding: identity"}, 202, Upload{Space: "mail"}, []took{{"a.txt", "x"}}},

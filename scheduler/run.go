@@ -61,6 +61,19 @@ func (s *Scheduler) isClosed() bool {
 
 // Summary counts what Drain did.
 type Summary struct {
+	Tally
+	Kinds   []KindTally `json:"kinds"`   // in the order in which they came
+	Reasons []Reason    `json:"reasons"` // why it ended
+}
+
+// KindTally counts jobs of one kind.
+type KindTally struct {
+	Kind Kind `json:"kind"`
+	Tally
+}
+
+// Tally counts jobs that ended.
+type Tally struct {
 	Done      int           `json:"done"`
 	Nothing   int           `json:"nothing"`
 	Preempted int           `json:"preempted"`
@@ -71,28 +84,38 @@ type Summary struct {
 	Written   int64         `json:"written"`   // bytes
 	Questions int           `json:"questions"`
 	Took      time.Duration `json:"took_ns"` // of compute
-	Reasons   []Reason      `json:"reasons"` // why it ended
 }
 
-func (sum *Summary) add(st Step) {
+// Add counts a job that ended.
+func (sum *Summary) Add(st Step) {
+	sum.Tally.add(st)
+	at := slices.IndexFunc(sum.Kinds, func(k KindTally) bool { return k.Kind == st.Job.Kind })
+	if at < 0 {
+		at = len(sum.Kinds)
+		sum.Kinds = append(sum.Kinds, KindTally{Kind: st.Job.Kind})
+	}
+	sum.Kinds[at].add(st)
+}
+
+func (t *Tally) add(st Step) {
 	switch st.End {
 	case EndDone:
-		sum.Done++
+		t.Done++
 	case EndNothing:
-		sum.Nothing++
+		t.Nothing++
 	case EndPreempted:
-		sum.Preempted++
+		t.Preempted++
 	case EndParked:
-		sum.Parked++
-		sum.Failed++
+		t.Parked++
+		t.Failed++
 	case EndFailed:
-		sum.Failed++
+		t.Failed++
 	}
-	sum.Computed += st.Done.Computed
-	sum.Generated += st.Done.Generated
-	sum.Written += st.Done.Written
-	sum.Questions += st.Done.Questions
-	sum.Took += st.Took
+	t.Computed += st.Done.Computed
+	t.Generated += st.Done.Generated
+	t.Written += st.Done.Written
+	t.Questions += st.Done.Questions
+	t.Took += st.Took
 }
 
 // Drain works until nothing is due, at once: it asks neither when the last
@@ -112,7 +135,7 @@ func (s *Scheduler) Drain(ctx context.Context, only func(space string, k Kind) b
 		bell := s.listen()
 		st, err := s.step(ctx, e)
 		if st.Job != nil {
-			sum.add(st)
+			sum.Add(st)
 			if tell != nil {
 				tell(st)
 			}

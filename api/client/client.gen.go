@@ -648,7 +648,9 @@ type Citation struct {
 
 // Cleared defines model for Cleared.
 type Cleared struct {
-	Removed int `json:"removed"`
+	// CleanedUp No file of the data folder holds any of it any more.
+	CleanedUp bool `json:"cleaned_up"`
+	Removed   int  `json:"removed"`
 }
 
 // Config defines model for Config.
@@ -756,11 +758,16 @@ type Documents struct {
 
 // Drained What was done until nothing was due any more.
 type Drained struct {
-	BytesWritten    int64 `json:"bytes_written"`
-	ComputedTokens  int   `json:"computed_tokens"`
-	Done            int   `json:"done"`
-	Failed          int   `json:"failed"`
-	GeneratedTokens int   `json:"generated_tokens"`
+	BytesWritten   int64 `json:"bytes_written"`
+	ComputedTokens int   `json:"computed_tokens"`
+	Done           int   `json:"done"`
+
+	// Failed Attempts, those that parked a job too.
+	Failed          int `json:"failed"`
+	GeneratedTokens int `json:"generated_tokens"`
+
+	// Kinds The same by kind, in the order in which the kinds came.
+	Kinds []KindWork `json:"kinds"`
 
 	// Nothing Jobs that had nothing to do any more.
 	Nothing   int `json:"nothing"`
@@ -891,7 +898,7 @@ type Event struct {
 
 	// Type | type | what happened | in `data` |
 	// |---|---|---|
-	// | `answer` | a question was answered | outcome, ms, chunks stored and all, tokens reused and computed |
+	// | `answer` | a question was answered | outcome, ms, `chunks`: the ids of those in the prompt or behind the stored answer, in order; chunks stored and all, tokens reused and computed |
 	// | `refused` | a question failed | kind |
 	// | `stored` | tensors came in | slices, bytes |
 	// | `evicted` | something made room | layer (tensors, bank), count, bytes |
@@ -905,7 +912,7 @@ type Event struct {
 
 // EventType | type | what happened | in `data` |
 // |---|---|---|
-// | `answer` | a question was answered | outcome, ms, chunks stored and all, tokens reused and computed |
+// | `answer` | a question was answered | outcome, ms, `chunks`: the ids of those in the prompt or behind the stored answer, in order; chunks stored and all, tokens reused and computed |
 // | `refused` | a question failed | kind |
 // | `stored` | tensors came in | slices, bytes |
 // | `evicted` | something made room | layer (tensors, bank), count, bytes |
@@ -1071,6 +1078,29 @@ type Job struct {
 
 // JobKind What a job does; the most useful first.
 type JobKind string
+
+// KindWork What was done of one kind.
+type KindWork struct {
+	BytesWritten   int64 `json:"bytes_written"`
+	ComputedTokens int   `json:"computed_tokens"`
+	Done           int   `json:"done"`
+
+	// Failed Attempts, those that parked a job too.
+	Failed          int `json:"failed"`
+	GeneratedTokens int `json:"generated_tokens"`
+
+	// Kind What a job does; the most useful first.
+	Kind JobKind `json:"kind"`
+
+	// Nothing Jobs that had nothing to do any more.
+	Nothing   int `json:"nothing"`
+	Parked    int `json:"parked"`
+	Preempted int `json:"preempted"`
+
+	// Questions Questions that were predicted or answered.
+	Questions int     `json:"questions"`
+	Seconds   float64 `json:"seconds"`
+}
 
 // Ledger defines model for Ledger.
 type Ledger struct {
@@ -1530,6 +1560,88 @@ type Stage struct {
 	Name string `json:"name"`
 }
 
+// Status How things stand.
+type Status struct {
+	// Idle Idle work.
+	Idle StatusIdle `json:"idle"`
+
+	// Questions What was asked since the daemon began.
+	Questions StatusQuestions `json:"questions"`
+
+	// Started When the daemon began.
+	Started time.Time `json:"started"`
+
+	// Stored What is stored, over all spaces.
+	Stored StatusStored `json:"stored"`
+
+	// Waiting What is not done yet.
+	Waiting StatusWaiting `json:"waiting"`
+}
+
+// StatusIdle Idle work.
+type StatusIdle struct {
+	// SavedSeconds That nobody had to wait for that, in the last 30 days.
+	SavedSeconds float64 `json:"saved_seconds"`
+
+	// SpentSeconds Of compute, in the last 30 days.
+	SpentSeconds float64 `json:"spent_seconds"`
+
+	// State A job runs (`working`), there is none (`idle`), there may be one but not now (`waiting`), or somebody paused it.
+	State IdleState `json:"state"`
+}
+
+// StatusQuestions What was asked since the daemon began.
+type StatusQuestions struct {
+	AnswerHits int `json:"answer_hits"`
+
+	// Failed Questions that got no answer.
+	Failed int `json:"failed"`
+	Misses int `json:"misses"`
+
+	// ReusedTokens Tokens of prompts whose tensors were stored.
+	ReusedTokens int `json:"reused_tokens"`
+
+	// SavedSeconds How much longer answers would have taken without anything stored, about.
+	SavedSeconds float64 `json:"saved_seconds"`
+	TensorHits   int     `json:"tensor_hits"`
+}
+
+// StatusStored What is stored, over all spaces.
+type StatusStored struct {
+	// Answered Entries that have an answer.
+	Answered  int   `json:"answered"`
+	BankBytes int64 `json:"bank_bytes"`
+	BankLimit int64 `json:"bank_limit"`
+	Chunks    int   `json:"chunks"`
+
+	// DiskBytes That the files of the slices really take.
+	DiskBytes int64 `json:"disk_bytes"`
+	Documents int   `json:"documents"`
+
+	// Entries Of the QA bank.
+	Entries int `json:"entries"`
+	Slices  int `json:"slices"`
+	Spaces  int `json:"spaces"`
+
+	// Stale Entries whose answer must be made anew.
+	Stale       int   `json:"stale"`
+	TensorBytes int64 `json:"tensor_bytes"`
+	TensorLimit int64 `json:"tensor_limit"`
+}
+
+// StatusWaiting What is not done yet.
+type StatusWaiting struct {
+	// Jobs Pieces of idle work.
+	Jobs int `json:"jobs"`
+
+	// Parked Jobs that failed too often.
+	Parked int `json:"parked"`
+
+	// Questions That wait for the model.
+	Questions int `json:"questions"`
+	Uploads   int `json:"uploads"`
+}
+
 // Texts Texts to be taken in as documents.
 type Texts struct {
 	Documents []NewDocument `json:"documents"`
@@ -1644,6 +1756,26 @@ type Window struct {
 	Used Budget `json:"used"`
 }
 
+// Work Jobs that ended.
+type Work struct {
+	BytesWritten   int64 `json:"bytes_written"`
+	ComputedTokens int   `json:"computed_tokens"`
+	Done           int   `json:"done"`
+
+	// Failed Attempts, those that parked a job too.
+	Failed          int `json:"failed"`
+	GeneratedTokens int `json:"generated_tokens"`
+
+	// Nothing Jobs that had nothing to do any more.
+	Nothing   int `json:"nothing"`
+	Parked    int `json:"parked"`
+	Preempted int `json:"preempted"`
+
+	// Questions Questions that were predicted or answered.
+	Questions int     `json:"questions"`
+	Seconds   float64 `json:"seconds"`
+}
+
 // CleanUp defines model for CleanUp.
 type CleanUp = bool
 
@@ -1658,6 +1790,15 @@ type PageLimit = int
 
 // SpacePath 1 to 64 of a-z, 0-9, dot, dash and underscore, with a letter or digit first.
 type SpacePath = SpaceName
+
+// DrainIdleParams defines parameters for DrainIdle.
+type DrainIdleParams struct {
+	// Space The space whose work is done. Without it, that of all.
+	Space *SpaceName `form:"space,omitempty" json:"space,omitempty"`
+
+	// Kind The kinds of jobs that are done, with commas between them. Without it, all.
+	Kind []JobKind `form:"kind,omitempty" json:"kind,omitempty"`
+}
 
 // GetLedgerParams defines parameters for GetLedger.
 type GetLedgerParams struct {
@@ -1729,6 +1870,12 @@ type SearchEntriesParams struct {
 
 	// Limit How many at most.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ClearHistoryParams defines parameters for ClearHistory.
+type ClearHistoryParams struct {
+	// CleanUp Wait until the bytes have left the disk, too.
+	CleanUp *CleanUp `form:"clean_up,omitempty" json:"clean_up,omitempty"`
 }
 
 // ListHistoryParams defines parameters for ListHistory.
@@ -2036,6 +2183,16 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
+	// Page The page
+	//
+	// What a person opens in a browser: it asks, and shows what the cache does. It holds no data and calls the operations
+	// below, with the token that its address has behind `#token=`, which a browser sends nowhere, or that the person enters.
+	// Another site may link to it, and do no more with it: it can be shown in no frame.
+	// No token is needed.
+	//
+	// Corresponds with GET / (the `Page` operationId).
+	Page(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// Health Is it alive?
 	//
 	// Answers as soon as the daemon listens, also while it loads.
@@ -2060,9 +2217,17 @@ type ClientInterface interface {
 	// Corresponds with GET /openapi.yaml (the `Openapi` operationId).
 	Openapi(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// PageFile A file of the page
+	//
+	// Styles, scripts and pictures that the page is made of.
+	// No token is needed.
+	//
+	// Corresponds with GET /page/{file} (the `PageFile` operationId).
+	PageFile(ctx context.Context, file string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// Ready Can questions be answered?
 	//
-	// Tells how far loading is. Until it is done, everything but `/healthz`, `/readyz` and `/openapi.yaml` is answered
+	// Tells how far loading is. Until it is done, everything that wants a token is answered
 	// with 503 and the problem `starting`.
 	// No token is needed.
 	//
@@ -2252,11 +2417,12 @@ type ClientInterface interface {
 	// DrainIdle Do all idle work now
 	//
 	// Does what is due, whatever the time, the battery and the budget, and answers when nothing is due any more. A
-	// question steps before it. It ends when the client goes; what was done stays done. For tests and evaluation.
+	// question steps before it. It ends when the client goes; what was done stays done. With `space` or `kind` it does
+	// that part of the work alone.
 	// Token: admin, for all spaces.
 	//
 	// Corresponds with POST /v1/idle/drain (the `DrainIdle` operationId).
-	DrainIdle(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	DrainIdle(ctx context.Context, params *DrainIdleParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetLedger See what idle work cost and saved
 	//
@@ -2445,14 +2611,17 @@ type ClientInterface interface {
 	//
 	// Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
 	// HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-	// their first bytes tell which. Files are streamed, so they may be large.
+	// their first bytes tell which. Files are streamed, so they may be large. A file's name keeps its folders
+	// (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes by, never a place on the daemon's disk. It
+	// has up to 1000 bytes and no `..`; a backslash counts as a slash. Files in the folders `cur` and `new` of a Maildir
+	// are mails.
 	//
 	// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 	// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
 	// received is taken in although the client goes.
 	//
 	// The same document again does nothing, and a changed one replaces its former self: a document is known by its
-	// `key`, a mail's Message-ID, or a file's name. Send an `Idempotency-Key` to try an upload again safely: the same key
+	// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
 	// with the same content is the same upload, and with other content it is refused with 409.
 	// Token: write, for this space.
 	//
@@ -2465,14 +2634,17 @@ type ClientInterface interface {
 	//
 	// Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
 	// HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-	// their first bytes tell which. Files are streamed, so they may be large.
+	// their first bytes tell which. Files are streamed, so they may be large. A file's name keeps its folders
+	// (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes by, never a place on the daemon's disk. It
+	// has up to 1000 bytes and no `..`; a backslash counts as a slash. Files in the folders `cur` and `new` of a Maildir
+	// are mails.
 	//
 	// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 	// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
 	// received is taken in although the client goes.
 	//
 	// The same document again does nothing, and a changed one replaces its former self: a document is known by its
-	// `key`, a mail's Message-ID, or a file's name. Send an `Idempotency-Key` to try an upload again safely: the same key
+	// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
 	// with the same content is the same upload, and with other content it is refused with 409.
 	// Token: write, for this space.
 	//
@@ -2579,7 +2751,7 @@ type ClientInterface interface {
 	// Token: write, for this space.
 	//
 	// Corresponds with DELETE /v1/spaces/{space}/history (the `ClearHistory` operationId).
-	ClearHistory(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ClearHistory(ctx context.Context, space SpacePath, params *ClearHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListHistory List what was asked
 	//
@@ -2644,6 +2816,34 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/spaces/{space}/uploads/{upload} (the `GetUpload` operationId).
 	GetUpload(ctx context.Context, space SpacePath, upload string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetStatus How things stand, at a glance
+	//
+	// What was asked since the start and what that saved, what is stored, what waits, and what idle work cost and saved.
+	// Token: ask, for all spaces.
+	//
+	// Corresponds with GET /v1/status (the `GetStatus` operationId).
+	GetStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+}
+
+// Page The page
+//
+// What a person opens in a browser: it asks, and shows what the cache does. It holds no data and calls the operations
+// below, with the token that its address has behind `#token=`, which a browser sends nowhere, or that the person enters.
+// Another site may link to it, and do no more with it: it can be shown in no frame.
+// No token is needed.
+//
+// Corresponds with GET / (the `Page` operationId).
+func (c *Client) Page(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPageRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
 }
 
 // Health Is it alive?
@@ -2700,9 +2900,27 @@ func (c *Client) Openapi(ctx context.Context, reqEditors ...RequestEditorFn) (*h
 	return c.Client.Do(req)
 }
 
+// PageFile A file of the page
+//
+// Styles, scripts and pictures that the page is made of.
+// No token is needed.
+//
+// Corresponds with GET /page/{file} (the `PageFile` operationId).
+func (c *Client) PageFile(ctx context.Context, file string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPageFileRequest(c.Server, file)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // Ready Can questions be answered?
 //
-// Tells how far loading is. Until it is done, everything but `/healthz`, `/readyz` and `/openapi.yaml` is answered
+// Tells how far loading is. Until it is done, everything that wants a token is answered
 // with 503 and the problem `starting`.
 // No token is needed.
 //
@@ -3072,12 +3290,13 @@ func (c *Client) PostDevice(ctx context.Context, body PostDeviceJSONRequestBody,
 // DrainIdle Do all idle work now
 //
 // Does what is due, whatever the time, the battery and the budget, and answers when nothing is due any more. A
-// question steps before it. It ends when the client goes; what was done stays done. For tests and evaluation.
+// question steps before it. It ends when the client goes; what was done stays done. With `space` or `kind` it does
+// that part of the work alone.
 // Token: admin, for all spaces.
 //
 // Corresponds with POST /v1/idle/drain (the `DrainIdle` operationId).
-func (c *Client) DrainIdle(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDrainIdleRequest(c.Server)
+func (c *Client) DrainIdle(ctx context.Context, params *DrainIdleParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDrainIdleRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3455,14 +3674,17 @@ func (c *Client) ListDocuments(ctx context.Context, space SpacePath, params *Lis
 //
 // Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
 // HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-// their first bytes tell which. Files are streamed, so they may be large.
+// their first bytes tell which. Files are streamed, so they may be large. A file's name keeps its folders
+// (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes by, never a place on the daemon's disk. It
+// has up to 1000 bytes and no `..`; a backslash counts as a slash. Files in the folders `cur` and `new` of a Maildir
+// are mails.
 //
 // 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 // at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
 // received is taken in although the client goes.
 //
 // The same document again does nothing, and a changed one replaces its former self: a document is known by its
-// `key`, a mail's Message-ID, or a file's name. Send an `Idempotency-Key` to try an upload again safely: the same key
+// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
 // with the same content is the same upload, and with other content it is refused with 409.
 // Token: write, for this space.
 //
@@ -3485,14 +3707,17 @@ func (c *Client) UploadWithBody(ctx context.Context, space SpacePath, params *Up
 //
 // Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
 // HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-// their first bytes tell which. Files are streamed, so they may be large.
+// their first bytes tell which. Files are streamed, so they may be large. A file's name keeps its folders
+// (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes by, never a place on the daemon's disk. It
+// has up to 1000 bytes and no `..`; a backslash counts as a slash. Files in the folders `cur` and `new` of a Maildir
+// are mails.
 //
 // 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 // at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
 // received is taken in although the client goes.
 //
 // The same document again does nothing, and a changed one replaces its former self: a document is known by its
-// `key`, a mail's Message-ID, or a file's name. Send an `Idempotency-Key` to try an upload again safely: the same key
+// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
 // with the same content is the same upload, and with other content it is refused with 409.
 // Token: write, for this space.
 //
@@ -3709,8 +3934,8 @@ func (c *Client) VetoEntry(ctx context.Context, space SpacePath, entry EntryPath
 // Token: write, for this space.
 //
 // Corresponds with DELETE /v1/spaces/{space}/history (the `ClearHistory` operationId).
-func (c *Client) ClearHistory(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewClearHistoryRequest(c.Server, space)
+func (c *Client) ClearHistory(ctx context.Context, space SpacePath, params *ClearHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewClearHistoryRequest(c.Server, space, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3855,6 +4080,51 @@ func (c *Client) GetUpload(ctx context.Context, space SpacePath, upload string, 
 	return c.Client.Do(req)
 }
 
+// GetStatus How things stand, at a glance
+//
+// What was asked since the start and what that saved, what is stored, what waits, and what idle work cost and saved.
+// Token: ask, for all spaces.
+//
+// Corresponds with GET /v1/status (the `GetStatus` operationId).
+func (c *Client) GetStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetStatusRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// NewPageRequest constructs an http.Request for the Page method
+func NewPageRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewHealthRequest constructs an http.Request for the Health method
 func NewHealthRequest(server string) (*http.Request, error) {
 	var err error
@@ -3919,6 +4189,40 @@ func NewOpenapiRequest(server string) (*http.Request, error) {
 	}
 
 	operationPath := fmt.Sprintf("/openapi.yaml")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPageFileRequest constructs an http.Request for the PageFile method
+func NewPageFileRequest(server string, file string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "file", file, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/page/%s", pathParam0)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -4353,7 +4657,7 @@ func NewPostDeviceRequestWithBody(server string, contentType string, body io.Rea
 }
 
 // NewDrainIdleRequest constructs an http.Request for the DrainIdle method
-func NewDrainIdleRequest(server string) (*http.Request, error) {
+func NewDrainIdleRequest(server string, params *DrainIdleParams) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -4369,6 +4673,45 @@ func NewDrainIdleRequest(server string) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Space != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "space", *params.Space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Kind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "kind", params.Kind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
@@ -5591,7 +5934,7 @@ func NewVetoEntryRequestWithBody(server string, space SpacePath, entry EntryPath
 }
 
 // NewClearHistoryRequest constructs an http.Request for the ClearHistory method
-func NewClearHistoryRequest(server string, space SpacePath) (*http.Request, error) {
+func NewClearHistoryRequest(server string, space SpacePath, params *ClearHistoryParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -5614,6 +5957,33 @@ func NewClearHistoryRequest(server string, space SpacePath) (*http.Request, erro
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.CleanUp != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "clean_up", *params.CleanUp, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
@@ -5902,6 +6272,33 @@ func NewGetUploadRequest(server string, space SpacePath, upload string) (*http.R
 	return req, nil
 }
 
+// NewGetStatusRequest constructs an http.Request for the GetStatus method
+func NewGetStatusRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/status")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 func (c *Client) applyEditors(ctx context.Context, req *http.Request, additionalEditors []RequestEditorFn) error {
 	for _, r := range c.RequestEditors {
 		if err := r(ctx, req); err != nil {
@@ -5946,6 +6343,18 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
+	// PageWithResponse The page
+	//
+	// What a person opens in a browser: it asks, and shows what the cache does. It holds no data and calls the operations
+	// below, with the token that its address has behind `#token=`, which a browser sends nowhere, or that the person enters.
+	// Another site may link to it, and do no more with it: it can be shown in no frame.
+	// No token is needed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET / (the `Page` operationId).
+	PageWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*PageResponse, error)
+
 	// HealthWithResponse Is it alive?
 	//
 	// Answers as soon as the daemon listens, also while it loads.
@@ -5976,9 +6385,19 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /openapi.yaml (the `Openapi` operationId).
 	OpenapiWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*OpenapiResponse, error)
 
+	// PageFileWithResponse A file of the page
+	//
+	// Styles, scripts and pictures that the page is made of.
+	// No token is needed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /page/{file} (the `PageFile` operationId).
+	PageFileWithResponse(ctx context.Context, file string, reqEditors ...RequestEditorFn) (*PageFileResponse, error)
+
 	// ReadyWithResponse Can questions be answered?
 	//
-	// Tells how far loading is. Until it is done, everything but `/healthz`, `/readyz` and `/openapi.yaml` is answered
+	// Tells how far loading is. Until it is done, everything that wants a token is answered
 	// with 503 and the problem `starting`.
 	// No token is needed.
 	//
@@ -6184,13 +6603,14 @@ type ClientWithResponsesInterface interface {
 	// DrainIdleWithResponse Do all idle work now
 	//
 	// Does what is due, whatever the time, the battery and the budget, and answers when nothing is due any more. A
-	// question steps before it. It ends when the client goes; what was done stays done. For tests and evaluation.
+	// question steps before it. It ends when the client goes; what was done stays done. With `space` or `kind` it does
+	// that part of the work alone.
 	// Token: admin, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/idle/drain (the `DrainIdle` operationId).
-	DrainIdleWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*DrainIdleResponse, error)
+	DrainIdleWithResponse(ctx context.Context, params *DrainIdleParams, reqEditors ...RequestEditorFn) (*DrainIdleResponse, error)
 
 	// GetLedgerWithResponse See what idle work cost and saved
 	//
@@ -6407,14 +6827,17 @@ type ClientWithResponsesInterface interface {
 	//
 	// Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
 	// HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-	// their first bytes tell which. Files are streamed, so they may be large.
+	// their first bytes tell which. Files are streamed, so they may be large. A file's name keeps its folders
+	// (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes by, never a place on the daemon's disk. It
+	// has up to 1000 bytes and no `..`; a backslash counts as a slash. Files in the folders `cur` and `new` of a Maildir
+	// are mails.
 	//
 	// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 	// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
 	// received is taken in although the client goes.
 	//
 	// The same document again does nothing, and a changed one replaces its former self: a document is known by its
-	// `key`, a mail's Message-ID, or a file's name. Send an `Idempotency-Key` to try an upload again safely: the same key
+	// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
 	// with the same content is the same upload, and with other content it is refused with 409.
 	// Token: write, for this space.
 	//
@@ -6427,14 +6850,17 @@ type ClientWithResponsesInterface interface {
 	//
 	// Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
 	// HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-	// their first bytes tell which. Files are streamed, so they may be large.
+	// their first bytes tell which. Files are streamed, so they may be large. A file's name keeps its folders
+	// (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes by, never a place on the daemon's disk. It
+	// has up to 1000 bytes and no `..`; a backslash counts as a slash. Files in the folders `cur` and `new` of a Maildir
+	// are mails.
 	//
 	// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 	// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
 	// received is taken in although the client goes.
 	//
 	// The same document again does nothing, and a changed one replaces its former self: a document is known by its
-	// `key`, a mail's Message-ID, or a file's name. Send an `Idempotency-Key` to try an upload again safely: the same key
+	// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
 	// with the same content is the same upload, and with other content it is refused with 409.
 	// Token: write, for this space.
 	//
@@ -6557,7 +6983,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/spaces/{space}/history (the `ClearHistory` operationId).
-	ClearHistoryWithResponse(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*ClearHistoryResponse, error)
+	ClearHistoryWithResponse(ctx context.Context, space SpacePath, params *ClearHistoryParams, reqEditors ...RequestEditorFn) (*ClearHistoryResponse, error)
 
 	// ListHistoryWithResponse List what was asked
 	//
@@ -6632,6 +7058,39 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/spaces/{space}/uploads/{upload} (the `GetUpload` operationId).
 	GetUploadWithResponse(ctx context.Context, space SpacePath, upload string, reqEditors ...RequestEditorFn) (*GetUploadResponse, error)
+
+	// GetStatusWithResponse How things stand, at a glance
+	//
+	// What was asked since the start and what that saved, what is stored, what waits, and what idle work cost and saved.
+	// Token: ask, for all spaces.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/status (the `GetStatus` operationId).
+	GetStatusWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetStatusResponse, error)
+}
+
+type PageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r PageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
 }
 
 type HealthResponse struct {
@@ -6699,6 +7158,29 @@ func (r OpenapiResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r OpenapiResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type PageFileResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r PageFileResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PageFileResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -7874,6 +8356,49 @@ func (r GetUploadResponse) StatusCode() int {
 	return 0
 }
 
+type GetStatusResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Status
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r GetStatusResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetStatusResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// PageWithResponse The page
+//
+// What a person opens in a browser: it asks, and shows what the cache does. It holds no data and calls the operations
+// below, with the token that its address has behind `#token=`, which a browser sends nowhere, or that the person enters.
+// Another site may link to it, and do no more with it: it can be shown in no frame.
+// No token is needed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET / (the `Page` operationId).
+func (c *ClientWithResponses) PageWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*PageResponse, error) {
+	rsp, err := c.Page(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePageResponse(rsp)
+}
+
 // HealthWithResponse Is it alive?
 //
 // Answers as soon as the daemon listens, also while it loads.
@@ -7922,9 +8447,25 @@ func (c *ClientWithResponses) OpenapiWithResponse(ctx context.Context, reqEditor
 	return ParseOpenapiResponse(rsp)
 }
 
+// PageFileWithResponse A file of the page
+//
+// Styles, scripts and pictures that the page is made of.
+// No token is needed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /page/{file} (the `PageFile` operationId).
+func (c *ClientWithResponses) PageFileWithResponse(ctx context.Context, file string, reqEditors ...RequestEditorFn) (*PageFileResponse, error) {
+	rsp, err := c.PageFile(ctx, file, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePageFileResponse(rsp)
+}
+
 // ReadyWithResponse Can questions be answered?
 //
-// Tells how far loading is. Until it is done, everything but `/healthz`, `/readyz` and `/openapi.yaml` is answered
+// Tells how far loading is. Until it is done, everything that wants a token is answered
 // with 503 and the problem `starting`.
 // No token is needed.
 //
@@ -8238,14 +8779,15 @@ func (c *ClientWithResponses) PostDeviceWithResponse(ctx context.Context, body P
 // DrainIdleWithResponse Do all idle work now
 //
 // Does what is due, whatever the time, the battery and the budget, and answers when nothing is due any more. A
-// question steps before it. It ends when the client goes; what was done stays done. For tests and evaluation.
+// question steps before it. It ends when the client goes; what was done stays done. With `space` or `kind` it does
+// that part of the work alone.
 // Token: admin, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/idle/drain (the `DrainIdle` operationId).
-func (c *ClientWithResponses) DrainIdleWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*DrainIdleResponse, error) {
-	rsp, err := c.DrainIdle(ctx, reqEditors...)
+func (c *ClientWithResponses) DrainIdleWithResponse(ctx context.Context, params *DrainIdleParams, reqEditors ...RequestEditorFn) (*DrainIdleResponse, error) {
+	rsp, err := c.DrainIdle(ctx, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -8575,14 +9117,17 @@ func (c *ClientWithResponses) ListDocumentsWithResponse(ctx context.Context, spa
 //
 // Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
 // HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-// their first bytes tell which. Files are streamed, so they may be large.
+// their first bytes tell which. Files are streamed, so they may be large. A file's name keeps its folders
+// (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes by, never a place on the daemon's disk. It
+// has up to 1000 bytes and no `..`; a backslash counts as a slash. Files in the folders `cur` and `new` of a Maildir
+// are mails.
 //
 // 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 // at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
 // received is taken in although the client goes.
 //
 // The same document again does nothing, and a changed one replaces its former self: a document is known by its
-// `key`, a mail's Message-ID, or a file's name. Send an `Idempotency-Key` to try an upload again safely: the same key
+// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
 // with the same content is the same upload, and with other content it is refused with 409.
 // Token: write, for this space.
 //
@@ -8601,14 +9146,17 @@ func (c *ClientWithResponses) UploadWithBodyWithResponse(ctx context.Context, sp
 //
 // Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
 // HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-// their first bytes tell which. Files are streamed, so they may be large.
+// their first bytes tell which. Files are streamed, so they may be large. A file's name keeps its folders
+// (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes by, never a place on the daemon's disk. It
+// has up to 1000 bytes and no `..`; a backslash counts as a slash. Files in the folders `cur` and `new` of a Maildir
+// are mails.
 //
 // 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 // at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
 // received is taken in although the client goes.
 //
 // The same document again does nothing, and a changed one replaces its former self: a document is known by its
-// `key`, a mail's Message-ID, or a file's name. Send an `Idempotency-Key` to try an upload again safely: the same key
+// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
 // with the same content is the same upload, and with other content it is refused with 409.
 // Token: write, for this space.
 //
@@ -8797,8 +9345,8 @@ func (c *ClientWithResponses) VetoEntryWithResponse(ctx context.Context, space S
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /v1/spaces/{space}/history (the `ClearHistory` operationId).
-func (c *ClientWithResponses) ClearHistoryWithResponse(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*ClearHistoryResponse, error) {
-	rsp, err := c.ClearHistory(ctx, space, reqEditors...)
+func (c *ClientWithResponses) ClearHistoryWithResponse(ctx context.Context, space SpacePath, params *ClearHistoryParams, reqEditors ...RequestEditorFn) (*ClearHistoryResponse, error) {
+	rsp, err := c.ClearHistory(ctx, space, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -8921,6 +9469,48 @@ func (c *ClientWithResponses) GetUploadWithResponse(ctx context.Context, space S
 	return ParseGetUploadResponse(rsp)
 }
 
+// GetStatusWithResponse How things stand, at a glance
+//
+// What was asked since the start and what that saved, what is stored, what waits, and what idle work cost and saved.
+// Token: ask, for all spaces.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/status (the `GetStatus` operationId).
+func (c *ClientWithResponses) GetStatusWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetStatusResponse, error) {
+	rsp, err := c.GetStatus(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetStatusResponse(rsp)
+}
+
+// ParsePageResponse parses an HTTP response from a PageWithResponse call
+func ParsePageResponse(rsp *http.Response) (*PageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseHealthResponse parses an HTTP response from a HealthWithResponse call
 func ParseHealthResponse(rsp *http.Response) (*HealthResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -8997,6 +9587,32 @@ func ParseOpenapiResponse(rsp *http.Response) (*OpenapiResponse, error) {
 	case rsp.StatusCode == 200:
 		break // No content-type
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePageFileResponse parses an HTTP response from a PageFileWithResponse call
+func ParsePageFileResponse(rsp *http.Response) (*PageFileResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PageFileResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -10537,6 +11153,39 @@ func ParseGetUploadResponse(rsp *http.Response) (*GetUploadResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest UploadStatus
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetStatusResponse parses an HTTP response from a GetStatusWithResponse call
+func ParseGetStatusResponse(rsp *http.Response) (*GetStatusResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetStatusResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Status
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -86,7 +86,12 @@ func Requests(t Tokens) []Request {
 func lines(raw text) []Request {
 	return []Request{
 		{"no such path", raw("GET /v1/nothing", ""), 404, "no_operation"},
-		{"the root", raw("GET /", ""), 404, "no_operation"},
+		{"a method that the page does not know", raw("DELETE /", ""), 405, "method_not_allowed"},
+		{"a file that the page has not", raw("GET /page/passwd", ""), 404, "not_found"},
+		{"a folder of the page", raw("GET /page/", ""), 404, "no_operation"},
+		{"a folder below the page's", raw("GET /page/a/page.css", ""), 404, "no_operation"},
+		{"a file beside the page's", raw("GET /page/..%2fpage.go", ""), 400, "bad_path"},
+		{"a file above the page's", raw("GET /page/%2e%2e", ""), 400, "bad_path"},
 		{"PHP", raw("GET /index.php", ""), 404, "no_operation"},
 		{"a slash at the end", raw("GET /v1/spaces/", ""), 404, "no_operation"},
 		{"two slashes", raw("GET /v1//spaces", ""), 404, "no_operation"},
@@ -142,6 +147,7 @@ func hosts(raw text) []Request {
 		{"no brackets", raw("GET "+space, "", "Host: ::1"), 403, "bad_host"},
 		{"a dot at the end", raw("GET "+space, "", "Host: localhost."), 403, "bad_host"},
 		{"two hosts", strings.Replace(raw("GET "+space, ""), "Host: localhost", "Host: localhost\r\nHost: evil.example", 1), 400, ""},
+		{"a rebound name, the page", raw("GET /", "", "Host: evil.example"), 403, "bad_host"},
 		{"a rebound name, healthz", raw("GET /healthz", "", "Host: evil.example"), 403, "bad_host"},
 
 		{"a foreign page", raw("GET "+space, "", "Origin: https://evil.example"), 403, "bad_origin"},
@@ -153,6 +159,12 @@ func hosts(raw text) []Request {
 		{"two origins", strings.Replace(raw("GET "+space, "", "Origin: http://localhost"), "Origin", "Origin: http://evil.example\r\nOrigin", 1), 403, "bad_origin"},
 		{"a preflight from a foreign page", raw("OPTIONS "+space, "", "Origin: https://evil.example", "Access-Control-Request-Method: DELETE"), 403, "bad_origin"},
 		{"an image on a foreign page", raw("GET /healthz", "", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"), 403, "bad_origin"},
+		{"a foreign page loads the page", raw("GET /", "", "Origin: https://evil.example"), 403, "bad_origin"},
+		{"the page in a foreign frame", raw("GET /", "", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: iframe"), 403, "bad_origin"},
+		{"the page as an image", raw("GET /", "", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: image"), 403, "bad_origin"},
+		{"a link to the page's file", raw("GET /page/page.css", "", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"), 403, "bad_origin"},
+		{"a link to data", raw("GET /v1/spaces", "", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"), 403, "bad_origin"},
+		{"a link that posts", raw("POST /", "", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"), 403, "bad_origin"},
 		{"a form on a foreign page", raw(ask, "a=b", "Origin: https://evil.example", "Content-Type: application/x-www-form-urlencoded"), 403, "bad_origin"},
 	}
 }

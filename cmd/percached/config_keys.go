@@ -19,9 +19,31 @@ type key struct {
 	of    func(*setup) field
 }
 
-// keys is the table of all keys, in the order in which they are told.
+// keyGroup is some keys that are told under one heading.
+type keyGroup struct {
+	heading string
+	keys    []key
+}
+
+// keyGroups are all keys, in the order in which they are told.
+func keyGroups() []keyGroup {
+	return []keyGroup{
+		{"Models", modelKeys()},
+		{"Storage", storageKeys()},
+		{"Documents and answers", answerKeys()},
+		{"Idle work", idleKeys()},
+		{"Serving", servingKeys()},
+		{"Bounds", boundKeys()},
+	}
+}
+
+// keys is the table of all keys.
 func keys() []key {
-	return slices.Concat(modelKeys(), storageKeys(), answerKeys(), idleKeys(), servingKeys(), boundKeys())
+	var all []key
+	for _, g := range keyGroups() {
+		all = append(all, g.keys...)
+	}
+	return all
 }
 
 // keyOf finds a key by its name.

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,19 +23,19 @@ type said struct {
 	origin
 }
 
+// configFile is the configuration that lies in the data folder itself.
+const configFile = "percached.conf"
+
 // loadConfig lays file, environment and flags over the defaults, each over the one
-// before, and tells all that is wrong with them together.
+// before, and tells all that is wrong with them together. Without a file that is
+// named, it is the one in the data folder, if there is one.
 func loadConfig(file string, environment []string, flags []said) (*tuning, error) {
-	var all []said
-	var wrong []error
-	if file != "" {
-		b, err := readConfig(file)
-		if err != nil {
-			return nil, err
-		}
-		all, wrong = parseConfig(file, b)
+	beyond := append(variables(environment), flags...)
+	all, wrong, err := settingsIn(file, beyond)
+	if err != nil {
+		return nil, err
 	}
-	all = append(append(all, variables(environment)...), flags...)
+	all = append(all, beyond...)
 	c := defaultConfig()
 	for _, s := range all {
 		k, ok := keyOf(s.key)
@@ -58,18 +60,62 @@ func loadConfig(file string, environment []string, flags []said) (*tuning, error
 	return c, nil
 }
 
+// settingsIn are the lines of the file that holds: the one that is named, or the
+// one in the data folder that all else than files agrees on.
+func settingsIn(file string, beyond []said) (all []said, wrong []error, err error) {
+	own := file == ""
+	if own {
+		data := dataFolder(beyond)
+		if data == "" {
+			return nil, nil, nil // which is told as a fault of data
+		}
+		file = filepath.Join(data, configFile)
+	}
+	b, err := readConfig(file)
+	switch {
+	case own && errors.Is(err, fs.ErrNotExist):
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	all, wrong = parseConfig(file, b)
+	if own {
+		all = slices.DeleteFunc(all, func(s said) bool {
+			if s.key == "data" {
+				wrong = append(wrong, fmt.Errorf("%s: this file is looked for in the data folder, so it cannot name it: use --data, %s, or a file elsewhere with --config", s.at, variable(s.key)))
+			}
+			return s.key == "data"
+		})
+	}
+	return all, wrong, nil
+}
+
+// dataFolder is the one that environment and flags agree on.
+func dataFolder(beyond []said) string {
+	data := defaultData()
+	for _, s := range beyond {
+		if s.key == "data" {
+			data = s.value
+		}
+	}
+	return data
+}
+
 func readConfig(file string) ([]byte, error) {
 	const op = "percached: config"
 	info, err := os.Stat(file)
-	if err != nil {
-		return nil, fault.New(fault.Unavailable, op, "the configuration cannot be read: %w", err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fault.New(fault.NotFound, op, "the configuration cannot be read: %w", err)
+	case err != nil:
+		return nil, fault.New(fault.Invalid, op, "the configuration cannot be read: %w", err)
 	}
 	if info.Size() > maxConfig {
 		return nil, fault.New(fault.Invalid, op, "%s has %d bytes, a configuration may have %d", file, info.Size(), maxConfig)
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fault.New(fault.Unavailable, op, "the configuration cannot be read: %w", err)
+		return nil, fault.New(fault.Invalid, op, "the configuration cannot be read: %w", err)
 	}
 	return b, nil
 }

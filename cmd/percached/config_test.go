@@ -207,7 +207,7 @@ func TestConfigFaults(t *testing.T) {
 	if d := cmp.Diff(want, strings.Split(err.Error(), "\n")); d != "" {
 		t.Error(d)
 	}
-	if _, err := loadConfig(filepath.Join(t.TempDir(), "none.conf"), nil, nil); fault.KindOf(err) != fault.Unavailable {
+	if _, err := loadConfig(filepath.Join(t.TempDir(), "none.conf"), nil, nil); fault.KindOf(err) != fault.NotFound {
 		t.Error(err)
 	}
 }
@@ -231,7 +231,7 @@ func TestListenIsRefused(t *testing.T) {
 		{"0.0.0.0:7337", "tls", true},
 		{"127.0.0.1", "", false},
 	} {
-		env := []string{"PERCACHED_LISTEN=" + tc.listen}
+		env := []string{"PERCACHED_LISTEN=" + tc.listen, "PERCACHED_DATA=" + t.TempDir()}
 		switch tc.more {
 		case "insecure-listen":
 			env = append(env, "PERCACHED_INSECURE_LISTEN=true")

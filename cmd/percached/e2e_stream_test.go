@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,6 +82,17 @@ func eventStream(_ context.Context, r *http.Request) error {
 	return nil
 }
 
+// namesChunks: the event of an answer names the chunks that the answer cites.
+func (w *world) namesChunks(told client.Message, cited []client.Citation) {
+	w.Helper()
+	named := as[struct {
+		Data struct{ Chunks []string }
+	}](w, told).Data.Chunks
+	if !slices.EqualFunc(cited, named, func(c client.Citation, id string) bool { return c.Chunk == id }) {
+		w.Errorf("%+v were cited, %v are named", cited, named)
+	}
+}
+
 func (w *world) streamScene(ctx context.Context) {
 	news := w.listen(ctx)
 	defer news.close()
@@ -111,6 +123,7 @@ func (w *world) streamScene(ctx context.Context) {
 			if e := as[client.Event](w, told); e.Space == nil || *e.Space != mail || strings.Contains(string(told.Data), "Heron") {
 				w.Errorf("%s", told.Data)
 			}
+			w.namesChunks(told, cited)
 			return
 		default:
 			w.Fatalf("%+v", m)

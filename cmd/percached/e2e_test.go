@@ -3,8 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"mime/multipart"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -56,6 +56,17 @@ func (w *world) daemonScene(ctx context.Context) {
 	if a := about.JSON200; a.Model.Parameters == 0 || a.Embedder.Dimensions == 0 {
 		w.Errorf("%+v", a)
 	}
+	page, err := w.all.PageWithResponse(ctx)
+	w.is(200, page, err)
+	for _, name := range regexp.MustCompile(`page/[\w.-]+`).FindAll(page.Body, -1) {
+		file, err := w.all.PageFileWithResponse(ctx, strings.TrimPrefix(string(name), "page/"))
+		w.is(200, file, err)
+	}
+	status, err := w.all.GetStatusWithResponse(ctx)
+	w.is(200, status, err)
+	if s := status.JSON200; s.Stored.Spaces != 0 || s.Stored.TensorLimit == 0 || !s.Started.Equal(about.JSON200.Started) {
+		w.Errorf("%+v", s)
+	}
 	none, err := w.with("pc_wrong").AboutWithResponse(ctx)
 	w.is(401, none, err)
 	if p := none.ApplicationProblemJSONDefault; p == nil || p.Fix == "" || !strings.HasPrefix(p.Instance, "urn:percached:request:") {
@@ -94,93 +105,6 @@ func (w *world) spacesScene(ctx context.Context) {
 	w.is(404, none, err)
 }
 
-func (w *world) documentsScene(ctx context.Context) {
-	// Texts as JSON, waited for.
-	key, title := "note-1", "Parking"
-	texts := client.Texts{Documents: []client.NewDocument{{Key: &key, Title: &title, Text: "The code of the parking garage is 4711. It changes in June."}}}
-	in, err := w.all.UploadWithResponse(ctx, mail, &client.UploadParams{Wait: new(true)}, texts)
-	w.is(200, in, err)
-	if u := in.JSON200; u.State != client.UploadStateDone || u.Added != 1 {
-		w.Errorf("%+v", u)
-	}
-	// A mailbox as a form, under a key, twice.
-	form, kind := boxed(w)
-	params := &client.UploadParams{IdempotencyKey: new("box-1")}
-	first, err := w.all.UploadWithBodyWithResponse(ctx, mail, params, kind, bytes.NewReader(form))
-	w.is(202, first, err)
-	done := w.taken(ctx, first.JSON202.ID)
-	if done.Added < 10 || done.Failed > 0 {
-		w.Errorf("%+v", done)
-	}
-	second, err := w.all.UploadWithBodyWithResponse(ctx, mail, params, kind, bytes.NewReader(form))
-	w.is(202, second, err)
-	if second.JSON202.ID != first.JSON202.ID {
-		w.Error("the same upload under the same key is another")
-	}
-	other, err := w.all.UploadWithResponse(ctx, mail, params, texts)
-	w.is(409, other, err)
-	// A file as it is.
-	raw, err := w.all.UploadWithBodyWithResponse(ctx, mail, &client.UploadParams{Wait: new(true), Name: new("plan.md")}, "text/markdown",
-		strings.NewReader("# Picnic\n\nThe picnic is at the mill pond on 14 June."))
-	w.is(200, raw, err)
-	uploads, err := w.all.ListUploadsWithResponse(ctx, mail, nil)
-	w.is(200, uploads, err)
-	if n := len(uploads.JSON200.Uploads); n != 3 {
-		w.Errorf("%d uploads", n)
-	}
-	seen := map[string]bool{}
-	for after := (*string)(nil); ; {
-		page, err := w.all.ListDocumentsWithResponse(ctx, mail, &client.ListDocumentsParams{Limit: new(5), After: after})
-		w.is(200, page, err)
-		for _, d := range page.JSON200.Documents {
-			seen[d.ID] = true
-		}
-		if after = page.JSON200.Next; after == nil {
-			break
-		}
-	}
-	if want := done.Added + 2; len(seen) != want {
-		w.Errorf("%d documents by pages, want %d", len(seen), want)
-	}
-	for id := range seen {
-		one, err := w.all.GetDocumentWithResponse(ctx, mail, id)
-		w.is(200, one, err)
-		if len(one.JSON200.Text) == 0 {
-			w.Errorf("%+v", one.JSON200)
-		}
-		break
-	}
-}
-
-// boxed is the demo's mailbox as a form.
-func boxed(w *world) (body []byte, kind string) {
-	b, err := os.ReadFile(mailbox)
-	if err != nil {
-		w.Fatal(err)
-	}
-	var form bytes.Buffer
-	m := multipart.NewWriter(&form)
-	part, _ := m.CreateFormFile("files", "inbox.mbox") // a buffer takes all
-	part.Write(b)
-	m.Close()
-	return form.Bytes(), m.FormDataContentType()
-}
-
-// taken waits until an upload has ended: news of it come as events.
-func (w *world) taken(ctx context.Context, id string) *client.UploadStatus {
-	w.Helper()
-	events := w.listen(ctx)
-	defer events.close()
-	for {
-		got, err := w.all.GetUploadWithResponse(ctx, mail, id)
-		w.is(200, got, err)
-		if s := got.JSON200.State; s == client.UploadStateDone || s == client.UploadStateFailed {
-			return got.JSON200
-		}
-		events.next("upload")
-	}
-}
-
 func (w *world) questionsScene(ctx context.Context) {
 	cold := w.asks(ctx, client.Question{Question: budgetQ})
 	if cold.Outcome == client.OutcomeAnswerHit || len(cold.Citations) == 0 {
@@ -200,6 +124,11 @@ func (w *world) questionsScene(ctx context.Context) {
 	}
 	if n := w.metric(`percached_answers_total{outcome="answer_hit"}`); n != "1" {
 		w.Errorf("%s hits in the metrics", n)
+	}
+	status, err := w.all.GetStatusWithResponse(ctx)
+	w.is(200, status, err)
+	if q := status.JSON200.Questions; q.AnswerHits != 1 || q.AnswerHits+q.TensorHits+q.Misses != 4 || q.ReusedTokens == 0 || q.SavedSeconds <= 0 {
+		w.Errorf("%+v", q)
 	}
 	listed, err := w.all.ListHistoryWithResponse(ctx, mail, nil)
 	w.is(200, listed, err)
@@ -319,7 +248,13 @@ func (w *world) idleScene(ctx context.Context) {
 	}
 	predicted, err := w.all.PredictWithResponse(ctx, mail)
 	w.is(200, predicted, err)
-	drained, err := w.all.DrainIdleWithResponse(ctx)
+	some, err := w.all.DrainIdleWithResponse(ctx, &client.DrainIdleParams{Space: new(mail), Kind: []client.JobKind{client.JobKindAbstract, client.JobKindClean}})
+	w.is(200, some, err)
+	strange, err := w.all.DrainIdleWithResponse(ctx, &client.DrainIdleParams{Kind: []client.JobKind{"dreams"}})
+	w.is(400, strange, err)
+	absent, err := w.all.DrainIdleWithResponse(ctx, &client.DrainIdleParams{Space: new("nobody")})
+	w.is(404, absent, err)
+	drained, err := w.all.DrainIdleWithResponse(ctx, nil)
 	w.is(200, drained, err)
 	queue, err := w.all.ListQueueWithResponse(ctx)
 	w.is(200, queue, err)
@@ -352,7 +287,7 @@ func (w *world) forgetScene(ctx context.Context) {
 	}
 	again, err := w.all.DeleteDocumentWithResponse(ctx, mail, page.JSON200.Documents[0].ID, nil)
 	w.is(404, again, err)
-	cleared, err := w.all.ClearHistoryWithResponse(ctx, mail)
+	cleared, err := w.all.ClearHistoryWithResponse(ctx, mail, nil)
 	w.is(200, cleared, err)
 	all, err := w.all.DeleteSpaceWithResponse(ctx, mail, nil)
 	w.is(200, all, err)

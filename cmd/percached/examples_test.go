@@ -44,6 +44,7 @@ func examplePlays() []play {
 		{op: "ask", example: "first", status: 200},
 		{op: "ask", example: "again", status: 200},
 		{op: "ask", example: "blank", status: 400},
+		{op: "getStatus", example: "mail", status: 200},
 		{op: "listEntries", example: "mail", status: 200},
 		{op: "searchEntries", example: "heron", status: 200, query: "?q=Heron+budget"},
 		{op: "getEntry", example: "heron", status: 200},

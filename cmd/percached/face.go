@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/inbox"
@@ -19,6 +20,7 @@ type face struct {
 	tokens  *token.Store
 	config  configuration
 	about   func() api.About
+	begun   time.Time
 	log     *slog.Logger
 
 	// changing is held while a space is made, changed or removed.
@@ -34,7 +36,7 @@ type configuration interface {
 // backend may be called before service is set.
 func (f *face) backend() api.Backend {
 	return api.Backend{
-		Ask: f.ask, Embed: f.embed, About: f.aboutAll,
+		Ask: f.ask, Embed: f.embed, About: f.aboutAll, Status: f.status,
 
 		Spaces: f.spaces, Space: f.space, CreateSpace: f.createSpace, ChangeSpace: f.changeSpace, DeleteSpace: f.deleteSpace,
 

@@ -137,6 +137,10 @@ func (f *face) history(_ context.Context, r api.Recent) (api.Records, error) {
 	return f.service.asked(r.Space, r.Limit)
 }
 
-func (f *face) clearHistory(_ context.Context, in api.InSpace) (api.Cleared, error) {
-	return f.service.clearHistory(in.Space)
+func (f *face) clearHistory(ctx context.Context, in api.Clearing) (api.Cleared, error) {
+	got, err := f.service.clearHistory(in.Space)
+	if err == nil && in.CleanUp {
+		got.CleanedUp = f.cleanUp(ctx)
+	}
+	return got, err
 }

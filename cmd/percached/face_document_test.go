@@ -119,7 +119,7 @@ func TestHistoryOfFace(t *testing.T) {
 	if len(got.Questions) != 1 || got.Questions[0].Outcome != "miss" && got.Questions[0].Outcome != "tensor_hit" || len(got.Questions[0].Chunks) == 0 {
 		t.Errorf("%+v", got)
 	}
-	if n := given[api.Cleared](t)(b.ClearHistory(ctx, in)); n.Removed != len(scripted()) {
+	if n := given[api.Cleared](t)(b.ClearHistory(ctx, api.Clearing{InSpace: in})); n.Removed != len(scripted()) || n.CleanedUp {
 		t.Errorf("%+v", n)
 	}
 	if got := given[api.Records](t)(b.History(ctx, api.Recent{InSpace: in, Limit: 10})); got.Questions == nil || len(got.Questions) != 0 {

@@ -51,10 +51,16 @@ func TestCommandForgetsWhatWaits(t *testing.T) {
 	if err := in.Close(); err != nil { // the daemon ends
 		t.Fatal(err)
 	}
-	b, err := s.beside(defaultSetup())
+	again, err := openInbox(s, defaultSetup(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
+	tokens, err := token.Open(s.home.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &face{service: s, inbox: again, tokens: tokens, hub: &api.Hub{}, log: slog.New(slog.DiscardHandler)}
+	gone := api.Forgetting{InSpace: api.InSpace{Space: lifeSpace}}
 	titles := func() (all []string) {
 		t.Helper()
 		for _, d := range given[api.Documents](t)(s.documents(lifeSpace, 100, "")).Documents {
@@ -64,31 +70,31 @@ func TestCommandForgetsWhatWaits(t *testing.T) {
 	}
 	for _, d := range given[api.Documents](t)(s.documents(lifeSpace, 100, "")).Documents {
 		if d.Title == "note" || d.Title == "note.txt" {
-			if _, err := s.deleteDocument(ctx, b, lifeSpace, d.ID); err != nil {
+			if _, err := f.deleteDocument(ctx, api.Forgetting{InSpace: gone.InSpace, Document: d.ID}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	queued := b.inbox.List(lifeSpace, 10)
+	queued := again.List(lifeSpace, 10)
 	if len(queued) != 1 {
 		t.Fatalf("%+v", queued)
 	}
-	works(t, b.inbox, queued[0].ID)
+	works(t, again, queued[0].ID)
 	got := titles()
 	if slices.ContainsFunc(got, func(s string) bool { return s == "note" || s == "note.txt" }) || len(got) != len(letterNames)+1 {
 		t.Errorf("%q", got)
 	}
 
-	accepts(t, b.inbox, false, "late.txt", "The tea is cold.")
-	if _, _, err := b.tokens.Create("app", lifeSpace, token.RoleAsk); err != nil {
+	accepts(t, again, false, "late.txt", "The tea is cold.")
+	if _, _, err := tokens.Create("app", lifeSpace, token.RoleAsk); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.deleteSpace(ctx, b, lifeSpace); err != nil {
+	if _, err := f.deleteSpace(ctx, gone); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := b.tokens.List(); len(b.inbox.List(lifeSpace, 10)) != 0 || len(left) != 0 || err != nil {
+	if left, err := tokens.List(); len(again.List(lifeSpace, 10)) != 0 || len(left) != 0 || err != nil {
 		t.Errorf("%+v, %v", left, err)
 	}
-	_, err = s.deleteSpace(ctx, b, lifeSpace)
+	_, err = f.deleteSpace(ctx, gone)
 	wantFault(t, "again", err, fault.NotFound)
 }

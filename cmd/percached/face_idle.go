@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/percached/percached"
@@ -66,9 +67,17 @@ func wireAccount(a scheduler.Account) api.Account {
 }
 
 func wireDrained(sum scheduler.Summary) api.Drained {
-	return api.Drained{
-		Done: sum.Done, Nothing: sum.Nothing, Preempted: sum.Preempted, Failed: sum.Failed, Parked: sum.Parked, Computed: sum.Computed,
-		Generated: sum.Generated, Written: sum.Written, Questions: sum.Questions, Seconds: sum.Took.Seconds(), Reasons: wireReasons(sum.Reasons),
+	out := api.Drained{Work: wireWork(sum.Tally), Kinds: []api.KindWork{}, Reasons: wireReasons(sum.Reasons)}
+	for _, k := range sum.Kinds {
+		out.Kinds = append(out.Kinds, api.KindWork{Kind: string(k.Kind), Work: wireWork(k.Tally)})
+	}
+	return out
+}
+
+func wireWork(t scheduler.Tally) api.Work {
+	return api.Work{
+		Done: t.Done, Nothing: t.Nothing, Preempted: t.Preempted, Failed: t.Failed, Parked: t.Parked, Computed: t.Computed,
+		Generated: t.Generated, Written: t.Written, Questions: t.Questions, Seconds: t.Took.Seconds(),
 	}
 }
 
@@ -167,7 +176,39 @@ func (f *face) resume(context.Context, api.Nothing) (api.Idle, error) {
 	return f.service.idleStatus("")
 }
 
-func (f *face) drain(ctx context.Context, _ api.Nothing) (api.Drained, error) {
-	sum, err := f.service.scheduler.Drain(ctx, nil, nil)
+func (f *face) drain(ctx context.Context, in api.DrainIn) (api.Drained, error) {
+	only, err := f.service.errand(in)
+	if err != nil {
+		return api.Drained{}, err
+	}
+	sum, err := f.service.scheduler.Drain(ctx, only, nil)
 	return wireDrained(sum), err
+}
+
+// errand says which jobs somebody wants done; nil stands for all.
+func (s *service) errand(in api.DrainIn) (func(space string, k scheduler.Kind) bool, error) {
+	if in == (api.DrainIn{}) {
+		return nil, nil
+	}
+	if in.Space != "" {
+		if _, err := s.knowledge.Space(in.Space); err != nil {
+			return nil, err
+		}
+	}
+	var there []string
+	for _, k := range scheduler.Kinds() {
+		there = append(there, string(k))
+	}
+	wanted := there
+	if in.Kinds != "" {
+		wanted = strings.Split(in.Kinds, ",")
+	}
+	for _, name := range wanted {
+		if !slices.Contains(there, name) {
+			return nil, invalid("query:kind", "it must be some of these, with commas between them: "+strings.Join(there, ", "))
+		}
+	}
+	return func(space string, k scheduler.Kind) bool {
+		return (in.Space == "" || space == in.Space) && slices.Contains(wanted, string(k))
+	}, nil
 }

@@ -97,7 +97,7 @@ func TestIdleOfFace(t *testing.T) {
 	if st := given[api.Idle](t)(b.Pause(ctx, api.Nothing{})); st.State != string(scheduler.Paused) {
 		t.Errorf("%+v", st)
 	}
-	if got := given[api.Drained](t)(b.Drain(ctx, api.Nothing{})); got.Done != 0 || len(got.Reasons) != 1 || got.Reasons[0].Code != scheduler.ReasonPaused {
+	if got := given[api.Drained](t)(b.Drain(ctx, api.DrainIn{})); got.Done != 0 || len(got.Reasons) != 1 || got.Reasons[0].Code != scheduler.ReasonPaused {
 		t.Errorf("%+v", got)
 	}
 	if st := given[api.Idle](t)(b.Resume(ctx, api.Nothing{})); st.State == string(scheduler.Paused) {
@@ -119,8 +119,9 @@ func TestIdleOfFace(t *testing.T) {
 	if got := given[api.Predictions](t)(b.Predictions(ctx, in)); got.Stats.Summaries == 0 || len(got.Predictions) != got.Stats.Predictions {
 		t.Errorf("%+v", got)
 	}
-	given[api.Drained](t)(b.Drain(ctx, api.Nothing{}))
-	if got := given[api.Drained](t)(b.Drain(ctx, api.Nothing{})); got.Done != 0 {
+	f.drainParts(t)
+	given[api.Drained](t)(b.Drain(ctx, api.DrainIn{}))
+	if got := given[api.Drained](t)(b.Drain(ctx, api.DrainIn{})); got.Done != 0 {
 		t.Errorf("there was something left: %+v", got)
 	}
 	for _, j := range given[api.Queue](t)(b.Queue(ctx, api.Nothing{})).Jobs {
@@ -130,8 +131,49 @@ func TestIdleOfFace(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	_, err = b.Drain(gone, api.Nothing{})
+	_, err = b.Drain(gone, api.DrainIn{})
 	wantFault(t, "nobody waits", err, fault.Timeout)
+}
+
+// drainParts does a part of the work: of one space, of some kinds, of both.
+func (f *face) drainParts(t *testing.T) {
+	t.Helper()
+	b, ctx := f.backend(), t.Context()
+	_, err := b.Drain(ctx, api.DrainIn{Space: "nobody"})
+	wantFault(t, "a space that is not there", err, fault.NotFound)
+	for _, kinds := range []string{"dreams", "clean,", " clean", "Clean"} {
+		_, err := b.Drain(ctx, api.DrainIn{Kinds: kinds})
+		wantFault(t, kinds, err, fault.Invalid, "query:kind")
+	}
+	did := func() map[string]int { // jobs of each kind, that were done until now in the other space, and in all
+		jobs := map[string]int{}
+		for _, space := range []string{"", "other"} {
+			for _, a := range given[api.Ledger](t)(b.Ledger(ctx, api.LedgerIn{Space: space})).Accounts {
+				jobs[space+":"+a.Kind] += a.Jobs
+			}
+		}
+		return jobs
+	}
+	before := did()
+	if got := given[api.Drained](t)(b.Drain(ctx, api.DrainIn{Space: "other", Kinds: "clean,abstract"})); got.Done == 0 || len(got.Kinds) == 0 {
+		t.Errorf("%+v", got)
+	}
+	after := did()
+	if n := after["other:abstract"]; n == 0 || after[":abstract"]-before[":abstract"] != n {
+		t.Errorf("of the other space nothing, or not it alone, was summed up: %v, then %v", before, after)
+	}
+	delete(after, "other:abstract")
+	delete(after, ":abstract")
+	delete(before, ":abstract")
+	delete(after, "other:clean")
+	delete(after, ":clean")
+	if d := cmp.Diff(before, after); d != "" {
+		t.Errorf("more was done than was wanted (-before +after):\n%s", d)
+	}
+	given[api.Drained](t)(b.Drain(ctx, api.DrainIn{Space: "other"}))
+	if n := f.service.queue("other").Jobs; len(n) != 0 {
+		t.Errorf("left in the space: %+v", n)
+	}
 }
 
 // What is asked of the cache is told as the tree has it.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"reflect"
 	"slices"
@@ -177,37 +176,4 @@ func checkSettings(set api.Settings, space, at string) (wrong api.FieldErrors) {
 		wrong = append(wrong, api.FieldError{Field: at + jsonName(t), Detail: detail})
 	}
 	return append(wrong, checkPrompts(set.Prompts, space, at+"prompts/")...)
-}
-
-// settingPairs makes a merge patch of settings that are given as KEY=VALUE; an empty
-// value takes one back.
-func settingPairs(given []string) ([]byte, error) {
-	patch := map[string]json.RawMessage{}
-	for _, pair := range given {
-		key, value, ok := strings.Cut(pair, "=")
-		switch {
-		case !ok:
-			return nil, misuse("%q is no KEY=VALUE", pair)
-		case value == "":
-			patch[key] = json.RawMessage("null")
-		case json.Valid([]byte(value)):
-			patch[key] = json.RawMessage(value)
-		default:
-			patch[key], _ = json.Marshal(value) // a string always marshals
-		}
-	}
-	return json.Marshal(patch)
-}
-
-// ofSettings says of a wrong field what a person calls it.
-func ofSettings(err error) error {
-	fields, ok := errors.AsType[api.FieldErrors](err)
-	if !ok {
-		return err
-	}
-	var all []string
-	for _, f := range fields {
-		all = append(all, strings.ReplaceAll(strings.TrimPrefix(f.Field, "/"), "/", ".")+": "+f.Detail)
-	}
-	return misuse("settings: %s", strings.Join(all, "; "))
 }

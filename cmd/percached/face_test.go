@@ -137,7 +137,7 @@ func TestNotThere(t *testing.T) {
 		"none, document":      func() error { _, err := b.Document(ctx, api.OneDocument{InSpace: none}); return err },
 		"none, forget":        func() error { _, err := b.DeleteDocument(ctx, api.Forgetting{InSpace: none}); return err },
 		"none, history":       func() error { _, err := b.History(ctx, api.Recent{InSpace: none, Limit: 1}); return err },
-		"none, clear history": func() error { _, err := b.ClearHistory(ctx, none); return err },
+		"none, clear history": func() error { _, err := b.ClearHistory(ctx, api.Clearing{InSpace: none}); return err },
 		"none, entries":       func() error { _, err := b.Entries(ctx, api.Page{InSpace: none, Limit: 1}); return err },
 		"none, search": func() error {
 			_, err := b.SearchEntries(ctx, api.EntrySearch{InSpace: none, Query: "a", Limit: 1})

@@ -24,6 +24,17 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
+// stepLine is a job that ended, as programs are told of it.
+type stepLine struct {
+	ID        string         `json:"id"`
+	Kind      scheduler.Kind `json:"kind"`
+	Space     string         `json:"space"`
+	Subject   string         `json:"subject"`
+	End       scheduler.End  `json:"end"`
+	Seconds   float64        `json:"seconds"`
+	Questions int            `json:"questions"`
+}
+
 // toil is a data folder on which idle work is killed again and again.
 type toil struct {
 	*testing.T
@@ -195,8 +206,8 @@ func (h *toil) run(kill bool) bool {
 	ended := 0
 	for lines := bufio.NewScanner(stdout); lines.Scan(); {
 		var l stepLine
-		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
-			continue // the last one may be cut
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil || l.ID == "" {
+			continue // the last one may be cut, or is that of all
 		}
 		if h.note(l); ended == 0 {
 			h.start = time.Since(began)
@@ -233,7 +244,7 @@ func (h *toil) note(l stepLine) {
 	case scheduler.EndNothing:
 		h.redone++
 	default:
-		h.Errorf("%s %s ended as %s: %s", l.Kind, l.Subject, l.End, l.Reason)
+		h.Errorf("%s %s ended as %s", l.Kind, l.Subject, l.End)
 	}
 }
 

@@ -5,14 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/home"
 )
 
 func main() { os.Exit(status()) }
@@ -52,15 +58,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		PersistentPreRun: func(*cobra.Command, []string) { begun = true },
 		RunE:             help,
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.AddCommand(
-		addCommand(), askCommand(), documentsCommand(), spacesCommand(), cacheCommand(), qaCommand(), historyCommand(), reindexCommand(), idleCommand(), predictCommand(), simulateCommand(), tokenCommand(), serveCommand(),
-		benchCommand(openLlama), doctorCommand(openLlama), versionCommand(),
+		reindexCommand(), simulateCommand(), tokenCommand(), configCommand(), pullCommand(), serveCommand(),
+		benchCommand(openLlama), demoCommand(), doctorCommand(openLlama), versionCommand(),
 	)
+	root.AddCommand(cli.Commands(host{})...)
+	arrange(root)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !begun {
 		return usageError{err}
@@ -68,30 +75,92 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return err
 }
 
+// arrange puts the commands into groups, as a person looks for them.
+func arrange(root *cobra.Command) {
+	for _, g := range []struct{ id, title, names string }{
+		{"use", "Ask and add:", "ask add documents spaces status"},
+		{"stored", "What is stored, and idle work:", "qa cache history predict idle reindex"},
+		{"run", "Run it:", "serve demo config token pull doctor"},
+		{"measure", "Measure it:", "bench eval simulate"},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, cmd := range root.Commands() {
+			if slices.Contains(strings.Fields(g.names), cmd.Name()) {
+				cmd.GroupID = g.id
+			}
+		}
+	}
+}
+
 // help is what a command does that is only a group.
 func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
+// The exit statuses of a command. docs/operations.md tells them, too.
+const (
+	exitDone        = 0
+	exitFailed      = 1 // or not all was done
+	exitMisused     = 2 // it was called wrongly
+	exitMissing     = 3 // what is named is not there
+	exitNotNow      = 4 // it may be well to try again
+	exitInterrupted = 130
+)
+
 // report says what went wrong in one sentence, and gives the exit status.
 func report(ctx context.Context, err error, stderr io.Writer) int {
-	var wrong usageError
+	var unwell cli.Unwell
 	switch {
 	case err == nil:
-		return 0
-	case errors.Is(err, errUnwell):
-		return 1
-	case errors.As(err, &wrong):
-		fmt.Fprintf(stderr, "percached: %v; see percached --help\n", err)
-		return 2
+		return exitDone
+	case errors.Is(err, errUnwell), errors.As(err, &unwell):
+		return exitFailed
 	case ctx.Err() != nil:
 		fmt.Fprintln(stderr, "percached: interrupted")
-		return 1
+		return exitInterrupted
+	case misused(err):
+		fmt.Fprintf(stderr, "percached: %s; see percached --help\n", sentence(err))
+		return exitMisused
 	}
 	fmt.Fprintf(stderr, "percached: %s\n", sentence(err))
-	return 1
+	return exitOf(err)
+}
+
+// misused says whether the caller did something wrongly.
+func misused(err error) bool {
+	var here usageError
+	var there cli.Misuse
+	if errors.As(err, &here) || errors.As(err, &there) {
+		return true
+	}
+	p, ok := errors.AsType[*client.ProblemError](err)
+	return ok && (p.Problem.Status == http.StatusBadRequest || p.Problem.Status == http.StatusUnprocessableEntity)
+}
+
+// exitOf is the exit status of what failed.
+func exitOf(err error) int {
+	if p, ok := errors.AsType[*client.ProblemError](err); ok {
+		switch p.Problem.Status {
+		case http.StatusNotFound:
+			return exitMissing
+		case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return exitNotNow
+		}
+		return exitFailed
+	}
+	_, busy := errors.AsType[*home.InUse](err)
+	switch kind := fault.KindOf(err); {
+	case kind == fault.NotFound:
+		return exitMissing
+	case busy, kind == fault.Overloaded, kind == fault.Timeout:
+		return exitNotNow
+	}
+	return exitFailed
 }
 
 // sentence is an error without the operations that it went through.
 func sentence(err error) string {
+	if p, ok := errors.AsType[*client.ProblemError](err); ok {
+		return problem(&p.Problem)
+	}
 	for {
 		f, ok := err.(*fault.Error)
 		if !ok {
@@ -99,4 +168,17 @@ func sentence(err error) string {
 		}
 		err = f.Err
 	}
+}
+
+// problem is what the interface says of a request, in a sentence.
+func problem(p *client.Problem) string {
+	said := p.Title
+	if p.Detail != nil && *p.Detail != "" {
+		said = *p.Detail
+	}
+	for i, f := range p.Errors {
+		at := strings.TrimPrefix(strings.TrimPrefix(f.Field, "query:"), "/")
+		said += []string{": ", "; "}[min(i, 1)] + strings.ReplaceAll(at, "/", ".") + ": " + f.Detail
+	}
+	return said
 }

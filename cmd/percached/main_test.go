@@ -16,7 +16,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/home"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/llamacpp"
 	"github.com/percached/percached/llm/llmtest"
@@ -27,13 +30,13 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: pullServer})
 }
 
 func TestExitStatus(t *testing.T) {
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
-	here := context.Background()
+	here, detail := context.Background(), "there is none"
 	for _, tc := range []struct {
 		name string
 		ctx  context.Context
@@ -46,7 +49,15 @@ func TestExitStatus(t *testing.T) {
 		{"misuse", here, misuse("no %s", "way"), 2, "percached: no way; see percached --help\n"},
 		{"fault", here, fault.Wrap("a", fault.New(fault.Invalid, "b", "it is wrong")), 1, "percached: it is wrong\n"},
 		{"plain", here, errors.New("oh"), 1, "percached: oh\n"},
-		{"signal", gone, fault.Wrap("a", context.Canceled), 1, "percached: interrupted\n"},
+		{"signal", gone, fault.Wrap("a", context.Canceled), 130, "percached: interrupted\n"},
+		{"unwell over the interface", here, cli.Unwell{}, 1, ""},
+		{"missing", here, fault.New(fault.NotFound, "b", "it is nowhere"), 3, "percached: it is nowhere\n"},
+		{"full", here, fault.New(fault.Overloaded, "b", "too many"), 4, "percached: too many\n"},
+		{"in use", here, fault.New(fault.Conflict, "b", "%w", &home.InUse{Who: "process 7", Dir: "d"}), 4, "percached: process 7 uses d: wait until it ends, end it, or name another folder with --data\n"},
+		{"refused", here, &client.ProblemError{Problem: client.Problem{Status: 400, Title: "Wrong", Errors: []client.FieldError{{Field: "/k", Detail: "too much"}, {Field: "query:n", Detail: "too little"}}}}, 2, "percached: Wrong: k: too much; n: too little; see percached --help\n"},
+		{"not there", here, &client.ProblemError{Problem: client.Problem{Status: 404, Title: "Gone", Detail: &detail}}, 3, "percached: there is none\n"},
+		{"not now", here, fmt.Errorf("so: %w", &client.ProblemError{Problem: client.Problem{Status: 503, Title: "Not now"}}), 4, "percached: Not now\n"},
+		{"broken", here, &client.ProblemError{Problem: client.Problem{Status: 500, Title: "Broken"}}, 1, "percached: Broken\n"},
 	} {
 		var out bytes.Buffer
 		if got := report(tc.ctx, tc.err, &out); got != tc.want || out.String() != tc.says {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/fault"
@@ -23,8 +24,42 @@ type news struct {
 	now     func() time.Time
 	log     *slog.Logger
 
-	mu   sync.Mutex
-	cold time.Duration // what an answer takes without anything stored, about; zero: not known yet
+	mu    sync.Mutex
+	cold  time.Duration // what an answer takes without anything stored, about; zero: not known yet
+	count api.StatusQuestions
+}
+
+// questions counts those that were asked since the start.
+func (n *news) questions() api.StatusQuestions {
+	if n == nil {
+		return api.StatusQuestions{}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.count
+}
+
+// counted counts a question that was answered.
+func (n *news) counted(a metrics.Answer) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch answer.Outcome(a.Outcome) {
+	case answer.AnswerHit:
+		n.count.AnswerHits++
+	case answer.TensorHit:
+		n.count.TensorHits++
+	case answer.Miss:
+		n.count.Misses++
+	}
+	n.count.ReusedTokens += a.Reused
+	n.count.SavedSeconds += a.Saved.Seconds()
+}
+
+// failed counts a question that got no answer.
+func (n *news) failed() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.count.Failed++
 }
 
 func (n *news) publish(kind, space string, data map[string]any) {
@@ -83,7 +118,10 @@ func (n *news) ofScheduler() scheduler.Observer {
 		Ended: func(st scheduler.Step) {
 			d := st.Done
 			n.metrics.Job(string(st.Job.Kind), string(st.End), st.Took, d.Computed, d.Generated, d.Written)
-			n.publish(api.EventJob, st.Job.Space, map[string]any{"kind": st.Job.Kind, "end": st.End, "seconds": st.Took.Seconds()})
+			n.publish(api.EventJob, st.Job.Space, map[string]any{
+				"id": st.Job.ID(), "kind": st.Job.Kind, "subject": st.Job.Subject, "end": st.End, "seconds": st.Took.Seconds(), "computed_tokens": d.Computed,
+				"generated_tokens": d.Generated, "bytes_written": d.Written, "questions": d.Questions,
+			})
 		},
 	}
 }
@@ -121,13 +159,16 @@ func (n *news) asked(other func(space, question string) func(answer.Answer, erro
 			if err != nil {
 				kind := fault.KindOf(err).String()
 				n.metrics.AnswerFailed(kind)
+				n.failed()
 				n.publish(api.EventRefused, space, map[string]any{"kind": kind})
 				return
 			}
-			n.metrics.Answer(n.told(a))
+			told := n.told(a)
+			n.metrics.Answer(told)
+			n.counted(told)
 			n.publish(api.EventAnswer, space, map[string]any{
 				"outcome": a.Outcome, "ms": float64(a.Times.Total.Microseconds()) / 1000,
-				"chunks_stored": a.Chunks.Stored, "chunks_all": a.Chunks.All, "tokens_reused": a.Tokens.Reused, "tokens_computed": a.Tokens.Computed,
+				"chunks": chunksOf(a), "chunks_stored": a.Chunks.Stored, "chunks_all": a.Chunks.All, "tokens_reused": a.Tokens.Reused, "tokens_computed": a.Tokens.Computed,
 			})
 		}
 	}
@@ -199,4 +240,14 @@ func (n *news) stopped() func() {
 		return nil
 	}
 	return n.metrics.EngineCancelled
+}
+
+// chunksOf are the chunks that stood in the prompt of an answer, or that a stored
+// one rests on.
+func chunksOf(a answer.Answer) []percached.ChunkID {
+	ids := make([]percached.ChunkID, len(a.Citations))
+	for i, c := range a.Citations {
+		ids[i] = c.Chunk
+	}
+	return ids
 }

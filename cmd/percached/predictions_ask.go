@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/answer"
 )
 
 // serviceLine is how one service answered.
 type serviceLine struct {
-	Name string        `json:"name"`
-	Work summaryReport `json:"work"`
+	Name string      `json:"name"`
+	Work api.Drained `json:"work"`
 
 	Asked      int `json:"asked"`
 	AnswerHits int `json:"answer_hits"`

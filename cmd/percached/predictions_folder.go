@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/knowledgebank/reader"
 )
 
 const predictSpace = defaultSpace
@@ -53,8 +55,7 @@ func (b *predictionBench) takeIn(ctx context.Context) (err error) {
 	if err := s.space(predictSpace, b.kind, true); err != nil {
 		return err
 	}
-	a := &addition{service: s, space: predictSpace, stderr: b.stderr}
-	if _, err := a.add(ctx, b.paths); err != nil {
+	if err := b.read(ctx, s); err != nil {
 		return err
 	}
 	st, err := s.knowledge.Stats(predictSpace)
@@ -67,6 +68,26 @@ func (b *predictionBench) takeIn(ctx context.Context) (err error) {
 	set, err := s.settings(c)
 	b.report.Model, b.report.Placement = s.engine.Info().Name, set.Placement.String()
 	b.report.Documents, b.report.Chunks = st.Documents, st.Chunks
+	return err
+}
+
+// read adds the documents, and tells what cannot be read.
+func (b *predictionBench) read(ctx context.Context, s *service) error {
+	rd, err := reader.New(reader.Default())
+	if err != nil {
+		return err
+	}
+	report, err := s.library.Add(ctx, predictSpace, func(ctx context.Context, emit func(*knowledgebank.Source) error, failed func(string, error)) error {
+		for _, p := range b.paths {
+			if err := rd.Path(ctx, p, emit, failed); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil)
+	for _, f := range report.Failures {
+		say(b.stderr, "not read: %s: %s", f.Name, f.Reason)
+	}
 	return err
 }
 

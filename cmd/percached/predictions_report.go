@@ -135,7 +135,10 @@ func (r *predictingReport) table(w io.Writer) error {
 	for _, s := range r.Services {
 		if len(s.Work.Kinds) > 0 && p.err == nil {
 			p.line("\nidle work of %s: %.1f s", s.Name, s.Work.Seconds)
-			p.err = s.Work.table(w)
+			for _, k := range s.Work.Kinds {
+				p.line("%-10s %5d jobs %4d failed %8.1f s %8d tokens read %7d written %10d bytes %5d questions",
+					k.Kind, k.Done, k.Failed, k.Seconds, k.Computed, k.Generated, k.Written, k.Questions)
+			}
 		}
 	}
 	p.line("\n%d rounds, %d questions asked for, %d printed, %d kept", r.Rounds, r.AskedFor, r.Printed, r.Predictions.All)

@@ -94,10 +94,10 @@ func adds(t *testing.T, s *serviceLine) {
 		switch {
 		case k.Failed > 0:
 			t.Errorf("%s: %+v", s.Name, k)
-		case k.Kind == scheduler.Warm:
-			warm += k.Jobs
-		case k.Kind == scheduler.Predict || k.Kind == scheduler.History:
-			guessed += k.Jobs
+		case k.Kind == string(scheduler.Warm):
+			warm += k.Done
+		case k.Kind == string(scheduler.Predict) || k.Kind == string(scheduler.History):
+			guessed += k.Done
 		}
 	}
 	limits := map[string][2]int{predictedService: {0, 2}, warmedService: {5, 0}, idleService: {5, 2}}[s.Name]

@@ -77,6 +77,7 @@ type asking struct {
 	dir        string
 	work       *ration // nil: it does no idle work
 	line       *serviceLine
+	did        scheduler.Summary
 	got        []answer.Answer
 	origins    []string // of the entries that were served
 
@@ -122,12 +123,13 @@ func (a *asking) drain(ctx context.Context, stderr io.Writer) error {
 		if st.Job == nil {
 			return
 		}
-		a.line.Work.add(lineOf(st))
+		a.did.Add(st)
 		if now := time.Now(); now.Sub(said) > 5*time.Second {
 			said = now
-			say(stderr, "%s: %s; %.0f s so far", a.name, st.Job.Kind, a.line.Work.Seconds)
+			say(stderr, "%s: %s; %.0f s so far", a.name, st.Job.Kind, a.did.Took.Seconds())
 		}
 	})
+	a.line.Work = wireDrained(a.did)
 	return err
 }
 

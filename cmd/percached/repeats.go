@@ -34,13 +34,18 @@ equal those without reuse, and where the time went. The answers stay in the
 data folder.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withService(cmd, c, true, func(ctx context.Context, s *service) error {
-				r, err := s.repeats(ctx, c, cmd.InOrStdin(), cmd.ErrOrStderr())
-				if err != nil {
-					return err
-				}
-				return show(cmd.OutOrStdout(), asJSON, r)
-			})
+			s, err := openService(cmd.Context(), c, true, cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			r, err := s.repeats(cmd.Context(), c, cmd.InOrStdin(), cmd.ErrOrStderr())
+			if shut := s.close(); err == nil {
+				err = shut
+			}
+			if err != nil {
+				return err
+			}
+			return show(cmd.OutOrStdout(), asJSON, r)
 		},
 	}
 	c.dataFlag(cmd)

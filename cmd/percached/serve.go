@@ -63,7 +63,7 @@ lists all that can be set.`,
 
 // serve runs a daemon until ctx ends.
 func serve(ctx context.Context, conf *tuning, stdout, stderr io.Writer) error {
-	d, err := newDaemon(conf, stderr)
+	d, err := newServed(conf, reach{daemon: true, model: true}, stderr)
 	if err != nil {
 		return err
 	}

@@ -20,8 +20,16 @@ import (
 	"github.com/percached/percached/llm/llamacpp"
 )
 
-// served is a data folder that is served.
+// reach is how much of a service a process has.
+type reach struct {
+	daemon bool // it listens at a socket, and does idle work by itself
+	model  bool // the language model is open: questions can be answered
+}
+
+// served is a data folder that is served: by a daemon at a socket, or inside a
+// command to this command alone.
 type served struct {
+	reach
 	conf    *tuning
 	setup   setup // as it was at the start
 	log     *slog.Logger
@@ -46,17 +54,22 @@ type served struct {
 	closed  bool
 }
 
-// newDaemon prepares all that is there before anything is loaded.
-func newDaemon(conf *tuning, stderr io.Writer) (d *served, err error) {
+// newServed prepares all that is there before anything is loaded.
+func newServed(conf *tuning, as reach, stderr io.Writer) (d *served, err error) {
 	c := conf.setup()
 	d = &served{
-		conf: conf, setup: c, level: &slog.LevelVar{}, metrics: metrics.New(), hub: &api.Hub{}, begun: time.Now(),
+		reach: as, conf: conf, setup: c, level: &slog.LevelVar{}, metrics: metrics.New(), hub: &api.Hub{}, begun: time.Now(),
 	}
 	d.level.Set(c.serving.level)
+	if !as.daemon { // a command tells what it does itself
+		d.level.Set(max(c.serving.level, slog.LevelWarn))
+	}
 	d.log = newLog(stderr, c.serving.format, d.level)
 	d.stage.log = d.log
-	if d.cert, err = c.serving.certificate(); err != nil {
-		return nil, err
+	if as.daemon {
+		if d.cert, err = c.serving.certificate(); err != nil {
+			return nil, err
+		}
 	}
 	if d.home, err = home.Open(c.data); err != nil {
 		return nil, err
@@ -66,10 +79,11 @@ func newDaemon(conf *tuning, stderr io.Writer) (d *served, err error) {
 			err = joined(err, d.home.Close())
 		}
 	}()
+	d.forgetAddress() // that of a process before, which may be another program's by now
 	if err := d.openTokens(); err != nil {
 		return nil, err
 	}
-	d.face = &face{hub: d.hub, tokens: d.tokens, config: conf, about: d.about, log: d.log}
+	d.face = &face{hub: d.hub, tokens: d.tokens, config: conf, about: d.about, begun: d.begun, log: d.log}
 	front, err := api.New(d.face.backend(), d.options())
 	if err != nil {
 		return nil, err
@@ -135,7 +149,10 @@ func (d *served) authorize(secret string) (api.Grant, bool) {
 
 // about says what answers here; it wants the service.
 func (d *served) about() api.About {
-	m, e := d.service.engine.Info(), d.service.embedder.Info()
+	m, e := percached.ModelInfo{}, d.service.embedder.Info()
+	if d.service.engine != nil {
+		m = d.service.engine.Info()
+	}
 	return api.About{
 		Version: version(), Started: d.begun.UTC(),
 		Model: api.AboutModel{
@@ -148,13 +165,13 @@ func (d *served) about() api.About {
 
 // open opens the service behind the interface, and the inbox before it.
 func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, error) {
-	if cpu := llamacpp.CPU(); len(cpu.Idle) > 0 {
+	if cpu := llamacpp.CPU(); d.daemon && len(cpu.Idle) > 0 {
 		d.log.Warn("this binary was compiled without instructions that the CPU has", "instructions", cpu.Idle, "cure", cpu.Cure)
 	}
 	c := d.setup
 	n := &news{metrics: d.metrics, hub: d.hub, now: time.Now, log: d.log}
 	c.folder, c.log, c.progress, c.news = d.home, d.log, d.stage.at, n
-	s, err := openService(ctx, c, true, stderr)
+	s, err := openService(ctx, c, d.model, stderr)
 	if err != nil {
 		return nil, err
 	}

@@ -267,7 +267,7 @@ func TestServeRefuses(t *testing.T) {
 		{"address in use", []string{"--listen", busy.Addr().String()}, "", "is in use by another program: name another address with --listen", 1},
 		{"address of another machine", []string{"--listen", "192.0.2.1:0"}, "PERCACHED_INSECURE_LISTEN=true", "192.0.2.1:0 cannot be listened at", 1},
 		{"reachable", []string{"--listen", "0.0.0.0:0"}, "", "set tls-cert and tls-key, or insecure-listen to true", 2},
-		{"folder in use", []string{"--data", used.dir}, "", "uses " + used.dir + ": end it, or name another folder with --data", 1},
+		{"folder in use", []string{"--data", used.dir}, "", "uses " + used.dir + ": wait until it ends, end it, or name another folder with --data", 4},
 		{"folder of somebody else", []string{"--data", filepath.Join(dir, "foreign")}, "", "no data folder of percached", 1},
 		{"no such file", []string{"--config", filepath.Join(dir, "nosuch.conf")}, "", "the configuration cannot be read", 1},
 		{"a folder for a file", []string{"--config", dir}, "", "the configuration cannot be read", 1},
@@ -276,7 +276,7 @@ func TestServeRefuses(t *testing.T) {
 		{"a wrong flag", []string{"--k", "0"}, "", "--k: 0 is not between 1 and 64", 2},
 		{"no certificate", []string{"--config", file("tls.conf", "tls-cert = a.pem\ntls-key = a.key\n")}, "", "the certificate cannot be used", 1},
 		{"a wrong origin", []string{"--config", file("origins.conf", "origins = *\n")}, "", "an origin is", 2},
-		{"no model", []string{"--model", filepath.Join(dir, "no.gguf")}, "", "no.gguf", 1},
+		{"no model", []string{"--model", filepath.Join(dir, "no.gguf")}, "", "no.gguf", 3},
 		{"no arguments", []string{"here"}, "", "unknown command", 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

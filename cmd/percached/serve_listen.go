@@ -12,7 +12,8 @@ import (
 	"github.com/percached/percached/internal/fault"
 )
 
-// addressFile tells commands where the daemon of a data folder listens.
+// addressFile tells commands where the daemon of a data folder listens, and with
+// TLS in a second line the SHA-256 of its certificate.
 const addressFile = "address"
 
 // listen takes the address and says so.
@@ -50,7 +51,11 @@ func (d *served) listen(stdout io.Writer) (err error) {
 	if near.IP.IsUnspecified() {
 		near.IP = net.IPv4(127, 0, 0, 1)
 	}
-	err = writeWhole(d.home.Path(addressFile), fmt.Sprintf("%s://%s\n", scheme, &near))
+	told := fmt.Sprintf("%s://%s\n", scheme, &near)
+	if d.cert != nil {
+		told += markOf(d.cert.Certificates[0].Certificate[0]) + "\n"
+	}
+	err = writeWhole(d.home.Path(addressFile), told)
 	if err == nil {
 		_, err = fmt.Fprintf(stdout, "listening on %s://%s\n", scheme, at)
 	}

@@ -40,7 +40,9 @@ func (d *served) run(ctx context.Context, stderr io.Writer) error {
 			}
 			return err
 		}
-		g.Go(func() error { return d.service.scheduler.Run(parts) })
+		if d.daemon {
+			g.Go(func() error { return d.service.scheduler.Run(parts) })
+		}
 		g.Go(func() error { return in.Run(served) })
 		d.stage.at(stageReady, 1)
 		return nil

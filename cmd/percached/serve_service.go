@@ -67,7 +67,7 @@ func (s *service) reconfigure(from, to setup) error {
 	return nil
 }
 
-// state is how things stand, for who scrapes metrics.
+// state is how things stand, for who scrapes metrics and who asks for it.
 func (s *service) state(in *inbox.Inbox, listeners int) (metrics.State, error) {
 	const month = 30 * 24 * time.Hour
 	tree, err := s.tree.Stats()

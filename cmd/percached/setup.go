@@ -129,26 +129,9 @@ func (c *setup) answerFlags(cmd *cobra.Command) {
 	c.flags(cmd, "tensor-limit", "model", "kv", "context", "placement", "order", "k", "threshold", "guard", "max-tokens")
 }
 
-// wanted is what flags of this call say, which beats what the space says.
-func (c *setup) wanted(cmd *cobra.Command) (w percached.Settings) {
-	given := cmd.Flags().Changed
-	if c.threshold >= 0 {
-		w.Threshold = &c.threshold
-	}
-	if given("k") {
-		w.K = &c.k
-	}
-	if given("guard") {
-		w.Guard = &c.guard
-	}
-	if given("order") {
-		o := percached.Order(c.order)
-		w.Order = &o
-	}
-	if p, err := parsePlacement(c.placement); given("placement") && err == nil {
-		w.Placement = &p
-	}
-	return w
+// idleFlags say how idle work is done.
+func (c *setup) idleFlags(cmd *cobra.Command) {
+	c.flags(cmd, "cutoff", "stride")
 }
 
 // settings are the service's own; spaces may want others.
@@ -214,6 +197,9 @@ func (s *service) prompt(space, name string) (string, bool, error) {
 // openEmbedder opens the model that the configuration names; a table of word
 // vectors or a network.
 func (s *service) openEmbedder(ctx context.Context, c setup) (err error) {
+	if c.embedModel, err = pulled(s.home.Path("models"), c.embedModel); err != nil {
+		return err
+	}
 	arch, err := architecture(c.embedModel)
 	switch {
 	case err != nil:
@@ -246,6 +232,9 @@ func architecture(path string) (string, error) {
 // openEngine opens the language model, and anew when it fails inside.
 func (s *service) openEngine(ctx context.Context, c setup, log *slog.Logger, stderr io.Writer) (err error) {
 	if err := parseType(c.kv); err != nil {
+		return err
+	}
+	if c.model, err = pulled(s.home.Path("models"), c.model); err != nil {
 		return err
 	}
 	l := llamacpp.Default()

@@ -24,4 +24,5 @@
 //	address   where the daemon listens; it is there while one runs, and after a crash
 //	inbox     uploads that are not taken in yet
 //	token     the main token, and with tokens.json and tokens.lock all others
+//	percached.conf  what the owner has set; it may be there before all else
 package home

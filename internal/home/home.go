@@ -28,6 +28,16 @@ type Home struct {
 	Unclean bool
 }
 
+// InUse is what Open says of a folder that another process uses.
+type InUse struct {
+	Who string // "process 4711"
+	Dir string
+}
+
+func (e *InUse) Error() string {
+	return fmt.Sprintf("%s uses %s: wait until it ends, end it, or name another folder with --data", e.Who, e.Dir)
+}
+
 // Default is the data folder of this user: $XDG_DATA_HOME/percached, or
 // .local/share/percached in the home folder.
 func Default() (string, error) {
@@ -95,7 +105,7 @@ func (h *Home) Close() error {
 }
 
 // vacant says whether the folder is to be made: it holds nothing yet, or only
-// what an Open cut short has left.
+// what an Open cut short has left, or how it is to be set.
 func (h *Home) vacant() (bool, error) {
 	if _, err := os.Stat(h.Path("schema")); err == nil {
 		return false, nil
@@ -106,7 +116,7 @@ func (h *Home) vacant() (bool, error) {
 	}
 	for _, e := range entries {
 		switch e.Name() {
-		case "lock", "key", "key.part", "schema.part":
+		case "lock", "key", "key.part", "schema.part", "percached.conf":
 		default:
 			return false, fault.New(fault.Invalid, op, "%s is not empty and no data folder of percached; name another with --data", h.dir)
 		}

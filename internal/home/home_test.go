@@ -73,6 +73,22 @@ func TestUnclean(t *testing.T) {
 	h.Close()
 }
 
+// A folder may be configured before it is used, and what it is told stays.
+func TestConfiguredBefore(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "percached.conf")
+	if err := os.WriteFile(file, []byte("k = 4\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := open(t, dir)
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(file); string(b) != "k = 4\n" || h.Unclean {
+		t.Errorf("%q, %v, unclean %v", b, err, h.Unclean)
+	}
+}
+
 // What the refusal of a damaged key advises works.
 func TestKeyAnew(t *testing.T) {
 	dir := t.TempDir()

@@ -27,7 +27,7 @@ func lock(path string) (*os.File, error) {
 			who = "process " + strings.TrimSpace(string(b))
 		}
 		f.Close()
-		return nil, fault.New(fault.Conflict, op, "%s uses %s: end it, or name another folder with --data", who, filepath.Dir(path))
+		return nil, fault.New(fault.Conflict, op, "%w", &InUse{who, filepath.Dir(path)})
 	case err != nil:
 		f.Close()
 		return nil, fault.New(fault.Unavailable, op, "%s: %w", path, err)

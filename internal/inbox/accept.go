@@ -147,7 +147,7 @@ func (in *Inbox) commit(s *sending) (*entry, error) {
 		return nil, fault.New(fault.Internal, op, "%w", err)
 	}
 	if len(b) > maxRecord {
-		return nil, fault.New(fault.Invalid, op, "the names of the files are too many or too long")
+		return nil, fault.New(fault.Invalid, op, "the names of the files are too many or too long: send fewer files at once")
 	}
 	if err := in.disk.replace(s.id+recordEnd, b); err != nil {
 		return nil, unavailable(op, err)

@@ -10,7 +10,7 @@ import (
 )
 
 // Take takes one file, to its end. The name is one for people and for the reader,
-// whatever it looks like.
+// whose documents go by it, whatever it looks like.
 type Take = func(name string, body io.Reader) error
 
 // sending is an upload that is being sent.

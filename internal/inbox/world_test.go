@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/inbox"
@@ -176,6 +178,30 @@ func TestRealLibrary(t *testing.T) {
 	}
 	if text := w.documents(t, "mail")["json:documents.jsonl#1"]; text != "The shed has the code 1212." {
 		t.Errorf("%q", text)
+	}
+}
+
+// Files go by their whole names: of two in two folders there are two documents, of
+// which each replaces its own former self, and both bear the same title.
+func TestNamesWithFolders(t *testing.T) {
+	w := mustOpenWorld(t, t.TempDir(), nil)
+	run(t, w.Inbox)
+	for _, edition := range []string{"first", "second"} {
+		u := accept(t, w.Inbox, "mail", "", sent{"a/notes.md", "The pond is deep, in the " + edition + "."}, sent{"/b/notes.md", "The pond is wide."})
+		wait(t, w.Inbox, u.ID)
+	}
+	want := map[string]string{"file:a/notes.md": "The pond is deep, in the second.", "file:/b/notes.md": "The pond is wide."}
+	if d := cmp.Diff(want, w.documents(t, "mail")); d != "" {
+		t.Error(d)
+	}
+	docs, err := w.Knowledge.Documents("mail", percached.DocumentID{}, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range docs {
+		if d.Title != "notes" || d.Path != "" {
+			t.Errorf("%+v", d)
+		}
 	}
 }
 

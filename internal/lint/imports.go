@@ -31,6 +31,7 @@ func layers() []layer {
 		{"internal/home", nouns},
 		{"internal/metrics/...", nouns},
 		{"internal/token", nouns},
+		{"internal/pull", nouns},
 		{"internal/inbox", append(stores, "internal/ingest", "knowledgebank/...", "qabank", "qkvtree", "retrieval")},
 		{"internal/answer/...", append(stores, "qabank", "qkvtree", "retrieval")},
 		{"internal/ingest/...", append(stores, "knowledgebank", "qabank", "qkvtree", "retrieval")},
@@ -52,7 +53,7 @@ func layers() []layer {
 		{"cmd/...", []string{
 			".", "api/...", "eval/load", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
 			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/idle/...", "internal/fault",
-			"internal/home", "internal/inbox", "internal/kv/...", "internal/metrics/...", "internal/token",
+			"internal/home", "internal/inbox", "internal/kv/...", "internal/metrics/...", "internal/pull", "internal/token",
 		}},
 	}
 }

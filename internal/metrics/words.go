@@ -42,7 +42,7 @@ var (
 
 	// operations are those of openapi.yaml.
 	operations = []string{
-		"health", "ready", "openapi", "metrics", "about", "events",
+		"page", "pageFile", "health", "ready", "openapi", "metrics", "about", "getStatus", "events",
 		"listSpaces", "createSpace", "getSpace", "changeSpace", "deleteSpace",
 		"upload", "listUploads", "getUpload", "listDocuments", "getDocument", "deleteDocument",
 		"ask", "listHistory", "clearHistory",

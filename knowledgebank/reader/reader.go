@@ -32,24 +32,28 @@ func New(o Options) (*Reader, error) {
 }
 
 // Stream reads one file of any kind from rd. The name decides along with the
-// content what it is; there is no local path. emit is called for every document
+// content what it is, and with its folders what the document goes by; there is no
+// local path. emit is called for every document
 // and failed for everything that could not be read; Stream returns an error only
 // if the context ended or emit failed.
 func (r *Reader) Stream(ctx context.Context, name string, rd io.Reader, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error {
 	f := &file{Reader: r, name: name, base: baseName(name), id: name, emit: emit, failed: failed}
+	f.mail, f.mailLike = maildirName(name)
 	return fault.Wrap("reader.Stream", f.read(ctx, r.counted(ctx, name, rd)))
 }
 
 // file is one file while it is read.
 type file struct {
 	*Reader
-	name   string // for messages
-	base   string // the file's own name, for its kind and title; what is inside, of a compressed one
-	id     string // for keys
-	path   string // of the document; empty without a local file
-	mail   bool   // it is known to be one mail
-	emit   func(*knowledgebank.Source) error
-	failed func(name string, err error)
+	name string // for messages
+	base string // the file's own name, for its kind and title; what is inside, of a compressed one
+	id   string // for keys
+	path string // of the document; empty without a local file
+	mail bool   // it is known to be one mail
+	// mailLike: it may be one, although its header tells little.
+	mailLike bool
+	emit     func(*knowledgebank.Source) error
+	failed   func(name string, err error)
 }
 
 // stop is an error that ends all reading: that of emit, or of the context.
@@ -91,7 +95,11 @@ func (f *file) any(ctx context.Context, rd io.Reader) error {
 			return damaged(err)
 		}
 	}
-	k := sniff(f.base, head)
+	name := f.base
+	if f.mailLike {
+		name += ".eml"
+	}
+	k := sniff(name, head)
 	if f.mail && k != gzipKind {
 		k = mailKind
 	}

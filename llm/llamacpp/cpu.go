@@ -36,22 +36,25 @@ var worth = []string{
 // CPU makes the report without calling C.
 func CPU() CPUReport {
 	info, _ := os.ReadFile("/proc/cpuinfo")
-	r := compareCPU(strings.Fields(C.PC_FEATURES), string(info))
-	r.Arch, r.Compiler = runtime.GOARCH, C.PC_COMPILER
+	r := compareCPU(runtime.GOARCH, strings.Fields(C.PC_FEATURES), string(info))
+	r.Compiler = C.PC_COMPILER
 	return r
 }
 
 // compareCPU reads cpuinfo as Linux prints it; elsewhere it is empty, and
 // nothing is known of the machine.
-func compareCPU(compiled []string, cpuinfo string) CPUReport {
-	r := CPUReport{Compiled: compiled}
-	known := false
+func compareCPU(arch string, compiled []string, cpuinfo string) CPUReport {
+	r := CPUReport{Arch: arch, Compiled: compiled}
+	known, list := false, "flags"
+	if arch == "arm64" {
+		list = "Features" // under an emulator there may be the flags of the machine around it
+	}
 	for line := range strings.Lines(cpuinfo) {
 		name, value, _ := strings.Cut(line, ":")
 		switch strings.TrimSpace(name) {
 		case "model name":
 			r.Model = strings.TrimSpace(value)
-		case "flags", "Features":
+		case list:
 			known = true
 			for _, f := range strings.Fields(value) {
 				if slices.Contains(worth, f) || slices.Contains(compiled, f) {

@@ -1,0 +1,154 @@
+// Asking: the question, the answer while it comes, and beside it the tree.
+import { Refused, events, get, send } from "./api.js";
+import { drawAnswer } from "./answer.js";
+import { $, button, el, fill, show } from "./dom.js";
+import { at, here } from "./here.js";
+import { calm, hear } from "./live.js";
+import { mark } from "./mark.js";
+import { drawNumbers } from "./numbers.js";
+import * as grove from "./grove.js";
+import { ms } from "./words.js";
+
+let running = null; // what stops the question that is being answered
+
+export function begin() {
+  $("ask-form").addEventListener("submit", (e) => {
+    e.preventDefault();
+    put($("question").value.trim());
+  });
+  $("ask-stop").addEventListener("click", stop);
+  document.addEventListener("keydown", (e) => { if (e.key === "Escape" && !document.querySelector("dialog[open]")) stop(); });
+  grove.begin();
+  const again = calm(refresh);
+  hear(["upload", "evicted", "forgotten", "stored"], again);
+  hear(["answer"], (e) => {
+    if (e.space !== here.space) return;
+    grove.light(e.data);
+    again();
+  });
+}
+
+export function reset() {
+  stop();
+  $("question").value = "";
+  $("ask-wrong").textContent = "";
+  for (const id of ["answer", "lately"]) show($(id), false);
+  grove.reset();
+}
+
+export async function refresh() {
+  if ($("view-ask").hidden) return;
+  await Promise.all([empty(), lately(), grove.refresh(), drawNumbers($("ask-numbers"), true)]).catch((e) => {
+    if (e.status !== 401) $("ask-wrong").textContent = e.message; // 401: the stream of news finds that out, too
+  });
+}
+
+// empty says what to do where nothing can be asked yet.
+async function empty() {
+  const card = $("ask-empty");
+  let text = "";
+  if (!here.space) {
+    text = here.may.admin ? "There is no space yet: make one with the button above." : "This token sees no space. Whoever runs percached can make one.";
+  } else if ((await get(at())).documents === 0) {
+    text = here.may.write ? "There are no documents in this space yet." : "There are no documents in this space yet, and this token may not add any.";
+  }
+  show(card, text !== "");
+  for (const control of [$("question"), $("ask-go")]) control.disabled = !here.space;
+  if (text) {
+    fill(card, el("p", { text }), here.space && here.may.write ? el("a", { class: "button main", href: "#/documents", text: "Add documents" }) : null);
+  }
+}
+
+// lately offers what was asked before, while there is no answer to show.
+async function lately() {
+  if (!here.space || !$("answer").hidden) return;
+  const { questions } = await get(`${at("history")}?limit=30`);
+  const last = new Map(questions.map((q) => [q.question.toLowerCase(), q]));
+  const some = questions.filter((q) => last.get(q.question.toLowerCase()) === q).reverse().slice(0, 6);
+  fill($("lately-list"), some.map((q) => el("li", {}, mark(q.outcome), button(q.question, () => {
+    $("question").value = q.question;
+    put(q.question);
+  }, { class: "link" }), el("span", { class: "soft small", text: ms(q.took_ms) }))));
+  show($("lately"), some.length > 0 && $("answer").hidden);
+}
+
+function stop() {
+  running?.abort();
+  running = null;
+}
+
+/** Puts a question; past leaves stored answers alone. */
+async function put(question, past = false) {
+  if (!question || !here.space) return;
+  stop();
+  const mine = new AbortController();
+  running = mine;
+  begun(question);
+  try {
+    const response = await send("POST", at("ask"), {
+      body: past ? { question, bypass: true } : { question }, accept: "text/event-stream, application/json;q=0.5", signal: mine.signal,
+    });
+    let whole = null;
+    for await (const { event, data } of events(response)) {
+      if (event === "done") whole = data;
+      else if (event === "error") throw new Refused(data);
+      else heard(event, data);
+    }
+    if (!whole) throw new Refused({ title: "The answer broke off", fix: "Ask again." });
+    ended(question, whole);
+  } catch (e) {
+    if (running === mine) failed(e);
+    else if (running === null) halted();
+  }
+  if (running === mine) running = null;
+  if (running === null) busy(false); // else it is the next question's
+}
+
+function busy(yes) {
+  show($("ask-stop"), yes);
+  $("answer").setAttribute("aria-busy", String(yes));
+}
+
+function begun(question) {
+  $("ask-wrong").textContent = "";
+  for (const id of ["ask-empty", "lately"]) show($(id), false);
+  show($("answer"));
+  $("answer").dataset.state = "running";
+  $("answer-question").textContent = question;
+  $("answer-text").textContent = "";
+  $("answer-text").className = "said";
+  $("answer-doing").textContent = "Looking for what was answered before";
+  fill($("answer-rest"));
+  busy(true);
+}
+
+const doing = { match_question: "Looking for chunks", retrieve: "Reading", match_tensors: "Reading", token: "Writing" };
+
+function heard(event, data) {
+  if (event === "token") $("answer-text").append(data.text);
+  const now = doing[event === "stage" ? data.name : event];
+  if (now && !$("answer-text").textContent) $("answer-doing").textContent = now;
+  else if (event === "token") $("answer-doing").textContent = doing.token;
+}
+
+function ended(question, answer) {
+  $("answer").dataset.state = "done";
+  $("answer-doing").textContent = "";
+  $("answer-text").textContent = answer.answer;
+  $("answer-text").className = answer.refused ? "said refused" : "said";
+  fill($("answer-rest"), drawAnswer(question, answer, {
+    again: button("Ask again", () => put(question)),
+    past: button("Compute it anew", () => put(question, true), { class: "quiet" }),
+  }));
+}
+
+function failed(e) {
+  show($("answer"), false);
+  $("answer").dataset.state = "failed";
+  $("ask-wrong").textContent = [e.message, e.fix].filter(Boolean).join(". ");
+}
+
+function halted() {
+  $("answer").dataset.state = "stopped";
+  $("answer-doing").textContent = "Stopped. Nothing of it is kept.";
+}

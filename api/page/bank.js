@@ -1,0 +1,109 @@
+// The QA bank: stored answers, looked for by their questions; each can be vetoed for
+// a question, or deleted.
+import { call, get } from "./api.js";
+import { ask } from "./dialogs.js";
+import { $, el, fill, show, tell, worker } from "./dom.js";
+import { at, here } from "./here.js";
+import { calm, hear } from "./live.js";
+import { count, moment, origins, plural } from "./words.js";
+
+let all = [];
+let next = "";
+let shown = 100;
+
+export function begin(page) {
+  hear(["answer", "job", "forgotten"], page.refresh);
+  const look = calm(refresh, 250);
+  $("answers-find").addEventListener("input", look);
+  $("answers-form").addEventListener("submit", (e) => { e.preventDefault(); look(); });
+  $("answers-more").addEventListener("click", async () => {
+    shown += 100;
+    if (shown > all.length && next) await load(next).catch(wrong);
+    draw();
+  });
+}
+
+export function reset() {
+  all = [];
+  next = "";
+  shown = 100;
+  $("answers-find").value = "";
+  $("answers-wrong").textContent = "";
+  fill($("answers-list"));
+}
+
+const wrong = (e) => { $("answers-wrong").textContent = [e.message, e.fix].filter(Boolean).join(". "); };
+
+export async function refresh() {
+  if (!here.space) return void ($("answers-count").textContent = "There is no space yet.");
+  const space = here.space;
+  const find = $("answers-find").value.trim();
+  try {
+    const path = find ? `${at("entries", "search")}?limit=30&q=${encodeURIComponent(find)}` : `${at("entries")}?limit=1000`;
+    const page = await get(path);
+    if (space !== here.space || find !== $("answers-find").value.trim()) return;
+    $("answers-wrong").textContent = "";
+    all = page.entries;
+    next = page.next ?? "";
+    if (page.bank) $("answers-count").textContent = `${plural(page.bank.answered, "answer")}, given ${plural(page.bank.hits, "time")} · ${count(page.bank.stale)} stale · ${plural(page.bank.vetoes, "veto", "vetoes")}`;
+    else $("answers-count").textContent = `${plural(all.length, "entry", "entries")}, the nearest first`;
+    draw();
+  } catch (e) {
+    wrong(e);
+  }
+}
+
+async function load(after) {
+  const page = await get(`${at("entries")}?limit=1000&after=${encodeURIComponent(after)}`);
+  all.push(...page.entries);
+  next = page.next ?? "";
+}
+
+const used = (e) => Date.parse(e.used ?? e.made) || 0;
+
+function draw() {
+  const found = all.some((e) => e.similarity !== undefined);
+  const rows = found ? all : [...all].sort((a, b) => b.hits - a.hits || used(b) - used(a));
+  const list = rows.slice(0, shown).map(row);
+  if (list.length === 0) list.push(el("li", { class: "soft calm", text: "Nothing is stored. Answers come here when they are computed." }));
+  fill($("answers-list"), list);
+  show($("answers-more"), rows.length > shown || next !== "");
+}
+
+function row(e) {
+  const tags = [
+    e.stale ? ["stale", e.stale_why ? `stale: ${e.stale_why}` : "stale"] : null,
+    e.answered ? null : ["", "prefilled only"],
+    e.origin === "asked" ? null : ["", origins[e.origin] ?? e.origin],
+    e.similarity !== undefined ? ["", `similarity ${e.similarity.toFixed(3)}`] : null,
+  ].filter(Boolean);
+  return el("li", { class: "entry", "data-entry": e.id },
+    el("div", {},
+      el("p", { class: "q", text: e.question }),
+      e.answered ? el("p", { class: e.refused ? "a soft" : "a", text: e.answer }) : null,
+      el("p", { class: "row tight soft small" }, tags.map(([kind, text]) => el("span", { class: `tag ${kind}`, text })),
+        `given ${plural(e.hits, "time")} · made ${moment(e.made)}`)),
+    here.may.write ? el("div", { class: "row tight" },
+      e.answered ? worker("Veto", () => veto(e), wrong, { class: "quiet", "aria-label": `Veto the answer to ${e.question}` }) : null,
+      worker("Delete", () => remove(e), wrong, { class: "quiet", "aria-label": `Delete the answer to ${e.question}` })) : null);
+}
+
+async function veto(e) {
+  const asked = await ask({
+    title: "For which question was it wrong?",
+    text: `“${e.answer}” is then never given to that question again.`,
+    yes: "Veto", field: "Question", value: e.question,
+  });
+  if (!asked) return;
+  await call("POST", at("entries", e.id, "veto"), { body: { asked } });
+  tell("Vetoed.");
+  await refresh();
+}
+
+async function remove(e) {
+  const sure = await ask({ title: "Delete this stored answer?", text: `“${e.question}” is then computed anew when it is asked.`, yes: "Delete" });
+  if (!sure) return;
+  await call("DELETE", at("entries", e.id));
+  tell("Deleted.");
+  await refresh();
+}

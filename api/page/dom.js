@@ -1,0 +1,62 @@
+// Builds the page's elements. Text becomes text nodes and nothing else: what stands
+// in documents, questions and answers is never read as HTML.
+const svgSpace = "http://www.w3.org/2000/svg";
+
+export const $ = (id) => document.getElementById(id);
+
+/** Makes an element: props are attributes, on... are listeners, class and text as named. */
+export const el = (tag, props = {}, ...children) => build(document.createElement(tag), props, children);
+
+/** The same for SVG. */
+export const svg = (tag, props = {}, ...children) => build(document.createElementNS(svgSpace, tag), props, children);
+
+function build(node, props, children) {
+  for (const [name, value] of Object.entries(props)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "text") node.textContent = value;
+    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.flat(3).filter((c) => c !== null && c !== undefined && c !== false));
+  return node;
+}
+
+/** Puts children in place of what a node holds. */
+export const fill = (node, ...children) => {
+  node.replaceChildren(...children.flat(3).filter((c) => c !== null && c !== undefined && c !== false));
+  return node;
+};
+
+/** Shows or hides. */
+export const show = (node, yes = true) => { node.hidden = !yes; };
+
+/** Tells those who do not see the page. */
+export const tell = (text) => { $("told").textContent = text; };
+
+/** A button. */
+export const button = (text, onclick, props = {}) => el("button", { type: "button", ...props, onclick, text });
+
+/** A button that is off while its work lasts; what fails is told by wrong. */
+export function worker(text, work, wrong, props = {}) {
+  const b = button(text, async () => {
+    b.disabled = true;
+    try {
+      await work(b);
+    } catch (e) {
+      wrong(e);
+    } finally {
+      b.disabled = false;
+    }
+  }, props);
+  return b;
+}
+
+/** A part of a view under a heading. */
+export const part = (title, ...children) => el("section", { class: "card stack tight", "aria-label": title }, el("h2", { text: title }), children);
+
+/** A cell of numbers: what, how much. */
+export const number = (what, value, about) => el("div", { class: "number" },
+  el("dt", { text: what }), el("dd", {}, el("strong", { text: value }), about ? el("span", { class: "soft small", text: about }) : null));
+
+/** What went wrong, in a line. */
+export const wrongLine = (e) => el("p", { class: "wrong", role: "alert", text: [e.message, e.fix].filter(Boolean).join(". ") });

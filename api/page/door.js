@@ -1,0 +1,92 @@
+// Signing in and out. The token comes from the address's fragment or from the
+// field; it is kept for this tab alone and leaves the address at once.
+import { carry, get, send } from "./api.js";
+import { $, show } from "./dom.js";
+
+const key = "percached-token";
+
+/** Opens the door: calls enter when percached is ready and the token is known. */
+export async function open(enter) {
+  $("door-form").addEventListener("submit", (e) => {
+    e.preventDefault();
+    attempt($("token").value.trim(), enter);
+  });
+  addEventListener("hashchange", () => {
+    const token = taken();
+    if (!token) return;
+    sessionStorage.setItem(key, token);
+    location.reload(); // whoever was here before is gone
+  });
+  const token = taken() || sessionStorage.getItem(key) || "";
+  if (token) await attempt(token, enter);
+  else await wanted("");
+}
+
+/** Forgets the token and asks for one, saying why. */
+export async function close(why) {
+  sessionStorage.removeItem(key);
+  carry("");
+  await wanted(why);
+}
+
+// taken takes the token out of the address.
+function taken() {
+  const found = /^#token=(.+)$/.exec(location.hash);
+  if (!found) return "";
+  history.replaceState(null, "", `${location.pathname}${location.search}#/ask`);
+  try {
+    return decodeURIComponent(found[1]);
+  } catch {
+    return found[1];
+  }
+}
+
+async function attempt(token, enter) {
+  carry(token);
+  say("One moment.");
+  show($("door-form"), false);
+  try {
+    await ready();
+    await get("v1/about");
+    sessionStorage.setItem(key, token);
+    $("token").value = "";
+    await enter();
+    show($("door"), false);
+  } catch (e) {
+    if (e.status === 401) return close("This token is not known. See whether it was copied whole, or was revoked.");
+    await wanted([e.message, e.fix].filter(Boolean).join(". "));
+  }
+}
+
+async function wanted(why) {
+  show($("door"));
+  show($("door-form"));
+  show($("door-progress"), false);
+  say("percached wants a token, so that no other page or program reads along.");
+  $("door-wrong").textContent = why;
+  $("token").focus();
+}
+
+const loading = { opening: "percached opens its data folder", loading: "percached loads the model", closing: "percached is about to end" };
+
+// ready waits until questions can be asked, and tells how far loading is.
+async function ready() {
+  for (;;) {
+    let now;
+    try {
+      now = await (await send("GET", "readyz")).json();
+    } catch (e) {
+      if (e.status !== 503) throw e;
+      now = e.body;
+    }
+    if (now.ready) return;
+    say(`${loading[now.stage] ?? "percached is not ready"}: ${Math.round(100 * now.progress)} %`);
+    show($("door-progress"));
+    $("door-progress").value = now.progress;
+    await new Promise((done) => setTimeout(done, 500));
+  }
+}
+
+function say(text) {
+  $("door-text").textContent = text;
+}

@@ -1,0 +1,40 @@
+// Forgetting a document, and the receipt: what went in each layer.
+import { call } from "./api.js";
+import { ask } from "./dialogs.js";
+import { $, el, fill, tell, wrongLine } from "./dom.js";
+import { at } from "./here.js";
+import { bytes, count } from "./words.js";
+
+/** Asks whether a document is to go, and lets it go. Gives whether it went. */
+export async function forgetDocument(d) {
+  const sure = await ask({
+    title: "Forget this document?",
+    text: `“${d.title || "Without a title"}” goes, and with it all that was made from it: chunks, tensors, stored answers, predictions. It cannot be undone.`,
+    yes: "Forget it",
+  });
+  if (!sure) return false;
+  location.hash = "#/documents";
+  fill($("receipt"), el("p", { class: "note", text: "Forgetting, down to the last byte on the disk." }));
+  try {
+    const receipt = await call("DELETE", `${at("documents", d.id)}?clean_up=true`);
+    fill($("receipt"), drawReceipt(d, receipt));
+    tell("The document is forgotten.");
+  } catch (e) {
+    fill($("receipt"), wrongLine(e));
+    return false;
+  }
+  return true;
+}
+
+function drawReceipt(d, r) {
+  const rows = [
+    ["documents", r.documents], ["chunks", r.chunks], ["vectors", r.vectors], ["chunks in the index", r.indexed],
+    ["tensor slices", r.slices, r.slice_bytes ? bytes(r.slice_bytes) : ""], ["stored answers", r.entries], ["asked questions", r.history],
+    ["summaries", r.summaries], ["predictions", r.predictions],
+  ];
+  return el("section", { class: "card receipt", "aria-labelledby": "receipt-title" },
+    el("h2", { id: "receipt-title", text: "Forgotten" }),
+    el("p", { text: d.title || "Without a title" }),
+    el("dl", {}, rows.map(([what, n, more]) => el("div", {}, el("dt", { text: what }), el("dd", { text: [count(n), more].filter(Boolean).join(", ") })))),
+    el("p", { class: "soft small", text: r.cleaned_up ? "No file of the data folder holds any of it any more." : "Idle work takes the last bytes off the disk." }));
+}

@@ -1,0 +1,116 @@
+// The picture of the tree of tensors. A question lights up the path that its prompt
+// took: what was stored in one colour, what was stored for it in another.
+import { get } from "./api.js";
+import { $, el, fill, svg } from "./dom.js";
+import { grow, path } from "./growth.js";
+import { at, here } from "./here.js";
+import { titleOf } from "./titles.js";
+import { bytes, count, plural } from "./words.js";
+
+const most = 1000; // slices that are drawn
+
+const none = () => ({ tree: null, first: new Map(), lit: null, chosen: null, picture: [] });
+
+const state = none(); // first: when a chunk was first seen stored
+
+export function begin() {
+  const box = $("tree");
+  box.addEventListener("keydown", (e) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[e.key];
+    if (!step || !state.tree?.nodes.length) return;
+    e.preventDefault();
+    const all = state.tree.nodes;
+    choose(all[(all.indexOf(state.chosen) + step + all.length) % all.length]);
+  });
+  box.addEventListener("focus", () => { if (!state.chosen && state.tree?.nodes.length) choose(state.tree.nodes[0]); });
+  for (const type of ["pointerover", "click"]) {
+    box.addEventListener(type, (e) => {
+      const i = e.target.dataset?.node;
+      if (i !== undefined) choose(state.tree.nodes[i]);
+    });
+  }
+}
+
+export function reset() {
+  Object.assign(state, none());
+  fill($("tree"));
+  $("tree-node").textContent = "";
+  $("tree-count").textContent = "";
+}
+
+/** Remembers what an answer used, until the next one. */
+export function light({ outcome, ms: took, chunks = [], chunks_stored: stored, chunks_all: all }) {
+  const begun = performance.now() - took - 50; // what was seen after that may be the answer's own
+  const reused = new Set(chunks.filter((c) => outcome === "answer_hit" || stored === all || (stored > 0 && state.first.get(c) < begun)));
+  state.lit = { outcome, chunks, reused };
+  draw();
+}
+
+export async function refresh() {
+  if (!here.space) return reset();
+  const space = here.space;
+  const [tree, cache] = await Promise.all([get(`${at("cache", "tree")}?limit=${most}`), get(at("cache"))]);
+  if (space !== here.space) return;
+  state.tree = grow(tree.slices);
+  const chosen = state.chosen?.path;
+  state.chosen = state.tree.nodes.find((n) => n.path === chosen) ?? null;
+  const hidden = Math.max(0, cache.slices - tree.slices.length);
+  $("tree-count").textContent = [plural(cache.slices, "slice"), bytes(cache.bytes), hidden ? `${count(hidden)} not shown` : ""].filter(Boolean).join(" · ");
+  draw();
+  const now = performance.now();
+  state.first = new Map(tree.slices.map((s) => [s.chunk, state.first.get(s.chunk) ?? now]));
+}
+
+function draw() {
+  const { tree, lit } = state;
+  if (!tree) return;
+  const nodes = tree.nodes;
+  const way = lit ? path(tree, lit.chunks) : new Set();
+  const kind = (n) => (!way.has(n) ? "" : n.chunk === null || lit.reused.has(n.chunk) ? " reused" : " fresh");
+  if (nodes.length === 0) {
+    $("tree-node").textContent = "";
+    fill($("tree"), el("p", { class: "soft calm", text: "Nothing is stored yet. Each chunk that the model reads for an answer is kept here." }));
+    legend(false);
+    return;
+  }
+  const reach = Math.max(3, ...nodes.map((n) => Math.hypot(n.x, n.y))) + 1.2;
+  const tokens = Math.max(...nodes.map((n) => n.tokens));
+  const hits = Math.log1p(Math.max(...nodes.map((n) => n.hits), 1));
+  state.picture = nodes.map((n, i) => {
+    const r = n.chunk === null ? 0.5 : Math.max(0.16, 0.46 * Math.sqrt(n.tokens / tokens));
+    const heat = Math.ceil((4 * Math.log1p(n.hits)) / hits);
+    return svg("circle", { class: `leaf heat${heat}${kind(n)}`, cx: n.x.toFixed(2), cy: n.y.toFixed(2), r: r.toFixed(2), "data-node": i });
+  });
+  const dense = nodes.length > 300; // then all branches together are a fog
+  const branches = nodes.filter((n) => n.parent.depth >= 0 && (!dense || way.has(n))).map((n) => [n, svg("line", {
+    class: `branch${kind(n)}`, x1: n.parent.x.toFixed(2), y1: n.parent.y.toFixed(2), x2: n.x.toFixed(2), y2: n.y.toFixed(2),
+  })]);
+  const last = (a, b) => way.has(a[0]) - way.has(b[0]); // what is lit is drawn above
+  const words = `${plural(nodes.length, "slice")}; ${way.size} on the path of the last question`;
+  fill($("tree"), svg("svg", { viewBox: `${-reach} ${-reach} ${2 * reach} ${2 * reach}`, role: "img", "aria-labelledby": "tree-words" },
+    svg("title", { id: "tree-words", text: `Tree of stored tensors: ${words}` }),
+    branches.sort(last).map((b) => b[1]),
+    nodes.map((n, i) => [n, state.picture[i]]).sort(last).map((p) => p[1])));
+  $("tree").dataset.lit = way.size;
+  legend(way.size > 0);
+  if (state.chosen) choose(state.chosen);
+  else $("tree-node").textContent = "Each dot is a piece of your documents that need not be read again. Point at one to see which.";
+}
+
+function legend(lit) {
+  const items = [["heat0", "not used yet"], ["heat4", "used most"]];
+  if (lit) items.push(["reused", state.lit.outcome === "answer_hit" ? "the stored answer rests on it" : "reused for this answer"]);
+  if (lit && state.lit.reused.size < state.lit.chunks.length) items.push(["fresh", "read and stored now"]);
+  fill($("tree-legend"), items.map(([name, text]) => el("li", {}, el("span", { class: `dot ${name}`, "aria-hidden": "true" }), text)));
+}
+
+function choose(n) {
+  state.chosen = n;
+  const i = state.tree.nodes.indexOf(n);
+  state.picture.forEach((p, at) => p.classList.toggle("chosen", at === i));
+  const about = [plural(n.tokens, "token"), bytes(n.bytes), `used ${plural(n.hits, "time")}`].join(" · ");
+  const say = (title) => { if (state.chosen === n) fill($("tree-node"), el("strong", { text: title }), el("br"), el("span", { class: "soft", text: about })); };
+  if (n.chunk === null) return say("Instructions, with which each prompt begins");
+  say("A chunk");
+  titleOf(here.space, n.chunk).then(say, () => {}); // without a title it stays a chunk
+}

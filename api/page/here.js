@@ -1,0 +1,25 @@
+// What the page is about now: the space, and what the token may do.
+import { get, ifAllowed, within } from "./api.js";
+
+const start = () => ({ space: "", spaces: [], may: { write: false, whole: false, admin: false } });
+
+export const here = start();
+
+/** Forgets all of it: somebody signed out. */
+export const forget = () => Object.assign(here, start());
+
+/** The path of something in the space that is looked at. */
+export const at = (...parts) => within(here.space, ...parts);
+
+/** Reads which spaces there are. */
+export async function readSpaces() {
+  here.spaces = (await get("v1/spaces")).spaces;
+  if (!here.spaces.some((s) => s.name === here.space)) here.space = here.spaces[0]?.name ?? "";
+}
+
+/** Finds out what the token may do, by what it is let in to. */
+export async function readRights() {
+  here.may.whole = (await ifAllowed("v1/idle")) !== null;
+  here.may.admin = here.may.whole && (await ifAllowed("v1/config")) !== null;
+  here.may.write = here.space ? (await ifAllowed(`${at("uploads")}?limit=1`)) !== null : here.may.admin;
+}

@@ -1,0 +1,98 @@
+// Idle work: whether it is done now and if not why, what waits, what it cost and
+// saved, and what it thinks will be asked.
+import { call, get } from "./api.js";
+import { $, el, fill, part, tell, worker, wrongLine } from "./dom.js";
+import { at, here } from "./here.js";
+import { hear } from "./live.js";
+import { drawTable } from "./table.js";
+import { bytes, count, moment, plural, seconds, upper } from "./words.js";
+
+const box = () => $("idle");
+let news = null; // what the last button did
+
+export function begin(page) {
+  hear(["job", "answer", "settings"], page.refresh);
+  setInterval(() => { if (!$("view-idle").hidden && !document.hidden) page.refresh(); }, 15000); // time itself opens windows
+}
+
+export function reset() {
+  news = null;
+  fill(box());
+}
+
+export async function refresh() {
+  const space = here.space;
+  try {
+    const whole = here.may.whole ? await Promise.all([get("v1/idle"), get("v1/idle/queue"), get("v1/idle/ledger")]) : [];
+    const predicted = space ? await get(at("predictions")) : null;
+    if (space !== here.space) return;
+    fill(box(), whole.length > 0 ? drawWhole(...whole) : el("p", { class: "note", text: "Queue and ledger belong to all spaces: this token sees one alone." }),
+      predicted ? drawPredicted(predicted) : null);
+  } catch (e) {
+    fill(box(), wrongLine(e));
+  }
+}
+
+const states = { working: "Working", idle: "Nothing to do", waiting: "Waiting", paused: "Paused" };
+
+function drawWhole(idle, queue, ledger) {
+  return [drawState(idle), drawQueue(queue.jobs), drawLedger(ledger)];
+}
+
+function drawState(i) {
+  const until = (r) => (moment(r.until) ? `, until ${moment(r.until)}` : "");
+  const { used, left } = i.window;
+  return el("section", { class: "card stack tight", "aria-label": "State" },
+    el("div", { class: "row between" },
+      el("h2", { id: "idle-state", "data-state": i.state, text: i.running ? `Working: ${i.running.kind}` : states[i.state] ?? i.state }),
+      here.may.admin ? buttons(i) : null),
+    el("ul", { class: "plain" }, i.reasons.map((r) => el("li", { text: `${upper(r.text)}${until(r)}.` }))),
+    el("p", { class: "soft small", text: `In this window: ${seconds(used.compute_seconds)} of compute, ${plural(used.questions, "question")} and ${bytes(used.bytes_written)} written; ` +
+      `${seconds(left.compute_seconds)}, ${plural(left.questions, "question")} and ${bytes(left.bytes_written)} are left.` }),
+    el("div", { id: "idle-news", role: "status" }, news));
+}
+
+function buttons(i) {
+  const wrong = (e) => { news = wrongLine(e); refresh(); };
+  const done = (text) => {
+    news = el("p", { class: "note", text });
+    tell(text);
+    return refresh();
+  };
+  return el("div", { class: "row tight" },
+    here.space && i.state !== "paused" ? worker("Run now", async (b) => {
+      b.textContent = "Running";
+      const d = await call("POST", `v1/idle/drain?space=${encodeURIComponent(here.space)}`);
+      const why = d.done === 0 && d.reasons.length > 0 ? `: ${d.reasons.map((r) => r.text).join("; ")}` : "";
+      await done(`${plural(d.done, "job")} done in ${seconds(d.seconds)}${d.failed ? `, ${count(d.failed)} failed` : ""}${why}.`);
+    }, wrong, { class: "main" }) : null,
+    i.state === "paused"
+      ? worker("Resume", async () => { await call("POST", "v1/idle/resume"); await done("Idle work goes on."); }, wrong)
+      : worker("Pause", async () => { await call("POST", "v1/idle/pause"); await done("Idle work is paused."); }, wrong));
+}
+
+function drawQueue(jobs) {
+  const most = 50;
+  const body = jobs.length === 0 ? el("p", { class: "soft", text: "Nothing waits." }) : drawTable("Jobs that wait", ["Kind", "Space", "Tries", "State"],
+    jobs.slice(0, most).map((j) => [j.kind, j.space, count(j.attempts), j.parked ? `parked: ${j.reason ?? ""}` : moment(j.from) ? `from ${moment(j.from)}` : "due"]));
+  return part("Queue", body,
+    jobs.length > most ? el("p", { class: "soft small", text: `${count(jobs.length - most)} more are not shown.` }) : null);
+}
+
+function drawLedger({ since, accounts }) {
+  const spent = accounts.reduce((sum, a) => sum + a.seconds, 0);
+  const earned = accounts.reduce((sum, a) => sum + a.earned_seconds, 0);
+  return part("Ledger",
+    el("p", { class: "soft small", text: `Since ${moment(since)}: ${seconds(spent)} spent, ${seconds(earned)} of waiting saved.` }),
+    accounts.length === 0 ? null : drawTable("What idle work cost and saved", ["Kind", "Jobs", "Spent", "Written", "Used", "Saved"], accounts.map((a) => [
+      a.kind, count(a.jobs), seconds(a.seconds), bytes(a.bytes_written), plural(a.uses, "time"), seconds(a.earned_seconds)])));
+}
+
+function drawPredicted({ predictions, stats }) {
+  const most = 50;
+  return part("Predicted questions",
+    el("p", { class: "soft small", text: `${plural(stats.predictions, "question")}, ${count(stats.populated)} of them got ready, ${count(stats.asked)} asked.` }),
+    predictions.length === 0 ? el("p", { class: "soft", text: "None yet." }) : drawTable("Questions that may be asked", ["Question", "From", "Ready", "Asked"],
+      predictions.slice(0, most).map((p) => [p.question, p.from, p.populated ? "yes" : "not yet", plural(p.hits, "time")])),
+    predictions.length > most ? el("p", { class: "soft small", text: `${count(predictions.length - most)} more are not shown.` }) : null);
+}

@@ -1,0 +1,81 @@
+// News of the daemon: one stream while the page is seen. It comes back by itself,
+// ever more slowly while it cannot.
+import { events, send } from "./api.js";
+
+const listeners = new Map();
+
+/** Has fn called with each event of these types; "open" when the stream begins anew. */
+export function hear(types, fn) {
+  for (const type of types) {
+    if (!listeners.has(type)) listeners.set(type, []);
+    listeners.get(type).push(fn);
+  }
+}
+
+const publish = (type, event) => (listeners.get(type) ?? []).forEach((fn) => fn(event));
+
+/** Has fn called a moment after the last of several calls. */
+export function calm(fn, wait = 300) {
+  let timer = 0;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(fn, wait);
+  };
+}
+
+let stop = null;
+
+/** Ends the stream. */
+export function hush() {
+  stop?.abort();
+  stop = null;
+}
+
+/** Listens until hush; state is told "live", "waiting" or "asleep". lost is called when the token is known no more. */
+export function listen(state, lost) {
+  hush();
+  const all = new AbortController();
+  stop = all;
+  follow(all.signal, state, lost);
+}
+
+async function follow(signal, state, lost) {
+  let pause = 1000;
+  while (!signal.aborted) {
+    if (document.hidden) {
+      state("asleep");
+      await next(document, "visibilitychange", signal);
+      continue;
+    }
+    const one = new AbortController();
+    const end = () => { if (signal.aborted || document.hidden) one.abort(); };
+    document.addEventListener("visibilitychange", end);
+    signal.addEventListener("abort", end);
+    try {
+      const response = await send("GET", "v1/events", { accept: "text/event-stream", signal: one.signal });
+      state("live");
+      publish("open", null);
+      pause = 1000;
+      for await (const { event, data } of events(response)) if (event) publish(event, data);
+    } catch (e) {
+      if (e.status === 401) return lost(e);
+    } finally {
+      document.removeEventListener("visibilitychange", end);
+      signal.removeEventListener("abort", end);
+    }
+    if (signal.aborted || document.hidden) continue;
+    state("waiting");
+    await rest(pause * (0.75 + Math.random() / 2), signal);
+    pause = Math.min(2 * pause, 30000);
+  }
+}
+
+const next = (target, type, signal) => new Promise((done) => {
+  target.addEventListener(type, done, { once: true });
+  signal.addEventListener("abort", done, { once: true });
+});
+
+const rest = (time, signal) => new Promise((done) => {
+  setTimeout(done, time);
+  signal.addEventListener("abort", done, { once: true });
+});

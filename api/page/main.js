@@ -1,0 +1,115 @@
+// Where the page begins: it lets in, then leads to its views.
+import { call } from "./api.js";
+import * as asking from "./asking.js";
+import * as bank from "./bank.js";
+import { ask } from "./dialogs.js";
+import * as documents from "./documents.js";
+import * as door from "./door.js";
+import { $, el, fill, show, tell } from "./dom.js";
+import { forget, here, readRights, readSpaces } from "./here.js";
+import * as idle from "./idle.js";
+import { calm, hear, hush, listen } from "./live.js";
+import * as time from "./time.js";
+
+const views = { ask: asking, documents, answers: bank, idle, time };
+const kept = "percached-space";
+let inside = false;
+
+const named = () => /^#\/(\w+)$/.exec(location.hash)?.[1];
+const current = () => (named() in views ? named() : "ask");
+
+function lead(move) {
+  if (!inside) return;
+  const now = current();
+  for (const name of Object.keys(views)) show($(`view-${name}`), name === now);
+  for (const link of $("nav").children) {
+    if (link.hash === `#/${now}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  const title = $(`${now}-title`).textContent;
+  document.title = `${title} · percached`;
+  if (move) {
+    $("main").focus({ preventScroll: true });
+    scrollTo(0, 0);
+    tell(title);
+  }
+  refresh();
+}
+
+const refresh = () => { if (inside) views[current()].refresh(); };
+
+function drawSpaces() {
+  fill($("space"), here.spaces.map((s) => el("option", { value: s.name, text: s.name })));
+  $("space").value = here.space;
+  show($("space-new"), here.may.admin);
+}
+
+function look(space) {
+  here.space = space;
+  sessionStorage.setItem(kept, space);
+  drawSpaces();
+  for (const view of Object.values(views)) view.reset();
+  refresh();
+}
+
+async function enter() {
+  here.space = sessionStorage.getItem(kept) ?? "";
+  await readSpaces();
+  await readRights();
+  inside = true;
+  drawSpaces();
+  for (const id of ["tools", "nav", "sign-out", "live"]) show($(id));
+  listen(tellLive, () => leave("This token is known no more: it was revoked."));
+  for (const view of Object.values(views)) view.reset();
+  lead(false);
+  if (current() === "ask") $("question").focus();
+}
+
+async function leave(why) {
+  inside = false;
+  hush();
+  forget();
+  sessionStorage.removeItem(kept);
+  for (const view of Object.values(views)) view.reset();
+  for (const id of ["tools", "nav", "sign-out", "live", ...Object.keys(views).map((v) => `view-${v}`)]) show($(id), false);
+  for (const id of ["reader", "asker"]) $(id).close();
+  await door.close(why);
+}
+
+const words = { live: "live", waiting: "no connection, trying again", asleep: "resting" };
+
+function tellLive(state) {
+  $("live").className = `state ${state}`;
+  $("live").textContent = words[state];
+}
+
+async function newSpace() {
+  const name = await ask({ title: "New space", text: "Nothing crosses from one space to another: not documents, not answers, not tensors.", yes: "Create", field: "Name" });
+  if (!name) return;
+  try {
+    await call("POST", "v1/spaces", { body: { name } });
+    await readSpaces();
+    look(name);
+  } catch (e) {
+    tellWrong(e);
+  }
+}
+
+const tellWrong = (e) => ask({ title: "That did not work", text: [e.message, e.fix].filter(Boolean).join(". "), yes: "Well" });
+
+const grown = calm(async () => {
+  if (!inside) return;
+  const before = here.space;
+  await readSpaces().catch(() => {}); // the list as it was still serves
+  if (here.space !== before) look(here.space);
+  else drawSpaces();
+});
+
+$("space").addEventListener("change", (e) => look(e.target.value));
+$("space-new").addEventListener("click", newSpace);
+$("sign-out").addEventListener("click", () => leave(""));
+addEventListener("hashchange", () => { if (named()) lead(true); });
+hear(["open", "lost"], refresh);
+hear(["settings", "forgotten"], grown);
+for (const view of Object.values(views)) view.begin({ refresh: calm(refresh) });
+await door.open(enter);

@@ -1,0 +1,39 @@
+// Numbers at a glance: those of the whole daemon where the token sees them, else of
+// the space.
+import { get, ifAllowed } from "./api.js";
+import { fill, number } from "./dom.js";
+import { at, here } from "./here.js";
+import { bytes, count, plural, seconds } from "./words.js";
+
+/** Draws the numbers into a node; few for beside the tree. */
+export async function drawNumbers(node, few) {
+  const status = here.may.whole ? await ifAllowed("v1/status") : null;
+  if (status) return void fill(node, few ? short(status) : long(status));
+  if (!here.space) return void fill(node);
+  const [cache, bank] = await Promise.all([get(at("cache")), get(`${at("entries")}?limit=1`)]);
+  fill(node,
+    number("Stored answers", count(bank.bank?.answered ?? 0), `given ${plural(bank.bank?.hits ?? 0, "time")}`),
+    number("Tensors", bytes(cache.bytes), plural(cache.slices, "slice")));
+}
+
+function short({ questions: q, stored: s }) {
+  return [
+    number("Time saved", `≈ ${seconds(q.saved_seconds)}`, `${plural(q.reused_tokens, "token")} reused`),
+    number("Tensors", bytes(s.tensor_bytes), `of ${bytes(s.tensor_limit)}`),
+  ];
+}
+
+function long({ questions: q, stored: s, idle }) {
+  const all = q.answer_hits + q.tensor_hits + q.misses;
+  const share = (n) => (all ? `${Math.round((100 * n) / all)} % of ${count(all)}` : "none yet");
+  return [
+    number("From the QA bank", count(q.answer_hits), share(q.answer_hits)),
+    number("From stored tensors", count(q.tensor_hits), share(q.tensor_hits)),
+    number("Computed", count(q.misses), q.failed ? `${count(q.failed)} failed` : share(q.misses)),
+    number("Time saved", `≈ ${seconds(q.saved_seconds)}`, `${plural(q.reused_tokens, "token")} reused`),
+    number("Documents", count(s.documents), `${plural(s.chunks, "chunk")} in ${plural(s.spaces, "space")}`),
+    number("Stored answers", count(s.answered), `${count(s.stale)} stale, ${bytes(s.bank_bytes)} of ${bytes(s.bank_limit)}`),
+    number("Tensors", bytes(s.tensor_bytes), `${plural(s.slices, "slice")}, of ${bytes(s.tensor_limit)}`),
+    number("Idle work, 30 days", seconds(idle.spent_seconds), `spent; ${seconds(idle.saved_seconds)} saved`),
+  ];
+}

@@ -1,0 +1,57 @@
+// How the cache fares over time: the latency of each question, the share of hits,
+// and the same as a table.
+import { get } from "./api.js";
+import { $, el, fill, part, wrongLine } from "./dom.js";
+import { drawLatency, drawShares } from "./chart.js";
+import { at, here } from "./here.js";
+import { calm, hear } from "./live.js";
+import { mark } from "./mark.js";
+import { drawNumbers } from "./numbers.js";
+import { drawTable } from "./table.js";
+import { moment, ms, outcomes, plural } from "./words.js";
+
+let asked = [];
+
+export function begin(page) {
+  hear(["answer", "evicted", "upload", "forgotten"], page.refresh);
+  new ResizeObserver(calm(draw, 100)).observe($("time"));
+}
+
+export function reset() {
+  asked = [];
+  fill($("time"));
+  fill($("time-numbers"));
+}
+
+export async function refresh() {
+  const space = here.space;
+  try {
+    await drawNumbers($("time-numbers"), false);
+    if (!space) return;
+    const { questions } = await get(`${at("history")}?limit=1000`);
+    if (space !== here.space) return;
+    asked = questions;
+    draw();
+  } catch (e) {
+    fill($("time"), wrongLine(e));
+  }
+}
+
+function draw() {
+  if ($("view-time").hidden || !here.space) return;
+  if (asked.length === 0) return void fill($("time"), el("p", { class: "card calm soft", text: "Nothing has been asked in this space yet." }));
+  const open = $("time").querySelector("details")?.open;
+  const width = Math.max(260, $("time").clientWidth - 2 * 24);
+  const latest = [...asked].reverse();
+  fill($("time"),
+    part("Time to the answer",
+      el("ul", { class: "legend small" }, Object.entries(outcomes).map(([name, o]) => el("li", {}, mark(name), o.short))),
+      drawLatency(asked, width)),
+    part("Hit rate",
+      el("p", { class: "soft small", text: "Of the twenty questions up to each one" }),
+      drawShares(asked, width)),
+    el("details", { class: "card" }, el("summary", { text: `The same as a table: ${plural(asked.length, "question")}` }),
+      drawTable("Questions, the latest first", ["Question", "Asked", "Outcome", "Took"],
+        latest.slice(0, 200).map((q) => [q.question, moment(q.asked), outcomes[q.outcome]?.short ?? q.outcome, ms(q.took_ms)]))));
+  if (open) $("time").querySelector("details").open = true;
+}

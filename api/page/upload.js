@@ -1,0 +1,87 @@
+// Adding documents: files and folders, chosen or dropped. What becomes of them is
+// told by the daemon's news.
+import { call, get } from "./api.js";
+import { $, el, fill, wrongLine } from "./dom.js";
+import { dropped } from "./drop.js";
+import { at } from "./here.js";
+import { hear } from "./live.js";
+import { bytes, count, plural } from "./words.js";
+
+const watched = new Map(); // id of an upload: its path, and the element that shows it
+
+export function begin() {
+  for (const [pick, input] of [["pick-files", "files"], ["pick-folder", "folder"]]) {
+    $(pick).addEventListener("click", () => $(input).click());
+    $(input).addEventListener("change", () => {
+      add([...$(input).files].map((f) => ({ file: f, name: f.webkitRelativePath || f.name })));
+      $(input).value = "";
+    });
+  }
+  const drop = $("drop");
+  const mark = (yes) => (e) => { e.preventDefault(); drop.classList.toggle("over", yes); };
+  drop.addEventListener("dragover", mark(true));
+  drop.addEventListener("dragleave", mark(false));
+  drop.addEventListener("drop", async (e) => {
+    mark(false)(e);
+    add(await dropped(e.dataTransfer));
+  });
+  // A file that misses the field would take the place of the page.
+  for (const type of ["dragover", "drop"]) addEventListener(type, (e) => e.preventDefault());
+  hear(["upload"], (e) => { if (watched.has(e.data?.id)) look(e.data.id); });
+  hear(["open", "lost"], () => { for (const id of watched.keys()) look(id); });
+  setInterval(() => { for (const id of watched.keys()) look(id); }, 15000); // should news be lost
+}
+
+export function reset() {
+  watched.clear();
+  fill($("uploads"));
+}
+
+async function add(files) {
+  if (files.length === 0) return;
+  const size = files.reduce((sum, f) => sum + f.file.size, 0);
+  const item = el("li", { class: "card upload" });
+  $("uploads").prepend(item);
+  const names = files.length === 1 ? files[0].name : plural(files.length, "file");
+  draw(item, names, `Sending ${bytes(size)}`, null);
+  const form = new FormData();
+  for (const f of files) form.append("files", f.file, f.name);
+  try {
+    const path = at("uploads");
+    const status = await call("POST", at("documents"), { form });
+    watched.set(status.id, { path: `${path}/${encodeURIComponent(status.id)}`, item, names });
+    await look(status.id);
+  } catch (e) {
+    fill(item, el("strong", { text: names }), wrongLine(e));
+  }
+}
+
+const ended = new Set(["done", "failed"]);
+const words = { queued: "Safe on the disk; waiting", running: "Reading", done: "Done", failed: "Failed" };
+
+async function look(id) {
+  const { path, item, names } = watched.get(id);
+  let s;
+  try {
+    s = await get(path);
+  } catch {
+    return; // the next news asks again
+  }
+  draw(item, names, words[s.state] ?? s.state, s);
+  if (ended.has(s.state)) watched.delete(id);
+}
+
+function draw(item, names, state, s) {
+  item.dataset.state = s?.state ?? "sending";
+  const done = s && ended.has(s.state);
+  const counts = s ? [["added", s.added], ["replaced", s.replaced], ["unchanged", s.unchanged], ["failed", s.failed]]
+    .filter(([, n]) => n > 0).map(([what, n]) => `${count(n)} ${what}`) : [];
+  if (s?.chunks) counts.push(plural(s.chunks, "new chunk"));
+  const faults = [...(s?.failures ?? []), ...(s?.left_out ?? [])];
+  fill(item,
+    el("div", { class: "row between" }, el("strong", { text: names }), el("span", { class: s?.state === "failed" ? "wrong" : "soft", text: state })),
+    done ? null : el("progress", { "aria-label": `${names}: ${state}` }),
+    counts.length > 0 ? el("p", { class: "soft small", text: counts.join(" · ") }) : null,
+    s?.error ? el("p", { class: "wrong", text: s.error }) : null,
+    faults.length > 0 ? el("ul", { class: "faults small" }, faults.map((f) => el("li", { text: `${f.name}: ${f.reason}` }))) : null);
+}

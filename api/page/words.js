@@ -1,0 +1,72 @@
+// How the page says things: numbers, times, outcomes.
+const many = new Intl.NumberFormat("en");
+
+/** A text as a sentence begins. */
+export const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+export const count = (n) => many.format(n);
+
+/** "1 chunk", "3 chunks". */
+export const plural = (n, one, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
+
+/** Milliseconds, as exact as one cares. */
+export function ms(t) {
+  if (t < 0.995) return `${Number(t.toPrecision(2))} ms`;
+  if (t < 9.95) return `${Number(t.toFixed(1))} ms`;
+  if (t < 1000) return `${Math.round(t)} ms`;
+  return seconds(t / 1000);
+}
+
+export function seconds(s) {
+  if (s === 0) return "0 s";
+  if (s < 1) return `${Number(s.toPrecision(2))} s`;
+  if (s < 10) return `${Number(s.toFixed(1))} s`;
+  if (s < 120) return `${Math.round(s)} s`;
+  if (s < 7200) return `${Math.round(s / 60)} min`;
+  return `${(s / 3600).toFixed(1)} h`;
+}
+
+export function bytes(n) {
+  for (const [unit, size] of [["GB", 2 ** 30], ["MB", 2 ** 20], ["KB", 2 ** 10]]) {
+    if (n >= size) return `${(n / size).toFixed(n >= 10 * size ? 0 : 1)} ${unit}`;
+  }
+  return `${n} B`;
+}
+
+const given = (t) => t && !t.startsWith("0001-");
+
+/** A day; empty where none is known. */
+export const day = (t) => given(t) ? new Date(t).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" }) : "";
+
+/** A moment; the day is left out where it is today. */
+export function moment(t) {
+  if (!given(t)) return "";
+  const at = new Date(t);
+  const clock = at.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  return at.toDateString() === new Date().toDateString() ? clock : `${day(t)}, ${clock}`;
+}
+
+/** The outcomes: a name, a sentence, and the form that stands for it beside its colour. */
+export const outcomes = {
+  answer_hit: { name: "From the QA bank", short: "QA bank", about: "This question was answered before. Nothing was computed.", shape: "circle" },
+  tensor_hit: { name: "From stored tensors", short: "Stored tensors", about: "The model had read some of these chunks before, and computed only the rest.", shape: "diamond" },
+  miss: { name: "Computed", short: "Computed", about: "The model read everything anew. What it read is kept for the next question.", shape: "square" },
+};
+
+/** The stages of an answer, by what they are. What the answer's times call otherwise is not a stage of its own. */
+export const stages = [
+  { name: "Looking up", class: "look", of: ["match_question", "retrieve", "match_tensors"] },
+  { name: "Waiting", class: "wait", of: ["queue"] },
+  { name: "Loading tensors", class: "load", of: ["load_tensors"] },
+  { name: "Reading", class: "read", of: ["prefill"] },
+  { name: "Writing the answer", class: "write", of: ["decode"] },
+  { name: "Storing", class: "store", of: ["capture", "store"] },
+];
+
+/** The tests of the gate. */
+export const tests = {
+  answered: "has an answer", veto: "not vetoed", stale: "not stale", similarity: "near enough", expired: "not expired",
+  settings: "same settings", versions: "documents unchanged", fresh: "fresh enough",
+};
+
+export const origins = { asked: "asked", predicted: "predicted", imported: "imported" };

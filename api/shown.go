@@ -1,0 +1,55 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/percached/percached/api/page"
+	"github.com/percached/percached/internal/fault"
+)
+
+// page serves what a browser opens. It holds no data: it calls the other
+// operations, with a token that a person gives it.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
+	if _, err := params[Nothing](r); err != nil {
+		return err
+	}
+	show(w, page.Index())
+	return nil
+}
+
+// pageFile serves a file that the page is made of.
+func (s *Server) pageFile(w http.ResponseWriter, r *http.Request) error {
+	in, err := params[struct {
+		File string `path:"file"`
+	}](r)
+	if err != nil {
+		return err
+	}
+	f, ok := page.Named(in.File)
+	if !ok {
+		return fault.New(fault.NotFound, "api.pageFile", "the page has no such file")
+	}
+	show(w, f)
+	return nil
+}
+
+// show sends a file of the page. Its policy lets the page run what came from here,
+// and nothing else; a page that opened it gets no hold of it.
+func show(w http.ResponseWriter, f page.File) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", page.Policy)
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-cache") // another version brings another page
+	h.Set("Content-Type", f.Type)
+	h.Set("Content-Length", strconv.Itoa(len(f.Content)))
+	_, _ = w.Write(f.Content) // a client that is gone is seen by net/http
+}
+
+// opensPage says whether a browser is to show the page in a window of its own, as
+// by a link on another page: who made the link learns nothing of it.
+func opensPage(r *http.Request) bool {
+	is := func(name, want string) bool { return strings.EqualFold(r.Header.Get(name), want) }
+	return r.Method == http.MethodGet && r.URL.Path == "/" && is("Sec-Fetch-Mode", "navigate") && is("Sec-Fetch-Dest", "document")
+}

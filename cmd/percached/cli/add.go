@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/knowledgebank/reader"
+)
+
+const (
+	maxNamed = 20 // failures that a person is told
+	// Files go in portions: what is in is in, and who adds sees how far it is.
+	portionFiles = 500
+	portionBytes = 64 << 20
+)
+
+func addCommand(h Host) *cobra.Command {
+	var kind string
+	return verb{
+		use: "add PATH...", short: "Take in documents: files, mailboxes, folders",
+		long: `Reads files and folders into a space: plain text, Markdown, HTML, mails (.eml,
+.mbox, maildir folders), transcripts (WebVTT, SRT), PDF and JSON lines; any of
+them may be packed with gzip. Folders are read with all below them.
+
+Adding the same thing twice does nothing. A document that has changed replaces
+its former self and keeps the chunks that are the same. What cannot be read is
+named with the reason, and the rest is taken in; the exit status is then 1.`,
+		example: `  percached add ~/Mail/inbox.mbox --space mail
+  percached add notes/ meeting.vtt`,
+		args: cobra.MinimumNArgs(1), keys: documentKeys(), need: Need{Folder: true}, space: oneSpace,
+		flags: func(cmd *cobra.Command) {
+			cmd.Flags().StringVar(&kind, "kind", "", "what a new space holds: emails (the default), dialog, meetings, notes")
+		},
+		before: func(paths []string) error {
+			if slices.Contains(paths, "") {
+				return misuse("a path is empty")
+			}
+			return nil
+		},
+		run: func(ctx context.Context, c *call, paths []string) error {
+			if err := c.makeSpace(ctx, client.SpaceKind(kind)); err != nil {
+				return err
+			}
+			a := &addition{call: c, began: time.Now(), tell: Progress(c.stderr, "added")}
+			a.report.Failures, a.report.LeftOut = []client.Failure{}, []client.Failure{}
+			err := a.add(ctx, paths)
+			a.tell(1)
+			if ctx.Err() != nil {
+				c.say("%d documents are in and stay; the same command goes on from there", a.documents())
+			}
+			if err != nil {
+				return err
+			}
+			return a.end()
+		},
+	}.command(h)
+}
+
+// makeSpace makes the space if there is none. One that is there must be of the
+// kind, if one is asked for.
+func (c *call) makeSpace(ctx context.Context, kind client.SpaceKind) error {
+	r, err := c.GetSpaceWithResponse(ctx, c.space)
+	if isMissing(err) {
+		_, err = c.CreateSpaceWithResponse(ctx, client.NewSpace{Name: c.space, Kind: optional(kind)})
+		return err
+	}
+	if err == nil && kind != "" && r.JSON200.Kind != kind {
+		return fault.New(fault.Conflict, "cli.add", "space %q is there, and of the kind %s", c.space, r.JSON200.Kind)
+	}
+	return err
+}
+
+// added is the report of an add, for programs.
+type added struct {
+	Added     int              `json:"added"`
+	Unchanged int              `json:"unchanged"`
+	Replaced  int              `json:"replaced"`
+	Failed    int              `json:"failed"`
+	Chunks    int              `json:"chunks"`
+	Failures  []client.Failure `json:"failures"`
+	LeftOut   []client.Failure `json:"left_out"`
+	Seconds   float64          `json:"seconds"`
+}
+
+// addition is one add under way.
+type addition struct {
+	*call
+	began       time.Time
+	tell        func(of1 float64)
+	total, done int64 // bytes
+	report      added
+}
+
+func (a *addition) documents() int { return a.report.Added + a.report.Unchanged + a.report.Replaced }
+
+// add sends the files portion by portion.
+func (a *addition) add(ctx context.Context, paths []string) error {
+	all := a.files(paths)
+	for len(all) > 0 {
+		var bytes int64
+		n := 0
+		for n < len(all) && n < portionFiles && (n == 0 || bytes+all[n].size <= portionBytes) {
+			bytes += all[n].size
+			n++
+		}
+		if err := a.portion(ctx, all[:n]); err != nil {
+			return err
+		}
+		all = all[n:]
+	}
+	return nil
+}
+
+// found is a file to send.
+type found struct {
+	path string
+	size int64
+}
+
+// files finds all files, each once, and notes what cannot be opened.
+func (a *addition) files(paths []string) (all []found) {
+	seen := map[string]bool{}
+	for _, p := range paths {
+		abs, err := filepath.Abs(p)
+		if err == nil {
+			err = reader.Files(abs, func(path string, size int64) {
+				if !seen[path] {
+					seen[path] = true
+					all = append(all, found{path, size})
+					a.total += size
+				}
+			}, a.failed)
+		}
+		if err != nil {
+			a.failed(p, err)
+		}
+	}
+	return all
+}
+
+// failed notes a file that was not read here.
+func (a *addition) failed(path string, err error) {
+	a.report.Failed++
+	a.report.Failures = append(a.report.Failures, client.Failure{Name: path, Reason: reason(err)})
+}
+
+// reason is an error of the file system in a few words.
+func reason(err error) string {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	for {
+		f, ok := err.(*fault.Error)
+		if !ok {
+			return err.Error()
+		}
+		err = f.Err
+	}
+}
+
+// portion sends some files, and waits until they are in.
+func (a *addition) portion(ctx context.Context, files []found) error {
+	sent, err := a.send(ctx, files)
+	if err != nil || sent == nil {
+		return err
+	}
+	up, err := a.follow(ctx, sent)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		a.done += f.size
+	}
+	a.tell(float64(a.done) / float64(max(a.total, 1)))
+	r := &a.report
+	r.Added, r.Unchanged, r.Replaced = r.Added+up.Added, r.Unchanged+up.Unchanged, r.Replaced+up.Replaced
+	r.Failed, r.Chunks = r.Failed+up.Failed, r.Chunks+up.Chunks
+	r.Failures, r.LeftOut = append(r.Failures, up.Failures...), append(r.LeftOut, up.LeftOut...)
+	if up.State == client.UploadStateFailed {
+		return fault.New(fault.Unavailable, "cli.add", "%s", deref(up.Error))
+	}
+	return nil
+}
+
+// end tells what came of it.
+func (a *addition) end() error {
+	a.name("not read", a.report.Failures, a.report.Failed)
+	a.name("left out", a.report.LeftOut, len(a.report.LeftOut))
+	r := &a.report
+	r.Seconds = time.Since(a.began).Seconds()
+	err := a.showAll(r, func(p *Printer) {
+		p.Line("%d added, %d unchanged, %d replaced, %d failed; %d new chunks in %.1f s", r.Added, r.Unchanged, r.Replaced, r.Failed, r.Chunks, r.Seconds)
+	})
+	if err == nil && r.Failed > 0 {
+		err = Unwell{}
+	}
+	return err
+}
+
+// name tells the first of so many failures of a kind.
+func (a *addition) name(what string, some []client.Failure, all int) {
+	for i, f := range some {
+		if i == maxNamed {
+			a.say("and %d more; --json names all", all-i)
+			return
+		}
+		a.say("%s: %s: %s", what, f.Name, f.Reason)
+	}
+}

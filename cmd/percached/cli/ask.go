@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/api/client"
+)
+
+// answerKeys of the configuration are of use where questions are answered.
+func answerKeys() []string {
+	return append(documentKeys(), "tensor-limit", "model", "kv", "context", "placement", "order", "k", "guard", "max-tokens")
+}
+
+// documentKeys of the configuration are of use where documents are cut and found.
+func documentKeys() []string { return []string{"embed-model", "chunk-words", "fusion", "threads"} }
+
+func askCommand(h Host) *cobra.Command {
+	var q client.Question
+	var threshold float64
+	var maxAge time.Duration
+	var explain, bypass, refresh bool
+	return verb{
+		use: "ask QUESTION", short: "Answer a question from a space's documents",
+		long: `Answers a question from the documents of a space. If the same or a similar
+question was answered before and nothing speaks against it, the stored answer is
+given; else the model computes one, from stored tensors as far as there are any.`,
+		example: `  percached ask "When is the dentist appointment?" --space mail
+  percached ask "Who leads Heron?" --explain`,
+		args: cobra.ExactArgs(1), keys: answerKeys(), need: Need{Model: true}, space: oneSpace,
+		flags: func(cmd *cobra.Command) {
+			f := cmd.Flags()
+			f.BoolVar(&explain, "explain", false, "tell how the answer came: outcome, gate, citations, reuse, times")
+			f.BoolVar(&bypass, "bypass", false, "leave stored answers alone")
+			f.BoolVar(&refresh, "refresh", false, "compute the answer anew and store it in place of the old one")
+			f.DurationVar(&maxAge, "max-age", 0, "do not give stored answers that are older")
+			f.Float64Var(&threshold, "threshold", -1, "similarity from which on a stored answer may be given (default: the space's)")
+		},
+		before: func(args []string) error {
+			if threshold > 1 {
+				return misuse("--threshold: %v is above 1", threshold)
+			}
+			if maxAge < 0 {
+				return misuse("--max-age: %v is negative", maxAge)
+			}
+			return nil
+		},
+		run: func(ctx context.Context, c *call, args []string) error {
+			q.Question, q.Bypass, q.Refresh, q.MaxAgeSeconds = args[0], optional(bypass), optional(refresh), optional(maxAge.Seconds())
+			if threshold >= 0 {
+				q.Threshold = &threshold
+			}
+			if c.json {
+				r, err := c.AskWithResponse(ctx, c.space, q)
+				if err != nil {
+					return err
+				}
+				return c.show(r.Body, nil)
+			}
+			p := &Printer{W: c.out}
+			a, err := c.listen(ctx, q, p)
+			if err != nil {
+				return err
+			}
+			for _, n := range a.Notes {
+				c.say("note: %s", n)
+			}
+			if explain {
+				explanation(p, a)
+			}
+			return p.Err
+		},
+	}.command(h)
+}
+
+// listen asks, and prints the answer as it comes.
+func (c *call) listen(ctx context.Context, q client.Question, p *Printer) (*client.Answer, error) {
+	asEvents := func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Accept", "text/event-stream")
+		return nil
+	}
+	resp, err := c.Ask(ctx, c.space, q, asEvents)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // it was read
+	for m, err := range client.Messages(resp.Body) {
+		if err != nil {
+			if ctx.Err() != nil {
+				err = ctx.Err()
+			}
+			return nil, err
+		}
+		switch m.Event {
+		case "token":
+			var t client.Token
+			if err := json.Unmarshal(m.Data, &t); err != nil {
+				return nil, err
+			}
+			p.Text(t.Text)
+		case "error":
+			e := &client.ProblemError{}
+			if err := json.Unmarshal(m.Data, &e.Problem); err != nil {
+				return nil, err
+			}
+			return nil, e
+		case "done":
+			var a client.Answer
+			if err := json.Unmarshal(m.Data, &a); err != nil {
+				return nil, err
+			}
+			p.Line("")
+			return &a, p.Err
+		}
+	}
+	return nil, errNoEnd
+}
+
+// explanation tells a person how an answer came.
+func explanation(p *Printer, a *client.Answer) {
+	p.Line("")
+	p.Line("outcome   %s", a.Outcome)
+	p.Line("gate      %s", a.Gate.Why)
+	for _, c := range a.Gate.Considered {
+		var tests []string
+		for _, t := range c.Tests {
+			mark := "+"
+			if !t.Passed {
+				mark = "-"
+			}
+			tests = append(tests, mark+string(t.Name))
+		}
+		p.Line("          %.3f %q: %s", c.Similarity, c.Question, strings.Join(tests, " "))
+	}
+	if a.Tokens.Prompt > 0 {
+		p.Line("reuse     %d of %d chunks stored, %d of %d prompt tokens reused", a.Chunks.Stored, a.Chunks.All, a.Tokens.Reused, a.Tokens.Prompt)
+	}
+	for _, c := range a.Citations {
+		p.Line("from      %s [document %s]", c.About, c.Document)
+	}
+	for _, name := range stages() {
+		if took := a.Times[name+"_ms"]; took > 0 {
+			p.Line("%-16s %9.2f ms", name, took)
+		}
+	}
+}
+
+// stages of an answer, in their order.
+func stages() []string {
+	return []string{
+		"match_question", "retrieve", "match_tensors", "queue", "load_tensors", "prefill", "first_token", "decode", "capture", "store", "total",
+	}
+}
+
+// day is the day of a time that may not be known.
+func day(t *time.Time) string {
+	if t == nil || t.IsZero() {
+		return ""
+	}
+	return t.Format(time.DateOnly)
+}
+
+// timeLayout is how times are written.
+const timeLayout = "2006-01-02T15:04:05Z07:00"
+
+// size is a number of bytes as a person reads it.
+func size(n int64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	v, i := float64(n), 0
+	for ; v >= 1024 && i < len(units)-1; i++ {
+		v /= 1024
+	}
+	if i == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %s", v, units[i])
+}

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/api/client"
+)
+
+func cacheCommand(h Host) *cobra.Command {
+	return group("cache", "Look at the stored tensors: tree, stats, clear, verify, limit", "",
+		cacheTree(h), cacheStats(h), cacheClear(h), cacheVerify(h), cacheLimit(h))
+}
+
+func cacheTree(h Host) *cobra.Command {
+	return verb{
+		use: "tree", short: "Show what is stored, with sizes, chunks and hits",
+		example: `  percached cache tree --space mail`, space: anySpace,
+		run: func(ctx context.Context, c *call, _ []string) error {
+			all := client.Tree{Slices: []client.Slice{}}
+			limit := pageSize
+			err := c.each(ctx, func(space string) error {
+				r, err := c.GetTreeWithResponse(ctx, space, &client.GetTreeParams{Limit: &limit})
+				if err == nil {
+					all.Slices = append(all.Slices, r.JSON200.Slices...)
+					all.More = all.More || r.JSON200.More
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return c.showAll(all, func(p *Printer) { tree(p, all) })
+		},
+	}.command(h)
+}
+
+func tree(p *Printer, all client.Tree) {
+	last := ""
+	for _, n := range all.Slices {
+		if group := fmt.Sprintf("%s, model %.8s, %s", n.Space, n.Model, n.Placement); group != last {
+			p.Line("%s", group)
+			last = group
+		}
+		what := "instructions"
+		if n.Chunk != nil {
+			what = "chunk " + *n.Chunk
+		}
+		used := ""
+		if n.Used != nil {
+			used = n.Used.UTC().Format(timeLayout)
+		}
+		p.Line("%*s%-44s %5d tokens %9d bytes %4d hits  %s", 2+2*n.Depth, "", what, n.Tokens, n.Bytes, n.Hits, used)
+	}
+	if all.More {
+		p.Line("of each space the first %d are shown; percached cache stats counts all", pageSize)
+	}
+}
+
+func cacheStats(h Host) *cobra.Command {
+	return verb{
+		use: "stats", short: "Show counts and sizes",
+		example: `  percached cache stats --json`, space: anySpace,
+		run: func(ctx context.Context, c *call, _ []string) error {
+			if c.space != "" {
+				r, err := c.GetSpaceCacheWithResponse(ctx, c.space)
+				if err != nil {
+					return err
+				}
+				s := r.JSON200
+				return c.show(r.Body, func(p *Printer) {
+					p.Line("%d slices, %d bytes", s.Slices, s.Bytes)
+					groups(p, s.Groups)
+				})
+			}
+			r, err := c.GetCacheWithResponse(ctx)
+			if err != nil {
+				return err
+			}
+			s := r.JSON200
+			return c.show(r.Body, func(p *Printer) {
+				p.Line("%d slices, %d bytes of %d; %d bytes on disk", s.Slices, s.Bytes, s.Limit, s.DiskBytes)
+				groups(p, s.Groups)
+			})
+		},
+	}.command(h)
+}
+
+func groups(p *Printer, all []client.CacheGroup) {
+	for _, g := range all {
+		p.Line("%-20s model %.8s %-10s %6d slices %12d bytes %6d hits", g.Space, g.Model, g.Placement, g.Slices, g.Bytes, g.Hits)
+	}
+}
+
+func cacheClear(h Host) *cobra.Command {
+	return verb{
+		use: "clear", short: "Drop stored tensors",
+		example: `  percached cache clear --space mail`, space: anySpace,
+		run: func(ctx context.Context, c *call, _ []string) error {
+			var got *client.Dropped
+			var body []byte
+			if c.space != "" {
+				r, err := c.ClearSpaceCacheWithResponse(ctx, c.space)
+				if err != nil {
+					return err
+				}
+				got, body = r.JSON200, r.Body
+			} else {
+				r, err := c.ClearCacheWithResponse(ctx)
+				if err != nil {
+					return err
+				}
+				got, body = r.JSON200, r.Body
+			}
+			return c.show(body, func(p *Printer) { p.Line("%d slices dropped, %d bytes", got.Slices, got.Bytes) })
+		},
+	}.command(h)
+}
+
+func cacheVerify(h Host) *cobra.Command {
+	return verb{
+		use: "verify", short: "Read all stored tensors and check them",
+		example: `  percached cache verify`,
+		long: `Reads all stored tensors and checks them. What is damaged is dropped, and computed
+anew when it is needed. Exit status 1 if there was damage.`,
+		run: func(ctx context.Context, c *call, _ []string) error {
+			r, err := c.VerifyCacheWithResponse(ctx)
+			if err != nil {
+				return err
+			}
+			v := r.JSON200
+			err = c.show(r.Body, func(p *Printer) {
+				p.Line("%d slices are sound, %d bytes", v.Slices, v.Bytes)
+				if !v.Clean {
+					p.Line("%d were damaged and %d records belonged to no slice: they were dropped, and are computed anew when needed", v.Damaged, v.Stale)
+				}
+			})
+			if err == nil && !v.Clean {
+				err = Unwell{}
+			}
+			return err
+		},
+	}.command(h)
+}
+
+func cacheLimit(h Host) *cobra.Command {
+	var bytes int64
+	return verb{
+		use: "limit BYTES", short: "Bound what stored tensors may take, until the daemon ends",
+		example: `  percached cache limit 536870912`,
+		long: `Bounds the bytes that stored tensors may take. What is over the bound goes at
+once, the least used first. It holds until the daemon ends; without one, nothing
+stays of it but what went: the setting tensor-limit is for good.`,
+		args: cobra.ExactArgs(1),
+		before: func(args []string) (err error) {
+			if bytes, err = strconv.ParseInt(args[0], 10, 64); err != nil || bytes < 0 {
+				return misuse("%q is no number of bytes", args[0])
+			}
+			return nil
+		},
+		run: func(ctx context.Context, c *call, _ []string) error {
+			r, err := c.LimitCacheWithResponse(ctx, client.CacheLimit{Limit: bytes})
+			if err != nil {
+				return err
+			}
+			return c.show(r.Body, func(p *Printer) {
+				p.Line("%d slices, %d bytes of %d", r.JSON200.Slices, r.JSON200.Bytes, r.JSON200.Limit)
+			})
+		},
+	}.command(h)
+}

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// DefaultSpace is the space of who names none.
+const DefaultSpace = "default"
+
+// Commands are all commands that ask a percached.
+func Commands(h Host) []*cobra.Command {
+	return []*cobra.Command{
+		askCommand(h), addCommand(h), documentsCommand(h), spacesCommand(h), cacheCommand(h), qaCommand(h), historyCommand(h),
+		predictCommand(h), idleCommand(h), statusCommand(h),
+	}
+}
+
+// verb is a command: what it is called with, and what it does.
+type verb struct {
+	use, short, long, example string
+	args                      cobra.PositionalArgs
+	keys                      []string // of the configuration, that flags of it set
+	need                      Need
+	space                     scope
+	flags                     func(cmd *cobra.Command)
+	before                    func(args []string) error // says what is wrong, before a percached is opened
+	run                       func(ctx context.Context, c *call, args []string) error
+}
+
+// scope says which spaces a command is about.
+type scope uint8
+
+const (
+	noSpace  scope = iota // its arguments say it, or it is about none
+	oneSpace              // that which --space names, or the default one
+	anySpace              // that which --space names, or all
+)
+
+// call is one run of a command.
+type call struct {
+	*Link
+	out, stderr io.Writer
+	space       string // empty: all
+	json        bool
+}
+
+// command makes the command of a verb.
+func (v verb) command(h Host) *cobra.Command {
+	var space string
+	var asJSON bool
+	cmd := &cobra.Command{Use: v.use, Short: v.short, Long: v.long, Example: v.example, Args: v.args}
+	if cmd.Args == nil {
+		cmd.Args = cobra.NoArgs
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if v.before != nil {
+			if err := v.before(args); err != nil {
+				return err
+			}
+		}
+		l, err := h.Dial(cmd, v.need)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if shut := l.Close(); err == nil {
+				err = shut
+			}
+		}()
+		return v.run(cmd.Context(), &call{l, cmd.OutOrStdout(), cmd.ErrOrStderr(), space, asJSON}, args)
+	}
+	h.Flags(cmd, v.keys...)
+	switch v.space {
+	case oneSpace:
+		cmd.Flags().StringVar(&space, "space", DefaultSpace, "space that is meant")
+	case anySpace:
+		cmd.Flags().StringVar(&space, "space", "", "space that is meant (default: all)")
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as the HTTP interface gives it")
+	if v.flags != nil {
+		v.flags(cmd)
+	}
+	if v.space != noSpace {
+		_ = cmd.RegisterFlagCompletionFunc("space", spacesOf(h)) // the flag is there
+	}
+	return cmd
+}
+
+// spacesOf completes names of spaces.
+func spacesOf(h Host) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		const none = cobra.ShellCompDirectiveNoFileComp
+		cmd.SetErr(io.Discard)
+		l, err := h.Dial(cmd, Need{})
+		if err != nil {
+			return nil, none
+		}
+		defer l.Close() //nolint:errcheck // nobody is there to be told
+		r, err := l.ListSpacesWithResponse(cmd.Context())
+		if err != nil {
+			return nil, none
+		}
+		var names []string
+		for _, s := range r.JSON200.Spaces {
+			names = append(names, s.Name)
+		}
+		return names, none
+	}
+}
+
+// group is a command that has only others under it.
+func group(use, short, long string, under ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(under...)
+	return cmd
+}
+
+// show prints what came back: as it is for programs, else as a table.
+func (c *call) show(body []byte, table func(p *Printer)) error {
+	if !c.json {
+		p := &Printer{W: c.out}
+		table(p)
+		return p.Err
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, bytes.TrimSpace(body), "", "  "); err != nil {
+		return err
+	}
+	b.WriteByte('\n')
+	_, err := c.out.Write(b.Bytes())
+	return err
+}
+
+// showAll prints what was put together of several answers.
+func (c *call) showAll(v any, table func(p *Printer)) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return c.show(b, table)
+}
+
+// say tells a person something beside the result.
+func (c *call) say(format string, args ...any) { fmt.Fprintf(c.stderr, format+"\n", args...) }
+
+// each calls fn with the space that is meant, or with all of them.
+func (c *call) each(ctx context.Context, fn func(space string) error) error {
+	if c.space != "" {
+		return fn(c.space)
+	}
+	r, err := c.ListSpacesWithResponse(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range r.JSON200.Spaces {
+		if err := fn(s.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// there checks that the space that is meant, if one is, is there.
+func (c *call) there(ctx context.Context) error {
+	if c.space == "" {
+		return nil
+	}
+	_, err := c.GetSpaceWithResponse(ctx, c.space)
+	return err
+}
+
+// Printer writes lines until a write fails.
+type Printer struct {
+	W   io.Writer
+	Err error
+}
+
+// Text writes a text.
+func (p *Printer) Text(s string) {
+	if p.Err == nil {
+		_, p.Err = io.WriteString(p.W, s)
+	}
+}
+
+// Line writes a line.
+func (p *Printer) Line(format string, args ...any) { p.Text(fmt.Sprintf(format+"\n", args...)) }
+
+// deref is what a field holds that may be absent.
+func deref[T any](v *T) (t T) {
+	if v != nil {
+		t = *v
+	}
+	return t
+}
+
+// optional is a field that is absent where it says nothing.
+func optional[T comparable](v T) *T {
+	var none T
+	if v == none {
+		return nil
+	}
+	return &v
+}
+
+var errNoEnd = errors.New("the stream ended before its end")

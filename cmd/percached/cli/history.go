@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/api/client"
+)
+
+func historyCommand(h Host) *cobra.Command {
+	return group("history", "List or forget the questions that were asked", "", historyList(h), historyClear(h))
+}
+
+func historyList(h Host) *cobra.Command {
+	return verb{
+		use: "list", short: "List the latest questions of a space, oldest first",
+		example: `  percached history list --space mail`, space: oneSpace,
+		run: func(ctx context.Context, c *call, _ []string) error {
+			limit := pageSize
+			r, err := c.ListHistoryWithResponse(ctx, c.space, &client.ListHistoryParams{Limit: &limit})
+			if err != nil {
+				return err
+			}
+			return c.show(r.Body, func(p *Printer) {
+				for _, q := range r.JSON200.Questions {
+					p.Line("%s  %-10s  %9.1f ms  %s", q.Asked.UTC().Format(timeLayout), q.Outcome, q.TookMs, q.Question)
+				}
+			})
+		},
+	}.command(h)
+}
+
+func historyClear(h Host) *cobra.Command {
+	return verb{
+		use: "clear", short: "Forget the questions of a space",
+		example: `  percached history clear --space mail`, space: oneSpace,
+		long: `Forgets the questions that were asked of a space. Answers that are stored stay,
+with their questions: see percached qa. The files are then written anew.`,
+		run: func(ctx context.Context, c *call, _ []string) error {
+			r, err := c.ClearHistoryWithResponse(ctx, c.space, &client.ClearHistoryParams{CleanUp: optional(true)})
+			if err != nil {
+				return err
+			}
+			return c.show(r.Body, func(p *Printer) {
+				p.Line("forgotten: %d questions", r.JSON200.Removed)
+				if r.JSON200.CleanedUp {
+					p.Line("No file of the data folder holds any of it any more.")
+				}
+			})
+		},
+	}.command(h)
+}

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/api/client"
+)
+
+// idleKeys of the configuration are of use where idle work is done.
+func idleKeys() []string { return []string{"cutoff", "stride"} }
+
+func idleCommand(h Host) *cobra.Command {
+	return group("idle", "Idle work: do it now, look at it, pause it",
+		`Idle work makes answers ready before they are asked for: it answers stale entries
+again, sums documents up, predicts questions, prefills and answers them.`,
+		idleRun(h), idleStatus(h), idleQueue(h), idleLedger(h), idleRetry(h),
+		idleSwitch(h, "pause", "Do no idle work until it is resumed", func(ctx context.Context, c *call) (*client.Idle, []byte, error) {
+			r, err := c.PauseIdleWithResponse(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			return r.JSON200, r.Body, nil
+		}),
+		idleSwitch(h, "resume", "Do idle work again", func(ctx context.Context, c *call) (*client.Idle, []byte, error) {
+			r, err := c.ResumeIdleWithResponse(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			return r.JSON200, r.Body, nil
+		}),
+	)
+}
+
+func idleRun(h Host) *cobra.Command {
+	var kinds []string
+	return verb{
+		use: "run", short: "Do all idle work that is due, now",
+		example: `  percached idle run
+  percached idle run --space mail --kind abstract,predict`, space: anySpace, keys: append(answerKeys(), idleKeys()...), need: Need{Model: true},
+		long: `Does all idle work that is due, whatever the time, the battery and the budget: it
+was asked for. Only when idle work is paused it does nothing. What it takes counts
+against the budget all the same. It can be interrupted at any moment; what was done
+stays done, and the next run goes on there. With --json, a line for each job as it
+ends, and one for all at the end. Exit status 1 if a job failed.`,
+		flags: func(cmd *cobra.Command) {
+			cmd.Flags().StringSliceVar(&kinds, "kind", nil, "kinds of jobs that are done, with commas (default: all)")
+		},
+		run: func(ctx context.Context, c *call, _ []string) error {
+			p := client.DrainIdleParams{Space: optional(c.space)}
+			for _, k := range kinds {
+				p.Kind = append(p.Kind, client.JobKind(k))
+			}
+			return c.work(ctx, c.draining(p))
+		},
+	}.command(h)
+}
+
+// draining is all work that is due of what the parameters say.
+func (c *call) draining(p client.DrainIdleParams) errand {
+	return func(ctx context.Context) (*client.Drained, error) {
+		r, err := c.DrainIdleWithResponse(ctx, &p)
+		if err != nil {
+			return nil, err
+		}
+		return r.JSON200, nil
+	}
+}
+
+func idleSwitch(h Host, use, short string, do func(ctx context.Context, c *call) (*client.Idle, []byte, error)) *cobra.Command {
+	return verb{
+		use: use, short: short,
+		example: "  percached idle " + use,
+		run: func(ctx context.Context, c *call, _ []string) error {
+			r, body, err := do(ctx, c)
+			if err != nil {
+				return err
+			}
+			return c.show(body, func(p *Printer) { p.Line("%s", r.State) })
+		},
+	}.command(h)
+}
+
+func idleRetry(h Host) *cobra.Command {
+	return verb{
+		use: "retry [JOB]...", short: "Try jobs that failed again: those named, or all that are parked",
+		example: `  percached idle retry`, args: cobra.ArbitraryArgs,
+		run: func(ctx context.Context, c *call, jobs []string) error {
+			if len(jobs) == 0 {
+				r, err := c.ListQueueWithResponse(ctx)
+				if err != nil {
+					return err
+				}
+				for _, j := range r.JSON200.Jobs {
+					if j.Parked {
+						jobs = append(jobs, j.ID)
+					}
+				}
+			}
+			for _, id := range jobs {
+				if _, err := c.RetryJobWithResponse(ctx, id); err != nil {
+					return err
+				}
+			}
+			return c.showAll(map[string]int{"jobs": len(jobs)}, func(p *Printer) { p.Line("%d jobs will be tried again", len(jobs)) })
+		},
+	}.command(h)
+}
+
+func idleQueue(h Host) *cobra.Command {
+	return verb{
+		use: "queue", short: "Show the jobs that wait, and why some are parked",
+		example: `  percached idle queue --space mail`, space: anySpace,
+		run: func(ctx context.Context, c *call, _ []string) error {
+			if err := c.there(ctx); err != nil {
+				return err
+			}
+			r, err := c.ListQueueWithResponse(ctx)
+			if err != nil {
+				return err
+			}
+			q := *r.JSON200
+			q.Jobs = slices.DeleteFunc(q.Jobs, func(j client.Job) bool { return c.space != "" && j.Space != c.space })
+			return c.showAll(q, func(p *Printer) { queue(p, q.Jobs) })
+		},
+	}.command(h)
+}
+
+func queue(p *Printer, jobs []client.Job) {
+	if len(jobs) == 0 {
+		p.Line("no job waits; percached idle run finds out what is due")
+	}
+	for _, j := range jobs {
+		state := ""
+		switch {
+		case j.Parked:
+			state = fmt.Sprintf("parked after %d attempts: %s", j.Attempts, deref(j.Reason))
+		case j.Attempts > 0:
+			state = fmt.Sprintf("failed %d times, again at %s: %s", j.Attempts, deref(j.From).Local().Format(time.DateTime), deref(j.Reason))
+		case deref(j.From).After(time.Now()):
+			state = "not before " + j.From.Local().Format(time.DateTime)
+		}
+		p.Line("%s  %-10s %-16s %-34s %s", j.ID, j.Kind, j.Space, j.Subject, state)
+	}
+}
+
+func idleLedger(h Host) *cobra.Command {
+	return verb{
+		use: "ledger", short: "Show what idle work cost and what it saved, in the last 30 days",
+		example: `  percached idle ledger`, space: anySpace,
+		run: func(ctx context.Context, c *call, _ []string) error {
+			r, err := c.GetLedgerWithResponse(ctx, &client.GetLedgerParams{Space: optional(c.space)})
+			if err != nil {
+				return err
+			}
+			return c.show(r.Body, func(p *Printer) { ledger(p, r.JSON200) })
+		},
+	}.command(h)
+}
+
+func ledger(p *Printer, l *client.Ledger) {
+	if len(l.Accounts) == 0 {
+		p.Line("no idle work was done since %s", l.Since.Format(time.DateOnly))
+		return
+	}
+	p.Line("%-10s %6s %7s %10s %12s %14s %14s %8s %10s", "kind", "jobs", "failed", "seconds", "tokens read", "tokens written", "bytes written", "uses", "saved s")
+	for _, a := range l.Accounts {
+		p.Line("%-10s %6d %7d %10.1f %12d %14d %14d %8d %10.1f", a.Kind, a.Jobs, a.Failed, a.Seconds, a.ComputedTokens, a.GeneratedTokens, a.BytesWritten, a.Uses, a.EarnedSeconds)
+	}
+}
+
+func idleStatus(h Host) *cobra.Command {
+	return verb{
+		use: "status", short: "Show whether idle work would be done now, and if not, why",
+		example: `  percached idle status`,
+		run: func(ctx context.Context, c *call, _ []string) error {
+			r, err := c.GetIdleWithResponse(ctx)
+			if err != nil {
+				return err
+			}
+			return c.show(r.Body, func(p *Printer) { idleness(p, r.JSON200) })
+		},
+	}.command(h)
+}
+
+func idleness(p *Printer, r *client.Idle) {
+	p.Line("%s", r.State)
+	for _, why := range r.Reasons {
+		p.Line("  %s: %s", why.Code, why.Text)
+	}
+	if r.State == client.IdleStateWaiting && len(r.Reasons) == 0 {
+		p.Line("  nothing speaks against working: percached idle run does what is due")
+	}
+	for _, k := range slices.Sorted(maps.Keys(r.Jobs)) {
+		p.Line("  jobs that wait: %d %s", r.Jobs[k], k)
+	}
+	if r.Parked > 0 {
+		p.Line("  jobs that failed too often and are parked: %d; percached idle queue tells why, percached idle retry JOB tries one again", r.Parked)
+	}
+	left := r.Window.Left
+	p.Line("budget: %v of compute, %d questions, %s to write are left until %s",
+		time.Duration(left.ComputeSeconds*float64(time.Second)).Round(time.Second), left.Questions, size(left.BytesWritten), deref(r.Window.End).Local().Format(time.DateTime))
+	for _, space := range slices.Sorted(maps.Keys(r.Pace)) {
+		p.Line("prediction in %s: %s (%s)", space, r.Pace[space].Speed, r.Pace[space].Why)
+	}
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/fault"
+)
+
+// Host leads commands to a percached.
+type Host interface {
+	// Flags gives a command the flags that say which percached is meant, and those of
+	// some keys of the configuration.
+	Flags(cmd *cobra.Command, keys ...string)
+	// Dial opens the way to it. The caller closes the link.
+	Dial(cmd *cobra.Command, n Need) (*Link, error)
+}
+
+// Need is what a command needs of a percached that is opened for it.
+type Need struct {
+	Folder bool // it is made if there is none
+	Model  bool // questions are to be answered
+}
+
+// Link is the way to a percached. Of what its funcs give, the error tells all that
+// is not an answer: a status of 400 or above is a *client.ProblemError.
+type Link struct {
+	*client.ClientWithResponses
+	// Daemon is the address of the process that answers; empty: it is this one.
+	Daemon string
+	Close  func() error
+
+	raw *http.Client
+	at  string
+}
+
+// NewLink makes the way to the percached at an address.
+func NewLink(address, secret string, way http.RoundTripper) (*Link, error) {
+	l := &Link{raw: &http.Client{
+		Transport:     way,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, at: address}
+	var err error
+	l.ClientWithResponses, err = client.NewClientWithResponses(address, client.WithHTTPClient(l), client.WithToken(secret))
+	if err != nil {
+		return nil, fault.New(fault.Internal, "cli.NewLink", "%w", err)
+	}
+	return l, nil
+}
+
+const maxProblem = 1 << 20 // bytes
+
+// Do sends a request; the client calls it.
+func (l *Link) Do(r *http.Request) (*http.Response, error) {
+	resp, err := l.raw.Do(r)
+	if err != nil {
+		if r.Context().Err() != nil {
+			return nil, r.Context().Err()
+		}
+		return nil, fault.New(fault.Unavailable, "cli", "percached does not answer: %w", err)
+	}
+	if resp.StatusCode < 400 {
+		return resp, nil
+	}
+	defer resp.Body.Close() //nolint:errcheck // it was read
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, "cli", "percached does not answer: %w", err)
+	}
+	return nil, client.Failed(resp.StatusCode, b)
+}
+
+// Ready waits until questions can be asked, and says how far it is.
+func (l *Link) Ready(ctx context.Context, stderr io.Writer) error {
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	tell, stage := func(float64) {}, ""
+	for {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, l.at+"/readyz", nil)
+		if err != nil {
+			return fault.New(fault.Internal, "cli.Ready", "%w", err)
+		}
+		resp, err := l.raw.Do(r)
+		if err != nil {
+			return fault.New(fault.Unavailable, "cli.Ready", "percached does not answer: %w", err)
+		}
+		var now client.Ready
+		err = json.NewDecoder(resp.Body).Decode(&now)
+		resp.Body.Close()
+		switch {
+		case err != nil:
+			return fault.New(fault.Unavailable, "cli.Ready", "who listens at %s is no percached", l.at)
+		case now.Ready:
+			return nil
+		case now.Stage == "closing":
+			return fault.New(fault.Unavailable, "cli.Ready", "percached is closing")
+		}
+		if string(now.Stage) != stage {
+			stage = string(now.Stage)
+			tell = Progress(stderr, stage)
+		}
+		tell(now.Progress)
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Unwell ends a command that has said what is wrong already.
+type Unwell struct{}
+
+func (Unwell) Error() string { return "not all is well" }
+
+// Misuse is what the caller did wrongly.
+type Misuse struct{ error }
+
+func misuse(format string, args ...any) error { return Misuse{fmt.Errorf(format, args...)} }

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/api/client"
+)
+
+func qaCommand(h Host) *cobra.Command {
+	return group("qa", "Look at stored answers: list, search, renew, veto, delete", "", qaList(h), qaSearch(h), qaRenew(h), qaVeto(h), qaDelete(h))
+}
+
+func qaList(h Host) *cobra.Command {
+	return verb{
+		use: "list", short: "List the stored answers of a space",
+		example: `  percached qa list --space mail`, space: oneSpace,
+		run: func(ctx context.Context, c *call, _ []string) error {
+			all := client.Entries{Entries: []client.Entry{}}
+			limit := pageSize
+			for p := (client.ListEntriesParams{Limit: &limit}); ; {
+				r, err := c.ListEntriesWithResponse(ctx, c.space, &p)
+				if err != nil {
+					return err
+				}
+				all.Entries, all.Bank = append(all.Entries, r.JSON200.Entries...), r.JSON200.Bank
+				if p.After = r.JSON200.Next; deref(p.After) == "" {
+					break
+				}
+			}
+			return c.showAll(all, func(p *Printer) { entries(p, all.Entries) })
+		},
+	}.command(h)
+}
+
+func entries(p *Printer, all []client.Entry) {
+	for _, e := range all {
+		more := ""
+		if e.Stale {
+			more = "  (stale: " + deref(e.StaleWhy) + ")"
+		}
+		if !e.Answered {
+			more += "  (prefilled, no answer yet)"
+		}
+		if e.Similarity != nil {
+			p.Text(fmt.Sprintf("%.3f  ", *e.Similarity))
+		}
+		p.Line("%s  %4d hits  %q: %q%s", e.ID, e.Hits, e.Question, e.Answer, more)
+	}
+}
+
+func qaSearch(h Host) *cobra.Command {
+	return verb{
+		use: "search QUESTION", short: "Find the stored questions most like one",
+		example: `  percached qa search "When is the dentist appointment?"`, args: cobra.ExactArgs(1), space: oneSpace,
+		run: func(ctx context.Context, c *call, args []string) error {
+			r, err := c.SearchEntriesWithResponse(ctx, c.space, &client.SearchEntriesParams{Q: args[0]})
+			if err != nil {
+				return err
+			}
+			return c.show(r.Body, func(p *Printer) { entries(p, r.JSON200.Entries) })
+		},
+	}.command(h)
+}
+
+func qaRenew(h Host) *cobra.Command {
+	return verb{
+		use: "renew", short: "Answer what is stale anew, as idle work would",
+		example: `  percached qa renew --space mail`, space: oneSpace, keys: answerKeys(), need: Need{Model: true},
+		long: `Answers the stale entries of a space anew that somebody asked or was served. It
+is idle work, done now; those that nobody asked for are predicted anew in their
+turn.`,
+		run: func(ctx context.Context, c *call, _ []string) error {
+			r, err := c.DrainIdleWithResponse(ctx, &client.DrainIdleParams{Space: &c.space, Kind: []client.JobKind{"check", "refresh"}})
+			if err != nil {
+				return err
+			}
+			return c.show(r.Body, func(p *Printer) {
+				p.Line("%d answers are new", r.JSON200.Questions)
+				if n := r.JSON200.Failed + r.JSON200.Parked; n > 0 {
+					p.Line("failed: %d; percached idle queue tells why", n)
+				}
+			})
+		},
+	}.command(h)
+}
+
+func qaVeto(h Host) *cobra.Command {
+	var asked string
+	return verb{
+		use: "veto ID", short: "Remove a wrong answer, and keep two questions apart for good",
+		long: `Removes a stored answer that was given for a question it does not answer, and
+keeps the two questions from ever being served for each other again. The ID is
+that of the stored answer, as qa list and ask --json tell it.`,
+		example: `  percached qa veto 4c0e... --asked "Who paid for the dinner?"`,
+		args:    cobra.ExactArgs(1), space: oneSpace, before: isEntry,
+		flags: func(cmd *cobra.Command) {
+			cmd.Flags().StringVar(&asked, "asked", "", "the question for which it was given")
+			_ = cmd.MarkFlagRequired("asked") // the flag is there
+		},
+		run: func(ctx context.Context, c *call, args []string) error {
+			_, err := c.VetoEntryWithResponse(ctx, c.space, args[0], client.Veto{Asked: asked})
+			if err != nil {
+				return err
+			}
+			return c.showAll(struct{}{}, func(p *Printer) { p.Line("it is not given for that question any more") })
+		},
+	}.command(h)
+}
+
+func qaDelete(h Host) *cobra.Command {
+	return verb{
+		use: "delete ID", short: "Remove a stored answer",
+		example: `  percached qa delete df15ba753f7f286fcb30792fdf292d30`, args: cobra.ExactArgs(1), space: oneSpace, before: isEntry,
+		run: func(ctx context.Context, c *call, args []string) error {
+			if _, err := c.DeleteEntryWithResponse(ctx, c.space, args[0]); err != nil {
+				return err
+			}
+			return c.showAll(struct{}{}, func(p *Printer) { p.Line("it is gone") })
+		},
+	}.command(h)
+}
+
+// isEntry checks the name of a stored answer.
+func isEntry(args []string) error {
+	if !isID(args[0]) {
+		return misuse("%q is no stored answer: its ID has 32 hexadecimal digits, as qa list tells it", args[0])
+	}
+	return nil
+}

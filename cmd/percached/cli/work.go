@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/percached/percached/api/client"
+)
+
+// errand is idle work that somebody wants done now, and what came of it.
+type errand func(ctx context.Context) (*client.Drained, error)
+
+// work does idle work, and tells of each job as it ends and what came of all.
+func (c *call) work(ctx context.Context, do errand) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	jobs, err := c.jobs(ctx)
+	if err != nil {
+		return err
+	}
+	type end struct {
+		*client.Drained
+		err error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		d, err := do(ctx)
+		ended <- end{d, err}
+	}()
+	t := &telling{call: c, began: time.Now(), said: time.Now()}
+	for {
+		select {
+		case j, ok := <-jobs:
+			if !ok {
+				jobs = nil // its end is told all the same
+				continue
+			}
+			t.job(j)
+		case e := <-ended:
+			if e.err != nil {
+				return e.err
+			}
+			t.rest(jobs, e.Done+e.Nothing+e.Preempted+e.Failed)
+			return t.end(e.Drained)
+		}
+	}
+}
+
+// telling tells of work that is being done.
+type telling struct {
+	*call
+	began, said time.Time
+	jobs        int
+	err         error // of standard output
+}
+
+// job tells of one that ended.
+func (t *telling) job(e client.Event) {
+	t.jobs++
+	if t.json {
+		line := map[string]any{"space": e.Space}
+		for k, v := range e.Data {
+			line[k] = v
+		}
+		t.line(line)
+		return
+	}
+	if now := time.Now(); now.Sub(t.said) > 5*time.Second {
+		t.said = now
+		t.say("%d jobs in %.0f s; the last one: %v in %s", t.jobs, now.Sub(t.began).Seconds(), e.Data["kind"], deref(e.Space))
+	}
+}
+
+// rest tells programs of jobs whose news are under way still.
+func (t *telling) rest(jobs <-chan client.Event, all int) {
+	const patience = 2 * time.Second // some may have been lost on the way
+	enough := time.After(patience)
+	for t.json && t.jobs < all && jobs != nil {
+		select {
+		case j, ok := <-jobs:
+			if !ok {
+				return
+			}
+			t.job(j)
+		case <-enough:
+			return
+		}
+	}
+}
+
+func (t *telling) line(v any) {
+	if t.err == nil {
+		t.err = json.NewEncoder(t.out).Encode(v)
+	}
+}
+
+// end tells what came of all.
+func (t *telling) end(d *client.Drained) error {
+	if t.json {
+		t.line(d)
+	} else {
+		p := &Printer{W: t.out}
+		drained(p, d)
+		t.err = p.Err
+	}
+	if t.err == nil && d.Failed > 0 {
+		return Unwell{}
+	}
+	return t.err
+}
+
+// drained tells what was done.
+func drained(p *Printer, d *client.Drained) {
+	for _, k := range d.Kinds {
+		p.Line("%-10s %5d jobs %4d failed %8.1f s %8d tokens read %7d written %10d bytes %5d questions",
+			k.Kind, k.Done, k.Failed, k.Seconds, k.ComputedTokens, k.GeneratedTokens, k.BytesWritten, k.Questions)
+	}
+	if len(d.Kinds) == 0 {
+		p.Line("there was nothing to do")
+		for _, r := range d.Reasons {
+			if r.Code != client.ReasonCodeNothingDue {
+				p.Line("  %s: %s", r.Code, r.Text)
+			}
+		}
+	}
+	if d.Failed > 0 {
+		p.Line("failed: %d; percached idle queue tells why. They are tried again later, and after five attempts when percached idle retry says so", d.Failed)
+	}
+}
+
+// jobs gives the idle work that ends from now on, until ctx does or nobody answers
+// any more.
+func (c *call) jobs(ctx context.Context) (<-chan client.Event, error) {
+	resp, err := c.Events(ctx, func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Accept", "text/event-stream")
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	jobs := make(chan client.Event)
+	go func() {
+		defer close(jobs)
+		defer resp.Body.Close() //nolint:errcheck // it is cut off
+		for m, err := range client.Messages(resp.Body) {
+			var e client.Event
+			if err != nil {
+				return
+			}
+			if m.Event != string(client.EventTypeJob) || json.Unmarshal(m.Data, &e) != nil {
+				continue
+			}
+			select {
+			case jobs <- e:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return jobs, nil
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/fault"
+)
+
+func configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "config", Short: "How percached is set: write, check and show its configuration", Args: cobra.NoArgs, RunE: help,
+		Long: `The configuration is one file of lines "key = value". It lies in the data folder, as
+percached.conf, or where --config says. Variables of the environment beat it, flags
+beat both. docs/configuration.md lists all keys.`,
+	}
+	cmd.AddCommand(configInit(), configCheck(), configShow())
+	return cmd
+}
+
+// keyFlags gives a command the flags of keys, which are laid over the rest when
+// that is known, and told of with it.
+func keyFlags(cmd *cobra.Command, flags *[]said, has func(key) bool) {
+	usual := defaultConfig().now
+	for _, k := range keys() {
+		if has(k) {
+			f := k.of(&usual)
+			f.set = func(text string) error {
+				*flags = append(*flags, said{k.name, text, origin{"flag", "--" + k.name}})
+				return nil
+			}
+			k.flagFor(cmd, f)
+		}
+	}
+}
+
+func isData(k key) bool { return k.name == "data" }
+
+func isFlag(k key) bool { return k.flag }
+
+func configInit() *cobra.Command {
+	var flags []said
+	cmd := &cobra.Command{
+		Use: "init [FILE]", Short: "Write a configuration with every key as a comment", Args: cobra.MaximumNArgs(1),
+		Long: `Writes a configuration in which every key stands as a comment, with what it is for and
+its default; so it changes nothing until a "#" is taken away. Without FILE it is
+percached.conf in the data folder, which is made if there is none. A file that is there
+is left as it is. The name - writes to standard output.`,
+		Example: `  percached config init
+  percached config init /etc/percached.conf
+  percached config init - | less`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			data, file, err := configPlace(flags, args)
+			if err != nil {
+				return err
+			}
+			if file == "-" {
+				_, err := io.WriteString(cmd.OutOrStdout(), configText(false))
+				return err
+			}
+			if err := initConfig(file, data); err != nil {
+				return err
+			}
+			p := &printer{w: cmd.OutOrStdout()}
+			p.line("wrote %s: every key stands in it as a comment", file)
+			return p.err
+		},
+	}
+	keyFlags(cmd, &flags, isData)
+	return cmd
+}
+
+// configPlace is the data folder, and the file that a command is about: the one
+// that is named, or the one in the folder.
+func configPlace(flags []said, args []string) (data, file string, err error) {
+	environment := slices.DeleteFunc(variables(os.Environ()), func(s said) bool { return s.key != "data" })
+	data = dataFolder(append(environment, flags...))
+	switch {
+	case len(args) > 0 && args[0] == "":
+		return "", "", misuse("FILE: no file is named")
+	case len(args) > 0:
+		return data, args[0], nil
+	case data == "":
+		return "", "", misuse("--data: no folder is named")
+	}
+	return data, filepath.Join(data, configFile), nil
+}
+
+func configCheck() *cobra.Command {
+	var flags []said
+	cmd := &cobra.Command{
+		Use: "check [FILE]", Short: "Tell all that is wrong with a configuration", Args: cobra.MaximumNArgs(1),
+		Long: `Reads a configuration alone, without environment and flags, and tells all that is wrong
+with it, each fault with its line. The exit status is 2 then. Without FILE it is
+percached.conf in the data folder. Files that it names are not opened.`,
+		Example: `  percached config check
+  percached config check /etc/percached.conf`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			data, file, err := configPlace(flags, args)
+			if err != nil {
+				return err
+			}
+			if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+				return fault.New(fault.NotFound, "percached: config check", "there is no %s: percached config init makes one", file)
+			}
+			var folder []said
+			if sameFile(file, filepath.Join(data, configFile)) {
+				// As the folder's own: it may not say where it lies.
+				file, folder = "", []said{{"data", data, origin{"flag", "--data"}}}
+			}
+			c, err := loadConfig(file, nil, folder)
+			if err != nil {
+				return err
+			}
+			set := 0
+			for _, s := range c.Config().Settings {
+				if s.Source == "file" {
+					set++
+				}
+			}
+			p := &printer{w: cmd.OutOrStdout()}
+			p.line("nothing is wrong; it sets %d of %d keys", set, len(keys()))
+			return p.err
+		},
+	}
+	keyFlags(cmd, &flags, isData)
+	return cmd
+}
+
+func configShow() *cobra.Command {
+	var file string
+	var flags []said
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show", Short: "Show every key with its value, and who said it", Args: cobra.NoArgs,
+		Long: `Shows how percached serve would be set if it began with this file, this environment and
+these flags: every key, its value, and whose word it is (default, file, environment or
+flag). GET /v1/config tells the same of a daemon that runs.`,
+		Example: `  percached config show
+  percached config show --config /etc/percached.conf --json`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := loadConfig(file, os.Environ(), flags)
+			if err != nil {
+				return err
+			}
+			return show(cmd.OutOrStdout(), asJSON, configReport{c.Config()})
+		},
+	}
+	cmd.Flags().StringVar(&file, "config", "", "file with lines of the form key = value, in place of percached.conf in the data folder")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	keyFlags(cmd, &flags, isFlag)
+	return cmd
+}
+
+// configReport is how percached is set.
+type configReport struct{ api.Config }
+
+func (r configReport) table(w io.Writer) error { return configTable(w, r.Config) }
+
+// configTable tells a person of every key; those that somebody has set are marked.
+func configTable(w io.Writer, c api.Config) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	p := &printer{w: t}
+	p.line("  KEY\tVALUE\tFROM")
+	for _, s := range c.Settings {
+		mark := " "
+		if s.Source != "default" {
+			mark = "*"
+		}
+		p.line("%s %s\t%s\t%s", mark, s.Key, strings.ReplaceAll(s.Value, "\t", " "), s.Source)
+	}
+	if p.err != nil {
+		return p.err
+	}
+	return t.Flush()
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The demo shows on a real daemon what it says it does, and deletes the mail for good.
+func TestDemo(t *testing.T) {
+	temp, data := t.TempDir(), filepath.Join(t.TempDir(), "kept")
+	var out, errs bytes.Buffer
+	cmd := exec.Command(underTest(t), "demo", "--json", "--data", data)
+	cmd.Args[0], cmd.Stdout, cmd.Stderr, cmd.Env = "percached", &out, &errs, append(os.Environ(), "TMPDIR="+temp)
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s%s", err, errs.String(), out.String())
+	}
+	var r demoReport
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	outcomes := map[string]string{}
+	for _, q := range r.Questions {
+		outcomes[q.Step] = q.Outcome
+		if q.Answer == "" || q.Ms <= 0 || (q.Prompt == 0) != (q.Outcome == "answer_hit") {
+			t.Errorf("%+v", q)
+		}
+	}
+	// These two have tensors of the instructions and of other chunks, or none: all that counts is that nothing stored was given.
+	for _, step := range []string{"another name", "mail deleted"} {
+		if got := outcomes[step]; got != "miss" && got != "tensor_hit" {
+			t.Errorf("%s: %q", step, got)
+		}
+		delete(outcomes, step)
+	}
+	want := map[string]string{"first time": "miss", "other words": "answer_hit", "tensors alone": "tensor_hit"}
+	if _, some := outcomes["predicted"]; some {
+		want["predicted"] = "answer_hit"
+	} else if r.Prediction.Complete {
+		t.Error("no predicted question was asked")
+	}
+	if d := cmp.Diff(want, outcomes); d != "" {
+		t.Error(d)
+	}
+	if len(r.Wrong) > 0 || r.Documents != 65 || r.Receipt == nil || r.Receipt.Documents != 1 || r.Receipt.Entries == 0 || !r.Receipt.CleanedUp {
+		t.Errorf("%+v", r)
+	}
+	empty(t, temp)
+	out.Reset()
+	if err := run(t.Context(), []string{"documents", "list", "--data", data}, nil, &out, &errs); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); strings.Contains(got, "Heron: you are leading it") || !strings.Contains(got, "Plumber for the bathroom") {
+		t.Errorf("the folder that stayed behind has\n%s", got)
+	}
+	if err := run(t.Context(), []string{"demo", "--data", data}, nil, &out, &errs); !errors.As(err, new(usageError)) {
+		t.Errorf("with that folder once more: %v", err)
+	}
+}
+
+// Whenever it is interrupted, neither its daemon nor its folder is left.
+func TestDemoInterrupted(t *testing.T) {
+	for _, at := range []string{"Starting", "Taking in", "Nobody asks", "Ctrl-C"} {
+		t.Run(at, func(t *testing.T) {
+			temp := t.TempDir()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			out := &trigger{at: at, pull: cancel}
+			err := shownIn(ctx, temp, out)
+			if (at == "Ctrl-C") != (err == nil) || err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("%v\n%s", err, out.String())
+			}
+			out.gone(t)
+			empty(t, temp)
+		})
+	}
+}
+
+// What does not come as it must is told of.
+func TestDemoFails(t *testing.T) {
+	t.Setenv("PERCACHED_THRESHOLD", "0.99") // other words are not near enough
+	temp := t.TempDir()
+	out := &trigger{}
+	err := shownIn(t.Context(), temp, out)
+	if !errors.Is(err, errUnwell) || !strings.Contains(out.String(), "Not as it must be: the stored answer was not given when the question came in other words") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	out.gone(t)
+	empty(t, temp)
+}
+
+// A daemon that dies is told of, with the end of its log.
+func TestDemoDaemonDies(t *testing.T) {
+	for _, at := range []string{"Nobody asks", "Ctrl-C"} {
+		t.Run(at, func(t *testing.T) {
+			temp := t.TempDir()
+			out := &trigger{at: at}
+			out.pull = func() { out.process(t).Kill() }
+			err := shownIn(t.Context(), temp, out)
+			if err == nil || !strings.Contains(err.Error(), "killed") || !strings.Contains(out.String(), "log ends so:\n  ") {
+				t.Errorf("%v\n%s", err, out.String())
+			}
+			out.gone(t)
+			empty(t, temp)
+		})
+	}
+}
+
+// What is asked stands among the questions of the inbox.
+func TestDemoQuestions(t *testing.T) {
+	b, err := os.ReadFile("../../models/demo/questions.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(b) {
+		var q struct {
+			Question string
+			NearMiss struct{ Question string } `json:"near_miss"`
+		}
+		if err := json.Unmarshal(line, &q); err != nil {
+			t.Fatal(err)
+		}
+		if q.Question == demoQuestion && q.NearMiss.Question == demoOtherName {
+			return
+		}
+	}
+	t.Errorf("%q with %q is not there", demoQuestion, demoOtherName)
+}
+
+// shownIn shows all, with hardly any prediction, in a folder for what goes.
+func shownIn(ctx context.Context, temp string, out *trigger) error {
+	o := demonstration{temp: temp, predicting: time.Millisecond}
+	return o.run(ctx, out, out)
+}
+
+// trigger keeps what is written, and is pulled when a text appears in it.
+type trigger struct {
+	bytes.Buffer
+	at   string
+	pull func()
+}
+
+func (g *trigger) Write(p []byte) (int, error) {
+	before := strings.Contains(g.String(), g.at)
+	n, err := g.Buffer.Write(p)
+	if !before && strings.Contains(g.String(), g.at) {
+		g.pull()
+	}
+	return n, err
+}
+
+// process is the daemon that was told of.
+func (g *trigger) process(t *testing.T) *os.Process {
+	t.Helper()
+	m := regexp.MustCompile(`Process (\d+) listens`).FindStringSubmatch(g.String())
+	if m == nil {
+		t.Fatalf("no process in\n%s", g.String())
+	}
+	pid, err := strconv.Atoi(m[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// gone fails the test if the daemon lives.
+func (g *trigger) gone(t *testing.T) {
+	t.Helper()
+	if err := g.process(t).Signal(syscall.Signal(0)); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("the daemon lives: %v", err)
+	}
+}
+
+// empty fails the test if something is in a folder.
+func empty(t *testing.T, dir string) {
+	t.Helper()
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/metrics"
+)
+
+func wireStatus(begun time.Time, q api.StatusQuestions, m metrics.State) api.Status {
+	out := api.Status{
+		Started: begun.UTC(), Questions: q,
+		Stored: api.StatusStored{
+			Spaces: m.Spaces, Documents: m.Documents, Chunks: m.Chunks, Entries: m.Entries, Answered: m.Answered, Stale: m.Stale,
+			BankBytes: m.Bank.Bytes, BankLimit: m.Bank.Limit, Slices: m.Slices, TensorBytes: m.Tensors.Bytes, TensorLimit: m.Tensors.Limit,
+			DiskBytes: m.Disk.Bytes,
+		},
+		Waiting: api.StatusWaiting{Questions: m.Questions, Uploads: m.Uploads, Parked: m.Parked},
+		Idle:    api.StatusIdle{State: m.Idle},
+	}
+	for _, jobs := range m.Queue {
+		out.Waiting.Jobs += jobs
+	}
+	for _, a := range m.Ledger {
+		out.Idle.SpentSeconds += a.Spent
+		out.Idle.SavedSeconds += a.Saved
+	}
+	return out
+}
+
+func (f *face) status(context.Context, api.Nothing) (api.Status, error) {
+	now, err := f.service.state(f.inbox, f.hub.Listeners())
+	return wireStatus(f.begun, f.service.news.questions(), now), err
+}

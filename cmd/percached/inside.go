@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/percached/percached/cmd/percached/cli"
+)
+
+// inside opens a data folder for one command, and serves it the interface of the
+// daemon without a socket.
+func inside(ctx context.Context, conf *tuning, model bool, stderr io.Writer) (*cli.Link, error) {
+	// The bounds that keep strangers out are not for who owns the folder.
+	o := &conf.now.serving.api
+	o.MaxUpload, o.WriteTimeout, o.SendTimeout, o.AskTimeout = math.MaxInt64, endless, endless, endless
+	d, err := newServed(conf, reach{model: model}, stderr)
+	if err != nil {
+		return nil, err
+	}
+	secret, _, err := d.tokens.Main()
+	if err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	pipes := newPipes()
+	d.listener, d.server = pipes, d.newServer()
+	// The command's requests end with ctx; the rest ends in good order behind them.
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- d.run(running, stderr) }()
+	way := &http.Transport{DialContext: pipes.dial, DisableCompression: true}
+	shut := sync.OnceValue(func() error {
+		way.CloseIdleConnections()
+		stop()
+		err := <-ended
+		if shut := d.close(); err == nil {
+			err = shut
+		}
+		return err
+	})
+	l, err := cli.NewLink("http://localhost", secret, way)
+	if err == nil {
+		l.Close = shut
+		err = l.Ready(ctx, stderr)
+	}
+	if err != nil {
+		// What kept it from being ready says more.
+		if failed := shut(); failed != nil {
+			err = failed
+		}
+		return nil, err
+	}
+	return l, nil
+}
+
+// endless is longer than anything takes.
+const endless = 365 * 24 * time.Hour
+
+// pipes is a listener that this process alone reaches.
+type pipes struct {
+	dialled chan net.Conn
+	closed  chan struct{}
+	once    sync.Once
+}
+
+func newPipes() *pipes {
+	return &pipes{dialled: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case p.dialled <- far:
+		return near, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.dialled:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "percached", Net: "pipe"} }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/home"
+)
+
+func reindexCommand() *cobra.Command {
+	var space string
+	cmd := &cobra.Command{
+		Use: "reindex", Short: "Build the indexes of words and vectors anew", Args: cobra.NoArgs,
+		Long: `Builds the indexes of words and of vectors anew from the stored documents, and
+gives stored questions new vectors if the embedding model has changed. It needs
+the data folder for itself: no daemon may run on it.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withService(cmd, func(ctx context.Context, s *service) error {
+				return s.eachSpace(space, func(name string) error {
+					if err := s.reindex(ctx, name, cmd.ErrOrStderr()); err != nil {
+						return err
+					}
+					p := &printer{w: cmd.OutOrStdout()}
+					p.line("%s: done", name)
+					return p.err
+				})
+			})
+		},
+	}
+	host{}.Flags(cmd, "embed-model", "threads")
+	cmd.Flags().StringVar(&space, "space", "", "space to build anew (default: all)")
+	return cmd
+}
+
+// withService opens the layers of a data folder around a command.
+func withService(cmd *cobra.Command, run func(context.Context, *service) error) error {
+	conf, _, err := configOf(cmd)
+	if err != nil {
+		return err
+	}
+	c := conf.setup()
+	if !home.Exists(c.data) {
+		return noFolder(c.data)
+	}
+	s, err := openService(cmd.Context(), c, false, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	err = run(cmd.Context(), s)
+	if shut := s.close(); err == nil {
+		err = shut
+	}
+	return err
+}
+
+func noFolder(dir string) error {
+	return fault.New(fault.NotFound, "percached", "there is no data folder %s yet: percached add and percached serve make it", dir)
+}
+
+// eachSpace calls fn with the named space, or with every space if none is named.
+func (s *service) eachSpace(name string, fn func(name string) error) error {
+	if name != "" {
+		if _, err := s.knowledge.Space(name); err != nil {
+			return err
+		}
+		return fn(name)
+	}
+	spaces, err := s.knowledge.Spaces()
+	if err != nil {
+		return err
+	}
+	for _, sp := range spaces {
+		if err := fn(sp.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reindex builds what is derived of a space's documents anew.
+func (s *service) reindex(ctx context.Context, space string, stderr io.Writer) error {
+	for _, step := range []struct {
+		what string
+		do   func(progress func(done, total int)) error
+	}{
+		{"words indexed", func(p func(int, int)) error { return s.index.Rebuild(ctx, space, p) }},
+		{"vectors computed", func(p func(int, int)) error { _, err := s.index.Reembed(ctx, space, p); return err }},
+	} {
+		tell := cli.Progress(stderr, space+": "+step.what)
+		if err := step.do(func(done, total int) { tell(float64(done) / float64(max(total, 1))) }); err != nil {
+			return err
+		}
+		tell(1)
+	}
+	_, err := s.bank.Reembed(ctx, space, s.embedder)
+	return err
+}

@@ -1,0 +1,68 @@
+package pull
+
+import "slices"
+
+// Entry is a model of the short list.
+type Entry struct {
+	Name    string
+	About   string
+	Licence string
+	Bytes   int64 // about
+	Embeds  bool  // it matches questions and finds chunks; others write answers
+	repo    string
+	file    string
+}
+
+// Catalog is the short list: small models of architectures that the engine runs
+// and whose tensors it can store. Their hashes are not part of it: what is
+// fetched first is noted, and nobody has confirmed it.
+func Catalog() []Entry {
+	const mb = 1_000_000
+	return []Entry{
+		{
+			Name: "smollm2-135m-instruct", About: "English; the smallest that writes sentences", Licence: "Apache-2.0", Bytes: 145 * mb,
+			repo: "bartowski/SmolLM2-135M-Instruct-GGUF", file: "SmolLM2-135M-Instruct-Q8_0.gguf",
+		},
+		{
+			Name: "smollm2-360m-instruct", About: "English; for old machines and phones", Licence: "Apache-2.0", Bytes: 386 * mb,
+			repo: "HuggingFaceTB/SmolLM2-360M-Instruct-GGUF", file: "smollm2-360m-instruct-q8_0.gguf",
+		},
+		{
+			Name: "qwen2.5-0.5b-instruct", About: "many languages; a good first one", Licence: "Apache-2.0", Bytes: 491 * mb,
+			repo: "Qwen/Qwen2.5-0.5B-Instruct-GGUF", file: "qwen2.5-0.5b-instruct-q4_k_m.gguf",
+		},
+		{
+			Name: "qwen2.5-0.5b-instruct-q8", About: "the same with finer weights", Licence: "Apache-2.0", Bytes: 676 * mb,
+			repo: "Qwen/Qwen2.5-0.5B-Instruct-GGUF", file: "qwen2.5-0.5b-instruct-q8_0.gguf",
+		},
+		{
+			Name: "llama-3.2-1b-instruct", About: "eight languages", Licence: "Llama 3.2 Community", Bytes: 808 * mb,
+			repo: "bartowski/Llama-3.2-1B-Instruct-GGUF", file: "Llama-3.2-1B-Instruct-Q4_K_M.gguf",
+		},
+		{
+			Name: "qwen2.5-1.5b-instruct", About: "many languages; answers best of these", Licence: "Apache-2.0", Bytes: 1117 * mb,
+			repo: "Qwen/Qwen2.5-1.5B-Instruct-GGUF", file: "qwen2.5-1.5b-instruct-q4_k_m.gguf",
+		},
+		{
+			Name: "bge-small-en-v1.5", About: "English, 384 numbers", Licence: "MIT", Bytes: 37 * mb, Embeds: true,
+			repo: "CompendiumLabs/bge-small-en-v1.5-gguf", file: "bge-small-en-v1.5-q8_0.gguf",
+		},
+		{
+			Name: "nomic-embed-text-v1.5", About: "English, 768 numbers, longer texts", Licence: "Apache-2.0", Bytes: 146 * mb, Embeds: true,
+			repo: "nomic-ai/nomic-embed-text-v1.5-GGUF", file: "nomic-embed-text-v1.5.Q8_0.gguf",
+		},
+	}
+}
+
+// Listed finds a model of the short list.
+func Listed(name string) (Entry, bool) {
+	all := Catalog()
+	i := slices.IndexFunc(all, func(e Entry) bool { return e.Name == name })
+	if i < 0 {
+		return Entry{}, false
+	}
+	return all[i], true
+}
+
+// Source is the name under which the hash of a listed model is noted.
+func (e Entry) Source() string { return ref{repo: e.repo, file: e.file, rev: mainRev}.key() }

@@ -1,0 +1,352 @@
+// The page in a browser, against a real percached. internal/tools/page.sh runs it.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { faint, unnamed, wide } from "./access.mjs";
+import { ask, enter, launch, open, visit } from "./browser.mjs";
+import { start } from "./daemon.mjs";
+
+const inbox = `${process.env.ROOT}/models/demo/inbox.mbox`;
+const injection = "<img src=x onerror=\"document.title='broken'\"><script>alert(1)</script>";
+const gate = `From: Ana <ana@example.com>
+Subject: ${injection} Garden gate
+Date: Mon, 03 Feb 2025 10:12:40 +0100
+Message-ID: <gate@example.com>
+
+The code of the garden gate is 7431. ${injection}
+`;
+
+let daemon;
+let browser;
+let opened; // the page on which most of it happens
+
+before(async () => {
+  daemon = await start(process.env.PERCACHED);
+  // What idle work does in between would change what a question finds.
+  await daemon.call("POST", "v1/idle/pause");
+  browser = await launch();
+}, { timeout: 120000 });
+
+after(async () => {
+  await browser?.close();
+  await daemon?.end();
+}, { timeout: 120000 });
+
+// Each step builds on those before it.
+let broken = false;
+
+const step = (name, fn) => test(name, { timeout: 300000 }, async (t) => {
+  if (broken) return t.skip("a step before it failed");
+  broken = true;
+  await fn();
+  broken = false;
+});
+
+step("while percached loads, the page tells how far it is", async () => {
+  const { page, faults, close } = await open(browser, daemon.base, { allowed: [503] });
+  let go;
+  const loaded = new Promise((done) => { go = done; });
+  let held = true;
+  loaded.then(() => { held = false; });
+  await page.route("**/readyz", (route) => (held
+    ? route.fulfill({ status: 503, contentType: "application/json", body: JSON.stringify({ ready: false, stage: "loading", progress: 0.42 }) })
+    : route.continue()));
+  await page.goto(`${daemon.base}/#token=${daemon.token}`);
+  await page.getByText("percached loads the model: 42 %").waitFor();
+  assert.equal(await page.locator("#door-progress").evaluate((e) => e.value), 0.42);
+  go();
+  await page.locator("#view-ask").waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+step("a wrong token is told; the right one lets in by the field, and signing out ends it", async () => {
+  const { page, faults, close } = await open(browser, daemon.base, { allowed: [401] });
+  await page.goto(`${daemon.base}/#token=wrong`);
+  await page.getByText("This token is not known").waitFor();
+  assert.equal(new URL(page.url()).hash, "#/ask");
+  await page.locator("#token").fill(daemon.token);
+  await page.keyboard.press("Enter");
+  await page.locator("#view-ask").waitFor();
+  await page.getByText("There is no space yet").waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.locator("#door-form").waitFor();
+  assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  await page.reload();
+  await page.locator("#door-form").waitFor();
+  assert.equal(await page.locator("#view-ask").isVisible(), false);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+step("the token of the address lets in and leaves the address", async () => {
+  opened = await open(browser, daemon.base);
+  const { page } = opened;
+  await enter(page, daemon.base, daemon.token);
+  assert.equal(new URL(page.url()).hash, "#/ask");
+  await page.reload();
+  await page.locator("#view-ask").waitFor();
+});
+
+step("a space is made, and documents are taken in", async () => {
+  const { page } = opened;
+  await page.getByRole("button", { name: "New space" }).click();
+  await page.getByLabel("Name").fill("mail");
+  await page.keyboard.press("Enter");
+  await page.locator("#space option[value=mail]").waitFor({ state: "attached" });
+  await page.getByText("There are no documents in this space yet.").waitFor();
+  await page.getByRole("link", { name: "Add documents" }).click();
+
+  await page.locator("#files").setInputFiles(inbox);
+  const upload = page.locator(".upload").first();
+  await upload.getByText("62 added").waitFor();
+  await page.getByText("62 documents").waitFor();
+
+  await page.locator("#files").setInputFiles([
+    { name: "gate.eml", mimeType: "message/rfc822", buffer: Buffer.from(gate) },
+    { name: "broken.pdf", mimeType: "application/pdf", buffer: Buffer.from("%PDF-1.4\n\0\xff broken") },
+  ]);
+  await page.locator(".upload .faults", { hasText: "broken.pdf" }).waitFor();
+  await page.getByText("63 documents").waitFor();
+});
+
+step("what stands in documents and questions is text", async () => {
+  const { page } = opened;
+  await page.locator("#documents-find").fill("garden gate");
+  const row = page.locator("#documents-list .doc");
+  await row.filter({ hasText: "<img src=x" }).waitFor();
+  await row.getByRole("button", { name: "Garden gate" }).first().click();
+  await page.locator("#reader .chunk", { hasText: "<script>alert(1)</script>" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.locator("#documents-find").fill("");
+  await visit(page, "ask");
+  await ask(page, `${injection} What is the code of the garden gate?`);
+  assert.match(await page.locator("#answer-question").textContent(), /^<img src=x/);
+  assert.equal(await page.locator("main img[src=x], dialog img, main script").count(), 0);
+  assert.doesNotMatch(await page.title(), /broken/);
+});
+
+step("a question is computed, and the tree lights up where it read", async () => {
+  const { page } = opened;
+  await page.locator("#question").focus();
+  assert.equal(await ask(page, "What is the budget for Heron?"), "miss");
+  assert.equal(await page.locator("#answer-text").textContent(), "$46,000");
+  await page.getByText("Reading", { exact: false }).first().waitFor();
+  assert.match(await page.locator("#bar-times").getAttribute("aria-label"), /in all: .*Reading/);
+  assert.match(await page.locator("#bar-reused").getAttribute("aria-label"), /of \d+ tokens of the prompt reused/);
+  await page.waitForFunction(() => document.querySelectorAll("#tree .leaf.fresh").length > 0);
+  assert.ok(await page.locator("#tree .leaf").count() >= 4);
+});
+
+step("asked again in other letters it comes from the bank, and the page says why", async () => {
+  const { page } = opened;
+  assert.equal(await ask(page, "what is the BUDGET for heron"), "answer_hit");
+  await page.getByText("From the QA bank").waitFor();
+  await page.waitForFunction(() => document.querySelectorAll("#tree .leaf.reused").length > 1 && !document.querySelector("#tree .leaf.fresh"));
+  await page.getByText("Why this answer").click();
+  await page.locator("#why .tests .passed", { hasText: "not vetoed" }).waitFor();
+});
+
+step("a citation opens the document at its chunk", async () => {
+  const { page } = opened;
+  const citation = page.locator(".citation").first();
+  const quote = (await citation.locator(".quote").textContent()).slice(0, 60);
+  await citation.focus();
+  await page.keyboard.press("Enter");
+  const cited = page.locator("#reader .chunk.cited");
+  await cited.waitFor();
+  assert.ok((await cited.textContent()).replace(/\s+/g, " ").includes(quote));
+  assert.deepEqual(await page.evaluate(unnamed), []);
+  await page.keyboard.press("Escape");
+  await page.locator("#reader").waitFor({ state: "hidden" });
+  assert.ok(await citation.evaluate((e) => e === document.activeElement), "the focus is back on the citation");
+});
+
+step("a vetoed answer is not given again", async () => {
+  const { page } = opened;
+  await page.getByRole("button", { name: "Wrong answer" }).click();
+  await page.getByText("Noted: this stored answer").waitFor();
+  await page.getByRole("button", { name: "Ask again" }).click();
+  await page.locator("#answer-outcome:not([data-outcome=answer_hit])").waitFor();
+  assert.equal(await page.locator("#answer-question").textContent(), "what is the BUDGET for heron");
+});
+
+step("a document that is forgotten is gone from the list and from the answers", async () => {
+  const { page } = opened;
+  const question = "What is the door code of the boathouse?";
+  await ask(page, question);
+  assert.equal(await ask(page, question), "answer_hit");
+  const citation = page.locator(".citation").first();
+  const title = await citation.locator(".about").textContent();
+  await citation.click();
+  await page.getByRole("button", { name: "Forget this document" }).click();
+  const name = await page.locator("#reader-title").textContent();
+  await page.getByRole("button", { name: "Forget it" }).click();
+  const receipt = page.locator(".receipt");
+  await receipt.getByText("No file of the data folder holds any of it any more.").waitFor();
+  assert.match(await receipt.textContent(), /documents1chunks[1-9]/);
+  assert.match(await receipt.textContent(), /stored answers[1-9]/);
+  await page.getByText("62 documents").waitFor();
+  await page.locator("#documents-find").fill(name);
+  await page.waitForFunction((t) => ![...document.querySelectorAll("#documents-list .link")].some((b) => b.textContent === t), name);
+  await visit(page, "ask");
+  assert.notEqual(await ask(page, question), "answer_hit");
+  assert.ok(!(await page.locator(".citation .about").allTextContents()).includes(title));
+});
+
+step("a question can be stopped", async () => {
+  const { page } = opened;
+  let free;
+  const held = new Promise((done) => { free = done; });
+  await page.route("**/ask", async (route) => {
+    await held;
+    await route.abort().catch(() => {}); // the page has ended it
+  });
+  await page.locator("#question").fill("What would take long?");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByText("Stopped.").waitFor();
+  assert.equal(await page.locator("#ask-stop").isVisible(), false);
+  free();
+  await page.unroute("**/ask");
+});
+
+step("all is reached by the keyboard", async () => {
+  const { page } = opened;
+  await page.reload();
+  await page.locator("#view-ask").waitFor();
+  await page.locator("#tree .leaf").first().waitFor();
+  await page.locator("#question").focus();
+  const reached = []; // all the way round
+  for (let i = 0; i < 60 && !reached.includes("question"); i++) {
+    await page.keyboard.press("Tab");
+    reached.push(await page.evaluate(() => document.activeElement.id || document.activeElement.textContent.trim()));
+  }
+  for (const want of ["Skip to the content", "space", "space-new", "theme", "sign-out", "Ask", "Documents", "Answers", "Idle", "Over time", "question", "ask-go", "tree"]) {
+    assert.ok(reached.includes(want), `${want} is reached: ${reached}`);
+  }
+  await page.locator("#tree").focus();
+  await page.getByText("Instructions, with which each prompt begins").waitFor();
+  await page.keyboard.press("ArrowRight");
+  await page.locator("#tree-node", { hasText: /mail from/ }).waitFor();
+  await page.locator("#nav a", { hasText: "Documents" }).focus();
+  await page.keyboard.press("Enter");
+  await page.locator("#view-documents").waitFor();
+  assert.ok(await page.evaluate(() => document.activeElement.id === "main"), "the focus is where the view begins");
+});
+
+step("stored answers are listed, found, vetoed and deleted", async () => {
+  const { page } = opened;
+  await visit(page, "answers");
+  const entry = page.locator(".entry").filter({ has: page.locator(".q", { hasText: /garden gate/ }) });
+  await entry.waitFor();
+  await page.locator("#answers-find").fill("code of the gate in the garden");
+  await page.locator(".entry .tag", { hasText: "similarity" }).first().waitFor();
+  await page.locator("#answers-find").fill("");
+  await page.getByText(/\d veto/).waitFor();
+  const before = (await daemon.call("GET", "v1/spaces/mail/entries")).bank;
+  await entry.getByRole("button", { name: /^Veto/ }).click();
+  await page.getByLabel("Question", { exact: true }).and(page.locator("#asker-field")).fill("Which code has the shed?");
+  await page.keyboard.press("Enter");
+  await page.getByText(`${before.vetoes + 1} vetoes`).waitFor();
+  await entry.getByRole("button", { name: /^Delete/ }).click();
+  await page.locator("#asker-form").getByRole("button", { name: "Delete" }).click();
+  await entry.waitFor({ state: "detached" });
+});
+
+step("idle work is shown, run, resumed and paused", async () => {
+  const { page } = opened;
+  await daemon.call("POST", "v1/spaces", { name: "small", kind: "notes" });
+  await daemon.call("POST", "v1/spaces/small/documents?wait=true", { documents: [{ key: "a", title: "Boiler", text: "The boiler service is on Thursday 12 June at 9:30." }] });
+  await page.reload();
+  await page.locator("#space").selectOption("small");
+  await visit(page, "idle");
+  await page.locator("#idle-state[data-state=paused]").waitFor();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByRole("button", { name: "Run now" }).click();
+  await page.locator("#idle-news", { hasText: /[1-9]\d* jobs? done in/ }).waitFor();
+  await page.locator("#idle table").first().waitFor();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.locator("#idle-state[data-state=paused]").waitFor();
+  await page.locator("#space").selectOption("mail");
+});
+
+step("charts tell of each question, also of those that others ask", async () => {
+  const { page } = opened;
+  await visit(page, "time");
+  const { questions } = await daemon.call("GET", "v1/spaces/mail/history?limit=1000");
+  const points = page.locator(".chart .mark");
+  await page.waitForFunction((n) => document.querySelectorAll(".chart .mark").length === n, questions.length);
+  await daemon.call("POST", "v1/spaces/mail/ask", { question: "What is the budget for Heron?" });
+  await page.waitForFunction((n) => document.querySelectorAll(".chart .mark").length === n, questions.length + 1);
+  assert.match(await page.locator(".chart").first().getAttribute("aria-label"), /QA bank: \d+, in the middle/);
+  assert.match(await page.locator(".chart").nth(1).getAttribute("aria-label"), /Hit rate/);
+  await page.getByText("The same as a table").click();
+  assert.equal(await page.locator("#time tbody tr").count(), await points.count());
+  await page.locator("#time-numbers", { hasText: "From the QA bank" }).waitFor();
+});
+
+step("every view has names, contrast and room, in light and dark, on a desk and on a phone", async () => {
+  for (const [colorScheme, width] of [["light", 1280], ["dark", 1280], ["light", 390], ["dark", 390]]) {
+    const { page, faults, close } = await open(browser, daemon.base, { colorScheme, viewport: { width, height: 844 } });
+    await page.goto(daemon.base);
+    await page.locator("#door-form").waitFor();
+    const check = async (view) => {
+      for (const [what, find] of Object.entries({ unnamed, faint, wide })) {
+        assert.deepEqual(await page.evaluate(find), [], `${view}, ${colorScheme}, ${width}: ${what}`);
+      }
+    };
+    await check("door");
+    await enter(page, daemon.base, daemon.token);
+    await page.locator("#space").selectOption("mail");
+    await ask(page, "What is the budget for Heron?");
+    await page.getByText("Why this answer").click();
+    await page.locator("#tree .leaf").first().waitFor();
+    await check("ask");
+    for (const [view, ready] of [["documents", ".doc"], ["answers", ".entry"], ["idle", "#idle-state"], ["time", ".chart"]]) {
+      await visit(page, view);
+      await page.locator(ready).first().waitFor();
+      await check(view);
+    }
+    assert.deepEqual(faults, []);
+    await close();
+  }
+});
+
+step("the theme can be switched, and stays", async () => {
+  const { page } = opened;
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const theme = page.locator("#theme");
+  await theme.click();
+  assert.equal(await theme.getAttribute("aria-label"), "Theme: light");
+  const light = await paper();
+  await theme.click();
+  assert.equal(await theme.getAttribute("aria-label"), "Theme: dark");
+  assert.notEqual(await paper(), light);
+  await page.reload();
+  assert.equal(await theme.getAttribute("aria-label"), "Theme: dark");
+  await theme.click();
+});
+
+step("a token that may only ask sees what it may, and is told the rest", async () => {
+  const { page, faults, close } = await open(browser, daemon.base, { allowed: [403] });
+  await enter(page, daemon.base, daemon.narrow("ask", "mail"));
+  assert.deepEqual(await page.locator("#space option").allTextContents(), ["mail"]);
+  await ask(page, "When is the salt spray test?");
+  assert.equal(await ask(page, "When is the salt spray test?"), "answer_hit");
+  for (const gone of ["#veto", "#space-new"]) assert.equal(await page.locator(gone).isVisible(), false);
+  await visit(page, "documents");
+  await page.locator(".doc").first().waitFor();
+  assert.equal(await page.locator("#drop").isVisible(), false);
+  assert.equal(await page.getByRole("button", { name: /^Forget/ }).count(), 0);
+  await visit(page, "idle");
+  await page.getByText("Queue and ledger belong to all spaces").waitFor();
+  await visit(page, "time");
+  await page.locator(".chart").first().waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+step("nothing was wrong on the way", async () => {
+  assert.deepEqual(opened.faults, []);
+  await opened.close();
+});

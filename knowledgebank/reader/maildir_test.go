@@ -1,0 +1,65 @@
+package reader
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What comes under a name alone is a mail where the name is one of a Maildir.
+func TestStreamOfMaildir(t *testing.T) {
+	r := newReader(t, Default())
+	m1 := fmt.Sprintf(letter, "m1")
+	for _, tt := range []struct{ name, text, key string }{
+		{"box/cur/1700000000.M1P2.host:2,S", m1, "mail:<m1@example.com>"},
+		{"box/cur/1700000000.M1P2.host:2,S", "no header at all\n", "mail:sha256-"},
+		{"/box/new/1700000000.M1P2.host", "no header at all\n", "mail:sha256-"},
+		{`C:\box\cur\1700000000.M1P2.host!2,`, "no header at all\n", "mail:sha256-"},
+		{"cur/17", "Subject: Swans\n\nThey are back.\n", "mail:sha256-"},
+		{"17", "Subject: Swans\n\nThey are back.\n", "file:17"},
+		{"1700000000.M1P2.host:2,S", "no header at all\n", "file:1700000000.M1P2.host:2,S"},
+		{"box/cur/more/1700000000.M1P2.host:2,S", "no header at all\n", "file:box/cur/more/1700000000.M1P2.host:2,S"},
+		// Folders of other things may be called so, too.
+		{"plans/new/README", "These are plans.\n", "file:plans/new/README"},
+		{"plans/new/pond.md", "# Pond\n\nSubject: swans\n", "file:plans/new/pond.md"},
+		{"plans/new/2025.05.pond.txt", "Subject: swans\n\nThey are back.\n", "file:plans/new/2025.05.pond.txt"},
+	} {
+		line, _, _ := strings.Cut(story(t, r, tt.name, []byte(tt.text)), "\n")
+		if key := strings.TrimPrefix(line, "key: "); key != tt.key && !(tt.key == "mail:sha256-" && strings.HasPrefix(key, tt.key)) {
+			t.Errorf("%s: %s, want %s", tt.name, line, tt.key)
+		}
+	}
+}
+
+// A file goes by the same key, whether its path is read or its content comes under
+// its path as a name; files of two folders are two documents.
+func TestStreamAsPath(t *testing.T) {
+	names := []string{"a/notes.md", "b/notes.md", "box/cur/1700000000.M1.host:2,S", "box/new/1700000001.M2.host", "words.txt"}
+	files := map[string]string{"box/tmp/1": ""}
+	for i, name := range names {
+		files[name] = fmt.Sprintf("Text %d.\n", i)
+	}
+	dir := lay(t, files)
+	r := newReader(t, Default())
+	want, failed := gather(t, r, dir, dir)
+	if len(want) != len(names) || len(failed) > 0 {
+		t.Fatal(want, failed)
+	}
+	var got []string
+	for _, name := range names {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, _, _ := strings.Cut(story(t, r, path, text), "\n")
+		got = append(got, strings.ReplaceAll(strings.TrimPrefix(line, "key: "), filepath.ToSlash(dir), "DIR"))
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-path +stream):\n%s", d)
+	}
+}
