@@ -15,7 +15,7 @@ GO := sh internal/tools/go.sh
 TOOL := go tool -modfile=internal/tools/go.mod
 CLIENT := $(TOOL) oapi-codegen --config api/client/generate.yaml
 
-.PHONY: help need build demo test check bench rehearse generate generated clients
+.PHONY: help need build demo test check bench rehearse generate generated clients page
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -48,8 +48,8 @@ check: build ## all that CI runs: build, formatting, vet, staticcheck, clients, 
 	@$(MAKE) --no-print-directory generated clients
 	@$(MAKE) --no-print-directory test
 	@echo "End to end: bin/percached on a real socket."
-	@TEST_PERCACHED=$(CURDIR)/bin/percached $(GO) test -count=1 -run 'TestEndToEnd|TestClientGoesAway|TestTwoSpaces|TestHostileRequests|TestExamplesAreReal' ./cmd/percached
-	@$(MAKE) --no-print-directory rehearse
+	@TEST_PERCACHED=$(CURDIR)/bin/percached $(GO) test -count=1 -run 'TestEndToEnd|TestClientGoesAway|TestTwoSpaces|TestHostileRequests|TestExamplesAreReal|TestGuide|TestDemo' ./cmd/percached
+	@$(MAKE) --no-print-directory page rehearse
 	@echo "make check: all is well."
 
 generate: need ## make the Go client (api/client) from openapi.yaml
@@ -63,6 +63,10 @@ generated: need
 clients: ## make TypeScript's types from openapi.yaml and compile a sample app; takes Node.js
 	@echo "TypeScript's types of openapi.yaml, and a sample app that uses them."
 	@sh internal/tools/clients.sh
+
+page: build ## try the page in headless Chromium; takes Node.js
+	@echo "The page in headless Chromium."
+	@sh internal/tools/page.sh bin/percached
 
 rehearse: build ## run the recipe of the models on a tiny setting
 	@echo "Rehearsing the recipe of the models."

@@ -7,6 +7,7 @@ import { calm, hear } from "./live.js";
 import { mark } from "./mark.js";
 import { drawNumbers } from "./numbers.js";
 import * as grove from "./grove.js";
+import { learn } from "./titles.js";
 import { ms } from "./words.js";
 
 let running = null; // what stops the question that is being answered
@@ -132,6 +133,7 @@ function heard(event, data) {
 }
 
 function ended(question, answer) {
+  learn(here.space, answer.citations);
   $("answer").dataset.state = "done";
   $("answer-doing").textContent = "";
   $("answer-text").textContent = answer.answer;

@@ -5,9 +5,9 @@ import { day, plural } from "./words.js";
 
 /**
  * Asks, and gives what was answered: true, the text of the field if one is named,
- * or null.
+ * or null. Alone is the button yes where there is nothing to decide.
  */
-export function ask({ title, text, yes, field, value = "" }) {
+export function ask({ title, text, yes, field, value = "", alone = false }) {
   const dialog = $("asker");
   const form = $("asker-form");
   const input = field ? el("input", { id: "asker-field", type: "text", required: true, autocomplete: "off" }) : null;
@@ -19,7 +19,7 @@ export function ask({ title, text, yes, field, value = "" }) {
       el("p", { text }),
       input ? el("label", { for: "asker-field", class: "field wide" }, field, input) : null,
       el("div", { class: "row end" },
-        button("Cancel", () => dialog.close()),
+        alone ? null : button("Cancel", () => dialog.close()),
         el("button", { type: "submit", class: "main", text: yes })));
     form.onsubmit = (e) => {
       e.preventDefault();

@@ -41,7 +41,7 @@ export function worker(text, work, wrong, props = {}) {
   const b = button(text, async () => {
     b.disabled = true;
     try {
-      await work(b);
+      await work();
     } catch (e) {
       wrong(e);
     } finally {

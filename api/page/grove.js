@@ -4,12 +4,12 @@ import { get } from "./api.js";
 import { $, el, fill, svg } from "./dom.js";
 import { grow, path } from "./growth.js";
 import { at, here } from "./here.js";
-import { titleOf } from "./titles.js";
+import { known, titleOf } from "./titles.js";
 import { bytes, count, plural } from "./words.js";
 
 const most = 1000; // slices that are drawn
 
-const none = () => ({ tree: null, first: new Map(), lit: null, chosen: null, picture: [] });
+const none = () => ({ tree: null, first: new Map(), lit: null, chosen: null, timer: 0, picture: new Map() });
 
 const state = none(); // first: when a chunk was first seen stored
 
@@ -23,12 +23,21 @@ export function begin() {
     choose(all[(all.indexOf(state.chosen) + step + all.length) % all.length]);
   });
   box.addEventListener("focus", () => { if (!state.chosen && state.tree?.nodes.length) choose(state.tree.nodes[0]); });
-  for (const type of ["pointerover", "click"]) {
-    box.addEventListener(type, (e) => {
-      const i = e.target.dataset?.node;
-      if (i !== undefined) choose(state.tree.nodes[i]);
-    });
+  for (const type of ["pointermove", "click"]) box.addEventListener(type, point);
+}
+
+// point chooses the node that is nearest to the pointer: dots may be tiny.
+function point(e) {
+  const picture = $("tree").querySelector("svg");
+  if (!picture) return;
+  const p = new DOMPoint(e.clientX, e.clientY).matrixTransform(picture.getScreenCTM().inverse());
+  let best = null;
+  let away = 1.5;
+  for (const n of state.tree.nodes) {
+    const d = Math.hypot(n.x - p.x, n.y - p.y);
+    if (d < away) [best, away] = [n, d];
   }
+  if (best && best !== state.chosen) choose(best);
 }
 
 export function reset() {
@@ -76,11 +85,11 @@ function draw() {
   const reach = Math.max(3, ...nodes.map((n) => Math.hypot(n.x, n.y))) + 1.2;
   const tokens = Math.max(...nodes.map((n) => n.tokens));
   const hits = Math.log1p(Math.max(...nodes.map((n) => n.hits), 1));
-  state.picture = nodes.map((n, i) => {
+  state.picture = new Map(nodes.map((n) => {
     const r = n.chunk === null ? 0.5 : Math.max(0.16, 0.46 * Math.sqrt(n.tokens / tokens));
     const heat = Math.ceil((4 * Math.log1p(n.hits)) / hits);
-    return svg("circle", { class: `leaf heat${heat}${kind(n)}`, cx: n.x.toFixed(2), cy: n.y.toFixed(2), r: r.toFixed(2), "data-node": i });
-  });
+    return [n, svg("circle", { class: `leaf heat${heat}${kind(n)}`, cx: n.x.toFixed(2), cy: n.y.toFixed(2), r: r.toFixed(2) })];
+  }));
   const dense = nodes.length > 300; // then all branches together are a fog
   const branches = nodes.filter((n) => n.parent.depth >= 0 && (!dense || way.has(n))).map((n) => [n, svg("line", {
     class: `branch${kind(n)}`, x1: n.parent.x.toFixed(2), y1: n.parent.y.toFixed(2), x2: n.x.toFixed(2), y2: n.y.toFixed(2),
@@ -90,10 +99,10 @@ function draw() {
   fill($("tree"), svg("svg", { viewBox: `${-reach} ${-reach} ${2 * reach} ${2 * reach}`, role: "img", "aria-labelledby": "tree-words" },
     svg("title", { id: "tree-words", text: `Tree of stored tensors: ${words}` }),
     branches.sort(last).map((b) => b[1]),
-    nodes.map((n, i) => [n, state.picture[i]]).sort(last).map((p) => p[1])));
+    [...state.picture].sort(last).map((p) => p[1])));
   $("tree").dataset.lit = way.size;
   legend(way.size > 0);
-  if (state.chosen) choose(state.chosen);
+  if (state.chosen) state.picture.get(state.chosen).classList.add("chosen");
   else $("tree-node").textContent = "Each dot is a piece of your documents that need not be read again. Point at one to see which.";
 }
 
@@ -105,12 +114,14 @@ function legend(lit) {
 }
 
 function choose(n) {
+  state.picture.get(state.chosen)?.classList.remove("chosen");
   state.chosen = n;
-  const i = state.tree.nodes.indexOf(n);
-  state.picture.forEach((p, at) => p.classList.toggle("chosen", at === i));
+  state.picture.get(n).classList.add("chosen");
+  clearTimeout(state.timer);
   const about = [plural(n.tokens, "token"), bytes(n.bytes), `used ${plural(n.hits, "time")}`].join(" · ");
   const say = (title) => { if (state.chosen === n) fill($("tree-node"), el("strong", { text: title }), el("br"), el("span", { class: "soft", text: about })); };
   if (n.chunk === null) return say("Instructions, with which each prompt begins");
-  say("A chunk");
-  titleOf(here.space, n.chunk).then(say, () => {}); // without a title it stays a chunk
+  say(known(here.space, n.chunk) ?? "A chunk");
+  // Who only passes by wants no search.
+  state.timer = setTimeout(() => titleOf(here.space, n.chunk).then(say, () => {}), 150); // without a title it stays a chunk
 }

@@ -9,6 +9,7 @@ import { bytes, count, moment, plural, seconds, upper } from "./words.js";
 
 const box = () => $("idle");
 let news = null; // what the last button did
+let draining = false;
 
 export function begin(page) {
   hear(["job", "answer", "settings"], page.refresh);
@@ -60,12 +61,13 @@ function buttons(i) {
     return refresh();
   };
   return el("div", { class: "row tight" },
-    here.space && i.state !== "paused" ? worker("Run now", async (b) => {
-      b.textContent = "Running";
-      const d = await call("POST", `v1/idle/drain?space=${encodeURIComponent(here.space)}`);
+    here.space && i.state !== "paused" ? worker(draining ? "Running" : "Run now", async () => {
+      draining = true;
+      refresh();
+      const d = await call("POST", `v1/idle/drain?space=${encodeURIComponent(here.space)}`).finally(() => { draining = false; });
       const why = d.done === 0 && d.reasons.length > 0 ? `: ${d.reasons.map((r) => r.text).join("; ")}` : "";
       await done(`${plural(d.done, "job")} done in ${seconds(d.seconds)}${d.failed ? `, ${count(d.failed)} failed` : ""}${why}.`);
-    }, wrong, { class: "main" }) : null,
+    }, wrong, { class: "main", disabled: draining }) : null,
     i.state === "paused"
       ? worker("Resume", async () => { await call("POST", "v1/idle/resume"); await done("Idle work goes on."); }, wrong)
       : worker("Pause", async () => { await call("POST", "v1/idle/pause"); await done("Idle work is paused."); }, wrong));

@@ -16,7 +16,7 @@ const kept = "percached-space";
 let inside = false;
 
 const named = () => /^#\/(\w+)$/.exec(location.hash)?.[1];
-const current = () => (named() in views ? named() : "ask");
+const current = () => (Object.hasOwn(views, named()) ? named() : "ask");
 
 function lead(move) {
   if (!inside) return;
@@ -95,14 +95,16 @@ async function newSpace() {
   }
 }
 
-const tellWrong = (e) => ask({ title: "That did not work", text: [e.message, e.fix].filter(Boolean).join(". "), yes: "Well" });
+const tellWrong = (e) => ask({ title: "That did not work", text: [e.message, e.fix].filter(Boolean).join(". "), yes: "Close", alone: true });
 
 const grown = calm(async () => {
   if (!inside) return;
   const before = here.space;
   await readSpaces().catch(() => {}); // the list as it was still serves
-  if (here.space !== before) look(here.space);
-  else drawSpaces();
+  if (here.space !== before) {
+    await readRights().catch(() => {}); // then what was allowed before counts
+    look(here.space);
+  } else drawSpaces();
 });
 
 $("space").addEventListener("change", (e) => look(e.target.value));

@@ -6,6 +6,14 @@ const found = new Map(); // space and chunk: title
 let searching = Promise.resolve();
 const seen = new Set(); // documents that were looked through
 
+/** Remembers what chunks are called that an answer rests on. */
+export function learn(space, citations) {
+  for (const c of citations) found.set(`${space} ${c.chunk}`, c.about);
+}
+
+/** The title of a chunk, as far as it is known. */
+export const known = (space, chunk) => found.get(`${space} ${chunk}`);
+
 function remember(space, document) {
   for (const c of document.text) found.set(`${space} ${c.chunk}`, c.about || document.title || "Without a title");
 }

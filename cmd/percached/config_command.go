@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -13,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -23,7 +26,7 @@ func configCommand() *cobra.Command {
 percached.conf, or where --config says. Variables of the environment beat it, flags
 beat both. docs/configuration.md lists all keys.`,
 	}
-	cmd.AddCommand(configInit(), configCheck(), configShow())
+	cmd.AddCommand(configInit(), configCheck(), configShow(), configSet())
 	return cmd
 }
 
@@ -142,9 +145,10 @@ func configShow() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show", Short: "Show every key with its value, and who said it", Args: cobra.NoArgs,
-		Long: `Shows how percached serve would be set if it began with this file, this environment and
-these flags: every key, its value, and whose word it is (default, file, environment or
-flag). GET /v1/config tells the same of a daemon that runs.`,
+		Long: `Shows every key, its value, and whose word it is: default, file, environment, flag or
+runtime. If a daemon serves the data folder, it is how that is set; else, or where
+flags are given, how percached serve would be set if it began with this file, this
+environment and these flags.`,
 		Example: `  percached config show
   percached config show --config /etc/percached.conf --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -152,12 +156,77 @@ flag). GET /v1/config tells the same of a daemon that runs.`,
 			if err != nil {
 				return err
 			}
-			return show(cmd.OutOrStdout(), asJSON, configReport{c.Config()})
+			report := configReport{c.Config()}
+			if !slices.ContainsFunc(flags, func(s said) bool { return s.key != "data" }) && file == "" {
+				err = ofDaemon(c.setup().data, func(l *cli.Link) error {
+					r, err := l.GetConfigWithResponse(cmd.Context())
+					if err != nil {
+						return err
+					}
+					return json.Unmarshal(r.Body, &report.Config)
+				})
+			}
+			if err != nil && fault.KindOf(err) != fault.NotFound {
+				return err
+			}
+			return show(cmd.OutOrStdout(), asJSON, report)
 		},
 	}
 	cmd.Flags().StringVar(&file, "config", "", "file with lines of the form key = value, in place of percached.conf in the data folder")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	keyFlags(cmd, &flags, isFlag)
+	return cmd
+}
+
+// ofDaemon asks the daemon that serves a data folder; NotFound: none does.
+func ofDaemon(data string, ask func(l *cli.Link) error) error {
+	l, err := running(data)
+	if err == nil && l == nil {
+		err = fault.New(fault.NotFound, "percached: config", "no daemon serves %s: percached serve does", data)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(ask(l), l.Close())
+}
+
+func configSet() *cobra.Command {
+	var flags []said
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "set KEY=VALUE...", Short: "Set the running daemon otherwise, until it ends", Args: cobra.MinimumNArgs(1),
+		Long: `Sets keys of the daemon that serves the data folder: all of them, or none. They hold
+until it ends; what is to hold for good goes into percached.conf. Only some keys can
+change while it runs: docs/configuration.md marks them.`,
+		Example: `  percached config set tensor-limit=512MiB threshold=0.9`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			change := client.ConfigChange{}
+			for _, pair := range args {
+				key, value, ok := strings.Cut(pair, "=")
+				if !ok {
+					return misuse("%q is no KEY=VALUE", pair)
+				}
+				change[key] = value
+			}
+			c, err := loadConfig("", os.Environ(), flags)
+			if err != nil {
+				return err
+			}
+			return ofDaemon(c.setup().data, func(l *cli.Link) error {
+				r, err := l.ChangeConfigWithResponse(cmd.Context(), change)
+				if err != nil {
+					return err
+				}
+				var report configReport
+				if err := json.Unmarshal(r.Body, &report.Config); err != nil {
+					return err
+				}
+				return show(cmd.OutOrStdout(), asJSON, report)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	keyFlags(cmd, &flags, isData)
 	return cmd
 }
 

@@ -17,24 +17,29 @@ import (
 func doctorCommand(open opener) *cobra.Command {
 	var s source
 	var asJSON bool
+	c := defaultSetup()
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check that machine, binary and model go together",
 		Long: `Tells what the machine and the binary have, and tests for each type of keys and
 values and for both placements that the same prompt gives the same tokens and
 logits cold, warm from slices, and warm from slices that went through a
-database. Without --model it takes a tiny model with random weights.
+database. Without --model it takes a tiny model with random weights. And it looks
+whether the data folder can be used, and whether a daemon answers for it.
 
 Exit status 0 if all is well. CPU features that lie idle, a type that the model
 cannot have, and a model whose slices cannot be stored are warnings: all works,
 but slower than it could. A failed self-test, CPU features that the binary needs
-and the machine lacks, and a model that cannot be opened are failures.`,
+and the machine lacks, a model that cannot be opened, and a data folder that cannot
+be used or whose daemon does not answer are failures.`,
+		Example: `  percached doctor
+  percached doctor --model FILE.gguf --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := s.check(); err != nil {
 				return err
 			}
-			r := &health{Machine: thisMachine(), CPU: llamacpp.CPU()}
+			r := &health{Machine: thisMachine(), CPU: llamacpp.CPU(), Folder: lookAt(cmd.Context(), c.data)}
 			if err := r.examine(cmd.Context(), open, &s, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
@@ -49,6 +54,7 @@ and the machine lacks, and a model that cannot be opened are failures.`,
 		},
 	}
 	s.flags(cmd, "tiny")
+	c.dataFlag(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd
 }
@@ -62,6 +68,7 @@ type health struct {
 	Model    *percached.ModelInfo `json:"model"`        // with the first K/V type that opened
 	Types    []typeTest           `json:"kv_types"`
 	Config   config               `json:"config"`
+	Folder   folder               `json:"data"`
 	Warnings []string             `json:"warnings"`
 	Failures []string             `json:"failures"`
 }
@@ -147,6 +154,9 @@ func (h *health) conclude() {
 		default:
 			fail("K/V type %s failed the self-test and is off: %s", t.Type, t.Reason)
 		}
+	}
+	if h.Folder.Fault != "" {
+		fail("data folder: %s", h.Folder.Fault)
 	}
 	h.OK = len(h.Failures) == 0
 }

@@ -92,6 +92,21 @@ func configOf(cmd *cobra.Command) (conf *tuning, given []string, err error) {
 	return conf, given, err
 }
 
+// running is the way to the daemon that serves a data folder; nil if none does.
+func running(data string) (*cli.Link, error) {
+	if !home.Exists(filepath.Join(data, "lock")) {
+		return nil, nil
+	}
+	h, err := home.Open(data)
+	if _, busy := errors.AsType[*home.InUse](err); busy {
+		return toDaemon(data)
+	}
+	if err == nil {
+		err = h.Close()
+	}
+	return nil, err
+}
+
 // toDaemon is the way to the daemon that uses a data folder; nil if no daemon does.
 // Only while the folder is in use its address is one to be trusted.
 func toDaemon(data string) (*cli.Link, error) {

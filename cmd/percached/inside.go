@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/percached/percached/cmd/percached/cli"
 )
@@ -16,9 +14,6 @@ import (
 // inside opens a data folder for one command, and serves it the interface of the
 // daemon without a socket.
 func inside(ctx context.Context, conf *tuning, model bool, stderr io.Writer) (*cli.Link, error) {
-	// The bounds that keep strangers out are not for who owns the folder.
-	o := &conf.now.serving.api
-	o.MaxUpload, o.WriteTimeout, o.SendTimeout, o.AskTimeout = math.MaxInt64, endless, endless, endless
 	d, err := newServed(conf, reach{model: model}, stderr)
 	if err != nil {
 		return nil, err
@@ -57,9 +52,6 @@ func inside(ctx context.Context, conf *tuning, model bool, stderr io.Writer) (*c
 	}
 	return l, nil
 }
-
-// endless is longer than anything takes.
-const endless = 365 * 24 * time.Hour
 
 // pipes is a listener that this process alone reaches.
 type pipes struct {

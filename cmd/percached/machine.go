@@ -56,6 +56,7 @@ func (h *health) table(w io.Writer) error {
 	for _, k := range h.Types {
 		row("K/V "+k.Type, "%s", k.words())
 	}
+	row("data folder", "%s", h.Folder.words())
 	if err := t.Flush(); err != nil {
 		return err
 	}

@@ -33,8 +33,8 @@ The first SIGINT or SIGTERM lets answers that are under way end, for a while; th
 second ends at once.
 
 What flags say beats variables of the environment (PERCACHED_TENSOR_LIMIT for
-tensor-limit), which beat the file that --config names. docs/configuration.md
-lists all that can be set.`,
+tensor-limit), which beat percached.conf in the data folder, or the file that
+--config names in its place. docs/configuration.md lists all that can be set.`,
 		Example: `  percached serve
   percached serve --data /srv/percached --listen 127.0.0.1:8000 --config percached.conf`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -45,19 +45,8 @@ lists all that can be set.`,
 			return serve(cmd.Context(), conf, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().StringVar(&file, "config", "", "file with lines of the form key = value")
-	usual := defaultConfig().now
-	for _, k := range keys() {
-		if k.flag {
-			f := k.of(&usual)
-			// They are laid over the rest when that is known, and told of with it.
-			f.set = func(text string) error {
-				flags = append(flags, said{k.name, text, origin{"flag", "--" + k.name}})
-				return nil
-			}
-			k.flagFor(cmd, f)
-		}
-	}
+	cmd.Flags().StringVar(&file, "config", "", "file with lines of the form key = value (default: percached.conf in the data folder)")
+	keyFlags(cmd, &flags, isFlag)
 	return cmd
 }
 

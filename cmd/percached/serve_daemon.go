@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"sync"
@@ -119,8 +120,14 @@ func (d *served) options() api.Options {
 	o.Hosts = append(o.Hosts[:len(o.Hosts):len(o.Hosts)], ownHost(d.setup.serving.listen)...)
 	o.Authorize, o.Ready, o.Spec, o.Metrics, o.Hub, o.Version = d.authorize, d.stage.ready, percached.OpenAPI(), d.metrics.Handler(), d.hub, version()
 	o.Logger, o.Observer.Request = d.log, d.metrics.Request
+	if !d.daemon { // who owns the folder needs no bounds against strangers
+		o.MaxUpload, o.WriteTimeout, o.SendTimeout, o.AskTimeout = math.MaxInt64, endless, endless, endless
+	}
 	return o
 }
+
+// endless is longer than anything takes.
+const endless = 365 * 24 * time.Hour
 
 // ownHost is the name under which a listener's address is called: the one IP
 // address that it has, unless that is everybody's own.

@@ -17,7 +17,7 @@ func tokenCommand() *cobra.Command {
 		Long: `Tokens say who may call the daemon, in which space and what for. A running daemon
 sees at once what these commands do.`,
 	}
-	cmd.AddCommand(tokenShow(), tokenList(), tokenCreate(), tokenRevoke())
+	cmd.AddCommand(tokenShow(), tokenPage(), tokenList(), tokenCreate(), tokenRevoke())
 	return cmd
 }
 
@@ -97,6 +97,31 @@ func tokenShow() *cobra.Command {
 		secret, _, err := s.Main()
 		return &secretReport{Secret: secret}, err
 	})
+}
+
+func tokenPage() *cobra.Command {
+	return tokenVerb("page", "Print the address of the running daemon's page, with the main token that opens it", cobra.NoArgs, func(s *token.Store, _ []string) (showable, error) {
+		l, err := running(s.Dir())
+		if err != nil {
+			return nil, err
+		}
+		if l == nil {
+			return nil, fault.New(fault.NotFound, "percached: token", "no daemon serves %s: percached serve does", s.Dir())
+		}
+		secret, _, err := s.Main()
+		return &pageReport{Page: l.Daemon + "/#token=" + secret}, err
+	})
+}
+
+// pageReport is where the page is.
+type pageReport struct {
+	Page string `json:"page"`
+}
+
+func (r *pageReport) table(w io.Writer) error {
+	p := &printer{w: w}
+	p.line("%s", r.Page)
+	return p.err
 }
 
 // tokensReport lists tokens.

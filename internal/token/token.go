@@ -74,6 +74,9 @@ type Store struct {
 	told     map[string]string
 }
 
+// Dir is the data folder.
+func (s *Store) Dir() string { return s.dir }
+
 // Open looks at a data folder and makes nothing in it. It refuses files that
 // others can read, and a list of a later version.
 func Open(dir string) (*Store, error) {

@@ -79,7 +79,7 @@ step("a wrong token is told; the right one lets in by the field, and signing out
 });
 
 step("the token of the address lets in and leaves the address", async () => {
-  opened = await open(browser, daemon.base);
+  opened = await open(browser, daemon.base, { allowed: [400] }); // a space with a wrong name
   const { page } = opened;
   await enter(page, daemon.base, daemon.token);
   assert.equal(new URL(page.url()).hash, "#/ask");
@@ -94,6 +94,11 @@ step("a space is made, and documents are taken in", async () => {
   await page.keyboard.press("Enter");
   await page.locator("#space option[value=mail]").waitFor({ state: "attached" });
   await page.getByText("There are no documents in this space yet.").waitFor();
+  await page.getByRole("button", { name: "New space" }).click();
+  await page.getByLabel("Name").fill("a/b");
+  await page.keyboard.press("Enter");
+  await page.getByText("That did not work").waitFor();
+  await page.locator("#asker-form").getByRole("button", { name: "Close" }).click();
   await page.getByRole("link", { name: "Add documents" }).click();
 
   await page.locator("#files").setInputFiles(inbox);
@@ -144,6 +149,20 @@ step("asked again in other letters it comes from the bank, and the page says why
   await page.waitForFunction(() => document.querySelectorAll("#tree .leaf.reused").length > 1 && !document.querySelector("#tree .leaf.fresh"));
   await page.getByText("Why this answer").click();
   await page.locator("#why .tests .passed", { hasText: "not vetoed" }).waitFor();
+});
+
+step("a tree of thousands of slices is drawn in part, and each dot tells what it is", async () => {
+  const { page, faults, close } = await open(browser, daemon.base);
+  const slice = (i) => ({ space: "mail", model: "m", placement: "parallel", depth: i ? 1 : 0, chunk: i ? `c${i}` : null, path: `p${i}`, tokens: 100 + i % 90, bytes: 5000, hits: 1000 - i });
+  await page.route("**/cache/tree?*", (route) => route.fulfill({ json: { slices: Array.from({ length: 1000 }, (_, i) => slice(i)), more: true } }));
+  await page.route("**/spaces/mail/cache", (route) => route.fulfill({ json: { bytes: 5230 * 5000, slices: 5230, hits: 9, groups: [] } }));
+  await enter(page, daemon.base, daemon.token);
+  await page.getByText("4,230 not shown").waitFor();
+  assert.equal(await page.locator("#tree .leaf").count(), 1000);
+  await page.locator("#tree .leaf").nth(777).hover();
+  await page.locator("#tree-node", { hasText: `${100 + 777 % 90} tokens` }).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
 });
 
 step("a citation opens the document at its chunk", async () => {

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+
+	"github.com/percached/percached/internal/home"
+)
+
+// folder is what doctor finds out of a data folder.
+type folder struct {
+	Dir     string `json:"dir"`
+	There   bool   `json:"there"`
+	Daemon  string `json:"daemon,omitempty"`  // its address
+	Version string `json:"version,omitempty"` // the daemon's
+	Fault   string `json:"fault,omitempty"`
+}
+
+// lookAt finds out whether a data folder can be used, and whether a daemon answers
+// for it. It makes none.
+func lookAt(ctx context.Context, dir string) (f folder) {
+	f = folder{Dir: dir, There: dir != "" && home.Exists(dir)}
+	if !f.There {
+		return f
+	}
+	l, err := running(dir)
+	switch {
+	case err != nil:
+		f.Fault = sentence(err)
+		return f
+	case l == nil:
+		return f
+	}
+	defer l.Close() //nolint:errcheck // nothing was written
+	f.Daemon = l.Daemon
+	about, err := l.AboutWithResponse(ctx)
+	if err != nil {
+		f.Fault = "the daemon at " + l.Daemon + ": " + sentence(err)
+		return f
+	}
+	f.Version = about.JSON200.Version
+	return f
+}
+
+func (f folder) words() string {
+	switch {
+	case !f.There:
+		return f.Dir + ": not there yet"
+	case f.Fault != "":
+		return f.Dir + ": it cannot be used"
+	case f.Daemon != "":
+		return f.Dir + ": served at " + f.Daemon + " by percached " + f.Version
+	}
+	return f.Dir + ": no process uses it"
+}

@@ -1,0 +1,22 @@
+// Package plain reads the plain layout, for one's own data: a folder with the
+// folder documents and the file questions.jsonl.
+//
+// Purpose: Load. documents holds anything that percached add reads. A line of
+// questions.jsonl is an object:
+//
+//	question     what is asked
+//	answers      answers that are right, a list; or answer, one of them. Without
+//	             either, quality is not measured
+//	also         further ones, as those of models/demo
+//	paraphrases  the question in other words, a list
+//	document     what the name of the file with the answer ends with: "plan.md" or
+//	             "notes/plan.md", whole names
+//
+// Other fields are counted and passed over.
+//
+// Invariants: a line, file or folder that is not read is reported with the reason:
+// all of a folder is either in the set or among what was skipped. Hidden files and
+// folders are skipped, and links, as percached add does.
+//
+// Goroutines: none. State on disk: none; files are opened for reading only.
+package plain

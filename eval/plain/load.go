@@ -1,0 +1,90 @@
+package plain
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/percached/percached/eval"
+)
+
+const (
+	documentsName = "documents"
+	questionsName = "questions.jsonl"
+)
+
+// Load reads a folder. It fails if there are no documents or no questions at all.
+func Load(dir string) (*eval.Set, error) {
+	s := &eval.Set{PassedOver: map[string]int{}}
+	if err := documents(s, filepath.Join(dir, documentsName)); err != nil {
+		return nil, fmt.Errorf("the documents: %w", err)
+	}
+	f, err := os.Open(filepath.Join(dir, questionsName))
+	if err != nil {
+		return nil, fmt.Errorf("the questions: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	if err := questions(s, f); err != nil {
+		return nil, fmt.Errorf("the questions: %w", err)
+	}
+	switch {
+	case len(s.Files) == 0:
+		return nil, fmt.Errorf("%s holds no document%s", filepath.Join(dir, documentsName), because(s.Skipped))
+	case len(s.Questions) == 0:
+		return nil, fmt.Errorf("%s holds no question%s", f.Name(), because(s.Skipped))
+	}
+	return s, nil
+}
+
+// because tells the last thing that was skipped.
+func because(skipped []eval.Skipped) string {
+	if len(skipped) == 0 {
+		return ""
+	}
+	last := skipped[len(skipped)-1]
+	return fmt.Sprintf(" that can be read; of %d things skipped, the last is %s: %s", len(skipped), last.Where, last.Reason)
+}
+
+// documents finds all files below root.
+func documents(s *eval.Set, root string) error {
+	if _, err := os.ReadDir(root); err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if path == root {
+			return err
+		}
+		below, relErr := filepath.Rel(root, path)
+		if relErr != nil {
+			return relErr
+		}
+		name := filepath.ToSlash(below)
+		skip := func(reason string) error {
+			s.Skipped = append(s.Skipped, eval.Skipped{Where: documentsName + "/" + name, Reason: reason})
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		switch {
+		case err != nil:
+			return skip(err.Error())
+		case strings.HasPrefix(d.Name(), "."):
+			return skip("hidden")
+		case d.Type()&fs.ModeSymlink != 0:
+			return skip("a link")
+		case d.IsDir():
+			return nil
+		case !d.Type().IsRegular():
+			return skip("neither a file nor a folder")
+		}
+		info, err := d.Info()
+		if err != nil {
+			return skip(err.Error())
+		}
+		s.Files = append(s.Files, eval.File{Name: name, Path: path, Size: info.Size()})
+		return nil
+	})
+}

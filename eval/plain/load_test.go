@@ -1,0 +1,137 @@
+package plain_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/percached/percached/eval"
+	"github.com/percached/percached/eval/plain"
+)
+
+// folder writes files.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestQuestions(t *testing.T) {
+	for _, tc := range []struct {
+		name, lines string
+		want        []eval.Question
+		skipped     []eval.Skipped
+		passedOver  map[string]int
+	}{
+		{name: "the question alone", lines: `{"question":"Who?"}`, want: []eval.Question{{Number: 1, Text: "Who?"}}},
+		{
+			name:  "all of it",
+			lines: `{"question":"Who?","answer":"Ana","answers":["Ana Ruiz"],"also":["A. Ruiz"],"paraphrases":["Which person?"],"document":"a.md","id":7}` + "\n",
+			want: []eval.Question{{
+				Number: 1, Text: "Who?", Gold: []string{"Ana", "Ana Ruiz", "A. Ruiz"}, Paraphrases: []string{"Which person?"}, Document: "a.md",
+			}},
+			passedOver: map[string]int{"id": 1},
+		},
+		{
+			name: "numbers are those of lines", lines: "\ufeff{\"question\":\"Who?\"}\r\n\n  \n{\"question\":\"Where?\",\"answer\":null}",
+			want: []eval.Question{{Number: 1, Text: "Who?"}, {Number: 4, Text: "Where?"}},
+		},
+		{
+			name: "bad lines",
+			lines: strings.Join([]string{
+				`{"question":"Who?"}`, `{"question":`, `["Who?"]`, `null`, `{"question":7}`, `{"question":" "}`, `{}`, `{"question":"Who?","answers":"Ana"}`,
+				`{"question":"Who?","answers":["Ana",""]}`, `{"question":"Who?","paraphrases":["\n"]}`, "{\"question\":\"\xff\"}",
+				`{"question":"` + strings.Repeat("o", 1<<20) + `"}`, `{"question":"Who?"} {}`, `{"question":"Where?"}`,
+			}, "\n"),
+			want: []eval.Question{{Number: 1, Text: "Who?"}, {Number: 14, Text: "Where?"}},
+			skipped: []eval.Skipped{
+				{Where: "questions.jsonl line 2", Reason: "not a JSON object"},
+				{Where: "questions.jsonl line 3", Reason: "not a JSON object"},
+				{Where: "questions.jsonl line 4", Reason: "not a JSON object"},
+				{Where: "questions.jsonl line 5", Reason: "question is not a text"},
+				{Where: "questions.jsonl line 6", Reason: "no question"},
+				{Where: "questions.jsonl line 7", Reason: "no question"},
+				{Where: "questions.jsonl line 8", Reason: "answers is not a list of texts"},
+				{Where: "questions.jsonl line 9", Reason: "an answer is empty"},
+				{Where: "questions.jsonl line 10", Reason: "a paraphrase is empty"},
+				{Where: "questions.jsonl line 11", Reason: "not UTF-8"},
+				{Where: "questions.jsonl line 12", Reason: "longer than 1048576 bytes"},
+				{Where: "questions.jsonl line 13", Reason: "not a JSON object"},
+			},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := plain.Load(folder(t, map[string]string{"documents/a.md": "x", "questions.jsonl": tc.lines}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := &eval.Set{Files: got.Files, Questions: tc.want, Skipped: tc.skipped, PassedOver: tc.passedOver}
+			if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestDocuments(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"documents/b.md": "12345", "documents/mail/cur/1:2,S": "", "documents/mail/a.eml": "1", "documents/.git/x": "", "documents/.b.swp": "",
+		"questions.jsonl": `{"question":"Who?"}`, "elsewhere.md": "",
+	})
+	if err := os.Symlink("../elsewhere.md", filepath.Join(dir, "documents", "link.md")); err != nil {
+		t.Skip(err)
+	}
+	got, err := plain.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(dir, "documents", name) }
+	want := &eval.Set{
+		Files: []eval.File{
+			{Name: "b.md", Path: at("b.md"), Size: 5}, {Name: "mail/a.eml", Path: at("mail/a.eml"), Size: 1}, {Name: "mail/cur/1:2,S", Path: at("mail/cur/1:2,S")},
+		},
+		Questions: []eval.Question{{Number: 1, Text: "Who?"}},
+		Skipped: []eval.Skipped{
+			{Where: "documents/.b.swp", Reason: "hidden"}, {Where: "documents/.git", Reason: "hidden"}, {Where: "documents/link.md", Reason: "a link"},
+		},
+		PassedOver: map[string]int{},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestNothingToDo(t *testing.T) {
+	const one = `{"question":"Who?"}`
+	for _, tc := range []struct {
+		name    string
+		files   map[string]string
+		missing bool
+		says    string
+	}{
+		{"nothing", map[string]string{}, true, "the documents: "},
+		{"no documents", map[string]string{"questions.jsonl": one}, true, "the documents: "},
+		{"no questions", map[string]string{"documents/a.md": ""}, true, "the questions: "},
+		{"documents are a file", map[string]string{"documents": "", "questions.jsonl": one}, false, "the documents: "},
+		{"hidden documents alone", map[string]string{"documents/.a": "", "questions.jsonl": one}, false, "holds no document that can be read; of 1 things skipped, the last is documents/.a: hidden"},
+		{"an empty file", map[string]string{"documents/a.md": "", "questions.jsonl": "\n"}, false, "questions.jsonl holds no question"},
+		{"bad lines alone", map[string]string{"documents/a.md": "", "questions.jsonl": "{}\n7\n"}, false, "of 2 things skipped, the last is questions.jsonl line 2: not a JSON object"},
+	} {
+		_, err := plain.Load(folder(t, tc.files))
+		if err == nil || errors.Is(err, fs.ErrNotExist) != tc.missing || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+	}
+}
