@@ -89,6 +89,7 @@ type UploadStatus struct {
 	Ended     time.Time   `json:"ended,omitzero"`
 	Files     int         `json:"files"`
 	Bytes     int64       `json:"bytes"`
+	Read      int64       `json:"read_bytes"` // of them, so far
 	Added     int         `json:"added"`
 	Unchanged int         `json:"unchanged"`
 	Replaced  int         `json:"replaced"`

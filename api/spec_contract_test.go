@@ -202,14 +202,14 @@ func TestContractCanFail(t *testing.T) {
 		body               string
 		right              bool
 	}{
-		{"right", "DELETE", history, 200, good, `{"removed":1}`, true},
-		{"an unknown path", "DELETE", "/v1/nothing", 200, good, `{"removed":1}`, false},
-		{"another status", "DELETE", history, 201, good, `{"removed":1}`, false},
-		{"another type", "DELETE", history, 200, http.Header{"Content-Type": {"text/plain"}, "X-Request-Id": {"r1"}}, `{"removed":1}`, false},
-		{"no request id", "DELETE", history, 200, http.Header{"Content-Type": {jsonType}}, `{"removed":1}`, false},
-		{"a member of another kind", "DELETE", history, 200, good, `{"removed":"1"}`, false},
+		{"right", "DELETE", history, 200, good, `{"cleaned_up":false,"removed":1}`, true},
+		{"an unknown path", "DELETE", "/v1/nothing", 200, good, `{"cleaned_up":false,"removed":1}`, false},
+		{"another status", "DELETE", history, 201, good, `{"cleaned_up":false,"removed":1}`, false},
+		{"another type", "DELETE", history, 200, http.Header{"Content-Type": {"text/plain"}, "X-Request-Id": {"r1"}}, `{"cleaned_up":false,"removed":1}`, false},
+		{"no request id", "DELETE", history, 200, http.Header{"Content-Type": {jsonType}}, `{"cleaned_up":false,"removed":1}`, false},
+		{"a member of another kind", "DELETE", history, 200, good, `{"cleaned_up":false,"removed":"1"}`, false},
 		{"no member", "DELETE", history, 200, good, `{}`, false},
-		{"a member that is not described", "DELETE", history, 200, good, `{"removed":1,"more":1}`, false},
+		{"a member that is not described", "DELETE", history, 200, good, `{"cleaned_up":false,"removed":1,"more":1}`, false},
 		{"null for a list", "GET", history, 200, good, `{"questions":null}`, false},
 		{"a body where there is none", "DELETE", "/v1/spaces/mail/entries/7c41f77b7271eec463ee71fec25d9342", 204, good, `{}`, false},
 		{"a stream", "POST", ask, 200, stream, ":\n\nevent: stage\ndata: {\"name\":\"n\",\"ms\":1}\n\n", true},

@@ -1700,6 +1700,9 @@ type UploadStatus struct {
 	// LeftOut Parts of documents that were left out, such as pictures in mails.
 	LeftOut []Failure `json:"left_out"`
 
+	// ReadBytes Of them, so far.
+	ReadBytes int64 `json:"read_bytes"`
+
 	// Replaced Documents that have changed.
 	Replaced int `json:"replaced"`
 

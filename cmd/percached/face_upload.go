@@ -11,7 +11,7 @@ import (
 func wireUpload(u inbox.Upload) api.UploadStatus {
 	r := u.Report
 	return api.UploadStatus{
-		ID: u.ID, Space: u.Space, State: api.UploadState(u.State), Accepted: u.Accepted, Ended: u.Ended, Files: u.Files, Bytes: u.Bytes,
+		ID: u.ID, Space: u.Space, State: api.UploadState(u.State), Accepted: u.Accepted, Ended: u.Ended, Files: u.Files, Bytes: u.Bytes, Read: u.Read,
 		Added: r.Added, Unchanged: r.Unchanged, Replaced: r.Replaced, Failed: r.Failed, Chunks: r.Chunks,
 		Failures: wireFailures(r.Failures), LeftOut: wireFailures(r.LeftOut), Error: u.Error,
 	}

@@ -51,7 +51,7 @@ func TestAccept(t *testing.T) {
 	}
 	stop := run(t, in)
 	ended := wait(t, in, got.ID)
-	want.State, want.Ended = inbox.Done, now
+	want.State, want.Ended, want.Read = inbox.Done, now, want.Bytes
 	want.Report = ingest.Report{Added: 5, Failed: 1, Failures: []ingest.Failure{{Name: "empty.txt", Reason: "invalid"}}}
 	if d := cmp.Diff(want, ended); d != "" {
 		t.Error(d)

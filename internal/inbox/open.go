@@ -123,6 +123,9 @@ func (l *loading) record(id, name string) error {
 		},
 		seq: r.Seq, digest: r.Digest, over: make(chan struct{}), ready: true,
 	}
+	if r.State == Done {
+		e.Read = e.Bytes
+	}
 	l.seq = max(l.seq, r.Seq)
 	if !l.there(r.Space) {
 		l.leftovers = append(l.leftovers, name) // before its spool

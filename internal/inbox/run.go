@@ -184,6 +184,9 @@ func (in *Inbox) end(e *entry, s State, why string) {
 	in.discard(e.ID + spoolEnd)
 	in.mu.Lock()
 	e.State, e.Ended, e.Error = s, r.Ended, why
+	if s == Done {
+		e.Read = e.Bytes
+	}
 	in.unqueue(e)
 	close(e.over)
 	old := in.prune()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync/atomic"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
@@ -23,6 +24,7 @@ type taking struct {
 	entry *entry
 	files []file
 	spool *os.File
+	seen  atomic.Int64 // bytes of it that were read
 	// What follows is written by who reads, and read when that has ended.
 	at     int   // documents, and what is none, that were read
 	paused bool  // before the end
@@ -94,7 +96,7 @@ func (t *taking) read(ctx context.Context, emit func(*knowledgebank.Source) erro
 	var offset int64
 	from := t.entry.from
 	for _, f := range t.files {
-		part := &watched{r: io.NewSectionReader(t.spool, offset, f.Size)}
+		part := &watched{r: io.NewSectionReader(t.spool, offset, f.Size), seen: &t.seen}
 		offset += f.Size
 		err := t.o.Reader.Stream(ctx, f.Name, part, func(s *knowledgebank.Source) error {
 			if t.at >= from {
@@ -141,18 +143,20 @@ func (t *taking) look(s *knowledgebank.Source) (pause, leave bool) {
 func (t *taking) progress(r ingest.Report) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.entry.Report = t.entry.report(r)
+	t.entry.Report, t.entry.Read = t.entry.report(r), t.seen.Load()
 }
 
 // watched remembers that something could not be read, of which the reader makes
 // a document that failed.
 type watched struct {
-	r   io.Reader
-	err error
+	r    io.Reader
+	seen *atomic.Int64
+	err  error
 }
 
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.r.Read(p)
+	w.seen.Add(int64(n))
 	if err != nil && err != io.EOF {
 		w.err = err
 	}

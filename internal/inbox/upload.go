@@ -31,6 +31,8 @@ type Upload struct {
 	Ended    time.Time
 	Files    int
 	Bytes    int64
+	// Read counts the bytes that were read while it is running.
+	Read int64
 	// Report is what became of the documents so far. What an attempt that was
 	// cut short had taken in counts as unchanged.
 	Report ingest.Report

@@ -69,7 +69,7 @@ func part(form *multipart.Writer, in *os.File) error {
 	return err
 }
 
-// follow waits until an upload has ended.
+// follow waits until an upload has ended, and tells how far it is.
 func (a *addition) follow(ctx context.Context, up *client.UploadStatus) (*client.UploadStatus, error) {
 	const longest = 100 * time.Millisecond
 	for wait := time.Millisecond; up.State == client.UploadStateQueued || up.State == client.UploadStateRunning; wait = min(2*wait, longest) {
@@ -83,6 +83,7 @@ func (a *addition) follow(ctx context.Context, up *client.UploadStatus) (*client
 			return nil, err
 		}
 		up = r.JSON200
+		a.tell(float64(a.done+up.ReadBytes) / float64(max(a.total, 1)))
 	}
 	return up, nil
 }
