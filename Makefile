@@ -15,7 +15,7 @@ GO := sh internal/tools/go.sh
 TOOL := go tool -modfile=internal/tools/go.mod
 CLIENT := $(TOOL) oapi-codegen --config api/client/generate.yaml
 
-.PHONY: help need build demo test check bench rehearse generate generated clients page
+.PHONY: help need build demo test check bench rehearse generate generated clients page release
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -71,6 +71,9 @@ page: build ## try the page in headless Chromium; takes Node.js
 rehearse: build ## run the recipe of the models on a tiny setting
 	@echo "Rehearsing the recipe of the models."
 	@sh models/train/rehearse.sh bin/percached
+
+release: ## make archives and Debian packages for linux/amd64 and linux/arm64, in build/release
+	@sh packaging/release.sh
 
 bench: build ## measure reuse on the shapes 135m and 1b, random weights in q4_0
 	@bin/percached bench reuse --shape 135m --quant q4_0
