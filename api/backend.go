@@ -25,7 +25,8 @@ type Backend struct {
 	Upload         do[Upload, UploadStatus]
 	Uploads        do[Recent, Uploads]
 	UploadStatus   do[OneUpload, UploadStatus]
-	Documents      do[Page, Documents]
+	CancelUpload   do[OneUpload, Nothing]
+	Documents      do[DocumentPage, Documents]
 	Document       do[OneDocument, DocumentText]
 	DeleteDocument do[Forgetting, Receipt]
 

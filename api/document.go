@@ -1,8 +1,11 @@
 package api
 
 import (
+	"errors"
 	"io"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/percached/percached"
 )
@@ -23,6 +26,7 @@ type Document struct {
 // Documents is a page of documents.
 type Documents struct {
 	Documents []Document `json:"documents"`
+	Total     int        `json:"total"` // in the space, whatever is looked for
 	// Next is the cursor of the next page; empty: this is the last.
 	Next string `json:"next,omitempty"`
 }
@@ -45,6 +49,24 @@ type Page struct {
 	InSpace
 	Limit int    `query:"limit"` // 1 to 1000; default 100
 	After string `query:"after"` // Next of the page before
+}
+
+// DocumentPage asks for a part of a space's documents.
+type DocumentPage struct {
+	Page
+	Find Words `query:"find"` // what title or source holds; empty: all
+}
+
+// Words are looked for in names. What stands around them does not count.
+type Words string
+
+// UnmarshalText refuses nothing at all to look for.
+func (w *Words) UnmarshalText(text []byte) error {
+	*w = Words(strings.TrimSpace(string(text)))
+	if n := utf8.RuneCountInString(string(*w)); n < 1 || n > 200 {
+		return errors.New("it has 1 to 200 characters")
+	}
+	return nil
 }
 
 // OneDocument names a document.

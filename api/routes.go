@@ -42,6 +42,7 @@ func (s *Server) routes() []route {
 
 		{"upload", "POST", space + "/documents", inSpace(RoleWrite), s.upload},
 		{"listUploads", "GET", space + "/uploads", inSpace(RoleWrite), call(200, b.Uploads)},
+		{"cancelUpload", "DELETE", space + "/uploads/{upload}", inSpace(RoleWrite), call(204, b.CancelUpload)},
 		{"getUpload", "GET", space + "/uploads/{upload}", inSpace(RoleWrite), call(200, b.UploadStatus)},
 		{"listDocuments", "GET", space + "/documents", inSpace(RoleAsk), call(200, b.Documents)},
 		{"getDocument", "GET", document, inSpace(RoleAsk), call(200, b.Document)},

@@ -99,7 +99,7 @@ func (c *calls) take() map[string]reflect.Value {
 func TestEveryRouteReachesTheBackend(t *testing.T) {
 	named := map[string]string{ // where the operation's name is not the func's
 		"page": "", "pageFile": "", "health": "", "ready": "", "openapi": "", "getStatus": "Status", "listSpaces": "Spaces", "getSpace": "Space",
-		"exportEntries": "Export", "importEntries": "Import", "getUpload": "UploadStatus", "listUploads": "Uploads",
+		"exportEntries": "Export", "importEntries": "Import", "getUpload": "UploadStatus", "cancelUpload": "CancelUpload", "listUploads": "Uploads",
 		"listDocuments": "Documents", "getDocument": "Document", "listHistory": "History", "listEntries": "Entries", "getEntry": "Entry",
 		"getCache": "Cache", "getSpaceCache": "SpaceCache", "getTree": "Tree", "listPredictions": "Predictions",
 		"getIdle": "Idle", "postDevice": "Device", "listQueue": "Queue", "getLedger": "Ledger", "pauseIdle": "Pause", "resumeIdle": "Resume",

@@ -29,4 +29,5 @@ type Question struct {
 type Skipped struct {
 	Where  string `json:"where"`
 	Reason string `json:"reason"`
+	Usual  bool   `json:"usual,omitempty"` // percached add does not look at it either
 }

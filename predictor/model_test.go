@@ -132,7 +132,7 @@ func play(w *world, m *naive, r *rand.Rand) string {
 			return "nothing"
 		}
 		for i := range 1 + r.IntN(3) {
-			bodies = append(bodies, fmt.Sprintf("Piece %d of %s %s.", i, title, strings.Repeat("and on ", r.IntN(16))))
+			bodies = append(bodies, fmt.Sprintf("Piece %d of %s %s.", i, title, numbered("on", r.IntN(16))))
 		}
 		days := 0 // no two documents are of one day
 		fmt.Sscanf(title, "Mail%d", &days)

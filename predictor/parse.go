@@ -21,11 +21,12 @@ const (
 	Surplus      Drop = "surplus" // more than was asked for
 	Example      Drop = "example" // copied from the prompt
 	Empty        Drop = "empty"   // nothing was printed, or nothing behind a number
+	Stutter      Drop = "stutter" // it says the same over and over, as small models do
 )
 
 // Drops lists the reasons.
 func Drops() []Drop {
-	return []Drop{NotAQuestion, Repeated, Known, Unsupported, TooLong, Cut, Surplus, Example, Empty}
+	return []Drop{NotAQuestion, Repeated, Known, Unsupported, TooLong, Cut, Surplus, Example, Empty, Stutter}
 }
 
 // maxPrinted is how much of an output is looked at: far more than any list that
@@ -55,6 +56,8 @@ func parse(text string, want int, whole bool) (questions []string, dropped map[D
 		case why != "", q == "":
 		case len(q) > maxQuestion:
 			why = TooLong
+		case stutters(q):
+			why = Stutter
 		case seen[normalise(q)]:
 			why = Repeated
 		case len(questions) >= want:
@@ -73,6 +76,26 @@ func parse(text string, want int, whole bool) (questions []string, dropped map[D
 		dropped[Empty]++
 	}
 	return questions, dropped
+}
+
+// stutters says whether three words that follow each other do so again, or two of
+// them again with one word between at most.
+func stutters(question string) bool {
+	words := strings.FieldsFunc(strings.ToLower(question), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' })
+	seen := map[[3]string]bool{}
+	for i := 0; i+2 < len(words); i++ {
+		three := [3]string(words[i : i+3])
+		if seen[three] {
+			return true
+		}
+		seen[three] = true
+		for _, j := range []int{i + 2, i + 3} {
+			if j+1 < len(words) && words[i] == words[j] && words[i+1] == words[j+1] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // question makes a question of a piece, or says why it is none; it is neither if

@@ -108,6 +108,7 @@ func TestParse(t *testing.T) {
 		{"hard spaces", "1. Who\u00a0came\u202fhome?", 5, []string{"Who came home?"}, nil},
 		{"invisible", "1.\u200b Who\u200d came\x00 ho\x1bme?\ufeff", 5, []string{"Who came home?"}, nil},
 		{"broken UTF-8", "1. Who c\xffame?\xc3", 5, []string{"Who came?"}, nil},
+		{"over and over", "1. What is the time of the time of the day?\n2. Is it that that it is?", 5, []string{"Is it that that it is?"}, map[Drop]int{Stutter: 1}},
 		{"too long", long + "\n2. Who came?", 5, []string{"Who came?"}, map[Drop]int{TooLong: 1}},
 		{"as long as may be", "What " + strings.Repeat("x", maxQuestion-6) + "?", 5, []string{"What " + strings.Repeat("x", maxQuestion-6) + "?"}, nil},
 		{"accents in two forms", "Where is the cafe\u0301?\nWhere is the café?", 5, []string{"Where is the cafe\u0301?"}, map[Drop]int{Repeated: 1}},

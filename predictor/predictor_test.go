@@ -142,7 +142,7 @@ func TestFromKnowledge(t *testing.T) {
 	w := start(t)
 	var chunks []percached.ChunkID
 	for i := range 30 {
-		chunks = append(chunks, w.add(fmt.Sprint("Mail", i), i, strings.Repeat("word ", 18)+"end.")...)
+		chunks = append(chunks, w.add(fmt.Sprint("Mail", i), i, numbered("word", 18)+"end.")...)
 	}
 	w.summarise()
 	seen := map[percached.ChunkID]int{}
@@ -231,6 +231,15 @@ func TestFromHistory(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
+}
+
+// numbered is a word so many times, each with its number.
+func numbered(word string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%s%d ", word, i)
+	}
+	return b.String()
 }
 
 // What is known, what was just asked and what the documents do not say is

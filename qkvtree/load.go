@@ -34,10 +34,13 @@ func (t *Tree) load() error {
 	l.check()
 	t.f.tick = max(t.f.tick, t.f.newest())
 	l.sweep()
-	// A limit lower than what is stored holds from now on, if the disk lets it.
-	_, _ = t.evict("", 0, nil, false)
+	if !t.o.Spare { // a limit lower than what is stored holds from now on, if the disk lets it
+		_, _ = t.evict("", 0, nil, false)
+	}
 	_ = t.flush()
-	t.fitDisk()
+	if !t.o.Spare {
+		t.fitDisk()
+	}
 	t.stats = tally{dropped: t.stats.dropped}
 	return nil
 }

@@ -16,6 +16,9 @@ type Options struct {
 	// Limit is how many bytes may be stored: keys, headers, tensors and
 	// counters. Tree.SetLimit changes it.
 	Limit int64
+	// Spare: what is over the limit when the tree is opened stays, until something
+	// else comes in. For those who only look.
+	Spare bool
 	// FlushEvery is how many nodes' counters may differ from those on disk
 	// before they are written.
 	FlushEvery int

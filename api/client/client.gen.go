@@ -754,6 +754,9 @@ type Documents struct {
 
 	// Next Give it as `after` to get the next page. Absent on the last one.
 	Next *string `json:"next,omitempty"`
+
+	// Total Documents in the space, whatever `find` leaves out.
+	Total int `json:"total"`
 }
 
 // Drained What was done until nothing was due any more.
@@ -1831,6 +1834,9 @@ type ListDocumentsParams struct {
 
 	// After The `next` of the page before.
 	After *PageAfter `form:"after,omitempty" json:"after,omitempty"`
+
+	// Find Only documents whose title or source holds this text, in any case. Spaces around it do not count.
+	Find *string `form:"find,omitempty" json:"find,omitempty"`
 }
 
 // UploadMultipartBody defines parameters for Upload.
@@ -2604,7 +2610,7 @@ type ClientInterface interface {
 
 	// ListDocuments List the documents
 	//
-	// A page of them. Give `next` of a page as `after` to get the one behind it.
+	// A page of them, by id. Give `next` of a page as `after` to get the one behind it; with `find`, give that again, too.
 	// Token: ask, for this space.
 	//
 	// Corresponds with GET /v1/spaces/{space}/documents (the `ListDocuments` operationId).
@@ -2811,6 +2817,14 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/spaces/{space}/uploads (the `ListUploads` operationId).
 	ListUploads(ctx context.Context, space SpacePath, params *ListUploadsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelUpload Cancel an upload
+	//
+	// What is in of it stays; the rest is not taken in, and the upload is not known any more.
+	// Token: write, for this space.
+	//
+	// Corresponds with DELETE /v1/spaces/{space}/uploads/{upload} (the `CancelUpload` operationId).
+	CancelUpload(ctx context.Context, space SpacePath, upload string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetUpload See how far an upload is
 	//
@@ -3657,7 +3671,7 @@ func (c *Client) GetTree(ctx context.Context, space SpacePath, params *GetTreePa
 
 // ListDocuments List the documents
 //
-// A page of them. Give `next` of a page as `after` to get the one behind it.
+// A page of them, by id. Give `next` of a page as `after` to get the one behind it; with `find`, give that again, too.
 // Token: ask, for this space.
 //
 // Corresponds with GET /v1/spaces/{space}/documents (the `ListDocuments` operationId).
@@ -4055,6 +4069,24 @@ func (c *Client) ChangeSpace(ctx context.Context, space SpacePath, body ChangeSp
 // Corresponds with GET /v1/spaces/{space}/uploads (the `ListUploads` operationId).
 func (c *Client) ListUploads(ctx context.Context, space SpacePath, params *ListUploadsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListUploadsRequest(c.Server, space, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelUpload Cancel an upload
+//
+// What is in of it stays; the rest is not taken in, and the upload is not known any more.
+// Token: write, for this space.
+//
+// Corresponds with DELETE /v1/spaces/{space}/uploads/{upload} (the `CancelUpload` operationId).
+func (c *Client) CancelUpload(ctx context.Context, space SpacePath, upload string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelUploadRequest(c.Server, space, upload)
 	if err != nil {
 		return nil, err
 	}
@@ -5364,6 +5396,18 @@ func NewListDocumentsRequest(server string, space SpacePath, params *ListDocumen
 
 		}
 
+		if params.Find != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "find", *params.Find, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -6234,6 +6278,47 @@ func NewListUploadsRequest(server string, space SpacePath, params *ListUploadsPa
 	return req, nil
 }
 
+// NewCancelUploadRequest constructs an http.Request for the CancelUpload method
+func NewCancelUploadRequest(server string, space SpacePath, upload string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "upload", upload, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/uploads/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetUploadRequest constructs an http.Request for the GetUpload method
 func NewGetUploadRequest(server string, space SpacePath, upload string) (*http.Request, error) {
 	var err error
@@ -6818,7 +6903,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListDocumentsWithResponse List the documents
 	//
-	// A page of them. Give `next` of a page as `after` to get the one behind it.
+	// A page of them, by id. Give `next` of a page as `after` to get the one behind it; with `find`, give that again, too.
 	// Token: ask, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7051,6 +7136,16 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/spaces/{space}/uploads (the `ListUploads` operationId).
 	ListUploadsWithResponse(ctx context.Context, space SpacePath, params *ListUploadsParams, reqEditors ...RequestEditorFn) (*ListUploadsResponse, error)
+
+	// CancelUploadWithResponse Cancel an upload
+	//
+	// What is in of it stays; the rest is not taken in, and the upload is not known any more.
+	// Token: write, for this space.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/spaces/{space}/uploads/{upload} (the `CancelUpload` operationId).
+	CancelUploadWithResponse(ctx context.Context, space SpacePath, upload string, reqEditors ...RequestEditorFn) (*CancelUploadResponse, error)
 
 	// GetUploadWithResponse See how far an upload is
 	//
@@ -8334,6 +8429,29 @@ func (r ListUploadsResponse) StatusCode() int {
 	return 0
 }
 
+type CancelUploadResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelUploadResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelUploadResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 type GetUploadResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -9102,7 +9220,7 @@ func (c *ClientWithResponses) GetTreeWithResponse(ctx context.Context, space Spa
 
 // ListDocumentsWithResponse List the documents
 //
-// A page of them. Give `next` of a page as `after` to get the one behind it.
+// A page of them, by id. Give `next` of a page as `after` to get the one behind it; with `find`, give that again, too.
 // Token: ask, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9454,6 +9572,22 @@ func (c *ClientWithResponses) ListUploadsWithResponse(ctx context.Context, space
 		return nil, err
 	}
 	return ParseListUploadsResponse(rsp)
+}
+
+// CancelUploadWithResponse Cancel an upload
+//
+// What is in of it stays; the rest is not taken in, and the upload is not known any more.
+// Token: write, for this space.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/spaces/{space}/uploads/{upload} (the `CancelUpload` operationId).
+func (c *ClientWithResponses) CancelUploadWithResponse(ctx context.Context, space SpacePath, upload string, reqEditors ...RequestEditorFn) (*CancelUploadResponse, error) {
+	rsp, err := c.CancelUpload(ctx, space, upload, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelUploadResponse(rsp)
 }
 
 // GetUploadWithResponse See how far an upload is
@@ -11127,6 +11261,35 @@ func ParseListUploadsResponse(rsp *http.Response) (*ListUploadsResponse, error) 
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCancelUploadResponse parses an HTTP response from a CancelUploadWithResponse call
+func ParseCancelUploadResponse(rsp *http.Response) (*CancelUploadResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelUploadResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Problem

@@ -59,7 +59,8 @@ texts), question, placement (sequential or parallel) and max_tokens. Without
 instructions and chunks the question stands alone. Writes a JSON object for
 each: the answer of the model by itself, greedily chosen, the numbers of tokens
 and the times. Nothing is stored or reused. For measuring what a model can do.`,
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
+		Example: `  percached bench answers < questions.jsonl > answers.jsonl`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := parseType(o.kv); err != nil {
 				return err

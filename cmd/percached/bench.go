@@ -16,7 +16,7 @@ func benchCommand(open opener) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  help,
 	}
-	cmd.AddCommand(reuseCommand(open), preemptCommand(open), answersCommand(open), repeatsCommand(), hitsCommand(), scheduleCommand(), benchPredictCommand(), loadCommand())
+	cmd.AddCommand(reuseCommand(open), preemptCommand(open), answersCommand(open), repeatsCommand(), hitsCommand(), scheduleCommand(), benchPredictCommand())
 	return cmd
 }
 

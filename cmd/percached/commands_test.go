@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -38,8 +42,53 @@ func TestCommands(t *testing.T) {
 					})
 					return nil
 				},
-				Condition: func(cond string) (bool, error) { return cond == "daemon" && daemon, nil },
+				Cmds: scriptCommands,
+				Condition: func(cond string) (bool, error) {
+					switch cond {
+					case "daemon":
+						return daemon, nil
+					case "root": // who may read everything
+						return os.Geteuid() == 0, nil
+					}
+					return false, errors.New("there is no such condition")
+				},
 			})
 		})
+	}
+}
+
+// scriptCommands are what scripts have beside testscript's own commands.
+var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "many": many}
+
+// exits STATUS COMMAND... wants a command to end with this status.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS COMMAND...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	err = ts.Exec(args[1], args[2:]...)
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+		got, err = ended.ExitCode(), nil
+	}
+	ts.Check(err)
+	if got != want {
+		ts.Fatalf("the exit status is %d, not %d", got, want)
+	}
+}
+
+// many FOLDER COUNT makes so many small notes in a folder.
+func many(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: many FOLDER COUNT")
+	}
+	count, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o700))
+	for i := range count {
+		n := strconv.Itoa(i)
+		ts.Check(os.WriteFile(filepath.Join(dir, "note-"+n+".txt"), []byte("Locker "+n+" is painted in shade "+n+".\n"), 0o600))
 	}
 }

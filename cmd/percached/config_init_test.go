@@ -66,7 +66,7 @@ func keyNames() (names []string) {
 	return names
 }
 
-// The headings are those of docs/configuration.md, in the same order.
+// The headings are those of docs/configuration.md that have keys, in the same order.
 func TestConfigHeadings(t *testing.T) {
 	page, err := os.ReadFile("../../docs/configuration.md")
 	if err != nil {
@@ -76,8 +76,11 @@ func TestConfigHeadings(t *testing.T) {
 	for _, g := range keyGroups() {
 		want = append(want, g.heading)
 	}
-	for _, m := range regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(string(page), -1) {
-		got = append(got, m[1])
+	for _, section := range strings.Split(string(page), "\n## ")[1:] {
+		heading, text, _ := strings.Cut(section, "\n")
+		if strings.Contains(text, "| key |") {
+			got = append(got, heading)
+		}
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -106,6 +106,12 @@ func (w *world) folders(ctx context.Context) {
 	if d := cmp.Diff(map[string]int{"markdown notes": 2, "mail No subject": 2}, formats); d != "" {
 		w.Error(d)
 	}
+	last, err := w.all.UploadWithBodyWithResponse(ctx, space, &client.UploadParams{Wait: new(true), Name: new("last.txt")}, "text/plain", strings.NewReader("The last."))
+	w.is(200, last, err)
+	cancelled, err := w.all.CancelUploadWithResponse(ctx, space, last.JSON200.ID)
+	w.is(204, cancelled, err)
+	unknown, err := w.all.GetUploadWithResponse(ctx, space, last.JSON200.ID)
+	w.is(404, unknown, err)
 	gone, err := w.all.DeleteSpaceWithResponse(ctx, space, nil)
 	w.is(200, gone, err)
 }

@@ -40,6 +40,7 @@ func examplePlays() []play {
 		{op: "getUpload", example: "inbox", status: 200},
 		{op: "listSpaces", example: "mail", status: 200},
 		{op: "listDocuments", example: "one", status: 200, query: "?limit=1"},
+		{op: "listDocuments", example: "heron", status: 200, query: "?find=heron"},
 		{op: "getDocument", example: "heron", status: 200},
 		{op: "ask", example: "first", status: 200},
 		{op: "ask", example: "again", status: 200},

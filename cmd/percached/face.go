@@ -40,7 +40,7 @@ func (f *face) backend() api.Backend {
 
 		Spaces: f.spaces, Space: f.space, CreateSpace: f.createSpace, ChangeSpace: f.changeSpace, DeleteSpace: f.deleteSpace,
 
-		Upload: f.upload, Uploads: f.uploads, UploadStatus: f.uploadStatus,
+		Upload: f.upload, Uploads: f.uploads, UploadStatus: f.uploadStatus, CancelUpload: f.cancelUpload,
 		Documents: f.documents, Document: f.document, DeleteDocument: f.deleteDocument,
 
 		History: f.history, ClearHistory: f.clearHistory,

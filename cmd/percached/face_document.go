@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"golang.org/x/text/cases"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/knowledgebank"
@@ -21,23 +23,53 @@ func wireChunk(c percached.Chunk) api.ChunkText {
 	return api.ChunkText{Chunk: c.ID, About: strings.TrimPrefix(c.Head, "### "), Body: c.Body}
 }
 
+// documentsRead is how many documents are read at once when some are looked for.
+const documentsRead = 500
+
 // documents is a page of a space's documents, by ID. Beside an error that is
 // knowledgebank.ErrDamaged it holds those that can be read.
-func (s *service) documents(space string, limit int, after string) (api.Documents, error) {
+func (s *service) documents(ctx context.Context, p api.DocumentPage) (api.Documents, error) {
 	out := api.Documents{Documents: []api.Document{}}
 	var from percached.DocumentID
-	if after != "" && from.UnmarshalText([]byte(after)) != nil {
+	if p.After != "" && from.UnmarshalText([]byte(p.After)) != nil {
 		return out, invalid("query:after", "it must be the next of a page before")
 	}
-	found, err := s.knowledge.Documents(space, from, limit+1)
-	for i, d := range found {
-		if i == limit {
-			out.Next = found[i-1].ID.String()
-			break
-		}
-		out.Documents = append(out.Documents, wireDocument(d))
+	st, err := s.knowledge.Stats(p.Space)
+	if err != nil {
+		return out, err
 	}
-	return out, err
+	out.Total = st.Documents
+	fold := cases.Fold()
+	words := fold.String(string(p.Find))
+	read := p.Limit + 1
+	if words != "" {
+		read = max(read, documentsRead)
+	}
+	var damaged error
+	for {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		found, err := s.knowledge.Documents(p.Space, from, read)
+		if err != nil && !errors.Is(err, knowledgebank.ErrDamaged) {
+			return out, err
+		}
+		damaged = errors.Join(damaged, err)
+		for _, d := range found {
+			from = d.ID
+			if !strings.Contains(fold.String(d.Title), words) && !strings.Contains(fold.String(d.Source), words) {
+				continue
+			}
+			if len(out.Documents) == p.Limit {
+				out.Next = out.Documents[p.Limit-1].ID.String()
+				return out, damaged
+			}
+			out.Documents = append(out.Documents, wireDocument(d))
+		}
+		if len(found) < read {
+			return out, damaged
+		}
+	}
 }
 
 // document is a document with its text.
@@ -54,8 +86,8 @@ func (s *service) document(space string, id percached.DocumentID) (api.DocumentT
 	return out, err
 }
 
-func (f *face) documents(_ context.Context, p api.Page) (api.Documents, error) {
-	page, err := f.service.documents(p.Space, p.Limit, p.After)
+func (f *face) documents(ctx context.Context, p api.DocumentPage) (api.Documents, error) {
+	page, err := f.service.documents(ctx, p)
 	if errors.Is(err, knowledgebank.ErrDamaged) && len(page.Documents) > 0 {
 		f.log.Warn("documents are left out of a list", "error", err)
 		err = nil

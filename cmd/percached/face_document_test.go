@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -26,7 +27,10 @@ func TestDocumentsOfFace(t *testing.T) {
 	for _, limit := range []int{1, 4, len(letterNames), 100} {
 		titles := map[string]int{}
 		for after := ""; ; {
-			page := given[api.Documents](t)(b.Documents(ctx, api.Page{InSpace: in, Limit: limit, After: after}))
+			page := given[api.Documents](t)(b.Documents(ctx, api.DocumentPage{Page: api.Page{InSpace: in, Limit: limit, After: after}}))
+			if page.Total != len(letterNames) {
+				t.Errorf("%d in all", page.Total)
+			}
 			for _, d := range page.Documents {
 				titles[d.Title]++
 			}
@@ -40,12 +44,50 @@ func TestDocumentsOfFace(t *testing.T) {
 			}
 		}
 	}
-	_, err := b.Documents(ctx, api.Page{InSpace: in, Limit: 1, After: "x"})
+	_, err := b.Documents(ctx, api.DocumentPage{Page: api.Page{InSpace: in, Limit: 1, After: "x"}})
 	wantFault(t, "a cursor", err, fault.Invalid, "query:after")
 	id := percached.NewDocumentID(letter(0, 0).Key)
 	d := given[api.DocumentText](t)(b.Document(ctx, api.OneDocument{InSpace: in, Document: id}))
 	if d.ID != id || d.Title != letterNames[0] || len(d.Text) != d.Chunks || !strings.HasPrefix(d.Text[0].About, letterNames[0]+" (mail from ") || !strings.Contains(d.Text[0].Body, "the budget for") {
 		t.Errorf("%+v", d)
+	}
+}
+
+// Documents are found by title and source, in any case and over pages; the total
+// stays that of the space.
+func TestFindDocumentsOfFace(t *testing.T) {
+	f := scriptedFace(t)
+	b, ctx := f.backend(), t.Context()
+	const space = "found"
+	given[api.Space](t)(b.CreateSpace(ctx, api.NewSpace{Name: space}))
+	texts := []string{"m.eml", "From: ZOË <z@example.com>\nSubject: Pump\n\nIt runs."}
+	for i := range 30 {
+		name := []string{"Straße %d", "Budget %d", "ΟΔΟΣ %d"}[i%3]
+		texts = append(texts, fmt.Sprintf("%d.md", i), fmt.Sprintf("# "+name+"\n\nBoiler and number %d.", i, i))
+	}
+	given[api.UploadStatus](t)(b.Upload(ctx, api.Upload{Space: space, Wait: true, Each: files(texts...)}))
+	for _, tc := range []struct {
+		find api.Words
+		want int
+	}{{"", 31}, {"STRASSE", 10}, {"bUdget", 10}, {"οδος 2", 5}, {"zoë", 1}, {"budget  1", 0}, {"boiler", 0}, {"t 1", 5}} {
+		for _, limit := range []int{1, 4, 10, 1000} {
+			seen := map[string]bool{}
+			for after := ""; ; {
+				page := given[api.Documents](t)(b.Documents(ctx, api.DocumentPage{Page: api.Page{InSpace: api.InSpace{Space: space}, Limit: limit, After: after}, Find: tc.find}))
+				if page.Total != 31 || len(page.Documents) > limit || page.Next != "" && len(page.Documents) != limit {
+					t.Errorf("%q by %d: %d of %d, next %q", tc.find, limit, len(page.Documents), page.Total, page.Next)
+				}
+				for _, d := range page.Documents {
+					seen[d.Title] = true
+				}
+				if after = page.Next; after == "" {
+					break
+				}
+			}
+			if len(seen) != tc.want {
+				t.Errorf("%q by %d: %v, want %d", tc.find, limit, seen, tc.want)
+			}
+		}
 	}
 }
 

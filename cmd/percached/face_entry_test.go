@@ -127,7 +127,7 @@ func TestExportImport(t *testing.T) {
 	if got := imported(t, to, strings.NewReader(lines)); got.Skipped != len(scripted()) || got.Imported != 0 {
 		t.Errorf("again: %+v", got)
 	}
-	page := given[api.Documents](t)(to.documents(t.Context(), api.Page{InSpace: api.InSpace{Space: lifeSpace}, Limit: 100}))
+	page := given[api.Documents](t)(to.documents(t.Context(), api.DocumentPage{Page: api.Page{InSpace: api.InSpace{Space: lifeSpace}, Limit: 100}}))
 	for _, d := range page.Documents {
 		given[api.Receipt](t)(to.deleteDocument(t.Context(), api.Forgetting{InSpace: api.InSpace{Space: lifeSpace}, Document: d.ID}))
 	}

@@ -63,12 +63,12 @@ func TestCommandForgetsWhatWaits(t *testing.T) {
 	gone := api.Forgetting{InSpace: api.InSpace{Space: lifeSpace}}
 	titles := func() (all []string) {
 		t.Helper()
-		for _, d := range given[api.Documents](t)(s.documents(lifeSpace, 100, "")).Documents {
+		for _, d := range given[api.Documents](t)(s.documents(t.Context(), api.DocumentPage{Page: api.Page{InSpace: api.InSpace{Space: lifeSpace}, Limit: 100, After: ""}})).Documents {
 			all = append(all, d.Title)
 		}
 		return all
 	}
-	for _, d := range given[api.Documents](t)(s.documents(lifeSpace, 100, "")).Documents {
+	for _, d := range given[api.Documents](t)(s.documents(t.Context(), api.DocumentPage{Page: api.Page{InSpace: api.InSpace{Space: lifeSpace}, Limit: 100, After: ""}})).Documents {
 		if d.Title == "note" || d.Title == "note.txt" {
 			if _, err := f.deleteDocument(ctx, api.Forgetting{InSpace: gone.InSpace, Document: d.ID}); err != nil {
 				t.Fatal(err)

@@ -39,7 +39,7 @@ func TestStatusOfFace(t *testing.T) {
 		t.Errorf("since %v (-want +got):\n%s", got.Started, d)
 	}
 	tree := given[api.Cache](t)(b.Cache(ctx, api.Nothing{}))
-	docs := given[api.Documents](t)(b.Documents(ctx, api.Page{InSpace: api.InSpace{Space: lifeSpace}, Limit: 1000})).Documents
+	docs := given[api.Documents](t)(b.Documents(ctx, api.DocumentPage{Page: api.Page{InSpace: api.InSpace{Space: lifeSpace}, Limit: 1000}})).Documents
 	chunks := 0
 	for _, d := range docs {
 		chunks += d.Chunks

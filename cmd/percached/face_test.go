@@ -133,7 +133,10 @@ func TestNotThere(t *testing.T) {
 		},
 		"none, uploads":       func() error { _, err := b.Uploads(ctx, api.Recent{InSpace: none, Limit: 1}); return err },
 		"none, upload status": func() error { _, err := b.UploadStatus(ctx, api.OneUpload{InSpace: none, Upload: entry}); return err },
-		"none, documents":     func() error { _, err := b.Documents(ctx, api.Page{InSpace: none, Limit: 1}); return err },
+		"none, documents": func() error {
+			_, err := b.Documents(ctx, api.DocumentPage{Page: api.Page{InSpace: none, Limit: 1}})
+			return err
+		},
 		"none, document":      func() error { _, err := b.Document(ctx, api.OneDocument{InSpace: none}); return err },
 		"none, forget":        func() error { _, err := b.DeleteDocument(ctx, api.Forgetting{InSpace: none}); return err },
 		"none, history":       func() error { _, err := b.History(ctx, api.Recent{InSpace: none, Limit: 1}); return err },

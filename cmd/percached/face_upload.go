@@ -57,3 +57,10 @@ func (f *face) uploadStatus(_ context.Context, o api.OneUpload) (api.UploadStatu
 	}
 	return wireUpload(u), nil
 }
+
+func (f *face) cancelUpload(_ context.Context, o api.OneUpload) (api.Nothing, error) {
+	if _, err := f.service.knowledge.Space(o.Space); err != nil {
+		return api.Nothing{}, err
+	}
+	return api.Nothing{}, f.inbox.Cancel(o.Space, o.Upload)
+}

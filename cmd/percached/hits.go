@@ -35,7 +35,8 @@ func hitsCommand() *cobra.Command {
 		Long: `Fills a data folder of its own with invented mails of one chunk each and the bank with
 questions about them, and asks some of them in other words: embedding, match,
 retrieval and gate, end to end, then retrieval alone and exact repeats.`,
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
+		Example: `  percached bench hits --entries 1000 --chunks 1000`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.entries < 1 || o.documents < 1 || o.runs < 1 {
 				return misuse("--entries, --chunks and --runs must be at least 1")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/signal"
@@ -29,6 +30,8 @@ const oneCause = 250 * time.Millisecond
 // status runs the command line of this process.
 func status() int {
 	private()
+	// Who reads may go: then a write fails, and the data folder is closed in good order.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// The second signal ends the process at once.
@@ -48,31 +51,66 @@ var errUnwell = errors.New("not all is well")
 // run is the whole command.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	begun := false
-	root := &cobra.Command{
-		Use:           "percached",
-		Short:         "Answers over your own documents, from work done before",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		// What fails before this is the caller's mistake.
-		PersistentPreRun: func(*cobra.Command, []string) { begun = true },
-		RunE:             help,
-	}
+	root := commands(stdin, stdout, stderr)
 	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	root.AddCommand(
-		reindexCommand(), simulateCommand(), tokenCommand(), configCommand(), pullCommand(), serveCommand(),
-		benchCommand(openLlama), demoCommand(), doctorCommand(openLlama), versionCommand(),
-	)
-	root.AddCommand(cli.Commands(host{})...)
-	arrange(root)
+	// What fails before this is the caller's mistake.
+	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
 	err := root.ExecuteContext(ctx)
 	if err != nil && !begun {
 		return usageError{err}
 	}
 	return err
+}
+
+// commands is percached with all commands under it.
+func commands(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "percached",
+		Short: "Answers over your own documents, from work done before",
+		Long: `Answers questions over your own documents with a model on this device, from work
+done before. While a daemon (percached serve) runs on the data folder, commands ask
+it; else they do the same themselves.
+
+Exit status: 0 done; 1 failed, or not all was done; 2 called wrongly; 3 what is named
+is not there; 4 not now, try again; 130 interrupted.`,
+		Example: `  percached add ~/Mail/inbox.mbox
+  percached ask "When is the dentist appointment?"
+  percached serve`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          help,
+	}
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.AddCommand(
+		reindexCommand(), simulateCommand(), tokenCommand(), configCommand(), pullCommand(), serveCommand(),
+		benchCommand(openLlama), evalCommand(), demoCommand(), doctorCommand(openLlama), versionCommand(),
+	)
+	root.AddCommand(cli.Commands(host{})...)
+	arrange(root)
+	strict(root)
+	return root
+}
+
+// strict makes cobra's own commands refuse names that they do not know.
+func strict(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion":
+			cmd.RunE = help
+		case "help":
+			cmd.Args = func(_ *cobra.Command, names []string) error {
+				if of, rest, _ := root.Find(names); len(rest) > 0 {
+					return misuse("unknown command %q for %q", rest[0], of.CommandPath())
+				}
+				return nil
+			}
+		}
+	}
 }
 
 // arrange puts the commands into groups, as a person looks for them.
@@ -103,6 +141,7 @@ const (
 	exitMissing     = 3 // what is named is not there
 	exitNotNow      = 4 // it may be well to try again
 	exitInterrupted = 130
+	exitUnread      = 141 // who read its output went, as head does
 )
 
 // report says what went wrong in one sentence, and gives the exit status.
@@ -116,12 +155,20 @@ func report(ctx context.Context, err error, stderr io.Writer) int {
 	case ctx.Err() != nil:
 		fmt.Fprintln(stderr, "percached: interrupted")
 		return exitInterrupted
+	case unread(err):
+		return exitUnread
 	case misused(err):
 		fmt.Fprintf(stderr, "percached: %s; see percached --help\n", sentence(err))
 		return exitMisused
 	}
 	fmt.Fprintf(stderr, "percached: %s\n", sentence(err))
 	return exitOf(err)
+}
+
+// unread says whether nobody reads the output any more.
+func unread(err error) bool {
+	e, ok := errors.AsType[*fs.PathError](err)
+	return ok && e.Path == os.Stdout.Name() && errors.Is(e.Err, syscall.EPIPE)
 }
 
 // misused says whether the caller did something wrongly.
@@ -177,7 +224,7 @@ func problem(p *client.Problem) string {
 		said = *p.Detail
 	}
 	for i, f := range p.Errors {
-		at := strings.TrimPrefix(strings.TrimPrefix(f.Field, "query:"), "/")
+		at := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(f.Field, "query:"), "path:"), "/")
 		said += []string{": ", "; "}[min(i, 1)] + strings.ReplaceAll(at, "/", ".") + ": " + f.Detail
 	}
 	return said

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: pullServer})
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: pullServer, Cmds: scriptCommands})
 }
 
 func TestExitStatus(t *testing.T) {

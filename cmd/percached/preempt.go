@@ -47,7 +47,8 @@ less 1: the two of a pair are asked within seconds, so what slows the machine
 down for a while slows both. The wait is the time from the question's arrival
 to the start of its own work. A question that found no background work at it
 does not count and is asked again.`,
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
+		Example: `  percached bench preempt --shape tiny --runs 5`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err

@@ -15,6 +15,7 @@ func reindexCommand() *cobra.Command {
 	var space string
 	cmd := &cobra.Command{
 		Use: "reindex", Short: "Build the indexes of words and vectors anew", Args: cobra.NoArgs,
+		Example: `  percached reindex --space mail`,
 		Long: `Builds the indexes of words and of vectors anew from the stored documents, and
 gives stored questions new vectors if the embedding model has changed. It needs
 the data folder for itself: no daemon may run on it.`,

@@ -32,7 +32,8 @@ reuse; again; again but past the bank, so that only tensors are reused; and in
 the words of its paraphrase. Tells for each round how the answers came, how many
 equal those without reuse, and where the time went. The answers stay in the
 data folder.`,
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
+		Example: `  percached bench repeats --data ~/trial < questions.jsonl`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := openService(cmd.Context(), c, true, cmd.ErrOrStderr())
 			if err != nil {

@@ -41,7 +41,8 @@ alone on a context that already holds the rest, warm from slices in memory, and
 warm from slices in a database that was closed and opened again (page cache
 warm). The runs of all kinds take turns; medians are reported. The bare figures
 are llama.cpp on the same tokens without anything of percached around.`,
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
+		Example: `  percached bench reuse --shape tiny`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err

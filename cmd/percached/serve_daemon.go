@@ -80,7 +80,6 @@ func newServed(conf *tuning, as reach, stderr io.Writer) (d *served, err error) 
 			err = joined(err, d.home.Close())
 		}
 	}()
-	d.forgetAddress() // that of a process before, which may be another program's by now
 	if err := d.openTokens(); err != nil {
 		return nil, err
 	}
@@ -192,7 +191,9 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 		if err := s.reconfigure(from, to); err != nil {
 			return err
 		}
-		d.level.Set(to.serving.level)
+		if d.daemon {
+			d.level.Set(to.serving.level)
+		}
 		return nil
 	})
 	d.metrics.Watch(func() (metrics.State, error) {

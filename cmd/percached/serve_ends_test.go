@@ -269,7 +269,7 @@ func TestServeRefuses(t *testing.T) {
 		{"reachable", []string{"--listen", "0.0.0.0:0"}, "", "set tls-cert and tls-key, or insecure-listen to true", 2},
 		{"folder in use", []string{"--data", used.dir}, "", "uses " + used.dir + ": wait until it ends, end it, or name another folder with --data", 4},
 		{"folder of somebody else", []string{"--data", filepath.Join(dir, "foreign")}, "", "no data folder of percached", 1},
-		{"no such file", []string{"--config", filepath.Join(dir, "nosuch.conf")}, "", "the configuration cannot be read", 1},
+		{"no such file", []string{"--config", filepath.Join(dir, "nosuch.conf")}, "", "the configuration cannot be read", 3},
 		{"a folder for a file", []string{"--config", dir}, "", "the configuration cannot be read", 1},
 		{"a wrong file", []string{"--config", file("wrong.conf", "nosuch = 1\nk = x\n")}, "", "wrong.conf:2: k: it is no whole number", 2},
 		{"a wrong variable", nil, "PERCACHED_NOSUCH=1", "PERCACHED_NOSUCH: there is no such setting", 2},

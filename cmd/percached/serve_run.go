@@ -84,6 +84,7 @@ func (d *served) newServer() *http.Server {
 // any more.
 func (d *served) shutDown(cut func()) {
 	loaded := d.stage.ready().Ready
+	d.forgetAddress() // before another program can listen there: commands would tell it the token
 	d.stage.at(stageClosing, 0)
 	d.hub.Close()
 	if grace := d.setup.serving.grace; !d.quietWithin(grace) {

@@ -109,7 +109,7 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 			}
 			return s.openEmbedder(ctx, c)
 		},
-		func() error { return s.openStores(c, log, stderr) },
+		func() error { return s.openStores(c, withEngine, log, stderr) },
 		func() error {
 			if !withEngine || s.engine != nil {
 				return nil
@@ -145,7 +145,7 @@ func (s *service) openDatabases(log *slog.Logger) (err error) {
 	return nil
 }
 
-func (s *service) openStores(c setup, log *slog.Logger, stderr io.Writer) (err error) {
+func (s *service) openStores(c setup, withEngine bool, log *slog.Logger, stderr io.Writer) (err error) {
 	k := knowledgebank.Default()
 	k.Now, k.ChunkWords, k.Observer.Damaged = s.now, c.chunkWords, s.news.damaged("knowledge")
 	if s.knowledge, err = knowledgebank.Open(s.meta, k); err != nil {
@@ -166,6 +166,7 @@ func (s *service) openStores(c setup, log *slog.Logger, stderr io.Writer) (err e
 	s.closers = append(s.closers, s.bank.Close)
 	t := qkvtree.Default()
 	t.Key, t.Limit, t.Now, t.Observer = s.home.Key, c.limit, s.now, s.news.ofTree()
+	t.Spare = !withEngine // a command that computes nothing may not know what the daemon is set to
 	if s.tree, err = qkvtree.Open(s.tensors, t); err != nil {
 		return err
 	}

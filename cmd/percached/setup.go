@@ -113,7 +113,7 @@ func (c setup) Validate() error {
 
 // dataFlag is the flag that every command with a data folder has.
 func (c *setup) dataFlag(cmd *cobra.Command) {
-	c.data = defaultData()
+	c.data = dataFolder(variables(os.Environ()))
 	c.flags(cmd, "data")
 }
 

@@ -48,7 +48,8 @@ throughout: if it does not, the command fails. The same seed gives the same mont
 
 Profiles:
 ` + profiles(),
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
+		Example: `  percached simulate --profile typical --days 7`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := o.person()
 			if err != nil {

@@ -26,7 +26,7 @@ func tokenVerb(use, short string, args cobra.PositionalArgs, run func(s *token.S
 	c := defaultSetup()
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: args,
+		Use: use, Short: short, Args: args, Example: "  percached token " + use,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !home.Exists(c.data) {
 				return fault.New(fault.NotFound, "percached: token", "there is no data folder %s yet: percached serve and percached add make it", c.data)
@@ -155,6 +155,9 @@ func tokenCreate() *cobra.Command {
 			return nil, misuse("--role: %q is none of ask, write and admin", role)
 		}
 		secret, t, err := s.Create(name, space, token.Role(role))
+		if fault.KindOf(err) == fault.Invalid {
+			err = misuse("%s", sentence(err))
+		}
 		line := lineOfToken(t)
 		return &secretReport{tokenLine: &line, Secret: secret}, err
 	})

@@ -61,8 +61,8 @@ func documents(s *eval.Set, root string) error {
 			return relErr
 		}
 		name := filepath.ToSlash(below)
-		skip := func(reason string) error {
-			s.Skipped = append(s.Skipped, eval.Skipped{Where: documentsName + "/" + name, Reason: reason})
+		skip := func(reason string, usual bool) error {
+			s.Skipped = append(s.Skipped, eval.Skipped{Where: documentsName + "/" + name, Reason: reason, Usual: usual})
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -70,21 +70,35 @@ func documents(s *eval.Set, root string) error {
 		}
 		switch {
 		case err != nil:
-			return skip(err.Error())
+			return skip(err.Error(), false)
 		case strings.HasPrefix(d.Name(), "."):
-			return skip("hidden")
+			return skip("hidden", true)
 		case d.Type()&fs.ModeSymlink != 0:
-			return skip("a link")
+			return skip("a link", true)
 		case d.IsDir():
 			return nil
 		case !d.Type().IsRegular():
-			return skip("neither a file nor a folder")
+			return skip("neither a file nor a folder", true)
 		}
-		info, err := d.Info()
+		size, err := opened(path)
 		if err != nil {
-			return skip(err.Error())
+			return skip(err.Error(), false)
 		}
-		s.Files = append(s.Files, eval.File{Name: name, Path: path, Size: info.Size()})
+		s.Files = append(s.Files, eval.File{Name: name, Path: path, Size: size})
 		return nil
 	})
+}
+
+// opened says how large a file is that can be opened.
+func opened(path string) (int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }

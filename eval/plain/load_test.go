@@ -104,7 +104,7 @@ func TestDocuments(t *testing.T) {
 		},
 		Questions: []eval.Question{{Number: 1, Text: "Who?"}},
 		Skipped: []eval.Skipped{
-			{Where: "documents/.b.swp", Reason: "hidden"}, {Where: "documents/.git", Reason: "hidden"}, {Where: "documents/link.md", Reason: "a link"},
+			{Where: "documents/.b.swp", Reason: "hidden", Usual: true}, {Where: "documents/.git", Reason: "hidden", Usual: true}, {Where: "documents/link.md", Reason: "a link", Usual: true},
 		},
 		PassedOver: map[string]int{},
 	}

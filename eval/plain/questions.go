@@ -76,17 +76,23 @@ func question(line []byte, passedOver map[string]int) (q eval.Question, err erro
 	}
 	var answer *string
 	var answers, also []string
-	known := map[string]any{
-		"question": &q.Text, "answer": &answer, "answers": &answers, "also": &also, "paraphrases": &q.Paraphrases, "document": &q.Document,
-	}
-	for name, to := range known {
-		if value, ok := fields[name]; ok && json.Unmarshal(value, to) != nil {
-			what := "a text"
-			if _, list := to.(*[]string); list {
-				what = "a list of texts"
-			}
-			return q, fmt.Errorf("%s is not %s", name, what)
+	const text, list = "a text", "a list of texts"
+	for _, f := range []struct {
+		name string
+		to   any
+		what string
+	}{
+		{"question", &q.Text, text},
+		{"answer", &answer, text},
+		{"answers", &answers, list},
+		{"also", &also, list},
+		{"paraphrases", &q.Paraphrases, list},
+		{"document", &q.Document, text},
+	} {
+		if value, ok := fields[f.name]; ok && json.Unmarshal(value, f.to) != nil {
+			return q, fmt.Errorf("%s is not %s", f.name, f.what)
 		}
+		delete(fields, f.name)
 	}
 	if answer != nil {
 		q.Gold = append(q.Gold, *answer)
@@ -101,9 +107,7 @@ func question(line []byte, passedOver map[string]int) (q eval.Question, err erro
 		return q, errors.New("a paraphrase is empty")
 	}
 	for name := range fields {
-		if known[name] == nil {
-			passedOver[name]++
-		}
+		passedOver[name]++
 	}
 	return q, nil
 }

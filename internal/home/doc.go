@@ -22,6 +22,7 @@
 //	models    built-in models as files
 //	prompts   what the owner wants to say otherwise to the model
 //	address   where the daemon listens; it is there while one runs, and after a crash
+//	          until the folder is opened again
 //	inbox     uploads that are not taken in yet
 //	token     the main token, and with tokens.json and tokens.lock all others
 //	percached.conf  what the owner has set; it may be there before all else

@@ -147,6 +147,11 @@ func (h *Home) enter(fresh bool) error {
 	case schema.Version > version:
 		return fault.New(fault.Unsupported, op, "%s was written by a newer percached (version %d of the folder, this one knows %d)", h.dir, schema.Version, version)
 	}
+	// A daemon that was killed has left where it listened. By now another program
+	// may listen there, and commands would tell it the token.
+	if err := os.Remove(h.Path("address")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.New(fault.Unavailable, op, "%w", err)
+	}
 	if h.Key, err = os.ReadFile(h.Path("key")); errors.Is(err, fs.ErrNotExist) {
 		h.Key = make([]byte, keySize)
 		rand.Read(h.Key)

@@ -89,6 +89,29 @@ func TestConfiguredBefore(t *testing.T) {
 	}
 }
 
+// Where a daemon that was killed listened is forgotten; a folder that is refused
+// stays as it is.
+func TestAddressForgotten(t *testing.T) {
+	dir := t.TempDir()
+	open(t, dir).Close()
+	address := filepath.Join(dir, "address")
+	leave := func() {
+		if err := os.WriteFile(address, []byte("http://127.0.0.1:1\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leave()
+	h := open(t, dir)
+	if home.Exists(address) {
+		t.Error("it is still there")
+	}
+	leave()
+	if _, err := home.Open(dir); err == nil || !home.Exists(address) {
+		t.Errorf("who uses it must be found: %v", err)
+	}
+	h.Close()
+}
+
 // What the refusal of a damaged key advises works.
 func TestKeyAnew(t *testing.T) {
 	dir := t.TempDir()

@@ -102,6 +102,41 @@ func dropRunning(t *testing.T) {
 	}
 }
 
+// Of an upload that is cancelled, what is in stays; the others of its space go on.
+func TestCancel(t *testing.T) { synctest.Test(t, cancelled) }
+
+func cancelled(t *testing.T) {
+	g := newGated(t)
+	other := accept(t, g.Inbox, "mail", "", notes(20, 21)...)
+	if err := g.Cancel("other", g.u.ID); kind(err) != fault.NotFound {
+		t.Error(err)
+	}
+	gone := make(chan error)
+	go func() { gone <- g.Cancel("mail", g.u.ID) }()
+	synctest.Wait() // it waits
+	close(g.on)
+	if err := <-gone; err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Get("mail", g.u.ID); kind(err) != fault.NotFound {
+		t.Error(err)
+	}
+	if err := g.Cancel("mail", g.u.ID); kind(err) != fault.NotFound {
+		t.Error(err)
+	}
+	if u := wait(t, g.Inbox, other.ID); u.State != inbox.Done {
+		t.Errorf("%+v", u)
+	}
+	if d := cmp.Diff(shelved(append(notes(0, 3), notes(20, 21)...)), g.shelf.texts("mail")); d != "" {
+		t.Error(d)
+	}
+	for _, name := range entries(t, g.dir) {
+		if strings.HasPrefix(name, g.u.ID) {
+			t.Errorf("%s is left", name)
+		}
+	}
+}
+
 // late is a library whose Add has done its work, and waits before it says so.
 type late struct {
 	*shelf

@@ -67,18 +67,41 @@ func (in *Inbox) erase(names []string) error {
 func (in *Inbox) DropSpace(space string) error {
 	const op = "inbox.DropSpace"
 	d := &dropping{Inbox: in, gone: fault.New(fault.NotFound, op, "the space %q was forgotten", space)}
-	in.writing.Lock()
-	in.mu.Lock()
-	for _, e := range in.uploads {
-		if e.Space == space {
+	return fault.Wrap(op, d.all(func() {
+		for _, e := range in.uploads {
+			if e.Space == space {
+				d.upload(e)
+			}
+		}
+		for s := range in.sending {
+			if s.space == space {
+				d.sender(s)
+			}
+		}
+	}))
+}
+
+// Cancel makes an upload unknown: what is in of it stays, the rest is not taken in.
+// Who waits for it is told that it failed.
+func (in *Inbox) Cancel(space, id string) error {
+	const op = "inbox.Cancel"
+	if _, err := in.Get(space, id); err != nil {
+		return fault.Wrap(op, err)
+	}
+	d := &dropping{Inbox: in, gone: fault.New(fault.NotFound, op, "the upload was cancelled")}
+	return fault.Wrap(op, d.all(func() {
+		if e := in.uploads[id]; e != nil { // else it went meanwhile
 			d.upload(e)
 		}
-	}
-	for s := range in.sending {
-		if s.space == space {
-			d.sender(s)
-		}
-	}
+	}))
+}
+
+// all drops what choose does, which is called with mu held.
+func (d *dropping) all(choose func()) error {
+	in := d.Inbox
+	in.writing.Lock()
+	in.mu.Lock()
+	choose()
 	released := in.release()
 	in.mu.Unlock()
 	if released {
@@ -93,10 +116,10 @@ func (in *Inbox) DropSpace(space string) error {
 	}
 	in.writing.Lock()
 	defer in.writing.Unlock()
-	return fault.Wrap(op, in.erase(d.names))
+	return in.erase(d.names)
 }
 
-// dropping is a DropSpace under way.
+// dropping is a DropSpace or a Cancel under way.
 type dropping struct {
 	*Inbox
 	gone  error

@@ -51,7 +51,7 @@ func layers() []layer {
 		{"llm/static/...", append(engine, "llm/gguf")},
 		{"eval/...", []string{"api/client"}},
 		{"cmd/...", []string{
-			".", "api/...", "eval/load", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
+			".", "api/...", "eval/load", "eval/plain", "eval/trial", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
 			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/idle/...", "internal/fault",
 			"internal/home", "internal/inbox", "internal/kv/...", "internal/metrics/...", "internal/pull", "internal/token",
 		}},

@@ -17,9 +17,6 @@ type Options struct {
 	MaxParts int
 	// Location is the zone of dates that name none.
 	Location *time.Location
-	// Progress, unless nil, is told how many more bytes of a file are done with.
-	// For one file they add up to what Count says of it, read or not.
-	Progress func(name string, more int64)
 }
 
 // Default are the options for ordinary use.

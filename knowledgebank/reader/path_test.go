@@ -107,33 +107,10 @@ func TestPathFolder(t *testing.T) {
 	if diff := cmp.Diff([]string{"/bad.bin: unsupported", "/empty.txt: invalid"}, failed); diff != "" {
 		t.Errorf("failed (-want +got):\n%s", diff)
 	}
-	files, size, err := r.Count(dir)
+	files, size := 0, int64(0)
+	err := Files(dir, func(_ string, n int64) { files, size = files+1, size+n }, func(path string, err error) { t.Errorf("%s: %v", path, err) })
 	if err != nil || files != 12 || size == 0 {
 		t.Errorf("%d files of %d bytes, %v", files, size, err)
-	}
-}
-
-// The bytes told add up to what Count says, whatever could be read.
-func TestProgress(t *testing.T) {
-	dir := lay(t, map[string]string{
-		"a.txt": strings.Repeat("words and words\n", 20000), "b.bin": strings.Repeat("\x00", 300000), "c.txt": "", "d.mbox": "From a Mon Feb  3 09:12:40 2025\n" + fmt.Sprintf(letter, "m"),
-	})
-	told := map[string]int64{}
-	o := Default()
-	o.MaxBytes = 100000
-	o.Progress = func(name string, more int64) { told[filepath.Base(name)] += more }
-	r := newReader(t, o)
-	gather(t, r, dir, dir)
-	_, size, err := r.Count(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var sum int64
-	for _, n := range told {
-		sum += n
-	}
-	if sum != size || told["a.txt"] != 320000 || told["b.bin"] != 300000 {
-		t.Errorf("%d bytes told, %d counted: %v", sum, size, told)
 	}
 }
 
@@ -143,8 +120,8 @@ func TestPathThatCannotBeOpened(t *testing.T) {
 	if fault.KindOf(err) != fault.NotFound || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Path: %v", err)
 	}
-	if _, _, err := r.Count(filepath.Join(t.TempDir(), "nothing")); fault.KindOf(err) != fault.NotFound {
-		t.Errorf("Count: %v", err)
+	if err := Files(filepath.Join(t.TempDir(), "nothing"), nil, nil); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("Files: %v", err)
 	}
 	if runtime.GOOS == "linux" {
 		if err := r.Path(context.Background(), "/dev/null", nil, nil); fault.KindOf(err) != fault.Unsupported {

@@ -33,13 +33,13 @@ func New(o Options) (*Reader, error) {
 
 // Stream reads one file of any kind from rd. The name decides along with the
 // content what it is, and with its folders what the document goes by; there is no
-// local path. emit is called for every document
-// and failed for everything that could not be read; Stream returns an error only
-// if the context ended or emit failed.
+// local path. emit is called for every document and failed for everything that
+// could not be read; Stream returns an error only if the context ended or emit
+// failed.
 func (r *Reader) Stream(ctx context.Context, name string, rd io.Reader, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error {
 	f := &file{Reader: r, name: name, base: baseName(name), id: name, emit: emit, failed: failed}
 	f.mail, f.mailLike = maildirName(name)
-	return fault.Wrap("reader.Stream", f.read(ctx, r.counted(ctx, name, rd)))
+	return fault.Wrap("reader.Stream", f.read(ctx, until(ctx, rd)))
 }
 
 // file is one file while it is read.

@@ -33,26 +33,8 @@ func (r *Reader) Path(ctx context.Context, path string, emit func(*knowledgebank
 	return fault.Wrap(op, err)
 }
 
-// Count says how many files Path would read and how many bytes they have.
-func (r *Reader) Count(path string) (files int, bytes int64, err error) {
-	err = walk(path, func(e entry) error {
-		if e.err == nil {
-			files++
-			bytes += e.size
-		}
-		return nil
-	})
-	return files, bytes, fault.Wrap("reader.Count", err)
-}
-
 // open reads one file.
 func (r *Reader) open(ctx context.Context, e entry, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error {
-	left := e.size
-	progress := r.o.Progress
-	if progress == nil {
-		progress = func(string, int64) {}
-	}
-	defer func() { progress(e.path, left) }() // what was not read is done with, too
 	in, err := os.Open(e.path)
 	if err != nil {
 		failed(e.path, fault.Wrap("reader.Path", err))
@@ -64,17 +46,7 @@ func (r *Reader) open(ctx context.Context, e entry, emit func(*knowledgebank.Sou
 		return err
 	}
 	f := &file{Reader: r, name: e.path, base: filepath.Base(e.path), id: filepath.ToSlash(abs), path: abs, mail: e.mail, emit: emit, failed: failed}
-	return f.read(ctx, readFunc(func(p []byte) (int, error) {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		n, err := in.Read(p)
-		if more := min(int64(n), left); more > 0 { // a file that grows meanwhile was counted as it was
-			left -= more
-			progress(e.path, more)
-		}
-		return n, err
-	}))
+	return f.read(ctx, until(ctx, in))
 }
 
 // entry is a file to read, or what stood in the way.
@@ -185,17 +157,13 @@ func dataFolder(entries []os.DirEntry) bool {
 	return meta && schema && lock
 }
 
-// counted stops when the context ends and tells the progress.
-func (r *Reader) counted(ctx context.Context, name string, rd io.Reader) io.Reader {
+// until stops when the context ends.
+func until(ctx context.Context, rd io.Reader) io.Reader {
 	return readFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		n, err := rd.Read(p)
-		if n > 0 && r.o.Progress != nil {
-			r.o.Progress(name, int64(n))
-		}
-		return n, err
+		return rd.Read(p)
 	})
 }
 

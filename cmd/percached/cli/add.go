@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -36,8 +37,9 @@ named with the reason, and the rest is taken in; the exit status is then 1.`,
 		example: `  percached add ~/Mail/inbox.mbox --space mail
   percached add notes/ meeting.vtt`,
 		args: cobra.MinimumNArgs(1), keys: documentKeys(), need: Need{Folder: true}, space: oneSpace,
+		complete: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // files
 		flags: func(cmd *cobra.Command) {
-			cmd.Flags().StringVar(&kind, "kind", "", "what a new space holds: emails (the default), dialog, meetings, notes")
+			kindFlag(cmd, &kind, "", "what a new space holds (default: emails)")
 		},
 		before: func(paths []string) error {
 			if slices.Contains(paths, "") {
@@ -104,6 +106,9 @@ func (a *addition) documents() int { return a.report.Added + a.report.Unchanged 
 // add sends the files portion by portion.
 func (a *addition) add(ctx context.Context, paths []string) error {
 	all := a.files(paths)
+	if len(all) == 0 && a.report.Failed == 0 {
+		a.say("there is no file to read")
+	}
 	for len(all) > 0 {
 		var bytes int64
 		n := 0
@@ -148,12 +153,23 @@ func (a *addition) files(paths []string) (all []found) {
 
 // failed notes a file that was not read here.
 func (a *addition) failed(path string, err error) {
-	a.report.Failed++
-	a.report.Failures = append(a.report.Failures, client.Failure{Name: path, Reason: reason(err)})
+	a.missed([]client.Failure{{Name: path, Reason: reason(err)}})
 }
 
-// reason is an error of the file system in a few words.
+// missed notes files that were not read here.
+func (a *addition) missed(files []client.Failure) {
+	a.report.Failed += len(files)
+	a.report.Failures = append(a.report.Failures, files...)
+}
+
+// reason is an error of the file system or of the interface in a few words.
 func reason(err error) string {
+	if p, ok := errors.AsType[*client.ProblemError](err); ok {
+		if len(p.Problem.Errors) > 0 {
+			return p.Problem.Errors[0].Detail
+		}
+		return cmp.Or(deref(p.Problem.Detail), p.Problem.Title)
+	}
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	}
@@ -166,28 +182,44 @@ func reason(err error) string {
 	}
 }
 
-// portion sends some files, and waits until they are in.
+// portion sends some files, and waits until they are in. What is not accepted as a
+// whole is sent in halves, so that a file spoils nothing but itself.
 func (a *addition) portion(ctx context.Context, files []found) error {
 	sent, err := a.send(ctx, files)
-	if err != nil || sent == nil {
+	switch {
+	case spoilt(err) && len(files) > 1:
+		half := len(files) / 2
+		if err := a.portion(ctx, files[:half]); err != nil {
+			return err
+		}
+		return a.portion(ctx, files[half:])
+	case spoilt(err):
+		a.failed(files[0].path, err)
+	case err != nil:
 		return err
-	}
-	up, err := a.follow(ctx, sent)
-	if err != nil {
-		return err
+	case sent != nil:
+		if err := a.takenIn(ctx, sent); err != nil {
+			return err
+		}
 	}
 	for _, f := range files {
 		a.done += f.size
 	}
 	a.tell(float64(a.done) / float64(max(a.total, 1)))
+	return nil
+}
+
+// takenIn waits until an upload is in, and counts what came of it.
+func (a *addition) takenIn(ctx context.Context, sent *client.UploadStatus) error {
+	up, err := a.follow(ctx, sent)
 	r := &a.report
 	r.Added, r.Unchanged, r.Replaced = r.Added+up.Added, r.Unchanged+up.Unchanged, r.Replaced+up.Replaced
 	r.Failed, r.Chunks = r.Failed+up.Failed, r.Chunks+up.Chunks
 	r.Failures, r.LeftOut = append(r.Failures, up.Failures...), append(r.LeftOut, up.LeftOut...)
-	if up.State == client.UploadStateFailed {
-		return fault.New(fault.Unavailable, "cli.add", "%s", deref(up.Error))
+	if err == nil && up.State == client.UploadStateFailed {
+		err = fault.New(fault.Unavailable, "cli.add", "%s", deref(up.Error))
 	}
-	return nil
+	return err
 }
 
 // end tells what came of it.

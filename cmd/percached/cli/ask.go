@@ -3,8 +3,11 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,7 +26,7 @@ func documentKeys() []string { return []string{"embed-model", "chunk-words", "fu
 
 func askCommand(h Host) *cobra.Command {
 	var q client.Question
-	var threshold float64
+	var threshold share
 	var maxAge time.Duration
 	var explain, bypass, refresh bool
 	return verb{
@@ -40,12 +43,9 @@ given; else the model computes one, from stored tensors as far as there are any.
 			f.BoolVar(&bypass, "bypass", false, "leave stored answers alone")
 			f.BoolVar(&refresh, "refresh", false, "compute the answer anew and store it in place of the old one")
 			f.DurationVar(&maxAge, "max-age", 0, "do not give stored answers that are older")
-			f.Float64Var(&threshold, "threshold", -1, "similarity from which on a stored answer may be given (default: the space's)")
+			f.Var(&threshold, "threshold", "similarity from which on a stored answer may be given, 0 to 1 (default: the space's)")
 		},
 		before: func(args []string) error {
-			if threshold > 1 {
-				return misuse("--threshold: %v is above 1", threshold)
-			}
 			if maxAge < 0 {
 				return misuse("--max-age: %v is negative", maxAge)
 			}
@@ -53,9 +53,7 @@ given; else the model computes one, from stored tensors as far as there are any.
 		},
 		run: func(ctx context.Context, c *call, args []string) error {
 			q.Question, q.Bypass, q.Refresh, q.MaxAgeSeconds = args[0], optional(bypass), optional(refresh), optional(maxAge.Seconds())
-			if threshold >= 0 {
-				q.Threshold = &threshold
-			}
+			q.Threshold = threshold.of1
 			if c.json {
 				r, err := c.AskWithResponse(ctx, c.space, q)
 				if err != nil {
@@ -78,6 +76,27 @@ given; else the model computes one, from stored tensors as far as there are any.
 		},
 	}.command(h)
 }
+
+// share is a flag with a number from 0 to 1, which may be absent: 0 says something.
+type share struct{ of1 *float64 }
+
+func (s *share) String() string {
+	if s.of1 == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*s.of1, 'g', -1, 64)
+}
+
+func (s *share) Set(text string) error {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(v) || v < 0 || v > 1 {
+		return errors.New("it is no number from 0 to 1")
+	}
+	s.of1 = &v
+	return nil
+}
+
+func (*share) Type() string { return "float" }
 
 // listen asks, and prints the answer as it comes.
 func (c *call) listen(ctx context.Context, q client.Question, p *Printer) (*client.Answer, error) {

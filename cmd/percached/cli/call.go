@@ -30,6 +30,7 @@ type verb struct {
 	need                      Need
 	space                     scope
 	flags                     func(cmd *cobra.Command)
+	complete                  cobra.CompletionFunc      // of its arguments; nil: there are none to choose from
 	before                    func(args []string) error // says what is wrong, before a percached is opened
 	run                       func(ctx context.Context, c *call, args []string) error
 }
@@ -59,7 +60,15 @@ func (v verb) command(h Host) *cobra.Command {
 	if cmd.Args == nil {
 		cmd.Args = cobra.NoArgs
 	}
+	if cmd.ValidArgsFunction = v.complete; v.complete == nil {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if f := cmd.Flags().Lookup("space"); v.space != noSpace && f.Changed {
+			if err := isSpace("--space", space); err != nil {
+				return err
+			}
+		}
 		if v.before != nil {
 			if err := v.before(args); err != nil {
 				return err
@@ -113,6 +122,23 @@ func spacesOf(h Host) cobra.CompletionFunc {
 		}
 		return names, none
 	}
+}
+
+// firstSpaceOf completes a first argument that is a space, and none behind it.
+func firstSpaceOf(h Host) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return spacesOf(h)(cmd, args, toComplete)
+	}
+}
+
+// kindFlag gives a command the flag of what a space holds.
+func kindFlag(cmd *cobra.Command, kind *string, usual, about string) {
+	cmd.Flags().StringVar(kind, "kind", usual, about+": emails, dialog, meetings, notes")
+	all := cobra.FixedCompletions([]string{"emails", "dialog", "meetings", "notes"}, cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("kind", all) // the flag is there
 }
 
 // group is a command that has only others under it.

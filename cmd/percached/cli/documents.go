@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -85,14 +87,12 @@ func isMissing(err error) bool {
 }
 
 // isID says whether a name is one that documents, chunks and stored answers have.
-func isID(s string) bool {
-	for _, r := range s {
-		if (r < '0' || r > '9') && (r < 'a' || r > 'f') {
-			return false
-		}
-	}
-	return len(s) == 32
-}
+func isID(s string) bool { return len(s) == 32 && isHex(s) }
+
+// isJob says whether a name is one that jobs have.
+func isJob(s string) bool { return len(s) == 16 && isHex(s) }
+
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 func documentsDelete(h Host) *cobra.Command {
 	return verb{
@@ -103,7 +103,9 @@ answers and questions of the history that rest on them. The files of the data
 folder are then written anew without any of it, before the command ends.`,
 		args: cobra.MinimumNArgs(1), space: oneSpace, before: areDocuments,
 		run: func(ctx context.Context, c *call, ids []string) error {
-			for _, id := range ids { // all of them, or none
+			slices.Sort(ids)
+			ids = slices.Compact(ids) // one that is named twice is gone at the second time
+			for _, id := range ids {  // all of them, or none
 				_, err := c.GetDocumentWithResponse(ctx, c.space, id)
 				if isMissing(err) {
 					return err

@@ -89,7 +89,16 @@ func idleSwitch(h Host, use, short string, do func(ctx context.Context, c *call)
 func idleRetry(h Host) *cobra.Command {
 	return verb{
 		use: "retry [JOB]...", short: "Try jobs that failed again: those named, or all that are parked",
-		example: `  percached idle retry`, args: cobra.ArbitraryArgs,
+		example: `  percached idle retry
+  percached idle retry 6b1f08c25a9d7e34`, args: cobra.ArbitraryArgs,
+		before: func(jobs []string) error {
+			for _, id := range jobs {
+				if !isJob(id) {
+					return misuse("%q is no job: its ID has 16 hexadecimal digits, as idle queue tells it", id)
+				}
+			}
+			return nil
+		},
 		run: func(ctx context.Context, c *call, jobs []string) error {
 			if len(jobs) == 0 {
 				r, err := c.ListQueueWithResponse(ctx)

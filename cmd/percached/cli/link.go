@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,9 +66,10 @@ func (l *Link) Do(r *http.Request) (*http.Response, error) {
 		if r.Context().Err() != nil {
 			return nil, r.Context().Err()
 		}
-		return nil, fault.New(fault.Unavailable, "cli", "percached does not answer: %w", err)
+		return nil, unanswered("cli", err)
 	}
-	if resp.StatusCode < 400 {
+	if resp.StatusCode < 300 {
+		resp.Body = answering{resp.Body}
 		return resp, nil
 	}
 	defer resp.Body.Close() //nolint:errcheck // it was read
@@ -74,7 +77,26 @@ func (l *Link) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "cli", "percached does not answer: %w", err)
 	}
-	return nil, client.Failed(resp.StatusCode, b)
+	return nil, client.Failed(max(resp.StatusCode, http.StatusBadRequest), b) // it redirects nowhere
+}
+
+// unanswered says why nobody answers. The address may hold a question: it is left out.
+func unanswered(op string, err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	return fault.New(fault.Unavailable, op, "percached does not answer: %w", err)
+}
+
+// answering is an answer that may be cut off: by a daemon that was killed, say.
+type answering struct{ io.ReadCloser }
+
+func (a answering) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = fault.New(fault.Unavailable, "cli", "percached does not answer any more: %w", err)
+	}
+	return n, err
 }
 
 // Ready waits until questions can be asked, and says how far it is.
@@ -82,6 +104,7 @@ func (l *Link) Ready(ctx context.Context, stderr io.Writer) error {
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
 	tell, stage := func(float64) {}, ""
+	defer func() { tell(1) }() // whatever came of it, its line is wiped away
 	for {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, l.at+"/readyz", nil)
 		if err != nil {
@@ -89,20 +112,19 @@ func (l *Link) Ready(ctx context.Context, stderr io.Writer) error {
 		}
 		resp, err := l.raw.Do(r)
 		if err != nil {
-			return fault.New(fault.Unavailable, "cli.Ready", "percached does not answer: %w", err)
+			return unanswered("cli.Ready", err)
 		}
-		var now client.Ready
-		err = json.NewDecoder(resp.Body).Decode(&now)
-		resp.Body.Close()
+		now, err := l.readiness(resp)
 		switch {
 		case err != nil:
-			return fault.New(fault.Unavailable, "cli.Ready", "who listens at %s is no percached", l.at)
+			return err
 		case now.Ready:
 			return nil
 		case now.Stage == "closing":
-			return fault.New(fault.Unavailable, "cli.Ready", "percached is closing")
+			return fault.New(fault.Overloaded, "cli.Ready", "percached is closing")
 		}
 		if string(now.Stage) != stage {
+			tell(1)
 			stage = string(now.Stage)
 			tell = Progress(stderr, stage)
 		}
@@ -113,6 +135,21 @@ func (l *Link) Ready(ctx context.Context, stderr io.Writer) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// readiness is what somebody says of how far it is. Who says something else will
+// never be ready, however long one waits.
+func (l *Link) readiness(resp *http.Response) (client.Ready, error) {
+	defer resp.Body.Close() //nolint:errcheck // it was read
+	var now client.Ready
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
+	switch {
+	case err == nil && json.Unmarshal(b, &now) == nil && now.Stage != "":
+		return now, nil
+	case err == nil && resp.StatusCode >= http.StatusBadRequest:
+		return now, client.Failed(resp.StatusCode, b)
+	}
+	return now, fault.New(fault.Unavailable, "cli.Ready", "who listens at %s is no percached", l.at)
 }
 
 // Unwell ends a command that has said what is wrong already.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -71,18 +72,26 @@ func qaRenew(h Host) *cobra.Command {
 		example: `  percached qa renew --space mail`, space: oneSpace, keys: answerKeys(), need: Need{Model: true},
 		long: `Answers the stale entries of a space anew that somebody asked or was served. It
 is idle work, done now; those that nobody asked for are predicted anew in their
-turn.`,
+turn. Exit status 1 if one failed.`,
 		run: func(ctx context.Context, c *call, _ []string) error {
 			r, err := c.DrainIdleWithResponse(ctx, &client.DrainIdleParams{Space: &c.space, Kind: []client.JobKind{"check", "refresh"}})
 			if err != nil {
 				return err
 			}
-			return c.show(r.Body, func(p *Printer) {
-				p.Line("%d answers are new", r.JSON200.Questions)
-				if n := r.JSON200.Failed + r.JSON200.Parked; n > 0 {
-					p.Line("failed: %d; percached idle queue tells why", n)
+			d := r.JSON200
+			err = c.show(r.Body, func(p *Printer) {
+				p.Line("%d answers are new", d.Questions)
+				if d.Questions == 0 {
+					hindrances(p, d)
+				}
+				if d.Failed > 0 {
+					p.Line("failed: %d; percached idle queue tells why", d.Failed)
 				}
 			})
+			if err == nil && d.Failed > 0 {
+				err = Unwell{}
+			}
+			return err
 		},
 	}.command(h)
 }
@@ -95,10 +104,15 @@ func qaVeto(h Host) *cobra.Command {
 keeps the two questions from ever being served for each other again. The ID is
 that of the stored answer, as qa list and ask --json tell it.`,
 		example: `  percached qa veto 4c0e... --asked "Who paid for the dinner?"`,
-		args:    cobra.ExactArgs(1), space: oneSpace, before: isEntry,
+		args:    cobra.ExactArgs(1), space: oneSpace,
 		flags: func(cmd *cobra.Command) {
-			cmd.Flags().StringVar(&asked, "asked", "", "the question for which it was given")
-			_ = cmd.MarkFlagRequired("asked") // the flag is there
+			cmd.Flags().StringVar(&asked, "asked", "", "the question for which it was given; it must be said")
+		},
+		before: func(args []string) error {
+			if strings.TrimSpace(asked) == "" {
+				return misuse("--asked: the question for which it was given is not said")
+			}
+			return isEntry(args)
 		},
 		run: func(ctx context.Context, c *call, args []string) error {
 			_, err := c.VetoEntryWithResponse(ctx, c.space, args[0], client.Veto{Asked: asked})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,8 +41,9 @@ func spacesCreate(h Host) *cobra.Command {
 		use: "create SPACE", short: "Make a space that is empty", args: cobra.ExactArgs(1), need: Need{Folder: true},
 		example: `  percached spaces create meetings --kind meetings`,
 		flags: func(cmd *cobra.Command) {
-			cmd.Flags().StringVar(&kind, "kind", "emails", "what it holds: emails, dialog, meetings, notes")
+			kindFlag(cmd, &kind, "emails", "what it holds")
 		},
+		before: func(args []string) error { return isSpace("SPACE", args[0]) },
 		run: func(ctx context.Context, c *call, args []string) error {
 			r, err := c.CreateSpaceWithResponse(ctx, client.NewSpace{Name: args[0], Kind: optional(client.SpaceKind(kind))})
 			if err != nil {
@@ -54,7 +56,7 @@ func spacesCreate(h Host) *cobra.Command {
 
 func spacesSet(h Host) *cobra.Command {
 	return verb{
-		use: "set SPACE KEY=VALUE...", short: "Set what a space wants otherwise than the rest", args: cobra.MinimumNArgs(2),
+		use: "set SPACE KEY=VALUE...", short: "Set what a space wants otherwise than the rest", args: cobra.MinimumNArgs(2), complete: firstSpaceOf(h),
 		long: `Sets what a space wants otherwise than the service. The keys: threshold (0 to 1),
 guard, bank, tensors (true or false), k, order (relevance, canonical), placement
 (sequential, parallel), planes (kv, qkv), tensor_limit (bytes of the service's
@@ -72,11 +74,11 @@ percached spaces list shows what is set.`,
   percached spaces set mail prediction=`,
 		before: func(args []string) error {
 			for _, pair := range args[1:] {
-				if !strings.Contains(pair, "=") {
+				if strings.Index(pair, "=") < 1 {
 					return misuse("%q is no KEY=VALUE", pair)
 				}
 			}
-			return nil
+			return isSpace("SPACE", args[0])
 		},
 		run: func(ctx context.Context, c *call, args []string) error {
 			r, err := c.ChangeSpaceWithBodyWithResponse(ctx, args[0], "application/merge-patch+json", bytes.NewReader(patch(args[1:])))
@@ -89,6 +91,17 @@ percached spaces list shows what is set.`,
 			})
 		},
 	}.command(h)
+}
+
+// spaceName is what a space may be called. Another name is refused here: as a part
+// of a path, one with dots leads elsewhere.
+var spaceName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+func isSpace(where, name string) error {
+	if !spaceName.MatchString(name) {
+		return misuse("%s: %q is no name of a space: those have 1 to 64 of a-z, 0-9, dot, dash and underscore, and begin with a letter or digit", where, name)
+	}
+	return nil
 }
 
 // patch makes a merge patch of settings that are given as KEY=VALUE; an empty value
@@ -113,8 +126,12 @@ func patch(given []string) []byte {
 func spacesDelete(h Host) *cobra.Command {
 	return verb{
 		use: "delete SPACE", short: "Forget a space and everything in it",
-		example: `  percached spaces delete mail`, args: cobra.ExactArgs(1),
+		example: `  percached spaces delete mail`, args: cobra.ExactArgs(1), complete: firstSpaceOf(h),
+		before: func(args []string) error { return isSpace("SPACE", args[0]) },
 		run: func(ctx context.Context, c *call, args []string) error {
+			if _, err := c.GetSpaceWithResponse(ctx, args[0]); err != nil {
+				return err
+			}
 			c.say("writing the files anew without it")
 			r, err := c.DeleteSpaceWithResponse(ctx, args[0], &client.DeleteSpaceParams{CleanUp: optional(true)})
 			if err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ interrupted: on a terminal in place, elsewhere one report behind the other (with
 		},
 		run: func(ctx context.Context, c *call, _ []string) error {
 			if !watch {
-				return c.status(ctx)
+				return c.status(ctx, false)
 			}
 			again := time.NewTicker(every)
 			defer again.Stop()
@@ -41,21 +42,25 @@ interrupted: on a terminal in place, elsewhere one report behind the other (with
 					p := &Printer{W: c.out}
 					p.Text("\033[H\033[J") // home, and nothing below
 				}
-				if err := c.status(ctx); err != nil {
+				err := c.status(ctx, true)
+				if ctx.Err() != nil {
+					return nil // this is how it ends
+				}
+				if err != nil {
 					return err
 				}
 				select {
 				case <-again.C:
 				case <-ctx.Done():
-					return nil // this is how it ends
+					return nil
 				}
 			}
 		},
 	}.command(h)
 }
 
-// status shows how things stand, once.
-func (c *call) status(ctx context.Context) error {
+// status shows how things stand, once, or once more.
+func (c *call) status(ctx context.Context, more bool) error {
 	about, err := c.AboutWithResponse(ctx)
 	if err != nil {
 		return err
@@ -63,6 +68,9 @@ func (c *call) status(ctx context.Context) error {
 	r, err := c.GetStatusWithResponse(ctx)
 	if err != nil {
 		return err
+	}
+	if more && c.json {
+		return json.NewEncoder(c.out).Encode(json.RawMessage(r.Body))
 	}
 	return c.show(r.Body, func(p *Printer) {
 		where := "no daemon runs on this data folder"

@@ -38,6 +38,9 @@ func (c *call) work(ctx context.Context, do errand) error {
 				continue
 			}
 			t.job(j)
+			if t.err != nil { // nobody is there to be told of the rest
+				return t.err
+			}
 		case e := <-ended:
 			if e.err != nil {
 				return e.err
@@ -119,14 +122,19 @@ func drained(p *Printer, d *client.Drained) {
 	}
 	if len(d.Kinds) == 0 {
 		p.Line("there was nothing to do")
-		for _, r := range d.Reasons {
-			if r.Code != client.ReasonCodeNothingDue {
-				p.Line("  %s: %s", r.Code, r.Text)
-			}
-		}
+		hindrances(p, d)
 	}
 	if d.Failed > 0 {
 		p.Line("failed: %d; percached idle queue tells why. They are tried again later, and after five attempts when percached idle retry says so", d.Failed)
+	}
+}
+
+// hindrances tells why nothing was done, if it is not that there was nothing to do.
+func hindrances(p *Printer, d *client.Drained) {
+	for _, r := range d.Reasons {
+		if r.Code != client.ReasonCodeNothingDue {
+			p.Line("  %s: %s", r.Code, r.Text)
+		}
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// Each round of bench load is what it is called, and every client gets answers.
-func TestBenchLoad(t *testing.T) {
+// Each round of eval load is what it is called, and every client gets answers.
+func TestEvalLoad(t *testing.T) {
 	var out, errs bytes.Buffer
-	args := []string{"bench", "load", "--clients", "4", "--documents", "12", "--questions", "6", "--waiting", "8", "--seconds", "1", "--json"}
+	args := []string{"eval", "load", "--clients", "4", "--documents", "12", "--questions", "6", "--waiting", "8", "--seconds", "1", "--json"}
 	if err := run(context.Background(), args, strings.NewReader(""), &out, &errs); err != nil {
 		t.Fatalf("%v\n%s", err, errs.String())
 	}
@@ -29,7 +29,7 @@ func TestBenchLoad(t *testing.T) {
 		}
 	}
 	for _, wrong := range [][]string{{"--clients", "0"}, {"--questions", "9", "--documents", "3"}, {"--seconds", "-1"}} {
-		err := run(context.Background(), append([]string{"bench", "load"}, wrong...), strings.NewReader(""), &out, &errs)
+		err := run(context.Background(), append([]string{"eval", "load"}, wrong...), strings.NewReader(""), &out, &errs)
 		if _, misused := err.(usageError); !misused {
 			t.Errorf("%v: %v", wrong, err)
 		}

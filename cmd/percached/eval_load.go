@@ -19,14 +19,14 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// loading is what bench load is asked for.
+// loading is what eval load is asked for.
 type loading struct {
 	clients, documents, questions int
 	waiting                       int // questions that may wait for the engine in the last round
 	seconds                       float64
 }
 
-func loadCommand() *cobra.Command {
+func evalLoadCommand() *cobra.Command {
 	var o loading
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -37,7 +37,8 @@ about them once, and then has many clients ask at the same time: the same words
 again; other words, which take embedding, gate and retrieval; and, for four times as
 long, questions that are computed from nothing, of which some are told to come back.
 Server and clients share this machine. The memory is the daemon's.`,
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
+		Example: `  percached eval load --clients 16`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.clients < 1 || o.documents < 1 || o.questions < 1 || o.questions > o.documents || o.waiting < 1 || o.seconds <= 0 {
 				return misuse("--clients, --documents, --questions, --waiting and --seconds must be positive, and there are no more questions than documents")
@@ -59,7 +60,7 @@ Server and clients share this machine. The memory is the daemon's.`,
 	return cmd
 }
 
-// loadReport is what bench load found.
+// loadReport is what eval load found.
 type loadReport struct {
 	Documents int         `json:"documents"`
 	Questions int         `json:"questions"`

@@ -1,0 +1,48 @@
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/cmd/percached/cli"
+)
+
+// led leads every command to one link.
+type led struct{ link *cli.Link }
+
+func (led) Flags(*cobra.Command, ...string) {}
+
+func (l led) Dial(*cobra.Command, cli.Need) (*cli.Link, error) { return l.link, nil }
+
+// A renewal that failed is told once and is no success; what kept one from being
+// done is told.
+func TestRenewTells(t *testing.T) {
+	const zeros = `"preempted":0,"computed_tokens":0,"generated_tokens":0,"bytes_written":0,"seconds":0,"kinds":[]`
+	for _, tc := range []struct {
+		name, body, says string
+		unwell           bool
+	}{
+		{"done", `{"done":2,"nothing":0,"failed":0,"parked":0,"questions":2,"reasons":[{"code":"nothing_due","text":"nothing is due"}],` + zeros + `}`, "2 answers are new\n", false},
+		{"parked", `{"done":0,"nothing":0,"failed":1,"parked":1,"questions":0,"reasons":[],` + zeros + `}`, "0 answers are new\nfailed: 1; percached idle queue tells why\n", true},
+		{"paused", `{"done":0,"nothing":0,"failed":0,"parked":0,"questions":0,"reasons":[{"code":"paused","text":"idle work is paused"}],` + zeros + `}`, "0 answers are new\n  paused: idle work is paused\n", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			l, ctx := linked(t, http.StatusOK, tc.body)
+			l.Close = func() error { return nil }
+			var out bytes.Buffer
+			root := &cobra.Command{Use: "percached", SilenceErrors: true, SilenceUsage: true}
+			root.AddCommand(cli.Commands(led{l})...)
+			root.SetOut(&out)
+			root.SetArgs([]string{"qa", "renew"})
+			err := root.ExecuteContext(ctx)
+			if d := cmp.Diff(tc.says, out.String()); d != "" || errors.As(err, new(cli.Unwell)) != tc.unwell || (err != nil) != tc.unwell {
+				t.Errorf("%v (-want +got):\n%s", err, d)
+			}
+		})
+	}
+}

@@ -1,0 +1,14 @@
+package main
+
+import "github.com/spf13/cobra"
+
+func evalCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "eval",
+		Short: "Measure a daemon from outside: answers, times, reuse",
+		Args:  cobra.NoArgs,
+		RunE:  help,
+	}
+	cmd.AddCommand(evalRunCommand(), evalLoadCommand())
+	return cmd
+}
