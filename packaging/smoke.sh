@@ -14,6 +14,10 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 for flavour; do
+	[ -x "build/release/$flavour/percached" ] || {
+		printf '\n%s\n' "build/release/$flavour/percached is missing: packaging/release.sh $flavour makes it" >&2
+		exit 1
+	}
 	run() { sh packaging/run.sh "${flavour%%-*}" "build/release/$flavour/percached" "$@"; }
 	data=$work/$flavour
 	printf '\n%s: ' "$flavour"

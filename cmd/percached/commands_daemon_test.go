@@ -235,14 +235,14 @@ func TestCommandsWithTLS(t *testing.T) {
 	a := startServe(t, data)
 	a.ready()
 	for _, tc := range []struct {
-		args []string
-		says string
+		args       []string
+		says, errs string
 	}{
-		{[]string{"add", note}, "0 added, 1 unchanged"},
-		{[]string{"ask", "What is the code of the gate?"}, "6190\n"},
-		{[]string{"status"}, "daemon at https://127.0.0.1:"},
+		{[]string{"add", note}, "0 added, 1 unchanged", ""},
+		{[]string{"ask", "What is the code of the gate?"}, "6190\n", "  from gate (note)\n"},
+		{[]string{"status"}, "daemon at https://127.0.0.1:", ""},
 	} {
-		if out, errs, status := called(patiently(t), append(tc.args, "--data", data)...); status != exitDone || errs != "" || !strings.Contains(out, tc.says) {
+		if out, errs, status := called(patiently(t), append(tc.args, "--data", data)...); status != exitDone || errs != tc.errs || !strings.Contains(out, tc.says) {
 			t.Errorf("%v: status %d, %q, %q", tc.args, status, out, errs)
 		}
 	}

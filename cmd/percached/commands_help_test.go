@@ -121,7 +121,11 @@ func TestUnknownCommands(t *testing.T) {
 		path := strings.Fields(cmd.CommandPath())[1:]
 		for _, args := range [][]string{append(path, "nosuch"), append(append([]string{"help"}, path...), "nosuch")} {
 			out, errs, status := called(t.Context(), args...)
-			want := `percached: unknown command "nosuch" for "` + cmd.CommandPath() + `"; see percached --help` + "\n"
+			of := cmd.CommandPath()
+			if args[0] == "help" {
+				of = "percached help"
+			}
+			want := `percached: unknown command "nosuch" for "` + cmd.CommandPath() + `"; see ` + of + " --help\n"
 			if status != exitMisused || errs != want || out != "" {
 				t.Errorf("%v: status %d, says %q, %q", args, status, errs, out)
 			}

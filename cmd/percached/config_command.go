@@ -187,7 +187,11 @@ func ofDaemon(data string, ask func(l *cli.Link) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(ask(l), l.Close())
+	err = ask(l)
+	if shut := l.Close(); err == nil {
+		err = shut
+	}
+	return err
 }
 
 func configSet() *cobra.Command {
@@ -221,6 +225,7 @@ change while it runs: docs/configuration.md marks them.`,
 				if err := json.Unmarshal(r.Body, &report.Config); err != nil {
 					return err
 				}
+				report.Settings = slices.DeleteFunc(report.Settings, func(s api.Setting) bool { _, set := change[s.Key]; return !set })
 				return show(cmd.OutOrStdout(), asJSON, report)
 			})
 		},

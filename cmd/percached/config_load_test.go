@@ -97,7 +97,7 @@ func TestConfigOfTheFolderFaults(t *testing.T) {
 			t.Errorf("%s: %v", tc.name, err)
 		}
 	}
-	if _, err := loadConfig("", nil, []said{{"data", "", origin{"flag", "--data"}}}); err == nil || err.Error() != "--data: no folder is named" {
+	if _, err := loadConfig("", nil, []said{{"data", "", origin{"flag", "--data"}}}); err == nil || err.Error() != "--data: no folder is named (without a home folder, one must be)" {
 		t.Errorf("%v", err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/percached/percached/scheduler"
+
+	"github.com/percached/percached/cmd/percached/cli"
 )
 
 // field is a place that holds a setting, as text.
@@ -64,35 +66,16 @@ func aSwitch(to *bool) field {
 	})
 }
 
-// units of sizes, each 1024 of the one before.
-var units = [...]string{"", "KiB", "MiB", "GiB", "TiB"}
-
 // aSize is a number of bytes: 1048576, 1024KiB or 1MiB.
 func aSize(to *int64) field {
 	write := func(v int64) string {
-		u := 0
+		u, units := 0, cli.Units()
 		for v != 0 && v%1024 == 0 && u+1 < len(units) {
 			v, u = v/1024, u+1
 		}
 		return strconv.FormatInt(v, 10) + units[u]
 	}
-	return fieldOf(to, "size", write, func(s string) (int64, error) {
-		number, shift := s, 0
-		for u := len(units) - 1; u > 0; u-- {
-			if n, ok := strings.CutSuffix(s, units[u]); ok {
-				number, shift = strings.TrimRight(n, " "), 10*u
-				break
-			}
-		}
-		v, err := strconv.ParseInt(number, 10, 64)
-		switch {
-		case errors.Is(err, strconv.ErrRange), err == nil && (v > math.MaxInt64>>shift || v < math.MinInt64>>shift):
-			return 0, errors.New("it is too much")
-		case err != nil:
-			return 0, errors.New("it is no size, as 1048576 or 512MiB are")
-		}
-		return v << shift, nil
-	})
+	return fieldOf(to, "size", write, cli.ParseSize)
 }
 
 func aDuration(to *time.Duration) field {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,6 +76,9 @@ func (o *demonstration) run(ctx context.Context, stdout, stderr io.Writer) (err 
 	}
 	defer func() { err = cmp.Or(err, d.end()) }()
 	say(stderr, "  Process %d listens at %s, after %s.", d.pid(), d.url, span(time.Since(began)))
+	if usual := defaultServing().listen; !strings.HasSuffix(d.url, usual) {
+		say(stderr, "  (Another program listens at %s.)", usual)
+	}
 	if err := o.tell(alive, began, d, stdout, stderr); err != nil {
 		if ctx.Err() != nil {
 			return err
@@ -84,7 +88,7 @@ func (o *demonstration) run(ctx context.Context, stdout, stderr io.Writer) (err 
 	if o.exit {
 		return nil
 	}
-	if err := o.invite(d.process, stdout); err != nil {
+	if err := o.invite(d.process, data, stdout); err != nil {
 		return err
 	}
 	select {
@@ -118,7 +122,7 @@ func (o *demonstration) tell(ctx context.Context, began time.Time, d *ownDaemon,
 }
 
 // invite tells how to go on by oneself.
-func (o *demonstration) invite(d *process, stdout io.Writer) error {
+func (o *demonstration) invite(d *process, data string, stdout io.Writer) error {
 	p := &printer{w: stdout}
 	p.line("")
 	p.line("Ask it yourself on the page:")
@@ -126,6 +130,8 @@ func (o *demonstration) invite(d *process, stdout io.Writer) error {
 	p.line("or from a program:")
 	p.line("  curl -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\", d.token)
 	p.line("    -d '{\"question\": %q}' %s/v1/spaces/%s/ask", "What is the code of the key safe at Gannet House?", d.url, defaultSpace)
+	p.line("or from another terminal:")
+	p.line("  %s ask \"What is the code of the key safe at Gannet House?\" --data %s", os.Args[0], data)
 	p.line("")
 	folder := "its folder is removed"
 	if o.data != "" {

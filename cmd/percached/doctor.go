@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -24,8 +25,8 @@ func doctorCommand(open opener) *cobra.Command {
 		Long: `Tells what the machine and the binary have, and tests for each type of keys and
 values and for both placements that the same prompt gives the same tokens and
 logits cold, warm from slices, and warm from slices that went through a
-database. Without --model it takes a tiny model with random weights. And it looks
-whether the data folder can be used, and whether a daemon answers for it.
+database. Without --model it takes the built-in one, with --shape one of random
+weights. And it looks whether the data folder can be used, and whether a daemon answers for it.
 
 Exit status 0 if all is well. CPU features that lie idle, a type that the model
 cannot have, and a model whose slices cannot be stored are warnings: all works,
@@ -36,6 +37,9 @@ be used or whose daemon does not answer are failures.`,
   percached doctor --model FILE.gguf --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := s.theOneThatAnswers(cmd, c.data); err != nil {
+				return err
+			}
 			if err := s.check(); err != nil {
 				return err
 			}
@@ -53,10 +57,24 @@ be used or whose daemon does not answer are failures.`,
 			return nil
 		},
 	}
-	s.flags(cmd, "tiny")
+	s.flags(cmd, "")
 	c.dataFlag(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd
+}
+
+// theOneThatAnswers is the model that is tested: the one that is named, as ask and
+// serve find it, or the built-in one unless one of random weights is wanted.
+func (s *source) theOneThatAnswers(cmd *cobra.Command, data string) (err error) {
+	switch {
+	case s.model != "":
+		s.model, err = pulled(filepath.Join(data, "models"), s.model)
+	case !cmd.Flags().Changed("shape") && !cmd.Flags().Changed("quant"):
+		s.model, err = builtIn()
+	case s.shape == "":
+		s.shape = "tiny"
+	}
+	return err
 }
 
 // health is all that doctor found out.

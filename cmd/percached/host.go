@@ -31,7 +31,11 @@ func (host) Flags(cmd *cobra.Command, keys ...string) {
 	keys = append([]string{"data"}, keys...)
 	usual.flags(cmd, keys...)
 	for _, k := range keys {
-		_ = cmd.Flags().SetAnnotation(k, ofConfig, nil) // it is there
+		f := cmd.Flags().Lookup(k)
+		f.Annotations = map[string][]string{ofConfig: nil}
+		if k != "data" {
+			f.Usage += " (where no daemon runs)"
+		}
 	}
 	cmd.Flags().String("config", "", "configuration file (default: percached.conf in the data folder)")
 }

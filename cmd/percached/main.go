@@ -40,6 +40,14 @@ func status() int {
 	return report(ctx, err, os.Stderr)
 }
 
+// usageOf is what the caller of a command did wrongly.
+type usageOf struct {
+	command string
+	error
+}
+
+func (u usageOf) Unwrap() error { return u.error }
+
 // usageError is what the caller did wrongly.
 type usageError struct{ error }
 
@@ -55,9 +63,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetArgs(args)
 	// What fails before this is the caller's mistake.
 	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
-	err := root.ExecuteContext(ctx)
-	if err != nil && !begun {
-		return usageError{err}
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && (!begun || misused(err)) {
+		return usageOf{cmd.CommandPath(), err}
 	}
 	return err
 }
@@ -94,8 +102,12 @@ is not there; 4 not now, try again; 130 interrupted.`,
 	return root
 }
 
-// strict makes cobra's own commands refuse names that they do not know.
+// strict makes cobra's own commands refuse names that they do not know, and all
+// say how they are called when they are called otherwise.
 func strict(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		tellUse(cmd)
+	}
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -110,6 +122,23 @@ func strict(root *cobra.Command) {
 				return nil
 			}
 		}
+	}
+}
+
+// tellUse has a command, and all below it, say how it is called.
+func tellUse(cmd *cobra.Command) {
+	for _, under := range cmd.Commands() {
+		tellUse(under)
+	}
+	right := cmd.Args
+	if cmd.HasSubCommands() || right == nil {
+		return
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if right(cmd, args) != nil {
+			return misuse("it is called as %s", cmd.UseLine())
+		}
+		return nil
 	}
 }
 
@@ -158,7 +187,11 @@ func report(ctx context.Context, err error, stderr io.Writer) int {
 	case unread(err):
 		return exitUnread
 	case misused(err):
-		fmt.Fprintf(stderr, "percached: %s; see percached --help\n", sentence(err))
+		of := "percached"
+		if u, ok := errors.AsType[usageOf](err); ok {
+			of = u.command
+		}
+		fmt.Fprintf(stderr, "percached: %s; see %s --help\n", sentence(err), of)
 		return exitMisused
 	}
 	fmt.Fprintf(stderr, "percached: %s\n", sentence(err))
@@ -175,7 +208,8 @@ func unread(err error) bool {
 func misused(err error) bool {
 	var here usageError
 	var there cli.Misuse
-	if errors.As(err, &here) || errors.As(err, &there) {
+	var of usageOf
+	if errors.As(err, &here) || errors.As(err, &there) || errors.As(err, &of) {
 		return true
 	}
 	p, ok := errors.AsType[*client.ProblemError](err)
@@ -209,11 +243,14 @@ func sentence(err error) string {
 		return problem(&p.Problem)
 	}
 	for {
-		f, ok := err.(*fault.Error)
-		if !ok {
+		switch e := err.(type) {
+		case *fault.Error:
+			err = e.Err
+		case usageOf:
+			err = e.error
+		default:
 			return err.Error()
 		}
-		err = f.Err
 	}
 }
 

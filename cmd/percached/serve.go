@@ -50,13 +50,31 @@ tensor-limit), which beat percached.conf in the data folder, or the file that
 	return cmd
 }
 
+// hasModels looks whether the models that are named are files of models, before
+// anybody is told that there is a daemon.
+func (d *served) hasModels() error {
+	for _, name := range []string{d.setup.model, d.setup.embedModel} {
+		path, err := pulled(d.home.Path("models"), name)
+		if err == nil {
+			_, err = architecture(path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // serve runs a daemon until ctx ends.
 func serve(ctx context.Context, conf *tuning, stdout, stderr io.Writer) error {
 	d, err := newServed(conf, reach{daemon: true, model: true}, stderr)
 	if err != nil {
 		return err
 	}
-	if err = d.listen(stdout); err == nil {
+	if err = d.hasModels(); err == nil {
+		err = d.listen(stdout)
+	}
+	if err == nil {
 		err = d.run(ctx, stderr)
 	}
 	if shut := d.close(); shut != nil {

@@ -182,6 +182,9 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 		return nil, err
 	}
 	d.service = s
+	if !d.daemon {
+		c.inboxLimit = math.MaxInt64
+	}
 	in, err := openInbox(s, c, d.log)
 	if err != nil {
 		return nil, err

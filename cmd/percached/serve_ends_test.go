@@ -277,7 +277,7 @@ func TestServeRefuses(t *testing.T) {
 		{"no certificate", []string{"--config", file("tls.conf", "tls-cert = a.pem\ntls-key = a.key\n")}, "", "the certificate cannot be used", 1},
 		{"a wrong origin", []string{"--config", file("origins.conf", "origins = *\n")}, "", "an origin is", 2},
 		{"no model", []string{"--model", filepath.Join(dir, "no.gguf")}, "", "no.gguf", 3},
-		{"no arguments", []string{"here"}, "", "unknown command", 2},
+		{"no arguments", []string{"here"}, "", "it is called as percached serve", 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if name, value, ok := strings.Cut(tc.env, "="); ok {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -58,6 +59,9 @@ func (d *served) listen(stdout io.Writer) (err error) {
 	err = writeWhole(d.home.Path(addressFile), told)
 	if err == nil {
 		_, err = fmt.Fprintf(stdout, "listening on %s://%s\n", scheme, at)
+		if err == nil && cli.Terminal(stdout) {
+			_, err = fmt.Fprintln(stdout, "percached token page prints the page's address with the token that opens it")
+		}
 	}
 	if err != nil {
 		d.listener.Close()

@@ -88,7 +88,7 @@ func (c setup) Validate() error {
 			errs = append(errs, &keyFault{key, fmt.Errorf(format, args...)})
 		}
 	}
-	bad(c.data == "", "data", "no folder is named")
+	bad(c.data == "", "data", "no folder is named (without a home folder, one must be)")
 	bad(c.limit < 0, "tensor-limit", "%d is negative", c.limit)
 	bad(c.bankLimit < 1, "bank-limit", "%d is not positive", c.bankLimit)
 	bad(c.inboxLimit < 1, "inbox-limit", "%d is not positive", c.inboxLimit)

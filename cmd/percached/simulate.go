@@ -107,11 +107,12 @@ func (o *simulate) run(ctx context.Context, p person.Profile, stderr io.Writer) 
 	dir := o.data
 	switch {
 	case dir == "":
-		if dir, err = os.MkdirTemp("", "percached-simulate-"); err != nil {
-			return nil, err
+		made, failed := os.MkdirTemp("", "percached-simulate-")
+		if failed != nil {
+			return nil, failed
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-		dir = filepath.Join(dir, "data")
+		defer func() { err = errors.Join(err, os.RemoveAll(made)) }()
+		dir = filepath.Join(made, "data")
 	case home.Exists(dir):
 		return nil, misuse("--data: %s is there already, and a month begins with an empty one", dir)
 	}

@@ -79,17 +79,14 @@ func TestStaleAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := w.Renew(context.Background(), "s", nil); n != 1 || err != nil {
-		t.Error(n, err)
+	if _, err := w.Work(context.Background(), answer.Work{Space: "s", Question: q, Again: true}); err != nil {
+		t.Error(err)
 	}
 	after, err := w.history.Recent("s", 100)
 	if err != nil || len(after) != len(before) {
 		t.Errorf("idle work is in the history: %d records, before %d, %v", len(after), len(before), err)
 	}
 	hit(answer.AnswerHit, "unchanged")
-	if n, err := w.Renew(context.Background(), "s", nil); n != 0 || err != nil {
-		t.Error(n, err)
-	}
 }
 
 func TestWhatLeavesTheBankAlone(t *testing.T) {

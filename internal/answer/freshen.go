@@ -116,33 +116,3 @@ func (a *Asker) alive(space string, ids []percached.ChunkID, n int) (chunks []pe
 	}
 	return chunks, damage
 }
-
-// Renew computes the stale answers of a space anew, in the background, and gives
-// how many. What was done before an error stays done.
-func (a *Asker) Renew(ctx context.Context, space string, progress func(done, total int)) (int, error) {
-	const op = "answer.Renew"
-	var stale []qabank.Entry
-	if err := a.Bank.Each(space, func(e qabank.Entry) error {
-		if e.Stale {
-			stale = append(stale, e)
-		}
-		return nil
-	}); err != nil {
-		return 0, fault.Wrap(op, err)
-	}
-	for i, e := range stale {
-		from, err := a.Knowledge.Chunks(space, e.Sources)
-		if err == nil && len(from) < len(e.Sources) { // the question goes with what it came from
-			err = a.Bank.Delete(ctx, space, e.ID)
-		} else if err == nil {
-			_, err = a.Work(ctx, Work{Space: space, Question: e.Question, Again: true})
-		}
-		if err != nil && fault.KindOf(err) != fault.NotFound { // it went meanwhile
-			return i, fault.Wrap(op, err)
-		}
-		if progress != nil {
-			progress(i+1, len(stale))
-		}
-	}
-	return len(stale), nil
-}

@@ -17,6 +17,9 @@ import (
 // process ends, however it ends.
 func lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return nil, fault.New(fault.Unavailable, op, "%s cannot be written: it must be yours, and so must be what is in it (%w)", filepath.Dir(path), err)
+	}
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}

@@ -123,7 +123,7 @@ func (p *Puller) accept(ctx context.Context, expect expectation, t *part, r *Res
 	}
 	if expect.hash != r.SHA256 {
 		t.remove()
-		return expect, wrongHash("the file was removed: its SHA-256", r.SHA256, expect)
+		return expect, wrongHash("what was fetched was removed: its SHA-256", r.SHA256, expect)
 	}
 	if err := p.check(ctx, t.path); err != nil {
 		if ctx.Err() != nil {

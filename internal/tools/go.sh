@@ -19,7 +19,7 @@ trap 'exit 143' TERM
 # The work folder of go build fills with object files while C++ is compiled:
 # what grows there tells a compile from a build that is cached.
 tell() {
-	second=0 next=5 told=false
+	second=0 next=5 told=false began=false
 	while sleep 1 >/dev/null 2>&1; do
 		second=$((second + 1))
 		[ "$second" -ge "$next" ] || continue
@@ -29,7 +29,11 @@ tell() {
 			continue
 		fi
 		count=$(find "$dir/work" -name '*.o' 2>/dev/null | wc -l)
-		[ "$count" -gt 10 ] || continue
+		if [ "$count" -le 10 ]; then
+			[ "$second" -lt 15 ] || $began || echo "  $second s: compiling what is written in Go"
+			[ "$second" -lt 15 ] || began=true
+			continue
+		fi
 		$told || echo "  compiling llama.cpp from source: 2 to 3 minutes on 2 cores, once"
 		told=true
 		echo "  $second s: $((count)) C and C++ files done"

@@ -55,13 +55,15 @@ named with the reason, and the rest is taken in; the exit status is then 1.`,
 			a.report.Failures, a.report.LeftOut = []client.Failure{}, []client.Failure{}
 			err := a.add(ctx, paths)
 			a.tell(1)
-			if ctx.Err() != nil {
+			switch {
+			case ctx.Err() != nil:
 				c.say("%d documents are in and stay; the same command goes on from there", a.documents())
+			case err != nil:
+				c.say("%d documents are in and stay", a.documents())
+			default:
+				return a.end()
 			}
-			if err != nil {
-				return err
-			}
-			return a.end()
+			return err
 		},
 	}.command(h)
 }
@@ -71,7 +73,10 @@ named with the reason, and the rest is taken in; the exit status is then 1.`,
 func (c *call) makeSpace(ctx context.Context, kind client.SpaceKind) error {
 	r, err := c.GetSpaceWithResponse(ctx, c.space)
 	if isMissing(err) {
-		_, err = c.CreateSpaceWithResponse(ctx, client.NewSpace{Name: c.space, Kind: optional(kind)})
+		made, err := c.CreateSpaceWithResponse(ctx, client.NewSpace{Name: c.space, Kind: optional(kind)})
+		if err == nil && c.space != DefaultSpace {
+			c.say("the space %s is new, for %s", c.space, made.JSON201.Kind)
+		}
 		return err
 	}
 	if err == nil && kind != "" && r.JSON200.Kind != kind {
@@ -212,6 +217,12 @@ func (a *addition) portion(ctx context.Context, files []found) error {
 // takenIn waits until an upload is in, and counts what came of it.
 func (a *addition) takenIn(ctx context.Context, sent *client.UploadStatus) error {
 	up, err := a.follow(ctx, sent)
+	switch {
+	case ctx.Err() != nil:
+		up = a.cancel(ctx, up)
+	case fault.KindOf(err) == fault.Unavailable:
+		err = fault.New(fault.Unavailable, "cli.add", "percached does not answer any more. What was sent is on the disk: it is taken in when percached runs again")
+	}
 	r := &a.report
 	r.Added, r.Unchanged, r.Replaced = r.Added+up.Added, r.Unchanged+up.Unchanged, r.Replaced+up.Replaced
 	r.Failed, r.Chunks = r.Failed+up.Failed, r.Chunks+up.Chunks
@@ -220,6 +231,17 @@ func (a *addition) takenIn(ctx context.Context, sent *client.UploadStatus) error
 		err = fault.New(fault.Unavailable, "cli.add", "%s", deref(up.Error))
 	}
 	return err
+}
+
+// cancel stops what was sent, and gives how it stood then.
+func (a *addition) cancel(ctx context.Context, up *client.UploadStatus) *client.UploadStatus {
+	const patience = 10 * time.Second // of somebody who wants to go
+	ctx, enough := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer enough()
+	if _, err := a.CancelUploadWithResponse(ctx, a.space, up.ID); err != nil {
+		a.say("what was sent goes on being taken in: %s", reason(err))
+	}
+	return up
 }
 
 // end tells what came of it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,6 +72,10 @@ given; else the model computes one, from stored tensors as far as there are any.
 			}
 			if explain {
 				explanation(p, a)
+				return p.Err
+			}
+			if !a.Refused {
+				sources(&Printer{W: c.stderr}, a)
 			}
 			return p.Err
 		},
@@ -141,6 +146,37 @@ func (c *call) listen(ctx context.Context, q client.Question, p *Printer) (*clie
 	return nil, errNoEnd
 }
 
+// sources tells a person what an answer rests on: beside it, so that the answer
+// alone is standard output.
+func sources(p *Printer, a *client.Answer) {
+	const most = 3
+	for i, d := range cited(a) {
+		if i == most {
+			p.Line("  and more: --explain tells all")
+			return
+		}
+		p.Line("  from %s", d.About)
+	}
+}
+
+// source is a document that an answer rests on, with so many chunks.
+type source struct {
+	client.Citation
+	chunks int
+}
+
+// cited are the documents of an answer, each once, the first cited first.
+func cited(a *client.Answer) (all []source) {
+	for _, c := range a.Citations {
+		if i := slices.IndexFunc(all, func(s source) bool { return s.Document == c.Document }); i >= 0 {
+			all[i].chunks++
+		} else {
+			all = append(all, source{c, 1})
+		}
+	}
+	return all
+}
+
 // explanation tells a person how an answer came.
 func explanation(p *Printer, a *client.Answer) {
 	p.Line("")
@@ -160,8 +196,12 @@ func explanation(p *Printer, a *client.Answer) {
 	if a.Tokens.Prompt > 0 {
 		p.Line("reuse     %d of %d chunks stored, %d of %d prompt tokens reused", a.Chunks.Stored, a.Chunks.All, a.Tokens.Reused, a.Tokens.Prompt)
 	}
-	for _, c := range a.Citations {
-		p.Line("from      %s [document %s]", c.About, c.Document)
+	for _, d := range cited(a) {
+		more := ""
+		if d.chunks > 1 {
+			more = fmt.Sprintf(", %d chunks", d.chunks)
+		}
+		p.Line("from      %s [document %s%s]", d.About, d.Document, more)
 	}
 	for _, name := range stages() {
 		if took := a.Times[name+"_ms"]; took > 0 {
@@ -187,16 +227,3 @@ func day(t *time.Time) string {
 
 // timeLayout is how times are written.
 const timeLayout = "2006-01-02T15:04:05Z07:00"
-
-// size is a number of bytes as a person reads it.
-func size(n int64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
-	v, i := float64(n), 0
-	for ; v >= 1024 && i < len(units)-1; i++ {
-		v /= 1024
-	}
-	if i == 0 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%.1f %s", v, units[i])
-}

@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +72,7 @@ func cacheStats(h Host) *cobra.Command {
 				}
 				s := r.JSON200
 				return c.show(r.Body, func(p *Printer) {
-					p.Line("%d slices, %d bytes", s.Slices, s.Bytes)
+					p.Line("%d slices, %s", s.Slices, size(s.Bytes))
 					groups(p, s.Groups)
 				})
 			}
@@ -82,7 +82,7 @@ func cacheStats(h Host) *cobra.Command {
 			}
 			s := r.JSON200
 			return c.show(r.Body, func(p *Printer) {
-				p.Line("%d slices, %d bytes of %d; %d bytes on disk", s.Slices, s.Bytes, s.Limit, s.DiskBytes)
+				p.Line("%d slices, %s of %s; %s on disk", s.Slices, size(s.Bytes), size(s.Limit), size(s.DiskBytes))
 				groups(p, s.Groups)
 			})
 		},
@@ -149,15 +149,18 @@ anew when it is needed. Exit status 1 if there was damage.`,
 func cacheLimit(h Host) *cobra.Command {
 	var bytes int64
 	return verb{
-		use: "limit BYTES", short: "Bound what stored tensors may take, until the daemon ends",
-		example: `  percached cache limit 536870912`,
+		use: "limit SIZE", short: "Bound what stored tensors may take, until the daemon ends",
+		example: `  percached cache limit 512MiB`,
 		long: `Bounds the bytes that stored tensors may take. What is over the bound goes at
 once, the least used first. It holds until the daemon ends; without one, nothing
 stays of it but what went: the setting tensor-limit is for good.`,
 		args: cobra.ExactArgs(1),
 		before: func(args []string) (err error) {
-			if bytes, err = strconv.ParseInt(args[0], 10, 64); err != nil || bytes < 0 {
-				return misuse("%q is no number of bytes", args[0])
+			if bytes, err = ParseSize(args[0]); err == nil && bytes < 0 {
+				err = errors.New("it is negative")
+			}
+			if err != nil {
+				return misuse("SIZE: %q: %w", args[0], err)
 			}
 			return nil
 		},
@@ -167,7 +170,7 @@ stays of it but what went: the setting tensor-limit is for good.`,
 				return err
 			}
 			return c.show(r.Body, func(p *Printer) {
-				p.Line("%d slices, %d bytes of %d", r.JSON200.Slices, r.JSON200.Bytes, r.JSON200.Limit)
+				p.Line("%d slices, %s of %s", r.JSON200.Slices, size(r.JSON200.Bytes), size(r.JSON200.Limit))
 			})
 		},
 	}.command(h)

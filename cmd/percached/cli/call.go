@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -47,6 +49,7 @@ const (
 // call is one run of a command.
 type call struct {
 	*Link
+	in          io.Reader
 	out, stderr io.Writer
 	space       string // empty: all
 	json        bool
@@ -83,7 +86,7 @@ func (v verb) command(h Host) *cobra.Command {
 				err = shut
 			}
 		}()
-		return v.run(cmd.Context(), &call{l, cmd.OutOrStdout(), cmd.ErrOrStderr(), space, asJSON}, args)
+		return v.run(cmd.Context(), &call{l, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr(), space, asJSON}, args)
 	}
 	h.Flags(cmd, v.keys...)
 	switch v.space {
@@ -175,6 +178,18 @@ func (c *call) showAll(v any, table func(p *Printer)) error {
 
 // say tells a person something beside the result.
 func (c *call) say(format string, args ...any) { fmt.Fprintf(c.stderr, format+"\n", args...) }
+
+// agrees asks a person whether to go on. Who is no person at a terminal has said so
+// by calling.
+func (c *call) agrees(format string, args ...any) bool {
+	if !Terminal(c.in) || !Terminal(c.stderr) {
+		return true
+	}
+	fmt.Fprintf(c.stderr, format+" [y/N] ", args...)
+	said, _ := bufio.NewReader(c.in).ReadString('\n') // nothing is no
+	said = strings.ToLower(strings.TrimSpace(said))
+	return said == "y" || said == "yes"
+}
 
 // each calls fn with the space that is meant, or with all of them.
 func (c *call) each(ctx context.Context, fn func(space string) error) error {

@@ -21,13 +21,18 @@ func documentsCommand(h Host) *cobra.Command {
 const pageSize = 1000
 
 func documentsList(h Host) *cobra.Command {
+	var find string
 	return verb{
 		use: "list", short: "List the documents of a space",
-		example: `  percached documents list --space mail`, space: oneSpace,
+		example: `  percached documents list --space mail
+  percached documents list --find dentist`, space: oneSpace,
+		flags: func(cmd *cobra.Command) {
+			cmd.Flags().StringVar(&find, "find", "", "only those whose title or source holds this text")
+		},
 		run: func(ctx context.Context, c *call, _ []string) error {
 			all := client.Documents{Documents: []client.Document{}}
 			limit := pageSize
-			for p := (client.ListDocumentsParams{Limit: &limit}); ; {
+			for p := (client.ListDocumentsParams{Limit: &limit, Find: optional(find)}); ; {
 				r, err := c.ListDocumentsWithResponse(ctx, c.space, &p)
 				if err != nil {
 					return err

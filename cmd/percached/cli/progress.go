@@ -36,8 +36,9 @@ func Progress(w io.Writer, what string) func(of1 float64) {
 	}
 }
 
-// Terminal says whether a person sees at once what is written.
-func Terminal(w io.Writer) bool {
+// Terminal says whether a person sees at once what is written, or writes what is
+// read.
+func Terminal(w any) bool {
 	f, ok := w.(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" {
 		return false

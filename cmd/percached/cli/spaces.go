@@ -124,13 +124,22 @@ func patch(given []string) []byte {
 }
 
 func spacesDelete(h Host) *cobra.Command {
+	var yes bool
 	return verb{
 		use: "delete SPACE", short: "Forget a space and everything in it",
 		example: `  percached spaces delete mail`, args: cobra.ExactArgs(1), complete: firstSpaceOf(h),
+		flags: func(cmd *cobra.Command) {
+			cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask first, as is done on a terminal")
+		},
 		before: func(args []string) error { return isSpace("SPACE", args[0]) },
 		run: func(ctx context.Context, c *call, args []string) error {
-			if _, err := c.GetSpaceWithResponse(ctx, args[0]); err != nil {
+			there, err := c.GetSpaceWithResponse(ctx, args[0])
+			if err != nil {
 				return err
+			}
+			if !yes && !c.agrees("forget %s with its %d documents, and all that was made of them?", args[0], there.JSON200.Documents) {
+				c.say("nothing was forgotten")
+				return Unwell{}
 			}
 			c.say("writing the files anew without it")
 			r, err := c.DeleteSpaceWithResponse(ctx, args[0], &client.DeleteSpaceParams{CleanUp: optional(true)})

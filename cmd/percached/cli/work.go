@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -30,6 +31,7 @@ func (c *call) work(ctx context.Context, do errand) error {
 		ended <- end{d, err}
 	}()
 	t := &telling{call: c, began: time.Now(), said: time.Now()}
+	defer t.wipe()
 	for {
 		select {
 		case j, ok := <-jobs:
@@ -42,6 +44,10 @@ func (c *call) work(ctx context.Context, do errand) error {
 				return t.err
 			}
 		case e := <-ended:
+			t.wipe()
+			if ctx.Err() != nil && t.jobs > 0 {
+				t.say("what %d jobs have done stays; the next run goes on there", t.jobs)
+			}
 			if e.err != nil {
 				return e.err
 			}
@@ -56,6 +62,7 @@ type telling struct {
 	*call
 	began, said time.Time
 	jobs        int
+	shown       bool  // there is a line on the terminal that is to be wiped
 	err         error // of standard output
 }
 
@@ -70,9 +77,15 @@ func (t *telling) job(e client.Event) {
 		t.line(line)
 		return
 	}
-	if now := time.Now(); now.Sub(t.said) > 5*time.Second {
+	now := time.Now()
+	said := fmt.Sprintf("%d jobs in %.0f s; the last one: %v in %s", t.jobs, now.Sub(t.began).Seconds(), e.Data["kind"], deref(e.Space))
+	switch {
+	case Terminal(t.stderr):
+		fmt.Fprintf(t.stderr, "\r\033[K%s", said)
+		t.shown = true
+	case now.Sub(t.said) > 5*time.Second:
 		t.said = now
-		t.say("%d jobs in %.0f s; the last one: %v in %s", t.jobs, now.Sub(t.began).Seconds(), e.Data["kind"], deref(e.Space))
+		t.say("%s", said)
 	}
 }
 
@@ -90,6 +103,14 @@ func (t *telling) rest(jobs <-chan client.Event, all int) {
 		case <-enough:
 			return
 		}
+	}
+}
+
+// wipe takes the line on the terminal away.
+func (t *telling) wipe() {
+	if t.shown {
+		fmt.Fprint(t.stderr, "\r\033[K")
+		t.shown = false
 	}
 }
 
