@@ -57,9 +57,9 @@ named with the reason, and the rest is taken in; the exit status is then 1.`,
 			a.tell(1)
 			switch {
 			case ctx.Err() != nil:
-				c.say("%d documents are in and stay; the same command goes on from there", a.documents())
+				c.say("at least %d documents are in and stay; the same command goes on from there", a.documents())
 			case err != nil:
-				c.say("%d documents are in and stay", a.documents())
+				c.say("at least %d documents are in and stay", a.documents())
 			default:
 				return a.end()
 			}
