@@ -4,6 +4,7 @@ import { read } from "./dialogs.js";
 import { button, el, tell, worker, wrongLine } from "./dom.js";
 import { forgetDocument } from "./forgetting.js";
 import { at, here } from "./here.js";
+import { keep, recall } from "./keep.js";
 import { mark } from "./mark.js";
 import { drawTimes } from "./times.js";
 import { count, ms, outcomes, plural, tests, upper } from "./words.js";
@@ -24,30 +25,54 @@ export function drawAnswer(question, answer, { again, past }) {
     cited(answer.citations),
     el("details", { id: "why" }, el("summary", { text: "Why this answer" }), drawGate(answer)),
     el("div", { class: "row" },
-      answer.outcome === "answer_hit" && here.may.write ? wrongAnswer(question, answer.entry, after, again) : null,
-      answer.outcome === "answer_hit" ? past : null),
+      answer.entry && here.may.write ? wrongAnswer(question, answer, after, again) : null,
+      past),
     after,
+    tiny(),
   ];
 }
 
-function wrongAnswer(question, entry, after, again) {
+// A served answer may be right for other questions: it is kept from this one. One
+// that was computed for this question goes.
+function wrongAnswer(question, { outcome, entry }, after, again) {
+  const served = outcome === "answer_hit";
+  const said = served ? "Noted: this stored answer is not given to this question any more." : "Noted: this answer is not stored any more.";
   const b = worker("Wrong answer", async () => {
-    await call("POST", at("entries", entry, "veto"), { body: { asked: question } });
+    if (served) await call("POST", at("entries", entry, "veto"), { body: { asked: question } });
+    else await call("DELETE", at("entries", entry));
     b.remove();
-    after.replaceChildren(el("p", { class: "note" }, "Noted: this stored answer is not given to this question any more. "), again);
-    tell("Noted. This stored answer is not given to this question any more.");
-  }, (e) => after.replaceChildren(wrongLine(e)), { id: "veto", title: "This stored answer is never given to this question again" });
+    after.replaceChildren(el("p", { class: "note" }, `${said} `, again));
+    tell(said);
+  }, (e) => after.replaceChildren(wrongLine(e)), { id: "veto", title: "This answer is never given to this question again" });
   return b;
+}
+
+const seen = "percached-tiny-seen";
+
+// tiny says what to expect of the built-in model, until that was read.
+function tiny() {
+  if (!here.model.includes("nano") || recall(seen)) return null;
+  const line = el("p", { class: "soft small tiny" }, "Answered by the built-in model, which is tiny and often wrong. ", el("code", { text: "percached pull --list" }), " names better ones. ",
+    button("Got it", () => { keep(seen, "yes"); line.remove(); }, { class: "outline" }));
+  return line;
 }
 
 function cited(citations) {
   if (citations.length === 0) return null;
+  const documents = new Map();
+  for (const c of citations) documents.set(c.document, [...documents.get(c.document) ?? [], c]);
   return el("section", { "aria-label": "What it rests on" },
     el("h3", { text: "Rests on" }),
-    el("ul", { class: "cards" }, citations.map((c) => el("li", {}, el("button", {
-      type: "button", class: "citation", onclick: () => read(here.space, c.document, c.chunk, here.may.write ? forgetDocument : null),
-    }, el("span", { class: "about", text: c.about }), el("span", { class: "quote", text: c.quote.replace(/\s+/g, " ") }))))));
+    el("ul", { class: "cards" }, [...documents.values()].map((chunks) => el("li", {}, chunks.length === 1 ? citation(chunks[0], true) : several(chunks)))));
 }
+
+const citation = (c, whole) => el("button", {
+  type: "button", class: "citation", onclick: () => read(here.space, c.document, c.chunk, here.may.write ? forgetDocument : null),
+}, whole ? el("span", { class: "about", text: c.about }) : null, el("span", { class: "quote", text: c.quote.replace(/\s+/g, " ") }));
+
+const several = (chunks) => el("div", { class: "cited-chunks" },
+  el("p", { class: "row between" }, el("span", { class: "about", text: chunks[0].about }), el("span", { class: "tag", text: plural(chunks.length, "chunk") })),
+  chunks.map((c) => citation(c, false)));
 
 function drawGate(answer) {
   const { gate, chunks, tokens } = answer;

@@ -5,18 +5,23 @@ import { $, button, el, fill, show } from "./dom.js";
 import { at, here } from "./here.js";
 import { calm, hear } from "./live.js";
 import { mark } from "./mark.js";
-import { drawNumbers } from "./numbers.js";
+import { drawSpace } from "./numbers.js";
 import * as grove from "./grove.js";
 import { learn } from "./titles.js";
 import { ms } from "./words.js";
+import { wording } from "./wrong.js";
 
 let running = null; // what stops the question that is being answered
 
 export function begin() {
   $("ask-form").addEventListener("submit", (e) => {
     e.preventDefault();
-    put($("question").value.trim());
+    const question = $("question").value.trim();
+    if (question) return void put(question);
+    $("ask-wrong").textContent = "Type a question first.";
+    $("question").focus();
   });
+  $("question").addEventListener("input", () => { $("ask-wrong").textContent = ""; });
   $("ask-stop").addEventListener("click", stop);
   document.addEventListener("keydown", (e) => { if (e.key === "Escape" && !document.querySelector("dialog[open]")) stop(); });
   grove.begin();
@@ -39,8 +44,9 @@ export function reset() {
 
 export async function refresh() {
   if ($("view-ask").hidden) return;
-  await Promise.all([empty(), lately(), grove.refresh(), drawNumbers($("ask-numbers"), true)]).catch((e) => {
-    if (e.status !== 401) $("ask-wrong").textContent = e.message; // 401: the stream of news finds that out, too
+  $("ask-where").textContent = here.space ? `In the space ${here.space}` : "";
+  await Promise.all([empty(), lately(), grove.refresh(), drawSpace($("ask-numbers"))]).catch((e) => {
+    if (e.status !== 401) $("ask-wrong").textContent = wording(e); // 401: the stream of news finds that out, too
   });
 }
 
@@ -140,14 +146,14 @@ function ended(question, answer) {
   $("answer-text").className = answer.refused ? "said refused" : "said";
   fill($("answer-rest"), drawAnswer(question, answer, {
     again: button("Ask again", () => put(question)),
-    past: button("Compute it anew", () => put(question, true), { class: "quiet" }),
+    past: button("Compute it anew", () => put(question, true)),
   }));
 }
 
 function failed(e) {
   show($("answer"), false);
   $("answer").dataset.state = "failed";
-  $("ask-wrong").textContent = [e.message, e.fix].filter(Boolean).join(". ");
+  $("ask-wrong").textContent = wording(e);
 }
 
 function halted() {

@@ -6,6 +6,7 @@ import { $, el, fill, show, tell, worker } from "./dom.js";
 import { at, here } from "./here.js";
 import { calm, hear } from "./live.js";
 import { count, moment, origins, plural } from "./words.js";
+import { wording } from "./wrong.js";
 
 let all = [];
 let next = "";
@@ -15,6 +16,7 @@ export function begin(page) {
   hear(["answer", "job", "forgotten"], page.refresh);
   const look = calm(refresh, 250);
   $("answers-find").addEventListener("input", look);
+  $("answers-all").addEventListener("change", draw);
   $("answers-form").addEventListener("submit", (e) => { e.preventDefault(); look(); });
   $("answers-more").addEventListener("click", async () => {
     shown += 100;
@@ -32,7 +34,7 @@ export function reset() {
   fill($("answers-list"));
 }
 
-const wrong = (e) => { $("answers-wrong").textContent = [e.message, e.fix].filter(Boolean).join(". "); };
+const wrong = (e) => { $("answers-wrong").textContent = wording(e); };
 
 export async function refresh() {
   if (!here.space) return void ($("answers-count").textContent = "There is no space yet.");
@@ -61,11 +63,18 @@ async function load(after) {
 
 const used = (e) => Date.parse(e.used ?? e.made) || 0;
 
+// unasked are those that idle work got ready, and nobody has asked so far.
+const unasked = (e) => e.origin !== "asked" && (!e.answered || (e.origin === "predicted" && e.hits === 0));
+
 function draw() {
   const found = all.some((e) => e.similarity !== undefined);
-  const rows = found ? all : [...all].sort((a, b) => b.hits - a.hits || used(b) - used(a));
+  const away = all.filter(unasked).length;
+  const some = $("answers-all").checked ? all : all.filter((e) => !unasked(e));
+  const rows = found ? some : [...some].sort((a, b) => b.hits - a.hits || used(b) - used(a));
+  $("answers-predicted").textContent = `Show predicted (${count(away)}${next ? " or more" : ""})`;
+  show($("answers-switch"), away > 0);
   const list = rows.slice(0, shown).map(row);
-  if (list.length === 0) list.push(el("li", { class: "soft calm", text: "Nothing is stored. Answers come here when they are computed." }));
+  if (list.length === 0) list.push(el("li", { class: "soft calm", text: away > 0 ? "Nothing that was asked is stored yet." : "Nothing is stored. Answers come here when they are computed." }));
   fill($("answers-list"), list);
   show($("answers-more"), rows.length > shown || next !== "");
 }
@@ -73,7 +82,8 @@ function draw() {
 function row(e) {
   const tags = [
     e.stale ? ["stale", e.stale_why ? `stale: ${e.stale_why}` : "stale"] : null,
-    e.answered ? null : ["", "prefilled only"],
+    e.answered ? null : ["", "no answer yet"],
+    e.refused ? ["unknown", "does not know"] : null,
     e.origin === "asked" ? null : ["", origins[e.origin] ?? e.origin],
     e.similarity !== undefined ? ["", `similarity ${e.similarity.toFixed(3)}`] : null,
   ].filter(Boolean);
@@ -84,8 +94,8 @@ function row(e) {
       el("p", { class: "row tight soft small" }, tags.map(([kind, text]) => el("span", { class: `tag ${kind}`, text })),
         `given ${plural(e.hits, "time")} · made ${moment(e.made)}`)),
     here.may.write ? el("div", { class: "row tight" },
-      e.answered ? worker("Veto", () => veto(e), wrong, { class: "quiet", "aria-label": `Veto the answer to ${e.question}` }) : null,
-      worker("Delete", () => remove(e), wrong, { class: "quiet", "aria-label": `Delete the answer to ${e.question}` })) : null);
+      e.answered ? worker("Veto", () => veto(e), wrong, { class: "outline", "aria-label": `Veto the answer to ${e.question}` }) : null,
+      worker("Delete", () => remove(e), wrong, { class: "outline", "aria-label": `Delete the answer to ${e.question}` })) : null);
 }
 
 async function veto(e) {
@@ -101,7 +111,7 @@ async function veto(e) {
 }
 
 async function remove(e) {
-  const sure = await ask({ title: "Delete this stored answer?", text: `“${e.question}” is then computed anew when it is asked.`, yes: "Delete" });
+  const sure = await ask({ title: "Delete this stored answer?", text: `“${e.question}” is then computed anew when it is asked.`, yes: "Delete", grave: true });
   if (!sure) return;
   await call("DELETE", at("entries", e.id));
   tell("Deleted.");

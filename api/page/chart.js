@@ -70,5 +70,5 @@ function frame(width, asked, x, words, ticks, picture) {
     ]),
     picture,
     ends.map(([i, anchor]) => svg("text", { class: "axis", x: x(i), y: bottom + 16, "text-anchor": anchor, text: moment(asked[i].asked) })),
-    svg("text", { class: "axis name", x: (edge.left + width - edge.right) / 2, y: height - 3, "text-anchor": "middle", text: "questions, in the order in which they were asked" }));
+    svg("text", { class: "axis name", x: (edge.left + width - edge.right) / 2, y: height - 3, "text-anchor": "middle", text: "questions, in their order" }));
 }

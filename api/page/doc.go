@@ -13,6 +13,6 @@
 //
 // Goroutines: none.
 //
-// State on disk: none. The browser keeps the token and the chosen space for the tab,
-// and the theme.
+// State on disk: none. The browser keeps the token for the tab; beyond it the theme,
+// the name of the last used space, and that a hint was read.
 package page

@@ -4,55 +4,72 @@ import { read } from "./dialogs.js";
 import { $, button, el, fill, show, wrongLine } from "./dom.js";
 import { forgetDocument } from "./forgetting.js";
 import { at, here } from "./here.js";
-import { hear } from "./live.js";
+import { calm, hear } from "./live.js";
 import * as upload from "./upload.js";
 import { count, day, plural } from "./words.js";
 
 const step = 100; // rows that are drawn at once
+const few = 5000; // as many documents are sorted here; more come as they are stored
 
 let all = [];
 let next = "";
+let total = 0;
 let shown = step;
+let turn = 0; // what was asked for before is not drawn any more
 
 export function begin(page) {
   upload.begin();
   hear(["upload", "forgotten"], page.refresh);
-  $("documents-find").addEventListener("input", () => { shown = step; draw(); });
+  const look = calm(() => { shown = step; refresh(); }, 250);
+  $("documents-find").addEventListener("input", look);
   $("documents-more").addEventListener("click", async () => {
     shown += step;
-    if (shown > all.length && next) await more(next).catch(wrong);
-    draw();
+    try {
+      if (shown > all.length && next) await more(wanted(), turn);
+      draw();
+    } catch (e) {
+      wrong(e);
+    }
   });
 }
 
 export function reset() {
+  turn++;
   all = [];
   next = "";
+  total = 0;
   shown = step;
   $("documents-find").value = "";
   for (const id of ["receipt", "documents-list"]) fill($(id));
   upload.reset();
 }
 
+const wanted = () => $("documents-find").value.trim();
+
 export async function refresh() {
   show($("drop"), here.may.write && here.space !== "");
   if (!here.space) return void ($("documents-count").textContent = "There is no space yet.");
-  const space = here.space;
+  const mine = ++turn;
+  const find = wanted();
   try {
-    const page = await get(`${at("documents")}?limit=1000`);
-    if (space !== here.space) return;
-    all = page.documents;
-    next = page.next ?? "";
-    draw();
+    const page = await part(find, "");
+    if (mine !== turn) return;
+    [all, next, total] = [page.documents, page.next ?? "", page.total];
+    while (next && total <= few && mine === turn) await more(find, mine);
+    while (next && all.length < shown && mine === turn) await more(find, mine);
+    if (mine === turn) draw();
   } catch (e) {
-    wrong(e);
+    if (mine === turn) wrong(e);
   }
 }
 
-async function more(after) {
-  const page = await get(`${at("documents")}?limit=1000&after=${encodeURIComponent(after)}`);
+const part = (find, after) => get(`${at("documents")}?limit=1000${find && `&find=${encodeURIComponent(find)}`}${after && `&after=${encodeURIComponent(after)}`}`);
+
+async function more(find, mine) {
+  const page = await part(find, next);
+  if (mine !== turn) return;
   all.push(...page.documents);
-  next = page.next ?? "";
+  [next, total] = [page.next ?? "", page.total];
 }
 
 const wrong = (e) => fill($("documents-list"), el("li", {}, wrongLine(e)));
@@ -60,12 +77,12 @@ const wrong = (e) => fill($("documents-list"), el("li", {}, wrongLine(e)));
 const stamp = (d) => Date.parse(d.date ?? d.added) || 0;
 
 function draw() {
-  const find = $("documents-find").value.trim().toLowerCase();
-  const fits = (d) => `${d.title} ${d.source} ${d.path ?? ""}`.toLowerCase().includes(find);
-  const rows = all.filter((d) => !find || fits(d)).sort((a, b) => stamp(b) - stamp(a));
-  $("documents-count").textContent = `${find ? `${count(rows.length)} of ` : ""}${plural(all.length, "document")}${next ? ", and more" : ""}`;
+  const rows = next ? all : [...all].sort((a, b) => stamp(b) - stamp(a));
+  const found = wanted() ? `${count(all.length)}${next ? " or more" : ""} found of ` : "";
+  const order = rows.length < 2 ? "" : next ? ", in no order" : ", newest first";
+  $("documents-count").textContent = `${found}${plural(total, "document")}${order}`;
   fill($("documents-list"), rows.slice(0, shown).map(row));
-  show($("documents-more"), rows.length > shown || (next !== "" && !find));
+  show($("documents-more"), rows.length > shown || next !== "");
 }
 
 function row(d) {
@@ -75,5 +92,5 @@ function row(d) {
       button(title, () => read(here.space, d.id, "", here.may.write ? forgetDocument : null), { class: "link" }),
       el("p", { class: "soft small", text: [d.source, d.path, plural(d.chunks, "chunk")].filter(Boolean).join(" · ") })),
     el("span", { class: "soft small when", text: day(d.date) }),
-    here.may.write ? button("Forget", () => forgetDocument(d), { class: "quiet", "aria-label": `Forget ${title}` }) : null);
+    here.may.write ? button("Forget", () => forgetDocument(d), { class: "outline", "aria-label": `Forget ${title}` }) : null);
 }

@@ -1,5 +1,7 @@
 // Builds the page's elements. Text becomes text nodes and nothing else: what stands
 // in documents, questions and answers is never read as HTML.
+import { wording } from "./wrong.js";
+
 const svgSpace = "http://www.w3.org/2000/svg";
 
 export const $ = (id) => document.getElementById(id);
@@ -59,4 +61,4 @@ export const number = (what, value, about) => el("div", { class: "number" },
   el("dt", { text: what }), el("dd", {}, el("strong", { text: value }), about ? el("span", { class: "soft small", text: about }) : null));
 
 /** What went wrong, in a line. */
-export const wrongLine = (e) => el("p", { class: "wrong", role: "alert", text: [e.message, e.fix].filter(Boolean).join(". ") });
+export const wrongLine = (e) => el("p", { class: "wrong", role: "alert", text: wording(e) });

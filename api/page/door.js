@@ -2,6 +2,7 @@
 // field; it is kept for this tab alone and leaves the address at once.
 import { carry, get, send } from "./api.js";
 import { $, show } from "./dom.js";
+import { wording } from "./wrong.js";
 
 const key = "percached-token";
 
@@ -54,7 +55,7 @@ async function attempt(token, enter) {
     show($("door"), false);
   } catch (e) {
     if (e.status === 401) return close("This token is not known. See whether it was copied whole, or was revoked.");
-    await wanted([e.message, e.fix].filter(Boolean).join(". "));
+    await wanted(wording(e));
   }
 }
 

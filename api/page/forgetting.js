@@ -10,7 +10,7 @@ export async function forgetDocument(d) {
   const sure = await ask({
     title: "Forget this document?",
     text: `“${d.title || "Without a title"}” goes, and with it all that was made from it: chunks, tensors, stored answers, predictions. It cannot be undone.`,
-    yes: "Forget it",
+    yes: "Forget it", grave: true,
   });
   if (!sure) return false;
   location.hash = "#/documents";

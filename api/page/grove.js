@@ -82,24 +82,30 @@ function draw() {
     legend(false);
     return;
   }
-  const reach = Math.max(3, ...nodes.map((n) => Math.hypot(n.x, n.y))) + 1.2;
+  const far = Math.max(2.6, ...nodes.map((n) => Math.hypot(n.x, n.y)));
+  const dense = way.size > 0 && nodes.length > 100; // then the path would be lost among the rest
+  const bold = dense ? 0.042 * far : 0; // the least radius of what is lit
+  const reach = far + Math.max(0.7, bold + 0.15);
   const tokens = Math.max(...nodes.map((n) => n.tokens));
   const hits = Math.log1p(Math.max(...nodes.map((n) => n.hits), 1));
   state.picture = new Map(nodes.map((n) => {
-    const r = n.chunk === null ? 0.5 : Math.max(0.16, 0.46 * Math.sqrt(n.tokens / tokens));
+    const own = n.chunk === null ? 0.5 : Math.max(0.16, 0.46 * Math.sqrt(n.tokens / tokens));
+    const r = way.has(n) ? Math.max(own, bold) : dense ? 0.72 * own : own;
     const heat = Math.ceil((4 * Math.log1p(n.hits)) / hits);
     return [n, svg("circle", { class: `leaf heat${heat}${kind(n)}`, cx: n.x.toFixed(2), cy: n.y.toFixed(2), r: r.toFixed(2) })];
   }));
-  const dense = nodes.length > 300; // then all branches together are a fog
-  const branches = nodes.filter((n) => n.parent.depth >= 0 && (!dense || way.has(n))).map((n) => [n, svg("line", {
+  const fog = nodes.length > 300; // all branches together
+  const branches = nodes.filter((n) => n.parent.depth >= 0 && (!fog || way.has(n))).map((n) => [n, svg("line", {
     class: `branch${kind(n)}`, x1: n.parent.x.toFixed(2), y1: n.parent.y.toFixed(2), x2: n.x.toFixed(2), y2: n.y.toFixed(2),
   })]);
   const last = (a, b) => way.has(a[0]) - way.has(b[0]); // what is lit is drawn above
   const words = `${plural(nodes.length, "slice")}; ${way.size} on the path of the last question`;
-  fill($("tree"), svg("svg", { viewBox: `${-reach} ${-reach} ${2 * reach} ${2 * reach}`, role: "img", "aria-labelledby": "tree-words" },
+  const picture = svg("svg", { class: dense ? "dense" : null, viewBox: `${-reach} ${-reach} ${2 * reach} ${2 * reach}`, role: "img", "aria-labelledby": "tree-words" },
     svg("title", { id: "tree-words", text: `Tree of stored tensors: ${words}` }),
     branches.sort(last).map((b) => b[1]),
-    [...state.picture].sort(last).map((p) => p[1])));
+    [...state.picture].sort(last).map((p) => p[1]));
+  picture.style.setProperty("--spoke", Math.max(0.13, 0.016 * far));
+  fill($("tree"), picture);
   $("tree").dataset.lit = way.size;
   legend(way.size > 0);
   if (state.chosen) state.picture.get(state.chosen).classList.add("chosen");

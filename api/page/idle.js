@@ -5,7 +5,7 @@ import { $, el, fill, part, tell, worker, wrongLine } from "./dom.js";
 import { at, here } from "./here.js";
 import { hear } from "./live.js";
 import { drawTable } from "./table.js";
-import { bytes, count, moment, plural, seconds, upper } from "./words.js";
+import { bytes, count, kinds, moment, plural, reasonOf, seconds } from "./words.js";
 
 const box = () => $("idle");
 let news = null; // what the last button did
@@ -45,10 +45,10 @@ function drawState(i) {
   const { used, left } = i.window;
   return el("section", { class: "card stack tight", "aria-label": "State" },
     el("div", { class: "row between" },
-      el("h2", { id: "idle-state", "data-state": i.state, text: i.running ? `Working: ${i.running.kind}` : states[i.state] ?? i.state }),
+      el("h2", { id: "idle-state", "data-state": i.state, text: i.running ? `Working: ${kinds[i.running.kind] ?? i.running.kind}` : states[i.state] ?? i.state }),
       here.may.admin ? buttons(i) : null),
-    el("ul", { class: "plain" }, i.reasons.map((r) => el("li", { text: `${upper(r.text)}${until(r)}.` }))),
-    el("p", { class: "soft small", text: `In this window: ${seconds(used.compute_seconds)} of compute, ${plural(used.questions, "question")} and ${bytes(used.bytes_written)} written; ` +
+    el("ul", { class: "plain" }, i.reasons.map((r) => el("li", { text: `${reasonOf(r)}${until(r)}.` }))),
+    el("p", { class: "soft small", text: `In this window, for all spaces together: ${seconds(used.compute_seconds)} of compute, ${plural(used.questions, "question")} and ${bytes(used.bytes_written)} written; ` +
       `${seconds(left.compute_seconds)}, ${plural(left.questions, "question")} and ${bytes(left.bytes_written)} are left.` }),
     el("div", { id: "idle-news", role: "status" }, news));
 }
@@ -65,7 +65,7 @@ function buttons(i) {
       draining = true;
       refresh();
       const d = await call("POST", `v1/idle/drain?space=${encodeURIComponent(here.space)}`).finally(() => { draining = false; });
-      const why = d.done === 0 && d.reasons.length > 0 ? `: ${d.reasons.map((r) => r.text).join("; ")}` : "";
+      const why = d.done === 0 && d.reasons.length > 0 ? `: ${d.reasons.map(reasonOf).join("; ")}` : "";
       await done(`${plural(d.done, "job")} done in ${seconds(d.seconds)}${d.failed ? `, ${count(d.failed)} failed` : ""}${why}.`);
     }, wrong, { class: "main", disabled: draining }) : null,
     i.state === "paused"
@@ -73,26 +73,44 @@ function buttons(i) {
       : worker("Pause", async () => { await call("POST", "v1/idle/pause"); await done("Idle work is paused."); }, wrong));
 }
 
+const parked = "given up";
+
+// A queue may hold hundreds of a kind: each kind is one line, and opens.
 function drawQueue(jobs) {
+  const groups = new Map();
+  const state = (j) => (j.parked ? parked : moment(j.from) ? "later" : "due");
+  for (const j of jobs) {
+    const name = `${j.kind} ${state(j)}`;
+    groups.set(name, [...groups.get(name) ?? [], j]);
+  }
+  const open = new Set([...box().querySelectorAll("details[open]")].map((d) => d.dataset.jobs));
+  return part("Queue", groups.size === 0 ? el("p", { class: "soft", text: "Nothing waits." }) : [...groups].map(([name, some]) => el("details", { class: "jobs", "data-jobs": name, open: open.has(name) },
+    el("summary", {}, `${some[0].kind} × ${count(some.length)}, ${state(some[0])}`, el("span", { class: "small", text: kinds[some[0].kind] ? `: ${kinds[some[0].kind]}` : "" })),
+    drawJobs(some))));
+}
+
+function drawJobs(jobs) {
   const most = 50;
-  const body = jobs.length === 0 ? el("p", { class: "soft", text: "Nothing waits." }) : drawTable("Jobs that wait", ["Kind", "Space", "Tries", "State"],
-    jobs.slice(0, most).map((j) => [j.kind, j.space, count(j.attempts), j.parked ? `parked: ${j.reason ?? ""}` : moment(j.from) ? `from ${moment(j.from)}` : "due"]));
-  return part("Queue", body,
-    jobs.length > most ? el("p", { class: "soft small", text: `${count(jobs.length - most)} more are not shown.` }) : null);
+  const state = (j) => (j.parked ? `${parked} after ${plural(j.attempts, "try", "tries")}${j.reason ? ` (${j.reason.replaceAll("_", " ")})` : ""}`
+    : [moment(j.from) ? `from ${moment(j.from)}` : "due", j.attempts ? plural(j.attempts, "try", "tries") : ""].filter(Boolean).join(", "));
+  return [
+    drawTable(`Jobs that wait: ${jobs[0].kind}`, ["Space", "State", "Since"], jobs.slice(0, most).map((j) => [j.space, state(j), moment(j.added)])),
+    jobs.length > most ? el("p", { class: "soft small", text: `${count(jobs.length - most)} more are not shown.` }) : null,
+  ];
 }
 
 function drawLedger({ since, accounts }) {
   const spent = accounts.reduce((sum, a) => sum + a.seconds, 0);
   const earned = accounts.reduce((sum, a) => sum + a.earned_seconds, 0);
-  return part("Ledger",
-    el("p", { class: "soft small", text: `Since ${moment(since)}: ${seconds(spent)} spent, ${seconds(earned)} of waiting saved.` }),
+  return part("Ledger, all spaces together",
+    el("p", { class: "soft small", text: `Since ${moment(since)}: ${seconds(spent)} of computing spent, ${seconds(earned)} of waiting saved.` }),
     accounts.length === 0 ? null : drawTable("What idle work cost and saved", ["Kind", "Jobs", "Spent", "Written", "Used", "Saved"], accounts.map((a) => [
       a.kind, count(a.jobs), seconds(a.seconds), bytes(a.bytes_written), plural(a.uses, "time"), seconds(a.earned_seconds)])));
 }
 
 function drawPredicted({ predictions, stats }) {
   const most = 50;
-  return part("Predicted questions",
+  return part(`Predicted questions in the space ${here.space}`,
     el("p", { class: "soft small", text: `${plural(stats.predictions, "question")}, ${count(stats.populated)} of them got ready, ${count(stats.asked)} asked.` }),
     predictions.length === 0 ? el("p", { class: "soft", text: "None yet." }) : drawTable("Questions that may be asked", ["Question", "From", "Ready", "Asked"],
       predictions.slice(0, most).map((p) => [p.question, p.from, p.populated ? "yes" : "not yet", plural(p.hits, "time")])),

@@ -9,6 +9,7 @@ import { $, el, fill, show, tell } from "./dom.js";
 import { forget, here, readRights, readSpaces } from "./here.js";
 import * as idle from "./idle.js";
 import { calm, hear, hush, listen } from "./live.js";
+import { keep, recall } from "./keep.js";
 import * as time from "./time.js";
 
 const views = { ask: asking, documents, answers: bank, idle, time };
@@ -23,8 +24,10 @@ function lead(move) {
   const now = current();
   for (const name of Object.keys(views)) show($(`view-${name}`), name === now);
   for (const link of $("nav").children) {
-    if (link.hash === `#/${now}`) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (link.hash === `#/${now}`) {
+      link.setAttribute("aria-current", "page");
+      link.scrollIntoView({ block: "nearest", inline: "nearest" });
+    } else link.removeAttribute("aria-current");
   }
   const title = $(`${now}-title`).textContent;
   document.title = `${title} · percached`;
@@ -47,13 +50,14 @@ function drawSpaces() {
 function look(space) {
   here.space = space;
   sessionStorage.setItem(kept, space);
+  keep(kept, space);
   drawSpaces();
   for (const view of Object.values(views)) view.reset();
   refresh();
 }
 
 async function enter() {
-  here.space = sessionStorage.getItem(kept) ?? "";
+  here.space = sessionStorage.getItem(kept) ?? recall(kept);
   await readSpaces();
   await readRights();
   inside = true;
@@ -83,19 +87,20 @@ function tellLive(state) {
   $("live").textContent = words[state];
 }
 
-async function newSpace() {
-  const name = await ask({ title: "New space", text: "Nothing crosses from one space to another: not documents, not answers, not tensors.", yes: "Create", field: "Name" });
-  if (!name) return;
-  try {
-    await call("POST", "v1/spaces", { body: { name } });
-    await readSpaces();
-    look(name);
-  } catch (e) {
-    tellWrong(e);
-  }
-}
+const rule = "A name has small letters, digits, dots, dashes and underscores. It begins with a letter or a digit, and has at most 64 of them.";
 
-const tellWrong = (e) => ask({ title: "That did not work", text: [e.message, e.fix].filter(Boolean).join(". "), yes: "Close", alone: true });
+async function newSpace() {
+  const name = await ask({
+    title: "New space", text: "Nothing crosses from one space to another: not documents, not answers, not tensors.", yes: "Create", field: "Name",
+    attempt: async (name) => {
+      if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name)) throw new Error(rule);
+      if (here.spaces.some((s) => s.name === name)) throw new Error("There is a space of this name already.");
+      await call("POST", "v1/spaces", { body: { name } });
+      await readSpaces();
+    },
+  });
+  if (name) look(name);
+}
 
 const grown = calm(async () => {
   if (!inside) return;

@@ -1,26 +1,24 @@
-// Numbers at a glance: those of the whole daemon where the token sees them, else of
-// the space.
+// Numbers at a glance: those of the space, and those of all spaces together where the
+// token sees them.
 import { get, ifAllowed } from "./api.js";
 import { fill, number } from "./dom.js";
 import { at, here } from "./here.js";
 import { bytes, count, plural, seconds } from "./words.js";
 
-/** Draws the numbers into a node; few for beside the tree. */
-export async function drawNumbers(node, few) {
-  const status = here.may.whole ? await ifAllowed("v1/status") : null;
-  if (status) return void fill(node, few ? short(status) : long(status));
+/** Draws the numbers of the space into a node. */
+export async function drawSpace(node) {
   if (!here.space) return void fill(node);
-  const [cache, bank] = await Promise.all([get(at("cache")), get(`${at("entries")}?limit=1`)]);
+  const [cache, { bank }] = await Promise.all([get(at("cache")), get(`${at("entries")}?limit=1`)]);
   fill(node,
-    number("Stored answers", count(bank.bank?.answered ?? 0), `given ${plural(bank.bank?.hits ?? 0, "time")}`),
+    number("Stored answers", count(bank?.answered ?? 0), `given ${plural(bank?.hits ?? 0, "time")}`),
     number("Tensors", bytes(cache.bytes), plural(cache.slices, "slice")));
 }
 
-function short({ questions: q, stored: s }) {
-  return [
-    number("Time saved", `≈ ${seconds(q.saved_seconds)}`, `${plural(q.reused_tokens, "token")} reused`),
-    number("Tensors", bytes(s.tensor_bytes), `of ${bytes(s.tensor_limit)}`),
-  ];
+/** Draws the numbers of all spaces together, and gives whether the token sees them. */
+export async function drawAll(node) {
+  const status = here.may.whole ? await ifAllowed("v1/status") : null;
+  fill(node, status ? long(status) : null);
+  return status !== null;
 }
 
 function long({ questions: q, stored: s, idle }) {

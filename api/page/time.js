@@ -1,12 +1,12 @@
 // How the cache fares over time: the latency of each question, the share of hits,
 // and the same as a table.
 import { get } from "./api.js";
-import { $, el, fill, part, wrongLine } from "./dom.js";
+import { $, el, fill, part, show, wrongLine } from "./dom.js";
 import { drawLatency, drawShares } from "./chart.js";
 import { at, here } from "./here.js";
 import { calm, hear } from "./live.js";
 import { mark } from "./mark.js";
-import { drawNumbers } from "./numbers.js";
+import { drawAll } from "./numbers.js";
 import { drawTable } from "./table.js";
 import { moment, ms, outcomes, plural } from "./words.js";
 
@@ -26,7 +26,8 @@ export function reset() {
 export async function refresh() {
   const space = here.space;
   try {
-    await drawNumbers($("time-numbers"), false);
+    $("time-space").textContent = space ? `In the space ${space}` : "";
+    show($("time-all"), await drawAll($("time-numbers")));
     if (!space) return;
     const { questions } = await get(`${at("history")}?limit=1000`);
     if (space !== here.space) return;

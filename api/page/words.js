@@ -70,3 +70,18 @@ export const tests = {
 };
 
 export const origins = { asked: "asked", predicted: "predicted", imported: "imported" };
+
+/** What the kinds of idle work do. */
+export const kinds = {
+  reembed: "making vectors with another model", check: "looking whether newer documents bear on answers", refresh: "answering again what is stale",
+  answer: "answering for real what came from the bank", abstract: "summing up new chunks", predict: "thinking of questions", history: "thinking of questions like those before",
+  populate: "getting ready for predicted questions", decode: "writing answers", restore: "reading again what was evicted", warm: "reading ahead", clean: "taking away what was forgotten",
+};
+
+const reasons = {
+  foreground: "A question is being answered", recent_request: "It waits a moment after the last question", window: "This is not a time for idle work",
+  device_stale: "It is not known how battery and temperature are", paused: "Idle work is paused", nothing_due: "There is nothing to do",
+};
+
+/** Why idle work is not done. */
+export const reasonOf = ({ code, text }) => reasons[code] ?? upper(text);
