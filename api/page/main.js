@@ -59,6 +59,7 @@ function look(space) {
 async function enter() {
   here.space = sessionStorage.getItem(kept) ?? recall(kept);
   await readSpaces();
+  if (here.space) sessionStorage.setItem(kept, here.space); // each tab keeps its own
   await readRights();
   inside = true;
   drawSpaces();

@@ -21,8 +21,8 @@ try {
   const questions = (await readFile(`${demo}/questions.jsonl`, "utf8")).trim().split("\n").map((line) => JSON.parse(line).question);
   for (const question of [...questions.slice(0, 19), ...questions.slice(0, 6)]) await daemon.call("POST", "v1/spaces/mail/ask", { question });
 
-  await picture("light", "What is the boathouse door code since 22 April?", { viewport: { width: 1180, height: 860 } });
-  await picture("dark", "what is the budget for heron", { colorScheme: "dark", viewport: { width: 1180, height: 860 } });
+  await picture("light", "What is the boathouse door code since 22 April?", { viewport: { width: 1180, height: 930 } });
+  await picture("dark", "what is the budget for heron", { colorScheme: "dark", viewport: { width: 1180, height: 930 } });
   await picture("phone", "What is the plumber's phone number?", { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 });
 } finally {
   await browser.close();
@@ -31,6 +31,7 @@ try {
 
 async function picture(name, question, options) {
   const { page, faults, close } = await open(browser, daemon.base, options);
+  await page.addInitScript(() => localStorage.setItem("percached-tiny-seen", "yes"));
   await enter(page, daemon.base, daemon.token);
   await page.locator("#tree .leaf").first().waitFor();
   await ask(page, question);

@@ -1,0 +1,56 @@
+// Steps of the test about answers that were just computed, and what they rest on.
+import assert from "node:assert/strict";
+import { ask, enter, open } from "./browser.mjs";
+
+const long = Array.from({ length: 40 }, (_, i) => `In week ${i} the gate of the garden was painted, and its code stayed 7431, as number ${i * 17} of the list of ${i + 3} says, which hangs in the shed beside the ladder and the two brushes.`).join("\n\n");
+
+/** An answer that was just computed can be called wrong: it is stored no more. */
+export async function disowned(page, daemon) {
+  const question = "When does the boathouse get its new door code?";
+  assert.notEqual(await ask(page, question), "answer_hit");
+  await page.getByRole("button", { name: "Compute it anew" }).waitFor();
+  const stored = async () => (await daemon.call("GET", "v1/spaces/mail/entries?limit=1000")).entries.filter((e) => e.question === question).length;
+  assert.equal(await stored(), 1);
+  await page.getByRole("button", { name: "Wrong answer" }).click();
+  await page.locator(".note", { hasText: "Noted: this answer is not stored any more." }).waitFor();
+  assert.equal(await stored(), 0);
+  await page.getByRole("button", { name: "Ask again" }).click();
+  await page.locator("#answer-outcome:not([data-outcome=answer_hit])").waitFor();
+  assert.equal(await ask(page, question), "answer_hit");
+  await page.getByRole("button", { name: "Compute it anew" }).click();
+  await page.locator("#answer-outcome:not([data-outcome=answer_hit])").waitFor();
+}
+
+/** Chunks of one document are one card; each opens the document where it stands. */
+export async function together(browser, daemon) {
+  await daemon.call("POST", "v1/spaces", { name: "long" });
+  await daemon.call("POST", "v1/spaces/long/documents?wait=true", { documents: [{ key: "a", title: "Garden", text: long }] });
+  const { page, faults, close } = await open(browser, daemon.base, { viewport: { width: 390, height: 600 } });
+  await enter(page, daemon.base, daemon.token);
+  await page.locator("#space").selectOption("long");
+  await ask(page, "What is the code of the garden gate?");
+  const card = page.locator(".cited-chunks");
+  const chunks = await card.locator(".citation").count();
+  assert.ok(chunks > 1, `${chunks} chunks`);
+  assert.equal(await page.locator(".cards > li").count(), 1);
+  await card.getByText(`${chunks} chunks`).waitFor();
+  const second = card.locator(".citation").nth(1);
+  const quote = (await second.textContent()).slice(0, 60);
+  await second.click();
+  const cited = page.locator("#reader .chunk.cited");
+  await cited.waitFor();
+  assert.ok((await cited.textContent()).replace(/\s+/g, " ").includes(quote));
+
+  assert.equal(await page.evaluate(() => document.activeElement.id), "reader-title", "the focus is on the heading");
+  for (const name of ["Forget this document", "Close"]) {
+    const box = await page.locator("#reader").getByRole("button", { name }).evaluate((e) => {
+      const [own, room] = [e.getBoundingClientRect(), e.closest("dialog").getBoundingClientRect()];
+      return own.top >= room.top && own.bottom <= room.bottom && own.bottom <= innerHeight && own.left >= room.left && own.right <= room.right;
+    });
+    assert.ok(box, `${name} is seen whole`);
+  }
+  await page.getByRole("button", { name: "Forget this document" }).click();
+  await page.locator("#asker-form .grave", { hasText: "Forget it" }).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+}
