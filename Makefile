@@ -35,7 +35,7 @@ test: need ## run all tests under the race detector
 	@echo "Building for the race detector. The first time compiles llama.cpp once more."
 	@$(GO) build -race ./...
 	@echo "Testing."
-	@$(GO) test -race -timeout 20m ./...
+	@$(GO) test -race -timeout 30m ./...
 
 check: build ## all that CI runs: build, formatting, vet, staticcheck, clients, tests, end to end, rehearsal
 	@echo "Formatting (gofumpt)."
@@ -48,7 +48,7 @@ check: build ## all that CI runs: build, formatting, vet, staticcheck, clients, 
 	@$(MAKE) --no-print-directory generated clients
 	@$(MAKE) --no-print-directory test
 	@echo "End to end: bin/percached on a real socket."
-	@TEST_PERCACHED=$(CURDIR)/bin/percached $(GO) test -count=1 -run 'TestEndToEnd|TestClientGoesAway|TestTwoSpaces|TestHostileRequests|TestExamplesAreReal|TestGuide|TestDemo' ./cmd/percached
+	@TEST_PERCACHED=$(CURDIR)/bin/percached $(GO) test -count=1 -run 'TestEndToEnd|TestClientGoesAway|TestTwoSpaces|TestHostileRequests|TestExamplesAreReal|TestGuide|TestDemo|TestCommands$$' ./cmd/percached
 	@$(MAKE) --no-print-directory page rehearse
 	@echo "make check: all is well."
 

@@ -12,11 +12,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// The commands do the same whether a daemon uses the data folder or none.
+// The commands do the same whether a daemon uses the data folder or none. Without
+// one, each is a process that loads all and does what the daemon does: where races
+// are watched for, the daemon is enough.
 func TestCommands(t *testing.T) {
 	t.Setenv("PERCACHED_THREADS", "1")
 	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0") // idle work is done when it is asked for
 	for _, daemon := range []bool{false, true} {
+		if raced && !daemon {
+			continue
+		}
 		name := map[bool]string{false: "alone", true: "daemon"}[daemon]
 		t.Run(name, func(t *testing.T) {
 			testscript.Run(t, testscript.Params{
@@ -27,8 +32,8 @@ func TestCommands(t *testing.T) {
 					e.Setenv("XDG_DATA_HOME", share)
 					e.Setenv("PERCACHED_THREADS", "1")
 					e.Setenv("PERCACHED_BUDGET_COMPUTE", "0")
-					if !daemon {
-						return nil
+					if err := tested(e); err != nil || !daemon {
+						return err
 					}
 					var log lockedBuffer
 					d, err := startProcess(context.Background(), underTest(t), filepath.Join(share, "percached"), &log)
@@ -55,6 +60,20 @@ func TestCommands(t *testing.T) {
 			})
 		})
 	}
+}
+
+// tested has scripts call the percached that is under test, if one was named.
+func tested(e *testscript.Env) error {
+	exe := os.Getenv("TEST_PERCACHED")
+	if exe == "" {
+		return nil // testscript.Main has put this one there
+	}
+	dir := filepath.Join(e.WorkDir, ".bin")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	e.Setenv("PATH", dir+string(filepath.ListSeparator)+e.Getenv("PATH"))
+	return os.Symlink(exe, filepath.Join(dir, "percached"))
 }
 
 // scriptCommands are what scripts have beside testscript's own commands.

@@ -30,7 +30,7 @@ func TestEvalLoad(t *testing.T) {
 	}
 	for _, wrong := range [][]string{{"--clients", "0"}, {"--questions", "9", "--documents", "3"}, {"--seconds", "-1"}} {
 		err := run(context.Background(), append([]string{"eval", "load"}, wrong...), strings.NewReader(""), &out, &errs)
-		if _, misused := err.(usageError); !misused {
+		if !misused(err) {
 			t.Errorf("%v: %v", wrong, err)
 		}
 	}

@@ -44,7 +44,7 @@ var (
 	operations = []string{
 		"page", "pageFile", "health", "ready", "openapi", "metrics", "about", "getStatus", "events",
 		"listSpaces", "createSpace", "getSpace", "changeSpace", "deleteSpace",
-		"upload", "listUploads", "getUpload", "listDocuments", "getDocument", "deleteDocument",
+		"upload", "listUploads", "getUpload", "cancelUpload", "listDocuments", "getDocument", "deleteDocument",
 		"ask", "listHistory", "clearHistory",
 		"listEntries", "searchEntries", "exportEntries", "importEntries", "getEntry", "deleteEntry", "vetoEntry",
 		"getCache", "limitCache", "verifyCache", "clearCache", "getSpaceCache", "getTree", "clearSpaceCache",

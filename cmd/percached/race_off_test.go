@@ -1,0 +1,6 @@
+//go:build !race
+
+package main
+
+// raced: the tests watch for races, and all is several times slower.
+const raced = false
