@@ -2,7 +2,6 @@ package client
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -49,10 +48,7 @@ func TestClient(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 
-	resp, err := c.Ask(t.Context(), "mail", Question{Question: "When?"}, func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Accept", "text/event-stream")
-		return nil
-	})
+	resp, err := c.Ask(t.Context(), "mail", Question{Question: "When?"}, AsEvents)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,9 @@
 // Purpose: client.gen.go is made from openapi.yaml by oapi-codegen; `make generate`
 // makes it, and `make check` fails when it is not what openapi.yaml gives. By hand
 // are: WithToken, which sends a token; Failed, which makes an error of a problem;
-// Messages, which reads streams of events as they come. Give a request the header
-// Accept: text/event-stream with a RequestEditorFn, and read the body of what the
-// Client (not ClientWithResponses, which waits for the end) gives.
+// AsEvents, which asks for a stream of events; Messages, which reads one as it comes,
+// from the body of what the Client (not ClientWithResponses, which waits for the
+// end) gives.
 //
 // A typed body cannot hold null: to take a setting of a space back, send JSON with
 // ChangeSpaceWithBody.

@@ -3,15 +3,23 @@ package client
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"iter"
+	"net/http"
 )
 
 // Message is one server-sent event.
 type Message struct {
 	Event string // its name; "message" where it has none
 	Data  []byte // JSON, but for the [DONE] of OpenAI's streams
+}
+
+// AsEvents has a request answered with events as they come: it is a RequestEditorFn.
+func AsEvents(_ context.Context, r *http.Request) error {
+	r.Header.Set("Accept", "text/event-stream")
+	return nil
 }
 
 const maxLine = 16 << 20 // bytes of a line, which is an answer at most

@@ -73,9 +73,9 @@ is left as it is. The name - writes to standard output.`,
 			if err := initConfig(file, data); err != nil {
 				return err
 			}
-			p := &printer{w: cmd.OutOrStdout()}
-			p.line("wrote %s: every key stands in it as a comment", file)
-			return p.err
+			p := &cli.Printer{W: cmd.OutOrStdout()}
+			p.Line("wrote %s: every key stands in it as a comment", file)
+			return p.Err
 		},
 	}
 	keyFlags(cmd, &flags, isData)
@@ -130,9 +130,9 @@ percached.conf in the data folder. Files that it names are not opened.`,
 					set++
 				}
 			}
-			p := &printer{w: cmd.OutOrStdout()}
-			p.line("nothing is wrong; it sets %d of %d keys", set, len(keys()))
-			return p.err
+			p := &cli.Printer{W: cmd.OutOrStdout()}
+			p.Line("nothing is wrong; it sets %d of %d keys", set, len(keys()))
+			return p.Err
 		},
 	}
 	keyFlags(cmd, &flags, isData)
@@ -243,17 +243,17 @@ func (r configReport) table(w io.Writer) error { return configTable(w, r.Config)
 // configTable tells a person of every key; those that somebody has set are marked.
 func configTable(w io.Writer, c api.Config) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	p := &printer{w: t}
-	p.line("  KEY\tVALUE\tFROM")
+	p := &cli.Printer{W: t}
+	p.Line("  KEY\tVALUE\tFROM")
 	for _, s := range c.Settings {
 		mark := " "
 		if s.Source != "default" {
 			mark = "*"
 		}
-		p.line("%s %s\t%s\t%s", mark, s.Key, strings.ReplaceAll(s.Value, "\t", " "), s.Source)
+		p.Line("%s %s\t%s\t%s", mark, s.Key, strings.ReplaceAll(s.Value, "\t", " "), s.Source)
 	}
-	if p.err != nil {
-		return p.err
+	if p.Err != nil {
+		return p.Err
 	}
 	return t.Flush()
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/home"
 )
@@ -55,7 +56,7 @@ func loadConfig(file string, environment []string, flags []said) (*tuning, error
 		wrong = append(wrong, f.err)
 	}
 	if wrong != nil {
-		return nil, usageError{errors.Join(wrong...)}
+		return nil, cli.Misused(errors.Join(wrong...))
 	}
 	return c, nil
 }

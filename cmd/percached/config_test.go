@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/scheduler"
 )
@@ -185,7 +186,7 @@ func TestConfigFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := loadConfig(file, []string{"PERCACHED_NO_SUCH=1", "PERCACHED_CONTEXT=many", "PERCACHED_FUSION=both"}, []said{{"guard", "maybe", origin{"flag", "--guard"}}})
-	var wrong usageError
+	var wrong cli.Misuse
 	if !errors.As(err, &wrong) {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/qabank"
 )
@@ -179,13 +180,13 @@ func (v *victim) examine(when string) {
 			v.Errorf("%s: %v", when, err)
 		}
 	}()
-	if _, err := s.knowledge.Space(defaultSpace); err != nil {
+	if _, err := s.knowledge.Space(cli.DefaultSpace); err != nil {
 		if len(v.there) > 0 {
 			v.Errorf("%s: %v", when, err)
 		}
 		return
 	}
-	docs, err := s.knowledge.Documents(defaultSpace, percached.DocumentID{}, 1000)
+	docs, err := s.knowledge.Documents(cli.DefaultSpace, percached.DocumentID{}, 1000)
 	if err != nil {
 		v.Fatalf("%s: %v", when, err)
 	}
@@ -195,7 +196,7 @@ func (v *victim) examine(when string) {
 		if !v.there[d.Title] && !v.unsure[d.Title] {
 			v.Errorf("%s: %s was deleted and is there", when, d.Title)
 		}
-		chunks, err := s.knowledge.Chunks(defaultSpace, d.Chunks)
+		chunks, err := s.knowledge.Chunks(cli.DefaultSpace, d.Chunks)
 		if err != nil || len(chunks) != len(d.Chunks) || len(chunks) == 0 {
 			v.Errorf("%s: %s has %d of %d chunks, %v", when, d.Title, len(chunks), len(d.Chunks), err)
 		}
@@ -212,8 +213,8 @@ func (v *victim) examine(when string) {
 		}
 		delete(v.unsure, t)
 	}
-	st, err := s.knowledge.Stats(defaultSpace)
-	ix, err2 := s.index.Stats(defaultSpace)
+	st, err := s.knowledge.Stats(cli.DefaultSpace)
+	ix, err2 := s.index.Stats(cli.DefaultSpace)
 	if err := errors.Join(err, err2); err != nil || ix.Chunks != st.Chunks || ix.Vectors != st.Chunks {
 		v.Errorf("%s: %d chunks, %d indexed, %d vectors; %v", when, st.Chunks, ix.Chunks, ix.Vectors, err)
 	}
@@ -221,11 +222,11 @@ func (v *victim) examine(when string) {
 		v.Errorf("%s: the tree: %+v, %v", when, rep, err)
 	}
 	for q := range v.answers {
-		if _, ok, err := s.bank.Exact(defaultSpace, q); !ok || err != nil {
+		if _, ok, err := s.bank.Exact(cli.DefaultSpace, q); !ok || err != nil {
 			v.Errorf("%s: the answer to %q is not there, %v", when, q, err)
 		}
 	}
-	if err := s.bank.Each(defaultSpace, func(e qabank.Entry) error {
+	if err := s.bank.Each(cli.DefaultSpace, func(e qabank.Entry) error {
 		if !e.Answered || e.Answer == "" {
 			v.Errorf("%s: half an answer to %q", when, e.Question)
 		}
@@ -234,7 +235,7 @@ func (v *victim) examine(when string) {
 		v.Errorf("%s: %v", when, err)
 	}
 	if len(docs) > 0 {
-		if _, err := s.asker.Ask(context.Background(), answer.Question{Space: defaultSpace, Text: "Who leads Heron?"}, answer.Listener{}); err != nil {
+		if _, err := s.asker.Ask(context.Background(), answer.Question{Space: cli.DefaultSpace, Text: "Who leads Heron?"}, answer.Listener{}); err != nil {
 			v.Errorf("%s: %v", when, err)
 		}
 	}

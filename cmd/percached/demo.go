@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/home"
 )
@@ -116,27 +117,27 @@ func (o *demonstration) tell(ctx context.Context, began time.Time, d *ownDaemon,
 		return err
 	}
 	if len(s.report.Wrong) > 0 {
-		return errUnwell
+		return cli.Unwell{}
 	}
 	return nil
 }
 
 // invite tells how to go on by oneself.
 func (o *demonstration) invite(d *process, data string, stdout io.Writer) error {
-	p := &printer{w: stdout}
-	p.line("")
-	p.line("Ask it yourself on the page:")
-	p.line("  %s/#token=%s", d.url, d.token)
-	p.line("or from a program:")
-	p.line("  curl -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\", d.token)
-	p.line("    -d '{\"question\": %q}' %s/v1/spaces/%s/ask", "What is the code of the key safe at Gannet House?", d.url, defaultSpace)
-	p.line("or from another terminal:")
-	p.line("  %s ask \"What is the code of the key safe at Gannet House?\" --data %s", os.Args[0], data)
-	p.line("")
+	p := &cli.Printer{W: stdout}
+	p.Line("")
+	p.Line("Ask it yourself on the page:")
+	p.Line("  %s/#token=%s", d.url, d.token)
+	p.Line("or from a program:")
+	p.Line("  curl -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\", d.token)
+	p.Line("    -d '{\"question\": %q}' %s/v1/spaces/%s/ask", "What is the code of the key safe at Gannet House?", d.url, cli.DefaultSpace)
+	p.Line("or from another terminal:")
+	p.Line("  %s ask \"What is the code of the key safe at Gannet House?\" --data %s", os.Args[0], data)
+	p.Line("")
 	folder := "its folder is removed"
 	if o.data != "" {
 		folder = o.data + " stays"
 	}
-	p.line("The daemon stays up until you press Ctrl-C; then %s.", folder)
-	return p.err
+	p.Line("The daemon stays up until you press Ctrl-C; then %s.", folder)
+	return p.Err
 }

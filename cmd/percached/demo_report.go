@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/cmd/percached/cli"
 )
 
 // demoReport is what the demo showed.
@@ -50,27 +51,27 @@ func (s *story) must(holds bool, format string, args ...any) {
 
 func (r *demoReport) table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	p := &printer{w: t}
-	p.line("")
-	p.line("step\tquestion\ttime\toutcome\ttokens reused\tanswer")
+	p := &cli.Printer{W: t}
+	p.Line("")
+	p.Line("step\tquestion\ttime\toutcome\ttokens reused\tanswer")
 	for _, q := range r.Questions {
 		tokens := "no prompt"
 		if q.Prompt > 0 {
 			tokens = fmt.Sprintf("%d of %d", q.Reused, q.Prompt)
 		}
-		p.line("%s\t%s\t%.1f ms\t%s\t%s\t%s", q.Step, q.Question, q.Ms, q.Outcome, tokens, short(q.Answer))
+		p.Line("%s\t%s\t%.1f ms\t%s\t%s\t%s", q.Step, q.Question, q.Ms, q.Outcome, tokens, short(q.Answer))
 	}
-	if p.err == nil {
-		p.err = t.Flush()
+	if p.Err == nil {
+		p.Err = t.Flush()
 	}
-	p.w = w
-	p.line("")
-	p.line("All of it took %s. The built-in model is tiny, and often wrong; what it says after the", span(time.Duration(r.Seconds*float64(time.Second))))
-	p.line("deletion may be made up, but does not come from the mail.")
+	p.W = w
+	p.Line("")
+	p.Line("All of it took %s. The built-in model is tiny, and often wrong; what it says after the", span(time.Duration(r.Seconds*float64(time.Second))))
+	p.Line("deletion may be made up, but does not come from the mail.")
 	for _, wrong := range r.Wrong {
-		p.line("Not as it must be: %s.", wrong)
+		p.Line("Not as it must be: %s.", wrong)
 	}
-	return p.err
+	return p.Err
 }
 
 // short is an answer that fits on a line.

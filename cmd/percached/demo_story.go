@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -79,7 +80,7 @@ func (s *story) tell(ctx context.Context) error {
 // ask asks a question, tells what came of it and enters that in the table.
 func (s *story) ask(ctx context.Context, step string, q client.Question) (*client.Answer, error) {
 	began := time.Now()
-	got, err := s.api.AskWithResponse(ctx, defaultSpace, q)
+	got, err := s.api.AskWithResponse(ctx, cli.DefaultSpace, q)
 	if err != nil || got.JSON200 == nil {
 		return nil, unanswered("asking", got, err)
 	}
@@ -96,11 +97,11 @@ func (s *story) ask(ctx context.Context, step string, q client.Question) (*clien
 
 // askPredicted asks a question that was predicted and answered, if there is one.
 func (s *story) askPredicted(ctx context.Context) error {
-	predicted, err := s.api.ListPredictionsWithResponse(ctx, defaultSpace)
+	predicted, err := s.api.ListPredictionsWithResponse(ctx, cli.DefaultSpace)
 	if err != nil || predicted.JSON200 == nil {
 		return unanswered("listing predictions", predicted, err)
 	}
-	entries, err := s.api.ListEntriesWithResponse(ctx, defaultSpace, &client.ListEntriesParams{Limit: new(1000)})
+	entries, err := s.api.ListEntriesWithResponse(ctx, cli.DefaultSpace, &client.ListEntriesParams{Limit: new(1000)})
 	if err != nil || entries.JSON200 == nil {
 		return unanswered("listing stored answers", entries, err)
 	}
@@ -132,12 +133,12 @@ func (s *story) forget(ctx context.Context, a *client.Answer) error {
 		return nil
 	}
 	from, entry := a.Citations[0].Document, *a.Entry
-	mail, err := s.api.GetDocumentWithResponse(ctx, defaultSpace, from)
+	mail, err := s.api.GetDocumentWithResponse(ctx, cli.DefaultSpace, from)
 	if err != nil || mail.JSON200 == nil {
 		return unanswered("reading the mail", mail, err)
 	}
 	s.say("Deleting the mail that the first answer rests on, %q.", mail.JSON200.Title)
-	got, err := s.api.DeleteDocumentWithResponse(ctx, defaultSpace, from, &client.DeleteDocumentParams{CleanUp: new(true)})
+	got, err := s.api.DeleteDocumentWithResponse(ctx, cli.DefaultSpace, from, &client.DeleteDocumentParams{CleanUp: new(true)})
 	if err != nil || got.JSON200 == nil {
 		return unanswered("deleting the mail", got, err)
 	}
@@ -148,10 +149,10 @@ func (s *story) forget(ctx context.Context, a *client.Answer) error {
 	if r.CleanedUp {
 		s.say("  No file of the data folder holds any of it any more.")
 	}
-	if mail, err = s.api.GetDocumentWithResponse(ctx, defaultSpace, from); err != nil {
+	if mail, err = s.api.GetDocumentWithResponse(ctx, cli.DefaultSpace, from); err != nil {
 		return unanswered("reading the mail", mail, err)
 	}
-	stored, err := s.api.GetEntryWithResponse(ctx, defaultSpace, entry)
+	stored, err := s.api.GetEntryWithResponse(ctx, cli.DefaultSpace, entry)
 	if err != nil {
 		return unanswered("reading the stored answer", stored, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/models/demo"
 )
@@ -26,7 +27,7 @@ func (s *story) takeIn(ctx context.Context) error {
 	if err != nil || paused.JSON200 == nil {
 		return unanswered("having idle work wait", paused, err)
 	}
-	made, err := s.api.CreateSpaceWithResponse(ctx, client.NewSpace{Name: defaultSpace, Kind: new(client.SpaceKindEmails)})
+	made, err := s.api.CreateSpaceWithResponse(ctx, client.NewSpace{Name: cli.DefaultSpace, Kind: new(client.SpaceKindEmails)})
 	if err != nil || made.JSON201 == nil {
 		return unanswered("making a space", made, err)
 	}
@@ -34,7 +35,7 @@ func (s *story) takeIn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	got, err := s.api.UploadWithBodyWithResponse(ctx, defaultSpace, &client.UploadParams{Wait: new(true)}, kind, body)
+	got, err := s.api.UploadWithBodyWithResponse(ctx, cli.DefaultSpace, &client.UploadParams{Wait: new(true)}, kind, body)
 	if err != nil || got.JSON200 == nil {
 		return unanswered("taking in the inbox", got, err)
 	}
@@ -87,7 +88,7 @@ func (s *story) predict(ctx context.Context) error {
 	}
 	ended := make(chan end, 1)
 	go func() {
-		got, err := s.api.PredictWithResponse(within, defaultSpace)
+		got, err := s.api.PredictWithResponse(within, cli.DefaultSpace)
 		ended <- end{got, err}
 	}()
 	tick := time.NewTicker(predictSay)
@@ -130,7 +131,7 @@ func (s *story) foretold(ctx context.Context, began time.Time, late bool) error 
 }
 
 func (s *story) predicted(ctx context.Context) (client.PredictionStats, error) {
-	got, err := s.api.ListPredictionsWithResponse(ctx, defaultSpace)
+	got, err := s.api.ListPredictionsWithResponse(ctx, cli.DefaultSpace)
 	if err != nil || got.JSON200 == nil {
 		return client.PredictionStats{}, unanswered("listing predictions", got, err)
 	}

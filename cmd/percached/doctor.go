@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/llm/llamacpp"
 )
@@ -52,7 +53,7 @@ be used or whose daemon does not answer are failures.`,
 				return err
 			}
 			if !r.OK {
-				return errUnwell
+				return cli.Unwell{}
 			}
 			return nil
 		},

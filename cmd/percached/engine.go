@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/llamacpp"
 )
@@ -35,20 +36,8 @@ func openLlama(ctx context.Context, c llamacpp.Config) (engine, error) {
 // loadModel opens an engine and says how far it is.
 func loadModel(ctx context.Context, open opener, c llamacpp.Config, stderr io.Writer) (engine, error) {
 	fmt.Fprintf(stderr, "loading %s (K/V %s)\n", c.Model, c.KeyType)
-	c.Progress = steps(stderr, "loaded")
+	c.Progress = cli.Progress(stderr, "loaded")
 	return open(ctx, c)
-}
-
-// steps says a fraction of something long at every tenth.
-func steps(w io.Writer, what string) func(float64) {
-	last, began := 0, time.Now()
-	return func(f float64) {
-		// What is quick needs no progress.
-		if tenth := int(f * 10); tenth > last && tenth < 10 && time.Since(began) > time.Second {
-			last = tenth
-			fmt.Fprintf(w, "%s %d %%\n", what, tenth*10)
-		}
-	}
 }
 
 // warnIdle says that the kernels could be faster.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/eval/load"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/knowledgebank"
@@ -77,14 +78,14 @@ type loadRound struct {
 }
 
 func (r *loadReport) table(w io.Writer) error {
-	p := &printer{w: w}
-	p.line("%d mails, %d questions in the bank", r.Documents, r.Questions)
+	p := &cli.Printer{W: w}
+	p.Line("%d mails, %d questions in the bank", r.Documents, r.Questions)
 	for _, l := range r.Rounds {
-		p.line("%-12s %8.0f answers a second  p50 %8.2f ms  p99 %8.2f ms  longest %8.2f ms", l.Name, l.PerS, l.P50, l.P99, l.Longest)
-		p.line("%-12s %d answers %v, %d refused (429), %d failed; by client %d to %d; memory %d to %d MiB", "",
+		p.Line("%-12s %8.0f answers a second  p50 %8.2f ms  p99 %8.2f ms  longest %8.2f ms", l.Name, l.PerS, l.P50, l.P99, l.Longest)
+		p.Line("%-12s %d answers %v, %d refused (429), %d failed; by client %d to %d; memory %d to %d MiB", "",
 			l.Answers, l.Outcomes, l.Refused, l.Failed, l.Fewest, l.Most, l.Before>>20, l.After>>20)
 	}
-	return p.err
+	return p.Err
 }
 
 func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error) {

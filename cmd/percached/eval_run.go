@@ -121,7 +121,7 @@ func (o *evaluation) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	if !r.Well() {
-		return errUnwell
+		return cli.Unwell{}
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/knowledgebank"
@@ -75,15 +76,15 @@ type hitsReport struct {
 }
 
 func (r *hitsReport) table(w io.Writer) error {
-	p := &printer{w: w}
-	p.line("%d questions in the bank, %d chunks; %.0f documents a second taken in", r.Entries, r.Chunks, r.IngestPerS)
-	p.line("%d of %d questions in other words were served from the bank", r.Served, r.Asked)
-	p.line("hit, end to end   median %7.2f ms   p99 %7.2f ms", r.HitMedian, r.HitP99)
-	p.line("retrieval alone   median %7.2f ms   p99 %7.2f ms", r.Retrieve50, r.Retrieve99)
-	p.line("exact repeat      median %7.2f ms   p99 %7.2f ms", r.Exact50, r.Exact99)
-	p.line("anonymous memory  %d MiB, of it %d MiB before anything was taken in (weights: %d MiB, from a file)",
+	p := &cli.Printer{W: w}
+	p.Line("%d questions in the bank, %d chunks; %.0f documents a second taken in", r.Entries, r.Chunks, r.IngestPerS)
+	p.Line("%d of %d questions in other words were served from the bank", r.Served, r.Asked)
+	p.Line("hit, end to end   median %7.2f ms   p99 %7.2f ms", r.HitMedian, r.HitP99)
+	p.Line("retrieval alone   median %7.2f ms   p99 %7.2f ms", r.Retrieve50, r.Retrieve99)
+	p.Line("exact repeat      median %7.2f ms   p99 %7.2f ms", r.Exact50, r.Exact99)
+	p.Line("anonymous memory  %d MiB, of it %d MiB before anything was taken in (weights: %d MiB, from a file)",
 		r.AnonAfter>>20, r.AnonBefore>>20, r.WeightBytes>>20)
-	return p.err
+	return p.Err
 }
 
 const hitsSpace = "bench"

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/qabank"
@@ -153,7 +154,7 @@ func (h *toil) supply(mails int) {
 		q := h.asked[0]
 		h.asked = h.asked[1:]
 		for _, q := range []string{q, "Please, " + strings.ToLower(q[:1]) + q[1:]} {
-			if _, err := s.asker.Ask(h.Context(), answer.Question{Space: defaultSpace, Text: q}, answer.Listener{}); err != nil {
+			if _, err := s.asker.Ask(h.Context(), answer.Question{Space: cli.DefaultSpace, Text: q}, answer.Listener{}); err != nil {
 				h.Error(err)
 			}
 		}
@@ -174,7 +175,7 @@ func isPrediction(s *service, subject string) bool {
 	if id.UnmarshalText([]byte(subject)) != nil {
 		return false
 	}
-	_, err := s.predictor.Get(defaultSpace, id)
+	_, err := s.predictor.Get(cli.DefaultSpace, id)
 	return err == nil
 }
 
@@ -272,10 +273,10 @@ func (h *toil) examine(when string) {
 	if rep, err := s.tree.Verify(h.Context()); err != nil || !rep.Clean() {
 		h.Errorf("%s: the tree: %+v, %v", when, rep, err)
 	}
-	if err := s.bank.Each(defaultSpace, func(qabank.Entry) error { return nil }); err != nil {
+	if err := s.bank.Each(cli.DefaultSpace, func(qabank.Entry) error { return nil }); err != nil {
 		h.Errorf("%s: the bank: %v", when, err)
 	}
-	bare, _, err := s.predictor.Unsummarised(defaultSpace, 1000)
+	bare, _, err := s.predictor.Unsummarised(cli.DefaultSpace, 1000)
 	if err != nil {
 		h.Errorf("%s: %v", when, err)
 	}
@@ -288,10 +289,10 @@ func (h *toil) examine(when string) {
 			made += l.Questions
 		}
 	}
-	if st, err := s.predictor.Stats(defaultSpace); err != nil || st.Predictions < made {
+	if st, err := s.predictor.Stats(cli.DefaultSpace); err != nil || st.Predictions < made {
 		h.Errorf("%s: %d questions were predicted, %d are there; %v", when, made, st.Predictions, err)
 	}
-	accounts, err := s.scheduler.Ledger(defaultSpace, time.Time{})
+	accounts, err := s.scheduler.Ledger(cli.DefaultSpace, time.Time{})
 	if err != nil {
 		h.Errorf("%s: %v", when, err)
 	}
@@ -314,20 +315,20 @@ func kept(s *service, l stepLine, bare []percached.ChunkID) error {
 			return errors.New("there is no summary")
 		}
 	case scheduler.Populate:
-		p, err := s.predictor.Get(defaultSpace, id)
+		p, err := s.predictor.Get(cli.DefaultSpace, id)
 		if fault.KindOf(err) == fault.NotFound { // it was about an entry
 			return isAnswered(s, id)
 		}
 		if err != nil {
 			return err
 		}
-		if e, ok, err := s.bank.Exact(defaultSpace, p.Question); !p.Populated || !ok || !e.Answered {
+		if e, ok, err := s.bank.Exact(cli.DefaultSpace, p.Question); !p.Populated || !ok || !e.Answered {
 			return fmt.Errorf("populated %v, in the bank %v, answered %v, %v", p.Populated, ok, e.Answered, err)
 		}
 	case scheduler.Answer, scheduler.Decode, scheduler.Refresh:
 		return isAnswered(s, id)
 	case scheduler.Warm:
-		n, err := s.asker.Missing(defaultSpace, []percached.ChunkID{percached.ChunkID(id)})
+		n, err := s.asker.Missing(cli.DefaultSpace, []percached.ChunkID{percached.ChunkID(id)})
 		if err == nil && n > 0 {
 			err = fmt.Errorf("the tensors of %d tokens are missing", n)
 		}
@@ -337,7 +338,7 @@ func kept(s *service, l stepLine, bare []percached.ChunkID) error {
 }
 
 func isAnswered(s *service, id qabank.ID) error {
-	e, err := s.bank.Get(defaultSpace, id)
+	e, err := s.bank.Get(cli.DefaultSpace, id)
 	if err == nil && !e.Answered {
 		err = errors.New("there is no answer")
 	}

@@ -48,13 +48,7 @@ type usageOf struct {
 
 func (u usageOf) Unwrap() error { return u.error }
 
-// usageError is what the caller did wrongly.
-type usageError struct{ error }
-
-func misuse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// errUnwell ends a command that has already said what is wrong.
-var errUnwell = errors.New("not all is well")
+func misuse(format string, args ...any) error { return cli.Misused(fmt.Errorf(format, args...)) }
 
 // run is the whole command.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -179,7 +173,7 @@ func report(ctx context.Context, err error, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.Is(err, errUnwell), errors.As(err, &unwell):
+	case errors.As(err, &unwell):
 		return exitFailed
 	case ctx.Err() != nil:
 		fmt.Fprintln(stderr, "percached: interrupted")
@@ -206,10 +200,9 @@ func unread(err error) bool {
 
 // misused says whether the caller did something wrongly.
 func misused(err error) bool {
-	var here usageError
-	var there cli.Misuse
+	var wrong cli.Misuse
 	var of usageOf
-	if errors.As(err, &here) || errors.As(err, &there) || errors.As(err, &of) {
+	if errors.As(err, &wrong) || errors.As(err, &of) {
 		return true
 	}
 	p, ok := errors.AsType[*client.ProblemError](err)

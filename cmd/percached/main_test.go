@@ -45,7 +45,7 @@ func TestExitStatus(t *testing.T) {
 		says string
 	}{
 		{"well", here, nil, 0, ""},
-		{"unwell", here, errUnwell, 1, ""},
+		{"unwell", here, cli.Unwell{}, 1, ""},
 		{"misuse", here, misuse("no %s", "way"), 2, "percached: no way; see percached --help\n"},
 		{"fault", here, fault.Wrap("a", fault.New(fault.Invalid, "b", "it is wrong")), 1, "percached: it is wrong\n"},
 		{"plain", here, errors.New("oh"), 1, "percached: oh\n"},

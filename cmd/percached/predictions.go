@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -92,7 +93,7 @@ func (o *predicting) check() error {
 	}
 	o.data = "temporary" // named later
 	if err := o.Validate(); err != nil {
-		return usageError{err}
+		return cli.Misused(err)
 	}
 	return nil
 }

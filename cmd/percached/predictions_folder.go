@@ -7,12 +7,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/knowledgebank/reader"
 )
 
-const predictSpace = defaultSpace
+const predictSpace = cli.DefaultSpace
 
 // The services that are asked, and the copies that they stand on.
 const (

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/predictor"
 )
 
@@ -130,22 +131,22 @@ func (r *predictingReport) judge(s *service) error {
 }
 
 func (r *predictingReport) table(w io.Writer) error {
-	p := &printer{w: w}
-	p.line("%s, %s; %d documents, %d chunks", r.Model, r.Placement, r.Documents, r.Chunks)
+	p := &cli.Printer{W: w}
+	p.Line("%s, %s; %d documents, %d chunks", r.Model, r.Placement, r.Documents, r.Chunks)
 	for _, s := range r.Services {
-		if len(s.Work.Kinds) > 0 && p.err == nil {
-			p.line("\nidle work of %s: %.1f s", s.Name, s.Work.Seconds)
+		if len(s.Work.Kinds) > 0 && p.Err == nil {
+			p.Line("\nidle work of %s: %.1f s", s.Name, s.Work.Seconds)
 			for _, k := range s.Work.Kinds {
-				p.line("%-10s %5d jobs %4d failed %8.1f s %8d tokens read %7d written %10d bytes %5d questions",
+				p.Line("%-10s %5d jobs %4d failed %8.1f s %8d tokens read %7d written %10d bytes %5d questions",
 					k.Kind, k.Done, k.Failed, k.Seconds, k.Computed, k.Generated, k.Written, k.Questions)
 			}
 		}
 	}
-	p.line("\n%d rounds, %d questions asked for, %d printed, %d kept", r.Rounds, r.AskedFor, r.Printed, r.Predictions.All)
+	p.Line("\n%d rounds, %d questions asked for, %d printed, %d kept", r.Rounds, r.AskedFor, r.Printed, r.Predictions.All)
 	for _, why := range slices.Sorted(maps.Keys(r.Dropped)) {
-		p.line("%6d dropped: %s", r.Dropped[why], why)
+		p.Line("%6d dropped: %s", r.Dropped[why], why)
 	}
-	p.line("\n%-20s %6s %12s %12s %12s %12s", "", "all", "well formed", "supported", "distinct", "all three")
+	p.Line("\n%-20s %6s %12s %12s %12s %12s", "", "all", "well formed", "supported", "distinct", "all three")
 	r.Predictions.row(p, "predictions kept")
 	r.Real.row(p, "asked by people")
 	for _, l := range []formLine{r.Predictions, r.Real} {
@@ -153,36 +154,36 @@ func (r *predictingReport) table(w io.Writer) error {
 		for _, why := range slices.Sorted(maps.Keys(l.IllFormed)) {
 			ill = append(ill, fmt.Sprintf("%s %d", why, l.IllFormed[why]))
 		}
-		p.line("not well formed: %s", or(strings.Join(ill, ", "), "none"))
+		p.Line("not well formed: %s", or(strings.Join(ill, ", "), "none"))
 	}
 	r.floors(p)
-	p.line("")
+	p.Line("")
 	serviceHead(p)
 	for _, s := range r.Services {
 		s.row(p)
 	}
 	for _, g := range r.List {
-		p.line("%.3f supported %-5v distinct %-5v %-6s %q", g.Cosine, g.Supported, g.Distinct, or(g.Ill, "well"), g.Question)
+		p.Line("%.3f supported %-5v distinct %-5v %-6s %q", g.Cosine, g.Supported, g.Distinct, or(g.Ill, "well"), g.Question)
 	}
-	return p.err
+	return p.Err
 }
 
-func (l *formLine) row(p *printer, name string) {
+func (l *formLine) row(p *cli.Printer, name string) {
 	share := func(n int) string { return fmt.Sprintf("%5d %5.1f%%", n, 100*ratio(float64(n), float64(l.All))) }
-	p.line("%-20s %6d %12s %12s %12s %12s", name, l.All, share(l.WellFormed), share(l.Supported), share(l.Distinct), share(l.Every))
+	p.Line("%-20s %6d %12s %12s %12s %12s", name, l.All, share(l.WellFormed), share(l.Supported), share(l.Distinct), share(l.Every))
 }
 
-func (r *predictingReport) floors(p *printer) {
+func (r *predictingReport) floors(p *cli.Printer) {
 	head := fmt.Sprintf("\n%-8s", "floor")
 	for _, g := range groups() {
 		head += fmt.Sprintf(" %22s", g)
 	}
-	p.line("%s   (share above; with the rest of the filter)", head)
+	p.Line("%s   (share above; with the rest of the filter)", head)
 	for _, l := range r.Floors {
 		line := fmt.Sprintf("%-8.2f", l.Floor)
 		for _, g := range groups() {
 			line += fmt.Sprintf("        %5.1f%%  %5.1f%%", 100*l.Above[g].Above, 100*l.Above[g].Kept)
 		}
-		p.line("%s", line)
+		p.Line("%s", line)
 	}
 }

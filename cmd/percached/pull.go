@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/home"
 	"github.com/percached/percached/internal/pull"
 )
@@ -161,39 +162,39 @@ func (o *pulling) again(what string) string {
 }
 
 func (r *pulledReport) table(w io.Writer) error {
-	p := &printer{w: w}
+	p := &cli.Printer{W: w}
 	model := r.Name
 	if model == "" {
 		model = r.File
 	}
 	if r.Fetched == 0 {
-		p.line("%s is there already: nothing was fetched", model)
+		p.Line("%s is there already: nothing was fetched", model)
 	}
-	p.line("%s (%s)", r.File, megabytes(r.Bytes))
-	p.line("SHA-256 %s", r.SHA256)
+	p.Line("%s (%s)", r.File, megabytes(r.Bytes))
+	p.Line("SHA-256 %s", r.SHA256)
 	if r.Confirmed {
-		p.line("This is the hash that you named.")
+		p.Line("This is the hash that you named.")
 	} else {
 		switch r.By {
 		case pull.ByHub:
-			p.line("The hub says the same. It is noted now and held against later pulls, but nobody has confirmed it.")
+			p.Line("The hub says the same. It is noted now and held against later pulls, but nobody has confirmed it.")
 		case pull.ByNote:
-			p.line("It is the one that was noted the first time, but nobody has confirmed it.")
+			p.Line("It is the one that was noted the first time, but nobody has confirmed it.")
 		default:
-			p.line("It was taken of what came and is noted now, but nobody has confirmed it.")
+			p.Line("It was taken of what came and is noted now, but nobody has confirmed it.")
 		}
-		p.line("To confirm it, get the hash from somebody you trust:")
-		p.line("  percached pull %s --sha256 HASH", r.again)
+		p.Line("To confirm it, get the hash from somebody you trust:")
+		p.Line("  percached pull %s --sha256 HASH", r.again)
 	}
-	p.line("")
+	p.Line("")
 	if r.Embeds {
-		p.line("It matches questions and finds chunks. To use it:")
-		p.line("  percached reindex --embed-model %s", model)
-		p.line("  percached serve --embed-model %s      (or in percached.conf: embed-model = %s)", model, model)
+		p.Line("It matches questions and finds chunks. To use it:")
+		p.Line("  percached reindex --embed-model %s", model)
+		p.Line("  percached serve --embed-model %s      (or in percached.conf: embed-model = %s)", model, model)
 	} else {
-		p.line("It answers questions. To use it:")
-		p.line("  percached ask --model %s QUESTION", model)
-		p.line("  percached serve --model %s      (or in percached.conf: model = %s)", model, model)
+		p.Line("It answers questions. To use it:")
+		p.Line("  percached ask --model %s QUESTION", model)
+		p.Line("  percached serve --model %s      (or in percached.conf: model = %s)", model, model)
 	}
-	return p.err
+	return p.Err
 }

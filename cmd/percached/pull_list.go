@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/home"
 	"github.com/percached/percached/internal/pull"
@@ -84,7 +85,7 @@ func (o *pulling) show(cmd *cobra.Command, p *pull.Puller, data string) error {
 var builtInFile = regexp.MustCompile(`^nano-[0-9a-f]{8}$`)
 
 func (r *pullReport) table(w io.Writer) error {
-	p := &printer{w: w}
+	p := &cli.Printer{W: w}
 	for _, l := range r.Models {
 		is, what := "", "answers"
 		switch {
@@ -102,12 +103,12 @@ func (r *pullReport) table(w io.Writer) error {
 		if about == "" {
 			about = l.Source
 		}
-		p.line("%-26s %-8s %10s  %-20s %s", l.Name, what, megabytes(l.Bytes), l.Licence, about)
+		p.Line("%-26s %-8s %10s  %-20s %s", l.Name, what, megabytes(l.Bytes), l.Licence, about)
 		if is != "" {
-			p.line("%-26s %s: %s", "", is, l.File)
+			p.Line("%-26s %s: %s", "", is, l.File)
 		}
 	}
-	p.line("")
-	p.line("Sizes are about. Their hashes are not known here: what comes first is noted, and nobody has confirmed it.")
-	return p.err
+	p.Line("")
+	p.Line("Sizes are about. Their hashes are not known here: what comes first is noted, and nobody has confirmed it.")
+	return p.Err
 }

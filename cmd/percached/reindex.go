@@ -25,9 +25,9 @@ the data folder for itself: no daemon may run on it.`,
 					if err := s.reindex(ctx, name, cmd.ErrOrStderr()); err != nil {
 						return err
 					}
-					p := &printer{w: cmd.OutOrStdout()}
-					p.line("%s: done", name)
-					return p.err
+					p := &cli.Printer{W: cmd.OutOrStdout()}
+					p.Line("%s: done", name)
+					return p.Err
 				})
 			})
 		},

@@ -12,6 +12,8 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
+const mostNamed = 20 // files that could not be read
+
 // readAll reads the documents, oldest first.
 func readAll(ctx context.Context, paths []string, stderr io.Writer) (docs []*knowledgebank.Source, err error) {
 	rd, err := reader.New(reader.Default())
@@ -27,7 +29,7 @@ func readAll(ctx context.Context, paths []string, stderr io.Writer) (docs []*kno
 			docs = append(docs, s)
 			return nil
 		}, func(name string, err error) {
-			if unread++; unread <= maxNamed {
+			if unread++; unread <= mostNamed {
 				say(stderr, "not read: %s: %s", name, sentence(err))
 			}
 		})
@@ -35,8 +37,8 @@ func readAll(ctx context.Context, paths []string, stderr io.Writer) (docs []*kno
 			return nil, err
 		}
 	}
-	if unread > maxNamed {
-		say(stderr, "and %d more were not read", unread-maxNamed)
+	if unread > mostNamed {
+		say(stderr, "and %d more were not read", unread-mostNamed)
 	}
 	if len(docs) == 0 {
 		return nil, fault.New(fault.Invalid, "percached: schedule", "there is no document to ask about")

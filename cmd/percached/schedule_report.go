@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/scheduler"
 )
@@ -115,23 +116,23 @@ func (r *scheduleReport) conclude() {
 }
 
 func (r *scheduleReport) table(w io.Writer) error {
-	p := &printer{w: w}
-	p.line("%s, %s; %d documents, %d chunks; cut-off %.2f", r.Model, r.Placement, r.Documents, r.Chunks, r.Cutoff)
-	p.line("tensors may take %s until question %d is answered, %.0f %% of what the first idle work stored", mib(r.Limit), limitRises, 100*r.Share)
-	p.line("")
-	p.line("%2s %-9s %-9s %-11s %9s %7s   %-11s %9s %7s   %-5s  %s", "q", "threshold", "limit", "with", "ms", "reused", "without", "ms", "reused", "equal", "question")
+	p := &cli.Printer{W: w}
+	p.Line("%s, %s; %d documents, %d chunks; cut-off %.2f", r.Model, r.Placement, r.Documents, r.Chunks, r.Cutoff)
+	p.Line("tensors may take %s until question %d is answered, %.0f %% of what the first idle work stored", mib(r.Limit), limitRises, 100*r.Share)
+	p.Line("")
+	p.Line("%2s %-9s %-9s %-11s %9s %7s   %-11s %9s %7s   %-5s  %s", "q", "threshold", "limit", "with", "ms", "reused", "without", "ms", "reused", "equal", "question")
 	for i, a := range r.Asked {
 		equal := "-"
 		if a.Compared {
 			equal = fmt.Sprint(a.Equal)
 		}
-		p.line("%2d %-9.2f %-9s %-11s %9.2f %6.1f%%   %-11s %9.2f %6.1f%%   %-5s  %s: %s", i+1, a.Threshold, mib(a.Limit),
+		p.Line("%2d %-9.2f %-9s %-11s %9.2f %6.1f%%   %-11s %9.2f %6.1f%%   %-5s  %s: %s", i+1, a.Threshold, mib(a.Limit),
 			a.With.Outcome, a.With.Ms, 100*ratio(float64(a.With.Reused), float64(a.With.Prompt)),
 			a.Without.Outcome, a.Without.Ms, 100*ratio(float64(a.Without.Reused), float64(a.Without.Prompt)), equal, a.Kind, a.Question)
 	}
 	r.phases(p)
-	p.line("")
-	p.line("%-46s %10s %10s %8s %8s %8s   (%s; tokens)", "", "with", "without", "saved", "read", "written", r.clock())
+	p.Line("")
+	p.Line("%-46s %10s %10s %8s %8s %8s   (%s; tokens)", "", "with", "without", "saved", "read", "written", r.clock())
 	for _, s := range []struct {
 		name string
 		saved
@@ -141,21 +142,21 @@ func (r *scheduleReport) table(w io.Writer) error {
 		{"all idle work", r.All},
 		{"populating and converting", r.Population},
 	} {
-		p.line("%-46s %8.1f s %8.1f s %6.1f %% %6.1f %% %6.1f %%", s.name, s.With.compute(), s.Without.compute(), 100*s.Compute, 100*s.Computed, 100*s.Generated)
+		p.Line("%-46s %8.1f s %8.1f s %6.1f %% %6.1f %% %6.1f %%", s.name, s.With.compute(), s.Without.compute(), 100*s.Compute, 100*s.Computed, 100*s.Generated)
 	}
-	p.line("%-46s %7.2f ms %7.2f ms", "mean latency of a question", r.MeanMs.With, r.MeanMs.Without)
-	p.line("")
-	p.line("%d entries were decoded after the threshold fell, %d slices restored after the limit rose", r.Decoded, r.Restored)
+	p.Line("%-46s %7.2f ms %7.2f ms", "mean latency of a question", r.MeanMs.With, r.MeanMs.Without)
+	p.Line("")
+	p.Line("%d entries were decoded after the threshold fell, %d slices restored after the limit rose", r.Decoded, r.Restored)
 	if r.Equal {
-		p.line("the answers to the %d questions that both computed are equal", r.Compared)
+		p.Line("the answers to the %d questions that both computed are equal", r.Compared)
 	} else {
-		p.line("the answers to the %d questions that both computed are NOT all equal", r.Compared)
+		p.Line("the answers to the %d questions that both computed are NOT all equal", r.Compared)
 	}
-	return p.err
+	return p.Err
 }
 
 // phases tells the accumulated compute of each kind before each question.
-func (r *scheduleReport) phases(p *printer) {
+func (r *scheduleReport) phases(p *cli.Printer) {
 	var kinds []scheduler.Kind
 	last := r.Phases[len(r.Phases)-1].Accumulated
 	for _, k := range scheduler.Kinds() {
@@ -164,13 +165,13 @@ func (r *scheduleReport) phases(p *printer) {
 		}
 	}
 	cell := func(e effort) string { return fmt.Sprintf("%.1f/%d/%d", e.compute(), e.Computed, e.Generated) }
-	p.line("")
-	p.line("accumulated idle compute before each question: %s/tokens read/tokens written", r.clock())
+	p.Line("")
+	p.Line("accumulated idle compute before each question: %s/tokens read/tokens written", r.clock())
 	heads := fmt.Sprintf("%2s %-8s %-20s", "q", "", "all")
 	for _, k := range kinds {
 		heads += fmt.Sprintf(" %-18s", k)
 	}
-	p.line("%s", strings.TrimRight(heads, " "))
+	p.Line("%s", strings.TrimRight(heads, " "))
 	for _, ph := range r.Phases {
 		for _, side := range []struct {
 			name string
@@ -180,7 +181,7 @@ func (r *scheduleReport) phases(p *printer) {
 			for _, k := range kinds {
 				line += fmt.Sprintf(" %-18s", cell(side.Kinds[k]))
 			}
-			p.line("%s", strings.TrimRight(line, " "))
+			p.Line("%s", strings.TrimRight(line, " "))
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/scheduler"
@@ -123,7 +124,7 @@ func TestScheduleMisuse(t *testing.T) {
 		{[]string{mails, "--questions", empty}, "--questions: question 1 is empty"},
 	} {
 		_, err := benchSchedule(tc.args...)
-		var wrong usageError
+		var wrong cli.Misuse
 		if !errors.As(err, &wrong) || err.Error() != tc.says {
 			t.Errorf("%q: %v", tc.args, err)
 		}

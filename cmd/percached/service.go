@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/home"
@@ -75,7 +76,7 @@ type ground struct {
 // nothing can be answered.
 func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer) (s *service, err error) {
 	if err := c.Validate(); err != nil {
-		return nil, usageError{err}
+		return nil, cli.Misused(err)
 	}
 	if !c.create && !home.Exists(c.data) {
 		return nil, fault.New(fault.NotFound, "percached", "there is no data folder %s yet: percached add makes it", c.data)
@@ -322,7 +323,7 @@ func (s *service) arranging(w io.Writer) func(space string, done, total int) {
 	tell := func(of1 float64) { s.progress(stageOpening, of1) }
 	return func(space string, done, total int) {
 		if done == 0 && s.progress == nil {
-			tell = steps(w, space+": vectors arranged for search")
+			tell = cli.Progress(w, space+": vectors arranged for search")
 		}
 		tell(float64(done) / float64(max(total, 1)))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/idle"
@@ -245,7 +246,7 @@ func (s *service) openEngine(ctx context.Context, c setup, log *slog.Logger, std
 			return err
 		}
 	} else {
-		l.Progress = steps(stderr, "loaded "+c.model)
+		l.Progress = cli.Progress(stderr, "loaded "+c.model)
 	}
 	if s.progress != nil {
 		s.progress(stageLoading, 0)

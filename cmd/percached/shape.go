@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/llm/gguf"
 )
@@ -75,7 +76,7 @@ func (s *source) file(ctx context.Context, stderr io.Writer) (string, error) {
 	}
 	defer os.RemoveAll(part)
 	fmt.Fprintf(stderr, "writing a random %s model in %s to %s\n", s.shape, s.quant, path)
-	told := steps(stderr, "written")
+	told := cli.Progress(stderr, "written")
 	tmp := filepath.Join(part, "model.gguf")
 	err = gguf.WriteRandom(tmp, gguf.RandomOptions{
 		Shape: s.shape, Type: s.quant, Seed: 1,

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/cmd/percached/person"
 	"github.com/percached/percached/internal/home"
 	"github.com/percached/percached/scheduler"
@@ -97,7 +98,7 @@ func (o *simulate) person() (person.Profile, error) {
 		p.Days = o.days
 	}
 	if err := p.Validate(); err != nil {
-		return p, usageError{err}
+		return p, cli.Misused(err)
 	}
 	return p, nil
 }

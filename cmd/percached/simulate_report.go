@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/cmd/percached/person"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/predictor"
@@ -78,25 +79,25 @@ func (r *monthReport) table(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	p := &printer{w: w}
-	p.line("")
+	p := &cli.Printer{W: w}
+	p.Line("")
 	const told = 5
 	for i, c := range r.Pace {
 		if i < told || i+1 == len(r.Pace) {
-			p.line("prediction from day %d on: %s (%s)", c.Day, c.Speed, c.Why)
+			p.Line("prediction from day %d on: %s (%s)", c.Day, c.Speed, c.Why)
 		} else if i == told {
-			p.line("  ... %d more changes ...", len(r.Pace)-told-1)
+			p.Line("  ... %d more changes ...", len(r.Pace)-told-1)
 		}
 	}
 	for _, l := range r.of(r.All) {
-		p.line("%s", l)
+		p.Line("%s", l)
 	}
 	n := 0
 	for _, times := range r.Checked {
 		n += times
 	}
-	p.line("What must hold was looked at %d times, and held.", n)
-	return p.err
+	p.Line("What must hold was looked at %d times, and held.", n)
+	return p.Err
 }
 
 type rows func(name string, tell func(*period) string)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/home"
 	"github.com/percached/percached/internal/token"
@@ -77,9 +78,9 @@ type secretReport struct {
 
 // table is the secret alone, for who puts it into a variable.
 func (r *secretReport) table(w io.Writer) error {
-	p := &printer{w: w}
-	p.line("%s", r.Secret)
-	return p.err
+	p := &cli.Printer{W: w}
+	p.Line("%s", r.Secret)
+	return p.Err
 }
 
 // remark says what a person should know of the secret.
@@ -119,9 +120,9 @@ type pageReport struct {
 }
 
 func (r *pageReport) table(w io.Writer) error {
-	p := &printer{w: w}
-	p.line("%s", r.Page)
-	return p.err
+	p := &cli.Printer{W: w}
+	p.Line("%s", r.Page)
+	return p.Err
 }
 
 // tokensReport lists tokens.
@@ -130,11 +131,11 @@ type tokensReport struct {
 }
 
 func (r *tokensReport) table(w io.Writer) error {
-	p := &printer{w: w}
+	p := &cli.Printer{W: w}
 	for _, l := range r.Tokens {
-		p.line("%-12s  %-5s  %-20s  %s  %s", l.ID, l.Role, l.where(), l.Made.UTC().Format(timeLayout), l.Name)
+		p.Line("%-12s  %-5s  %-20s  %s  %s", l.ID, l.Role, l.where(), l.Made.UTC().Format(cli.TimeLayout), l.Name)
 	}
-	return p.err
+	return p.Err
 }
 
 func tokenList() *cobra.Command {
@@ -194,7 +195,7 @@ type revoked struct {
 }
 
 func (r *revoked) table(w io.Writer) error {
-	p := &printer{w: w}
-	p.line("token %s holds no more", r.ID)
-	return p.err
+	p := &cli.Printer{W: w}
+	p.Line("token %s holds no more", r.ID)
+	return p.Err
 }

@@ -107,10 +107,7 @@ func (h *heard) judge(holders map[string]bool) {
 func (t *trial) one(ctx context.Context, q client.Question) (h heard, failure string, err error) {
 	began := time.Now()
 	since := func() float64 { return float64(time.Since(began)) / float64(time.Millisecond) }
-	resp, err := t.api.Ask(ctx, space, q, func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Accept", "text/event-stream")
-		return nil
-	})
+	resp, err := t.api.Ask(ctx, space, q, client.AsEvents)
 	if err != nil {
 		return h, "", err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,11 +104,7 @@ func (*share) Type() string { return "float" }
 
 // listen asks, and prints the answer as it comes.
 func (c *call) listen(ctx context.Context, q client.Question, p *Printer) (*client.Answer, error) {
-	asEvents := func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Accept", "text/event-stream")
-		return nil
-	}
-	resp, err := c.Ask(ctx, c.space, q, asEvents)
+	resp, err := c.Ask(ctx, c.space, q, client.AsEvents)
 	if err != nil {
 		return nil, err
 	}
@@ -225,5 +220,5 @@ func day(t *time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
-// timeLayout is how times are written.
-const timeLayout = "2006-01-02T15:04:05Z07:00"
+// TimeLayout is how times are written.
+const TimeLayout = "2006-01-02T15:04:05Z07:00"

@@ -51,7 +51,7 @@ func tree(p *Printer, all client.Tree) {
 		}
 		used := ""
 		if n.Used != nil {
-			used = n.Used.UTC().Format(timeLayout)
+			used = n.Used.UTC().Format(TimeLayout)
 		}
 		p.Line("%*s%-44s %5d tokens %9d bytes %4d hits  %s", 2+2*n.Depth, "", what, n.Tokens, n.Bytes, n.Hits, used)
 	}

@@ -64,7 +64,7 @@ func documentsShow(h Host) *cobra.Command {
 			return c.show(r.Body, func(p *Printer) {
 				date := ""
 				if d.Date != nil {
-					date = d.Date.Format(timeLayout)
+					date = d.Date.Format(TimeLayout)
 				}
 				p.Line("%s (%s) %s", d.Title, d.Source, date)
 				for _, t := range d.Text {

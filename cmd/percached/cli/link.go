@@ -160,4 +160,7 @@ func (Unwell) Error() string { return "not all is well" }
 // Misuse is what the caller did wrongly.
 type Misuse struct{ error }
 
-func misuse(format string, args ...any) error { return Misuse{fmt.Errorf(format, args...)} }
+// Misused makes a Misuse of what is wrong.
+func Misused(err error) error { return Misuse{err} }
+
+func misuse(format string, args ...any) error { return Misused(fmt.Errorf(format, args...)) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/percached/percached/api/client"
@@ -162,10 +161,7 @@ func hindrances(p *Printer, d *client.Drained) {
 // jobs gives the idle work that ends from now on, until ctx does or nobody answers
 // any more.
 func (c *call) jobs(ctx context.Context) (<-chan client.Event, error) {
-	resp, err := c.Events(ctx, func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Accept", "text/event-stream")
-		return nil
-	})
+	resp, err := c.Events(ctx, client.AsEvents)
 	if err != nil {
 		return nil, err
 	}
