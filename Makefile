@@ -15,7 +15,7 @@ GO := sh internal/tools/go.sh
 TOOL := go tool -modfile=internal/tools/go.mod
 CLIENT := $(TOOL) oapi-codegen --config api/client/generate.yaml
 
-.PHONY: help need build demo test check bench rehearse generate generated clients page release
+.PHONY: help need build demo test check bench eval rehearse generate generated clients page release
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -71,6 +71,12 @@ page: build ## try the page in headless Chromium; takes Node.js
 rehearse: build ## run the recipe of the models on a tiny setting
 	@echo "Rehearsing the recipe of the models."
 	@sh models/train/rehearse.sh bin/percached
+
+EVAL_DATA ?= ../shared/data
+EVAL_OUT ?= build/eval
+
+eval: build ## run the evaluation in small over EVAL_DATA, with reports in build/eval/results
+	@sh internal/tools/eval.sh bin/percached "$(EVAL_DATA)" "$(EVAL_OUT)"
 
 release: ## make archives and Debian packages for linux/amd64 and linux/arm64, in build/release
 	@sh packaging/release.sh

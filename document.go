@@ -62,7 +62,7 @@ type Document struct {
 	Title  string    // subject, heading or file name
 	Source string    // as chunks name it: "mail from Ana Ruiz", "meeting", "note"
 	Format string    // text, markdown, html, mail, transcript, pdf, json
-	Path   string    // the file it was read from; empty if it came otherwise
+	Path   string    // the file it was read from, or the name of the one it was sent in
 	Date   time.Time // the zero time when unknown
 	Added  time.Time
 	Words  int
@@ -128,6 +128,9 @@ type Settings struct {
 	Order     *Order     `json:"order,omitempty"`
 	Placement *Placement `json:"placement,omitempty"`
 	Planes    *Planes    `json:"planes,omitempty"`
+	// Whole makes tokens of the instructions and all chunks as one text, and not of
+	// each on its own: then there are no slices, and no branches.
+	Whole *bool `json:"whole,omitempty"`
 	// TensorLimit is how many bytes of the service's the space's tensors may take.
 	TensorLimit *int64 `json:"tensor_limit,omitempty"`
 

@@ -12,6 +12,8 @@ type ModelInfo struct {
 	Width        int
 	Heads        int
 	HeadsKV      int
+	HeadSize     int // numbers of a key
+	FeedForward  int // numbers within the feed-forward part of a layer, of the experts that a token goes to
 	Vocabulary   int
 	TrainContext int // positions the model was trained for
 	Context      int // tokens one prompt and its answer may take

@@ -12,14 +12,27 @@ type About struct {
 
 // AboutModel describes the language model.
 type AboutModel struct {
-	Name        string `json:"name"`
-	Parameters  uint64 `json:"parameters"`
-	Context     int    `json:"context"`
-	Threads     int    `json:"threads"`
-	KeyType     string `json:"key_type"`
-	ValueType   string `json:"value_type"`
-	Fingerprint string `json:"fingerprint"`
-	NoSlices    string `json:"no_slices,omitempty"` // why tensors cannot be stored
+	Name        string     `json:"name"`
+	Parameters  uint64     `json:"parameters"`
+	Shape       ModelShape `json:"shape"`
+	Context     int        `json:"context"`
+	Threads     int        `json:"threads"`
+	KeyType     string     `json:"key_type"`
+	ValueType   string     `json:"value_type"`
+	Fingerprint string     `json:"fingerprint"`
+	NoSlices    string     `json:"no_slices,omitempty"` // why tensors cannot be stored
+}
+
+// ModelShape has the measures of the language model.
+type ModelShape struct {
+	Layers        int `json:"layers"`
+	Width         int `json:"width"`
+	Heads         int `json:"heads"`
+	HeadsKV       int `json:"heads_kv"`
+	HeadSize      int `json:"head_size"`
+	FeedForward   int `json:"feed_forward"`
+	Vocabulary    int `json:"vocabulary"`
+	BytesPerToken int `json:"bytes_per_token"` // of K and V in a slice; 0: there are none
 }
 
 // AboutEmbedder describes the embedding model.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"math"
 	"strings"
 )
 
@@ -55,9 +56,16 @@ func (in *LedgerIn) check() error {
 	return nil
 }
 
+func (in *DrainIn) defaults() { in.Jobs, in.Tokens = math.MaxInt, math.MaxInt }
+
 func (in *DrainIn) check() error {
-	if in.Space != "" && !spaceName(in.Space) {
+	switch {
+	case in.Space != "" && !spaceName(in.Space):
 		return wrong("query:space", spaceRule)
+	case in.Jobs < 1:
+		return wrong("query:jobs", "must be 1 or more")
+	case in.Tokens < 1:
+		return wrong("query:tokens", "must be 1 or more")
 	}
 	return nil
 }

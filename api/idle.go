@@ -147,9 +147,13 @@ type Account struct {
 type DrainIn struct {
 	Space string `query:"space"` // empty: in all
 	Kinds string `query:"kind"`  // names with commas between them; empty: of all kinds
+	// It ends when so many jobs are done, or have taken so many tokens; 0: when nothing
+	// is due any more.
+	Jobs   int `query:"jobs"`
+	Tokens int `query:"tokens"`
 }
 
-// Drained counts what was done until nothing was due.
+// Drained counts what was done.
 type Drained struct {
 	Work
 	Kinds   []KindWork `json:"kinds"`

@@ -112,6 +112,8 @@ type Tokens struct {
 	Reused    int `json:"reused"`
 	Computed  int `json:"computed"`
 	Generated int `json:"generated"`
+	// Attended adds up how many tokens each of those computed and generated could see.
+	Attended int64 `json:"attended"`
 }
 
 // Record is a question that was asked.

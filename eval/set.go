@@ -1,24 +1,34 @@
 package eval
 
-// Set is documents and the questions about them.
+import "io"
+
+// Data is what a data set holds: a Set for each user.
+type Data struct {
+	Sets    []Set
+	Skipped []Skipped
+	// PassedOver counts by name the fields that mean nothing here.
+	PassedOver map[string]int
+}
+
+// Set is the documents of one user, and the questions about them.
 type Set struct {
+	User      string // as the data calls them
+	Kind      string // what the documents are, as spaces have it
+	Ordered   bool   // the questions lean on each other's order, as in a conversation
 	Files     []File
 	Questions []Question
-	Skipped   []Skipped
-	// PassedOver counts by name the fields of questions that mean nothing here.
-	PassedOver map[string]int
 }
 
 // File is a file that percached is to take in.
 type File struct {
-	Name string // what it goes by: below the folder of documents, with slashes
-	Path string // where it lies
+	Name string // what it goes by, with slashes; no two of a set have the same
 	Size int64
+	Open func() (io.ReadCloser, error) // each time from its beginning
 }
 
 // Question is one question, and what is known of it.
 type Question struct {
-	Number      int // its line in the file
+	Number      int // what it goes by within its set
 	Text        string
 	Gold        []string // answers that are right; none: not known
 	Paraphrases []string

@@ -174,6 +174,10 @@ func TestAdd(t *testing.T) {
 	if d := cmp.Diff(want, add(t, b, "home", s)); d != "" {
 		t.Error("moved:", d)
 	}
+	s.File = "sent/a.txt" // where there is a path, that says more
+	if d := cmp.Diff(want, add(t, b, "home", s)); d != "" {
+		t.Error("moved:", d)
+	}
 	for range 2 { // again after reopening
 		doc, err := b.Document("home", id)
 		if d := cmp.Diff(percached.Document{
@@ -337,10 +341,27 @@ func TestDocuments(t *testing.T) {
 	verify(t, b, "home")
 }
 
+// What was sent tells the name of its file, the latest one, and is the same document
+// with the same chunks under each.
+func TestSentUnderAName(t *testing.T) {
+	b, _ := newBank(t)
+	s := &Source{Key: "mail:1", Format: "text", Blocks: []Block{{Text: "Buy milk. Call Bo."}}}
+	first := add(t, b, "home", s)
+	for i, name := range []string{"old.mbox", "new.mbox", "new.mbox", ""} {
+		s.File = name
+		c := add(t, b, "home", s)
+		doc, err := b.Document("home", c.Document)
+		if err != nil || c.State != Unchanged || c.Seq != first.Seq || doc.Path != name || !slices.Equal(doc.Chunks, first.New) || doc.Title != "Buy milk. Call Bo." {
+			t.Errorf("%d: %+v, %+v, %v", i, c, doc, err)
+		}
+	}
+	verify(t, b, "home")
+}
+
 func TestRefused(t *testing.T) {
 	b, _ := newBank(t)
 	ctx := context.Background()
-	for _, s := range []*Source{nil, {}, {Key: "\xff"}, {Key: strings.Repeat("k", maxName+1)}, {Key: "a", Path: strings.Repeat("p", maxName+1)}} {
+	for _, s := range []*Source{nil, {}, {Key: "\xff"}, {Key: strings.Repeat("k", maxName+1)}, {Key: "a", Path: strings.Repeat("p", maxName+1)}, {Key: "a", File: strings.Repeat("p", maxName+1)}, {Key: "a", File: "\xff"}} {
 		_, err := b.Add(ctx, "home", s)
 		wantKind(t, fault.Invalid, err)
 	}

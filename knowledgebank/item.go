@@ -1,6 +1,7 @@
 package knowledgebank
 
 import (
+	"cmp"
 	"unicode/utf8"
 
 	"github.com/percached/percached"
@@ -31,12 +32,12 @@ func (b *Bank) prepare(s *Source) (*item, error) {
 		return nil, fault.New(fault.Invalid, op, "the document has no key")
 	case len(s.Key) > maxName || !utf8.ValidString(s.Key):
 		return nil, fault.New(fault.Invalid, op, "the document's key is longer than %d bytes or not UTF-8", maxName)
-	case len(s.Path) > maxName || !utf8.ValidString(s.Path):
+	case len(s.Path) > maxName || !utf8.ValidString(s.Path) || len(s.File) > maxName || !utf8.ValidString(s.File):
 		return nil, fault.New(fault.Invalid, op, "the document's path is longer than %d bytes or not UTF-8", maxName)
 	}
 	it := &item{document: percached.Document{
 		ID: percached.NewDocumentID(s.Key), Key: s.Key, Title: title(s), Source: about(s),
-		Format: line(s.Format), Path: s.Path, Date: s.Date, Added: b.o.Now().Round(0),
+		Format: line(s.Format), Path: cmp.Or(s.Path, s.File), Date: s.Date, Added: b.o.Now().Round(0),
 	}}
 	d := &it.document
 	pieces := cut(units(s), b.o.ChunkWords)

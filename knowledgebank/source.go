@@ -9,6 +9,7 @@ type Source struct {
 	Source string    // as chunks name it: "mail from Ana Ruiz", "meeting", "note"
 	Format string    // text, markdown, html, mail, transcript, pdf, json
 	Path   string    // the file it was read from; empty if it came otherwise
+	File   string    // the name of the file it was sent in; unlike a path it stands in for no title
 	Date   time.Time // the zero time when unknown
 	Blocks []Block   // in order
 	// Notes say what could not be taken: "attachment photo.jpg (image/jpeg) not

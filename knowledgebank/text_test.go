@@ -68,6 +68,7 @@ func TestHead(t *testing.T) {
 		{"no date", "### Budget (note)", Source{Title: "Budget"}},
 		{"no title", "### plan.md (note)", Source{Path: "notes/plan.md"}},
 		{"no title, another system's path", "### plan.md (note)", Source{Path: `notes\plan.md`}},
+		{"no title, and the name of what was sent", "### one two three four five six seven eight (note)", Source{File: "plan.md", Blocks: words}},
 		{"no title nor path", "### one two three four five six seven eight (note)", Source{Blocks: words}},
 		{"a mail without a subject", "### No subject (mail)", Source{Format: "mail", Path: "inbox.mbox", Blocks: words}},
 		{"a transcript", "### Weekly (meeting)", Source{Title: "Weekly", Format: "transcript"}},

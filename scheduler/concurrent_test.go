@@ -75,7 +75,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	users.Wait()
 	must(t, s.Resume())
-	if _, err := s.Drain(ctx, nil, func(Step) { s.Queue() }); err != nil {
+	if _, err := s.Drain(ctx, Errand{}, func(Step) { s.Queue() }); err != nil {
 		t.Error(err)
 	}
 	stop()

@@ -15,6 +15,7 @@ const (
 	ReasonNothing     = "nothing_due"    // there is no job
 	ReasonNotYet      = "not_yet"        // jobs wait for a quiet period or a back-off
 	ReasonNoPay       = "no_pay"         // prediction stopped, as it costs more than it earns
+	ReasonBound       = "bound"          // as much is done as somebody wanted done
 )
 
 // Reason says why there is no idle work now.

@@ -122,13 +122,12 @@ func (t *Tally) add(st Step) {
 // request was, nor for windows, budget, device, quiet times or back-off. It does
 // give way to requests, and goes on behind them; it stops where somebody paused
 // idle work; prediction that does not pay stays away; parked jobs stay parked, and
-// one that fails is tried once. With only, which must always say the same, it does
-// and looks for no other kinds of work than that says, space by space, and leaves
-// the rest alone. Tell, which may be nil, is told each job.
-func (s *Scheduler) Drain(ctx context.Context, only func(space string, k Kind) bool, tell func(Step)) (Summary, error) {
+// one that fails is tried once. The errand says which work is meant, and how much
+// of it. Tell, which may be nil, is told each job.
+func (s *Scheduler) Drain(ctx context.Context, what Errand, tell func(Step)) (Summary, error) {
 	const op = "scheduler.Drain"
 	var sum Summary
-	e := &errand{begun: s.o.Now(), only: only, kinds: map[string]kindSet{}}
+	e := &errand{Errand: what, begun: s.o.Now(), kinds: map[string]kindSet{}}
 	e.learn(s.spaces())
 	s.lookAnew(e)
 	for {
@@ -142,6 +141,9 @@ func (s *Scheduler) Drain(ctx context.Context, only func(space string, k Kind) b
 		}
 		if err != nil {
 			return sum, fault.Wrap(op, err)
+		}
+		if sum.Reasons = e.reached(sum.Tally); sum.Reasons != nil {
+			return sum, nil
 		}
 		if st.Job != nil {
 			continue

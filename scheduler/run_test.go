@@ -313,7 +313,7 @@ func TestDrainGoesOn(t *testing.T) {
 	}
 	all.add("mail", Answer, Due{Subject: "a"})
 	all.add("mail", Answer, Due{Subject: "b"})
-	sum, err := d.s.Drain(t.Context(), nil, nil)
+	sum, err := d.s.Drain(t.Context(), Errand{}, nil)
 	must(t, err)
 	if sum.Done != 2 || sum.Preempted != 1 {
 		t.Errorf("%+v", sum)

@@ -167,7 +167,7 @@ func (s *story) command(words []string) {
 		}
 	case "drain":
 		var sum Summary
-		sum, err = s.s.Drain(s.t.Context(), nil, s.show)
+		sum, err = s.s.Drain(s.t.Context(), Errand{}, s.show)
 		fmt.Fprintf(&s.out, "drained: %d done, %d nothing, %d preempted, %d failed, %d parked, %v\n", sum.Done, sum.Nothing, sum.Preempted, sum.Failed, sum.Parked, sum.Took)
 		s.reasons(sum.Reasons)
 	case "wait":

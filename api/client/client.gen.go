@@ -261,6 +261,7 @@ const (
 // Defines values for ReasonCode.
 const (
 	ReasonCodeBattery       ReasonCode = "battery"
+	ReasonCodeBound         ReasonCode = "bound"
 	ReasonCodeBudget        ReasonCode = "budget"
 	ReasonCodeDeviceStale   ReasonCode = "device_stale"
 	ReasonCodeForeground    ReasonCode = "foreground"
@@ -329,8 +330,11 @@ type AboutModel struct {
 	// NoSlices Why tensors cannot be stored.
 	NoSlices   *string `json:"no_slices,omitempty"`
 	Parameters int64   `json:"parameters"`
-	Threads    int     `json:"threads"`
-	ValueType  string  `json:"value_type"`
+
+	// Shape The measures of the language model, by which it can be reckoned what a token takes.
+	Shape     ModelShape `json:"shape"`
+	Threads   int        `json:"threads"`
+	ValueType string     `json:"value_type"`
 }
 
 // Account What jobs of a kind cost, and what they earned.
@@ -709,7 +713,8 @@ type Document struct {
 	Format DocumentFormat `json:"format"`
 	ID     DocumentID     `json:"id"`
 
-	// Path The file that it was read from.
+	// Path The file that it was read from, or sent in: the name of the latest one. Documents of a JSON body have
+	// `documents.jsonl`.
 	Path *string `json:"path,omitempty"`
 
 	// Source As prompts name it.
@@ -736,7 +741,8 @@ type DocumentText struct {
 	Format DocumentFormat `json:"format"`
 	ID     DocumentID     `json:"id"`
 
-	// Path The file that it was read from.
+	// Path The file that it was read from, or sent in: the name of the latest one. Documents of a JSON body have
+	// `documents.jsonl`.
 	Path *string `json:"path,omitempty"`
 
 	// Source As prompts name it.
@@ -759,7 +765,7 @@ type Documents struct {
 	Total int `json:"total"`
 }
 
-// Drained What was done until nothing was due any more.
+// Drained What was done, and why it ended.
 type Drained struct {
 	BytesWritten   int64 `json:"bytes_written"`
 	ComputedTokens int   `json:"computed_tokens"`
@@ -1132,6 +1138,31 @@ type ModelList struct {
 // ModelListObject defines model for ModelList.Object.
 type ModelListObject string
 
+// ModelShape The measures of the language model, by which it can be reckoned what a token takes.
+type ModelShape struct {
+	// BytesPerToken What keys and values of a token take where they are stored. 0: tensors cannot be stored.
+	BytesPerToken int `json:"bytes_per_token"`
+
+	// FeedForward Numbers within the feed-forward part of a layer.
+	FeedForward int `json:"feed_forward"`
+
+	// HeadSize Numbers of a key.
+	HeadSize int `json:"head_size"`
+
+	// Heads Of attention in a layer.
+	Heads int `json:"heads"`
+
+	// HeadsKV Heads that have keys and values.
+	HeadsKV int `json:"heads_kv"`
+	Layers  int `json:"layers"`
+
+	// Vocabulary How many different tokens there are.
+	Vocabulary int `json:"vocabulary"`
+
+	// Width Numbers that stand for a token between layers.
+	Width int `json:"width"`
+}
+
 // NewDocument A text to be taken in.
 type NewDocument struct {
 	// Date A time as in RFC 3339, or its day alone.
@@ -1467,6 +1498,10 @@ type Settings struct {
 
 	// Threshold The similarity from which on a stored answer may be served, 0 to 1.
 	Threshold *float64 `json:"threshold,omitempty"`
+
+	// Whole Whether the instructions and all chunks of a prompt are made tokens as one text, and not each on its own. Then no
+	// tensors are used or kept, and chunks stand in the sequential placement. It shows what that costs or is worth.
+	Whole *bool `json:"whole,omitempty"`
 }
 
 // SettingsChange New settings. What is left out stays as it is; null takes a setting back.
@@ -1485,6 +1520,7 @@ type SettingsChange struct {
 	TensorLimit *int64          `json:"tensor_limit,omitempty"`
 	Tensors     *bool           `json:"tensors,omitempty"`
 	Threshold   *float64        `json:"threshold,omitempty"`
+	Whole       *bool           `json:"whole,omitempty"`
 }
 
 // Slice The stored tensors of one chunk, or of the instructions.
@@ -1661,10 +1697,13 @@ type Token struct {
 
 // TokenCounts Tokens of the prompt and of the answer. The prompt's are reused or computed.
 type TokenCounts struct {
-	Computed  int `json:"computed"`
-	Generated int `json:"generated"`
-	Prompt    int `json:"prompt"`
-	Reused    int `json:"reused"`
+	// Attended How many tokens each token that was computed or generated could see, itself among them, added up. In the parallel
+	// placement a chunk's token sees the instructions and its own chunk.
+	Attended  int64 `json:"attended"`
+	Computed  int   `json:"computed"`
+	Generated int   `json:"generated"`
+	Prompt    int   `json:"prompt"`
+	Reused    int   `json:"reused"`
 }
 
 // Tree defines model for Tree.
@@ -1804,6 +1843,13 @@ type DrainIdleParams struct {
 
 	// Kind The kinds of jobs that are done, with commas between them. Without it, all.
 	Kind []JobKind `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// Jobs It ends when so many jobs are done. Those that had nothing to do do not count.
+	Jobs *int `form:"jobs,omitempty" json:"jobs,omitempty"`
+
+	// Tokens It ends when its jobs have computed and generated so many tokens, those among them that failed or stepped aside. The
+	// job that comes past that is finished.
+	Tokens *int `form:"tokens,omitempty" json:"tokens,omitempty"`
 }
 
 // GetLedgerParams defines parameters for GetLedger.
@@ -2427,7 +2473,7 @@ type ClientInterface interface {
 	//
 	// Does what is due, whatever the time, the battery and the budget, and answers when nothing is due any more. A
 	// question steps before it. It ends when the client goes; what was done stays done. With `space` or `kind` it does
-	// that part of the work alone.
+	// that part of the work alone; with `jobs` or `tokens` it ends at that bound, for the reason `bound`.
 	// Token: admin, for all spaces.
 	//
 	// Corresponds with POST /v1/idle/drain (the `DrainIdle` operationId).
@@ -3308,7 +3354,7 @@ func (c *Client) PostDevice(ctx context.Context, body PostDeviceJSONRequestBody,
 //
 // Does what is due, whatever the time, the battery and the budget, and answers when nothing is due any more. A
 // question steps before it. It ends when the client goes; what was done stays done. With `space` or `kind` it does
-// that part of the work alone.
+// that part of the work alone; with `jobs` or `tokens` it ends at that bound, for the reason `bound`.
 // Token: admin, for all spaces.
 //
 // Corresponds with POST /v1/idle/drain (the `DrainIdle` operationId).
@@ -4734,6 +4780,30 @@ func NewDrainIdleRequest(server string, params *DrainIdleParams) (*http.Request,
 		if params.Kind != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "kind", params.Kind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Jobs != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "jobs", *params.Jobs, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Tokens != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tokens", *params.Tokens, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -6692,7 +6762,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Does what is due, whatever the time, the battery and the budget, and answers when nothing is due any more. A
 	// question steps before it. It ends when the client goes; what was done stays done. With `space` or `kind` it does
-	// that part of the work alone.
+	// that part of the work alone; with `jobs` or `tokens` it ends at that bound, for the reason `bound`.
 	// Token: admin, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -8901,7 +8971,7 @@ func (c *ClientWithResponses) PostDeviceWithResponse(ctx context.Context, body P
 //
 // Does what is due, whatever the time, the battery and the budget, and answers when nothing is due any more. A
 // question steps before it. It ends when the client goes; what was done stays done. With `space` or `kind` it does
-// that part of the work alone.
+// that part of the work alone; with `jobs` or `tokens` it ends at that bound, for the reason `bound`.
 // Token: admin, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).

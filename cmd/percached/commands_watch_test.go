@@ -16,7 +16,7 @@ import (
 func called(ctx context.Context, args ...string) (stdout, stderr string, status int) {
 	var out, errs lockedBuffer
 	err := run(ctx, args, strings.NewReader(""), &out, &errs)
-	status = report(ctx, err, &errs)
+	status = finish(ctx, err, &errs)
 	return out.String(), errs.String(), status
 }
 
@@ -72,7 +72,7 @@ func TestStatusWatches(t *testing.T) {
 			var errs lockedBuffer
 			args := append([]string{"status", "--watch", "--every", "50ms", "--data", data}, tc.args...)
 			err := run(ctx, args, strings.NewReader(""), out, &errs)
-			if status := report(ctx, err, &errs); status != exitDone || errs.String() != "" {
+			if status := finish(ctx, err, &errs); status != exitDone || errs.String() != "" {
 				t.Errorf("status %d, says %q", status, errs.String())
 			}
 			if n := strings.Count(out.all.String(), tc.part); n < 3 || n > 4 {

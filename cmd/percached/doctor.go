@@ -87,7 +87,7 @@ type health struct {
 	Model    *percached.ModelInfo `json:"model"`        // with the first K/V type that opened
 	Types    []typeTest           `json:"kv_types"`
 	Config   config               `json:"config"`
-	Folder   folder               `json:"data"`
+	Folder   folderState          `json:"data"`
 	Warnings []string             `json:"warnings"`
 	Failures []string             `json:"failures"`
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/percached/percached/internal/home"
 )
 
-// folder is what doctor finds out of a data folder.
-type folder struct {
+// folderState is what doctor finds out of a data folder.
+type folderState struct {
 	Dir     string `json:"dir"`
 	There   bool   `json:"there"`
 	Daemon  string `json:"daemon,omitempty"`  // its address
@@ -17,8 +17,8 @@ type folder struct {
 
 // lookAt finds out whether a data folder can be used, and whether a daemon answers
 // for it. It makes none.
-func lookAt(ctx context.Context, dir string) (f folder) {
-	f = folder{Dir: dir, There: dir != "" && home.Exists(dir)}
+func lookAt(ctx context.Context, dir string) (f folderState) {
+	f = folderState{Dir: dir, There: dir != "" && home.Exists(dir)}
 	if !f.There {
 		return f
 	}
@@ -41,7 +41,7 @@ func lookAt(ctx context.Context, dir string) (f folder) {
 	return f
 }
 
-func (f folder) words() string {
+func (f folderState) words() string {
 	switch {
 	case !f.There:
 		return f.Dir + ": not there yet"

@@ -9,6 +9,6 @@ func evalCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  help,
 	}
-	cmd.AddCommand(evalRunCommand(), evalLoadCommand())
+	cmd.AddCommand(evalRunCommand(), evalReportCommand(), evalCompareCommand(), evalCheckCommand(), evalLoadCommand())
 	return cmd
 }

@@ -3,95 +3,134 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/cmd/percached/cli"
-	"github.com/percached/percached/eval/plain"
+	"github.com/percached/percached/eval"
+	"github.com/percached/percached/eval/report"
+	"github.com/percached/percached/eval/systems"
 	"github.com/percached/percached/eval/trial"
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm/gguf"
 	"github.com/percached/percached/llm/llamacpp"
 )
 
 // evaluation is what eval run is asked for.
 type evaluation struct {
-	dataset, path, out, kind string
-	limit                    int
-	paraphrases, asJSON      bool
+	dataSource
+	random              source // a model of random weights, if it has a shape
+	systems, out, limit string
+	plan                eval.Plan
+	asJSON              bool
 }
 
 func evalRunCommand() *cobra.Command {
-	var o evaluation
+	o := evaluation{plan: eval.Plan{Seed: 1, Repeats: 1, Warmup: 3, Rounds: 2, Stride: 5}}
+	names, groups := systems.Names()
 	cmd := &cobra.Command{
-		Use:   "run --dataset plain --path DIR",
-		Short: "Ask questions over documents, and report how good and how fast the answers are",
-		Long: `Starts a daemon on a data folder of its own, takes the documents in, and asks one
-question at a time: every question for the first time, its paraphrases if they are
-wanted, every question again. Idle work is paused. In the end it asks past the bank
-what the bank answered: where the model computes another text, the stored answer may
-have been wrong, and is named.
+		Use:   "run --dataset NAME --path PATH",
+		Short: "Ask questions over documents of several systems, and report how good and how fast the answers are",
+		Long: `Starts a daemon on a data folder of its own for each user, takes the user's documents
+into a space for each system, and asks one question at a time of every system in
+turn. Idle work is done before the questions and behind each, as a system has it.
+The first user's daemon is started once more before that, to see what runs.
 
-DIR holds the folder documents (anything that percached add reads) and the file
-questions.jsonl, an object a line:
+Systems are all settings of percached, so that model, prompts, retrieval and machine
+are the same:
+  ` + strings.Join(names, ", ") + `
+Groups of them: ` + strings.Join(groups, ", ") + `; a variant is SYSTEM@KEY=NUMBER, as in
+percache@threshold=0.8, percached@stride=2, ragcache@limit=69 (in slices). With a
+system come those that it is held against.
 
-  question     what is asked
-  answers      right answers, a list (or answer, one of them); without them quality
-               is not measured
-  paraphrases  the question in other words, a list
-  document     what the name of the file with the answer ends with, for the recall
-               of retrieval: "plan.md" or "notes/plan.md"
+Data sets:
+  enronqa  parquet or JSON lines of EnronQA, or a folder of such files; a user's mails
+           are the documents. --inboxes names a folder with USER.mbox or USER.mbox.gz,
+           whose mails lie around them
+  mised    JSON lines of MISeD, or QMSum's own files; --meetings of them are a user
+  qmsum    the same
+  plain    your own: the folder documents (anything that percached add reads) and
+           the file questions.jsonl, an object a line:
+             question     what is asked
+             answers      right answers, a list (or answer, one of them)
+             paraphrases  the question in other words, a list
+             document     what the name of the file with the answer ends with
 
-Exact match and F1 hold answers against right ones as SQuAD does: without case,
-punctuation and articles. A question that fails counts as a wrong answer. Questions
-go by the number of their line.
-
---out makes a folder with report.md, report.json and answers.jsonl, a line for each
-question asked. The daemon takes its settings from the environment
+--out keeps the run, user by user: the same command goes on where it was cut off, and
+percached eval report makes tables and figures of it. What is kept there holds text
+of the documents. The daemon takes its settings from the environment
 (PERCACHED_MODEL=FILE, for one); the report names those that are not the default.
 The exit status is 1 if something could not be read, or a question failed.`,
-		Example: `  percached eval run --dataset plain --path mine
-  percached eval run --dataset plain --path mine --paraphrases --out results`,
+		Example: `  percached eval run --dataset plain --path mine --systems naive,percached
+  percached eval run --dataset enronqa --path enronqa --users 2 --questions 50 --out run`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case o.dataset != "plain":
-				return misuse("--dataset must be plain, not %q", o.dataset)
-			case o.path == "":
-				return misuse("--path must name a folder")
-			case o.limit < 0:
-				return misuse("--limit must not be negative")
-			case o.kind != "" && !slices.Contains([]string{"emails", "dialog", "meetings", "notes"}, o.kind):
-				return misuse("--kind must be emails, dialog, meetings or notes, not %q", o.kind)
+			if err := o.check(); err != nil {
+				return err
 			}
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.dataset, "dataset", "", "how the data lies: plain")
-	f.StringVar(&o.path, "path", "", "folder of the data")
-	f.StringVar(&o.out, "out", "", "new folder for the report")
-	f.StringVar(&o.kind, "kind", "", "what the documents are: emails (the default), dialog, meetings, notes")
-	f.IntVar(&o.limit, "limit", 0, "ask the first so many questions alone; 0: all")
-	f.BoolVar(&o.paraphrases, "paraphrases", false, "ask the paraphrases, too")
+	o.dataSource.flags(f)
+	f.StringVar(&o.random.shape, "shape", "", "use a model with random weights, for times and compute alone: "+strings.Join(gguf.Shapes(), ", "))
+	f.StringVar(&o.random.quant, "quant", "q4_0", "type of the random weights: f32, f16, q8_0, q4_0")
+	f.StringVar(&o.systems, "systems", "all", "systems, variants and groups, with commas")
+	f.StringVar(&o.out, "out", "", "folder that keeps the run")
+	f.IntVar(&o.plan.Questions, "questions", 0, "questions of each user, at the most; 0: all")
+	f.BoolVar(&o.plan.Paraphrases, "paraphrases", false, "ask the paraphrases behind the questions, too")
+	f.IntVar(&o.plan.Repeats, "repeats", o.plan.Repeats, "how often all is done")
+	f.IntVar(&o.plan.Warmup, "warmup", o.plan.Warmup, "questions asked before the others, that do not count")
+	f.IntVar(&o.plan.Rounds, "rounds", o.plan.Rounds, "rounds of prediction from the documents before the questions")
+	f.IntVar(&o.plan.Stride, "stride", o.plan.Stride, "questions predicted in a round")
+	f.StringVar(&o.limit, "limit", "1GiB", "bytes of tensors for each system and user")
+	f.IntVar(&o.plan.IdleTokensBefore, "idle-tokens-before", 0, "tokens of idle work before the questions that percached may spend; with 0 here and below: what percache has spent")
+	f.IntVar(&o.plan.IdleTokensAfter, "idle-tokens-after", 0, "the same behind each question; what is left over stays")
+	f.Uint64Var(&o.plan.Seed, "seed", o.plan.Seed, "seed of the order of questions and of the intervals")
 	f.BoolVar(&o.asJSON, "json", false, "print a JSON object")
 	return cmd
 }
 
-func (o *evaluation) run(ctx context.Context, stdout, stderr io.Writer) error {
-	const op = "percached: eval"
-	if o.out != "" { // better known before than after
-		if err := trial.Free(o.out); err != nil {
-			return fault.New(fault.Conflict, op, "--out: %w", err)
+func (o *evaluation) check() (err error) {
+	if err := o.dataSource.check(); err != nil {
+		return err
+	}
+	if o.random.shape != "" {
+		if err := o.random.check(); err != nil {
+			return err
 		}
 	}
-	set, err := plain.Load(o.path)
+	p := &o.plan
+	p.NoQuality = o.random.shape != ""
+	switch {
+	case p.Questions < 0 || p.Warmup < 0 || p.Rounds < 0 || p.IdleTokensBefore < 0 || p.IdleTokensAfter < 0:
+		return misuse("--questions, --warmup, --rounds and --idle-tokens-... must not be negative")
+	case p.Repeats < 1 || p.Stride < 1 || p.Stride > 50:
+		return misuse("--repeats must be at least 1, and --stride from 1 to 50")
+	}
+	p.LimitBytes, err = cli.ParseSize(o.limit)
+	if err != nil || p.LimitBytes < 1 {
+		return misuse("--limit must be a number of bytes such as 512MiB, not %q", o.limit)
+	}
+	if _, err := systems.Choose(o.systems); err != nil {
+		return misuse("--systems: %w", err)
+	}
+	return nil
+}
+
+func (o *evaluation) run(ctx context.Context, stdout, stderr io.Writer) error {
+	const op = "percached: eval"
+	data, err := o.load()
 	if err != nil {
 		kind := fault.Invalid
 		if errors.Is(err, fs.ErrNotExist) {
@@ -99,20 +138,42 @@ func (o *evaluation) run(ctx context.Context, stdout, stderr io.Writer) error {
 		}
 		return fault.New(kind, op, "%w", err)
 	}
-	r, answers, err := o.try(ctx, trial.Plan{
-		Set: set, Limit: o.limit, Paraphrases: o.paraphrases, Kind: o.kind, Progress: cli.Progress(stderr, "asked"),
-	}, stderr)
+	chosen, err := systems.Choose(o.systems)
 	if err != nil {
-		return err
+		return misuse("--systems: %w", err)
+	}
+	temp, err := os.MkdirTemp("", "percached-eval-")
+	if err != nil {
+		return fault.New(fault.Unavailable, op, "%w", err)
+	}
+	defer os.RemoveAll(temp)
+	out := o.out
+	if out == "" {
+		out = filepath.Join(temp, "run")
+	}
+	var args []string
+	if o.random.shape != "" {
+		file, err := o.random.file(ctx, stderr)
+		if err != nil {
+			return err
+		}
+		args = append(args, "--model", file)
 	}
 	m := thisMachine()
-	r.Dataset, r.Commit = o.dataset, commit()
-	r.Machine = trial.Machine{OS: m.OS, Arch: m.Arch, CPUs: m.CPUs, MemoryBytes: m.MemoryBytes, CPU: llamacpp.CPU().Model}
-	if o.out != "" {
-		if err := trial.Save(o.out, r, answers); err != nil {
-			return fault.New(fault.Unavailable, op, "--out: %w", err)
-		}
+	setup := trial.Setup{
+		Data: data, Dir: out, Tell: howFar(stderr),
+		Run: eval.Run{
+			Dataset: o.dataset, Commit: commit(), Plan: o.plan, Systems: chosen,
+			Machine: eval.Machine{OS: m.OS, Arch: m.Arch, CPUs: m.CPUs, MemoryBytes: m.MemoryBytes, CPU: llamacpp.CPU().Model},
+		},
+		Start: func(ctx context.Context) (*trial.Daemon, error) { return startTried(ctx, temp, stderr, args...) },
 	}
+	say(stderr, "%s", size(data, chosen, &o.plan))
+	results, err := trial.Run(ctx, setup)
+	if err != nil {
+		return fault.Wrap(op, err)
+	}
+	r := report.Make(results)
 	show := r.Text
 	if o.asJSON {
 		show = r.JSON
@@ -120,42 +181,85 @@ func (o *evaluation) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := show(stdout); err != nil {
 		return err
 	}
-	if !r.Well() {
+	if o.out != "" {
+		say(stderr, "Kept in %s. Tables and figures: percached eval report %s", o.out, o.out)
+	}
+	if h := r.Header; len(h.Failures)+len(h.Unread) > 0 || slices.ContainsFunc(h.Skipped, func(s eval.Skipped) bool { return !s.Usual }) {
 		return cli.Unwell{}
 	}
 	return nil
 }
 
-// try tries it on a daemon that ends with it.
-func (o *evaluation) try(ctx context.Context, p trial.Plan, stderr io.Writer) (r *trial.Report, answers []trial.Answer, err error) {
-	const op = "percached: eval"
-	dir, err := os.MkdirTemp("", "percached-eval-")
-	if err != nil {
-		return nil, nil, fault.New(fault.Unavailable, op, "%w", err)
+// size says how much is to be done.
+func size(d *eval.Data, chosen []eval.System, p *eval.Plan) string {
+	files, questions := 0, 0
+	for _, s := range d.Sets {
+		n := len(s.Questions)
+		if p.Questions > 0 {
+			n = min(n, p.Questions)
+		}
+		files, questions = files+len(s.Files), questions+n
 	}
-	defer os.RemoveAll(dir)
+	return fmt.Sprintf("%d users, %d files, %d questions; %d skipped; %d systems, each question asked of each, %d times",
+		len(d.Sets), files, questions, len(d.Skipped), len(chosen), p.Repeats)
+}
+
+// startTried starts a daemon on a new data folder, which goes when it is stopped.
+func startTried(ctx context.Context, temp string, stderr io.Writer, args ...string) (*trial.Daemon, error) {
+	const op = "percached: eval"
 	exe, err := os.Executable()
 	if err != nil {
-		return nil, nil, fault.New(fault.Unavailable, op, "%w", err)
+		return nil, fault.New(fault.Unavailable, op, "%w", err)
+	}
+	dir, err := os.MkdirTemp(temp, "daemon-")
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
-		return nil, nil, fault.New(fault.Unavailable, op, "%w", err)
+		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
-	defer log.Close()
-	say(stderr, "%d files, %d questions; %d skipped", len(p.Set.Files), len(p.Set.Questions), len(p.Set.Skipped))
-	d, err := startProcess(ctx, exe, filepath.Join(dir, "data"), log)
-	if err == nil {
-		defer d.stop()
-		var c *client.ClientWithResponses
-		if c, err = client.NewClientWithResponses(d.url, client.WithToken(d.token)); err == nil {
-			r, answers, err = trial.Run(ctx, c, p)
-		}
-	}
-	if err != nil && ctx.Err() == nil {
+	d, err := startProcess(ctx, exe, filepath.Join(dir, "data"), log, args...)
+	if err != nil {
+		log.Close()
 		lastWords(log.Name(), stderr)
+		return nil, err
 	}
-	return r, answers, fault.Wrap(op, err)
+	api, err := client.NewClient(d.url, client.WithToken(d.token))
+	if err != nil {
+		return nil, errors.Join(err, d.stop(), log.Close())
+	}
+	return &trial.Daemon{API: api, Stop: func() error {
+		err := d.stop()
+		if err != nil && ctx.Err() == nil {
+			lastWords(log.Name(), stderr)
+		}
+		return errors.Join(err, log.Close(), os.RemoveAll(dir))
+	}}, nil
+}
+
+// howFar tells how far a run is, and about how long it will take.
+func howFar(w io.Writer) func(trial.Step) {
+	began, first, last, terminal := time.Now(), -1.0, trial.Step{}, cli.Terminal(w)
+	return func(s trial.Step) {
+		if first < 0 { // what was there already took no time now
+			first = s.Of1
+		}
+		left := ""
+		if done := s.Of1 - first; done > 0.02 {
+			left = fmt.Sprintf(", about %v left", time.Duration(float64(time.Since(began))*(1-s.Of1)/done).Round(time.Second))
+		}
+		line := fmt.Sprintf("%3.0f %%: repeat %d, user %s, %s%s", 100*s.Of1, s.Repeat, s.User, s.What, left)
+		switch {
+		case terminal && s.Of1 >= 1:
+			fmt.Fprint(w, "\r\033[K")
+		case terminal:
+			fmt.Fprint(w, "\r\033[K"+line)
+		case s.User != last.User || s.What != last.What || s.Repeat != last.Repeat || int(20*s.Of1) != int(20*last.Of1):
+			fmt.Fprintln(w, line)
+		}
+		last = s
+	}
 }
 
 // commit is what go build stamps in a checkout; empty where it does not.

@@ -7,39 +7,186 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/eval/trial"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/eval"
+	"github.com/percached/percached/eval/folder"
 	"github.com/percached/percached/models/demo"
 )
 
-// The first questions of the invented inbox. With -v the table is told.
+// spoken runs a command and gives what it says.
+func spoken(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	err = run(context.Background(), args, strings.NewReader(""), &out, &errs)
+	return out.String(), errs.String(), err
+}
+
+// The first questions of the invented inbox, of real systems. With -v the tables are
+// told.
 func TestEvalDemo(t *testing.T) {
 	t.Setenv("PERCACHED_THREADS", "1")
-	var out, errs bytes.Buffer
-	args := []string{"eval", "run", "--dataset", "plain", "--path", plainDemo(t), "--limit", "12", "--out", filepath.Join(t.TempDir(), "out")}
-	if err := run(context.Background(), args, strings.NewReader(""), &out, &errs); err != nil {
-		t.Fatalf("%v\n%s\n%s", err, errs.String(), out.String())
+	dir := filepath.Join(t.TempDir(), "out")
+	args := []string{
+		"eval", "run", "--dataset", "plain", "--path", plainDemo(t), "--systems", "naive-whole,meancache@threshold=0.5,sleep-time,percached,ragcache@limit=3",
+		"--questions", "6", "--paraphrases", "--rounds", "1", "--stride", "3", "--warmup", "1", "--out", dir,
 	}
-	t.Log("\n" + out.String())
-	content, err := os.ReadFile(filepath.Join(args[len(args)-1], "report.json"))
+	out, errs, err := spoken(t, args...)
 	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, errs, out)
+	}
+	t.Log("\n" + out)
+	r, err := folder.Read(dir)
+	if err != nil || len(r.Units) != 1 {
 		t.Fatal(err)
 	}
-	var r trial.Report
-	if err := json.Unmarshal(content, &r); err != nil {
-		t.Fatal(err)
+	u := r.Units[0]
+	by := map[string]eval.Result{}
+	var names []string
+	for _, one := range u.Results {
+		names, by[one.System] = append(names, one.System), one
 	}
-	first, again, all := r.Rounds[0], r.Rounds[1], r.Rounds[2]
-	if r.Data.Documents != 65 || r.Data.Tried != 12 || r.Data.Located != r.Data.Tried || all.Asked != 2*r.Data.Tried || all.Failed != 0 || len(r.Data.Skipped) != 0 {
-		t.Errorf("%+v", r.Data)
+	want := []string{"naive", "naive-whole", "naive-parallel", "sleep-time", "percache", "percached", "meancache@threshold=0.5", "ragcache@limit=3"}
+	if d := cmp.Diff(want, names); d != "" {
+		t.Fatal(d)
 	}
-	if again.Outcomes["answer_hit"].Latency.Count != again.Asked || r.Served.Checked != r.Served.Answers || len(r.Served.Differing) != 0 {
-		t.Errorf("%+v, %+v", again, r.Served)
+	if u.Documents != 65 || len(u.Unread) != 0 || len(u.Asked) != 18 || len(r.Run.Skipped) != 0 || r.Run.Model.Shape.Layers == 0 {
+		t.Errorf("%d documents, %d asked, %+v, %+v", u.Documents, len(u.Asked), u.Unread, r.Run.Skipped)
 	}
-	if first.F1 != again.F1 || first.F1.Mean < first.Exact.Mean || first.Exact.Mean == 0 || first.Recalled.Mean < 0.9 {
-		t.Errorf("%+v", first)
+	if r.Run.Settings["threads"] != "1" || len(r.Run.Settings) != 1 {
+		t.Error("settings that are not the default:", r.Run.Settings)
+	}
+	recalled := 0
+	for _, s := range r.Run.Systems {
+		one, ref := by[s.Name], by[s.Reference]
+		for i, a := range one.Answers {
+			if a.Failure != "" || a.TotalMS <= 0 || a.FirstMS > a.TotalMS || !u.Asked[i].Located || a.Recalled == nil {
+				t.Errorf("%s, question %d: %+v", s.Name, u.Asked[i].Number, a)
+				continue
+			}
+			if s.Name == "naive" && *a.Recalled {
+				recalled++
+			}
+			// What is computed is the same with stored tensors and without.
+			if s.Name != "naive-whole" && a.Outcome != client.OutcomeAnswerHit && a.Text != ref.Answers[i].Text {
+				t.Errorf("%s, question %d: %q, without a cache %q", s.Name, u.Asked[i].Number, a.Text, ref.Answers[i].Text)
+			}
+			if strings.HasPrefix(s.Name, "naive") && (a.Outcome != client.OutcomeMiss || a.Tokens.Reused != 0 || a.TensorBytes != 0 || a.Written != 0 || a.After.Computed != 0) {
+				t.Errorf("%s caches: %+v", s.Name, a)
+			}
+			if a.Outcome == client.OutcomeAnswerHit && (a.Origin == "" || s.Name == "sleep-time" && a.Origin == string(client.OriginAsked)) {
+				t.Errorf("%s, question %d: an answer of origin %q", s.Name, u.Asked[i].Number, a.Origin)
+			}
+		}
+	}
+	if 10*recalled < 8*len(u.Asked) {
+		t.Errorf("%d of %d recalled", recalled, len(u.Asked))
+	}
+	outcomes := func(system string, o client.Outcome) (n int) {
+		for _, a := range by[system].Answers {
+			if a.Outcome == o {
+				n++
+			}
+		}
+		return n
+	}
+	for system, o := range map[string]client.Outcome{"meancache@threshold=0.5": client.OutcomeAnswerHit, "ragcache@limit=3": client.OutcomeTensorHit, "percache": client.OutcomeTensorHit, "percached": client.OutcomeTensorHit} {
+		if outcomes(system, o) == 0 {
+			t.Errorf("%s has no %s", system, o)
+		}
+	}
+	spent := func(r eval.Result) (n int) {
+		n = r.Before.Computed + r.Before.Generated
+		for _, a := range r.Answers {
+			n += a.After.Computed + a.After.Generated
+		}
+		return n
+	}
+	if p := by["percache"].Before; p.Computed == 0 || !slices.ContainsFunc(p.Kinds, func(k client.KindWork) bool {
+		return k.Kind == client.JobKindPredict && k.Done == 1 && k.Questions > 0 && k.Questions <= 3
+	}) {
+		t.Errorf("a round of three predicted questions: %+v", p)
+	}
+	// The last job may go past the bound.
+	if most, own := spent(by["percache"]), spent(by["percached"]); own == 0 || own > most+2000 || spent(by["ragcache@limit=3"]) != 0 {
+		t.Errorf("percached spent %d idle tokens, percache %d", own, most)
+	}
+	if small := by["ragcache@limit=3"]; small.Evicted == 0 || small.TensorBytes > *r.Run.Systems[7].Settings.TensorLimit {
+		t.Errorf("room for 3 slices, %d evicted, %d bytes", small.Evicted, small.TensorBytes)
+	}
+
+	// The same again has nothing to do; another run is not mixed with it.
+	again, _, err := spoken(t, append(args, "--json")...)
+	if err != nil || !json.Valid([]byte(again)) {
+		t.Errorf("%v\n%s", err, again)
+	}
+	if after, err := folder.Read(dir); err != nil || !cmp.Equal(r, after) {
+		t.Error("it was run again", err)
+	}
+	if _, _, err := spoken(t, append(args, "--seed", "9")...); err == nil || !strings.Contains(err.Error(), dir+" holds another run: its plan is not the same") {
+		t.Error(err)
+	}
+	if _, errs, err := spoken(t, "eval", "report", dir); err != nil {
+		t.Error(err, errs)
+	}
+	for _, pattern := range []string{"report.md", "report.json", "tables/*.csv", "figures/*.svg", "figures/*.png"} {
+		if there, err := filepath.Glob(filepath.Join(dir, pattern)); err != nil || len(there) == 0 {
+			t.Error("no", pattern, err)
+		}
+	}
+	compared, _, err := spoken(t, "eval", "compare", dir, dir, "--system", "percached", "--against", "percache")
+	if err != nil || !strings.Contains(compared, "percached") {
+		t.Error(err, compared)
+	}
+}
+
+// What makes no sense is refused before anything starts.
+func TestEvalMisused(t *testing.T) {
+	dir := t.TempDir()
+	good := []string{"eval", "run", "--dataset", "plain", "--path", dir}
+	for _, wrong := range [][]string{
+		{"--dataset", "other"},
+		{"--path", ""},
+		{"--users", "-1"},
+		{"--meetings", "0"},
+		{"--kind", "letters"},
+		{"--inboxes", dir},
+		{"--systems", "naive,best"},
+		{"--systems", "percache@threshold=2"},
+		{"--systems", ""},
+		{"--limit", "much"},
+		{"--limit", "0"},
+		{"--questions", "-1"},
+		{"--warmup", "-1"},
+		{"--rounds", "-1"},
+		{"--repeats", "0"},
+		{"--stride", "0"},
+		{"--stride", "51"},
+		{"--idle-tokens-before", "-1"},
+		{"--idle-tokens-after", "-1"},
+		{"--seed", "-1"},
+		{"--shape", "other"},
+		{"more"},
+	} {
+		if out, _, err := spoken(t, append(slices.Clone(good), wrong...)...); !misused(err) || out != "" {
+			t.Errorf("%v: %v", wrong, err)
+		}
+	}
+	for _, args := range [][]string{{"eval", "report"}, {"eval", "compare", dir}} {
+		if _, _, err := spoken(t, args...); !misused(err) {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+	// There is nothing to read.
+	for _, args := range [][]string{good, {"eval", "report", dir}, {"eval", "compare", dir, dir}} {
+		if _, _, err := spoken(t, args...); err == nil || misused(err) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%v: %v", args, err)
+		}
 	}
 }
 

@@ -177,22 +177,23 @@ func (f *face) resume(context.Context, api.Nothing) (api.Idle, error) {
 }
 
 func (f *face) drain(ctx context.Context, in api.DrainIn) (api.Drained, error) {
-	only, err := f.service.errand(in)
+	e, err := f.service.errand(in)
 	if err != nil {
 		return api.Drained{}, err
 	}
-	sum, err := f.service.scheduler.Drain(ctx, only, nil)
+	sum, err := f.service.scheduler.Drain(ctx, e, nil)
 	return wireDrained(sum), err
 }
 
-// errand says which jobs somebody wants done; nil stands for all.
-func (s *service) errand(in api.DrainIn) (func(space string, k scheduler.Kind) bool, error) {
-	if in == (api.DrainIn{}) {
-		return nil, nil
+// errand says which jobs somebody wants done, and how many.
+func (s *service) errand(in api.DrainIn) (scheduler.Errand, error) {
+	e := scheduler.Errand{Jobs: in.Jobs, Tokens: in.Tokens}
+	if in.Space == "" && in.Kinds == "" {
+		return e, nil
 	}
 	if in.Space != "" {
 		if _, err := s.knowledge.Space(in.Space); err != nil {
-			return nil, err
+			return e, err
 		}
 	}
 	var there []string
@@ -205,10 +206,11 @@ func (s *service) errand(in api.DrainIn) (func(space string, k scheduler.Kind) b
 	}
 	for _, name := range wanted {
 		if !slices.Contains(there, name) {
-			return nil, invalid("query:kind", "it must be some of these, with commas between them: "+strings.Join(there, ", "))
+			return e, invalid("query:kind", "it must be some of these, with commas between them: "+strings.Join(there, ", "))
 		}
 	}
-	return func(space string, k scheduler.Kind) bool {
+	e.Only = func(space string, k scheduler.Kind) bool {
 		return (in.Space == "" || space == in.Space) && slices.Contains(wanted, string(k))
-	}, nil
+	}
+	return e, nil
 }

@@ -154,6 +154,12 @@ func (f *face) drainParts(t *testing.T) {
 		}
 		return jobs
 	}
+	for _, in := range []api.DrainIn{{Jobs: 1}, {Tokens: 1}} { // of what is left in the first space
+		in.Space = lifeSpace
+		if got := given[api.Drained](t)(b.Drain(ctx, in)); got.Done != 1 || len(got.Reasons) != 1 || got.Reasons[0].Code != scheduler.ReasonBound {
+			t.Errorf("%+v: %+v", in, got)
+		}
+	}
 	before := did()
 	if got := given[api.Drained](t)(b.Drain(ctx, api.DrainIn{Space: "other", Kinds: "clean,abstract"})); got.Done == 0 || len(got.Kinds) == 0 {
 		t.Errorf("%+v", got)

@@ -56,6 +56,6 @@ func (f *face) predict(ctx context.Context, in api.InSpace) (api.Drained, error)
 		return api.Drained{}, err
 	}
 	only := func(space string, k scheduler.Kind) bool { return space == in.Space && k.Predicts() }
-	sum, err := f.service.scheduler.Drain(ctx, only, nil)
+	sum, err := f.service.scheduler.Drain(ctx, scheduler.Errand{Only: only}, nil)
 	return wireDrained(sum), err
 }

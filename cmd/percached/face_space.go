@@ -54,7 +54,7 @@ func (s *service) effective(sp percached.Space) (api.Settings, error) {
 	}
 	return api.Settings{Settings: percached.Settings{
 		Threshold: &set.Threshold, Guard: &set.Guard, Bank: &set.Bank, Tensors: &set.Tensors, K: &set.K, Order: &set.Order,
-		Placement: &set.Placement, Planes: &set.Planes, TensorLimit: sp.Settings.TensorLimit,
+		Placement: &set.Placement, Planes: &set.Planes, Whole: &set.Whole, TensorLimit: sp.Settings.TensorLimit,
 		Prediction: &work.Prediction, Stride: &work.Stride, Adaptive: &work.Adaptive, Conversion: &work.Conversion,
 	}}, err
 }

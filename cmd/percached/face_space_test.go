@@ -275,3 +275,36 @@ func TestPromptsStayInside(t *testing.T) {
 		}
 	}
 }
+
+// One text: no tensors and nothing side by side is what holds then, whatever the
+// service has. Chunks side by side besides are refused, in one request or in two.
+func TestWholeOfFace(t *testing.T) {
+	f := scriptedFace(t)
+	b, ctx := f.backend(), t.Context()
+	in := api.InSpace{Space: "fresh"}
+	parallel := percached.Parallel
+	_, err := b.CreateSpace(ctx, api.NewSpace{Name: "fresh", Settings: api.Settings{Settings: percached.Settings{Whole: new(true), Placement: &parallel}}})
+	wantFault(t, "made with both", err, fault.Invalid, "/settings/whole")
+	made := given[api.Space](t)(b.CreateSpace(ctx, api.NewSpace{Name: "fresh"}))
+	if *made.Effective.Whole || !*made.Effective.Tensors {
+		t.Errorf("%+v", made.Effective)
+	}
+	change := func(patch string) (api.Space, error) {
+		return b.ChangeSpace(ctx, api.SpaceChange{InSpace: in, Merge: []byte(patch)})
+	}
+	got := given[api.Space](t)(change(`{"whole":true,"tensors":true}`))
+	if e := got.Effective; !*e.Whole || *e.Tensors || *e.Placement != percached.Sequential {
+		t.Errorf("%+v", e)
+	}
+	_, err = change(`{"placement":"parallel"}`)
+	wantFault(t, "side by side after it", err, fault.Invalid, "/whole")
+	given[api.Space](t)(change(`{"whole":null,"placement":"parallel"}`))
+	_, err = change(`{"whole":true}`)
+	wantFault(t, "side by side before it", err, fault.Invalid, "/whole")
+	got = given[api.Space](t)(change(`{"whole":true,"placement":null}`))
+	if e := got.Effective; !*e.Whole || *e.Placement != percached.Sequential {
+		t.Errorf("%+v", e)
+	}
+	_, err = change(`{"whole":"yes"}`)
+	wantFault(t, "neither true nor false", err, fault.Invalid, "/whole")
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/scheduler"
 )
 
 // The canary is in a document, in questions about it, and nowhere else.
@@ -157,7 +158,7 @@ func TestForgottenIsGone(t *testing.T) {
 	ask("What is the password of " + canary + "?")
 	ask("Who knows about " + canary + "?")
 	kept := ask("What is the budget for Heron?")
-	if _, err := s.scheduler.Drain(ctx, nil, nil); err != nil { // summaries, and predicted questions
+	if _, err := s.scheduler.Drain(ctx, scheduler.Errand{}, nil); err != nil { // summaries, and predicted questions
 		t.Fatal(err)
 	}
 	tokens := canaryTokens(t, s, secret)

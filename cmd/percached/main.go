@@ -37,7 +37,7 @@ func status() int {
 	// The second signal ends the process at once.
 	context.AfterFunc(ctx, func() { time.AfterFunc(oneCause, stop) })
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	return report(ctx, err, os.Stderr)
+	return finish(ctx, err, os.Stderr)
 }
 
 // usageOf is what the caller of a command did wrongly.
@@ -167,8 +167,8 @@ const (
 	exitUnread      = 141 // who read its output went, as head does
 )
 
-// report says what went wrong in one sentence, and gives the exit status.
-func report(ctx context.Context, err error, stderr io.Writer) int {
+// finish says what went wrong in one sentence, and gives the exit status.
+func finish(ctx context.Context, err error, stderr io.Writer) int {
 	var unwell cli.Unwell
 	switch {
 	case err == nil:

@@ -60,7 +60,7 @@ func TestExitStatus(t *testing.T) {
 		{"broken", here, &client.ProblemError{Problem: client.Problem{Status: 500, Title: "Broken"}}, 1, "percached: Broken\n"},
 	} {
 		var out bytes.Buffer
-		if got := report(tc.ctx, tc.err, &out); got != tc.want || out.String() != tc.says {
+		if got := finish(tc.ctx, tc.err, &out); got != tc.want || out.String() != tc.says {
 			t.Errorf("%s: status %d, says %q", tc.name, got, out.String())
 		}
 	}

@@ -94,7 +94,7 @@ func (s *scheduleSide) drained(ctx context.Context) (tally, error) {
 		return t, err
 	}
 	stored, spent := st.Stored, processorTime()
-	_, drained := s.scheduler.Drain(ctx, nil, func(step scheduler.Step) {
+	_, drained := s.scheduler.Drain(ctx, scheduler.Errand{}, func(step scheduler.Step) {
 		st, told := s.tree.Stats()
 		if told != nil {
 			err = told

@@ -164,6 +164,10 @@ func (d *served) about() api.About {
 		Model: api.AboutModel{
 			Name: m.Name, Parameters: m.Parameters, Context: m.Context, Threads: m.Threads, KeyType: m.KeyType, ValueType: m.ValueType,
 			Fingerprint: m.Fingerprint, NoSlices: m.NoSlices,
+			Shape: api.ModelShape{
+				Layers: m.Layers, Width: m.Width, Heads: m.Heads, HeadsKV: m.HeadsKV, HeadSize: m.HeadSize,
+				FeedForward: m.FeedForward, Vocabulary: m.Vocabulary, BytesPerToken: m.BytesPerToken,
+			},
 		},
 		Embedder: api.AboutEmbedder{Name: e.Name, Dimensions: e.Dimensions, Fingerprint: e.Fingerprint},
 	}

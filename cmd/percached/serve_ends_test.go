@@ -288,7 +288,7 @@ func TestServeRefuses(t *testing.T) {
 			var out, errs strings.Builder
 			ctx := patiently(t)
 			err := run(ctx, args, strings.NewReader(""), &out, io.Discard)
-			if got := report(ctx, err, &errs); got != tc.status || !strings.Contains(errs.String(), tc.says) {
+			if got := finish(ctx, err, &errs); got != tc.status || !strings.Contains(errs.String(), tc.says) {
 				t.Errorf("status %d, says %q; want %d, %q", got, errs.String(), tc.status, tc.says)
 			}
 			if _, err := os.Stat(filepath.Join(data, "address")); !os.IsNotExist(err) {

@@ -37,6 +37,7 @@ func TestSpecKnowsTheWords(t *testing.T) {
 		"ReasonCode": {
 			scheduler.ReasonForeground, scheduler.ReasonRecent, scheduler.ReasonWindow, scheduler.ReasonBudget, scheduler.ReasonBattery,
 			scheduler.ReasonHot, scheduler.ReasonDeviceStale, scheduler.ReasonPaused, scheduler.ReasonNothing, scheduler.ReasonNotYet, scheduler.ReasonNoPay,
+			scheduler.ReasonBound,
 		},
 	} {
 		name, member, _ := strings.Cut(at, ".")

@@ -1,7 +1,8 @@
 // Package plain reads the plain layout, for one's own data: a folder with the
 // folder documents and the file questions.jsonl.
 //
-// Purpose: Load. documents holds anything that percached add reads. A line of
+// Purpose: Load. It gives one Set, whose questions are asked in the order in which
+// they stand. documents holds anything that percached add reads. A line of
 // questions.jsonl is an object:
 //
 //	question     what is asked

@@ -2,6 +2,7 @@ package plain
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,9 +17,10 @@ const (
 )
 
 // Load reads a folder. It fails if there are no documents or no questions at all.
-func Load(dir string) (*eval.Set, error) {
-	s := &eval.Set{PassedOver: map[string]int{}}
-	if err := documents(s, filepath.Join(dir, documentsName)); err != nil {
+func Load(dir string) (*eval.Data, error) {
+	d := &eval.Data{Sets: []eval.Set{{User: "me", Ordered: true}}, PassedOver: map[string]int{}}
+	s := &d.Sets[0]
+	if err := documents(d, filepath.Join(dir, documentsName)); err != nil {
 		return nil, fmt.Errorf("the documents: %w", err)
 	}
 	f, err := os.Open(filepath.Join(dir, questionsName))
@@ -26,16 +28,16 @@ func Load(dir string) (*eval.Set, error) {
 		return nil, fmt.Errorf("the questions: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
-	if err := questions(s, f); err != nil {
+	if err := questions(d, f); err != nil {
 		return nil, fmt.Errorf("the questions: %w", err)
 	}
 	switch {
 	case len(s.Files) == 0:
-		return nil, fmt.Errorf("%s holds no document%s", filepath.Join(dir, documentsName), because(s.Skipped))
+		return nil, fmt.Errorf("%s holds no document%s", filepath.Join(dir, documentsName), because(d.Skipped))
 	case len(s.Questions) == 0:
-		return nil, fmt.Errorf("%s holds no question%s", f.Name(), because(s.Skipped))
+		return nil, fmt.Errorf("%s holds no question%s", f.Name(), because(d.Skipped))
 	}
-	return s, nil
+	return d, nil
 }
 
 // because tells the last thing that was skipped.
@@ -48,7 +50,7 @@ func because(skipped []eval.Skipped) string {
 }
 
 // documents finds all files below root.
-func documents(s *eval.Set, root string) error {
+func documents(data *eval.Data, root string) error {
 	if _, err := os.ReadDir(root); err != nil {
 		return err
 	}
@@ -62,7 +64,7 @@ func documents(s *eval.Set, root string) error {
 		}
 		name := filepath.ToSlash(below)
 		skip := func(reason string, usual bool) error {
-			s.Skipped = append(s.Skipped, eval.Skipped{Where: documentsName + "/" + name, Reason: reason, Usual: usual})
+			data.Skipped = append(data.Skipped, eval.Skipped{Where: documentsName + "/" + name, Reason: reason, Usual: usual})
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -84,7 +86,7 @@ func documents(s *eval.Set, root string) error {
 		if err != nil {
 			return skip(err.Error(), false)
 		}
-		s.Files = append(s.Files, eval.File{Name: name, Path: path, Size: size})
+		data.Sets[0].Files = append(data.Sets[0].Files, eval.File{Name: name, Size: size, Open: func() (io.ReadCloser, error) { return os.Open(path) }})
 		return nil
 	})
 }

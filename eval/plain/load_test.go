@@ -2,6 +2,7 @@ package plain_test
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -77,8 +78,11 @@ func TestQuestions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := &eval.Set{Files: got.Files, Questions: tc.want, Skipped: tc.skipped, PassedOver: tc.passedOver}
-			if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+			want := &eval.Data{
+				Sets:    []eval.Set{{User: "me", Ordered: true, Files: []eval.File{{Name: "a.md", Size: 1}}, Questions: tc.want}},
+				Skipped: tc.skipped, PassedOver: tc.passedOver,
+			}
+			if d := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(eval.File{}, "Open")); d != "" {
 				t.Error(d)
 			}
 		})
@@ -97,19 +101,29 @@ func TestDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := func(name string) string { return filepath.Join(dir, "documents", name) }
-	want := &eval.Set{
-		Files: []eval.File{
-			{Name: "b.md", Path: at("b.md"), Size: 5}, {Name: "mail/a.eml", Path: at("mail/a.eml"), Size: 1}, {Name: "mail/cur/1:2,S", Path: at("mail/cur/1:2,S")},
-		},
-		Questions: []eval.Question{{Number: 1, Text: "Who?"}},
+	want := &eval.Data{
+		Sets: []eval.Set{{
+			User: "me", Ordered: true,
+			Files:     []eval.File{{Name: "b.md", Size: 5}, {Name: "mail/a.eml", Size: 1}, {Name: "mail/cur/1:2,S"}},
+			Questions: []eval.Question{{Number: 1, Text: "Who?"}},
+		}},
 		Skipped: []eval.Skipped{
 			{Where: "documents/.b.swp", Reason: "hidden", Usual: true}, {Where: "documents/.git", Reason: "hidden", Usual: true}, {Where: "documents/link.md", Reason: "a link", Usual: true},
 		},
 		PassedOver: map[string]int{},
 	}
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(eval.File{}, "Open")); d != "" {
 		t.Error(d)
+	}
+	for range 2 { // each time from its beginning
+		in, err := got.Sets[0].Files[0].Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(in)
+		if err := errors.Join(err, in.Close()); err != nil || string(content) != "12345" {
+			t.Errorf("%q %v", content, err)
+		}
 	}
 }
 

@@ -1,78 +1,45 @@
 package plain
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/percached/percached/eval"
+	"github.com/percached/percached/eval/lines"
 )
 
 const maxLine = 1 << 20 // bytes
 
 // questions reads lines; those that are blank mean nothing.
-func questions(s *eval.Set, from io.Reader) error {
-	in := bufio.NewReader(from)
-	for n := 1; ; n++ {
-		line, whole, err := next(in)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
+func questions(d *eval.Data, from io.Reader) error {
+	for l, err := range lines.Read(from, maxLine) {
 		if err != nil {
 			return err
 		}
-		if n == 1 {
-			line = bytes.TrimPrefix(line, []byte("\ufeff"))
-		}
-		if line = bytes.TrimSpace(line); len(line) == 0 {
-			continue
-		}
 		var q eval.Question
-		if whole {
-			q, err = question(line, s.PassedOver)
-		} else {
+		if l.Long {
 			err = fmt.Errorf("longer than %d bytes", maxLine)
+		} else {
+			q, err = question(l.Text, d.PassedOver)
 		}
 		if err != nil {
-			s.Skipped = append(s.Skipped, eval.Skipped{Where: fmt.Sprintf("%s line %d", questionsName, n), Reason: err.Error()})
+			d.Skipped = append(d.Skipped, eval.Skipped{Where: fmt.Sprintf("%s line %d", questionsName, l.Number), Reason: err.Error()})
 			continue
 		}
-		q.Number = n
-		s.Questions = append(s.Questions, q)
+		q.Number = l.Number
+		d.Sets[0].Questions = append(d.Sets[0].Questions, q)
 	}
-}
-
-// next reads a line. Of one that is too long it gives the beginning.
-func next(in *bufio.Reader) (line []byte, whole bool, err error) {
-	whole = true
-	for {
-		part, err := in.ReadSlice('\n')
-		if whole = whole && len(line)+len(part) <= maxLine; whole {
-			line = append(line, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-		case errors.Is(err, io.EOF) && (len(line) > 0 || !whole):
-			return line, whole, nil
-		default:
-			return line, whole, err
-		}
-	}
+	return nil
 }
 
 // question reads a line.
 func question(line []byte, passedOver map[string]int) (q eval.Question, err error) {
-	var fields map[string]json.RawMessage
-	switch {
-	case !utf8.Valid(line):
-		return q, errors.New("not UTF-8")
-	case json.Unmarshal(line, &fields) != nil || fields == nil:
-		return q, errors.New("not a JSON object")
+	fields, err := lines.Object(line)
+	if err != nil {
+		return q, err
 	}
 	var answer *string
 	var answers, also []string

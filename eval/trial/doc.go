@@ -1,19 +1,24 @@
-// Package trial puts a set of documents and questions to a running percached, and
-// reports what came of it.
+// Package trial leads a run: it puts data sets to a percached under several systems,
+// and keeps what came of it.
 //
-// Purpose: Run takes the documents in and asks in rounds, one question at a time:
-// every question for the first time, the paraphrases if they are wanted, every
-// question again. Then it asks once more, past the bank, whatever the bank
-// answered: where that gives another text, the stored answer may have been wrong.
-// Report has the figures, as a table, as Markdown and as JSON; Save writes them to
-// a folder, with a line for each question.
+// Purpose: Run goes through the units of a run that its folder does not have yet, each
+// on a percached of its own that holds nothing. In a unit every system has a space;
+// all take the same documents in and do their idle work. Then one question at a time
+// is asked of every system in turn, in an order that goes round so that none is always
+// first, and behind each question the systems do their idle work. So whatever slows
+// the machine for a while slows all of them.
 //
-// Invariants: idle work is paused, so nothing changes but by the questions. The
-// asking past the bank comes last, as it stores what it computes. Each question of
-// each round has a line, and what failed counts as a wrong answer. A percached that
-// is gone ends the trial with an error. Save makes the whole folder or none.
+// Idle work: a system of kind predict does what the paper's section 5.3 says: before
+// the questions so many rounds of prediction from the documents, and behind each
+// question one from the history, populated and converted. One that may do all there
+// is gets a bound of tokens, which is what PerCache has spent so far, or what the plan
+// says. Percached does none by itself.
+//
+// Invariants: each question has an answer or a failure for every system. A unit is
+// kept whole or not at all. A percached that is gone ends the run with an error. The
+// first questions of a unit are asked in spaces that do not count.
 //
 // Goroutines: one while files are sent; it has ended when Run returns.
 //
-// State on disk: what Save writes: report.json, report.md, answers.jsonl.
+// State on disk: none but what package folder keeps.
 package trial

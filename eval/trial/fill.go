@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"mime/multipart"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/percached/percached/api/client"
@@ -20,44 +17,12 @@ const (
 	portionBytes = 64 << 20
 )
 
-// fill takes the documents in.
-func (t *trial) fill(ctx context.Context) error {
-	paused, err := t.api.PauseIdleWithResponse(ctx)
-	if err == nil {
-		err = client.Failed(paused.StatusCode(), paused.Body)
-	}
-	if err != nil {
-		return err
-	}
-	about := client.NewSpace{Name: space}
-	if t.Kind != "" {
-		about.Kind = new(client.SpaceKind(t.Kind))
-	}
-	made, err := t.api.CreateSpaceWithResponse(ctx, about)
-	if err == nil {
-		err = client.Failed(made.StatusCode(), made.Body)
-	}
-	if err != nil {
-		return err
-	}
-	// A percached does not tell which file a document came from. So the files with
-	// answers go first and alone, and what is new after each is what it made.
-	wanted, rest := t.wanted()
-	known := map[string]bool{}
-	for _, f := range wanted {
-		if err := t.upload(ctx, []eval.File{f}); err != nil {
-			return err
-		}
-		all, err := t.documents(ctx)
-		if err != nil {
-			return err
-		}
-		t.made[f.Name] = map[string]bool{}
-		for _, id := range all {
-			if !known[id] {
-				known[id], t.made[f.Name][id] = true, true
-			}
-		}
+// fill takes the documents in, or the last so many files where most is not 0: those
+// with answers are among them.
+func (u *unit) fill(ctx context.Context, space string, most int) (in client.UploadStatus, err error) {
+	rest := u.set.Files
+	if most > 0 {
+		rest = rest[max(0, len(rest)-most):]
 	}
 	for len(rest) > 0 {
 		n, bytes := 1, rest[0].Size
@@ -65,53 +30,19 @@ func (t *trial) fill(ctx context.Context) error {
 			bytes += rest[n].Size
 			n++
 		}
-		if err := t.upload(ctx, rest[:n]); err != nil {
-			return err
+		part, err := u.upload(ctx, space, rest[:n])
+		if err != nil {
+			return in, err
 		}
+		in.Chunks += part.Chunks
+		in.Failures, in.LeftOut = append(in.Failures, part.Failures...), append(in.LeftOut, part.LeftOut...)
 		rest = rest[n:]
 	}
-	all, err := t.documents(ctx)
-	t.report.Data.Documents = len(all)
-	return err
-}
-
-// wanted are the files with the answers of questions, and rest are the others.
-func (t *trial) wanted() (wanted, rest []eval.File) {
-	for _, f := range t.Set.Files {
-		if slices.ContainsFunc(t.questions, func(q eval.Question) bool { return names(q, f.Name) }) {
-			wanted = append(wanted, f)
-		} else {
-			rest = append(rest, f)
-		}
-	}
-	return wanted, rest
-}
-
-// names says whether a question names a file as the one with its answer: by the
-// end of its name, from a slash on.
-func names(q eval.Question, file string) bool {
-	return q.Document != "" && strings.HasSuffix("/"+file, "/"+strings.TrimPrefix(q.Document, "/"))
-}
-
-// locate finds for each question the documents that hold its answer.
-func (t *trial) locate() {
-	for _, q := range t.questions {
-		holders := map[string]bool{}
-		for file, ids := range t.made {
-			if names(q, file) {
-				maps.Copy(holders, ids)
-			}
-		}
-		if len(holders) > 0 {
-			t.holders[q.Number] = holders
-		} else if q.Document != "" {
-			t.report.Data.Nowhere = append(t.report.Data.Nowhere, q.Number)
-		}
-	}
+	return in, nil
 }
 
 // upload sends some files and waits until they are in.
-func (t *trial) upload(ctx context.Context, files []eval.File) error {
+func (u *unit) upload(ctx context.Context, space string, files []eval.File) (client.UploadStatus, error) {
 	body, to := io.Pipe()
 	form := multipart.NewWriter(to)
 	sent := make(chan error, 1)
@@ -124,30 +55,20 @@ func (t *trial) upload(ctx context.Context, files []eval.File) error {
 		to.CloseWithError(err) // nil ends the body well
 		sent <- err
 	}()
-	got, err := t.api.UploadWithBodyWithResponse(ctx, space, &client.UploadParams{Wait: new(true)}, form.FormDataContentType(), body)
+	got, err := call[client.UploadStatus](u.api.UploadWithBody(ctx, space, &client.UploadParams{Wait: new(true)}, form.FormDataContentType(), body))
 	body.CloseWithError(io.ErrClosedPipe) // if it was refused before its end
 	if broken := <-sent; broken != nil && !errors.Is(broken, io.ErrClosedPipe) {
-		return broken
+		return got, broken
 	}
-	if err == nil {
-		err = client.Failed(got.StatusCode(), got.Body)
+	if err == nil && got.State == client.UploadStateFailed {
+		err = errors.New("an upload failed as a whole")
 	}
-	if err != nil {
-		return err
-	}
-	u, d := got.JSON200, &t.report.Data
-	if u == nil || u.State == client.UploadStateFailed {
-		return errors.New("an upload failed as a whole")
-	}
-	d.Chunks += u.Chunks
-	d.Unread = append(d.Unread, u.Failures...)
-	d.LeftOut = append(d.LeftOut, u.LeftOut...)
-	return nil
+	return got, err
 }
 
 // send writes a file into a form.
 func send(form *multipart.Writer, f eval.File) error {
-	in, err := os.Open(f.Path)
+	in, err := f.Open()
 	if err != nil {
 		return err
 	}
@@ -159,21 +80,61 @@ func send(form *multipart.Writer, f eval.File) error {
 	return err
 }
 
-// documents lists the ids of all documents.
-func (t *trial) documents(ctx context.Context) (ids []string, err error) {
+// locate finds for each question the chunks of the documents that hold its answer.
+// Documents and chunks go by the same names in every space.
+func (u *unit) locate(ctx context.Context, space string) error {
+	chunks := map[string][]string{} // by file, of those that hold answers
+	count := 0
 	for params := (client.ListDocumentsParams{Limit: new(1000)}); ; {
-		got, err := t.api.ListDocumentsWithResponse(ctx, space, &params)
-		if err == nil {
-			err = client.Failed(got.StatusCode(), got.Body)
-		}
+		page, err := call[client.Documents](u.api.ListDocuments(ctx, space, &params))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, d := range got.JSON200.Documents {
-			ids = append(ids, d.ID)
+		for _, d := range page.Documents {
+			count++
+			if d.Path == nil || !u.holds(*d.Path) {
+				continue
+			}
+			whole, err := call[client.DocumentText](u.api.GetDocument(ctx, space, d.ID))
+			if err != nil {
+				return err
+			}
+			for _, c := range whole.Text {
+				chunks[*d.Path] = append(chunks[*d.Path], c.Chunk)
+			}
 		}
-		if params.After = got.JSON200.Next; params.After == nil {
-			return ids, nil
+		if params.After = page.Next; params.After == nil {
+			break
 		}
 	}
+	u.Documents = count
+	for _, q := range u.set.Questions {
+		for file, ids := range chunks {
+			for _, id := range ids {
+				if answeredBy(q, file) {
+					if u.holders[q.Number] == nil {
+						u.holders[q.Number] = map[string]bool{}
+					}
+					u.holders[q.Number][id] = true
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// holds says whether a file is named as the one with an answer.
+func (u *unit) holds(file string) bool {
+	for _, q := range u.set.Questions {
+		if answeredBy(q, file) {
+			return true
+		}
+	}
+	return false
+}
+
+// answeredBy says whether a question names a file as the one with its answer: by the
+// end of its name, from a slash on.
+func answeredBy(q eval.Question, file string) bool {
+	return q.Document != "" && strings.HasSuffix("/"+file, "/"+strings.TrimPrefix(q.Document, "/"))
 }

@@ -2,85 +2,143 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/eval"
+	"github.com/percached/percached/eval/folder"
 )
 
-// space is where all of it takes place.
-const space = "eval"
-
-// Plan says what is tried.
-type Plan struct {
-	Set         *eval.Set
-	Limit       int // questions, the first ones; 0: all
-	Paraphrases bool
-	Kind        string            // what the documents are, as spaces have it; empty: the usual
-	Progress    func(of1 float64) // of the questions
+// Setup says what is run, and on what.
+type Setup struct {
+	Data *eval.Data
+	// Run is filled in but for what percached says of itself, and Began, Users, Skipped
+	// and PassedOver.
+	Run eval.Run
+	Dir string // for the run; one that holds a part of the same run is gone on with
+	// Start starts a percached that holds nothing, whose settings the run may change.
+	Start func(context.Context) (*Daemon, error)
+	// Tell hears how far the run is.
+	Tell func(Step)
 }
 
-// trial is one under way.
-type trial struct {
-	Plan
-	api       *client.ClientWithResponses
-	questions []eval.Question
-	made      map[string]map[string]bool // by file: its documents, of files with answers
-	holders   map[int]map[string]bool    // by question: the documents that hold its answer
-	report    *Report
-	answers   []Answer
+// Daemon is a percached.
+type Daemon struct {
+	API  *client.Client
+	Stop func() error
 }
 
-// Run tries it on a percached that holds nothing yet. The report says nothing of
-// machine and commit: that is for the caller to enter.
-func Run(ctx context.Context, c *client.ClientWithResponses, p Plan) (*Report, []Answer, error) {
-	t := &trial{Plan: p, api: c, questions: p.Set.Questions, made: map[string]map[string]bool{}, holders: map[int]map[string]bool{}}
-	if p.Limit > 0 && p.Limit < len(t.questions) {
-		t.questions = t.questions[:p.Limit]
+// Step is how far a run is.
+type Step struct {
+	Repeat int
+	User   string
+	What   string  // taking in, working ahead, asking
+	Of1    float64 // of all the questions of the run, asked of all systems
+}
+
+// runner leads a run.
+type runner struct {
+	Setup
+	steps int // in all
+	done  int
+}
+
+// Run leads a run to its end and gives its results.
+func Run(ctx context.Context, s Setup) (*eval.Results, error) {
+	r := &runner{Setup: s}
+	f, err := r.begin(ctx)
+	if err != nil {
+		return nil, err
 	}
-	t.report = &Report{Began: time.Now().UTC()}
-	for _, step := range []struct {
-		what string
-		do   func(context.Context) error
-	}{
-		{"what runs", t.about},
-		{"taking the documents in", t.fill},
-		{"asking", t.ask},
-		{"asking past the bank", t.check},
-	} {
-		if err := step.do(ctx); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", step.what, err)
+	for i := range r.Data.Sets {
+		r.steps += r.Run.Plan.Repeats * (len(stream(&r.Data.Sets[i], &r.Run.Plan)) + ahead)
+	}
+	for repeat := 1; repeat <= r.Run.Plan.Repeats; repeat++ {
+		for i := range r.Data.Sets {
+			set := &r.Data.Sets[i]
+			if f.Has(repeat, set.User) {
+				r.done += len(stream(set, &r.Run.Plan)) + ahead
+				continue
+			}
+			u, err := r.unit(ctx, repeat, set)
+			if err == nil {
+				err = f.Put(u)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("user %s, repeat %d: %w", set.User, repeat, err)
+			}
 		}
 	}
-	t.report.sum(t)
-	return t.report, t.answers, nil
+	return folder.Read(r.Dir)
 }
 
-// about notes what it is that is tried.
-func (t *trial) about(ctx context.Context) error {
-	about, err := t.api.AboutWithResponse(ctx)
-	if err == nil {
-		err = client.Failed(about.StatusCode(), about.Body)
+// ahead is how many steps all count for that comes before the questions.
+const ahead = 20
+
+// step tells that something is done.
+func (r *runner) step(u *unit, what string, n int) {
+	r.done += n
+	r.Tell(Step{u.Repeat, u.User, what, float64(r.done) / float64(r.steps)})
+}
+
+// check says why data cannot be asked about.
+func check(d *eval.Data) error {
+	if len(d.Sets) == 0 {
+		return errors.New("there are no users")
 	}
-	if err != nil {
-		return err
-	}
-	config, err := t.api.GetConfigWithResponse(ctx)
-	if err == nil {
-		err = client.Failed(config.StatusCode(), config.Body)
-	}
-	if err != nil {
-		return err
-	}
-	r := t.report
-	r.Version, r.Model, r.Embedder = about.JSON200.Version, about.JSON200.Model, about.JSON200.Embedder
-	r.Settings = map[string]string{}
-	for _, s := range config.JSON200.Settings {
-		// Where it lies and listens is another each time.
-		if s.Source != client.SettingSourceDefault && s.Key != "data" && s.Key != "listen" {
-			r.Settings[s.Key] = s.Value
+	seen := map[string]bool{}
+	for _, s := range d.Sets {
+		if len(s.Questions) == 0 {
+			return fmt.Errorf("user %s has no questions", s.User)
 		}
+		if seen[s.User] {
+			return fmt.Errorf("there are two users %s", s.User)
+		}
+		seen[s.User] = true
 	}
 	return nil
+}
+
+// begin makes the run's folder, or finds it with a part of the same run in it.
+func (r *runner) begin(ctx context.Context) (*folder.Folder, error) {
+	if err := check(r.Data); err != nil {
+		return nil, err
+	}
+	run := &r.Run
+	run.Layout, run.Began = eval.Layout, time.Now().UTC()
+	run.Skipped, run.PassedOver = append([]eval.Skipped{}, r.Data.Skipped...), r.Data.PassedOver
+	for i := range r.Data.Sets {
+		s := &r.Data.Sets[i]
+		run.Users = append(run.Users, eval.User{Name: s.User, Kind: s.Kind, Files: len(s.Files), Questions: len(s.Questions)})
+	}
+	if err := r.probe(ctx); err != nil {
+		return nil, fmt.Errorf("a first look: %w", err)
+	}
+	if !folder.Exists(r.Dir) {
+		return folder.Create(r.Dir, run)
+	}
+	f, old, err := folder.Open(r.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if what := differ(old, run); what != "" {
+		return nil, fmt.Errorf("%s holds another run: its %s is not the same; name another folder", r.Dir, what)
+	}
+	*run = *old
+	return f, nil
+}
+
+// during runs fn with a percached that ends with it.
+func (r *runner) during(ctx context.Context, fn func(*client.Client) error) error {
+	d, err := r.Start(ctx)
+	if err != nil {
+		return err
+	}
+	err = fn(d.API)
+	if stopped := d.Stop(); err == nil || ctx.Err() == nil {
+		err = errors.Join(err, stopped)
+	}
+	return err
 }

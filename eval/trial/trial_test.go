@@ -1,14 +1,14 @@
 package trial_test
 
 import (
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,260 +17,374 @@ import (
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/eval"
-	"github.com/percached/percached/eval/measure"
+	"github.com/percached/percached/eval/folder"
 	"github.com/percached/percached/eval/trial"
 )
 
-// scripted is a percached that says what it is told to, over a real socket: the
-// real one, which fails seldom, is tried in cmd/percached.
-type scripted struct {
-	files []string
-	asked []string
-	// say gives events as a stream has them, or a status from 400 on.
-	say func(q client.Question) (events string, status int)
+// Each question is asked of each system once, and none is always first.
+func TestOrder(t *testing.T) {
+	s := &scripted{slices: oneSlice()}
+	setup := s.setup(t, plain("a", "b", "c"), "p?", "q?", "r?", "s?")
+	setup.Run.Plan.Repeats, setup.Run.Plan.Seed = 2, 4
+	r := lead(t, setup)
+	var want []string
+	for _, first := range [][]int{{2, 0, 1, 2}, {0, 1, 2, 0}} { // 4+0+1, 4+1+1, ... and a place on with the repeat
+		for i, q := range []string{"p?", "q?", "r?", "s?"} {
+			for n := range 3 {
+				want = append(want, fmt.Sprintf("s%d is asked %s", (first[i]+n)%3, q))
+			}
+		}
+	}
+	if d := cmp.Diff(want, s.some("is asked")); d != "" {
+		t.Error(d)
+	}
+	if len(r.Units) != 2 || s.started != 3 || s.stopped != 3 {
+		t.Fatal(len(r.Units), s.started, s.stopped)
+	}
+	for i, u := range r.Units {
+		if u.Repeat != i+1 || u.User != "ana" || len(u.Results) != 3 || u.Seconds <= 0 {
+			t.Errorf("%+v", u)
+		}
+		for n, one := range u.Results {
+			if one.System != setup.Run.Systems[n].Name || one.Slices != 4 || len(one.Answers) != 4 {
+				t.Errorf("%+v", one)
+			}
+			for q, a := range one.Answers {
+				if a.Failure != "" || a.Text != "to "+u.Asked[q].Text || a.FirstMS <= 0 || a.TotalMS < a.FirstMS {
+					t.Errorf("%+v", a)
+				}
+			}
+		}
+	}
+	// Any seed will do.
+	setup.Dir, setup.Run.Plan.Seed = filepath.Join(t.TempDir(), "run"), math.MaxUint64-1
+	lead(t, setup)
 }
 
-func (s *scripted) serve(t *testing.T) *client.ClientWithResponses {
-	t.Helper()
-	mux := http.NewServeMux()
-	give := func(pattern string, status int, body func(r *http.Request) string) {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(status)
-			io.WriteString(w, body(r))
+// A space is made as its system wants it, and is left to itself.
+func TestSpaces(t *testing.T) {
+	s := &scripted{slices: oneSlice()}
+	all := plain("a", "b")
+	all[1].Settings = client.Settings{Threshold: new(0.0), Stride: new(3), Placement: new(client.PlacementParallel)}
+	setup := s.setup(t, all, "p?")
+	setup.Data.Sets[0].Kind = "meetings"
+	lead(t, setup)
+	last := len(s.calls) - 1 - slices.Index(reversed(s.calls), "start")
+	of := s.calls[last:]
+	if !strings.HasPrefix(of[1], "PATCH /v1/config ") || !strings.Contains(of[1], `"budget-compute":"0s"`) || !strings.Contains(of[1], fmt.Sprintf(`"tensor-limit":"%d"`, 3<<30)) {
+		t.Error("it does idle work or forgets by itself:", of[1])
+	}
+	want := []string{
+		`POST /v1/spaces {"kind":"meetings","name":"s0","settings":{"bank":false,"stride":5,"tensor_limit":1073741824}}`,
+		`POST /v1/spaces {"kind":"meetings","name":"s1","settings":{"placement":"parallel","stride":3,"tensor_limit":1073741824,"threshold":0}}`,
+	}
+	var got []string
+	for _, c := range of {
+		if strings.HasPrefix(c, "POST /v1/spaces ") && !strings.Contains(c, "warmup") {
+			got = append(got, c)
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func reversed(s []string) []string {
+	s = slices.Clone(s)
+	slices.Reverse(s)
+	return s
+}
+
+// What fails is kept as a failure, of that system and question alone.
+func TestFailures(t *testing.T) {
+	s := &scripted{slices: oneSlice(), say: func(space, q string) reply {
+		if space == "s0" {
+			return miss("fine")
+		}
+		switch q {
+		case "full?":
+			return reply{status: 429, written: 7, bytes: 3}
+		case "broken?":
+			return reply{events: "event: token\ndata: {\"text\":\"x\"}\n\nevent: error\ndata: {\"title\":\"It broke\",\"status\":500}\n\n"}
+		case "cut?":
+			return reply{events: "event: token\ndata: {\"te"}
+		case "silent?":
+			return reply{events: ": nothing\n\n"}
+		case "torn?":
+			return reply{events: "event: token\ndata: {\"text\":\"x\"}\n\n", gone: true}
+		case "empty?":
+			return reply{events: "event: done\ndata: {\"answer\":\"\",\"outcome\":\"miss\"}\n\n"}
+		}
+		return miss("well")
+	}}
+	questions := []string{"full?", "broken?", "cut?", "silent?", "torn?", "empty?", "good?"}
+	u := lead(t, s.setup(t, plain("a", "b"), questions...)).Units[0]
+	if d := cmp.Diff(questions, asked(u)); d != "" {
+		t.Error(d)
+	}
+	for i, a := range u.Results[0].Answers {
+		if a.Failure != "" || a.Text != "fine" || a.Written != 0 {
+			t.Errorf("%s: %+v", questions[i], a)
+		}
+	}
+	want := []eval.Answer{
+		{Failure: "429 Too much", Written: 7, TensorBytes: 3},
+		{Failure: "500 It broke", TensorBytes: 3},
+		{Failure: "the answer broke off: unexpected EOF", TensorBytes: 3},
+		{Failure: "the answer ended too early", TensorBytes: 3},
+		{Failure: "the answer broke off: unexpected EOF", TensorBytes: 3},
+		{Outcome: client.OutcomeMiss, TensorBytes: 3},
+		{Text: "well", Outcome: client.OutcomeMiss, TensorBytes: 3},
+	}
+	got := u.Results[1].Answers
+	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(eval.Answer{}, "FirstMS", "TotalMS"), cmpopts.EquateEmpty()); d != "" {
+		t.Error(d)
+	}
+	if e := got[5]; e.FirstMS <= 0 || e.FirstMS != e.TotalMS {
+		t.Errorf("an empty answer is there when it has ended: %+v", e)
+	}
+}
+
+// All that an answer says of itself is kept.
+func TestAnswer(t *testing.T) {
+	s := &scripted{slices: oneSlice(), say: func(string, string) reply {
+		return reply{Answer: client.Answer{
+			Answer: "I do not know", Outcome: client.OutcomeTensorHit, Refused: true, Times: client.Times{"prefill_ms": 1.5}, Chunks: client.Reuse{All: 3, Stored: 2},
+			Tokens: client.TokenCounts{Prompt: 9, Reused: 4, Computed: 5, Generated: 2, Attended: 77}, Gate: client.Gate{Similarity: new(0.5)},
+			Citations: []client.Citation{{Chunk: "b.md#1"}, {Chunk: "a.md#0"}}, Entry: new("e1"),
+		}, bytes: 11, written: 12}
+	}}
+	r := lead(t, s.setup(t, plain("a"), "p?"))
+	want := eval.Answer{
+		Text: "I do not know", Outcome: client.OutcomeTensorHit, Refused: true, Stages: client.Times{"prefill_ms": 1.5}, Reuse: client.Reuse{All: 3, Stored: 2},
+		Tokens: client.TokenCounts{Prompt: 9, Reused: 4, Computed: 5, Generated: 2, Attended: 77}, Chunks: []string{"b.md#1", "a.md#0"}, Similarity: 0.5,
+		Written: 12, TensorBytes: 11,
+	}
+	if d := cmp.Diff(want, r.Units[0].Results[0].Answers[0], cmpopts.IgnoreFields(eval.Answer{}, "FirstMS", "TotalMS"), cmpopts.EquateEmpty()); d != "" {
+		t.Error(d)
+	}
+	if a := r.Units[0].Results[0].Answers[0]; a.FirstMS <= 0 || a.FirstMS >= a.TotalMS {
+		t.Error("its first piece came before its end", a.FirstMS, a.TotalMS)
+	}
+	if one := r.Units[0].Results[0]; one.TensorBytes != 11 || one.Slices != 1 || one.Entries != 12 || one.Joules != 3.5 {
+		t.Errorf("%+v", one)
+	}
+}
+
+// A percached that is gone ends the run; what was done before is kept, whole.
+func TestGone(t *testing.T) {
+	for name, tc := range map[string]struct {
+		gone func(s *scripted, setup *trial.Setup)
+		why  string
+		kept int
+	}{
+		"it does not start": {func(_ *scripted, setup *trial.Setup) {
+			start, n := setup.Start, 0
+			setup.Start = func(ctx context.Context) (*trial.Daemon, error) {
+				if n++; n == 3 {
+					return nil, errors.New("no room")
+				}
+				return start(ctx)
+			}
+		}, "user bo, repeat 1: no room", 1},
+		"at a question": {func(s *scripted, setup *trial.Setup) {
+			s.say = func(_, q string) reply {
+				if q == "r?" {
+					return reply{dead: true}
+				}
+				return miss("x")
+			}
+		}, "user bo, repeat 1: asking: question 1: ", 1},
+		"in the middle of an answer": {func(s *scripted, setup *trial.Setup) {
+			s.say = func(_, q string) reply {
+				if q == "r?" {
+					return reply{dead: true, events: "event: token\ndata: {\"text\":\"x\"}\n\n"}
+				}
+				return miss("x")
+			}
+		}, "user bo, repeat 1: asking: question 1: ", 1},
+		"idle": {func(s *scripted, setup *trial.Setup) {
+			setup.Run.Systems[1].Idle = eval.IdlePredict
+			s.drained = func(string, string) client.Drained {
+				s.dead = s.started == 3
+				return client.Drained{}
+			}
+		}, "user bo, repeat 1: idle work before the questions: b: ", 1},
+		"in the first look":       {func(s *scripted, _ *trial.Setup) { s.dead = true }, "a first look: ", -1},
+		"the first look is empty": {func(s *scripted, _ *trial.Setup) { s.slices = nil }, "a first look: the first questions stored no tensors of a chunk", -1},
+		"documents are refused": {func(s *scripted, setup *trial.Setup) {
+			s.cannot = "its kind"
+			s.full = true
+		}, "user ana, repeat 1: taking the documents in: 507 Too much", 0},
+		"an upload fails": {func(s *scripted, _ *trial.Setup) {
+			s.cannot = "its kind"
+			s.lost = true
+		}, "user ana, repeat 1: taking the documents in: an upload failed as a whole", 0},
+		"a file cannot be opened": {func(s *scripted, setup *trial.Setup) {
+			setup.Data.Sets[1].Files[0] = eval.File{Name: "gone.md", Open: func() (io.ReadCloser, error) { return nil, os.ErrNotExist }}
+		}, "user bo, repeat 1: taking the documents in: ", 1},
+		"it does not stop": {func(_ *scripted, setup *trial.Setup) {
+			start, n := setup.Start, 0
+			setup.Start = func(ctx context.Context) (*trial.Daemon, error) {
+				d, err := start(ctx)
+				if n++; n == 3 {
+					d.Stop = func() error { return errors.New("exit status 2") }
+				}
+				return d, err
+			}
+		}, "user bo, repeat 1: exit status 2", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &scripted{slices: oneSlice()}
+			setup := s.setup(t, plain("a", "b"), "p?", "q?")
+			setup.Data.Sets = append(setup.Data.Sets, aSet("bo", "r?"))
+			tc.gone(s, &setup)
+			got, err := trial.Run(t.Context(), setup)
+			if err == nil || got != nil || !strings.HasPrefix(err.Error(), tc.why) {
+				t.Fatalf("%v, %v", got, err)
+			}
+			if folder.Exists(setup.Dir) != (tc.kept >= 0) {
+				t.Fatal("it is there, or is not")
+			}
+			if tc.kept < 0 {
+				return
+			}
+			r, err := folder.Read(setup.Dir)
+			if err != nil || len(r.Units) != tc.kept {
+				t.Error(err, len(r.Units))
+			}
 		})
 	}
-	fixed := func(body string) func(*http.Request) string { return func(*http.Request) string { return body } }
-	give("GET /v1/about", 200, fixed(`{"version":"v1","model":{"name":"m"},"embedder":{"name":"e"}}`))
-	give("GET /v1/config", 200, fixed(`{"settings":[{"key":"k","value":"2","source":"environment"},{"key":"kv","value":"f16","source":"default"},{"key":"data","value":"/d","source":"flag"}]}`))
-	give("POST /v1/idle/pause", 200, fixed(`{}`))
-	give("POST /v1/spaces", 201, fixed(`{}`))
-	give("POST /v1/spaces/eval/documents", 200, func(r *http.Request) string {
-		form, err := r.MultipartReader()
-		if err != nil {
-			t.Error(err)
-			return ""
+}
+
+// A percached that is stopped from outside is stopped at once.
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &scripted{slices: oneSlice()}
+	setup := s.setup(t, plain("a"), "p?", "q?", "r?")
+	s.say = func(_, q string) reply {
+		if q == "q?" {
+			cancel()
 		}
-		for part, err := form.NextRawPart(); err == nil; part, err = form.NextRawPart() {
-			_, name, _ := strings.Cut(part.Header.Get("Content-Disposition"), `filename="`)
-			s.files = append(s.files, strings.TrimSuffix(name, `"`))
+		return miss("x")
+	}
+	if _, err := trial.Run(ctx, setup); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if r, err := folder.Read(setup.Dir); err != nil || len(r.Units) != 0 || s.stopped != s.started {
+		t.Error(err, s.stopped, s.started)
+	}
+}
+
+// A run that was cut off goes on where it was.
+func TestResume(t *testing.T) {
+	s := &scripted{slices: oneSlice()}
+	broken := true
+	setup := s.setup(t, plain("a", "b"), "p?")
+	setup.Data.Sets = append(setup.Data.Sets, aSet("bo", "q?"))
+	setup.Data.Skipped, setup.Data.PassedOver = []eval.Skipped{{Where: "w", Reason: "r"}}, map[string]int{"id": 1}
+	setup.Run.Plan.Repeats, setup.Run.Plan.LimitBytes = 2, 1<<20
+	start := setup.Start
+	setup.Start = func(ctx context.Context) (*trial.Daemon, error) {
+		if s.started == 4 && broken { // that of the third unit
+			return nil, errors.New("no room")
 		}
-		return `{"state":"done","chunks":2,"failures":[{"name":"x","reason":"odd"}],"left_out":[]}`
-	})
-	give("GET /v1/spaces/eval/documents", 200, func(r *http.Request) string {
-		if at := r.URL.Query().Get("after"); at == "" && len(s.files) > 1 {
-			return fmt.Sprintf(`{"documents":[{"id":"of %s"}],"next":"1"}`, s.files[0])
-		}
-		return fmt.Sprintf(`{"documents":[{"id":"of %s"}]}`, s.files[len(s.files)-1])
-	})
-	mux.HandleFunc("POST /v1/spaces/eval/ask", func(w http.ResponseWriter, r *http.Request) {
-		var q client.Question
-		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || r.Header.Get("Accept") != "text/event-stream" {
-			t.Error(err, r.Header)
-		}
-		s.asked = append(s.asked, q.Question)
-		events, status := s.say(q)
-		if status != 0 {
-			w.Header().Set("Content-Type", "application/problem+json")
-			w.WriteHeader(status)
-			fmt.Fprintf(w, `{"type":"t","title":"Too much","status":%d,"instance":"i","fix":"f"}`, status)
-			return
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, events)
-	})
-	srv := httptest.NewServer(mux)
-	t.Cleanup(srv.Close)
-	c, err := client.NewClientWithResponses(srv.URL)
-	if err != nil {
+		return start(ctx)
+	}
+	if _, err := trial.Run(t.Context(), setup); err == nil || !strings.HasPrefix(err.Error(), "user bo, repeat 2: no room") {
 		t.Fatal(err)
 	}
-	return c
-}
-
-// done is the end of a stream.
-func done(answer, outcome, document string) string {
-	return fmt.Sprintf("event: token\ndata: {\"text\":\"x\"}\n\nevent: done\ndata: "+
-		`{"answer":%q,"outcome":%q,"citations":[{"document":%q}],"chunks":{"all":3,"stored":1},"tokens":{"prompt":10,"reused":4}}`+"\n\n", answer, outcome, document)
-}
-
-// twoFiles are of different folders, and of a name that an end alone would mix up.
-func twoFiles(t *testing.T) (files []eval.File) {
-	t.Helper()
-	dir := t.TempDir()
-	for _, name := range []string{"myplan.md", "notes/plan.md"} {
-		path := filepath.Join(dir, filepath.Base(name))
-		if err := os.WriteFile(path, []byte(name), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, eval.File{Name: name, Path: path})
+	before, err := folder.Read(setup.Dir)
+	if err != nil || len(before.Units) != 3 {
+		t.Fatal(err)
 	}
-	return files
+	broken, s.calls = false, nil
+	var told []float64
+	setup.Tell = func(step trial.Step) {
+		if step.Repeat != 2 || step.User != "bo" || step.What == "" {
+			t.Errorf("%+v", step)
+		}
+		told = append(told, step.Of1)
+	}
+	after := lead(t, setup)
+	if d := cmp.Diff([]string{"s1 is asked q?", "s0 is asked q?"}, s.some("is asked")); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(before.Run, after.Run); d != "" {
+		t.Error("the run is the same", d)
+	}
+	if d := cmp.Diff(before.Units, after.Units[:3]); d != "" || len(after.Units) != 4 || after.Units[3].User != "bo" || after.Units[3].Repeat != 2 {
+		t.Error(d, len(after.Units))
+	}
+	if !slices.IsSorted(told) || told[0] < 0.75 || told[0] == 1 || told[len(told)-1] != 1 {
+		t.Error("how far it is:", told)
+	}
+	// One that is done is shown again.
+	s.calls = nil
+	if d := cmp.Diff(after, lead(t, setup)); d != "" || len(s.some("is asked")) != 0 {
+		t.Error(d)
+	}
+	want := &eval.Run{
+		Layout: eval.Layout, Dataset: "plain", Version: "", Model: client.AboutModel{Name: "m", Fingerprint: "f"}, Embedder: client.AboutEmbedder{Name: "e"},
+		Settings: map[string]string{"threads": "1"}, Plan: setup.Run.Plan,
+		Users:   []eval.User{{Name: "ana", Kind: "emails", Files: 1, Questions: 1}, {Name: "bo", Kind: "emails", Files: 1, Questions: 1}},
+		Skipped: setup.Data.Skipped, PassedOver: setup.Data.PassedOver,
+	}
+	if d := cmp.Diff(want, &after.Run, cmpopts.IgnoreFields(eval.Run{}, "Began", "Systems")); d != "" || after.Run.Began.IsZero() {
+		t.Error(d)
+	}
 }
 
-// All figures are worked by hand from what the percached says.
-func TestRun(t *testing.T) {
-	seen := map[string]int{}
-	s := &scripted{say: func(q client.Question) (string, int) {
-		if q.Bypass != nil {
-			return done("to Ana Ruiz", "miss", ""), 0
-		}
-		seen[q.Question]++
-		switch q.Question {
-		case "who?":
-			if seen["who?"] > 1 {
-				return done("to Bo", "answer_hit", "of myplan.md"), 0
-			}
-			return done("to Ana Ruiz", "miss", "of notes/plan.md"), 0
-		case "to whom?":
-			return done("to Ana Ruiz", "answer_hit", "of notes/plan.md"), 0
-		case "full?":
-			return "", 429
-		case "broken?":
-			return "event: token\ndata: {\"text\":\"x\"}\n\nevent: error\ndata: {\"title\":\"It broke\",\"status\":500}\n\n", 0
-		case "cut?":
-			return "event: token\ndata: {\"te", 0
-		}
-		return "", 0
-	}}
-	set := &eval.Set{
-		Files: twoFiles(t),
-		Questions: []eval.Question{
-			{Number: 1, Text: "who?", Gold: []string{"Ana Ruiz"}, Document: "plan.md", Paraphrases: []string{"to whom?"}},
-			{Number: 3, Text: "full?", Gold: []string{"no"}, Document: "lost.md"},
-			{Number: 4, Text: "broken?"},
-			{Number: 5, Text: "cut?"},
-			{Number: 6, Text: "silent?"},
-			{Number: 7, Text: "beyond the limit?"},
+// A folder of another run is left alone, with the name of what differs.
+func TestAnotherRun(t *testing.T) {
+	for what, change := range map[string]func(*scripted, *trial.Setup){
+		"data set":        func(_ *scripted, u *trial.Setup) { u.Run.Dataset = "mised" },
+		"version":         func(s *scripted, _ *trial.Setup) { s.version = "v2" },
+		"version ":        func(_ *scripted, u *trial.Setup) { u.Run.Commit = "abc" },
+		"machine":         func(_ *scripted, u *trial.Setup) { u.Run.Machine.CPUs = 64 },
+		"plan":            func(_ *scripted, u *trial.Setup) { u.Run.Plan.Seed++ },
+		"plan ":           func(_ *scripted, u *trial.Setup) { u.Run.Plan.LimitBytes++ },
+		"plan  ":          func(_ *scripted, u *trial.Setup) { u.Run.Plan.Warmup++ },
+		"list of systems": func(_ *scripted, u *trial.Setup) { u.Run.Systems = u.Run.Systems[:1] },
+		"list of users":   func(_ *scripted, u *trial.Setup) { u.Data.Sets[0].User = "eve" },
+		"list of users ":  func(_ *scripted, u *trial.Setup) { u.Data.Sets = append(u.Data.Sets, aSet("bo", "r?")) },
+		"list of users  ": func(_ *scripted, u *trial.Setup) {
+			u.Data.Sets[0].Files = append(u.Data.Sets[0].Files, file("b.md"))
 		},
-		PassedOver: map[string]int{"id": 2},
-	}
-	var last float64
-	r, answers, err := trial.Run(t.Context(), s.serve(t), trial.Plan{Set: set, Limit: 5, Paraphrases: true, Progress: func(of1 float64) { last = of1 }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff([]string{"notes/plan.md", "myplan.md"}, s.files); d != "" {
-		t.Error("the file with an answer goes first and alone", d)
-	}
-	want := []string{"who?", "full?", "broken?", "cut?", "silent?", "to whom?", "who?", "full?", "broken?", "cut?", "silent?", "to whom?", "who?"}
-	if d := cmp.Diff(want, s.asked); d != "" || len(answers) != 11 || last != 1 {
-		t.Error(d, len(answers), last)
-	}
-	r.Dataset, r.Seconds = "plain", 0
-	wantData := trial.Data{
-		Files: 2, Documents: 2, Chunks: 4, Unread: []client.Failure{{Name: "x", Reason: "odd"}, {Name: "x", Reason: "odd"}}, LeftOut: []client.Failure{},
-		Questions: 6, Tried: 5, Paraphrases: 1, Gold: 2, Located: 1, Nowhere: []int{3}, Skipped: []eval.Skipped{}, PassedOver: map[string]int{"id": 2},
-	}
-	if d := cmp.Diff(wantData, r.Data); d != "" {
-		t.Error(d)
-	}
-	fails := func(round string) []trial.Failed {
-		return []trial.Failed{
-			{Number: 3, Round: round, Reason: "429 Too much"},
-			{Number: 4, Round: round, Reason: "500 It broke"},
-			{Number: 5, Round: round, Reason: "the answer broke off: unexpected EOF"},
-			{Number: 6, Round: round, Reason: "the answer ended too early"},
-		}
-	}
-	if d := cmp.Diff(append(fails("first"), fails("again")...), r.Failures); d != "" {
-		t.Error(d)
-	}
-	wantServed := trial.Served{Answers: 2, Checked: 2, Differing: []trial.Failed{{Number: 1, Round: "again"}}, Unchecked: []trial.Failed{}}
-	if d := cmp.Diff(wantServed, r.Served); d != "" || r.Well() {
-		t.Error(d)
-	}
-	one := trial.Figures{Latency: measure.Times{Count: 1}, Chunks: client.Reuse{Stored: 1, All: 3}, Tokens: trial.Tokens{Reused: 4, All: 10}}
-	two := trial.Figures{Latency: measure.Times{Count: 2}, Chunks: client.Reuse{Stored: 2, All: 6}, Tokens: trial.Tokens{Reused: 8, All: 20}}
-	three := trial.Figures{Latency: measure.Times{Count: 3}, FirstToken: measure.Times{Count: 1}, Chunks: client.Reuse{Stored: 3, All: 9}, Tokens: trial.Tokens{Reused: 12, All: 30}}
-	computed := one
-	computed.FirstToken.Count = 1
-	hit := func(f trial.Figures) map[client.Outcome]trial.Figures {
-		return map[client.Outcome]trial.Figures{client.OutcomeAnswerHit: f}
-	}
-	// "to ana ruiz" and "ana ruiz" share 2 of 3 and 2: 0.8. "to bo" shares none. What failed is 0.
-	wantRounds := []trial.Round{
-		{Name: "first", Asked: 5, Failed: 4, All: computed, Outcomes: map[client.Outcome]trial.Figures{client.OutcomeMiss: computed}, Exact: trial.Share{Of: 2}, F1: trial.Share{Of: 2, Mean: 0.4}, Recalled: trial.Share{Of: 1, Mean: 1}},
-		{Name: "paraphrases", Asked: 1, All: one, Outcomes: hit(one), Exact: trial.Share{Of: 1}, F1: trial.Share{Of: 1, Mean: 0.8}, Recalled: trial.Share{Of: 1, Mean: 1}},
-		{Name: "again", Asked: 5, Failed: 4, All: one, Outcomes: hit(one), Exact: trial.Share{Of: 2}, F1: trial.Share{Of: 2}, Recalled: trial.Share{Of: 1}},
-		{
-			Name: "all", Asked: 11, Failed: 8, All: three, Outcomes: map[client.Outcome]trial.Figures{client.OutcomeAnswerHit: two, client.OutcomeMiss: computed},
-			Exact: trial.Share{Of: 5}, F1: trial.Share{Of: 5, Mean: 0.32}, Recalled: trial.Share{Of: 3, Mean: 0.6667},
-		},
-	}
-	digits := cmp.Comparer(func(a, b float64) bool { return math.Round(a*1e4) == math.Round(b*1e4) })
-	if d := cmp.Diff(wantRounds, r.Rounds, digits, cmpopts.IgnoreFields(measure.Times{}, "Mean", "Median", "P90")); d != "" {
-		t.Error(d)
-	}
-	if d := cmp.Diff(map[string]string{"k": "2"}, r.Settings); d != "" {
-		t.Error(d)
-	}
-	var text, page strings.Builder
-	if err := r.Text(&text); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Markdown(&page); err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range []string{
-		"the first 5 of 6 (2 with a right answer, 1 with its document), 1 paraphrases", "0.3200 (of 5)", "1 of 2 checked differ", "perhaps wrong: question 1 (again)\n",
-		"failed: question 3 (first): 429 Too much\n", "not taken in: x: odd\n", "its document is none of those taken in: question 3\n", `passed over: the field "id" of 2 questions`,
+		"model":              func(s *scripted, _ *trial.Setup) { s.model = "f2" },
+		"embedding model":    func(s *scripted, _ *trial.Setup) { s.embedder = "e2" },
+		"service's settings": func(s *scripted, _ *trial.Setup) { s.threads = "2" },
 	} {
-		if !strings.Contains(text.String(), line) || !strings.Contains(page.String(), line) {
-			t.Errorf("%q is not told:\n%s\n%s", line, text.String(), page.String())
+		s := &scripted{slices: oneSlice()}
+		setup := s.setup(t, plain("a", "b"), "p?")
+		before := lead(t, setup)
+		change(s, &setup)
+		_, err := trial.Run(t.Context(), setup)
+		if want := fmt.Sprintf("%s holds another run: its %s is not the same; name another folder", setup.Dir, strings.TrimSpace(what)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", what, err)
 		}
-	}
-}
-
-// A percached that is gone ends the trial; its silence is no figure.
-func TestGone(t *testing.T) {
-	s := &scripted{}
-	s.say = func(client.Question) (string, int) { panic(http.ErrAbortHandler) }
-	set := &eval.Set{Files: twoFiles(t), Questions: []eval.Question{{Number: 1, Text: "who?"}}}
-	r, _, err := trial.Run(t.Context(), s.serve(t), trial.Plan{Set: set, Progress: func(float64) {}})
-	if err == nil || r != nil || !strings.HasPrefix(err.Error(), "asking: ") {
-		t.Error(r, err)
-	}
-}
-
-func TestSave(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "out")
-	r, answers := &trial.Report{Dataset: "plain"}, []trial.Answer{{Number: 1, Question: "who?"}, {Number: 2, Failure: "429"}}
-	if err := trial.Save(dir, r, answers); err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range []string{"answers.jsonl", "report.json", "report.md"} {
-		content, err := os.ReadFile(filepath.Join(dir, f))
+		after, err := folder.Read(setup.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if lines := strings.Count(string(content), "\n"); f == "answers.jsonl" && lines != 2 {
-			t.Errorf("%d lines", lines)
-		}
-		var back trial.Report
-		if f == "report.json" && (json.Unmarshal(content, &back) != nil || back.Dataset != "plain") {
-			t.Errorf("%s", content)
+		if d := cmp.Diff(before, after); d != "" {
+			t.Error(what, d)
 		}
 	}
-	if err := trial.Save(dir, r, answers); err == nil {
-		t.Error("a report took another's place")
-	}
-	// What cannot be written leaves nothing, not even a part.
-	r.Rounds = []trial.Round{{F1: trial.Share{Mean: math.NaN()}}}
-	broken := filepath.Join(filepath.Dir(dir), "broken")
-	if err := trial.Save(broken, r, answers); err == nil {
-		t.Error("a number that is none was written")
-	}
-	left, err := os.ReadDir(filepath.Dir(dir))
-	if err != nil || len(left) != 1 {
-		t.Error(left, err)
-	}
-	for _, tc := range []struct {
-		dir  string
-		free bool
-	}{{t.TempDir(), true}, {filepath.Join(dir, "new"), true}, {dir, false}, {filepath.Join(dir, "a", "b"), false}, {filepath.Join(dir, "report.md"), false}, {filepath.Join(dir, "report.md", "x"), false}} {
-		if err := trial.Free(tc.dir); (err == nil) != tc.free {
-			t.Errorf("%s: %v", filepath.Base(tc.dir), err)
+}
+
+// Data that leaves nothing to ask is refused before anything starts.
+func TestNothingToAsk(t *testing.T) {
+	for why, sets := range map[string][]eval.Set{
+		"there are no users":       nil,
+		"user bo has no questions": {aSet("ana", "p?"), aSet("bo")},
+		"there are two users ana":  {aSet("ana", "p?"), aSet("bo", "p?"), aSet("ana", "q?")},
+	} {
+		s := &scripted{slices: oneSlice()}
+		setup := s.setup(t, plain("a"))
+		setup.Data.Sets = sets
+		if _, err := trial.Run(t.Context(), setup); err == nil || err.Error() != why || s.started != 0 {
+			t.Errorf("%s: %v", why, err)
 		}
 	}
 }

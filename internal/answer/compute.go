@@ -146,6 +146,9 @@ func (r *run) run(ctx context.Context, prompt percached.Prompt) (percached.Resul
 		prompt.MaxTokens = r.most
 		t := trimmer{to: func(piece string) { r.f.tell(event{piece: piece}) }}
 		res, err := r.Engine.Generate(ctx, prompt, t.piece)
+		if err == nil {
+			r.answer.Tokens.Attended = attended(prompt, res.Usage.Generated)
+		}
 		if err != nil && errors.Is(context.Cause(ctx), errNobody) && r.Observer.Stopped != nil {
 			r.Observer.Stopped()
 		}
@@ -157,14 +160,20 @@ func (r *run) run(ctx context.Context, prompt percached.Prompt) (percached.Resul
 	if !slices.ContainsFunc(prompt.Segments, func(s percached.Segment) bool { return s.Slice == nil }) {
 		return percached.Result{}, nil // all is there
 	}
-	return r.Engine.Prefill(ctx, prompt)
+	res, err := r.Engine.Prefill(ctx, prompt)
+	if err == nil {
+		r.answer.Tokens.Attended = attended(prompt, 0)
+	}
+	return res, err
 }
 
 // take reads off a result what the answer tells of it.
 func (r *run) take(res percached.Result, err error) error {
 	r.at = r.Now()
 	a, t := &r.answer, &r.answer.Times
-	a.Tokens = Tokens{Prompt: res.Usage.Prompt, Reused: res.Usage.Reused, Computed: res.Usage.Computed, Generated: res.Usage.Generated}
+	a.Tokens = Tokens{
+		Prompt: res.Usage.Prompt, Reused: res.Usage.Reused, Computed: res.Usage.Computed, Generated: res.Usage.Generated, Attended: a.Tokens.Attended,
+	}
 	if err == nil && len(res.Dropped) > 0 { // the prompt fits, and the citations are told
 		err = fault.New(fault.Internal, "answer.take", "the engine left out chunks")
 	}

@@ -13,7 +13,8 @@ import (
 // segments came from.
 type laid struct {
 	prompt percached.Prompt
-	chunks []percached.Chunk // of segments 1, 2, ...
+	chunks []percached.Chunk // of segments 1, 2, ..., or of the one text
+	ranks  []int             // of the chunks: 0 is the best
 	nodes  []qkvtree.Node    // of the instructions and of each chunk
 }
 
@@ -55,9 +56,13 @@ func (r *run) layOut(chunks []percached.Chunk) (*laid, error) {
 		s := segments[i+1]
 		p.prompt.Segments = append(p.prompt.Segments, s)
 		p.chunks = append(p.chunks, chunks[i])
+		p.ranks = append(p.ranks, s.Rank)
 		p.nodes = append(p.nodes, qkvtree.Node{Tokens: s.Tokens, Chunk: chunks[i].ID})
 	}
 	p.prompt.Segments = append(p.prompt.Segments, segments[len(segments)-1])
+	if r.set.Whole {
+		return p, r.join(p)
+	}
 	return p, nil
 }
 
@@ -115,7 +120,7 @@ func (p *laid) used() []percached.Chunk {
 	for i := range at {
 		at[i] = i
 	}
-	slices.SortFunc(at, func(i, j int) int { return cmp.Compare(p.prompt.Segments[i+1].Rank, p.prompt.Segments[j+1].Rank) })
+	slices.SortFunc(at, func(i, j int) int { return cmp.Compare(p.ranks[i], p.ranks[j]) })
 	used := make([]percached.Chunk, len(at))
 	for n, i := range at {
 		used[n] = p.chunks[i]

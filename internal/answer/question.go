@@ -156,4 +156,7 @@ type Tokens struct {
 	Reused    int
 	Computed  int
 	Generated int
+	// Attended adds up, over the tokens that were computed or generated, how many
+	// tokens each could see, itself among them. What broke off has none.
+	Attended int64
 }

@@ -18,6 +18,9 @@ var instructions string
 //go:embed prompts/refusal.txt
 var refusal string
 
+// together is why chunks of one text stand behind each other.
+const together = "chunks side by side are not one text: set placement to sequential, or leave it out"
+
 // Settings say how questions of a space are answered.
 type Settings struct {
 	Threshold float64 // similarity from which on a stored answer may be served
@@ -29,7 +32,8 @@ type Settings struct {
 	Order     percached.Order
 	Placement percached.Placement
 	Planes    percached.Planes
-	MaxTokens int // of an answer
+	Whole     bool // instructions and chunks are made tokens as one text: no tensors, nothing side by side
+	MaxTokens int  // of an answer
 	// Retrieval names how chunks are searched: answers over chunks that were
 	// found in another way are not served.
 	Retrieval string
@@ -60,11 +64,15 @@ func (s Settings) Validate() error {
 	bad(s.MaxTokens < 1, "max_tokens: %d is not positive", s.MaxTokens)
 	bad(s.Placement > percached.Parallel, "placement: %d is unknown", s.Placement)
 	bad(s.Planes > percached.QKV, "planes: %d are unknown", s.Planes)
+	bad(s.Whole && s.Tensors, "whole: of one text no tensors are kept")
+	bad(s.Whole && s.Placement == percached.Parallel, "whole: %s", together)
 	bad(!s.Order.Known(), "order: %q is neither relevance nor canonical", s.Order)
 	return errors.Join(errs...)
 }
 
 // With lays over s what a space or a question wants otherwise, which may be wrong.
+// In one text there are no tensors, and chunks stand behind each other, whatever the
+// service has; who asks for one text and for chunks side by side contradicts himself.
 func (s Settings) With(w percached.Settings) (Settings, error) {
 	over(&s.Threshold, w.Threshold)
 	over(&s.Guard, w.Guard)
@@ -74,6 +82,13 @@ func (s Settings) With(w percached.Settings) (Settings, error) {
 	over(&s.Order, w.Order)
 	over(&s.Placement, w.Placement)
 	over(&s.Planes, w.Planes)
+	over(&s.Whole, w.Whole)
+	if s.Whole {
+		s.Tensors = false
+		if w.Placement == nil {
+			s.Placement = percached.Sequential
+		}
+	}
 	err := s.Validate()
 	if l := w.TensorLimit; l != nil && *l < 0 { // the tree keeps it
 		err = errors.Join(err, fmt.Errorf("tensor_limit: %d is negative", *l))
@@ -99,7 +114,11 @@ func (a *Asker) Mark(s Settings) string {
 // mark names all that shapes an answer but its documents: stored answers of
 // another mark are not served.
 func (s Settings) mark(model, embedder string) string {
-	b, _ := json.Marshal([]any{model, embedder, s.Instructions, s.Retrieval, s.K, s.Order, s.Placement, s.MaxTokens}) // plain values always marshal
+	shapes := []any{model, embedder, s.Instructions, s.Retrieval, s.K, s.Order, s.Placement, s.MaxTokens}
+	if s.Whole { // else the mark is what it was before there was such a setting
+		shapes = append(shapes, "whole")
+	}
+	b, _ := json.Marshal(shapes) // plain values always marshal
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:16])
 }

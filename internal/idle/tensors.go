@@ -17,7 +17,6 @@ const (
 	scanned = 256 // entries or chunks that are looked at for missing tensors at a time, the most useful ones
 	chunky  = 64  // tokens; with less room than for so many nothing is filled in
 	record  = 640 // bytes that a slice takes besides tensors and token ids, about
-	asked   = 200 // latest questions that say which chunks are retrieved most
 )
 
 // room is what a search for missing tensors rested on.
@@ -133,8 +132,8 @@ func (w *Worker) fill(ctx context.Context, space string, r rules, chunks []perca
 }
 
 // dueWarm: where chunks stand side by side, any of them may be needed: those
-// without tensors, the most retrieved and then the newest first, as long as there
-// is room.
+// without tensors, those that are the likeliest to be retrieved and then the newest
+// first, as long as there is room.
 func (w *Worker) dueWarm(ctx context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
 	free := w.free(space, r)
 	if r.Placement != percached.Parallel || r.Prediction != percached.PredictBoth || free < w.bytes(chunky, 1) {
@@ -147,11 +146,11 @@ func (w *Worker) dueWarm(ctx context.Context, space string, r rules, limit int) 
 			stored[n.Chunk] = true
 		}
 	})
-	past, err := w.History.Recent(space, asked)
+	worth, err := w.worth(ctx, space)
 	if err != nil {
 		return nil, err
 	}
-	bare, err := w.bare(space, stored, past)
+	bare, err := w.bare(space, stored, worth)
 	var due []scheduler.Due
 	for _, c := range bare[:min(len(bare), scanned)] {
 		if len(due) >= limit || ctx.Err() != nil {
@@ -172,17 +171,11 @@ func (w *Worker) dueWarm(ctx context.Context, space string, r rules, limit int) 
 }
 
 // bare gives the chunks that are not stored, in the order in which they are to be.
-func (w *Worker) bare(space string, stored map[percached.ChunkID]bool, past []answer.Record) ([]percached.ChunkID, error) {
-	retrieved := map[percached.ChunkID]int{}
-	for _, rec := range past {
-		for _, c := range rec.Chunks {
-			retrieved[c]++
-		}
-	}
+func (w *Worker) bare(space string, stored map[percached.ChunkID]bool, worth map[percached.ChunkID]float64) ([]percached.ChunkID, error) {
 	type candidate struct {
-		id   percached.ChunkID
-		doc  percached.Document
-		hits int
+		id    percached.ChunkID
+		doc   percached.Document
+		worth float64
 	}
 	var found []candidate
 	seen := map[percached.ChunkID]bool{}
@@ -200,13 +193,13 @@ func (w *Worker) bare(space string, stored map[percached.ChunkID]bool, past []an
 			for _, c := range d.Chunks {
 				if !stored[c] && !seen[c] {
 					seen[c] = true
-					found = append(found, candidate{c, d, retrieved[c]})
+					found = append(found, candidate{c, d, worth[c]})
 				}
 			}
 		}
 	}
 	slices.SortFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.hits, a.hits), b.doc.Date.Compare(a.doc.Date), b.doc.Added.Compare(a.doc.Added), slices.Compare(a.id[:], b.id[:]))
+		return cmp.Or(cmp.Compare(b.worth, a.worth), b.doc.Date.Compare(a.doc.Date), b.doc.Added.Compare(a.doc.Added), slices.Compare(a.id[:], b.id[:]))
 	})
 	ids := make([]percached.ChunkID, len(found))
 	for i, f := range found {

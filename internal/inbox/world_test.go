@@ -182,7 +182,8 @@ func TestRealLibrary(t *testing.T) {
 }
 
 // Files go by their whole names: of two in two folders there are two documents, of
-// which each replaces its own former self, and both bear the same title.
+// which each replaces its own former self, and both bear the same title. Each tells
+// the name that it was sent under.
 func TestNamesWithFolders(t *testing.T) {
 	w := mustOpenWorld(t, t.TempDir(), nil)
 	run(t, w.Inbox)
@@ -199,7 +200,7 @@ func TestNamesWithFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range docs {
-		if d.Title != "notes" || d.Path != "" {
+		if d.Title != "notes" || "file:"+d.Path != d.Key {
 			t.Errorf("%+v", d)
 		}
 	}

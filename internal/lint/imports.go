@@ -51,7 +51,7 @@ func layers() []layer {
 		{"llm/static/...", append(engine, "llm/gguf")},
 		{"eval/...", []string{"api/client"}},
 		{"cmd/...", []string{
-			".", "api/...", "eval/load", "eval/plain", "eval/trial", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
+			".", "api/...", "eval/...", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
 			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/idle/...", "internal/fault",
 			"internal/home", "internal/inbox", "internal/kv/...", "internal/metrics/...", "internal/pull", "internal/token",
 		}},
@@ -115,6 +115,8 @@ func doors() map[string]string {
 		"github.com/prometheus/":   "internal/metrics/...",
 		"github.com/ollama/ollama": "llm/llamacpp/...",
 		"github.com/spf13/cobra":   "cmd/percached/...",
+		"github.com/parquet-go/":   "eval/enronqa",
+		"gonum.org/":               "eval/figure",
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/knowledgebank"
 )
 
 // What comes under a name alone is a mail where the name is one of a Maildir.
@@ -61,5 +63,27 @@ func TestStreamAsPath(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-path +stream):\n%s", d)
+	}
+}
+
+// Each document of what is sent tells the name that it was sent under; that is no
+// path, and its title is what it is under any name.
+func TestStreamTellsTheFile(t *testing.T) {
+	const mail = "From a@example.com Tue Feb  4 09:15:00 2025\nFrom: a@example.com\nDate: Tue, 4 Feb 2025 09:15:00 +0100\n\nThe pond is deep.\n\n"
+	r := newReader(t, Default())
+	for name, text := range map[string]string{
+		"in/box.mbox": mail + strings.ReplaceAll(mail, "deep", "wide"), "a/notes.md": "The pond is deep.\n", "lines.jsonl": `{"text":"The pond is deep."}` + "\n",
+		"box/cur/1700000000.M1.host:2,S": "From: a@example.com\n\nThe pond is deep.\n",
+	} {
+		n := 0
+		err := r.Stream(t.Context(), name, strings.NewReader(text), func(s *knowledgebank.Source) error {
+			if n++; s.File != name || s.Path != "" {
+				t.Errorf("%s: file %q, path %q", name, s.File, s.Path)
+			}
+			return nil
+		}, func(name string, err error) { t.Errorf("%s: %v", name, err) })
+		if want := 1 + strings.Count(name, ".mbox"); err != nil || n != want {
+			t.Errorf("%s: %d documents, %v", name, n, err)
+		}
 	}
 }

@@ -43,8 +43,8 @@ func gather(t *testing.T, r *Reader, dir, path string) (keys, failed []string) {
 	t.Helper()
 	err := r.Path(context.Background(), path, func(s *knowledgebank.Source) error {
 		fit(t, s)
-		if !filepath.IsAbs(s.Path) {
-			t.Errorf("path %q", s.Path)
+		if !filepath.IsAbs(s.Path) || s.File != "" {
+			t.Errorf("path %q, file %q", s.Path, s.File)
 		}
 		keys = append(keys, strings.ReplaceAll(s.Key, filepath.ToSlash(dir), "DIR"))
 		return nil

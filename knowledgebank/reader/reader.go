@@ -150,7 +150,9 @@ func (f *file) document(name string, parse func() (*knowledgebank.Source, error)
 		f.failed(name, fault.Wrap("reader.Read", err))
 		return nil
 	}
-	s.Path = f.path
+	if s.Path = f.path; s.Path == "" {
+		s.File = f.name
+	}
 	if err := f.emit(s); err != nil {
 		return stop{err}
 	}

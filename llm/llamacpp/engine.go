@@ -123,6 +123,7 @@ func (e *Engine) open(c Config) error {
 		Parameters: uint64(C.llama_model_n_params(m.c)), WeightBytes: uint64(C.llama_model_size(m.c)),
 		Layers: k.layers, Width: int(C.llama_model_n_embd(m.c)),
 		Heads: int(C.llama_model_n_head(m.c)), HeadsKV: int(C.llama_model_n_head_kv(m.c)),
+		HeadSize: head, FeedForward: feedForward(m.file),
 		Vocabulary: m.vocab.size, TrainContext: train, Context: size, Split: split, Threads: c.Threads,
 		KeyType: c.KeyType, ValueType: c.ValueType, FlashAttn: c.flash() != flashOff,
 		NoSlices: m.noSlices(),

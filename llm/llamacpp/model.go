@@ -191,6 +191,23 @@ func (m *model) noSlices() string {
 // model's own account.
 func (m *model) queryWidth() int { return int(C.llama_model_n_head(m.c)) * m.headSize() }
 
+// feedForward is how many numbers a token takes within the feed-forward part of a
+// layer, on average over the layers; of a mixture, in the experts that it goes to.
+func feedForward(f *gguf.File) int {
+	size, ok := f.Int(f.Key("feed_forward_length"))
+	if layers, _ := f.Ints(f.Key("feed_forward_length")); !ok && len(layers) > 0 {
+		for _, n := range layers {
+			size += n
+		}
+		size /= int64(len(layers))
+	}
+	if each, ok := f.Int(f.Key("expert_feed_forward_length")); ok {
+		size = each
+	}
+	used, _ := f.Int(f.Key("expert_used_count"))
+	return int(size * max(1, used))
+}
+
 // headSize is how many numbers one attention head has.
 func (m *model) headSize() int {
 	heads := int(C.llama_model_n_head(m.c))

@@ -93,7 +93,7 @@ func NewFake(o Options) *Fake {
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %d", o.Name, o.Split, o.BytesPerToken))
 	f := &Fake{lifetime: newLifetime(), opts: o, info: percached.ModelInfo{
-		Name: o.Name, Architecture: "fake", Parameters: 1, WeightBytes: 1, Layers: 1, Width: 8, Heads: 1, HeadsKV: 1,
+		Name: o.Name, Architecture: "fake", Parameters: 1, WeightBytes: 1, Layers: 1, Width: 8, Heads: 1, HeadsKV: 1, HeadSize: 8, FeedForward: 16,
 		Vocabulary: vocabulary, TrainContext: o.Context, Context: o.Context, Split: o.Split, Threads: 1,
 		KeyType: "f16", ValueType: "f16", FlashAttn: true,
 		Fingerprint: hex.EncodeToString(sum[:]), BytesPerToken: o.BytesPerToken, NoSlices: o.NoSlices, Chat: chat,

@@ -22,19 +22,19 @@ step
 drain
   failed: mail answer a1, failed 1 times (unavailable: idle.Do: bank.Put), not before 12:01:01
   done: mail answer a2
-  done: mail abstract c1, not before 12:02:00
-  done: mail abstract c2, not before 12:02:00
   nothing: notes warm n1
   done: mail warm w1
+  done: mail abstract c1, not before 12:02:00
+  done: mail abstract c2, not before 12:02:00
   drained: 4 done, 1 nothing, 0 preempted, 1 failed, 0 parked, 6s
   not_yet until 12:01:01: jobs that wait for a quiet time, or to be tried again: 2
 queue
   mail answer a1, failed 1 times (unavailable: idle.Do: bank.Put), not before 12:01:01
-  notes warm n1, not before 12:01:05
+  notes warm n1, not before 12:01:03
 ledger all
   answer: 1 done, 1 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
-  abstract: 2 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
   warm: 1 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
+  abstract: 2 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
 
 # Each drain tries once what failed before. What was parked stays so.
 drain

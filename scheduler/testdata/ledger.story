@@ -48,9 +48,9 @@ step
   done: mail restore r1
 loaded mail 1s chunk
 ledger mail
+  restore: 1 done, 0 failed, 0 preempted, 1 s, 0 read, 0 said, 0 bytes; 1 uses earned 7 s
   populate: 1 done, 0 failed, 0 preempted, 4 s, 10 read, 3 said, 20 bytes; 1 uses earned 8 s
   decode: 1 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
-  restore: 1 done, 0 failed, 0 preempted, 1 s, 0 read, 0 said, 0 bytes; 1 uses earned 7 s
 
 # What was made anew since, earns again.
 own mail chunk
@@ -60,9 +60,9 @@ step
 crash
 loaded mail 1s chunk
 ledger mail
+  restore: 2 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 2 uses earned 14 s
   populate: 1 done, 0 failed, 0 preempted, 4 s, 10 read, 3 said, 20 bytes; 1 uses earned 8 s
   decode: 1 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
-  restore: 2 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 2 uses earned 14 s
 
 # Credits of what is gone go.
 prune mail chunk
@@ -73,9 +73,9 @@ loaded mail 1s chunk
 crash
 loaded mail 1s chunk
 ledger mail
+  restore: 2 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 2 uses earned 14 s
   populate: 1 done, 0 failed, 0 preempted, 4 s, 10 read, 3 said, 20 bytes; 1 uses earned 8 s
   decode: 1 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
-  restore: 2 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 2 uses earned 14 s
 
 # Days are those of the calendar.
 wait 24h
@@ -87,9 +87,9 @@ ledger all 12h
   answer: 1 done, 0 failed, 0 preempted, 1 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
 ledger all
   answer: 1 done, 0 failed, 0 preempted, 1 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
+  restore: 2 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 2 uses earned 14 s
   populate: 1 done, 0 failed, 0 preempted, 4 s, 10 read, 3 said, 20 bytes; 1 uses earned 8 s
   decode: 1 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s
-  restore: 2 done, 0 failed, 0 preempted, 2 s, 0 read, 0 said, 0 bytes; 2 uses earned 14 s
 restart
 ledger all 12h
   answer: 1 done, 0 failed, 0 preempted, 1 s, 0 read, 0 said, 0 bytes; 0 uses earned 0 s

@@ -39,10 +39,12 @@ again, sums documents up, predicts questions, prefills and answers them.`,
 
 func idleRun(h Host) *cobra.Command {
 	var kinds []string
+	var jobs, tokens int
 	return verb{
 		use: "run", short: "Do all idle work that is due, now",
 		example: `  percached idle run
-  percached idle run --space mail --kind abstract,predict`, space: anySpace, keys: append(answerKeys(), idleKeys()...), need: Need{Model: true},
+  percached idle run --space mail --kind abstract,predict
+  percached idle run --jobs 10`, space: anySpace, keys: append(answerKeys(), idleKeys()...), need: Need{Model: true},
 		long: `Does all idle work that is due, whatever the time, the battery and the budget: it
 was asked for. Only when idle work is paused it does nothing. What it takes counts
 against the budget all the same. It can be interrupted at any moment; what was done
@@ -50,9 +52,17 @@ stays done, and the next run goes on there. With --json, a line for each job as 
 ends, and one for all at the end. Exit status 1 if a job failed.`,
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().StringSliceVar(&kinds, "kind", nil, "kinds of jobs that are done, with commas (default: all)")
+			cmd.Flags().IntVar(&jobs, "jobs", 0, "end when so many jobs are done (default: when nothing is due)")
+			cmd.Flags().IntVar(&tokens, "tokens", 0, "end when the jobs have read and written so many tokens (default: when nothing is due)")
+		},
+		before: func([]string) error {
+			if jobs < 0 || tokens < 0 {
+				return misuse("--jobs and --tokens are 1 or more")
+			}
+			return nil
 		},
 		run: func(ctx context.Context, c *call, _ []string) error {
-			p := client.DrainIdleParams{Space: optional(c.space)}
+			p := client.DrainIdleParams{Space: optional(c.space), Jobs: optional(jobs), Tokens: optional(tokens)}
 			for _, k := range kinds {
 				p.Kind = append(p.Kind, client.JobKind(k))
 			}

@@ -59,8 +59,10 @@ func spacesSet(h Host) *cobra.Command {
 		use: "set SPACE KEY=VALUE...", short: "Set what a space wants otherwise than the rest", args: cobra.MinimumNArgs(2), complete: firstSpaceOf(h),
 		long: `Sets what a space wants otherwise than the service. The keys: threshold (0 to 1),
 guard, bank, tensors (true or false), k, order (relevance, canonical), placement
-(sequential, parallel), planes (kv, qkv), tensor_limit (bytes of the service's
-that the tensors of the space may take). An empty value takes a setting back.
+(sequential, parallel), planes (kv, qkv), whole (true: instructions and chunks
+are made tokens as one text; then no tensors are used or kept), tensor_limit
+(bytes of the service's that the tensors of the space may take). An empty value
+takes a setting back.
 
 Of idle work:
   prediction   what is kept of predicted questions: off, answers (no tensors), or both

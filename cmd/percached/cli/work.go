@@ -144,6 +144,11 @@ func drained(p *Printer, d *client.Drained) {
 		p.Line("there was nothing to do")
 		hindrances(p, d)
 	}
+	for _, r := range d.Reasons {
+		if r.Code == client.ReasonCodeBound {
+			p.Line("ended: %s", r.Text)
+		}
+	}
 	if d.Failed > 0 {
 		p.Line("failed: %d; percached idle queue tells why. They are tried again later, and after five attempts when percached idle retry says so", d.Failed)
 	}

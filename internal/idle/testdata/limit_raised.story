@@ -37,7 +37,6 @@ slices
   3 slices, 4758 bytes
 limit 1000000
 idle
-  history 6: done, 157 tokens read, 5 written
   restore What does the boiler inspection cost?: done, 29 tokens read, 0 written
   restore How large is the budget of Heron?: done, 85 tokens read, 0 written
   restore Who inspects the boiler?: nothing
@@ -46,6 +45,7 @@ idle
   restore Which firm does the boiler inspection?: nothing
   restore What is the budget of Heron?: nothing
   restore Where is the kite festival?: nothing
+  history 6: done, 157 tokens read, 5 written
 slices
   10 slices, 15800 bytes
   without: 3 slices, 4758 bytes

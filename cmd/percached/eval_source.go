@@ -1,0 +1,57 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/percached/percached/eval"
+	"github.com/percached/percached/eval/enronqa"
+	"github.com/percached/percached/eval/mised"
+	"github.com/percached/percached/eval/plain"
+)
+
+// dataSource is where documents and questions come from.
+type dataSource struct {
+	dataset, path, inboxes, kind string
+	users, meetings              int
+}
+
+func (s *dataSource) flags(f *pflag.FlagSet) {
+	f.StringVar(&s.dataset, "dataset", "", "how the data lies: enronqa, mised, qmsum or plain")
+	f.StringVar(&s.path, "path", "", "file or folder of the data")
+	f.IntVar(&s.users, "users", 0, "the first so many users; 0: all")
+	f.StringVar(&s.inboxes, "inboxes", "", "enronqa: folder of whole inboxes")
+	f.IntVar(&s.meetings, "meetings", 4, "mised, qmsum: meetings that are one user's")
+	f.StringVar(&s.kind, "kind", "emails", "plain: what the documents are: emails, dialog, meetings, notes")
+}
+
+func (s *dataSource) check() error {
+	switch {
+	case !slices.Contains([]string{"enronqa", "mised", "qmsum", "plain"}, s.dataset):
+		return misuse("--dataset must be enronqa, mised, qmsum or plain, not %q", s.dataset)
+	case s.path == "":
+		return misuse("--path must name a file or folder")
+	case s.users < 0 || s.meetings < 1:
+		return misuse("--users must not be negative, and --meetings at least 1")
+	case !slices.Contains([]string{"emails", "dialog", "meetings", "notes"}, s.kind):
+		return misuse("--kind must be emails, dialog, meetings or notes, not %q", s.kind)
+	case s.inboxes != "" && s.dataset != "enronqa":
+		return misuse("--inboxes goes with --dataset enronqa")
+	}
+	return nil
+}
+
+func (s *dataSource) load() (*eval.Data, error) {
+	switch s.dataset {
+	case "enronqa":
+		return enronqa.Load(s.path, enronqa.Options{Users: s.users, Inboxes: s.inboxes})
+	case "plain":
+		d, err := plain.Load(s.path)
+		if err == nil {
+			d.Sets[0].Kind = s.kind
+		}
+		return d, err
+	}
+	return mised.Load(s.path, mised.Options{Users: s.users, Meetings: s.meetings})
+}

@@ -1,0 +1,226 @@
+package enronqa
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/percached/percached/eval"
+)
+
+// Options say what is read of the data.
+type Options struct {
+	// Users is how many users, the first ones by name; 0: all.
+	Users int
+	// Inboxes is a folder with the files USER.mbox or USER.mbox.gz: the whole mail of
+	// a user, which then lies around the mails that are asked about. Empty: none.
+	Inboxes string
+}
+
+// Load reads a file, or a folder with all files below it. It fails if a column is
+// missing or if nothing can be asked.
+func Load(path string, o Options) (*eval.Data, error) {
+	if o.Users < 0 {
+		return nil, fmt.Errorf("%d users", o.Users)
+	}
+	l := &loader{data: &eval.Data{PassedOver: map[string]int{}}, boxes: map[string]*mailbox{}}
+	files, err := l.files(path)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := users(files, o.Users)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		about, err := f.rows(func(user string) bool { return chosen == nil || user == "" || chosen[user] }, l.add)
+		if err == nil {
+			err = l.lacks(f, about)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.path, err)
+		}
+	}
+	if err := l.sets(o.Inboxes); err != nil {
+		return nil, err
+	}
+	if d := l.data; len(d.Sets) == 0 {
+		reason := ""
+		if n := len(d.Skipped); n > 0 {
+			reason = fmt.Sprintf("; of %d things skipped, the last is %s: %s", n, d.Skipped[n-1].Where, d.Skipped[n-1].Reason)
+		}
+		return nil, fmt.Errorf("%s holds no question that can be asked%s", path, reason)
+	}
+	return l.data, nil
+}
+
+// source is a file with rows.
+type source struct {
+	path string
+	name string // for reports
+	// rows calls do with each row of a user who is kept, and with those that name none.
+	rows func(keep func(user string) bool, do func(row)) (about, error)
+}
+
+// about is what a file says of itself.
+type about struct {
+	rows    int // of any user
+	columns map[string]bool
+}
+
+// row is a mail with its questions, as columns by name.
+type row struct {
+	where   string
+	columns map[string]any // text, lists of any, or nil
+	others  []string       // columns that were passed over
+	wrong   error          // it is no row
+}
+
+func plain() []string   { return []string{"path", "user", "email"} }
+func needed() []string  { return append(plain(), "questions", "gold_answers") }
+func welcome() []string { return []string{"rephrased_questions", "alternate_answers"} }
+func columns() []string { return append(needed(), welcome()...) }
+
+// loader gathers the data.
+type loader struct {
+	data  *eval.Data
+	boxes map[string]*mailbox
+}
+
+func (l *loader) skip(where, format string, args ...any) {
+	l.data.Skipped = append(l.data.Skipped, eval.Skipped{Where: where, Reason: fmt.Sprintf(format, args...)})
+}
+
+// files finds those that are read.
+func (l *loader) files(root string) ([]source, error) {
+	info, err := os.Stat(root)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		f, ok := file(root, filepath.Base(root))
+		if !ok {
+			return nil, fmt.Errorf("%s is neither .parquet nor .jsonl nor .jsonl.gz", root)
+		}
+		return []source{f}, nil
+	}
+	var found []source
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path != root && strings.HasPrefix(d.Name(), "."):
+			l.data.Skipped = append(l.data.Skipped, eval.Skipped{Where: d.Name(), Reason: "hidden", Usual: true})
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case d.IsDir():
+			return nil
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if f, ok := file(path, filepath.ToSlash(name)); ok {
+			found = append(found, f)
+		} else {
+			l.skip(filepath.ToSlash(name), "neither .parquet nor .jsonl nor .jsonl.gz")
+		}
+		return nil
+	})
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("%s holds no .parquet, .jsonl or .jsonl.gz", root)
+	}
+	return found, err
+}
+
+func file(path, name string) (source, bool) {
+	f := source{path: path, name: name}
+	switch lower := strings.ToLower(name); {
+	case strings.HasSuffix(lower, ".parquet"):
+		f.rows = func(keep func(string) bool, do func(row)) (about, error) { return parquetRows(path, name, keep, do) }
+	case strings.HasSuffix(lower, ".jsonl"), strings.HasSuffix(lower, ".jsonl.gz"):
+		f.rows = func(keep func(string) bool, do func(row)) (about, error) { return jsonRows(path, name, keep, do) }
+	default:
+		return source{}, false
+	}
+	return f, true
+}
+
+// users are the first n by name; nil: all of them.
+func users(files []source, n int) (map[string]bool, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	names := map[string]bool{}
+	for _, f := range files {
+		_, err := f.rows(func(user string) bool {
+			if user != "" {
+				names[user] = true
+			}
+			return false
+		}, func(row) {})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.path, err)
+		}
+	}
+	chosen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(names))[:min(n, len(names))] {
+		chosen[name] = true
+	}
+	return chosen, nil
+}
+
+// lacks tells which columns a file lacks: an error if it cannot do without.
+func (l *loader) lacks(f source, a about) error {
+	if a.rows == 0 {
+		l.skip(f.name, "it holds no row")
+	}
+	var missing []string
+	for _, c := range needed() {
+		if !a.columns[c] {
+			missing = append(missing, c)
+		}
+	}
+	if len(a.columns) == 0 && a.rows == 0 {
+		return nil
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("columns are missing: %s", strings.Join(missing, ", "))
+	}
+	for _, c := range welcome() {
+		if !a.columns[c] {
+			l.skip(f.name, "no column %s", c)
+		}
+	}
+	return nil
+}
+
+// sets makes a set of each mailbox.
+func (l *loader) sets(inboxes string) error {
+	for _, user := range slices.Sorted(maps.Keys(l.boxes)) {
+		set := l.boxes[user].set
+		if len(set.Questions) == 0 {
+			l.skip("user "+user, "no question that can be asked")
+			continue
+		}
+		if inboxes != "" {
+			inbox, why, err := inbox(inboxes, user)
+			if err != nil {
+				return fmt.Errorf("the inbox of %s: %w", user, err)
+			}
+			if why != "" {
+				l.skip("the inbox of "+user, "%s", why)
+			} else {
+				set.Files = append([]eval.File{inbox}, set.Files...)
+			}
+		}
+		l.data.Sets = append(l.data.Sets, set)
+	}
+	return nil
+}

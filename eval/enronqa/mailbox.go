@@ -1,0 +1,202 @@
+package enronqa
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/percached/percached/eval"
+)
+
+// mailbox is a user's set while it grows.
+type mailbox struct {
+	set   eval.Set
+	mails map[string][]mail // by path
+	names map[string]bool   // of files
+}
+
+// mail is one that is a file of the set.
+type mail struct {
+	file, text string
+	asked      map[[2]string]bool // questions with their gold answers
+}
+
+// add puts a row into its user's set.
+func (l *loader) add(r row) {
+	if r.wrong != nil {
+		l.skip(r.where, "%v", r.wrong)
+		return
+	}
+	for _, c := range r.others {
+		l.data.PassedOver[c]++
+	}
+	user, err := text(r.columns["user"])
+	if err != nil {
+		l.skip(r.where, "no user: %v", err)
+		return
+	}
+	place, err := text(r.columns["path"])
+	if err != nil {
+		l.skip(r.where, "no path: %v", err)
+		return
+	}
+	email, ok := r.columns["email"].(string)
+	if !ok || strings.TrimSpace(email) == "" {
+		l.skip(r.where, "no email")
+		return
+	}
+	box := l.boxes[user]
+	if box == nil {
+		box = &mailbox{set: eval.Set{User: user, Kind: "emails"}, mails: map[string][]mail{}, names: map[string]bool{}}
+		l.boxes[user] = box
+	}
+	l.questions(box, box.mail(place, email), r)
+}
+
+// mail gives the mail of a row. The parts of the published data repeat each one.
+func (b *mailbox) mail(place, text string) mail {
+	for _, m := range b.mails[place] {
+		if m.text == text {
+			return m
+		}
+	}
+	m := mail{file: fileName(place, b.names), text: text, asked: map[[2]string]bool{}}
+	b.names[m.file] = true
+	b.mails[place] = append(b.mails[place], m)
+	b.set.Files = append(b.set.Files, eval.File{
+		Name: m.file, Size: int64(len(text)),
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil },
+	})
+	return m
+}
+
+// questions adds those of a row.
+func (l *loader) questions(b *mailbox, m mail, r row) {
+	questions, err := list(r.columns["questions"])
+	if err != nil {
+		l.skip(r.where, "questions: %v", err)
+		return
+	}
+	golds, err := list(r.columns["gold_answers"])
+	if err == nil && len(golds) != len(questions) {
+		err = fmt.Errorf("there are %d for %d questions, so that none is asked", len(golds), len(questions))
+	}
+	if err != nil {
+		l.skip(r.where, "gold_answers: %v", err)
+		return
+	}
+	rephrased, alternates := l.beside(r, "rephrased_questions", len(questions)), l.beside(r, "alternate_answers", len(questions))
+	for i := range questions {
+		q, err := question(questions[i], golds[i], rephrased[i], alternates[i])
+		turn := [2]string{q.Text, strings.Join(q.Gold[:min(1, len(q.Gold))], "")}
+		if q.Text != "" && m.asked[turn] {
+			err = errors.New("this was asked of this mail before, with the same answer")
+		}
+		where := fmt.Sprintf("%s, question %d", r.where, i+1)
+		if err != nil {
+			l.skip(where, "%v", err)
+			if !errors.Is(err, errPart) {
+				continue
+			}
+		}
+		m.asked[turn] = true
+		q.Number, q.Document = len(b.set.Questions)+1, m.file
+		b.set.Questions = append(b.set.Questions, q)
+	}
+}
+
+// beside gives a list that goes with the questions; if it does not, one of nothing.
+func (l *loader) beside(r row, column string, n int) []any {
+	if r.columns[column] == nil {
+		return make([]any, n)
+	}
+	of, err := list(r.columns[column])
+	if err == nil && len(of) != n {
+		err = fmt.Errorf("there are %d for %d questions, so that none is used", len(of), n)
+	}
+	if err != nil {
+		l.skip(r.where, "%s: %v", column, err)
+		return make([]any, n)
+	}
+	return of
+}
+
+// errPart says that the question can be asked all the same.
+var errPart = errors.New("it is left out")
+
+func question(asked, gold, rephrased, alternates any) (q eval.Question, err error) {
+	if q.Text, err = text(asked); err != nil {
+		return eval.Question{}, fmt.Errorf("no question: %w", err)
+	}
+	var wrong error
+	further, err := texts(alternates)
+	if err != nil {
+		wrong = fmt.Errorf("an alternate answer is %w: %w", err, errPart)
+	}
+	right, err := text(gold)
+	if err != nil {
+		return eval.Question{}, fmt.Errorf("no gold answer: %w", err)
+	}
+	for _, a := range append([]string{right}, further...) {
+		if !slices.Contains(q.Gold, a) {
+			q.Gold = append(q.Gold, a)
+		}
+	}
+	if rephrased != nil {
+		switch other, err := text(rephrased); {
+		case err != nil:
+			wrong = errors.Join(wrong, fmt.Errorf("the rephrased question is %w: %w", err, errPart))
+		case other != q.Text:
+			q.Paraphrases = []string{other}
+		}
+	}
+	return q, wrong
+}
+
+// text reads a value without the space around it.
+func text(v any) (string, error) {
+	s, ok := v.(string)
+	switch s = strings.TrimSpace(s); {
+	case v == nil || ok && s == "":
+		return "", errors.New("empty")
+	case !ok:
+		return "", errors.New("not a text")
+	case !utf8.ValidString(s):
+		return "", errors.New("not UTF-8")
+	}
+	return s, nil
+}
+
+// texts gives all that a value holds, however deep. What is no text is left out,
+// and the last such thing is the error.
+func texts(v any) (all []string, err error) {
+	of, ok := v.([]any)
+	if !ok {
+		if v == nil {
+			return nil, nil
+		}
+		one, err := text(v)
+		if err != nil {
+			return nil, err
+		}
+		return []string{one}, nil
+	}
+	for _, in := range of {
+		more, wrong := texts(in)
+		if all = append(all, more...); wrong != nil {
+			err = wrong
+		}
+	}
+	return all, err
+}
+
+func list(v any) ([]any, error) {
+	of, ok := v.([]any)
+	if !ok && v != nil {
+		return nil, errors.New("not a list")
+	}
+	return of, nil
+}

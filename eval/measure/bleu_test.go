@@ -1,0 +1,116 @@
+package measure_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/percached/percached/eval/measure"
+)
+
+// Worked by hand, and again with NLTK 3.8 (sentence_bleu over these tokens, method3,
+// auto_reweigh). Each name has the n-grams shared of those said, for 1 to 4 words.
+func TestBLEU(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		answer string
+		gold   []string
+		want   float64
+	}{
+		{"the same", "the hut has only an open fire", []string{"the hut has only an open fire"}, 1},
+		// 8 words against 9: exp(1-9/8) = 0.8825; (7/8·6/7·5/6·4/5)^¼ = (1/2)^¼ = 0.8409.
+		{
+			"7/8 6/7 5/6 4/5, one word short", "the hut has only an open fire there",
+			[]string{"the hut has only an open fire in it"},
+			0.7421,
+		},
+		// the, cat, on, the, mat; the cat, on the, the mat; on the mat; none of four, which
+		// counts as a half of 3: (5/6·3/5·1/4·1/6)^¼ = (1/48)^¼.
+		{"5/6 3/5 1/4 0/3", "the cat sat on the mat", []string{"the cat is on the mat"}, 0.3799},
+		// "the" counts as often as one right answer has it at the most: twice. The others are
+		// 1/2 of 6, 1/4 of 5, 1/8 of 4: (2/7·1/12·1/20·1/32)^¼.
+		{
+			"2/7 0/6 0/5 0/4", "the the the the the the the",
+			[]string{"the cat is on the mat", "there is a cat on the mat"},
+			0.0781,
+		},
+		// Two words have no three in a row: (2/2·1/1)^½.
+		{"short, the same", "$46,000", []string{"$46,000"}, 1},
+		{"1/2 0/1: (1/2·1/2)^½", "$46,000", []string{"46,000"}, 0.5},
+		{"one word of two", "a b", []string{"a c"}, 0.5},
+		// 4/4, then 1/2 of 3, 1/4 of 2, 1/8 of 1: (1/6·1/8·1/8)^¼ = (1/384)^¼.
+		{"4/4 0/3 0/2 0/1", "a b c d", []string{"a c b d"}, 0.2259},
+		// Right answers together: Maren brings, brings the | the big, big tent; 1 of 3 in
+		// three words each: "Maren brings the", "the big tent"; none of 2. Both are 6 long:
+		// exp(1-6/5) = 0.8187; (5/5·4/4·2/3·1/4)^¼ = (1/6)^¼ = 0.6389.
+		{
+			"5/5 4/4 2/3 0/2, one word short", "Maren brings the big tent",
+			[]string{"Maren brings the tent on Friday", "the big tent is with Maren"},
+			0.5231,
+		},
+		// He pays 1.5 per cent on 28 - 30 May . : 11 words, "on" is wrong.
+		// (10/11·8/10·6/9·4/8)^¼ = (8/33)^¼.
+		{
+			"tokens: 10/11 8/10 6/9 4/8", "He pays 1.5 per cent on 28-30 May.",
+			[]string{"He pays 1.5 per cent from 28-30 May."},
+			0.7017,
+		},
+		// The nearest length counts, of two as near the shorter: 3 words against 2 and 4 are
+		// not too short. (3/3·2/2·1/1)^⅓.
+		{"lengths 2 and 4 against 3", "a b c", []string{"x y", "a b c d"}, 1},
+		{"the longer is nearer: exp(1-4/3)", "a b c", []string{"x", "a b c d"}, 0.7165},
+		{"case counts: 1/2 0/1", "Big tent", []string{"big tent"}, 0.5},
+		{"marks: 3 tokens on both sides", "(yes)", []string{"( yes )"}, 1},
+		{"an apostrophe and a hyphen stay: 2/2 1/1", "Cato's twenty-one", []string{"Cato's twenty-one"}, 1},
+		{"no word shared", "x y z", []string{"a b c"}, 0},
+		{"nothing said", "", []string{"a"}, 0},
+		{"no gold", "a", nil, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := four(measure.BLEU(tc.answer, tc.gold)); got != tc.want {
+				t.Errorf("%v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+// Worked by hand, and again with NLTK's corpus_bleu.
+func TestCorpusBLEU(t *testing.T) {
+	cat := "the cat sat on the mat today" // 6/7 5/6 4/5 3/4 against cats, the nearer 7 long
+	cats := []string{"the cat sat on a mat", "the cat sat on the mat now"}
+	tent := "Maren brings the big tent on Friday" // 6/7 4/6 3/5 2/4 against tents, 6 long
+	tents := []string{"Maren brings the big tent Friday"}
+	for _, tc := range []struct {
+		name    string
+		answers []string
+		gold    [][]string
+		want    float64
+	}{
+		// 12/14 · 9/12 · 7/10 · 5/8 = 9/32; 14 words are not fewer than 13. (9/32)^¼. The mean
+		// of both alone is another number: (0.8091 + 0.6435)/2.
+		{"counts are added up", []string{cat, tent}, [][]string{cats, tents}, 0.7282},
+		{"one alone: (6/7·5/6·4/5·3/4)^¼ = (3/7)^¼", []string{cat}, [][]string{cats}, 0.8091},
+		{"the other: (6/7·4/6·3/5·2/4)^¼ = (6/35)^¼", []string{tent}, [][]string{tents}, 0.6435},
+		// 4 of 7 right: (4/4·3/3·2/2·1/1), exp(1-7/4) = 0.4724.
+		{"brevity", []string{"the cat sat on"}, [][]string{cats[1:]}, 0.4724},
+		// Lengths are added up before they are compared: 4+8 against 7+7: exp(1-14/12) =
+		// 0.8465; 11/12 · 9/10 · 7/8 · 5/6 = 0.6016.
+		{
+			"brevity of all",
+			[]string{"the cat sat on", "the cat sat on the mat now too"},
+			[][]string{cats[1:], cats[1:]},
+			0.7455,
+		},
+		{"no smoothing: three words have no four in a row", []string{"a b c"}, [][]string{{"a b c"}}, 0},
+		{"without gold: left out", []string{cat, "x", tent}, [][]string{cats, nil, tents}, 0.7282},
+		{"nothing", nil, nil, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := four(measure.CorpusBLEU(tc.answers, tc.gold)); got != tc.want {
+				t.Errorf("%v, want %v", got, tc.want)
+			}
+		})
+	}
+	if one, all := measure.BLEU(cat, cats), measure.CorpusBLEU([]string{cat}, [][]string{cats}); math.Abs(one-all) > 1e-12 {
+		t.Errorf("where nothing is to be smoothed, one sentence is a corpus: %v, %v", one, all)
+	}
+}

@@ -1,0 +1,188 @@
+package measure_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/eval/measure"
+)
+
+// noise are n values about a mean, with a deviation of 1.
+func noise(seed uint64, n int, mean float64) []float64 {
+	r := rand.New(rand.NewPCG(seed, 1))
+	xs := make([]float64, n)
+	for i := range xs {
+		xs[i] = mean + r.NormFloat64()
+	}
+	return xs
+}
+
+func near(a, b, by float64) bool { return math.Abs(a-b) <= by }
+
+func TestSeedDecides(t *testing.T) {
+	xs := noise(1, 30, 0)
+	for name, f := range map[string]func(uint64) any{
+		"mean":     func(s uint64) any { return measure.BootstrapMean(s, xs) },
+		"median":   func(s uint64) any { return measure.BootstrapMedian(s, xs) },
+		"clusters": func(s uint64) any { return measure.BootstrapClusters(s, [][]float64{xs[:5], xs[5:9], xs[9:30]}) },
+		"paired":   func(s uint64) any { return measure.PairedBootstrap(s, xs, noise(2, 30, 0)) },
+	} {
+		if d := cmp.Diff(f(3), f(3)); d != "" {
+			t.Errorf("%s: the same seed gives another: %s", name, d)
+		}
+		// Few clusters have few means, and a median is one of few values.
+		if (name == "mean" || name == "paired") && cmp.Equal(f(3), f(4)) {
+			t.Errorf("%s: another seed gives the same", name)
+		}
+	}
+}
+
+// The mean of many values lies within 1.96 deviations by the root of their count,
+// their median within 1.2533 times that.
+func TestIntervalsOfMany(t *testing.T) {
+	xs := noise(5, 400, 20)
+	before := slices.Clone(xs)
+	mean, median := measure.BootstrapMean(1, xs), measure.BootstrapMedian(1, xs)
+	if w := (mean.High - mean.Low) / 2; !near(w, 1.96/20, 0.1*1.96/20) || !near((mean.High+mean.Low)/2, measure.Mean(xs), 0.01) {
+		t.Errorf("mean: %v about %v", mean, measure.Mean(xs))
+	}
+	if w := (median.High - median.Low) / 2; !near(w, 1.2533*1.96/20, 0.3*1.96/20) || median.Low > measure.Median(xs) || median.High < measure.Median(xs) {
+		t.Errorf("median: %v about %v", median, measure.Median(xs))
+	}
+	if d := cmp.Diff(before, xs); d != "" {
+		t.Error("the values were moved", d)
+	}
+}
+
+// About 95 of 100 samples of a skewed kind have the true mean in their interval; of
+// such small ones a few fewer.
+func TestCoverage(t *testing.T) {
+	r, in, samples := rand.New(rand.NewPCG(9, 9)), 0, 150
+	for range samples {
+		xs := make([]float64, 20)
+		for i := range xs {
+			xs[i] = r.ExpFloat64()
+		}
+		if i := measure.BootstrapMean(1, xs); i.Low <= 1 && 1 <= i.High {
+			in++
+		}
+	}
+	if share := float64(in) / float64(samples); share < 0.86 || share > 0.96 {
+		t.Errorf("%v of the intervals hold the mean", share)
+	}
+}
+
+func TestSmallSamples(t *testing.T) {
+	if d := cmp.Diff(measure.Interval{}, measure.BootstrapMean(1, nil)); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(measure.Interval{}, measure.BootstrapMedian(1, nil)); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(measure.Interval{}, measure.BootstrapClusters(1, [][]float64{nil, {}})); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(measure.Interval{Low: 4, High: 4}, measure.BootstrapMean(1, []float64{4})); d != "" {
+		t.Error(d)
+	}
+	// Of 1 and 9, a quarter of the resamples is 1 and 1, a quarter 9 and 9.
+	if d := cmp.Diff(measure.Interval{Low: 1, High: 9}, measure.BootstrapMedian(1, []float64{9, 1})); d != "" {
+		t.Error(d)
+	}
+	// Of 0 five times and 8, it is 8 in 0.9 % of the resamples, and in 5.4 % between both.
+	if d := cmp.Diff(measure.Interval{Low: 0, High: 4}, measure.BootstrapMedian(1, []float64{0, 0, 8, 0, 0, 0})); d != "" {
+		t.Error(d)
+	}
+	// Of 0, 0, 6, the median is 6 in 7 of 27 resamples, and never between.
+	if d := cmp.Diff(measure.Interval{Low: 0, High: 6}, measure.BootstrapMedian(1, []float64{0, 6, 0})); d != "" {
+		t.Error(d)
+	}
+}
+
+// Five times the same value says no more than once.
+func TestClustersAreDrawnWhole(t *testing.T) {
+	xs := noise(6, 40, 3)
+	var five [][]float64
+	var flat []float64
+	for _, x := range xs {
+		five = append(five, []float64{x, x, x, x, x})
+		flat = append(flat, x, x, x, x, x)
+	}
+	once, all, clustered := measure.BootstrapMean(1, xs), measure.BootstrapMean(1, flat), measure.BootstrapClusters(1, five)
+	if !near(once.Low, clustered.Low, 1e-9) || !near(once.High, clustered.High, 1e-9) {
+		t.Errorf("once %v, five times %v", once, clustered)
+	}
+	if ratio := (clustered.High - clustered.Low) / (all.High - all.Low); !near(ratio, math.Sqrt(5), 0.2) {
+		t.Errorf("wider by %v than without clusters", ratio)
+	}
+	p := measure.PairedBootstrapClusters(1, append(five, nil))
+	if p.N != 200 || !near(p.Diff, measure.Mean(xs), 1e-9) || !near(p.Low, once.Low, 1e-9) {
+		t.Errorf("paired: %+v", p)
+	}
+	// Values weigh, not clusters.
+	if p := measure.PairedBootstrapClusters(1, [][]float64{{1}, {4, 4, 4}}); p.Diff != 3.25 || p.N != 4 || p.Low != 1 || p.High != 4 {
+		t.Errorf("of unequal size: %+v", p)
+	}
+}
+
+func TestPaired(t *testing.T) {
+	b := noise(7, 60, 100)
+	plus := func(mean float64) []float64 {
+		a := noise(8, 60, mean)
+		for i := range a {
+			a[i] += b[i]
+		}
+		return a
+	}
+	for _, tc := range []struct {
+		name         string
+		a, b         []float64
+		pLow, pHigh  float64
+		low0, above0 bool // the interval lies below 0, above 0
+	}{
+		{"the same", b, b, 1, 1, false, false},
+		{"noise", plus(0), b, 0.05, 1, false, false},
+		{"much more, seen through what both share", plus(1), b, 0, 0.001, false, true},
+		{"much less", b, plus(1), 0, 0.001, true, false},
+		{"one pair shows nothing", []float64{9}, []float64{1}, 1, 1, false, true},
+		{"two pairs show little", []float64{9, 8}, []float64{1, 1}, 0.5, 0.5, false, true},
+		{"six pairs of one mind: 2 in 64", []float64{9, 8, 9, 8, 7, 9}, make([]float64, 6), 0.03125, 0.03125, false, true},
+		{"nothing", nil, nil, 1, 1, false, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := measure.PairedBootstrap(1, tc.a, tc.b)
+			if p.P < tc.pLow || p.P > tc.pHigh || p.High < 0 != tc.low0 || p.Low > 0 != tc.above0 {
+				t.Errorf("%+v", p)
+			}
+			if p.N != len(tc.a) || !near(p.Diff, measure.Mean(tc.a)-measure.Mean(tc.b), 1e-9) {
+				t.Errorf("%d pairs, %v", p.N, p.Diff)
+			}
+			q := measure.PairedBootstrap(1, tc.b, tc.a)
+			if !near(q.P, p.P, 1e-12) || !near(q.Low, -p.High, 1e-9) || !near(q.High, -p.Low, 1e-9) || !near(q.Diff, -p.Diff, 1e-9) {
+				t.Errorf("the other way round: %+v, %+v", p, q)
+			}
+		})
+	}
+}
+
+// P says the same as the interval.
+func TestPAgreesWithInterval(t *testing.T) {
+	seen := map[bool]int{}
+	for i := range 20 {
+		p := measure.PairedBootstrap(1, noise(11, 40, 0.04*float64(i)), make([]float64, 40))
+		outside := p.Low > 0 || p.High < 0
+		if outside != (p.P < 0.05) {
+			t.Errorf("%+v", p)
+		}
+		if near(p.P, 0.05, 0.035) {
+			seen[outside]++
+		}
+	}
+	if seen[true] == 0 || seen[false] == 0 {
+		t.Errorf("too few near 0.05: %v", seen)
+	}
+}

@@ -1,0 +1,159 @@
+package measure
+
+import "slices"
+
+// What two answers may differ in.
+const (
+	factRefusal  = "refusal"  // one says that it does not know
+	factNumber   = "number"   // amounts and counts, with their currency or per cent
+	factDate     = "date"     // days, and times of day
+	factName     = "name"     // of people, places and things; codes and addresses
+	factNegation = "negation" // one says no
+	factOpposite = "opposite" // before and after, more and less
+	factWords    = "words"    // nothing is the same, or words stand in the place of others
+)
+
+// Contradicts says whether the facts of a served answer differ from those of the
+// answer that was computed: then the served one counts as wrong.
+func Contradicts(served, computed string) bool { return len(Differs(served, computed)) > 0 }
+
+// Differs names the kinds of facts in which they differ: refusal, number, date, name,
+// negation, opposite or words; none if they say the same in whatever words. It does
+// not matter which of both is which.
+func Differs(served, computed string) []string {
+	a, b := split(served), split(computed)
+	if slices.EqualFunc(a, b, func(x, y lump) bool { return x.lower == y.lower }) {
+		return nil
+	}
+	common := lowered(a, b)
+	kinds := compare(read(a, common), read(b, common))
+	if len(kinds) == 0 && replaced(a, b) {
+		return []string{factWords}
+	}
+	return kinds
+}
+
+func compare(a, b said) []string {
+	if a.refused || b.refused {
+		if a.refused && b.refused {
+			return nil
+		}
+		return []string{factRefusal}
+	}
+	datesA, numbersB := crossed(a, b)
+	datesB, numbersA := crossed(b, a)
+	crossing := len(datesA) < len(a.dates) || len(datesB) < len(b.dates)
+	var kinds []string
+	shared := crossing
+	for _, k := range []finding{
+		held(factNumber, numbersA, numbersB, number.same, number.isWeak),
+		held(factDate, datesA, datesB, date.same, date.isWeak),
+		held(factName, a.names, b.names, name.same, name.isWeak),
+		{kind: factNegation, differ: a.negated != b.negated},
+		{kind: factOpposite, differ: opposed(a.all, b.all)},
+	} {
+		if k.differ {
+			kinds = append(kinds, k.kind)
+		}
+		shared = shared || k.matched
+	}
+	if len(kinds) == 0 && !shared && apart(a.words, b.words) {
+		return []string{factWords}
+	}
+	return kinds
+}
+
+// finding is what came of holding the facts of a kind against each other.
+type finding struct {
+	kind    string
+	differ  bool
+	matched bool // some are the same
+}
+
+// held holds the facts of a kind against each other. Each needs a counterpart. A weak
+// one, which may be no fact at all, needs one only where the other side has a fact
+// without a counterpart, too.
+func held[F any](kind string, a, b []F, same func(F, F) bool, weak func(F) bool) finding {
+	lone := func(of, in []F) (lone, strong int) {
+		for _, f := range of {
+			if !slices.ContainsFunc(in, func(g F) bool { return same(f, g) }) {
+				lone++
+				if !weak(f) {
+					strong++
+				}
+			}
+		}
+		return lone, strong
+	}
+	la, sa := lone(a, b)
+	lb, sb := lone(b, a)
+	return finding{kind, sa+sb > 0 || la > 0 && lb > 0, la < len(a)}
+}
+
+// crossed takes out what one has as a date and the other as a number: a year, or
+// the 28th for 28 February.
+func crossed(a, b said) ([]date, []number) {
+	dates, numbers := slices.Clone(a.dates), slices.Clone(b.numbers)
+	for _, n := range b.numbers {
+		if slices.ContainsFunc(a.numbers, n.same) {
+			continue
+		}
+		at := slices.IndexFunc(dates, func(d date) bool { return d.isNumber(n) && !slices.ContainsFunc(b.dates, d.same) })
+		if at >= 0 {
+			dates = slices.Delete(dates, at, at+1)
+			numbers = slices.DeleteFunc(numbers, func(m number) bool { return m == n })
+		}
+	}
+	return dates, numbers
+}
+
+// opposed says whether one has a word and the other its opposite.
+func opposed(a, b map[string]bool) bool {
+	for i := 0; i+1 < len(opposites); i += 2 {
+		x, y := stem(opposites[i]), stem(opposites[i+1])
+		if a[x] && !a[y] && b[y] && !b[x] || a[y] && !a[x] && b[x] && !b[y] {
+			return true
+		}
+	}
+	return false
+}
+
+// apart says whether no word that means something is in both.
+func apart(a, b map[string]bool) bool {
+	for w := range a {
+		if b[w] {
+			return false
+		}
+	}
+	yes := len(a)+len(b) == 1 && (a["yes"] || b["yes"]) // yes, it is; it is
+	return len(a)+len(b) > 0 && !yes
+}
+
+// replaced says whether at least half of the words are the same, each at its place,
+// and words that mean something stand in the place of others: the red tent, the blue
+// tent.
+func replaced(a, b []lump) bool {
+	if len(a) != len(b) || len(a) < 2 {
+		return false
+	}
+	others := 0
+	for i := range a {
+		if stem(a[i].lower) == stem(b[i].lower) {
+			continue
+		}
+		if others++; !plain(a[i]) || !plain(b[i]) {
+			return false
+		}
+	}
+	return others > 0 && 2*others <= len(a)
+}
+
+// plain says whether a word means something and is no fact: facts are compared by
+// what they say.
+func plain(l lump) bool {
+	_, _, number := small(base(l.lower))
+	return l.text == l.lower && len(l.lower) > 1 && !number && !code(l.text) && units[l.lower] == "" && scales[l.lower] == 0 &&
+		!slices.ContainsFunc([][]string{function, negations, titles, abbreviations, noons, relatives}, func(list []string) bool {
+			return in(list, base(l.lower))
+		})
+}

@@ -1,0 +1,177 @@
+package mised
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/percached/percached/eval"
+	"github.com/percached/percached/eval/lines"
+)
+
+// Options say what is read of the data.
+type Options struct {
+	// Users is how many users, the first ones; 0: all.
+	Users int
+	// Meetings is how many meetings a user has; 0: 4.
+	Meetings int
+}
+
+// maxObject bounds an object, in bytes: what percached takes of a document.
+const maxObject = 32 << 20
+
+// Load reads a file, or a folder with all files below it. It fails if nothing can
+// be asked.
+func Load(path string, o Options) (*eval.Data, error) {
+	if o.Meetings == 0 {
+		o.Meetings = 4
+	}
+	if o.Users < 0 || o.Meetings < 0 {
+		return nil, fmt.Errorf("%d users of %d meetings", o.Users, o.Meetings)
+	}
+	l := &loader{data: &eval.Data{PassedOver: map[string]int{}}, most: o.Users * o.Meetings, names: map[string]bool{}}
+	if err := l.walk(path); err != nil {
+		return nil, err
+	}
+	l.users(o.Meetings)
+	if d := l.data; len(d.Sets) == 0 {
+		reason := ""
+		if n := len(d.Skipped); n > 0 {
+			reason = fmt.Sprintf("; of %d things skipped, the last is %s: %s", n, d.Skipped[n-1].Where, d.Skipped[n-1].Reason)
+		}
+		return nil, fmt.Errorf("%s holds no question that can be asked%s", path, reason)
+	}
+	return l.data, nil
+}
+
+// loader gathers the data.
+type loader struct {
+	data     *eval.Data
+	most     int // meetings; 0: all
+	meetings []*meeting
+	names    map[string]bool // of their files
+}
+
+func (l *loader) skip(where, format string, args ...any) {
+	l.data.Skipped = append(l.data.Skipped, eval.Skipped{Where: where, Reason: fmt.Sprintf(format, args...)})
+}
+
+func (l *loader) walk(root string) error {
+	info, err := os.Stat(root)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		known, err := l.file(root, filepath.Base(root))
+		if err == nil && !known {
+			err = errors.New("neither .jsonl nor .jsonl.gz nor .json")
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", root, err)
+		}
+		return nil
+	}
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path != root && strings.HasPrefix(d.Name(), "."):
+			l.data.Skipped = append(l.data.Skipped, eval.Skipped{Where: d.Name(), Reason: "hidden", Usual: true})
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case d.IsDir():
+			return nil
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		known, err := l.file(path, filepath.ToSlash(name))
+		if err == nil && !known {
+			l.skip(filepath.ToSlash(name), "neither .jsonl nor .jsonl.gz nor .json")
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		return nil
+	})
+}
+
+// file reads a file of a kind that is known.
+func (l *loader) file(path, name string) (known bool, err error) {
+	lower := strings.ToLower(strings.TrimSuffix(name, ".gz"))
+	whole := strings.HasSuffix(lower, ".json")
+	if !whole && !strings.HasSuffix(lower, ".jsonl") {
+		return false, nil
+	}
+	in, err := lines.Open(path)
+	if err != nil {
+		return true, err
+	}
+	defer in.Close() //nolint:errcheck // nothing was written
+	stem := strings.TrimSuffix(filepath.Base(strings.TrimSuffix(name, ".gz")), filepath.Ext(strings.TrimSuffix(name, ".gz")))
+	if whole {
+		return true, l.whole(in, name, stem)
+	}
+	for line, err := range lines.Read(in, maxObject) {
+		if err != nil {
+			return true, err
+		}
+		where := fmt.Sprintf("%s line %d", name, line.Number)
+		if line.Long {
+			l.skip(where, "longer than %d bytes", maxObject)
+			continue
+		}
+		l.object(where, fmt.Sprintf("%s-%d", stem, line.Number), line.Text)
+	}
+	return true, nil
+}
+
+// whole reads a file that is one JSON value.
+func (l *loader) whole(in io.Reader, name, stem string) error {
+	text, err := io.ReadAll(io.LimitReader(in, maxObject+1))
+	if err != nil {
+		return err
+	}
+	if len(text) > maxObject {
+		l.skip(name, "longer than %d bytes", maxObject)
+		return nil
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(text, &list) != nil || list == nil {
+		l.object(name, stem, text)
+		return nil
+	}
+	for i, item := range list {
+		l.object(fmt.Sprintf("%s item %d", name, i+1), fmt.Sprintf("%s-%d", stem, i+1), item)
+	}
+	return nil
+}
+
+// users makes a set of so many meetings in a row.
+func (l *loader) users(each int) {
+	for n := 1; len(l.meetings) > 0; n++ {
+		set := eval.Set{User: fmt.Sprintf("user-%d", n), Kind: "meetings", Ordered: true}
+		some := l.meetings[:min(each, len(l.meetings))]
+		l.meetings = l.meetings[len(some):]
+		for _, m := range some {
+			set.Files = append(set.Files, m.document())
+			for _, q := range m.questions {
+				q.Number, q.Document = len(set.Questions)+1, m.file
+				set.Questions = append(set.Questions, q)
+			}
+		}
+		if len(set.Questions) == 0 {
+			l.skip(set.User, "no question about any of its meetings")
+			continue
+		}
+		l.data.Sets = append(l.data.Sets, set)
+	}
+}

@@ -1,0 +1,223 @@
+package mised
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/percached/percached/eval"
+	"github.com/percached/percached/eval/lines"
+)
+
+// meeting is one with the questions about it.
+type meeting struct {
+	id, file  string
+	said      []byte // its segments as JSON
+	questions []eval.Question
+	turns     map[[2]string]bool // questions with their answers
+}
+
+// segment is what somebody says, by the names that percached knows.
+type segment struct {
+	Speaker string `json:"speakerName,omitempty"`
+	Text    string `json:"text"`
+}
+
+// talk is an object while it is read.
+type talk struct {
+	where string
+	object
+	segments []segment
+	wrong    []string       // with the segments
+	others   map[string]int // fields that were passed over
+}
+
+// object reads an object and adds it to its meeting.
+func (l *loader) object(where, named string, text []byte) {
+	raw, err := lines.Object(bytes.TrimPrefix(bytes.TrimSpace(text), []byte("\ufeff")))
+	if err != nil {
+		l.skip(where, "%v", err)
+		return
+	}
+	t := &talk{where: where, object: objectOf(raw), others: map[string]int{}}
+	switch {
+	case t.has("meeting_transcripts"):
+		l.qmsum(t, named)
+	case t.has("meeting", "dialog", "transcriptSegments", "dialogTurns"):
+		l.mised(t, named)
+	default:
+		l.skip(where, "neither a dialog of MISeD nor a meeting of QMSum; its fields: %s", strings.Join(slices.Sorted(maps.Values(t.names)), ", "))
+	}
+}
+
+func (l *loader) mised(t *talk, named string) {
+	about, dialog := t.inner("meeting"), t.inner("dialog")
+	t.text("dialogId")
+	id := about.text("meetingId", "id")
+	if outer := t.text("meetingId"); id == "" {
+		id = outer
+	}
+	in := about
+	if !in.has("transcriptSegments") {
+		in = t.object
+	}
+	t.transcript(in, "transcriptSegments")
+	m := l.meeting(t, id, named)
+	if m == nil {
+		return
+	}
+	if id == "" {
+		l.skip(t.where, "no meetingId: the meeting goes by %s", m.file)
+	}
+	in = dialog
+	if !in.has("dialogTurns") {
+		in = t.object
+	}
+	l.turns(t, m, in, "dialogTurns", "turn")
+	about.rest(t.others)
+	dialog.rest(t.others)
+	l.done(t)
+}
+
+func (l *loader) qmsum(t *talk, named string) {
+	id := t.text("meetingId", "id")
+	t.transcript(t.object, "meeting_transcripts")
+	m := l.meeting(t, id, named)
+	if m == nil {
+		return
+	}
+	for _, name := range []string{"general_query_list", "specific_query_list"} {
+		l.turns(t, m, t.object, name, strings.TrimSuffix(name, "_query_list")+" query")
+	}
+	l.done(t)
+}
+
+func (l *loader) done(t *talk) {
+	t.rest(t.others)
+	for name, n := range t.others {
+		l.data.PassedOver[name] += n
+	}
+}
+
+// transcript reads what is said.
+func (t *talk) transcript(in object, name string) {
+	items, there := in.list(name)
+	if !there {
+		return
+	}
+	silent, unnamed := 0, 0
+	for _, item := range items {
+		s := segment{Speaker: item.text("speakerName", "speaker"), Text: item.text("text", "content")}
+		item.rest(t.others)
+		switch {
+		case s.Text == "":
+			silent++
+			continue
+		case s.Speaker == "":
+			unnamed++
+		}
+		t.segments = append(t.segments, s)
+	}
+	if silent > 0 {
+		t.wrong = append(t.wrong, fmt.Sprintf("%d of %d segments have no text", silent, len(items)))
+	}
+	if unnamed > 0 {
+		t.wrong = append(t.wrong, fmt.Sprintf("%d of %d segments do not say who speaks", unnamed, len(items)))
+	}
+}
+
+// meeting finds the meeting that a talk is about, or makes it; nil if there is none,
+// or enough without it.
+func (l *loader) meeting(t *talk, id, named string) *meeting {
+	var said []byte
+	if len(t.segments) > 0 {
+		said, _ = json.Marshal(t.segments) // texts can always be written
+	}
+	for _, m := range l.meetings {
+		if said == nil && id != "" && m.id == id || said != nil && bytes.Equal(m.said, said) {
+			return m
+		}
+	}
+	switch {
+	case l.most > 0 && len(l.meetings) >= l.most:
+		return nil
+	case said == nil && id != "":
+		l.skip(t.where, "no transcript, and none of the meeting %s before it", id)
+		return nil
+	case said == nil:
+		l.skip(t.where, "no transcript and no meetingId")
+		return nil
+	}
+	for _, wrong := range t.wrong {
+		l.skip(t.where, "%s", wrong)
+	}
+	m := &meeting{id: id, said: said, turns: map[[2]string]bool{}}
+	if m.id == "" {
+		m.id = named
+	}
+	m.file = l.fileName(m.id)
+	l.meetings = append(l.meetings, m)
+	return m
+}
+
+// turns adds questions.
+func (l *loader) turns(t *talk, m *meeting, in object, name, what string) {
+	items, there := in.list(name)
+	if !there {
+		l.skip(t.where, "no %s that can be read", name)
+		return
+	}
+	for i, item := range items {
+		where := fmt.Sprintf("%s, %s %d", t.where, what, i+1)
+		q := eval.Question{Text: item.text("query", "question")}
+		answer := item.text("response", "answer")
+		item.rest(t.others)
+		switch turn := [2]string{q.Text, answer}; {
+		case q.Text == "":
+			l.skip(where, "no query")
+			continue
+		case m.turns[turn]:
+			l.skip(where, "the same was asked of this meeting before")
+			continue
+		case answer == "":
+			l.skip(where, "no response: the question is asked, and its right answer is not known")
+		default:
+			q.Gold = []string{answer}
+		}
+		m.turns[[2]string{q.Text, answer}] = true
+		m.questions = append(m.questions, q)
+	}
+}
+
+// fileName is what a meeting's file goes by.
+func (l *loader) fileName(id string) string {
+	name := strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) || strings.ContainsRune(`/\<>:"|?*`, c) {
+			return '_'
+		}
+		return c
+	}, id)
+	if name = strings.ToValidUTF8(name[:min(len(name), 200)], ""); strings.Trim(name, ". ") == "" {
+		name = "meeting"
+	}
+	whole := name + ".json"
+	for n := 2; l.names[whole]; n++ {
+		whole = fmt.Sprintf("%s-%d.json", name, n)
+	}
+	l.names[whole] = true
+	return whole
+}
+
+// document is the file of a meeting.
+func (m *meeting) document() eval.File {
+	text, _ := json.Marshal(map[string]any{"meetingId": m.id, "transcriptSegments": json.RawMessage(m.said)}) // both can be written
+	return eval.File{
+		Name: m.file, Size: int64(len(text)),
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil },
+	}
+}

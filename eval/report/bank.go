@@ -1,0 +1,115 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/percached/percached/eval/measure"
+)
+
+// Bank is what stored answers were served. A question counts once: as served, and
+// as wrong, if it was so in any repeat.
+type Bank struct {
+	Servings int      `json:"servings"` // with repeats
+	Served   int      `json:"served"`   // questions
+	Checked  int      `json:"checked"`  // of them: the uncached answer is known
+	Wrong    *Rate    `json:"wrong,omitempty"`
+	Origins  []Origin `json:"origins"`
+	Named    []Named  `json:"named"` // those that are wrong: their origin, and in what kinds of facts
+}
+
+// Origin is what came of entries of one origin.
+type Origin struct {
+	Origin string `json:"origin"`
+	Served int    `json:"served"`
+	Wrong  *Rate  `json:"wrong,omitempty"`
+}
+
+// Named names a question.
+type Named struct {
+	User       string `json:"user"`
+	Number     int    `json:"number"`
+	Paraphrase int    `json:"paraphrase,omitempty"`
+	Repeat     int    `json:"repeat"`
+	Reason     string `json:"reason,omitempty"`
+}
+
+func (a *asking) named(reason string) Named {
+	return Named{a.key.user, a.key.number, a.key.paraphrase, a.repeat, reason}
+}
+
+// bank looks at what was served from the bank. Where answers mean nothing, or
+// there is no uncached one, it cannot be told which are wrong.
+func bank(askings []asking) Bank {
+	checked := func(a *asking) bool { return a.served() && a.same != nil }
+	wrong := func(a *asking) bool { return a.wrong }
+	out := Bank{
+		Served: distinct(askings, (*asking).served), Checked: distinct(askings, checked), Origins: []Origin{}, Named: []Named{},
+	}
+	out.Wrong = rateOf(distinct(askings, wrong), out.Checked)
+	by := map[string][]asking{}
+	for i := range askings {
+		a := &askings[i]
+		if a.served() {
+			out.Servings++
+			origin := cmp.Or(a.answer.Origin, "unknown")
+			by[origin] = append(by[origin], *a)
+		}
+		if a.wrong {
+			facts := strings.Join(measure.Differs(a.answer.Text, a.cold.Text), ", ")
+			out.Named = append(out.Named, a.named(cmp.Or(a.answer.Origin, "unknown")+": "+facts))
+		}
+	}
+	for _, origin := range slices.Sorted(maps.Keys(by)) {
+		own := by[origin]
+		out.Origins = append(out.Origins, Origin{
+			origin, distinct(own, (*asking).served), rateOf(distinct(own, wrong), distinct(own, checked)),
+		})
+	}
+	return out
+}
+
+// wrongs counts the questions that were served a wrong answer; false: it cannot be
+// told, as some could not be checked. Who serves nothing serves nothing wrong.
+func (b *Bank) wrongs() (int, bool) {
+	switch {
+	case b.Served == 0:
+		return 0, true
+	case b.Wrong == nil || b.Wrong.Count == 0 && b.Checked < b.Served:
+		return 0, false
+	default:
+		return b.Wrong.Count, true
+	}
+}
+
+// Check says whether computed answers are those of the reference: with stored
+// tensors an answer is the one that it is without.
+type Check struct {
+	Compared int     `json:"compared"` // answers, with repeats
+	Differ   int     `json:"differ"`
+	Share    float64 `json:"share"`
+	Named    []Named `json:"named"`
+}
+
+// check is nil if no computed answer has one to compare with.
+func check(askings []asking) *Check {
+	c := &Check{Named: []Named{}}
+	for i := range askings {
+		a := &askings[i]
+		if !a.computed() || a.cold == nil {
+			continue
+		}
+		c.Compared++
+		if a.answer.Text != a.cold.Text {
+			c.Differ++
+			c.Named = append(c.Named, a.named(string(a.answer.Outcome)))
+		}
+	}
+	if c.Compared == 0 {
+		return nil
+	}
+	c.Share = per(c.Differ, c.Compared)
+	return c
+}

@@ -1,0 +1,168 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/eval/measure"
+	"github.com/percached/percached/eval/systems"
+)
+
+// aim is by how many per cent percached is to be faster than the best baseline.
+const aim = 50
+
+// Headline is percached against the best baseline.
+type Headline struct {
+	Ours  string   `json:"ours,omitempty"` // percached in the placement that is faster here
+	Words []string `json:"words"`          // what it comes to
+
+	LimitBytes int64   `json:"limit_bytes"` // the same for all
+	Best       *Versus `json:"best,omitempty"`
+	// Honest is the best baseline of those that served no wrong answer.
+	Honest *Versus `json:"honest,omitempty"`
+	Wrong  *int    `json:"wrong_served,omitempty"` // by percached; absent: it cannot be told
+	Bank   *Rate   `json:"wrong_served_rate,omitempty"`
+	RougeL *Within `json:"rouge_l,omitempty"`
+	// Reached says whether all of the aim is; absent: it cannot be told.
+	Reached *bool `json:"reached,omitempty"`
+}
+
+// Versus is percached against a baseline, over the questions that both answered.
+type Versus struct {
+	System     string         `json:"system"`
+	Latency    Difference     `json:"latency"`
+	FirstToken Difference     `json:"first_token"`
+	Wrong      *int           `json:"wrong_served,omitempty"` // by the baseline
+	Idle       [2]float64     `json:"idle_tokens"`            // percached's, the baseline's; for each user
+	Held       [2]float64     `json:"tensor_bytes"`           // in the end
+	Stages     []StageBetween `json:"stages"`                 // the largest of percached's first
+}
+
+// Difference is how much lower percached's mean is.
+type Difference struct {
+	Pairs   int     `json:"pairs"` // questions
+	Ours    float64 `json:"ours_ms"`
+	Theirs  float64 `json:"theirs_ms"`
+	Percent float64 `json:"lower_percent"`
+	// Of Percent: in per cent of the baseline's mean, as it is.
+	measure.Interval
+	P float64 `json:"p"`
+}
+
+// StageBetween is a stage of both, in mean milliseconds.
+type StageBetween struct {
+	Stage  string  `json:"stage"`
+	Ours   float64 `json:"ours_ms"`
+	Theirs float64 `json:"theirs_ms"`
+}
+
+// Within says whether percached's ROUGE-L lies in the interval of naive's.
+type Within struct {
+	Ours   Estimate `json:"ours"`
+	Naive  Estimate `json:"naive"`
+	Within bool     `json:"within"`
+	Above  bool     `json:"above"` // of it, which is no harm
+}
+
+// baselines are what others built.
+func baselines() []string {
+	return []string{"ragcache", "meancache", "sleep-time", "ragcache+meancache", "ragcache+sleep-time", systems.PerCache}
+}
+
+// own are the placements of percached.
+func own() []string { return []string{systems.Percached, systems.Percached + "-sequential"} }
+
+// fastest is the system of the lowest mean latency; nil if none answered anything.
+func (r *Report) fastest(names []string, but func(*System) bool) *System {
+	var best *System
+	for _, name := range names {
+		s := r.find(name)
+		if s == nil || s.All.Latency.Of == 0 || but != nil && but(s) {
+			continue
+		}
+		if best == nil || s.All.Latency.Mean < best.All.Latency.Mean {
+			best = s
+		}
+	}
+	return best
+}
+
+// headline compares.
+func (b *book) headline(r *Report) Headline {
+	h := Headline{LimitBytes: b.run.Plan.LimitBytes}
+	ours := r.fastest(own(), nil)
+	best := r.fastest(baselines(), nil)
+	if ours == nil || best == nil {
+		h.Words = []string{"The run has not both percached and a baseline with answers: nothing is compared."}
+		return h
+	}
+	h.Ours, h.Best = ours.Name, b.versus(ours, best)
+	honest := r.fastest(baselines(), func(s *System) bool {
+		wrong, known := s.All.Bank.wrongs()
+		return !known || wrong > 0
+	})
+	if honest != nil {
+		h.Honest = b.versus(ours, honest)
+	}
+	if wrong, known := ours.All.Bank.wrongs(); known {
+		h.Wrong, h.Bank = &wrong, ours.All.Bank.Wrong
+	}
+	if naive := r.find(systems.Naive); naive != nil && naive.All.Quality != nil && ours.All.Quality != nil {
+		us, them := ours.All.Quality.RougeL, naive.All.Quality.RougeL
+		h.RougeL = &Within{us, them, us.Mean >= them.Low && us.Mean <= them.High, us.Mean > them.High}
+	}
+	h.Reached, h.Words = b.verdict(r, &h)
+	return h
+}
+
+// versus compares two systems question by question.
+func (b *book) versus(ours, theirs *System) *Versus {
+	v := &Versus{
+		System: theirs.Name, Latency: b.difference(ours.Name, theirs.Name, total), FirstToken: b.difference(ours.Name, theirs.Name, first),
+		Idle: [2]float64{ours.All.Idle.Tokens, theirs.All.Idle.Tokens}, Held: [2]float64{ours.All.Storage.TensorBytes, theirs.All.Storage.TensorBytes},
+		Stages: []StageBetween{},
+	}
+	if wrong, known := theirs.All.Bank.wrongs(); known {
+		v.Wrong = &wrong
+	}
+	for _, name := range stageOrder() {
+		us, them := ours.All.stage(name), theirs.All.stage(name)
+		if name != "total" && (us > 0 || them > 0) {
+			v.Stages = append(v.Stages, StageBetween{name, us, them})
+		}
+	}
+	slices.SortStableFunc(v.Stages, func(x, y StageBetween) int {
+		switch {
+		case x.Ours > y.Ours:
+			return -1
+		case x.Ours < y.Ours:
+			return 1
+		default:
+			return 0
+		}
+	})
+	return v
+}
+
+// difference pairs the medians of each question.
+func (b *book) difference(ours, theirs string, of value) Difference {
+	p, q := gather(b.askings[ours], of, measure.Median), gather(b.askings[theirs], of, measure.Median)
+	diff, us, them := p.minus(q)
+	d := Difference{Pairs: len(diff.keys), Ours: us, Theirs: them}
+	if d.Pairs == 0 || them == 0 {
+		return d
+	}
+	paired := measure.PairedBootstrapClusters(b.run.Plan.Seed, diff.clusters())
+	lower := func(ms float64) float64 { return -100 * ms / them }
+	d.Percent, d.P = lower(us-them), paired.P
+	d.Low, d.High = lower(paired.High), lower(paired.Low)
+	return d
+}
+
+// hits are the share of questions that a system did not compute from nothing.
+func hits(a *asking) (float64, bool) {
+	if a.failed() || a.answer.Outcome == client.OutcomeMiss {
+		return 0, true
+	}
+	return 1, true
+}

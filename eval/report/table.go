@@ -1,0 +1,149 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// none stands where nothing can be told.
+const none = "-"
+
+// table is one, as a page shows it and as CSV has it: there an estimate takes a
+// column for each of its numbers.
+type table struct {
+	name    string // of its file
+	title   string
+	note    string
+	columns []column
+	rows    []row
+	hidden  bool // from the page: it is too long
+}
+
+type column struct {
+	head string
+	csv  []string
+}
+
+type row struct {
+	cells  []cell
+	detail bool // too much for a page
+}
+
+type cell struct {
+	text string
+	csv  []string
+}
+
+func (t *table) add(detail bool, cells ...cell) { t.rows = append(t.rows, row{cells, detail}) }
+
+// shown says whether a page has anything to show of it.
+func (t *table) shown() bool {
+	for _, r := range t.rows {
+		if !r.detail {
+			return !t.hidden
+		}
+	}
+	return false
+}
+
+func plain(head, name string) column { return column{head, []string{name}} }
+
+func estimated(head, name string) column {
+	return column{head, []string{name, name + "_low", name + "_high"}}
+}
+
+func rated(head, name string) column {
+	return column{head, []string{name + "_count", name + "_of", name + "_share", name + "_low", name + "_high"}}
+}
+
+func words(s string) cell { return cell{s, []string{s}} }
+
+func count(n int) cell { return words(strconv.Itoa(n)) }
+
+// decimal has so many digits on the page and three more in a file.
+func decimal(x float64, digits int) cell {
+	return cell{fixed(x, digits), []string{fixed(x, digits+3)}}
+}
+
+func fixed(x float64, digits int) string {
+	s := strconv.FormatFloat(x, 'f', digits, 64)
+	if zero := strconv.FormatFloat(0, 'f', digits, 64); s == "-"+zero {
+		return zero
+	}
+	return s
+}
+
+// scaled is decimal, in another unit on the page than in the file.
+func scaled(x, unit float64, digits int) cell {
+	return cell{fixed(x/unit, digits), []string{fixed(x, 0)}}
+}
+
+func perCent(share float64) cell { return cell{fixed(100*share, 1), []string{fixed(share, 6)}} }
+
+func maybe(x *float64, digits int) cell {
+	if x == nil {
+		return absent(1)
+	}
+	return decimal(*x, digits)
+}
+
+func absent(columns int) cell { return cell{none, make([]string, columns)} }
+
+func estimate(e *Estimate, digits int) cell {
+	if e == nil || e.Of == 0 {
+		return absent(3)
+	}
+	return cell{
+		fmt.Sprintf("%s (%s to %s)", fixed(e.Mean, digits), fixed(e.Low, digits), fixed(e.High, digits)),
+		[]string{fixed(e.Mean, digits+3), fixed(e.Low, digits+3), fixed(e.High, digits+3)},
+	}
+}
+
+func rate(r *Rate) cell {
+	if r == nil {
+		return absent(5)
+	}
+	return cell{
+		fmt.Sprintf("%d of %d (%s to %s %%)", r.Count, r.Of, fixed(100*r.Low, 1), fixed(100*r.High, 1)),
+		[]string{strconv.Itoa(r.Count), strconv.Itoa(r.Of), fixed(r.Share, 6), fixed(r.Low, 6), fixed(r.High, 6)},
+	}
+}
+
+// part is how much of something, with nothing to say of nothing.
+func part(of, all int) cell {
+	text := none
+	if all > 0 {
+		text = fixed(100*float64(of)/float64(all), 1) + " %"
+	}
+	return cell{text, []string{strconv.Itoa(of), strconv.Itoa(all)}}
+}
+
+// wrongCell is how many questions were served a wrong answer.
+func wrongCell(b *Bank) cell {
+	switch {
+	case b.Served == 0:
+		return words("0")
+	case b.Wrong == nil:
+		return absent(1)
+	default:
+		return cell{fmt.Sprintf("%d of %d", b.Wrong.Count, b.Checked), []string{strconv.Itoa(b.Wrong.Count)}}
+	}
+}
+
+// byScope makes a row for each system, and those of its users, which a page leaves
+// out, as it does variants: they have tables of their own.
+func (t *table) byScope(r *Report, cells func(*Totals) []cell) {
+	t.columns = append([]column{plain("system", "system"), {"", []string{"user"}}}, t.columns...)
+	for i := range r.Systems {
+		s := &r.Systems[i]
+		line := func(user string, totals *Totals) {
+			if own := cells(totals); own != nil {
+				t.add(user != "" || s.Of != "", append([]cell{words(s.Name), {"", []string{user}}}, own...)...)
+			}
+		}
+		line("", &s.All)
+		for j := range s.Users {
+			line(s.Users[j].User, &s.Users[j].Totals)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// verdict says in words whether the aim is reached, and if not, what holds it up.
+// It is nil if that cannot be told.
+func (b *book) verdict(r *Report, h *Headline) (*bool, []string) {
+	var said []string
+	line := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	faster := ""
+	if r.find(own()[0]) != nil && r.find(own()[1]) != nil {
+		faster = " (the faster of its placements here)"
+	}
+	line("%s%s against %s, the fastest baseline: %s", h.Ours, faster, h.Best.System, h.Best.Latency.words("mean latency with misses"))
+	line("First token: %s", h.Best.FirstToken.words("mean"))
+	line("Idle tokens for a user: %.0f and %.0f. Tensors held in the end: %s and %s, of %s each.", h.Best.Idle[0], h.Best.Idle[1],
+		mib(h.Best.Held[0]), mib(h.Best.Held[1]), bounded(float64(h.LimitBytes)/(1<<20), " MiB"))
+
+	well, told := h.Best.Latency.Percent >= aim, true
+	switch {
+	case h.Wrong == nil:
+		told = false
+		line("Wrong answers served: cannot be told.%s", b.silent(&r.find(h.Ours).All.Bank))
+	case *h.Wrong > 0:
+		well = false
+		line("Wrong answers served: %d of %s (95 %%: %s).", *h.Wrong, many(h.Bank.Of, "question"), percents(h.Bank.Low, h.Bank.High))
+	case h.Bank == nil:
+		line("Wrong answers served: none; no stored answer was served.")
+	default:
+		line("Wrong answers served: 0 of %s (95 %%: %s).", many(h.Bank.Of, "question"), percents(h.Bank.Low, h.Bank.High))
+	}
+	switch w := h.RougeL; {
+	case w == nil:
+		told = false
+		line("ROUGE-L: cannot be told.%s", b.silent(nil))
+	case w.Above:
+		line("ROUGE-L: %.4f, above naive's %.4f (%.4f to %.4f).", w.Ours.Mean, w.Naive.Mean, w.Naive.Low, w.Naive.High)
+	default:
+		well = well && w.Within
+		line("ROUGE-L: %.4f, %s the interval of naive's %.4f (%.4f to %.4f).", w.Ours.Mean, choose(w.Within, "within", "below"), w.Naive.Mean, w.Naive.Low, w.Naive.High)
+	}
+	switch v := h.Honest; {
+	case v == nil:
+		line("No baseline is known to have served no wrong answer.")
+	case v.System == h.Best.System:
+		line("%s served no wrong answer.", v.System)
+	default:
+		line("%s served %s; against %s, the fastest that served no wrong answer: %s", h.Best.System, wrongWords(h.Best.Wrong), v.System, v.Latency.words("mean latency"))
+	}
+
+	const what = "at least 50 % lower latency than the fastest baseline, no wrong answer served, ROUGE-L within naive's interval"
+	switch {
+	case !well:
+		line("The aim (%s) is not reached.", what)
+		told = true
+	case !told:
+		line("The aim (%s): the latency is reached, the rest cannot be told.", what)
+	default:
+		line("The aim (%s) is reached.", what)
+	}
+	if h.Best.Latency.Percent < aim {
+		said = append(said, h.Best.held()...)
+	}
+	if s := r.find(h.Ours); s.All.Failed > 0 {
+		line("%s left %s unanswered; latency is of the others, quality counts them as wrong.", h.Ours, many(s.All.Failed, "asking"))
+	}
+	if !told {
+		return nil, said
+	}
+	return &well, said
+}
+
+// silent says why nothing can be said of answers.
+func (b *book) silent(bank *Bank) string {
+	switch {
+	case b.run.Plan.NoQuality:
+		return " The model's answers mean nothing."
+	case bank != nil && bank.Checked > 0:
+		return fmt.Sprintf(" None of %d is wrong, but %d more could not be checked.", bank.Checked, bank.Served-bank.Checked)
+	default:
+		return " There is nothing to hold the answers against."
+	}
+}
+
+// held says which stages hold up the aim.
+func (v *Versus) held() []string {
+	over := v.Latency.Ours - v.Latency.Theirs*(100-aim)/100
+	var parts []string
+	for i, s := range v.Stages {
+		if i == 4 {
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s %.2f (%s: %.2f)", s.Stage, s.Ours, v.System, s.Theirs))
+	}
+	return []string{
+		fmt.Sprintf("It is %.2f ms over half of %s's mean. Its time is mostly in these stages, in mean ms: %s.", over, v.System, strings.Join(parts, ", ")),
+	}
+}
+
+func (d *Difference) words(what string) string {
+	if d.Pairs == 0 {
+		return "no question was answered by both."
+	}
+	side := "lower"
+	percent, low, high := d.Percent, d.Low, d.High
+	if percent < 0 {
+		side, percent, low, high = "higher", -percent, -high, -low
+	}
+	return fmt.Sprintf("%s %.2f ms against %.2f ms, %.1f %% %s (95 %%: %.1f to %.1f %%; p %.4f; %s).", what, d.Ours, d.Theirs, percent, side, low, high,
+		d.P, many(d.Pairs, "question"))
+}
+
+func wrongWords(n *int) string {
+	if n == nil {
+		return "answers of which it cannot be told whether they are wrong"
+	}
+	return many(*n, "wrong answer")
+}
+
+func many(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+func percents(low, high float64) string { return fmt.Sprintf("%.1f to %.1f %%", 100*low, 100*high) }
+
+func mib(bytes float64) string { return fmt.Sprintf("%.2f MiB", bytes/(1<<20)) }
+
+func choose(yes bool, then, otherwise string) string {
+	if yes {
+		return then
+	}
+	return otherwise
+}

@@ -1,0 +1,147 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+)
+
+const (
+	tablesFolder  = "tables"
+	figuresFolder = "figures"
+)
+
+// WriteAll puts report.md, report.json, tables and figures into a folder, in place of
+// those of an earlier report.
+func (r *Report) WriteAll(dir string) error {
+	type file struct {
+		path  string
+		write func(io.Writer) error
+	}
+	files := []file{{"report.md", r.Markdown}, {"report.json", r.JSON}}
+	for _, t := range r.tables() {
+		files = append(files, file{filepath.Join(tablesFolder, t.name+".csv"), t.toCSV})
+	}
+	for i := range r.charts {
+		c := &r.charts[i]
+		files = append(files,
+			file{filepath.Join(figuresFolder, c.ID+".svg"), c.SVG},
+			file{filepath.Join(figuresFolder, c.ID+".png"), c.PNG})
+	}
+	for _, sub := range []string{tablesFolder, figuresFolder} {
+		if err := emptied(filepath.Join(dir, sub)); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		var b bytes.Buffer
+		err := f.write(&b)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, f.path), b.Bytes(), 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.path, err)
+		}
+	}
+	return nil
+}
+
+// emptied makes a folder, or takes what an earlier report left out of it.
+func emptied(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, kind := range []string{"*.csv", "*.svg", "*.png"} {
+		old, err := filepath.Glob(filepath.Join(dir, kind))
+		if err != nil {
+			return err
+		}
+		for _, path := range old {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// JSON writes all of it for programs.
+func (r *Report) JSON(w io.Writer) error { return toJSON(w, r) }
+
+func toJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	return e.Encode(v)
+}
+
+// toCSV writes every row and number of a table.
+func (t *table) toCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	var head []string
+	for _, c := range t.columns {
+		head = append(head, c.csv...)
+	}
+	rows := [][]string{head}
+	for _, r := range t.rows {
+		var line []string
+		for _, c := range r.cells {
+			line = append(line, c.csv...)
+		}
+		rows = append(rows, line)
+	}
+	return out.WriteAll(rows)
+}
+
+// Text writes what to read first, for people at a terminal.
+func (r *Report) Text(w io.Writer) error {
+	var b bytes.Buffer
+	for _, l := range r.Header.facts() {
+		fmt.Fprintln(&b, l)
+	}
+	t := r.main()
+	fmt.Fprintf(&b, "\n%s\n", t.title)
+	t.text(&b)
+	fmt.Fprintf(&b, "%s\n\n", t.note)
+	for _, l := range r.Headline.Words {
+		fmt.Fprintln(&b, l)
+	}
+	for _, l := range r.troubles() {
+		fmt.Fprintln(&b, l)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// text lays a table out in columns.
+func (t *table) text(b *bytes.Buffer) {
+	columns := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, line := range t.page() {
+		fmt.Fprintln(columns, strings.Join(line, "\t"))
+	}
+	columns.Flush() //nolint:errcheck // into memory
+}
+
+// page is what a page shows of a table: its head, then its rows.
+func (t *table) page() [][]string {
+	line := func(of func(int) string) (shown []string) {
+		for i, c := range t.columns {
+			if c.head != "" {
+				shown = append(shown, of(i))
+			}
+		}
+		return shown
+	}
+	rows := [][]string{line(func(i int) string { return t.columns[i].head })}
+	for _, r := range t.rows {
+		if !r.detail {
+			rows = append(rows, line(func(i int) string { return r.cells[i].text }))
+		}
+	}
+	return rows
+}

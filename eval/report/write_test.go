@@ -1,0 +1,167 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"flag"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/eval/report"
+)
+
+var update = flag.Bool("update", false, "write what the tests expect anew")
+
+// all is what WriteAll leaves, by path.
+func all(t *testing.T, r *report.Report) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := r.WriteAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(filepath.Join(dir, path))
+		files[path] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// The same results give the same bytes, whatever order the units came in. Nobody's
+// words get into any of it.
+func TestWriteAll(t *testing.T) {
+	res := tiny()
+	files := all(t, report.Make(res))
+	for path, text := range files {
+		for _, secret := range []string{"secret question", "room 7", "room 9", "hall 8", "hall 9", "made up"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s has %q", path, secret)
+			}
+		}
+	}
+	slices.Reverse(res.Units)
+	again := report.Make(res)
+	for path, write := range map[string]func(io.Writer) error{"report.md": again.Markdown, "report.json": again.JSON} {
+		if d := cmp.Diff(files[path], written(t, write)); d != "" {
+			t.Errorf("%s is another: %s", path, d)
+		}
+	}
+	var back report.Report
+	if err := json.Unmarshal([]byte(files["report.json"]), &back); err != nil {
+		t.Error(err)
+	}
+	if len(back.Systems) != 5 || back.Systems[4].All.Latency.Mean != 50 {
+		t.Errorf("%+v", back)
+	}
+	for _, f := range back.Figures {
+		for _, end := range []string{".svg", ".png"} {
+			if len(files["figures/"+f.ID+end]) == 0 {
+				t.Errorf("no figure %s%s", f.ID, end)
+			}
+		}
+		if !strings.Contains(files["report.md"], "(figures/"+f.ID+".svg)") {
+			t.Errorf("the page does not show %s", f.ID)
+		}
+	}
+	for _, name := range []string{"systems", "latency", "users", "outcomes", "stages", "compute", "idle", "storage", "quality", "uncached", "bank", "same_text", "paper", "failures", "questions"} {
+		rows, err := csv.NewReader(strings.NewReader(files["tables/"+name+".csv"])).ReadAll()
+		if name == "questions" && len(rows) != 1+30 {
+			t.Errorf("%d rows of questions", len(rows))
+		}
+		if err != nil || len(rows) < 2 {
+			t.Errorf("%s: %v, %d rows", name, err, len(rows))
+			continue
+		}
+		if heads := slices.Sorted(slices.Values(rows[0])); len(slices.Compact(heads)) != len(rows[0]) {
+			t.Errorf("%s has two columns of one name: %v", name, rows[0])
+		}
+	}
+}
+
+// An earlier report leaves nothing behind; what is not of a report stays.
+func TestWriteAllAgain(t *testing.T) {
+	dir := t.TempDir()
+	for _, path := range []string{"tables/failures.csv", "figures/old.svg", "tables/mine.txt"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, path), []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res := tiny()
+	res.Units = nil // so that nothing failed
+	if err := report.Make(res).WriteAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	for path, there := range map[string]bool{"tables/failures.csv": false, "figures/old.svg": false, "tables/mine.txt": true, "tables/systems.csv": true} {
+		if _, err := os.Stat(filepath.Join(dir, path)); (err == nil) != there {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// One question's words get in where that is wanted.
+func TestQuote(t *testing.T) {
+	res := tiny()
+	r := report.Make(res)
+	r.Quote(res)
+	page := written(t, r.Markdown)
+	for _, want := range []string{"> secret question one", "- right: room 7", "- percached: room 7"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, "question two") {
+		t.Error("another question is quoted as well")
+	}
+}
+
+func written(t *testing.T, write func(io.Writer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// The page begins with what is to be read first.
+func TestMarkdown(t *testing.T) {
+	page := written(t, report.Make(tiny()).Markdown)
+	const title = "\n## By system\n"
+	head, tables, ok := strings.Cut(page, title)
+	if !ok {
+		t.Fatal(page)
+	}
+	table, _, _ := strings.Cut(tables, "\n## ")
+	golden := filepath.Join("testdata", "report.md")
+	got := head + title + table
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Error(d)
+	}
+}

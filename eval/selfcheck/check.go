@@ -1,0 +1,185 @@
+package selfcheck
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/eval"
+	"github.com/percached/percached/eval/report"
+)
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	What string `json:"what"`
+	Want string `json:"want"`
+	Got  string `json:"got"`
+	OK   bool   `json:"ok"`
+}
+
+// Well says whether all is as it must be.
+func Well(findings []Finding) bool {
+	return len(findings) > 0 && !slices.ContainsFunc(findings, func(f Finding) bool { return !f.OK })
+}
+
+// Check holds the results of a run of this set against what must come out.
+func Check(r *eval.Results) []Finding { return check(r, report.Make) }
+
+func check(r *eval.Results, reporting func(*eval.Results) *report.Report) []Finding {
+	c := &checker{systems: map[string]*system{}}
+	if !c.whole(r, reporting) {
+		return c.findings
+	}
+	c.set()
+	c.alike()
+	for _, w := range wanted() {
+		s := c.systems[w.system]
+		if w.came != "" {
+			c.course(w, s)
+		}
+		c.texts(w, s)
+		c.idle(w, s)
+		c.quality(w, s)
+	}
+	c.prompts()
+	c.reuse()
+	c.attended()
+	c.flops()
+	c.storage()
+	c.control()
+	return c.findings
+}
+
+// checker looks at a run.
+type checker struct {
+	unit     *eval.Unit
+	report   *report.Report
+	systems  map[string]*system
+	findings []Finding
+}
+
+// system is all that a run says of one.
+type system struct {
+	eval.System
+	*eval.Result
+	report    *report.System
+	questions []report.Question
+}
+
+// at is the answer to the question of a number.
+func (s *system) at(number int) *eval.Answer { return &s.Answers[number-1] }
+
+func (c *checker) find(what string, want, got any, ok bool) {
+	c.findings = append(c.findings, Finding{what, fmt.Sprint(want), fmt.Sprint(got), ok})
+}
+
+// same finds that two things are equal, as they are written.
+func (c *checker) same(what string, want, got any) {
+	c.find(what, want, got, fmt.Sprint(want) == fmt.Sprint(got))
+}
+
+// none finds that a list of what is wrong is empty.
+func (c *checker) none(what string, wrong []string) {
+	const none = "none"
+	c.same(what, none, cmp.Or(strings.Join(wrong, ", "), none))
+}
+
+// whole opens a run, and says whether it has all that is looked at.
+func (c *checker) whole(r *eval.Results, reporting func(*eval.Results) *report.Report) bool {
+	chosen, err := Systems()
+	if err != nil {
+		c.find("systems", "those of the self-check", err, false)
+		return false
+	}
+	var names, got []string
+	for _, s := range chosen {
+		names = append(names, s.Name)
+	}
+	for _, s := range r.Run.Systems {
+		got = append(got, s.Name)
+	}
+	c.same("systems", strings.Join(names, ", "), strings.Join(got, ", "))
+	c.same("units", 1, len(r.Units))
+	if !c.well() {
+		return false
+	}
+	c.unit = &r.Units[0]
+	n := len(questions())
+	c.same("questions asked", n, len(c.unit.Asked))
+	c.same("systems in the unit", len(chosen), len(c.unit.Results))
+	c.same("rows of likeness", n, len(c.unit.Likeness))
+	if !c.well() {
+		return false
+	}
+	c.report = reporting(r)
+	c.same("questions reported", n*len(chosen), len(c.report.Questions))
+	c.same("systems reported", len(chosen), len(c.report.Systems))
+	if !c.well() {
+		return false
+	}
+	for i := range c.unit.Results {
+		s := &system{System: r.Run.Systems[i], Result: &c.unit.Results[i], report: &c.report.Systems[i]}
+		for _, q := range c.report.Questions {
+			if q.System == s.Name {
+				s.questions = append(s.questions, q)
+			}
+		}
+		c.systems[s.Name] = s
+		failed := 0
+		for _, a := range s.Answers {
+			if a.Failure != "" {
+				failed++
+			}
+		}
+		c.same(s.Name+": answers, failures", fmt.Sprint(n, 0), fmt.Sprint(len(s.Answers), failed))
+	}
+	return c.well()
+}
+
+func (c *checker) well() bool { return Well(c.findings) }
+
+// set: all was taken in, each file as one chunk, and each answer was located.
+func (c *checker) set() {
+	c.same("documents", len(files()), c.unit.Documents)
+	c.same("chunks", len(files()), c.unit.Chunks)
+	c.same("files that were not read, parts that were left out", "0 0", fmt.Sprint(len(c.unit.Unread), len(c.unit.LeftOut)))
+	located := 0
+	for i, q := range questions() {
+		if c.unit.Asked[i].Located && c.unit.Asked[i].Text == q.text {
+			located++
+		}
+	}
+	c.same("questions in their order whose document is known", len(questions()), located)
+}
+
+// alike: the questions that are near enough to each other are those that are meant.
+func (c *checker) alike() {
+	var want, got []string
+	for i := range questions() {
+		for j := range i {
+			pair := fmt.Sprintf("%d-%d", j+1, i+1)
+			if alike(j+1, i+1) {
+				want = append(want, pair)
+			}
+			if j < len(c.unit.Likeness[i]) && c.unit.Likeness[i][j] >= threshold {
+				got = append(got, pair)
+			}
+		}
+	}
+	c.same("questions near enough to each other", strings.Join(want, " "), strings.Join(got, " "))
+}
+
+// letter says how an answer came.
+func letter(o client.Outcome) rune {
+	switch o {
+	case client.OutcomeAnswerHit:
+		return hit
+	case client.OutcomeTensorHit:
+		return tensor
+	case client.OutcomeMiss:
+		return miss
+	}
+	return '?'
+}

@@ -1,0 +1,174 @@
+package systems
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/percached/percached/eval"
+)
+
+// What variants differ in.
+const (
+	Threshold = "threshold" // of similarity
+	Stride    = "stride"    // questions predicted in a round
+	Limit     = "limit"     // of tensors, in slices of a chunk
+	Case      = "case"      // of the scheduler: 1, 2 or 3
+)
+
+// Names lists what Choose knows: systems first, then groups of them.
+func Names() (names, groups []string) {
+	for _, s := range known() {
+		names = append(names, s.Name)
+	}
+	return names, []string{"all", "thresholds", "strides", "limits", "cases"}
+}
+
+// group is what a name stands for that is none of a system.
+func group(name string) []string {
+	each := func(of []string, key string, values ...float64) (names []string) {
+		for _, s := range of {
+			for _, v := range values {
+				names = append(names, s+"@"+key+"="+strconv.FormatFloat(v, 'f', -1, 64))
+			}
+		}
+		return names
+	}
+	switch name {
+	case "all":
+		names, _ := Names()
+		return slices.DeleteFunc(names, func(n string) bool { return n == fixed || n == Poisoned })
+	case "thresholds":
+		return each([]string{PerCache, Percached}, Threshold, 0.60, 0.65, 0.70, 0.75, 0.80, 0.85, 0.90, 0.95)
+	case "strides":
+		return each([]string{PerCache, Percached}, Stride, 1, 2, 3, 4, 5)
+	case "limits":
+		return each([]string{"ragcache", PerCache, Percached}, Limit, 17, 35, 69, 104, 138)
+	case "cases":
+		return each([]string{PerCache, fixed}, Case, 1, 2, 3)
+	}
+	return nil
+}
+
+// Choose gives the systems that a list with commas names, each once, with those
+// that they need, in the order in which reports have them.
+func Choose(list string) ([]eval.System, error) {
+	var wanted []string
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if some := group(name); some != nil {
+			wanted = append(wanted, some...)
+		} else {
+			wanted = append(wanted, name)
+		}
+	}
+	all := known()
+	chosen := map[string]eval.System{}
+	var variants []string
+	for len(wanted) > 0 {
+		s, err := find(all, wanted[0])
+		if err != nil {
+			return nil, err
+		}
+		wanted = wanted[1:]
+		if _, ok := chosen[s.Name]; ok {
+			continue
+		}
+		chosen[s.Name] = s
+		if s.Of != "" {
+			variants = append(variants, s.Name)
+		}
+		wanted = append(wanted, s.Reference)
+		if s.Idle == eval.IdleAll {
+			wanted = append(wanted, PerCache)
+		}
+	}
+	var in []eval.System
+	for _, s := range all {
+		if _, ok := chosen[s.Name]; ok {
+			in = append(in, s)
+		}
+	}
+	for _, name := range variants {
+		in = append(in, chosen[name])
+	}
+	return in, nil
+}
+
+// find gives a system or a variant of one.
+func find(all []eval.System, name string) (eval.System, error) {
+	of, what, varies := strings.Cut(name, "@")
+	at := slices.IndexFunc(all, func(s eval.System) bool { return s.Name == of })
+	if at < 0 {
+		names, groups := Names()
+		return eval.System{}, fmt.Errorf("there is no system %q: there are %s, and groups of them: %s",
+			of, strings.Join(names, ", "), strings.Join(groups, ", "))
+	}
+	if !varies {
+		return all[at], nil
+	}
+	key, text, _ := strings.Cut(what, "=")
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(v) {
+		return eval.System{}, fmt.Errorf("%q: behind the @ stands KEY=NUMBER, as in %s@%s=0.8", name, of, Threshold)
+	}
+	return vary(all[at], key, v)
+}
+
+// vary gives a variant.
+func vary(s eval.System, key string, v float64) (eval.System, error) {
+	s.Of, s.Key, s.Value = s.Name, key, v
+	s.Name += "@" + key + "=" + strconv.FormatFloat(v, 'f', -1, 64)
+	whole := v == math.Trunc(v) && v >= 1
+	switch {
+	case key == Threshold && v >= 0 && v <= 1:
+		s.About += fmt.Sprintf("; threshold %.2f", v)
+		s.Settings.Threshold = &v
+	case key == Stride && whole && v <= 50:
+		s.About += fmt.Sprintf("; %.0f questions predicted in a round", v)
+		s.Settings.Stride = new(int(v))
+	case key == Limit && whole && v <= 1<<30:
+		s.About += fmt.Sprintf("; room for %.0f slices", v)
+	case key == Case && whole && v <= 3:
+		return schedule(s, int(v)), nil
+	default:
+		return eval.System{}, fmt.Errorf("%s: %s is from 0 to 1, %s from 1 to 50, %s from 1 on, %s 1, 2 or 3", s.Name, Threshold, Stride, Limit, Case)
+	}
+	return s, nil
+}
+
+// schedule gives a system for one of the cases in which a scheduler can adapt.
+func schedule(s eval.System, n int) eval.System {
+	const high, low = 0.92, 0.80
+	switch n {
+	case 1:
+		s.About += fmt.Sprintf("; case 1: a threshold of %.2f, at which few answers are served", high)
+		s.Settings.Threshold = new(high)
+	case 2:
+		s.About += fmt.Sprintf("; case 2: a threshold of %.2f, that falls to %.2f in the middle", high, low)
+		s.Settings.Threshold = new(high)
+		s.Then = new(s.Settings)
+		s.Then.Threshold = new(low)
+	case 3:
+		s.About += fmt.Sprintf("; case 3: room for %d slices, and in the middle for all", fewSlices)
+		s.Then = new(s.Settings)
+	}
+	return s
+}
+
+// fewSlices is the room of case 3 before the middle.
+const fewSlices = 17
+
+// Slices is the limit of a system in slices, before the middle of the questions;
+// 0 if it is the run's own.
+func Slices(s eval.System) int {
+	switch {
+	case s.Key == Limit:
+		return int(s.Value)
+	case s.Key == Case && s.Value == 3:
+		return fewSlices
+	}
+	return 0
+}

@@ -1,0 +1,122 @@
+package systems
+
+import (
+	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/eval"
+)
+
+// The systems that others lean on.
+const (
+	Naive         = "naive"
+	NaiveParallel = "naive-parallel"
+	PerCache      = "percache"
+	Percached     = "percached"
+	Poisoned      = "poisoned" // all leaves it out
+)
+
+// known are all systems but for variants, in the order in which reports have them.
+func known() []eval.System {
+	set := func(change ...func(*client.Settings)) (s client.Settings) {
+		for _, c := range change {
+			c(&s)
+		}
+		return s
+	}
+	yes, no := true, false
+	placed := func(p client.Placement) func(*client.Settings) {
+		return func(s *client.Settings) {
+			s.Placement, s.Order, s.Planes = new(p), new(client.OrderRelevance), new(client.PlanesKV)
+		}
+	}
+	sequential, parallel := placed(client.PlacementSequential), placed(client.PlacementParallel)
+	bank := func(on bool) func(*client.Settings) { return func(s *client.Settings) { s.Bank = &on } }
+	tensors := func(on bool) func(*client.Settings) { return func(s *client.Settings) { s.Tensors = &on } }
+	guard := func(on bool) func(*client.Settings) { return func(s *client.Settings) { s.Guard = &on } }
+	predict := func(m client.PredictionMode) func(*client.Settings) {
+		return func(s *client.Settings) { s.Prediction = &m }
+	}
+	unchanging := func(s *client.Settings) { s.Adaptive, s.Conversion = &no, &no }
+	changing := func(s *client.Settings) { s.Adaptive, s.Conversion = &yes, &yes }
+	const off, answers, both = client.PredictionModeOff, client.PredictionModeAnswers, client.PredictionModeBoth
+	cold := func(p func(*client.Settings)) client.Settings { return set(p, bank(no), tensors(no), predict(off)) }
+	whole := cold(sequential)
+	whole.Whole = &yes
+	percache := set(sequential, bank(yes), guard(no), tensors(yes), predict(both), changing)
+	own := set(parallel, bank(yes), guard(yes), tensors(yes), predict(both), changing)
+	return []eval.System{
+		{
+			Name: Naive, About: "no cache: every answer is computed from its prompt",
+			Settings: cold(sequential), Idle: eval.IdleNone, Reference: Naive,
+		},
+		{
+			Name: "naive-whole", About: "no cache, and the prompt's text is tokenised at once instead of segment by segment",
+			Settings: whole, Idle: eval.IdleNone, Reference: Naive,
+		},
+		{
+			Name: NaiveParallel, About: "no cache, chunks side by side",
+			Settings: cold(parallel), Idle: eval.IdleNone, Reference: NaiveParallel,
+		},
+		{
+			Name: "ragcache", About: "tensors of chunks behind the same earlier chunks, kept as they are asked for",
+			Settings: set(sequential, bank(no), tensors(yes), predict(off)), Idle: eval.IdleNone, Reference: Naive,
+		},
+		{
+			Name: "meancache", About: "answers, kept as they are asked for, served by similarity",
+			Settings: set(sequential, bank(yes), guard(no), tensors(no), predict(off)), Idle: eval.IdleNone, Reference: Naive,
+		},
+		{
+			Name: "sleep-time", About: "answers to predicted questions, served by similarity; what is asked is not kept",
+			Settings: set(sequential, bank(yes), guard(no), tensors(no), predict(answers), unchanging),
+			Idle:     eval.IdlePredict, Forgets: true, Reference: Naive,
+		},
+		{
+			Name: "ragcache+meancache", About: "both, as they are asked for",
+			Settings: set(sequential, bank(yes), guard(no), tensors(yes), predict(off)), Idle: eval.IdleNone, Reference: Naive,
+		},
+		{
+			Name: "ragcache+sleep-time", About: "tensors as they are asked for, answers to predicted questions",
+			Settings: set(sequential, bank(yes), guard(no), tensors(yes), predict(answers), unchanging),
+			Idle:     eval.IdlePredict, Forgets: true, Reference: Naive,
+		},
+		{
+			Name: PerCache, About: "the paper's: answers and tensors, asked for and predicted, served by similarity, adapted and converted",
+			Settings: percache, Idle: eval.IdlePredict, Reference: Naive,
+		},
+		{
+			Name: Percached, About: "as it comes: with the gate, chunks side by side, all its idle work",
+			Settings: own, Idle: eval.IdleAll, Reference: NaiveParallel,
+		},
+		{
+			Name: "percached-sequential", About: "the same with chunk behind chunk",
+			Settings: set(sequential, bank(yes), guard(yes), tensors(yes), predict(both), changing), Idle: eval.IdleAll, Reference: Naive,
+		},
+		{
+			Name: "percached-no-bank", About: "percached without stored answers",
+			Settings: with(own, bank(no)), Idle: eval.IdleAll, Reference: NaiveParallel,
+		},
+		{
+			Name: "percached-no-tensors", About: "percached without stored tensors",
+			Settings: with(own, tensors(no)), Idle: eval.IdleAll, Reference: NaiveParallel,
+		},
+		{
+			Name: "percached-no-prediction", About: "percached without any idle work",
+			Settings: with(own, predict(off)), Idle: eval.IdleNone, Reference: NaiveParallel,
+		},
+		{
+			Name: fixed, About: "PerCache that neither adapts nor converts",
+			Settings: with(percache, unchanging), Idle: eval.IdlePredict, Reference: Naive,
+		},
+		{
+			Name: Poisoned, About: "a control: a bank that was filled with wrong answers, served by similarity",
+			Settings: with(percache, predict(off)), Idle: eval.IdleNone, Poisoned: true, Reference: Naive,
+		},
+	}
+}
+
+// fixed is what the scheduling cases are held against; all leaves it out.
+const fixed = "percache-fixed"
+
+func with(s client.Settings, change func(*client.Settings)) client.Settings {
+	change(&s)
+	return s
+}

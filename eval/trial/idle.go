@@ -1,0 +1,89 @@
+package trial
+
+import (
+	"context"
+
+	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/eval"
+)
+
+// before does a system's idle work before the questions.
+func (u *unit) before(ctx context.Context, s *system) (w eval.Work, err error) {
+	switch s.Idle {
+	case eval.IdlePredict:
+		for range u.Run.Plan.Rounds {
+			for _, p := range []client.DrainIdleParams{
+				{Kind: []client.JobKind{client.JobKindAbstract}},
+				{Kind: []client.JobKind{client.JobKindPredict}, Jobs: new(1)},
+				{Kind: []client.JobKind{client.JobKindPopulate, client.JobKindDecode}},
+			} {
+				if err := u.drain(ctx, s, p, &w); err != nil {
+					return w, err
+				}
+			}
+		}
+	case eval.IdleAll:
+		err = u.bounded(ctx, s, u.Run.Plan.IdleTokensBefore, &w)
+	}
+	return w, err
+}
+
+// after does a system's idle work behind a question.
+func (u *unit) after(ctx context.Context, s *system) (w eval.Work, err error) {
+	switch s.Idle {
+	case eval.IdlePredict:
+		err = u.drain(ctx, s, client.DrainIdleParams{Kind: []client.JobKind{
+			client.JobKindHistory, client.JobKindPopulate, client.JobKindDecode, client.JobKindRestore,
+		}}, &w)
+	case eval.IdleAll:
+		err = u.bounded(ctx, s, u.Run.Plan.IdleTokensAfter, &w)
+	}
+	return w, err
+}
+
+// bounded does whatever there is, for so many tokens and what was left of earlier
+// ones: so many more as the plan says, or all that PerCache has spent.
+func (u *unit) bounded(ctx context.Context, s *system, more int, w *eval.Work) error {
+	s.granted += more
+	left := s.granted - s.spent
+	if u.Run.Plan.IdleTokensBefore+u.Run.Plan.IdleTokensAfter == 0 && u.percache != nil {
+		left = u.percache.spent - s.spent
+	}
+	if left <= 0 {
+		return nil
+	}
+	return u.drain(ctx, s, client.DrainIdleParams{Tokens: &left}, w)
+}
+
+// drain does idle work in a system's space, and adds it to what was done before.
+func (u *unit) drain(ctx context.Context, s *system, p client.DrainIdleParams, sum *eval.Work) error {
+	p.Space = &s.space
+	got, err := call[client.Drained](u.api.DrainIdle(ctx, &p))
+	if err != nil {
+		return err
+	}
+	s.spent += got.ComputedTokens + got.GeneratedTokens
+	sum.Seconds += got.Seconds
+	sum.Computed += got.ComputedTokens
+	sum.Generated += got.GeneratedTokens
+	sum.BytesWritten += got.BytesWritten
+	sum.Failed += got.Failed
+	sum.Reasons = got.Reasons // why it ended
+	for _, k := range got.Kinds {
+		add(&sum.Kinds, k)
+	}
+	return u.look(ctx, s)
+}
+
+// add adds the work of a kind to that of the same kind.
+func add(to *[]client.KindWork, k client.KindWork) {
+	for i := range *to {
+		if t := &(*to)[i]; t.Kind == k.Kind {
+			t.Done, t.Nothing, t.Preempted, t.Failed, t.Parked = t.Done+k.Done, t.Nothing+k.Nothing, t.Preempted+k.Preempted, t.Failed+k.Failed, t.Parked+k.Parked
+			t.ComputedTokens, t.GeneratedTokens, t.BytesWritten = t.ComputedTokens+k.ComputedTokens, t.GeneratedTokens+k.GeneratedTokens, t.BytesWritten+k.BytesWritten
+			t.Questions, t.Seconds = t.Questions+k.Questions, t.Seconds+k.Seconds
+			return
+		}
+	}
+	*to = append(*to, k)
+}

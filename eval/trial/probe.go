@@ -1,0 +1,146 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"reflect"
+
+	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/eval"
+	"github.com/percached/percached/eval/systems"
+)
+
+// probe asks a percached what it is, and how much room a slice takes.
+func (r *runner) probe(ctx context.Context) error {
+	return r.during(ctx, func(api *client.Client) error {
+		about, err := call[client.About](api.About(ctx))
+		if err != nil {
+			return err
+		}
+		config, err := call[client.Config](api.GetConfig(ctx))
+		if err != nil {
+			return err
+		}
+		run := &r.Run
+		run.Version, run.Model, run.Embedder = about.Version, about.Model, about.Embedder
+		run.Settings = map[string]string{}
+		for _, s := range config.Settings {
+			// Where it lies and listens is another each time.
+			if s.Source != client.SettingSourceDefault && s.Key != "data" && s.Key != "listen" {
+				run.Settings[s.Key] = s.Value
+				if filepath.IsAbs(s.Value) { // where files lie says nothing elsewhere
+					run.Settings[s.Key] = filepath.Base(s.Value)
+				}
+			}
+		}
+		bytes := 0.0
+		if about.Model.NoSlices == nil {
+			if bytes, err = r.sliceBytes(ctx, api); err != nil {
+				return err
+			}
+		}
+		for i := range run.Systems {
+			limit(&run.Systems[i], run.Plan, bytes)
+		}
+		return nil
+	})
+}
+
+// limit gives a system its room.
+func limit(s *eval.System, p eval.Plan, sliceBytes float64) {
+	all := p.LimitBytes
+	s.Settings.TensorLimit = &all
+	if s.Then != nil {
+		s.Then.TensorLimit = &all
+	}
+	if n := systems.Slices(*s); n > 0 {
+		s.Settings.TensorLimit = new(int64(float64(n) * sliceBytes))
+	}
+	if s.Settings.Stride == nil {
+		s.Settings.Stride = &p.Stride
+	}
+}
+
+// sliceBytes is what the tensors of a chunk take, on the average over some chunks
+// of the first user.
+func (r *runner) sliceBytes(ctx context.Context, api *client.Client) (float64, error) {
+	const someFiles, someQuestions = 30, 5
+	u := &unit{runner: r, api: api, set: &r.Data.Sets[0], Unit: &eval.Unit{}}
+	settings := client.Settings{Bank: new(false), Tensors: new(true), Placement: new(client.PlacementSequential)}
+	if err := u.settle(ctx); err != nil {
+		return 0, err
+	}
+	if err := u.space(ctx, warmup, settings); err != nil {
+		return 0, err
+	}
+	if _, err := u.fill(ctx, warmup, someFiles); err != nil {
+		return 0, err
+	}
+	failed := ""
+	questions := stream(u.set, &r.Run.Plan)
+	for _, a := range questions[:min(someQuestions, len(questions))] {
+		_, failure, err := u.one(ctx, warmup, a.Text)
+		if err != nil {
+			return 0, err
+		}
+		if failure != "" {
+			failed = ": " + failure
+		}
+	}
+	tree, err := call[client.Tree](api.GetTree(ctx, warmup, &client.GetTreeParams{Limit: new(1000)}))
+	if err != nil {
+		return 0, err
+	}
+	sum, n := 0.0, 0.0
+	for _, s := range tree.Slices {
+		if s.Chunk != nil {
+			sum, n = sum+float64(s.Bytes), n+1
+		}
+	}
+	if n == 0 {
+		return 0, fmt.Errorf("the first questions stored no tensors of a chunk%s", failed)
+	}
+	return sum / n, nil
+}
+
+// differ names what makes two runs different ones; empty if nothing does.
+func differ(a, b *eval.Run) string {
+	for _, c := range []struct {
+		what string
+		a, b any
+	}{
+		{"data set", a.Dataset, b.Dataset},
+		{"version", a.Version + a.Commit, b.Version + b.Commit},
+		{"machine", a.Machine, b.Machine},
+		{"model", a.Model.Fingerprint, b.Model.Fingerprint},
+		{"embedding model", a.Embedder, b.Embedder},
+		{"service's settings", fmt.Sprint(a.Settings), fmt.Sprint(b.Settings)},
+		{"plan", a.Plan, b.Plan},
+		{"list of systems", names(a.Systems), names(b.Systems)},
+		{"settings of systems", written(a.Systems), written(b.Systems)},
+		{"list of users", a.Users, b.Users},
+	} {
+		if !reflect.DeepEqual(c.a, c.b) {
+			return c.what
+		}
+	}
+	return ""
+}
+
+func names(systems []eval.System) (names []string) {
+	for _, s := range systems {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// written is what stands in a file, as settings lie behind pointers.
+func written(systems []eval.System) string {
+	b, err := json.Marshal(systems)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}

@@ -1,0 +1,278 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/eval"
+	"github.com/percached/percached/eval/systems"
+)
+
+// warmup is the space of what does not count.
+const warmup = "warmup"
+
+// unit is one under way.
+type unit struct {
+	*runner
+	*eval.Unit
+	api      *client.Client
+	set      *eval.Set
+	systems  []*system
+	percache *system                 // nil if it is none of them
+	holders  map[int]map[string]bool // by question: the chunks of the document with its answer
+	cache    client.Cache            // as it was last seen
+}
+
+// system is a system in a unit.
+type system struct {
+	eval.System
+	space          string
+	result         eval.Result
+	spent, granted int   // tokens of idle work
+	bytes, written int64 // of tensors: there are, were written
+}
+
+// unit asks one user's questions of every system.
+func (r *runner) unit(ctx context.Context, repeat int, set *eval.Set) (*eval.Unit, error) {
+	u := &unit{
+		runner: r, set: set, holders: map[int]map[string]bool{},
+		Unit: &eval.Unit{Repeat: repeat, User: set.User, Began: time.Now().UTC(), Asked: stream(set, &r.Run.Plan)},
+	}
+	err := r.during(ctx, func(api *client.Client) error {
+		u.api = api
+		for _, step := range []struct {
+			what string
+			do   func(context.Context) error
+		}{
+			{"settings", u.settle},
+			{"taking the documents in", u.takeIn},
+			{"warming up", u.warm},
+			{"how questions are alike", u.likeness},
+			{"idle work before the questions", u.prepare},
+			{"asking", u.ask},
+			{"what is left", u.end},
+		} {
+			if err := step.do(ctx); err != nil {
+				return fmt.Errorf("%s: %w", step.what, err)
+			}
+		}
+		return nil
+	})
+	u.Seconds = time.Since(u.Began).Seconds()
+	return u.Unit, err
+}
+
+// settle keeps percached from doing or forgetting anything by itself.
+func (u *unit) settle(ctx context.Context) error {
+	n := int64(len(u.Run.Systems) + 1)
+	set := map[string]string{
+		"budget-compute": "0s", // idle work is done when it is asked for, which no budget holds up
+		"pay-trial":      "10000h", "quiet-documents": "0s", "quiet-questions": "0s",
+		"tensor-limit": strconv.FormatInt(n*max(u.Run.Plan.LimitBytes, 1<<30), 10), "bank-limit": strconv.FormatInt(n*100<<20, 10),
+	}
+	_, err := call[none](u.api.ChangeConfig(ctx, set))
+	return err
+}
+
+// space makes one.
+func (u *unit) space(ctx context.Context, name string, s client.Settings) error {
+	c, err := change(s)
+	if err == nil {
+		_, err = call[none](u.api.CreateSpace(ctx, client.NewSpace{Name: name, Kind: new(client.SpaceKind(u.set.Kind)), Settings: &c}))
+	}
+	return err
+}
+
+// change makes settings that are wanted of settings that hold.
+func change(s client.Settings) (c client.SettingsChange, err error) {
+	b, err := json.Marshal(s)
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	return c, err
+}
+
+// takeIn makes a space for each system, and fills it.
+func (u *unit) takeIn(ctx context.Context) error {
+	for i, s := range u.Run.Systems {
+		// A name may say more than a space's may.
+		one := &system{System: s, space: "s" + strconv.Itoa(i), result: eval.Result{System: s.Name, Answers: []eval.Answer{}}}
+		u.systems = append(u.systems, one)
+		if s.Name == systems.PerCache {
+			u.percache = one
+		}
+		if err := u.space(ctx, one.space, s.Settings); err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
+		in, err := u.fill(ctx, one.space, 0)
+		if err != nil {
+			return err
+		}
+		u.Chunks = in.Chunks
+		u.Unread, u.LeftOut = append([]client.Failure{}, in.Failures...), append([]client.Failure{}, in.LeftOut...)
+		u.step(u, "taking in", 0)
+	}
+	u.step(u, "taking in", ahead/2)
+	if err := u.locate(ctx, u.systems[0].space); err != nil {
+		return err
+	}
+	for i := range u.Asked {
+		u.Asked[i].Located = u.holders[u.Asked[i].Number] != nil
+	}
+	return nil
+}
+
+// warm asks some questions that do not count, so that the first that does finds
+// the machine as the others do.
+func (u *unit) warm(ctx context.Context) error {
+	if err := u.space(ctx, warmup, client.Settings{Bank: new(false), Tensors: new(false)}); err != nil {
+		return err
+	}
+	const someFiles = 30
+	if _, err := u.fill(ctx, warmup, someFiles); err != nil {
+		return err
+	}
+	for i := range u.Run.Plan.Warmup {
+		if _, _, err := u.one(ctx, warmup, u.Asked[i%len(u.Asked)].Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each calls do for every system, in an order that goes round with n.
+func (u *unit) each(n uint64, do func(*system) error) error {
+	all := uint64(len(u.systems))
+	for i := range all {
+		s := u.systems[(i+n%all)%all]
+		if err := do(s); err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+// work calls do for every system that works while idle. PerCache is the first, as
+// it says how much the others may do.
+func (u *unit) work(do func(*system) error) error {
+	if u.percache != nil {
+		if err := do(u.percache); err != nil {
+			return fmt.Errorf("%s: %w", u.percache.Name, err)
+		}
+	}
+	return u.each(0, func(s *system) error {
+		if s == u.percache || s.Idle == eval.IdleNone {
+			return nil
+		}
+		return do(s)
+	})
+}
+
+// prepare does the idle work before the questions.
+func (u *unit) prepare(ctx context.Context) error {
+	err := u.each(0, func(s *system) error {
+		if !s.Poisoned {
+			return nil
+		}
+		return u.poison(ctx, s)
+	})
+	if err != nil {
+		return err
+	}
+	err = u.work(func(s *system) (err error) {
+		s.result.Before, err = u.before(ctx, s)
+		u.step(u, "working ahead", 0)
+		return err
+	})
+	u.step(u, "working ahead", ahead-ahead/2)
+	return err
+}
+
+// ask asks all questions, and has the idle work done behind each.
+func (u *unit) ask(ctx context.Context) error {
+	for i, q := range u.Asked {
+		err := u.each(u.Run.Plan.Seed+uint64(i+u.Repeat), func(s *system) error {
+			a, err := u.answer(ctx, s, q)
+			s.result.Answers = append(s.result.Answers, a)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("question %d: %w", q.Number, err)
+		}
+		if i == len(u.Asked)/2-1 {
+			if err := u.turn(ctx); err != nil {
+				return err
+			}
+		}
+		err = u.work(func(s *system) (err error) {
+			s.result.Answers[i].After, err = u.after(ctx, s)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("idle work behind question %d: %w", q.Number, err)
+		}
+		u.step(u, "asking", 1)
+	}
+	return nil
+}
+
+// turn changes the settings of those systems that have others from now on.
+func (u *unit) turn(ctx context.Context) error {
+	for _, s := range u.systems {
+		if s.Then == nil {
+			continue
+		}
+		c, err := change(*s.Then)
+		if err == nil {
+			_, err = call[none](u.api.ChangeSpace(ctx, s.space, c))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: new settings: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+// look sees what the tree has of a system. Whatever happened to the tree since the
+// last look was that system's doing.
+func (u *unit) look(ctx context.Context, s *system) error {
+	all, err := call[client.Cache](u.api.GetCache(ctx))
+	if err != nil {
+		return err
+	}
+	own, err := call[client.SpaceCache](u.api.GetSpaceCache(ctx, s.space))
+	if err != nil {
+		return err
+	}
+	s.written += all.WrittenBytes - u.cache.WrittenBytes
+	s.result.Evicted += all.Evicted - u.cache.Evicted
+	s.bytes, s.result.TensorBytes, s.result.Slices = own.Bytes, own.Bytes, own.Slices
+	u.cache = all
+	return nil
+}
+
+// end notes what each system has in the end.
+func (u *unit) end(ctx context.Context) error {
+	for _, s := range u.systems {
+		got, err := call[client.Entries](u.api.ListEntries(ctx, s.space, &client.ListEntriesParams{Limit: new(1)}))
+		if err != nil {
+			return err
+		}
+		if got.Bank != nil {
+			s.result.Entries = got.Bank.Entries
+		}
+		books, err := call[client.Ledger](u.api.GetLedger(ctx, &client.GetLedgerParams{Space: &s.space}))
+		if err != nil {
+			return err
+		}
+		for _, a := range books.Accounts {
+			s.result.Joules += a.Joules
+		}
+		u.Results = append(u.Results, s.result)
+	}
+	return nil
+}
