@@ -75,8 +75,9 @@ rehearse: build ## run the recipe of the models on a tiny setting
 EVAL_DATA ?= ../shared/data
 EVAL_OUT ?= build/eval
 
-eval: build ## run the evaluation in small over EVAL_DATA, with reports in build/eval/results
-	@sh internal/tools/eval.sh bin/percached "$(EVAL_DATA)" "$(EVAL_OUT)"
+eval: build ## run the evaluation in small over EVAL_DATA, with reports in build/eval/results (EVAL_SHAPE=0.5b: random weights)
+	@$(GO) build -buildvcs=true -o bin/percached ./cmd/percached 2>/dev/null || echo "The report will not tell the commit: git does not."
+	@sh internal/tools/eval.sh bin/percached "$(EVAL_DATA)" "$(EVAL_OUT)" $(EVAL_SHAPE)
 
 release: ## make archives and Debian packages for linux/amd64 and linux/arm64, in build/release
 	@sh packaging/release.sh

@@ -156,8 +156,7 @@ func (h *Header) facts() []string {
 			h.Dataset, len(h.Users), documents, questions, paraphrases, gold),
 		fmt.Sprintf("plan: %d systems, %d repeats, seed %d, %d rounds of prediction of stride %d first, %d questions to warm up",
 			h.Systems, p.Repeats, p.Seed, p.Rounds, p.Stride, p.Warmup),
-		fmt.Sprintf("bounds for each system and user: %s of tensors; idle tokens %s before the questions, %s after each",
-			bounded(float64(p.LimitBytes)/(1<<20), " MiB"), bounded(float64(p.IdleTokensBefore), ""), bounded(float64(p.IdleTokensAfter), "")),
+		fmt.Sprintf("bounds for each system and user: %.4g MiB of tensors; idle work %s", float64(p.LimitBytes)/(1<<20), idleBound(p)),
 	}
 	if len(h.Settings) > 0 {
 		var set []string
@@ -169,9 +168,11 @@ func (h *Header) facts() []string {
 	return append(facts, fmt.Sprintf("began %s, took %.1f s", h.Began.Format("2006-01-02 15:04 MST"), h.Seconds))
 }
 
-func bounded(x float64, unit string) string {
-	if x == 0 {
-		return "without bound"
+// idleBound says how much idle work percached might do. What the others do is bounded
+// by their protocol.
+func idleBound(p *eval.Plan) string {
+	if p.IdleTokensBefore+p.IdleTokensAfter == 0 {
+		return "of percached: no more tokens than percache has spent by then"
 	}
-	return fmt.Sprintf("%.4g%s", x, unit)
+	return fmt.Sprintf("of percached: %d tokens before the questions, and %d more after each", p.IdleTokensBefore, p.IdleTokensAfter)
 }

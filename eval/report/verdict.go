@@ -17,7 +17,7 @@ func (b *book) verdict(r *Report, h *Headline) (*bool, []string) {
 	line("%s%s against %s, the fastest baseline: %s", h.Ours, faster, h.Best.System, h.Best.Latency.words("mean latency with misses"))
 	line("First token: %s", h.Best.FirstToken.words("mean"))
 	line("Idle tokens for a user: %.0f and %.0f. Tensors held in the end: %s and %s, of %s each.", h.Best.Idle[0], h.Best.Idle[1],
-		mib(h.Best.Held[0]), mib(h.Best.Held[1]), bounded(float64(h.LimitBytes)/(1<<20), " MiB"))
+		mib(h.Best.Held[0]), mib(h.Best.Held[1]), mib(float64(h.LimitBytes)))
 
 	well, told := h.Best.Latency.Percent >= aim, true
 	switch {

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Runs the evaluation in small: over mails with questions in EnronQA's layout and
-# meetings in MISeD's, two users each, all systems; then threshold, stride, storage
-# and the scheduling cases for one user; then times and compute with random weights
-# in the shape of a 0.5b model. Runs that are complete are not done again.
+# meetings in MISeD's, two users each, all systems; then with a whole night of idle
+# work; then threshold, stride, storage and the scheduling cases for one user. With a
+# SHAPE, such as 0.5b, times and compute alone, with random weights in that shape. Runs
+# that are complete are not done again.
 #
-#	internal/tools/eval.sh bin/percached DATA OUT
+#	internal/tools/eval.sh bin/percached DATA OUT [SHAPE]
 #
 # DATA is a folder with enronqa_layout_dev.jsonl, mail/USER.mbox.gz and
 # mised_layout_validation.jsonl.gz. OUT gets a folder for each run, which holds text
@@ -14,6 +15,7 @@ set -eu
 percached=${1:?which percached is to be measured}
 data=${2:?where is the data}
 out=${3:?where do results go}
+shape=${4:-}
 
 for file in enronqa_layout_dev.jsonl mised_layout_validation.jsonl.gz mail; do
 	if ! [ -e "$data/$file" ]; then
@@ -29,7 +31,7 @@ fi
 
 # On small models and shared machines threads that wait for each other cost more
 # than they bring.
-export PERCACHED_THREADS="${PERCACHED_THREADS:-1}"
+[ -n "$shape" ] || export PERCACHED_THREADS="${PERCACHED_THREADS:-1}"
 
 began=$(date +%s)
 say() { echo "[$((($(date +%s) - began) / 60)) min] $*" >&2; }
@@ -53,9 +55,14 @@ run() {
 mail="--dataset enronqa --path $out/data/enronqa.jsonl --inboxes $out/data/inboxes"
 meetings="--dataset mised --path $out/data/mised.jsonl.gz"
 
-run mail $mail --users 2 --questions 40
-run meetings $meetings --users 2 --meetings 4
-run mail-sweeps $mail --users 1 --questions 20 --systems thresholds,strides,limits,cases
-PERCACHED_MAX_TOKENS=24 run shape-0.5b $mail --users 1 --questions 3 --shape 0.5b --rounds 1 --stride 1 \
-	--systems naive,ragcache,meancache,percache,percached
+if [ -n "$shape" ]; then
+	PERCACHED_MAX_TOKENS=24 run "shape-$shape" $mail --users 1 --questions 8 --shape "$shape" \
+		--systems naive,ragcache,meancache,ragcache+meancache,percache,percached
+else
+	run mail $mail --users 2 --questions 40
+	run meetings $meetings --users 2 --meetings 4
+	# A night, in which percached may read everything ahead.
+	run mail-night $mail --users 2 --questions 40 --systems naive,percache,percached --idle-tokens-before 1000000
+	run mail-sweeps $mail --users 1 --questions 20 --systems thresholds,strides,limits,cases
+fi
 say "Done: $out/results"
