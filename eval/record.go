@@ -25,6 +25,9 @@ type Run struct {
 	Systems  []System             `json:"systems"`
 	Users    []User               `json:"users"`
 
+	// DataSum is a digest of all users' files and questions.
+	DataSum string `json:"data_sum,omitempty"`
+
 	Skipped    []Skipped      `json:"skipped"`
 	PassedOver map[string]int `json:"passed_over"` // fields, by name
 }
@@ -42,12 +45,13 @@ type Machine struct {
 type Plan struct {
 	Seed        uint64 `json:"seed"`
 	Repeats     int    `json:"repeats"`
-	Questions   int    `json:"questions"`   // of each user at the most; 0: all
-	Paraphrases bool   `json:"paraphrases"` // they follow the questions
-	Warmup      int    `json:"warmup"`      // questions asked before, that count for nothing
-	Rounds      int    `json:"rounds"`      // of prediction from the documents, before the questions
-	Stride      int    `json:"stride"`      // questions predicted in a round
-	LimitBytes  int64  `json:"limit_bytes"` // of tensors, for each system and user
+	Questions   int    `json:"questions"`          // of each user at the most; 0: all
+	Paraphrases bool   `json:"paraphrases"`        // they follow the questions
+	Distinct    bool   `json:"distinct,omitempty"` // of questions in the same words, one is asked
+	Warmup      int    `json:"warmup"`             // questions asked before, that count for nothing
+	Rounds      int    `json:"rounds"`             // of prediction from the documents, before the questions
+	Stride      int    `json:"stride"`             // questions predicted in a round
+	LimitBytes  int64  `json:"limit_bytes"`        // of tensors, for each system and user
 	// IdleTokens is how many tokens a system may compute and generate while idle, for
 	// each user: so many before the questions, and so many after each. 0: no bound.
 	IdleTokensBefore int  `json:"idle_tokens_before"`
@@ -114,7 +118,7 @@ type Work struct {
 
 // Answer is what came of asking a system a question.
 type Answer struct {
-	Failure string `json:"failure,omitempty"` // why there is none; all else is empty then
+	Failure string `json:"failure,omitempty"` // why there is none; then it has no text, times or tokens
 
 	Text    string         `json:"text"`
 	Outcome client.Outcome `json:"outcome,omitempty"`

@@ -206,12 +206,18 @@ func (v *victim) examine(when string) {
 			v.Errorf("%s: %s was acknowledged and is not there", when, t)
 		}
 	}
-	// What is there now is settled.
+	// What is there now is settled; what is not, unless an upload waits that may bring it.
+	waiting, err := filepath.Glob(filepath.Join(v.data, "inbox", "*.spool"))
+	if err != nil {
+		v.Fatal(err)
+	}
 	for t := range v.unsure {
 		if titles[t] {
 			v.there[t] = true
 		}
-		delete(v.unsure, t)
+		if titles[t] || len(waiting) == 0 {
+			delete(v.unsure, t)
+		}
 	}
 	st, err := s.knowledge.Stats(cli.DefaultSpace)
 	ix, err2 := s.index.Stats(cli.DefaultSpace)

@@ -16,16 +16,26 @@ func evalReportCommand() *cobra.Command {
 	var out string
 	var asJSON, quote bool
 	cmd := &cobra.Command{
-		Use:   "report DIR",
-		Short: "Make tables and figures of a run",
+		Use:   "report DIR...",
+		Short: "Make tables and figures of a run, or put runs side by side",
 		Long: `Writes report.md, report.json, tables as CSV and figures as SVG and PNG of what
 eval run --out keeps: into the same folder, or into another. They hold figures only,
 and no text of documents, questions or answers, unless --quote lets one question be
-shown. A run that is not complete gives a report of what is done, which says so.`,
+shown. A run that is not complete gives a report of what is done, which says so.
+
+Several runs, of machines or models, are put side by side: --out gets side-by-side.md,
+side-by-side.csv and figures.`,
 		Example: `  percached eval report run
-  percached eval report run --out docs/results/mail`,
-		Args: cobra.ExactArgs(1),
+  percached eval report run --out docs/results/mail
+  percached eval report laptop phone --out both`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				if out == "" || asJSON || quote {
+					return misuse("several runs go side by side with --out FOLDER, and without --json and --quote")
+				}
+				return sideBySide(args, out)
+			}
 			results, err := readRun(args[0])
 			if err != nil {
 				return err
@@ -51,6 +61,22 @@ shown. A run that is not complete gives a report of what is done, which says so.
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	cmd.Flags().BoolVar(&quote, "quote", false, "show the text of one question that is followed through")
 	return cmd
+}
+
+// sideBySide puts runs next to each other.
+func sideBySide(dirs []string, out string) error {
+	var runs []*eval.Results
+	for _, dir := range dirs {
+		r, err := readRun(dir)
+		if err != nil {
+			return err
+		}
+		runs = append(runs, r)
+	}
+	if err := report.Beside(out, runs); err != nil {
+		return fault.New(fault.Unavailable, "percached: eval", "--out: %w", err)
+	}
+	return nil
 }
 
 // readRun reads what a run has kept.

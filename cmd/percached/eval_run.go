@@ -44,7 +44,7 @@ func evalRunCommand() *cobra.Command {
 		Long: `Starts a daemon on a data folder of its own for each user, takes the user's documents
 into a space for each system, and asks one question at a time of every system in
 turn. Idle work is done before the questions and behind each, as a system has it.
-The first user's daemon is started once more before that, to see what runs.
+A daemon is started once before that, to see what runs.
 
 Systems are all settings of percached, so that model, prompts, retrieval and machine
 are the same:
@@ -89,6 +89,7 @@ The exit status is 1 if something could not be read, or a question failed.`,
 	f.StringVar(&o.out, "out", "", "folder that keeps the run")
 	f.IntVar(&o.plan.Questions, "questions", 0, "questions of each user, at the most; 0: all")
 	f.BoolVar(&o.plan.Paraphrases, "paraphrases", false, "ask the paraphrases behind the questions, too")
+	f.BoolVar(&o.plan.Distinct, "distinct", false, "of a user's questions in the same words, ask one alone")
 	f.IntVar(&o.plan.Repeats, "repeats", o.plan.Repeats, "how often all is done")
 	f.IntVar(&o.plan.Warmup, "warmup", o.plan.Warmup, "questions asked before the others, that do not count")
 	f.IntVar(&o.plan.Rounds, "rounds", o.plan.Rounds, "rounds of prediction from the documents before the questions")

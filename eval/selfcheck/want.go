@@ -8,7 +8,7 @@ const (
 )
 
 // reactive is percached with its gate and both its stores, and without idle work.
-const reactive = "percached-no-prediction"
+const reactive = "percached-no-idle"
 
 // want is what must come of a system.
 type want struct {

@@ -45,7 +45,7 @@ func group(name string) []string {
 	case "strides":
 		return each([]string{PerCache, Percached}, Stride, 1, 2, 3, 4, 5)
 	case "limits":
-		return each([]string{"ragcache", PerCache, Percached}, Limit, 17, 35, 69, 104, 138)
+		return each([]string{"ragcache", PerCache, Percached}, Limit, 8, 17, 35, 69, 138)
 	case "cases":
 		return each([]string{PerCache, fixed}, Case, 1, 2, 3)
 	}

@@ -61,6 +61,10 @@ func known() []eval.System {
 			Settings: set(sequential, bank(no), tensors(yes), predict(off)), Idle: eval.IdleNone, Reference: Naive,
 		},
 		{
+			Name: "ragcache-parallel", About: "ragcache with chunks side by side: what placement brings to it; no baseline",
+			Settings: set(parallel, bank(no), tensors(yes), predict(off)), Idle: eval.IdleNone, Reference: NaiveParallel,
+		},
+		{
 			Name: "meancache", About: "answers, kept as they are asked for, served by similarity",
 			Settings: set(sequential, bank(yes), guard(no), tensors(no), predict(off)), Idle: eval.IdleNone, Reference: Naive,
 		},
@@ -99,7 +103,11 @@ func known() []eval.System {
 			Settings: with(own, tensors(no)), Idle: eval.IdleAll, Reference: NaiveParallel,
 		},
 		{
-			Name: "percached-no-prediction", About: "percached without any idle work",
+			Name: "percached-no-prediction", About: "percached without predicted questions; it still reads chunks ahead",
+			Settings: with(own, predict(off)), Idle: eval.IdleAll, Reference: NaiveParallel,
+		},
+		{
+			Name: "percached-no-idle", About: "percached without any idle work",
 			Settings: with(own, predict(off)), Idle: eval.IdleNone, Reference: NaiveParallel,
 		},
 		{

@@ -69,7 +69,9 @@ func TestSettings(t *testing.T) {
 		"percached-sequential":    {Placement: sequential, Bank: true, Gate: true, Tensor: true, Prediction: both, Changes: true, Idle: eval.IdleAll, Reference: "naive"},
 		"percached-no-bank":       {Placement: parallel, Gate: true, Tensor: true, Prediction: both, Changes: true, Idle: eval.IdleAll, Reference: "naive-parallel"},
 		"percached-no-tensors":    {Placement: parallel, Bank: true, Gate: true, Prediction: both, Changes: true, Idle: eval.IdleAll, Reference: "naive-parallel"},
-		"percached-no-prediction": {Placement: parallel, Bank: true, Gate: true, Tensor: true, Prediction: off, Changes: true, Idle: eval.IdleNone, Reference: "naive-parallel"},
+		"percached-no-prediction": {Placement: parallel, Bank: true, Gate: true, Tensor: true, Prediction: off, Changes: true, Idle: eval.IdleAll, Reference: "naive-parallel"},
+		"percached-no-idle":       {Placement: parallel, Bank: true, Gate: true, Tensor: true, Prediction: off, Changes: true, Idle: eval.IdleNone, Reference: "naive-parallel"},
+		"ragcache-parallel":       {Placement: parallel, Tensor: true, Prediction: off, Idle: eval.IdleNone, Reference: "naive-parallel"},
 	}
 	got := map[string]parts{}
 	yes := func(b *bool) bool { return b != nil && *b }
@@ -134,7 +136,8 @@ func TestChoose(t *testing.T) {
 		{" ragcache , naive ", []string{"naive", "ragcache"}},
 		{"naive-whole", []string{"naive", "naive-whole"}},
 		{"meancache,ragcache,meancache", []string{"naive", "ragcache", "meancache"}},
-		{"percached-no-prediction", []string{"naive-parallel", "percached-no-prediction"}},
+		{"percached-no-idle", []string{"naive-parallel", "percached-no-idle"}},
+		{"percached-no-prediction", []string{"naive", "naive-parallel", "percache", "percached-no-prediction"}},
 		// What may do all idle work is held to what PerCache spends, which has a reference.
 		{"percached", []string{"naive", "naive-parallel", "percache", "percached"}},
 		{"percached@stride=2", []string{"naive", "naive-parallel", "percache", "percached@stride=2"}},

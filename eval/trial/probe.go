@@ -121,6 +121,7 @@ func differ(a, b *eval.Run) string {
 		{"list of systems", names(a.Systems), names(b.Systems)},
 		{"settings of systems", written(a.Systems), written(b.Systems)},
 		{"list of users", a.Users, b.Users},
+		{"data", a.DataSum, b.DataSum},
 	} {
 		if !reflect.DeepEqual(c.a, c.b) {
 			return c.what

@@ -6,6 +6,8 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/eval"
@@ -22,6 +24,15 @@ func stream(set *eval.Set, p *eval.Plan) (asked []eval.Asked) {
 		h := fnv.New64a()
 		h.Write([]byte(set.User))
 		rand.New(rand.NewPCG(p.Seed, h.Sum64())).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	}
+	if p.Distinct {
+		asked := map[string]bool{}
+		order = slices.DeleteFunc(order, func(i int) bool {
+			words := strings.ToLower(strings.Join(strings.Fields(set.Questions[i].Text), " "))
+			again := asked[words]
+			asked[words] = true
+			return again
+		})
 	}
 	if p.Questions > 0 {
 		order = order[:min(len(order), p.Questions)]

@@ -113,6 +113,11 @@ func (r *runner) begin(ctx context.Context) (*folder.Folder, error) {
 		s := &r.Data.Sets[i]
 		run.Users = append(run.Users, eval.User{Name: s.User, Kind: s.Kind, Files: len(s.Files), Questions: len(s.Questions)})
 	}
+	sum, err := digest(r.Data)
+	if err != nil {
+		return nil, fmt.Errorf("the data: %w", err)
+	}
+	run.DataSum = sum
 	if err := r.probe(ctx); err != nil {
 		return nil, fmt.Errorf("a first look: %w", err)
 	}

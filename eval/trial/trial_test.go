@@ -27,16 +27,25 @@ func TestOrder(t *testing.T) {
 	setup := s.setup(t, plain("a", "b", "c"), "p?", "q?", "r?", "s?")
 	setup.Run.Plan.Repeats, setup.Run.Plan.Seed = 2, 4
 	r := lead(t, setup)
-	var want []string
-	for _, first := range [][]int{{2, 0, 1, 2}, {0, 1, 2, 0}} { // 4+0+1, 4+1+1, ... and a place on with the repeat
-		for i, q := range []string{"p?", "q?", "r?", "s?"} {
-			for n := range 3 {
-				want = append(want, fmt.Sprintf("s%d is asked %s", (first[i]+n)%3, q))
-			}
+	order := s.some("is asked")
+	if len(order) != 2*4*3 {
+		t.Fatal(order)
+	}
+	orders := map[string]bool{}
+	for n := 0; n < len(order); n += 3 {
+		turn, question := "", "pqrs"[n/3%4:][:1]+"?"
+		one := slices.Clone(order[n : n+3])
+		for _, line := range one {
+			turn += line[:2]
+		}
+		orders[turn] = true
+		slices.Sort(one)
+		if d := cmp.Diff([]string{"s0 is asked " + question, "s1 is asked " + question, "s2 is asked " + question}, one); d != "" {
+			t.Error(d)
 		}
 	}
-	if d := cmp.Diff(want, s.some("is asked")); d != "" {
-		t.Error(d)
+	if len(orders) < 3 {
+		t.Errorf("the systems stand in the same order again and again: %v", order)
 	}
 	if len(r.Units) != 2 || s.started != 3 || s.stopped != 3 {
 		t.Fatal(len(r.Units), s.started, s.stopped)
@@ -54,6 +63,16 @@ func TestOrder(t *testing.T) {
 					t.Errorf("%+v", a)
 				}
 			}
+		}
+	}
+	// The same seed gives the same order, another one another.
+	for seed, same := range map[uint64]bool{4: true, 5: false} {
+		again := &scripted{slices: oneSlice()}
+		other := again.setup(t, plain("a", "b", "c"), "p?", "q?", "r?", "s?")
+		other.Run.Plan.Repeats, other.Run.Plan.Seed = 2, seed
+		lead(t, other)
+		if slices.Equal(order, again.some("is asked")) != same {
+			t.Errorf("seed %d: the same order is %v", seed, !same)
 		}
 	}
 	// Any seed will do.
@@ -221,8 +240,17 @@ func TestGone(t *testing.T) {
 			s.lost = true
 		}, "user ana, repeat 1: taking the documents in: an upload failed as a whole", 0},
 		"a file cannot be opened": {func(s *scripted, setup *trial.Setup) {
-			setup.Data.Sets[1].Files[0] = eval.File{Name: "gone.md", Open: func() (io.ReadCloser, error) { return nil, os.ErrNotExist }}
+			opened, whole := 0, setup.Data.Sets[1].Files[0].Open
+			setup.Data.Sets[1].Files[0] = eval.File{Name: "gone.md", Open: func() (io.ReadCloser, error) {
+				if opened++; opened == 1 { // when it is looked at what data there is
+					return whole()
+				}
+				return nil, os.ErrNotExist
+			}}
 		}, "user bo, repeat 1: taking the documents in: ", 1},
+		"a file is not there": {func(s *scripted, setup *trial.Setup) {
+			setup.Data.Sets[1].Files[0] = eval.File{Name: "gone.md", Open: func() (io.ReadCloser, error) { return nil, os.ErrNotExist }}
+		}, "the data: file does not exist", -1},
 		"it does not stop": {func(_ *scripted, setup *trial.Setup) {
 			start, n := setup.Start, 0
 			setup.Start = func(ctx context.Context) (*trial.Daemon, error) {
@@ -330,7 +358,7 @@ func TestResume(t *testing.T) {
 		Users:   []eval.User{{Name: "ana", Kind: "emails", Files: 1, Questions: 1}, {Name: "bo", Kind: "emails", Files: 1, Questions: 1}},
 		Skipped: setup.Data.Skipped, PassedOver: setup.Data.PassedOver,
 	}
-	if d := cmp.Diff(want, &after.Run, cmpopts.IgnoreFields(eval.Run{}, "Began", "Systems")); d != "" || after.Run.Began.IsZero() {
+	if d := cmp.Diff(want, &after.Run, cmpopts.IgnoreFields(eval.Run{}, "Began", "Systems", "DataSum")); d != "" || after.Run.Began.IsZero() || len(after.Run.DataSum) != 32 {
 		t.Error(d)
 	}
 }
@@ -338,16 +366,28 @@ func TestResume(t *testing.T) {
 // A folder of another run is left alone, with the name of what differs.
 func TestAnotherRun(t *testing.T) {
 	for what, change := range map[string]func(*scripted, *trial.Setup){
-		"data set":        func(_ *scripted, u *trial.Setup) { u.Run.Dataset = "mised" },
-		"version":         func(s *scripted, _ *trial.Setup) { s.version = "v2" },
-		"version ":        func(_ *scripted, u *trial.Setup) { u.Run.Commit = "abc" },
-		"machine":         func(_ *scripted, u *trial.Setup) { u.Run.Machine.CPUs = 64 },
-		"plan":            func(_ *scripted, u *trial.Setup) { u.Run.Plan.Seed++ },
-		"plan ":           func(_ *scripted, u *trial.Setup) { u.Run.Plan.LimitBytes++ },
-		"plan  ":          func(_ *scripted, u *trial.Setup) { u.Run.Plan.Warmup++ },
-		"list of systems": func(_ *scripted, u *trial.Setup) { u.Run.Systems = u.Run.Systems[:1] },
-		"list of users":   func(_ *scripted, u *trial.Setup) { u.Data.Sets[0].User = "eve" },
-		"list of users ":  func(_ *scripted, u *trial.Setup) { u.Data.Sets = append(u.Data.Sets, aSet("bo", "r?")) },
+		"data set": func(_ *scripted, u *trial.Setup) { u.Run.Dataset = "mised" },
+		"version":  func(s *scripted, _ *trial.Setup) { s.version = "v2" },
+		"version ": func(_ *scripted, u *trial.Setup) { u.Run.Commit = "abc" },
+		"machine":  func(_ *scripted, u *trial.Setup) { u.Run.Machine.CPUs = 64 },
+		"plan":     func(_ *scripted, u *trial.Setup) { u.Run.Plan.Seed++ },
+		"plan ":    func(_ *scripted, u *trial.Setup) { u.Run.Plan.LimitBytes++ },
+		"plan  ":   func(_ *scripted, u *trial.Setup) { u.Run.Plan.Warmup++ },
+		"data":     func(_ *scripted, u *trial.Setup) { u.Data.Sets[0].Questions[0].Gold = []string{"other"} },
+		"data ": func(_ *scripted, u *trial.Setup) {
+			f, opened := &u.Data.Sets[0].Files[0], 0
+			whole := f.Open
+			f.Open = func() (io.ReadCloser, error) {
+				if opened++; opened == 1 { // when it is looked at what data there is
+					return io.NopCloser(strings.NewReader("other")), nil
+				}
+				return whole()
+			}
+		},
+		"settings of systems": func(_ *scripted, u *trial.Setup) { u.Run.Systems[0].Settings.K = new(7) },
+		"list of systems":     func(_ *scripted, u *trial.Setup) { u.Run.Systems = u.Run.Systems[:1] },
+		"list of users":       func(_ *scripted, u *trial.Setup) { u.Data.Sets[0].User = "eve" },
+		"list of users ":      func(_ *scripted, u *trial.Setup) { u.Data.Sets = append(u.Data.Sets, aSet("bo", "r?")) },
 		"list of users  ": func(_ *scripted, u *trial.Setup) {
 			u.Data.Sets[0].Files = append(u.Data.Sets[0].Files, file("b.md"))
 		},

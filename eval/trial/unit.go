@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -144,16 +146,25 @@ func (u *unit) warm(ctx context.Context) error {
 	return nil
 }
 
-// each calls do for every system, in an order that goes round with n.
-func (u *unit) each(n uint64, do func(*system) error) error {
-	all := uint64(len(u.systems))
-	for i := range all {
-		s := u.systems[(i+n%all)%all]
+// each calls do for every system.
+func (u *unit) each(do func(*system) error) error { return each(u.systems, do) }
+
+func each(systems []*system, do func(*system) error) error {
+	for _, s := range systems {
 		if err := do(s); err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
 	}
 	return nil
+}
+
+// turns are the systems in the order in which they are asked question i: another
+// one each time, so that none stands always behind the same.
+func (u *unit) turns(i int) []*system {
+	order := slices.Clone(u.systems)
+	r := rand.New(rand.NewPCG(u.Run.Plan.Seed, uint64(u.Repeat)<<32+uint64(i)))
+	r.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
+	return order
 }
 
 // work calls do for every system that works while idle. PerCache is the first, as
@@ -164,7 +175,7 @@ func (u *unit) work(do func(*system) error) error {
 			return fmt.Errorf("%s: %w", u.percache.Name, err)
 		}
 	}
-	return u.each(0, func(s *system) error {
+	return u.each(func(s *system) error {
 		if s == u.percache || s.Idle == eval.IdleNone {
 			return nil
 		}
@@ -174,7 +185,7 @@ func (u *unit) work(do func(*system) error) error {
 
 // prepare does the idle work before the questions.
 func (u *unit) prepare(ctx context.Context) error {
-	err := u.each(0, func(s *system) error {
+	err := u.each(func(s *system) error {
 		if !s.Poisoned {
 			return nil
 		}
@@ -195,7 +206,7 @@ func (u *unit) prepare(ctx context.Context) error {
 // ask asks all questions, and has the idle work done behind each.
 func (u *unit) ask(ctx context.Context) error {
 	for i, q := range u.Asked {
-		err := u.each(u.Run.Plan.Seed+uint64(i+u.Repeat), func(s *system) error {
+		err := each(u.turns(i), func(s *system) error {
 			a, err := u.answer(ctx, s, q)
 			s.result.Answers = append(s.result.Answers, a)
 			return err

@@ -356,3 +356,17 @@ func TestWarmup(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// Questions in the same words are one question, if that is wanted.
+func TestDistinct(t *testing.T) {
+	s := &scripted{slices: oneSlice()}
+	setup := s.setup(t, plain("a"), "Who sent it?", "who  sent it?", "What is it?", "Who sent it?")
+	setup.Run.Plan.Distinct = true
+	var asked []string
+	for _, a := range lead(t, setup).Units[0].Asked {
+		asked = append(asked, a.Text)
+	}
+	if d := cmp.Diff([]string{"Who sent it?", "What is it?"}, asked); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,15 +1,12 @@
 package idle
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/qabank"
-	"github.com/percached/percached/qkvtree"
 	"github.com/percached/percached/scheduler"
 )
 
@@ -131,32 +128,25 @@ func (w *Worker) fill(ctx context.Context, space string, r rules, chunks []perca
 	return d, err
 }
 
-// dueWarm: where chunks stand side by side, any of them may be needed: those
-// without tensors, those that are the likeliest to be retrieved and then the newest
-// first, as long as there is room.
+// dueWarm: chunks without tensors, those that are the likeliest to be retrieved and
+// then the newest first, as long as there is room. Where chunk stands behind chunk,
+// such tensors serve the first chunk of a prompt alone. There are none where idle work
+// is to keep answers only.
 func (w *Worker) dueWarm(ctx context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
 	free := w.free(space, r)
-	if r.Placement != percached.Parallel || r.Prediction != percached.PredictBoth || free < w.bytes(chunky, 1) {
+	if r.Prediction == percached.PredictAnswers || free < w.bytes(chunky, 1) {
 		return nil, nil
 	}
-	stored := map[percached.ChunkID]bool{}
-	model := w.Engine.Info().Fingerprint
-	w.Tree.Nodes(space, func(n qkvtree.Info) {
-		if n.Model == model && n.Placement == r.Placement {
-			stored[n.Chunk] = true
-		}
-	})
-	worth, err := w.worth(ctx, space)
-	if err != nil {
-		return nil, err
+	bare, err := w.bare(space, r)
+	if err == nil && len(bare) > 0 {
+		err = w.rank(ctx, space, bare)
 	}
-	bare, err := w.bare(space, stored, worth)
 	var due []scheduler.Due
 	for _, c := range bare[:min(len(bare), scanned)] {
 		if len(due) >= limit || ctx.Err() != nil {
 			break
 		}
-		missing, err := w.Asker.Missing(space, []percached.ChunkID{c})
+		missing, err := w.Asker.Missing(space, []percached.ChunkID{c.id})
 		if absent(err) != nil {
 			return due, err
 		}
@@ -165,47 +155,9 @@ func (w *Worker) dueWarm(ctx context.Context, space string, r rules, limit int) 
 			continue // gone, or the same tokens as another chunk's
 		}
 		free -= need
-		due = append(due, scheduler.Due{Subject: c.String()})
+		due = append(due, scheduler.Due{Subject: c.id.String()})
 	}
 	return due, err
-}
-
-// bare gives the chunks that are not stored, in the order in which they are to be.
-func (w *Worker) bare(space string, stored map[percached.ChunkID]bool, worth map[percached.ChunkID]float64) ([]percached.ChunkID, error) {
-	type candidate struct {
-		id    percached.ChunkID
-		doc   percached.Document
-		worth float64
-	}
-	var found []candidate
-	seen := map[percached.ChunkID]bool{}
-	var after percached.DocumentID
-	for {
-		docs, err := w.Knowledge.Documents(space, after, 256)
-		if err != nil && len(docs) == 0 {
-			return nil, err
-		}
-		if len(docs) == 0 {
-			break
-		}
-		after = docs[len(docs)-1].ID
-		for _, d := range docs {
-			for _, c := range d.Chunks {
-				if !stored[c] && !seen[c] {
-					seen[c] = true
-					found = append(found, candidate{c, d, worth[c]})
-				}
-			}
-		}
-	}
-	slices.SortFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.worth, a.worth), b.doc.Date.Compare(a.doc.Date), b.doc.Added.Compare(a.doc.Added), slices.Compare(a.id[:], b.id[:]))
-	})
-	ids := make([]percached.ChunkID, len(found))
-	for i, f := range found {
-		ids[i] = f.id
-	}
-	return ids, nil
 }
 
 func (w *Worker) warm(ctx context.Context, space string, r rules, subject string) (scheduler.Done, error) {
@@ -213,7 +165,7 @@ func (w *Worker) warm(ctx context.Context, space string, r rules, subject string
 	if err != nil {
 		return scheduler.Done{}, err
 	}
-	if r.Placement != percached.Parallel || r.Prediction != percached.PredictBoth {
+	if r.Prediction == percached.PredictAnswers {
 		return nothing()
 	}
 	return w.fill(ctx, space, r, []percached.ChunkID{c})

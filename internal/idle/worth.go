@@ -1,10 +1,12 @@
 package idle
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/qkvtree"
 	"github.com/percached/percached/retrieval"
 )
 
@@ -13,6 +15,58 @@ const (
 	nearby = 32  // of them, the latest, for which it is looked what was nearly retrieved
 	ranks  = 40  // how far
 )
+
+// candidate is a chunk that may be read ahead.
+type candidate struct {
+	id    percached.ChunkID
+	doc   percached.Document
+	worth float64
+}
+
+// bare gives the chunks of a space that are not stored right behind the instructions.
+func (w *Worker) bare(space string, r rules) (found []candidate, err error) {
+	model := w.Engine.Info().Fingerprint
+	seen := map[percached.ChunkID]bool{}
+	w.Tree.Nodes(space, func(n qkvtree.Info) {
+		if n.Model == model && n.Placement == r.Placement && n.Depth == 1 {
+			seen[n.Chunk] = true
+		}
+	})
+	var after percached.DocumentID
+	for {
+		docs, err := w.Knowledge.Documents(space, after, 256)
+		if err != nil && len(docs) == 0 {
+			return nil, err
+		}
+		if len(docs) == 0 {
+			return found, nil
+		}
+		after = docs[len(docs)-1].ID
+		for _, d := range docs {
+			for _, c := range d.Chunks {
+				if !seen[c] {
+					seen[c] = true
+					found = append(found, candidate{id: c, doc: d})
+				}
+			}
+		}
+	}
+}
+
+// rank puts the likeliest to be retrieved first, and then the newest.
+func (w *Worker) rank(ctx context.Context, space string, chunks []candidate) error {
+	worth, err := w.worth(ctx, space)
+	if err != nil {
+		return err
+	}
+	for i := range chunks {
+		chunks[i].worth = worth[chunks[i].id]
+	}
+	slices.SortFunc(chunks, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.worth, a.worth), b.doc.Date.Compare(a.doc.Date), b.doc.Added.Compare(a.doc.Added), slices.Compare(a.id[:], b.id[:]))
+	})
+	return nil
+}
 
 // worth says how likely chunks are to be retrieved, going by what was asked: each
 // time that one was counts, and of the latest questions its place in the search, too,

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs the evaluation in small: over mails with questions in EnronQA's layout and
-# meetings in MISeD's, two users each, all systems; then with a whole night of idle
-# work; then threshold, stride, storage and the scheduling cases for one user. With a
+# meetings in MISeD's, two users each, all systems; then without repeated questions;
+# then with a whole night of idle work; then threshold, stride, storage and the
+# scheduling cases for one user. With a
 # SHAPE, such as 0.5b, times and compute alone, with random weights in that shape. Runs
 # that are complete are not done again.
 #
@@ -51,18 +52,24 @@ run() {
 	say "$name: percached eval run $*"
 	"$percached" eval run --out "$out/$name" "$@" >/dev/null || [ $? = 1 ]
 	"$percached" eval report "$out/$name" --out "$out/results/$name" >/dev/null
+	if ! grep -q '"undone": \[\]' "$out/results/$name/report.json"; then
+		echo "$name is not complete. The same command goes on with it." >&2
+		exit 1
+	fi
 }
 mail="--dataset enronqa --path $out/data/enronqa.jsonl --inboxes $out/data/inboxes"
 meetings="--dataset mised --path $out/data/mised.jsonl.gz"
 
 if [ -n "$shape" ]; then
 	PERCACHED_MAX_TOKENS=24 run "shape-$shape" $mail --users 1 --questions 8 --shape "$shape" \
-		--systems naive,ragcache,meancache,ragcache+meancache,percache,percached
+		--systems naive,ragcache,meancache,ragcache+meancache,percache,percached,percached-sequential
 else
-	run mail $mail --users 2 --questions 40
-	run meetings $meetings --users 2 --meetings 4
+	run mail $mail --users 2 --questions 40 --repeats 2
+	run meetings $meetings --users 2 --meetings 4 --repeats 2
+	# Many questions have the same words. Here each is asked once.
+	run mail-distinct $mail --users 2 --questions 40 --distinct
 	# A night, in which percached may read everything ahead.
 	run mail-night $mail --users 2 --questions 40 --systems naive,percache,percached --idle-tokens-before 1000000
-	run mail-sweeps $mail --users 1 --questions 20 --systems thresholds,strides,limits,cases
+	run mail-sweeps $mail --users 1 --questions 30 --systems thresholds,strides,limits,cases
 fi
 say "Done: $out/results"

@@ -8,11 +8,12 @@ document boiler: The boiler inspection costs 120 pounds at Smith.
 limit 6000
 predicts How large is the budget of Heron?; Where is the kite festival?
 idle
+  warm boiler (mail from Ana Ruiz, Mon 6 January 2025): done, 58 tokens read, 0 written
   abstract kite (mail from Ana Ruiz, Mon 6 January 2025): done, 58 tokens read, 12 written
   abstract heron (mail from Ana Ruiz, Mon 6 January 2025): done, 57 tokens read, 11 written
   abstract boiler (mail from Ana Ruiz, Mon 6 January 2025): done, 57 tokens read, 11 written
   predict behind 0 summaries: done, 197 tokens read, 19 written
-  populate Where is the kite festival?: done, 131 tokens read, 8 written
+  populate Where is the kite festival?: done, 101 tokens read, 8 written
   populate How large is the budget of Heron?: done, 103 tokens read, 8 written
 slices
   3 slices, 4758 bytes
@@ -46,15 +47,17 @@ idle
   restore What is the budget of Heron?: nothing
   restore Where is the kite festival?: nothing
   history 6: done, 157 tokens read, 5 written
+  without: warm heron (mail from Ana Ruiz, Mon 6 January 2025): done, 28 tokens read, 0 written
+  without: warm kite (mail from Ana Ruiz, Mon 6 January 2025): done, 29 tokens read, 0 written
 slices
   10 slices, 15800 bytes
-  without: 3 slices, 4758 bytes
+  without: 5 slices, 7918 bytes
 ask How many euros has Heron?
   tensor_hit in 564ms
-  without: miss in 1.414s
+  without: tensor_hit in 1.134s
 ask What does Smith cost?
   tensor_hit in 554ms
   without: tensor_hit in 844ms
 compute
-  18.4 s of idle compute
-  without: 16.4 s of idle compute
+  18.7 s of idle compute
+  without: 17.3 s of idle compute

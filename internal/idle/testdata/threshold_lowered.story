@@ -7,14 +7,17 @@ document boiler: The boiler inspection costs 120 pounds at Smith.
 threshold 0.90
 predicts How large is the budget of Heron?; Where is the kite festival?
 idle
+  warm boiler (mail from Ana Ruiz, Mon 6 January 2025): done, 58 tokens read, 0 written
+  warm heron (mail from Ana Ruiz, Mon 6 January 2025): done, 28 tokens read, 0 written
+  warm kite (mail from Ana Ruiz, Mon 6 January 2025): done, 29 tokens read, 0 written
   abstract kite (mail from Ana Ruiz, Mon 6 January 2025): done, 58 tokens read, 12 written
   abstract heron (mail from Ana Ruiz, Mon 6 January 2025): done, 57 tokens read, 11 written
   abstract boiler (mail from Ana Ruiz, Mon 6 January 2025): done, 57 tokens read, 11 written
   predict behind 0 summaries: done, 197 tokens read, 19 written
-  populate Where is the kite festival?: done, 115 tokens read, 0 written
-  populate How large is the budget of Heron?: done, 85 tokens read, 0 written
-  without: populate Where is the kite festival?: done, 131 tokens read, 8 written
-  without: populate How large is the budget of Heron?: done, 103 tokens read, 8 written
+  populate Where is the kite festival?: done, 56 tokens read, 0 written
+  populate How large is the budget of Heron?: done, 57 tokens read, 0 written
+  without: populate Where is the kite festival?: done, 72 tokens read, 8 written
+  without: populate How large is the budget of Heron?: done, 75 tokens read, 8 written
 ask What is the budget of Heron?
   tensor_hit in 574ms
 ask Where does the kite festival take place?
@@ -22,9 +25,9 @@ ask Where does the kite festival take place?
 predicts What does the boiler inspection cost?; Which firm does the boiler inspection?
 idle
   history 2: done, 130 tokens read, 19 written
-  populate What does the boiler inspection cost?: done, 85 tokens read, 0 written
+  populate What does the boiler inspection cost?: done, 57 tokens read, 0 written
   populate Which firm does the boiler inspection?: done
-  without: populate What does the boiler inspection cost?: done, 102 tokens read, 8 written
+  without: populate What does the boiler inspection cost?: done, 74 tokens read, 8 written
   without: populate Which firm does the boiler inspection?: done, 17 tokens read, 8 written
 ask Which city has the kite festival?
   tensor_hit in 574ms

@@ -6,18 +6,21 @@ document kite: The kite festival takes place in Leeds on Sunday.
 document boiler: The boiler inspection costs 120 pounds at Smith.
 predicts How large is the budget of Heron?; Where is the kite festival?
 idle
+  warm boiler (mail from Ana Ruiz, Mon 6 January 2025): done, 58 tokens read, 0 written
+  warm heron (mail from Ana Ruiz, Mon 6 January 2025): done, 28 tokens read, 0 written
+  warm kite (mail from Ana Ruiz, Mon 6 January 2025): done, 29 tokens read, 0 written
   abstract kite (mail from Ana Ruiz, Mon 6 January 2025): done, 58 tokens read, 12 written
   abstract heron (mail from Ana Ruiz, Mon 6 January 2025): done, 57 tokens read, 11 written
   abstract boiler (mail from Ana Ruiz, Mon 6 January 2025): done, 57 tokens read, 11 written
   predict behind 0 summaries: done, 197 tokens read, 19 written
-  populate Where is the kite festival?: done, 131 tokens read, 8 written
-  populate How large is the budget of Heron?: done, 103 tokens read, 8 written
+  populate Where is the kite festival?: done, 72 tokens read, 8 written
+  populate How large is the budget of Heron?: done, 75 tokens read, 8 written
 ask How large is the budget of Heron?
   answer_hit in 0s
 predicts What does the boiler inspection cost?; Which firm does the boiler inspection?
 idle
   history 1: done, 123 tokens read, 19 written
-  populate What does the boiler inspection cost?: done, 102 tokens read, 8 written
+  populate What does the boiler inspection cost?: done, 74 tokens read, 8 written
   populate Which firm does the boiler inspection?: done, 17 tokens read, 8 written
 ask Where does the kite festival take place?
   tensor_hit in 584ms
