@@ -1,6 +1,7 @@
 package figure_test
 
 import (
+	"image/color"
 	"math"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/percached/percached/eval"
 	"github.com/percached/percached/eval/figure"
+	"github.com/percached/percached/eval/systems"
 )
 
 // find gives the chart of an id.
@@ -148,6 +150,69 @@ func TestFailures(t *testing.T) {
 	// Question 2 alone has a right answer left, "no zebra", of "zebra paid 12 dollars": one word in common.
 	if got := find(t, charts, "quality").Panels[2].Series[0].Y[0]; got <= 0 || got > 0.25 {
 		t.Errorf("naive's F1 with a failure is %v", got)
+	}
+}
+
+// What the client waited is made of stages, of what percached took between them, and of
+// what is outside of its total.
+func TestStagesAddUp(t *testing.T) {
+	r := tiny()
+	for i := range r.Units[0].Results[0].Answers {
+		a := &r.Units[0].Results[0].Answers[i]
+		a.Stages["total_ms"] = a.TotalMS - 0.25
+		a.Stages["prefill_ms"] -= 10
+	}
+	p := find(t, figure.Charts(r), "latency-by-question").Panels[0]
+	for name, want := range map[string][]float64{
+		"prefill": {68.5, 158.5, 248.5}, "between": {10.25, 10.25, 10.25}, "outside": {0.25, 0.25, 0.25},
+	} {
+		if diff := cmp.Diff(want, series(t, p, name).Y, nearly()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for i := range 3 {
+		sum := 0.0
+		for _, s := range p.Series {
+			sum += s.Y[i]
+		}
+		if want := r.Units[0].Results[0].Answers[i].TotalMS; math.Abs(sum-want) > 1e-9 {
+			t.Errorf("question %d: %v of %v ms", i+1, sum, want)
+		}
+	}
+}
+
+// Questions of one text are drawn as one: of ann's three there is then one draw, and
+// no other mean; of three texts there are others.
+func TestDraws(t *testing.T) {
+	r := tiny()
+	same := find(t, figure.Charts(r), "latency-by-user").Panels[1].Series[0]
+	for i := range r.Units[0].Asked {
+		r.Units[0].Asked[i].Text += strings.Repeat("!", i)
+	}
+	others := find(t, figure.Charts(r), "latency-by-user").Panels[1].Series[0]
+	if same.Low[0] != 200 || same.High[0] != 200 || others.Low[0] >= 150 || others.High[0] <= 250 || others.Y[0] != same.Y[0] {
+		t.Errorf("%v to %v; of three texts %v to %v", same.Low[0], same.High[0], others.Low[0], others.High[0])
+	}
+}
+
+// No two systems that a run can have look the same.
+func TestColours(t *testing.T) {
+	names, _ := systems.Names()
+	r := &eval.Results{Units: []eval.Unit{{User: "ann", Asked: []eval.Asked{{Number: 1}}}}}
+	for _, name := range names {
+		r.Run.Systems = append(r.Run.Systems, eval.System{Name: name})
+		r.Units[0].Results = append(r.Units[0].Results, eval.Result{System: name, Answers: []eval.Answer{ms(10, 2, miss)}})
+	}
+	of := map[color.Color]string{}
+	p := find(t, figure.Charts(r), "latency-by-user").Panels[0]
+	if !slices.Contains(p.Labels, "ragcache-parallel") {
+		t.Fatal(p.Labels)
+	}
+	for i, c := range p.Colours {
+		if of[c] != "" {
+			t.Errorf("%s and %s have one colour", of[c], p.Labels[i])
+		}
+		of[c] = p.Labels[i]
 	}
 }
 

@@ -25,6 +25,7 @@ var systemColours = map[string]uint32{
 	"naive-whole":             0xBBBBBB,
 	"naive-parallel":          0x444444,
 	"ragcache":                0x0072B2,
+	"ragcache-parallel":       0x004A73,
 	"meancache":               0x56B4E9,
 	"sleep-time":              0xF0E442,
 	"ragcache+meancache":      0x009E73,
@@ -69,7 +70,7 @@ func heatColour(share float64) color.NRGBA {
 	return color.NRGBA{R: mix(a.R, b.R), G: mix(a.G, b.G), B: mix(a.B, b.B), A: 255}
 }
 
-// stageColours are Tol's muted colours and a grey, by stage.
-var stageColours = []uint32{0x332288, 0x88CCEE, 0x999933, 0xCC6677, 0x117733, 0xDDCC77, 0x44AA99, 0x882255, 0xAA4499, 0xDDDDDD}
+// stageColours are Tol's muted colours and two greys, by stage.
+var stageColours = []uint32{0x332288, 0x88CCEE, 0x999933, 0xCC6677, 0x117733, 0xDDCC77, 0x44AA99, 0x882255, 0xAA4499, 0x666666, 0xDDDDDD}
 
 func stageColour(i int) color.Color { return rgb(stageColours[i%len(stageColours)]) }

@@ -36,7 +36,7 @@ func ablation(r *run) ([]Chart, string) {
 	}
 	full := r.those("percached")
 	if len(parts) == 0 || len(full) == 0 {
-		return nil, "it takes percached and one of percached-no-bank, percached-no-tensors, percached-no-prediction; --systems all has them"
+		return nil, "it takes percached and one of percached-no-bank, percached-no-tensors, percached-no-prediction, percached-no-idle; --systems all has them"
 	}
 	return r.overUsers("ablation", "What each part of percached brings: average latency without it", append(full, parts...), latency,
 		meansOfTimes)

@@ -13,16 +13,23 @@ import (
 // run is a run as charts look at it, its units in order.
 type run struct {
 	eval.Results
+	draws    *measure.Draws
 	sketched bool // without intervals, which take the most time
 }
 
 // open puts a run's units in order, so that nothing depends on how they came.
 func open(results *eval.Results) *run {
-	r := &run{Results: *results}
+	r := &run{Results: *results, draws: measure.NewDraws()}
 	r.Units = slices.Clone(r.Units)
 	slices.SortStableFunc(r.Units, func(a, b eval.Unit) int {
 		return cmp.Or(cmp.Compare(a.Repeat, b.Repeat), cmp.Compare(r.place(a.User), r.place(b.User)), cmp.Compare(a.User, b.User))
 	})
+	for i := range r.Units {
+		for j := range r.Units[i].Asked {
+			q := &r.Units[i].Asked[j]
+			r.draws.Add(r.Units[i].User, q.Number, q.Text)
+		}
+	}
 	return r
 }
 
@@ -31,6 +38,7 @@ type asked struct {
 	unit      *eval.Unit
 	question  *eval.Asked
 	again     int // it was asked so often before in the unit
+	draw      int // questions that hang together have the same
 	answer    *eval.Answer
 	reference *eval.Answer // without any cache; nil: there is none
 }
@@ -113,7 +121,7 @@ func (r *run) answersIn(u *eval.Unit, system string) (list []asked) {
 	for i := range u.Asked {
 		q := &u.Asked[i]
 		same := [2]int{q.Number, q.Paraphrase}
-		a := asked{unit: u, question: q, again: before[same], answer: &eval.Answer{Failure: "no answer was noted"}}
+		a := asked{unit: u, question: q, again: before[same], draw: r.draws.Of(u.User, q.Number), answer: &eval.Answer{Failure: "no answer was noted"}}
 		before[same]++
 		if i < len(res.Answers) {
 			a.answer = &res.Answers[i]
@@ -169,10 +177,11 @@ func (a asked) key() key {
 	return key{a.unit.User, a.question.Number, a.question.Paraphrase, a.again}
 }
 
-// gather gives a value for each question, its repeats made one. A question hangs
-// together with its paraphrases, so they are one list.
-func gather(list []asked, of value, reduce func([]float64) float64) (clusters [][]float64) {
+// gather gives a value for each question, its repeats made one. Those of questions
+// that hang together are one list.
+func gather(list []asked, of value, reduce func([]float64) float64) [][]float64 {
 	var order []key
+	var draws []int
 	repeats := map[key][]float64{}
 	for _, a := range list {
 		v, ok := of(a)
@@ -181,21 +190,15 @@ func gather(list []asked, of value, reduce func([]float64) float64) (clusters []
 		}
 		k := a.key()
 		if repeats[k] == nil {
-			order = append(order, k)
+			order, draws = append(order, k), append(draws, a.draw)
 		}
 		repeats[k] = append(repeats[k], v)
 	}
-	at := map[key]int{}
-	for _, k := range order {
-		question := key{user: k.user, number: k.number}
-		i, ok := at[question]
-		if !ok {
-			i = len(clusters)
-			at[question], clusters = i, append(clusters, nil)
-		}
-		clusters[i] = append(clusters[i], reduce(repeats[k]))
+	values := make([]float64, len(order))
+	for i, k := range order {
+		values[i] = reduce(repeats[k])
 	}
-	return clusters
+	return measure.Clusters(values, draws)
 }
 
 // estimate is the mean over clusters' values.

@@ -2,44 +2,29 @@ package figure
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/percached/percached/eval"
 	"github.com/percached/percached/eval/measure"
 )
 
-// stage is one that percached tells the time of.
-type stage struct{ key, name string }
+// stages are the parts of what the client waited.
+func stages() []string { return append(measure.Stages(), measure.Between, measure.Outside) }
 
-// stages are those that follow on each other; the time to the first token and the
-// total are made of them.
-func stages() []stage {
-	return []stage{
-		{"match_question_ms", "match question"},
-		{"retrieve_ms", "retrieve"},
-		{"match_tensors_ms", "match tensors"},
-		{"queue_ms", "queue"},
-		{"load_tensors_ms", "load tensors"},
-		{"prefill_ms", "prefill"},
-		{"decode_ms", "decode"},
-		{"capture_ms", "capture"},
-		{"store_ms", "store"},
-		{"", "outside"}, // percached: the client waited so much longer
-	}
-}
+// shown is the name of a stage for people.
+func shown(stage string) string { return strings.ReplaceAll(stage, "_", " ") }
 
 // took are the milliseconds of each stage of an answer.
 func took(a *eval.Answer) (ms []float64) {
-	rest := a.TotalMS
-	for _, s := range stages() {
-		v := a.Stages[s.key]
-		if s.key == "" {
-			v = math.Max(0, rest)
-		}
-		rest -= v
-		ms = append(ms, v)
+	all := map[string]float64{}
+	for key, v := range a.Stages {
+		all[strings.TrimSuffix(key, "_ms")] = v
+	}
+	measure.Rest(all, a.TotalMS)
+	for _, name := range stages() {
+		ms = append(ms, all[name])
 	}
 	return ms
 }
@@ -48,7 +33,7 @@ func took(a *eval.Answer) (ms []float64) {
 // has none.
 func stacked(at []*eval.Answer) (list []Series) {
 	for i, s := range stages() {
-		one := Series{Name: s.name, Colour: stageColour(i)}
+		one := Series{Name: shown(s), Colour: stageColour(i)}
 		for _, a := range at {
 			v := 0.0
 			if a != nil && a.Failure == "" {
@@ -124,8 +109,8 @@ func overhead(r *run) ([]Chart, string) {
 	c := Chart{ID: "overhead", Title: "What a question costs besides computing, by stage", Note: "Means over all questions, misses included, with 95 % intervals."}
 	p := Panel{XLabel: "ms", Kind: Grouped, Horizontal: true, Numbers: true}
 	for _, s := range stages() {
-		if s.key != "prefill_ms" && s.key != "decode_ms" {
-			p.Labels = append(p.Labels, s.name)
+		if s != "prefill" && s != "decode" {
+			p.Labels = append(p.Labels, shown(s))
 		}
 	}
 	for _, name := range r.those("naive", "percache", "percached") {
@@ -139,8 +124,8 @@ func overhead(r *run) ([]Chart, string) {
 				}
 				return took(a.answer)[i], true
 			})
-			if s.key == "prefill_ms" || s.key == "decode_ms" {
-				beside[s.key] = m.mean
+			if s == "prefill" || s == "decode" {
+				beside[s] = m.mean
 				continue
 			}
 			means = append(means, m)
@@ -151,7 +136,7 @@ func overhead(r *run) ([]Chart, string) {
 		s := spreads(name, means)
 		s.Colour = systemColour(name)
 		p.Series = append(p.Series, s)
-		c.Note += fmt.Sprintf(" %s besides: prefill %s ms, decode %s ms.", name, number(beside["prefill_ms"]), number(beside["decode_ms"]))
+		c.Note += fmt.Sprintf(" %s besides: prefill %s ms, decode %s ms.", name, number(beside["prefill"]), number(beside["decode"]))
 	}
 	if len(p.Series) == 0 {
 		return nil, "it takes naive, percache or percached, and answers of theirs"
@@ -170,14 +155,12 @@ func meanStages(list []asked) *eval.Answer {
 	var total, first []float64
 	for _, a := range list {
 		total, first = append(total, a.answer.TotalMS), append(first, a.answer.FirstMS)
-		for _, s := range stages() {
-			each[s.key] = append(each[s.key], a.answer.Stages[s.key])
+		for _, s := range append(measure.Stages(), "total") {
+			each[s+"_ms"] = append(each[s+"_ms"], a.answer.Stages[s+"_ms"])
 		}
 	}
-	for _, s := range stages() {
-		if s.key != "" {
-			m.Stages[s.key] = measure.Mean(each[s.key])
-		}
+	for key, ms := range each {
+		m.Stages[key] = measure.Mean(ms)
 	}
 	m.TotalMS, m.FirstMS = measure.Mean(total), measure.Mean(first)
 	return m

@@ -68,14 +68,13 @@ func (s Shape) Paper(prompt, reused, generated int) FLOPs {
 	return f
 }
 
-// ShareQKV is the share of the projections to Q, K and V in what it costs to
-// compute a prompt of so many tokens, the head left out.
-func (s Shape) ShareQKV(tokens int) float64 {
-	f := s.Cold(tokens, 0)
-	if f.Total() == 0 {
+// ShareQKV is the share of the projections to Q, K and V, the head left out.
+func (f FLOPs) ShareQKV() float64 {
+	all := f.Total() - f.Head
+	if all == 0 {
 		return 0
 	}
-	return f.QKV / f.Total()
+	return f.QKV / all
 }
 
 // SliceBytes are the bytes of the tensors of so many tokens: planes is 2 for K and

@@ -91,17 +91,21 @@ func TestTwoForEachParameter(t *testing.T) {
 // project to Q, K and V.
 func TestShareQKV(t *testing.T) {
 	s := llama()
-	if got := four(s.ShareQKV(1)); got != 0.1562 { // and attention to itself: 12,288 of 201,338,880
+	share := func(tokens int) float64 { return s.Cold(tokens, 0).ShareQKV() }
+	if got := four(share(1)); got != 0.1562 { // and attention to itself: 12,288 of 201,338,880
 		t.Errorf("of one token: %v", got)
 	}
-	if a, b := s.ShareQKV(100), s.ShareQKV(4000); a <= b {
+	if a, b := share(100), share(4000); a <= b {
 		t.Errorf("attention grows with the prompt: %v of 100 tokens, %v of 4000", a, b)
 	}
-	if got := s.ShareQKV(0); got != 0 {
+	if got := share(0); got != 0 {
 		t.Errorf("of none: %v", got)
 	}
+	if f := s.Run(10, 5, 60); f.Head == 0 || four(f.ShareQKV()) != four(f.QKV/(f.Projections+f.Attention+f.FeedForward)) {
+		t.Errorf("the head is not left out: %v", f.ShareQKV())
+	}
 	cold, paper := s.Cold(1000, 0).Total(), s.Paper(1000, 1000, 0).Total()
-	if got := four(1 - paper/cold); got != four(s.ShareQKV(1000)) || s.Paper(1000, 1000, 0).QKV != 0 {
+	if got := four(1 - paper/cold); got != four(share(1000)) || s.Paper(1000, 1000, 0).QKV != 0 {
 		t.Errorf("with all tokens reused %v of the work is saved", got)
 	}
 	if d := cmp.Diff(s.Paper(10, 10, 2), s.Paper(10, 99, 2)); d != "" {

@@ -13,14 +13,15 @@ import (
 
 // apart names everything in which two runs differ that they must have in common
 // for a test to say anything of their systems.
-func apart(a, b *eval.Run) []string {
-	all := []string{}
+func apart(first, second *eval.Results) []string {
+	a, b, all := &first.Run, &second.Run, []string{}
 	for _, f := range []struct {
 		name string
 		of   func(*eval.Run) any
 	}{
 		{"data set", func(r *eval.Run) any { return r.Dataset }},
-		{"users", func(r *eval.Run) any { return userNames(r) }},
+		{"files and questions", func(r *eval.Run) any { return r.DataSum }},
+		{"users", func(r *eval.Run) any { return users(r) }},
 		{"model", func(r *eval.Run) any { return r.Model.Name + " " + r.Model.Fingerprint }},
 		{"threads", func(r *eval.Run) any { return r.Model.Threads }},
 		{"embedding model", func(r *eval.Run) any { return r.Embedder.Name + " " + r.Embedder.Fingerprint }},
@@ -46,6 +47,12 @@ func apart(a, b *eval.Run) []string {
 			all = append(all, fmt.Sprintf("%s: %s; %s", f.name, cmp.Or(x, "unknown"), cmp.Or(y, "unknown")))
 		}
 	}
+	if a.Commit == "" && b.Commit == "" && !a.Began.Equal(b.Began) {
+		all = append(all, "commit not known: that of either run")
+	}
+	if n := others(first, second); n > 0 {
+		all = append(all, fmt.Sprintf("questions: %d of those that both were asked have another text or right answer", n))
+	}
 	for _, key := range slices.Compact(slices.Sorted(slices.Values(append(sortedKeys(a.Settings), sortedKeys(b.Settings)...)))) {
 		if x, y := a.Settings[key], b.Settings[key]; x != y {
 			all = append(all, fmt.Sprintf("setting %s: %s; %s", key, cmp.Or(x, "default"), cmp.Or(y, "default")))
@@ -61,12 +68,41 @@ func apart(a, b *eval.Run) []string {
 	return all
 }
 
-func userNames(r *eval.Run) string {
-	var names []string
+// users are all that is said of them.
+func users(r *eval.Run) string {
+	var all []string
 	for _, u := range r.Users {
-		names = append(names, u.Name)
+		all = append(all, fmt.Sprintf("%s (%s, %d files, %d questions)", u.Name, u.Kind, u.Files, u.Questions))
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(all, ", ")
+}
+
+// others counts the questions that go by the same and are not.
+func others(a, b *eval.Results) (n int) {
+	first := asked(a)
+	for k, q := range asked(b) {
+		if p := first[k]; p != nil && (p.Text != q.Text || !slices.Equal(p.Gold, q.Gold)) {
+			n++
+		}
+	}
+	return n
+}
+
+// asked is what was asked, each question once.
+func asked(r *eval.Results) map[key]*eval.Asked {
+	all := map[key]*eval.Asked{}
+	for i := range r.Units {
+		u, before := &r.Units[i], map[key]int{}
+		for j := range u.Asked {
+			k := key{user: u.User, number: u.Asked[j].Number, paraphrase: u.Asked[j].Paraphrase}
+			before[k]++
+			k.again = before[k] - 1
+			if all[k] == nil {
+				all[k] = &u.Asked[j]
+			}
+		}
+	}
+	return all
 }
 
 // settingsOf is all of a system that shapes what it does.

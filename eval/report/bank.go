@@ -16,9 +16,15 @@ type Bank struct {
 	Served   int      `json:"served"`   // questions
 	Checked  int      `json:"checked"`  // of them: the uncached answer is known
 	Wrong    *Rate    `json:"wrong,omitempty"`
+	Same     int      `json:"same_words"`  // of those served: the stored question had its very words
+	Other    int      `json:"other_words"` // it had others, in any repeat
+	Refused  int      `json:"refused"`     // of those served: the answer is that the documents do not say
 	Origins  []Origin `json:"origins"`
 	Named    []Named  `json:"named"` // those that are wrong: their origin, and in what kinds of facts
 }
+
+// sameWords is the similarity of a question to itself, but for what rounding leaves.
+const sameWords = 1 - 1e-6
 
 // Origin is what came of entries of one origin.
 type Origin struct {
@@ -48,6 +54,9 @@ func bank(askings []asking) Bank {
 	out := Bank{
 		Served: distinct(askings, (*asking).served), Checked: distinct(askings, checked), Origins: []Origin{}, Named: []Named{},
 	}
+	out.Other = distinct(askings, func(a *asking) bool { return a.served() && a.answer.Similarity < sameWords })
+	out.Same = out.Served - out.Other
+	out.Refused = distinct(askings, func(a *asking) bool { return a.served() && a.answer.Refused })
 	out.Wrong = rateOf(distinct(askings, wrong), out.Checked)
 	by := map[string][]asking{}
 	for i := range askings {

@@ -16,6 +16,7 @@ type book struct {
 	users   []string
 	askings map[string][]asking // by system, in the order of units
 	sees    map[string]float64  // by system: how many tokens a token sees, on average
+	draws   *measure.Draws
 }
 
 // key is what a question goes by through repeats, systems and runs.
@@ -29,6 +30,7 @@ type key struct {
 type asking struct {
 	repeat int
 	key    key
+	draw   int // questions that hang together have the same
 	answer *eval.Answer
 	// cold is the answer of the system's reference; nil: there is none to compare with.
 	cold *eval.Answer
@@ -48,7 +50,7 @@ func (a *asking) computed() bool { return !a.failed() && a.answer.Outcome != cli
 
 // open puts the answers of each system in order.
 func open(r *eval.Results) *book {
-	b := &book{run: &r.Run, askings: map[string][]asking{}, sees: map[string]float64{}}
+	b := &book{run: &r.Run, askings: map[string][]asking{}, sees: map[string]float64{}, draws: measure.NewDraws()}
 	for _, u := range r.Run.Users {
 		b.users = append(b.users, u.Name)
 	}
@@ -61,6 +63,11 @@ func open(r *eval.Results) *book {
 	slices.SortStableFunc(b.units, func(x, y *eval.Unit) int {
 		return cmp.Or(cmp.Compare(x.Repeat, y.Repeat), cmp.Compare(slices.Index(b.users, x.User), slices.Index(b.users, y.User)))
 	})
+	for _, u := range b.units {
+		for i := range u.Asked {
+			b.draws.Add(u.User, u.Asked[i].Number, u.Asked[i].Text)
+		}
+	}
 	shape := shapeOf(&r.Run.Model)
 	for i := range r.Run.Systems {
 		s := &r.Run.Systems[i]
@@ -81,7 +88,7 @@ func (b *book) unit(s *eval.System, u *eval.Unit, shape *shape) (all []asking) {
 	before := map[key]int{}
 	for i := range u.Asked {
 		q := &u.Asked[i]
-		a := asking{repeat: u.Repeat, key: key{u.User, q.Number, q.Paraphrase, 0}, located: q.Located}
+		a := asking{repeat: u.Repeat, key: key{u.User, q.Number, q.Paraphrase, 0}, draw: b.draws.Of(u.User, q.Number), located: q.Located}
 		before[a.key]++
 		a.key.again = before[a.key] - 1
 		a.answer = &eval.Answer{Failure: "no answer was noted"}

@@ -54,7 +54,7 @@ type Test struct {
 // Compare holds the results of a against those of b, question by question. Without
 // pairs it takes every system that both have; with them a and b may be the same.
 func Compare(a, b *eval.Results, pairs ...Pair) (*Comparison, error) {
-	c := &Comparison{Apart: apart(&a.Run, &b.Run), Systems: []Compared{}, OnlyA: []string{}, OnlyB: []string{}}
+	c := &Comparison{Apart: apart(a, b), Systems: []Compared{}, OnlyA: []string{}, OnlyB: []string{}}
 	c.Tested = len(c.Apart) == 0
 	if len(pairs) == 0 {
 		for i := range a.Run.Systems {
@@ -100,10 +100,10 @@ func has(r *eval.Run, system string) bool {
 func compared(x, y *book, p Pair, test bool) Compared {
 	a, b := x.askings[p.A], y.askings[p.B]
 	out := Compared{Pair: p, Measures: []Between{}}
-	asked := func(*asking) (float64, bool) { return 0, true }
-	all, others := gather(a, asked, measure.Mean), gather(b, asked, measure.Mean)
-	shared, _, _ := all.minus(others)
-	out.OnlyA, out.OnlyB = len(all.keys)-len(shared.keys), len(others.keys)-len(shared.keys)
+	each := func(*asking) (float64, bool) { return 0, true }
+	all, rest := gather(a, each, measure.Mean), gather(b, each, measure.Mean)
+	shared, _, _ := all.minus(rest)
+	out.OnlyA, out.OnlyB = len(all.keys)-len(shared.keys), len(rest.keys)-len(shared.keys)
 	for i := range a {
 		if a[i].failed() {
 			out.FailedA++
@@ -112,14 +112,6 @@ func compared(x, y *book, p Pair, test bool) Compared {
 	for i := range b {
 		if b[i].failed() {
 			out.FailedB++
-		}
-	}
-	right := func(pick func(*scores) float64) value {
-		return func(a *asking) (float64, bool) {
-			if a.right == nil {
-				return 0, false
-			}
-			return pick(a.right), true
 		}
 	}
 	for _, m := range []struct {

@@ -117,6 +117,7 @@ func TestCompareRefuses(t *testing.T) {
 		"data set":                        func(r *eval.Run) { r.Dataset = "mised" },
 		"users":                           func(r *eval.Run) { r.Users = r.Users[:1] },
 		"model":                           func(r *eval.Run) { r.Model.Fingerprint = "f2" },
+		"files and questions":             func(r *eval.Run) { r.DataSum = "d2" },
 		"threads":                         func(r *eval.Run) { r.Model.Threads = 8 },
 		"embedding model":                 func(r *eval.Run) { r.Embedder.Fingerprint = "e2" },
 		"machine":                         func(r *eval.Run) { r.Machine.CPU = "another" },

@@ -39,6 +39,9 @@ type Compute struct {
 	Of int `json:"of"` // answers, with repeats
 	measure.FLOPs
 	Total float64 `json:"total"`
+	// WithIdle is the total with idle work spread over these answers; estimated. It is
+	// absent if that cannot be reckoned.
+	WithIdle *float64 `json:"estimated_total_with_idle,omitempty"`
 }
 
 // run is what an answer took.
@@ -48,7 +51,7 @@ func (s *shape) run(a *asking) measure.FLOPs {
 }
 
 // compute is nil if the model's shape is not known.
-func (b *book) compute(askings []asking) *Compute {
+func (b *book) compute(askings []asking, idle *IdleWork) *Compute {
 	s := shapeOf(&b.run.Model)
 	if s == nil {
 		return nil
@@ -68,6 +71,9 @@ func (b *book) compute(askings []asking) *Compute {
 		Projections: c.Projections / n, QKV: c.QKV / n, Attention: c.Attention / n, FeedForward: c.FeedForward / n, Head: c.Head / n,
 	}
 	c.Total = c.FLOPs.Total()
+	if idle.FLOPs != nil {
+		c.WithIdle = new(c.Total + *idle.FLOPs*float64(idle.Units)/n)
+	}
 	return c
 }
 
@@ -102,9 +108,9 @@ func (s *shape) skip(a *asking) *skipping {
 		return nil
 	}
 	t, own := a.answer.Tokens, a.answer.Stages
-	cold := s.Run(a.cold.Tokens.Computed, a.cold.Tokens.Generated, a.cold.Tokens.Attended).Total()
+	cold := s.Run(a.cold.Tokens.Computed, a.cold.Tokens.Generated, a.cold.Tokens.Attended)
 	x := &skipping{
-		ours: s.run(a).Total(), paper: cold - s.Run(t.Reused, 0, 0).QKV, cold: cold,
+		ours: s.run(a).Total(), paper: cold.Total() - s.Run(t.Reused, 0, 0).QKV, cold: cold.Total(),
 		bytes: s.SliceBytes(t.Reused, planesKV, s.bytesPerValue), bytesQKV: s.SliceBytes(t.Reused, planesQKV, s.bytesPerValue),
 		coldMS: a.cold.TotalMS, measuredMS: a.answer.TotalMS,
 	}
@@ -113,7 +119,7 @@ func (s *shape) skip(a *asking) *skipping {
 	if x.bytes > 0 {
 		more *= float64(x.bytesQKV) / float64(x.bytes)
 	}
-	prefill := measure.PaperLatency(a.cold.Stages["prefill_ms"], more, s.ShareQKV(t.Prompt), t.Reused, t.Prompt)
+	prefill := measure.PaperLatency(a.cold.Stages["prefill_ms"], more, cold.ShareQKV(), t.Reused, t.Prompt)
 	x.ms = x.measuredMS - load - own["prefill_ms"] + prefill
 	return x
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/eval"
+	"github.com/percached/percached/eval/measure"
 )
 
 // Header says what ran, and what did not go well.
@@ -43,6 +44,8 @@ type HeaderUser struct {
 	Documents   int `json:"documents"` // in the first unit
 	Chunks      int `json:"chunks"`
 	Asked       int `json:"asked"` // questions, once
+	Texts       int `json:"texts"` // of them, no two of which are the same but for case
+	Repeated    int `json:"repeated_texts"`
 	Paraphrases int `json:"paraphrases"`
 	Gold        int `json:"gold"`    // of all asked: a right answer is known
 	Located     int `json:"located"` // of all asked: the document with it is known
@@ -106,12 +109,18 @@ func (b *book) user(u *eval.User, h *Header) HeaderUser {
 			continue // all repeats have the same documents and questions
 		}
 		out.Documents, out.Chunks = unit.Documents, unit.Chunks
+		texts := map[string]bool{}
 		for i := range unit.Asked {
 			q := &unit.Asked[i]
 			if q.Paraphrase > 0 {
 				out.Paraphrases++
 			} else {
 				out.Asked++
+				if text := measure.Fold(q.Text); text != "" && texts[text] {
+					out.Repeated++
+				} else {
+					texts[text] = true
+				}
 			}
 			if len(q.Gold) > 0 {
 				out.Gold++
@@ -120,6 +129,7 @@ func (b *book) user(u *eval.User, h *Header) HeaderUser {
 				out.Located++
 			}
 		}
+		out.Texts = out.Asked - out.Repeated
 		for _, f := range unit.Unread {
 			h.Unread = append(h.Unread, Unread{u.Name, f})
 		}
@@ -143,8 +153,9 @@ func (h *Header) facts() []string {
 	if m.MemoryBytes > 0 {
 		memory = fmt.Sprintf(", %.1f GiB of memory", float64(m.MemoryBytes)/(1<<30))
 	}
-	questions, paraphrases, documents, gold := 0, 0, 0, 0
+	questions, texts, paraphrases, documents, gold := 0, 0, 0, 0, 0
 	for _, u := range h.Users {
+		texts += u.Texts
 		questions, paraphrases, documents, gold = questions+u.Asked, paraphrases+u.Paraphrases, documents+u.Documents, gold+u.Gold
 	}
 	facts := []string{
@@ -152,8 +163,9 @@ func (h *Header) facts() []string {
 		fmt.Sprintf("machine: %s/%s, %d CPUs (%s)%s", m.OS, m.Arch, m.CPUs, cmp.Or(m.CPU, "of unknown name"), memory),
 		fmt.Sprintf("model: %s, %.1f M parameters, %d threads, K/V %s/%s; embedder %s", h.Model.Name, float64(h.Model.Parameters)/1e6,
 			h.Model.Threads, h.Model.KeyType, h.Model.ValueType, h.Embedder.Name),
-		fmt.Sprintf("data (%s): %d users, %d documents, %d questions, %d paraphrases, %d of them with a right answer",
-			h.Dataset, len(h.Users), documents, questions, paraphrases, gold),
+		fmt.Sprintf("data (%s): %d users, %d documents, %s, %s (%s), %d paraphrases, %d of them with a right answer",
+			h.Dataset, len(h.Users), documents, many(questions, "question"), many(texts, "distinct text"),
+			choose(questions == texts, "none is asked twice of a user", many(questions-texts, "repeat")+" of a user's own"), paraphrases, gold),
 		fmt.Sprintf("plan: %d systems, %d repeats, seed %d, %d rounds of prediction of stride %d first, %d questions to warm up",
 			h.Systems, p.Repeats, p.Seed, p.Rounds, p.Stride, p.Warmup),
 		fmt.Sprintf("bounds for each system and user: %.4g MiB of tensors; idle work %s", float64(p.LimitBytes)/(1<<20), idleBound(p)),

@@ -20,9 +20,11 @@ type Headline struct {
 	Best       *Versus `json:"best,omitempty"`
 	// Honest is the best baseline of those that served no wrong answer.
 	Honest *Versus `json:"honest,omitempty"`
-	Wrong  *int    `json:"wrong_served,omitempty"` // by percached; absent: it cannot be told
-	Bank   *Rate   `json:"wrong_served_rate,omitempty"`
-	RougeL *Within `json:"rouge_l,omitempty"`
+	Placing
+	Idle   *IdleBeside `json:"idle_tokens,omitempty"`
+	Wrong  *int        `json:"wrong_served,omitempty"` // by percached; absent: it cannot be told
+	Bank   *Rate       `json:"wrong_served_rate,omitempty"`
+	RougeL *Within     `json:"rouge_l,omitempty"`
 	// Reached says whether all of the aim is; absent: it cannot be told.
 	Reached *bool `json:"reached,omitempty"`
 }
@@ -56,12 +58,23 @@ type StageBetween struct {
 	Theirs float64 `json:"theirs_ms"`
 }
 
-// Within says whether percached's ROUGE-L lies in the interval of naive's.
+// Within says whether percached's ROUGE-L lies in the interval of naive's, and how far
+// it is from naive's on the same questions: of few, the interval takes in much.
 type Within struct {
 	Ours   Estimate `json:"ours"`
 	Naive  Estimate `json:"naive"`
 	Within bool     `json:"within"`
-	Above  bool     `json:"above"` // of it, which is no harm
+	Above  bool     `json:"above"`  // of it, which is no harm
+	Paired Apart    `json:"paired"` // percached's less naive's
+	Lower  bool     `json:"lower"`  // Paired lies below 0 with all of its interval
+}
+
+// Apart is a paired difference of means.
+type Apart struct {
+	Pairs int     `json:"pairs"` // questions
+	Diff  float64 `json:"diff"`
+	measure.Interval
+	P float64 `json:"p"`
 }
 
 // baselines are what others built.
@@ -89,14 +102,15 @@ func (r *Report) fastest(names []string, but func(*System) bool) *System {
 
 // headline compares.
 func (b *book) headline(r *Report) Headline {
-	h := Headline{LimitBytes: b.run.Plan.LimitBytes}
+	h := Headline{LimitBytes: b.run.Plan.LimitBytes, Placing: b.placing()}
 	ours := r.fastest(own(), nil)
 	best := r.fastest(baselines(), nil)
 	if ours == nil || best == nil {
-		h.Words = []string{"The run has not both percached and a baseline with answers: nothing is compared."}
+		h.Words = append([]string{"The run has not both percached and a baseline with answers: they are not compared."}, h.Placing.words()...)
 		return h
 	}
-	h.Ours, h.Best = ours.Name, b.versus(ours, best)
+	h.Ours, h.Best, h.Idle = ours.Name, b.versus(ours, best), b.idleBeside(r, ours)
+	h.Same = b.against(own()[1], best.Name)
 	honest := r.fastest(baselines(), func(s *System) bool {
 		wrong, known := s.All.Bank.wrongs()
 		return !known || wrong > 0
@@ -108,11 +122,22 @@ func (b *book) headline(r *Report) Headline {
 		h.Wrong, h.Bank = &wrong, ours.All.Bank.Wrong
 	}
 	if naive := r.find(systems.Naive); naive != nil && naive.All.Quality != nil && ours.All.Quality != nil {
-		us, them := ours.All.Quality.RougeL, naive.All.Quality.RougeL
-		h.RougeL = &Within{us, them, us.Mean >= them.Low && us.Mean <= them.High, us.Mean > them.High}
+		h.RougeL = b.within(ours, naive)
 	}
 	h.Reached, h.Words = b.verdict(r, &h)
 	return h
+}
+
+// within holds two systems' ROUGE-L against each other.
+func (b *book) within(ours, naive *System) *Within {
+	us, them := ours.All.Quality.RougeL, naive.All.Quality.RougeL
+	w := &Within{Ours: us, Naive: them, Within: us.Mean >= them.Low && us.Mean <= them.High, Above: us.Mean > them.High}
+	rouge := right(func(s *scores) float64 { return s.rougeL })
+	diff, _, _ := gather(b.askings[ours.Name], rouge, measure.Mean).minus(gather(b.askings[naive.Name], rouge, measure.Mean))
+	paired := measure.PairedBootstrapClusters(b.run.Plan.Seed, diff.clusters())
+	w.Paired = Apart{paired.N, paired.Diff, paired.Interval, paired.P}
+	w.Lower = w.Paired.High < 0
+	return w
 }
 
 // versus compares two systems question by question.
@@ -127,7 +152,7 @@ func (b *book) versus(ours, theirs *System) *Versus {
 	}
 	for _, name := range stageOrder() {
 		us, them := ours.All.stage(name), theirs.All.stage(name)
-		if name != "total" && (us > 0 || them > 0) {
+		if name != "total" && name != "first_token" && (us > 0 || them > 0) { // they hold the others
 			v.Stages = append(v.Stages, StageBetween{name, us, them})
 		}
 	}

@@ -6,6 +6,7 @@ import "github.com/percached/percached/eval/measure"
 type points struct {
 	keys []key // in the order in which they were asked first
 	at   map[key]float64
+	draw map[key]int // which of them are drawn together
 }
 
 // value is one of an asking; false: it has none.
@@ -13,7 +14,7 @@ type value func(*asking) (float64, bool)
 
 // gather reduces the repeats of each question to one value.
 func gather(askings []asking, of value, reduce func([]float64) float64) points {
-	p, all := points{at: map[key]float64{}}, map[key][]float64{}
+	p, all := points{at: map[key]float64{}, draw: map[key]int{}}, map[key][]float64{}
 	for i := range askings {
 		x, ok := of(&askings[i])
 		if !ok {
@@ -21,7 +22,7 @@ func gather(askings []asking, of value, reduce func([]float64) float64) points {
 		}
 		k := askings[i].key
 		if all[k] == nil {
-			p.keys = append(p.keys, k)
+			p.keys, p.draw[k] = append(p.keys, k), askings[i].draw
 		}
 		all[k] = append(all[k], x)
 	}
@@ -39,25 +40,18 @@ func (p points) values() []float64 {
 	return xs
 }
 
-// clusters have a question and its paraphrases together: they are about the same.
+// clusters have the values together of questions that hang together.
 func (p points) clusters() [][]float64 {
-	var all [][]float64
-	at := map[key]int{}
-	for _, k := range p.keys {
-		question := key{user: k.user, number: k.number}
-		i, ok := at[question]
-		if !ok {
-			i = len(all)
-			at[question], all = i, append(all, nil)
-		}
-		all[i] = append(all[i], p.at[k])
+	draws := make([]int, len(p.keys))
+	for i, k := range p.keys {
+		draws[i] = p.draw[k]
 	}
-	return all
+	return measure.Clusters(p.values(), draws)
 }
 
 // minus pairs the questions that both have.
 func (p points) minus(q points) (diff points, ours, theirs float64) {
-	diff.at = map[key]float64{}
+	diff.at, diff.draw = map[key]float64{}, p.draw
 	var a, b []float64
 	for _, k := range p.keys {
 		if other, ok := q.at[k]; ok {

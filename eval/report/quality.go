@@ -56,6 +56,16 @@ func quality(seed uint64, askings []asking, of func(*asking) *scores) *Quality {
 	}
 }
 
+// right is a score against gold.
+func right(pick func(*scores) float64) value {
+	return func(a *asking) (float64, bool) {
+		if a.right == nil {
+			return 0, false
+		}
+		return pick(a.right), true
+	}
+}
+
 // recalled says whether an answer rests on the document that holds the right one;
 // false if that is not known. A question that failed rests on nothing.
 func recalled(a *asking) (found, known bool) {

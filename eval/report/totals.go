@@ -64,24 +64,19 @@ type Stage struct {
 	Count int     `json:"count"`    // of them
 }
 
-// outside is the time that the client waited beyond what percached took.
-const outside = "outside"
-
-// stageOrder is that of one question's path.
+// stageOrder is that of one question's path; what holds several of them, the first
+// token and the total, stands behind.
 func stageOrder() []string {
-	return []string{
-		"match_question", "retrieve", "match_tensors", "queue", "load_tensors", "prefill", "first_token", "decode",
-		"capture", "store", "total", outside,
-	}
+	return append(measure.Stages(), measure.Between, "first_token", "total", measure.Outside)
 }
 
 // totals adds up the askings of a system; user is empty for all of them.
 func (b *book) totals(s *eval.System, user string, askings []asking) Totals {
-	seed := b.run.Plan.Seed
+	seed, idle := b.run.Plan.Seed, b.idle(s, user)
 	t := Totals{
 		Asked: len(askings), Distinct: distinct(askings, func(*asking) bool { return true }),
 		Latency: gather(askings, total, measure.Median).times(seed), FirstToken: gather(askings, first, measure.Median).times(seed),
-		Stages: stages(askings), Compute: b.compute(askings), Idle: b.idle(s, user), Storage: b.storage(s, user),
+		Stages: stages(askings), Compute: b.compute(askings, &idle), Idle: idle, Storage: b.storage(s, user),
 		Quality:  quality(seed, askings, func(a *asking) *scores { return a.right }),
 		Uncached: quality(seed, askings, func(a *asking) *scores { return a.same }),
 		Recall:   recall(askings), Bank: bank(askings), Check: check(askings), Paper: paper(askings),
@@ -161,9 +156,7 @@ func stagesOf(a *eval.Answer) map[string]float64 {
 	for name, ms := range a.Stages {
 		all[strings.TrimSuffix(name, "_ms")] = ms
 	}
-	if within, ok := all["total"]; ok {
-		all[outside] = max(0, a.TotalMS-within)
-	}
+	measure.Rest(all, a.TotalMS)
 	return all
 }
 

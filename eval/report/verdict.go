@@ -18,6 +18,11 @@ func (b *book) verdict(r *Report, h *Headline) (*bool, []string) {
 	line("First token: %s", h.Best.FirstToken.words("mean"))
 	line("Idle tokens for a user: %.0f and %.0f. Tensors held in the end: %s and %s, of %s each.", h.Best.Idle[0], h.Best.Idle[1],
 		mib(h.Best.Held[0]), mib(h.Best.Held[1]), mib(float64(h.LimitBytes)))
+	beside := h.Placing
+	if beside.Same != nil && beside.Same.Ours == h.Ours {
+		beside.Same = nil // the first line says it
+	}
+	said = append(said, beside.words()...)
 
 	well, told := h.Best.Latency.Percent >= aim, true
 	switch {
@@ -36,11 +41,9 @@ func (b *book) verdict(r *Report, h *Headline) (*bool, []string) {
 	case w == nil:
 		told = false
 		line("ROUGE-L: cannot be told.%s", b.silent(nil))
-	case w.Above:
-		line("ROUGE-L: %.4f, above naive's %.4f (%.4f to %.4f).", w.Ours.Mean, w.Naive.Mean, w.Naive.Low, w.Naive.High)
 	default:
-		well = well && w.Within
-		line("ROUGE-L: %.4f, %s the interval of naive's %.4f (%.4f to %.4f).", w.Ours.Mean, choose(w.Within, "within", "below"), w.Naive.Mean, w.Naive.Low, w.Naive.High)
+		well = well && (w.Within || w.Above) && !w.Lower
+		line("%s", w.words())
 	}
 	switch v := h.Honest; {
 	case v == nil:
@@ -51,8 +54,11 @@ func (b *book) verdict(r *Report, h *Headline) (*bool, []string) {
 		line("%s served %s; against %s, the fastest that served no wrong answer: %s", h.Best.System, wrongWords(h.Best.Wrong), v.System, v.Latency.words("mean latency"))
 	}
 
-	const what = "at least 50 % lower latency than the fastest baseline, no wrong answer served, ROUGE-L within naive's interval"
+	const what = "at least 50 % lower latency than the fastest baseline, no wrong answer served, ROUGE-L within naive's interval and not lower on the same questions"
 	switch {
+	case h.Idle != nil && !h.Idle.Equal:
+		told = false
+		line("The aim (%s) cannot be judged: not at equal idle tokens, %.0f for a user against %.0f of %s.", what, h.Idle.Ours, h.Idle.Theirs, h.Idle.System)
 	case !well:
 		line("The aim (%s) is not reached.", what)
 		told = true
@@ -83,6 +89,18 @@ func (b *book) silent(bank *Bank) string {
 	default:
 		return " There is nothing to hold the answers against."
 	}
+}
+
+func (w *Within) words() string {
+	where := choose(w.Within, "within", choose(w.Above, "above", "below")) + " naive's interval"
+	if w.Lower {
+		where += ", but lower on the same questions"
+		if !w.Within && !w.Above {
+			where = "below naive's interval, and lower on the same questions"
+		}
+	}
+	return fmt.Sprintf("ROUGE-L: %.4f, %s; naive's is %.4f (%.4f to %.4f). Less naive's, on the same %s: %.4f (95 %%: %.4f to %.4f; p %.4f).",
+		w.Ours.Mean, where, w.Naive.Mean, w.Naive.Low, w.Naive.High, many(w.Paired.Pairs, "question"), w.Paired.Diff, w.Paired.Low, w.Paired.High, w.Paired.P)
 }
 
 // held says which stages hold up the aim.

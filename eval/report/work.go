@@ -10,6 +10,7 @@ type IdleWork struct {
 	Units  int     `json:"units"` // that it is the mean of
 	Before Effort  `json:"before"`
 	After  Effort  `json:"after"`
+	Kinds  []Kind  `json:"kinds"`  // of jobs, before and after
 	Tokens float64 `json:"tokens"` // computed and generated, before and after
 	// FLOPs are estimated: the attention of idle work is reckoned with as many tokens
 	// to see for a token as in the answers of the reference.
@@ -24,6 +25,13 @@ type Effort struct {
 	Generated    float64 `json:"generated_tokens"`
 	BytesWritten float64 `json:"bytes_written"`
 	Failed       float64 `json:"failed"` // attempts
+}
+
+// Kind is what jobs of one kind came to.
+type Kind struct {
+	Kind   string  `json:"kind"`
+	Done   float64 `json:"done"`   // jobs
+	Tokens float64 `json:"tokens"` // computed and generated
 }
 
 func (e *Effort) add(w *eval.Work, n float64) {
@@ -50,9 +58,15 @@ func (b *book) idle(s *eval.System, user string) (w IdleWork) {
 	w.Units = len(results)
 	n, joules := float64(w.Units), 0.0
 	computed, generated := 0, 0
+	kinds := map[string]Kind{}
 	add := func(to *Effort, done *eval.Work) {
 		to.add(done, n)
 		computed, generated = computed+done.Computed, generated+done.Generated
+		for i := range done.Kinds {
+			k := &done.Kinds[i]
+			sum := kinds[string(k.Kind)]
+			kinds[string(k.Kind)] = Kind{string(k.Kind), sum.Done + float64(k.Done), sum.Tokens + float64(k.ComputedTokens+k.GeneratedTokens)}
+		}
 	}
 	for _, r := range results {
 		add(&w.Before, &r.Before)
@@ -60,6 +74,11 @@ func (b *book) idle(s *eval.System, user string) (w IdleWork) {
 			add(&w.After, &r.Answers[i].After)
 		}
 		joules += r.Joules / n
+	}
+	w.Kinds = []Kind{}
+	for _, name := range sortedKeys(kinds) {
+		k := kinds[name]
+		w.Kinds = append(w.Kinds, Kind{name, k.Done / n, k.Tokens / n})
 	}
 	if joules > 0 {
 		w.Joules = &joules

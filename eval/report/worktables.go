@@ -4,7 +4,8 @@ func (r *Report) compute() *table {
 	t := &table{name: "compute", title: "Compute for an answer, GFLOP", columns: []column{
 		plain("projections", "projections_flops"), plain("of them to Q, K, V", "qkv_flops"), plain("attention", "attention_flops"),
 		plain("feed-forward", "feed_forward_flops"), plain("head", "head_flops"), plain("all", "flops"),
-	}, note: "Reckoned from the model's shape; means over all answers, stored ones among them."}
+		plain("all, with idle work (estimate)", "estimated_flops_with_idle"),
+	}, note: "Reckoned from the model's shape; means over all answers, stored ones among them. In the last column idle work is spread over them."}
 	t.byScope(r, func(x *Totals) []cell {
 		c := x.Compute
 		if c == nil {
@@ -14,7 +15,10 @@ func (r *Report) compute() *table {
 		for _, flops := range []float64{c.Projections, c.QKV, c.Attention, c.FeedForward, c.Head, c.Total} {
 			cells = append(cells, scaled(flops, giga, 4))
 		}
-		return cells
+		if c.WithIdle == nil {
+			return append(cells, absent(1))
+		}
+		return append(cells, scaled(*c.WithIdle, giga, 4))
 	})
 	return t
 }
@@ -25,20 +29,48 @@ func (r *Report) idle() *table {
 		plain("s after", "after_seconds"), plain("tokens computed after", "after_computed"), plain("generated after", "after_generated"),
 		plain("all tokens", "tokens"), plain("GFLOP (estimate)", "estimated_flops"), plain("MiB written", "bytes_written"),
 		plain("failed attempts", "failed"), plain("J", "joules"),
-	}, note: "Before the questions, and after them."}
+	}, note: "Before the questions, and after them. Of each kind of job: how many were done, and in brackets the tokens that they took."}
+	kinds := r.kinds()
+	for _, kind := range kinds {
+		t.columns = append(t.columns, column{kind, []string{kind + "_jobs", kind + "_tokens"}})
+	}
 	t.byScope(r, func(x *Totals) []cell {
 		w := &x.Idle
 		flops := absent(1)
 		if w.FLOPs != nil {
 			flops = scaled(*w.FLOPs, giga, 2)
 		}
-		return []cell{
+		return append([]cell{
 			decimal(w.Before.Seconds, 2), decimal(w.Before.Computed, 0), decimal(w.Before.Generated, 0),
 			decimal(w.After.Seconds, 2), decimal(w.After.Computed, 0), decimal(w.After.Generated, 0), decimal(w.Tokens, 0), flops,
 			scaled(w.Before.BytesWritten+w.After.BytesWritten, mebi, 2), decimal(w.Before.Failed+w.After.Failed, 1), maybe(w.Joules, 1),
-		}
+		}, w.kindCells(kinds)...)
 	})
 	return t
+}
+
+// kinds are those of the idle jobs of any system.
+func (r *Report) kinds() []string {
+	there := map[string]bool{}
+	for i := range r.Systems {
+		for _, k := range r.Systems[i].All.Idle.Kinds {
+			there[k.Kind] = true
+		}
+	}
+	return sortedKeys(there)
+}
+
+func (w *IdleWork) kindCells(kinds []string) (cells []cell) {
+	for _, kind := range kinds {
+		c := cell{none, []string{fixed(0, 4), fixed(0, 3)}}
+		for _, k := range w.Kinds {
+			if k.Kind == kind {
+				c = cell{fixed(k.Done, 1) + " (" + fixed(k.Tokens, 0) + ")", []string{fixed(k.Done, 4), fixed(k.Tokens, 3)}}
+			}
+		}
+		cells = append(cells, c)
+	}
+	return cells
 }
 
 func (r *Report) storage() *table {
@@ -88,12 +120,13 @@ func (r *Report) qualityTables() []*table {
 func (r *Report) bankTable() *table {
 	t := &table{name: "bank", title: "Answers from the bank", columns: []column{
 		plain("servings", "servings"), plain("questions", "served"), plain("checked", "checked"), rated("wrong", "wrong"),
-	}, note: "A question is wrong if it was served a wrong answer in any repeat."}
+		plain("same words", "same_words"), plain("other words", "other_words"), plain("refusals", "refused"),
+	}, note: "A question is wrong if it was served a wrong answer in any repeat. Same words: it was served the answer to a question with its very words (similarity 1); other words: to another one, in any repeat. Refusals: answers that the documents do not say."}
 	t.byScope(r, func(x *Totals) []cell {
 		if x.Bank.Served == 0 {
 			return nil
 		}
-		return []cell{count(x.Bank.Servings), count(x.Bank.Served), count(x.Bank.Checked), rate(x.Bank.Wrong)}
+		return []cell{count(x.Bank.Servings), count(x.Bank.Served), count(x.Bank.Checked), rate(x.Bank.Wrong), count(x.Bank.Same), count(x.Bank.Other), count(x.Bank.Refused)}
 	})
 	return t
 }

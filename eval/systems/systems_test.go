@@ -209,7 +209,7 @@ func TestGroups(t *testing.T) {
 	}{
 		{"thresholds", "threshold", []string{"percache", "percached"}, []float64{0.60, 0.65, 0.70, 0.75, 0.80, 0.85, 0.90, 0.95}},
 		{"strides", "stride", []string{"percache", "percached"}, []float64{1, 2, 3, 4, 5}},
-		{"limits", "limit", []string{"ragcache", "percache", "percached"}, []float64{17, 35, 69, 104, 138}},
+		{"limits", "limit", []string{"ragcache", "percache", "percached"}, []float64{8, 17, 35, 69, 138}},
 		{"cases", "case", []string{"percache", "percache-fixed"}, []float64{1, 2, 3}},
 	} {
 		got := map[string][]float64{}

@@ -61,15 +61,15 @@ mail="--dataset enronqa --path $out/data/enronqa.jsonl --inboxes $out/data/inbox
 meetings="--dataset mised --path $out/data/mised.jsonl.gz"
 
 if [ -n "$shape" ]; then
-	PERCACHED_MAX_TOKENS=24 run "shape-$shape" $mail --users 1 --questions 8 --shape "$shape" \
+	PERCACHED_MAX_TOKENS=24 run "shape-$shape" $mail --users 1 --questions 6 --shape "$shape" \
 		--systems naive,ragcache,meancache,ragcache+meancache,percache,percached,percached-sequential
 else
-	run mail $mail --users 2 --questions 40 --repeats 2
-	run meetings $meetings --users 2 --meetings 4 --repeats 2
+	run mail $mail --users 2 --questions 30 --repeats 2
+	run meetings $meetings --users 2 --meetings 3 --repeats 2
 	# Many questions have the same words. Here each is asked once.
-	run mail-distinct $mail --users 2 --questions 40 --distinct
+	run mail-distinct $mail --users 2 --questions 25 --distinct
 	# A night, in which percached may read everything ahead.
-	run mail-night $mail --users 2 --questions 40 --systems naive,percache,percached --idle-tokens-before 1000000
-	run mail-sweeps $mail --users 1 --questions 30 --systems thresholds,strides,limits,cases
+	run mail-night $mail --users 2 --questions 30 --systems naive,percache,percached --idle-tokens-before 1000000
+	run mail-sweeps $mail --users 1 --questions 20 --systems thresholds,strides,limits,cases
 fi
 say "Done: $out/results"

@@ -1,0 +1,73 @@
+package report_test
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/eval"
+	"github.com/percached/percached/eval/report"
+)
+
+// Of two machines, on the second of which all takes twice as long and meancache did not
+// run, each has its columns; what a run lacks is left open.
+func TestBeside(t *testing.T) {
+	quick, slow := tiny(), tiny()
+	slow.Run.Machine.CPU = "slow CPU"
+	slow.Run.Systems = append(slow.Run.Systems[:3:3], slow.Run.Systems[4])
+	each(slow, func(_ string, _ int, a *eval.Answer) { a.TotalMS, a.FirstMS = 2*a.TotalMS, 2*a.FirstMS })
+	read := func() map[string]string {
+		dir := filepath.Join(t.TempDir(), "new")
+		if err := report.Beside(dir, []*eval.Results{quick, slow}); err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]string{}
+		for _, name := range []string{"side-by-side.md", "side-by-side.csv"} {
+			b, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[name] = string(b)
+		}
+		for _, kind := range []string{"*.svg", "*.png"} {
+			some, err := filepath.Glob(filepath.Join(dir, "figures", kind))
+			if err != nil || len(some) != 2 {
+				t.Errorf("%s: %v, %v", kind, some, err)
+			}
+			for _, path := range some {
+				if strings.HasSuffix(path, ".svg") && !strings.Contains(files["side-by-side.md"], "(figures/"+filepath.Base(path)+")") {
+					t.Errorf("the page does not show %s", path)
+				}
+			}
+		}
+		return files
+	}
+	files := read()
+	if d := cmp.Diff(files, read()); d != "" {
+		t.Errorf("the same runs give something else: %s", d)
+	}
+	for _, want := range []string{
+		"## Run 1: plain", "## Run 2: plain", "2 CPUs (slow CPU)", "| ragcache | 100.00 (100.00 to 100.00) |", "| 200.00 (200.00 to 200.00) |",
+		"| meancache | 95.00 (1.00 to 194.00) | 57.13 (1.00 to 116.40) | - | - |",
+	} {
+		if !strings.Contains(files["side-by-side.md"], want) {
+			t.Errorf("no %q in\n%s", want, files["side-by-side.md"])
+		}
+	}
+	rows, err := csv.NewReader(strings.NewReader(files["side-by-side.csv"])).ReadAll()
+	if err != nil || len(rows) != 6 || len(rows[0]) != 1+2*2*3 {
+		t.Fatalf("%v, %q", err, rows)
+	}
+	for _, row := range rows[1:] {
+		if row[0] == "ragcache" && (row[1] != "100.00000" || row[7] != "200.00000") || row[0] == "meancache" && row[7] != "" {
+			t.Errorf("%q of %q", row, rows[0])
+		}
+	}
+	if err := report.Beside(t.TempDir(), []*eval.Results{quick}); err == nil {
+		t.Error("one run stands beside itself")
+	}
+}
