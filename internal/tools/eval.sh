@@ -64,12 +64,12 @@ if [ -n "$shape" ]; then
 	PERCACHED_MAX_TOKENS=24 run "shape-$shape" $mail --users 1 --questions 6 --shape "$shape" \
 		--systems naive,ragcache,meancache,ragcache+meancache,percache,percached,percached-sequential
 else
-	run mail $mail --users 2 --questions 30 --repeats 2
-	run meetings $meetings --users 2 --meetings 3 --repeats 2
+	run mail $mail --users 2 --questions 25 --repeats 2
+	run meetings $meetings --users 2 --meetings 2 --repeats 2
 	# Many questions have the same words. Here each is asked once.
-	run mail-distinct $mail --users 2 --questions 25 --distinct
+	run mail-distinct $mail --users 2 --questions 20 --distinct
 	# A night, in which percached may read everything ahead.
-	run mail-night $mail --users 2 --questions 30 --systems naive,percache,percached --idle-tokens-before 1000000
-	run mail-sweeps $mail --users 1 --questions 20 --systems thresholds,strides,limits,cases
+	run mail-night $mail --users 2 --questions 25 --systems naive,percache,percached --idle-tokens-before 1000000
+	run mail-sweeps $mail --users 1 --questions 16 --systems thresholds,strides,limits,cases
 fi
 say "Done: $out/results"
