@@ -2,14 +2,12 @@ package enronqa
 
 import (
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/percached/percached/eval"
+	"github.com/percached/percached/eval/lines"
 )
 
 // Options say what is read of the data.
@@ -96,40 +94,20 @@ func (l *loader) skip(where, format string, args ...any) {
 }
 
 // files finds those that are read.
-func (l *loader) files(root string) ([]source, error) {
-	info, err := os.Stat(root)
-	if err != nil {
-		return nil, err
+func (l *loader) files(root string) (found []source, err error) {
+	const other = "neither .parquet nor .jsonl nor .jsonl.gz"
+	hidden := func(name string) {
+		l.data.Skipped = append(l.data.Skipped, eval.Skipped{Where: name, Reason: "hidden", Usual: true})
 	}
-	if !info.IsDir() {
-		f, ok := file(root, filepath.Base(root))
-		if !ok {
-			return nil, fmt.Errorf("%s is neither .parquet nor .jsonl nor .jsonl.gz", root)
-		}
-		return []source{f}, nil
-	}
-	var found []source
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err = lines.Walk(root, hidden, func(path, name string) error {
+		f, ok := file(path, name)
 		switch {
-		case err != nil:
-			return err
-		case path != root && strings.HasPrefix(d.Name(), "."):
-			l.data.Skipped = append(l.data.Skipped, eval.Skipped{Where: d.Name(), Reason: "hidden", Usual: true})
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case d.IsDir():
-			return nil
-		}
-		name, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		if f, ok := file(path, filepath.ToSlash(name)); ok {
+		case ok:
 			found = append(found, f)
-		} else {
-			l.skip(filepath.ToSlash(name), "neither .parquet nor .jsonl nor .jsonl.gz")
+		case path == root:
+			return fmt.Errorf("%s is %s", root, other)
+		default:
+			l.skip(name, other)
 		}
 		return nil
 	})

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -62,40 +60,18 @@ func (l *loader) skip(where, format string, args ...any) {
 }
 
 func (l *loader) walk(root string) error {
-	info, err := os.Stat(root)
-	if err != nil {
-		return err
+	const other = "neither .jsonl nor .jsonl.gz nor .json"
+	hidden := func(name string) {
+		l.data.Skipped = append(l.data.Skipped, eval.Skipped{Where: name, Reason: "hidden", Usual: true})
 	}
-	if !info.IsDir() {
-		known, err := l.file(root, filepath.Base(root))
+	return lines.Walk(root, hidden, func(path, name string) error {
+		known, err := l.file(path, name)
 		if err == nil && !known {
-			err = errors.New("neither .jsonl nor .jsonl.gz nor .json")
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", root, err)
-		}
-		return nil
-	}
-	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case path != root && strings.HasPrefix(d.Name(), "."):
-			l.data.Skipped = append(l.data.Skipped, eval.Skipped{Where: d.Name(), Reason: "hidden", Usual: true})
-			if d.IsDir() {
-				return fs.SkipDir
+			if path == root {
+				err = errors.New(other)
+			} else {
+				l.skip(name, other)
 			}
-			return nil
-		case d.IsDir():
-			return nil
-		}
-		name, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		known, err := l.file(path, filepath.ToSlash(name))
-		if err == nil && !known {
-			l.skip(filepath.ToSlash(name), "neither .jsonl nor .jsonl.gz nor .json")
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
