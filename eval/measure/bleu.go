@@ -9,8 +9,9 @@ import (
 // order is that of the longest n-grams of BLEU.
 const order = 4
 
-// grams is what BLEU counts: by length of n-gram those of the answers, and those of
-// them that a right answer has too, and words in all.
+// grams is what BLEU counts: by length of n-gram those of the answer, and those of
+// them that a right answer has too; the words of the answer, and of the right one that
+// is nearest in length.
 type grams struct {
 	shared, said  [order]int
 	length, right int
@@ -21,8 +22,7 @@ type grams struct {
 // length are shared, the first such length counts as if half of one were, the next as
 // if a quarter were, and so on; if no word is shared, it is 0.
 func BLEU(answer string, gold []string) float64 {
-	var c grams
-	c.add(answer, gold)
+	c := against(answer, gold)
 	if c.shared[0] == 0 {
 		return 0
 	}
@@ -39,39 +39,17 @@ func BLEU(answer string, gold []string) float64 {
 	return c.brevity() * math.Exp(sum/float64(lengths))
 }
 
-// CorpusBLEU is the BLEU-4 of all answers as one corpus, as it was first
-// published: unsmoothed, 0 to 1. Each has its list of right ones; answers without
-// any are left out.
-func CorpusBLEU(answers []string, gold [][]string) float64 {
-	var c grams
-	for i, a := range answers {
-		c.add(a, gold[i])
-	}
-	sum := 0.0
-	for n := range order {
-		if c.shared[n] == 0 {
-			return 0
-		}
-		sum += math.Log(float64(c.shared[n]) / float64(c.said[n]))
-	}
-	return c.brevity() * math.Exp(sum/order)
-}
-
-func (c *grams) add(answer string, gold []string) {
-	if len(gold) == 0 {
-		return
-	}
-	said, nearest := tokens(answer), 0
+func against(answer string, gold []string) (c grams) {
+	said := tokens(answer)
+	c.length = len(said)
 	right := make([][]string, len(gold))
 	for i, g := range gold {
 		right[i] = tokens(g)
-		n, best := len(right[i]), nearest
-		if d, e := away(n, len(said)), away(best, len(said)); i == 0 || d < e || d == e && n < best {
-			nearest = n
+		n := len(right[i])
+		if d, e := away(n, c.length), away(c.right, c.length); i == 0 || d < e || d == e && n < c.right {
+			c.right = n
 		}
 	}
-	c.length += len(said)
-	c.right += nearest
 	for n := range order {
 		most := map[string]int{} // how often a right answer has it at the most
 		for _, r := range right {
@@ -84,9 +62,10 @@ func (c *grams) add(answer string, gold []string) {
 			c.shared[n] += min(k, most[g])
 		}
 	}
+	return c
 }
 
-// brevity is the penalty for answers that are shorter than the nearest right ones.
+// brevity is the penalty for an answer that is shorter than the nearest right one.
 func (c *grams) brevity() float64 {
 	if c.length >= c.right {
 		return 1

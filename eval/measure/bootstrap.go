@@ -23,68 +23,20 @@ type Paired struct {
 	N int     `json:"n"` // pairs
 }
 
-// BootstrapMean is the interval of the mean of values that know nothing of each
-// other. Of no values it is empty; of one, it is that value, and says nothing.
-func BootstrapMean(seed uint64, xs []float64) Interval { return interval(means(seed, singles(xs))) }
-
 // BootstrapClusters is the interval of the mean of all values, where those of a
 // cluster hang together, as repeats of a question do: whole clusters are drawn. Of
-// few clusters it is too narrow.
+// few clusters it is too narrow. Of no values it is empty; of one, it is that value, and
+// says nothing.
 func BootstrapClusters(seed uint64, clusters [][]float64) Interval {
 	return interval(means(seed, sums(clusters)))
 }
 
-// BootstrapMedian is the interval of the median of values.
-func BootstrapMedian(seed uint64, xs []float64) Interval {
-	n := len(xs)
-	if n == 0 {
-		return Interval{}
-	}
-	sorted := slices.Sorted(slices.Values(xs))
-	r := rand.New(rand.NewPCG(seed, 0))
-	medians := make([]float64, resamples)
-	times := make([]int, n) // how often each was drawn; in order, so nothing is sorted
-	for i := range medians {
-		clear(times)
-		for range n {
-			times[r.IntN(n)]++
-		}
-		medians[i] = (drawn(sorted, times, (n-1)/2) + drawn(sorted, times, n/2)) / 2
-	}
-	return interval(medians)
-}
-
-// drawn is the value at a place of the values drawn, in their order.
-func drawn(sorted []float64, times []int, at int) float64 {
-	for i, k := range times {
-		if at < k {
-			return sorted[i]
-		}
-		at -= k
-	}
-	return 0 // not reached: as many were drawn as there are
-}
-
-// PairedBootstrap compares a and b, value by value: a[i] and b[i] belong to the same
-// question, and no two questions hang together.
-func PairedBootstrap(seed uint64, a, b []float64) Paired {
-	diffs := make([]float64, len(a))
-	for i := range a {
-		diffs[i] = a[i] - b[i]
-	}
-	return paired(seed, singles(diffs))
-}
-
-// PairedBootstrapClusters does so for differences a-b of which those of a cluster
-// hang together.
+// PairedBootstrapClusters compares by differences a-b, of which those of a cluster hang
+// together. P is twice the share of resamples on the far side of 0, so it is below 0.05
+// where the interval leaves 0 out. It is never below what so many clusters can show at
+// all: that all of n point the same way has a chance of 2 in 2^n.
 func PairedBootstrapClusters(seed uint64, clusters [][]float64) Paired {
-	return paired(seed, sums(clusters))
-}
-
-// paired takes as P twice the share of resamples on the far side of 0, so it is below
-// 0.05 where the interval leaves 0 out. It is never below what so many clusters can
-// show at all: that all of n point the same way has a chance of 2 in 2^n.
-func paired(seed uint64, cs []cluster) Paired {
+	cs := sums(clusters)
 	ms := means(seed, cs)
 	if len(ms) == 0 {
 		return Paired{P: 1}
@@ -107,14 +59,6 @@ func paired(seed uint64, cs []cluster) Paired {
 		Diff: all.sum / float64(all.count), Interval: interval(ms), N: all.count,
 		P: min(1, max(p, math.Ldexp(1, 1-len(cs)))),
 	}
-}
-
-func singles(xs []float64) []cluster {
-	cs := make([]cluster, len(xs))
-	for i, x := range xs {
-		cs[i] = cluster{x, 1}
-	}
-	return cs
 }
 
 // sums leaves out clusters without values.

@@ -3,7 +3,6 @@ package measure_test
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,40 +20,51 @@ func noise(seed uint64, n int, mean float64) []float64 {
 	return xs
 }
 
+// singles are clusters of one value each: values that know nothing of each other.
+func singles(xs []float64) (clusters [][]float64) {
+	for _, x := range xs {
+		clusters = append(clusters, []float64{x})
+	}
+	return clusters
+}
+
+// apart are the differences a-b, each a cluster.
+func apart(a, b []float64) [][]float64 {
+	diffs := make([]float64, len(a))
+	for i := range a {
+		diffs[i] = a[i] - b[i]
+	}
+	return singles(diffs)
+}
+
 func near(a, b, by float64) bool { return math.Abs(a-b) <= by }
 
 func TestSeedDecides(t *testing.T) {
 	xs := noise(1, 30, 0)
 	for name, f := range map[string]func(uint64) any{
-		"mean":     func(s uint64) any { return measure.BootstrapMean(s, xs) },
-		"median":   func(s uint64) any { return measure.BootstrapMedian(s, xs) },
+		"mean":     func(s uint64) any { return measure.BootstrapClusters(s, singles(xs)) },
 		"clusters": func(s uint64) any { return measure.BootstrapClusters(s, [][]float64{xs[:5], xs[5:9], xs[9:30]}) },
-		"paired":   func(s uint64) any { return measure.PairedBootstrap(s, xs, noise(2, 30, 0)) },
+		"paired":   func(s uint64) any { return measure.PairedBootstrapClusters(s, apart(xs, noise(2, 30, 0))) },
 	} {
 		if d := cmp.Diff(f(3), f(3)); d != "" {
 			t.Errorf("%s: the same seed gives another: %s", name, d)
 		}
-		// Few clusters have few means, and a median is one of few values.
+		// Few clusters have few means.
 		if (name == "mean" || name == "paired") && cmp.Equal(f(3), f(4)) {
 			t.Errorf("%s: another seed gives the same", name)
 		}
 	}
+	if d := cmp.Diff(noise(1, 30, 0), xs); d != "" { // the clusters are parts of xs
+		t.Error("the values were moved", d)
+	}
 }
 
-// The mean of many values lies within 1.96 deviations by the root of their count,
-// their median within 1.2533 times that.
-func TestIntervalsOfMany(t *testing.T) {
+// The mean of many values lies within 1.96 deviations by the root of their count.
+func TestIntervalOfMany(t *testing.T) {
 	xs := noise(5, 400, 20)
-	before := slices.Clone(xs)
-	mean, median := measure.BootstrapMean(1, xs), measure.BootstrapMedian(1, xs)
+	mean := measure.BootstrapClusters(1, singles(xs))
 	if w := (mean.High - mean.Low) / 2; !near(w, 1.96/20, 0.1*1.96/20) || !near((mean.High+mean.Low)/2, measure.Mean(xs), 0.01) {
-		t.Errorf("mean: %v about %v", mean, measure.Mean(xs))
-	}
-	if w := (median.High - median.Low) / 2; !near(w, 1.2533*1.96/20, 0.3*1.96/20) || median.Low > measure.Median(xs) || median.High < measure.Median(xs) {
-		t.Errorf("median: %v about %v", median, measure.Median(xs))
-	}
-	if d := cmp.Diff(before, xs); d != "" {
-		t.Error("the values were moved", d)
+		t.Errorf("%v about %v", mean, measure.Mean(xs))
 	}
 }
 
@@ -67,7 +77,7 @@ func TestCoverage(t *testing.T) {
 		for i := range xs {
 			xs[i] = r.ExpFloat64()
 		}
-		if i := measure.BootstrapMean(1, xs); i.Low <= 1 && 1 <= i.High {
+		if i := measure.BootstrapClusters(1, singles(xs)); i.Low <= 1 && 1 <= i.High {
 			in++
 		}
 	}
@@ -77,28 +87,13 @@ func TestCoverage(t *testing.T) {
 }
 
 func TestSmallSamples(t *testing.T) {
-	if d := cmp.Diff(measure.Interval{}, measure.BootstrapMean(1, nil)); d != "" {
-		t.Error(d)
-	}
-	if d := cmp.Diff(measure.Interval{}, measure.BootstrapMedian(1, nil)); d != "" {
+	if d := cmp.Diff(measure.Interval{}, measure.BootstrapClusters(1, nil)); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff(measure.Interval{}, measure.BootstrapClusters(1, [][]float64{nil, {}})); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(measure.Interval{Low: 4, High: 4}, measure.BootstrapMean(1, []float64{4})); d != "" {
-		t.Error(d)
-	}
-	// Of 1 and 9, a quarter of the resamples is 1 and 1, a quarter 9 and 9.
-	if d := cmp.Diff(measure.Interval{Low: 1, High: 9}, measure.BootstrapMedian(1, []float64{9, 1})); d != "" {
-		t.Error(d)
-	}
-	// Of 0 five times and 8, it is 8 in 0.9 % of the resamples, and in 5.4 % between both.
-	if d := cmp.Diff(measure.Interval{Low: 0, High: 4}, measure.BootstrapMedian(1, []float64{0, 0, 8, 0, 0, 0})); d != "" {
-		t.Error(d)
-	}
-	// Of 0, 0, 6, the median is 6 in 7 of 27 resamples, and never between.
-	if d := cmp.Diff(measure.Interval{Low: 0, High: 6}, measure.BootstrapMedian(1, []float64{0, 6, 0})); d != "" {
+	if d := cmp.Diff(measure.Interval{Low: 4, High: 4}, measure.BootstrapClusters(1, [][]float64{{4}})); d != "" {
 		t.Error(d)
 	}
 }
@@ -112,7 +107,7 @@ func TestClustersAreDrawnWhole(t *testing.T) {
 		five = append(five, []float64{x, x, x, x, x})
 		flat = append(flat, x, x, x, x, x)
 	}
-	once, all, clustered := measure.BootstrapMean(1, xs), measure.BootstrapMean(1, flat), measure.BootstrapClusters(1, five)
+	once, all, clustered := measure.BootstrapClusters(1, singles(xs)), measure.BootstrapClusters(1, singles(flat)), measure.BootstrapClusters(1, five)
 	if !near(once.Low, clustered.Low, 1e-9) || !near(once.High, clustered.High, 1e-9) {
 		t.Errorf("once %v, five times %v", once, clustered)
 	}
@@ -154,14 +149,14 @@ func TestPaired(t *testing.T) {
 		{"nothing", nil, nil, 1, 1, false, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := measure.PairedBootstrap(1, tc.a, tc.b)
+			p := measure.PairedBootstrapClusters(1, apart(tc.a, tc.b))
 			if p.P < tc.pLow || p.P > tc.pHigh || p.High < 0 != tc.low0 || p.Low > 0 != tc.above0 {
 				t.Errorf("%+v", p)
 			}
 			if p.N != len(tc.a) || !near(p.Diff, measure.Mean(tc.a)-measure.Mean(tc.b), 1e-9) {
 				t.Errorf("%d pairs, %v", p.N, p.Diff)
 			}
-			q := measure.PairedBootstrap(1, tc.b, tc.a)
+			q := measure.PairedBootstrapClusters(1, apart(tc.b, tc.a))
 			if !near(q.P, p.P, 1e-12) || !near(q.Low, -p.High, 1e-9) || !near(q.High, -p.Low, 1e-9) || !near(q.Diff, -p.Diff, 1e-9) {
 				t.Errorf("the other way round: %+v, %+v", p, q)
 			}
@@ -173,7 +168,7 @@ func TestPaired(t *testing.T) {
 func TestPAgreesWithInterval(t *testing.T) {
 	seen := map[bool]int{}
 	for i := range 20 {
-		p := measure.PairedBootstrap(1, noise(11, 40, 0.04*float64(i)), make([]float64, 40))
+		p := measure.PairedBootstrapClusters(1, singles(noise(11, 40, 0.04*float64(i))))
 		outside := p.Low > 0 || p.High < 0
 		if outside != (p.P < 0.05) {
 			t.Errorf("%+v", p)

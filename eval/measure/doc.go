@@ -12,8 +12,7 @@
 // entities and words hyphenated over lines), case counts, all right answers together,
 // brevity against the nearest length (of two the shorter), smoothing exp (halved for
 // each length without a match, NLTK's method 3), and effective order: a short answer
-// that is right has 1. CorpusBLEU is that of Papineni and others (2002), unsmoothed.
-// All are from 0 to 1.
+// that is right has 1. All are from 0 to 1.
 //
 // Against the uncached answer. Contradicts and Differs tell wrong answers that were
 // served: those whose facts differ. Facts are numbers (46k is 46,000; a currency or
@@ -27,16 +26,16 @@
 // and others stand where the rest stood. Not seen is who does what to whom, and
 // another word in a sentence that is also built otherwise.
 //
-// How sure. Wilson is for shares; the Bootstrap functions for means and medians
-// (percentiles of 10,000 resamples; with clusters where values hang together), the
-// Paired ones for the difference of two systems on the same questions. All are 95 %.
-// Draws says which questions hang together, Clusters puts their values so.
+// How sure. Wilson is for shares; BootstrapClusters for means (percentiles of 10,000
+// resamples; values that hang together are drawn as one cluster);
+// PairedBootstrapClusters for the difference of two systems on the same questions. All
+// are 95 %. Draws says which questions hang together, Clusters puts their values so.
 //
-// What it costs. Shape counts operations by a model's matrices, as they are, and as
-// they would be if reuse skipped the projections to Q, K and V alone, as the paper's
-// does. On Llama-3.2-3B the paper's 87 MB a chunk are Q, K and V of 152 tokens in 4
-// bytes a value (or of 303 in 2). Of sums up times,
-// and Rest tells what of a question's time is of no stage.
+// What it costs. Shape counts operations by a model's matrices. PaperLatency is how long
+// a prefill would take if reuse skipped the projections to Q, K and V alone, as the
+// paper's does. On Llama-3.2-3B the paper's 87 MB a chunk are Q, K and V of 152 tokens
+// in 4 bytes a value (or of 303 in 2). Rest tells what of a question's time is of no
+// stage.
 //
 // Invariants: all is computed from what is given; the same, with the same seed, gives
 // the same. Nothing given is changed.

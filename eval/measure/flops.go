@@ -58,16 +58,6 @@ func (s Shape) Cold(prompt, generated int) FLOPs {
 	return s.Run(prompt, generated, n*(n+1)/2)
 }
 
-// Paper is what a run costs with the paper's reuse: the projections of reused tokens
-// to Q, K and V are skipped; all else is computed for these tokens as for the rest.
-func (s Shape) Paper(prompt, reused, generated int) FLOPs {
-	f := s.Cold(prompt, generated)
-	skipped := s.Run(min(reused, prompt), 0, 0).QKV
-	f.Projections -= skipped
-	f.QKV -= skipped
-	return f
-}
-
 // ShareQKV is the share of the projections to Q, K and V, the head left out.
 func (f FLOPs) ShareQKV() float64 {
 	all := f.Total() - f.Head

@@ -4,8 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/percached/percached/eval/measure"
 )
 
@@ -46,26 +44,5 @@ func TestAgainstGold(t *testing.T) {
 				t.Errorf("F1: %v, want %v", got, tc.f1)
 			}
 		})
-	}
-}
-
-func TestTimes(t *testing.T) {
-	for _, tc := range []struct {
-		ms   []float64
-		want measure.Times
-	}{
-		{nil, measure.Times{}},
-		{[]float64{7}, measure.Times{Count: 1, Mean: 7, Median: 7, P90: 7}},
-		{[]float64{4, 1, 3, 2}, measure.Times{Count: 4, Mean: 2.5, Median: 2.5, P90: 4}},
-		{[]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 100}, measure.Times{Count: 10, Mean: 14.5, Median: 5.5, P90: 9}},
-		{[]float64{11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, measure.Times{Count: 11, Mean: 6, Median: 6, P90: 10}},
-	} {
-		before := append([]float64{}, tc.ms...)
-		if d := cmp.Diff(tc.want, measure.Of(tc.ms)); d != "" {
-			t.Error(d)
-		}
-		if d := cmp.Diff(before, append([]float64{}, tc.ms...)); d != "" {
-			t.Error("the times were moved", d)
-		}
 	}
 }
