@@ -61,7 +61,7 @@ mail="--dataset enronqa --path $out/data/enronqa.jsonl --inboxes $out/data/inbox
 meetings="--dataset mised --path $out/data/mised.jsonl.gz"
 
 if [ -n "$shape" ]; then
-	PERCACHED_MAX_TOKENS=24 run "shape-$shape" $mail --users 1 --questions 6 --shape "$shape" \
+	PERCACHED_MAX_TOKENS=24 run "shape-$shape" $mail --users 1 --questions 5 --rounds 1 --shape "$shape" \
 		--systems naive,ragcache,meancache,ragcache+meancache,percache,percached,percached-sequential
 else
 	run mail $mail --users 2 --questions 25 --repeats 2
