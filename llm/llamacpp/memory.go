@@ -42,6 +42,9 @@ func controlGroups(self, root string) []string {
 	return dirs
 }
 
+// unlimited is what the first version's limit is beyond where there is none.
+const unlimited = 1 << 60
+
 // groupLeft is a group's limit less what it uses; page cache makes way.
 func groupLeft(dir string) (int64, bool) {
 	for _, v := range [][3]string{
@@ -50,8 +53,9 @@ func groupLeft(dir string) (int64, bool) {
 	} {
 		limit, ok := readInt(filepath.Join(dir, v[0]))
 		used, ok2 := readInt(filepath.Join(dir, v[1]))
-		if ok && ok2 {
-			cache := lineValue(filepath.Join(dir, "memory.stat"), v[2])
+		if ok && ok2 && limit < unlimited {
+			// The two are counted apart, and may not fit each other.
+			cache := min(used, lineValue(filepath.Join(dir, "memory.stat"), v[2]))
 			return max(0, limit-used+cache), true
 		}
 	}
