@@ -30,6 +30,7 @@ import (
 type evaluation struct {
 	dataSource
 	random              source // a model of random weights, if it has a shape
+	chosen              []eval.System
 	systems, out, limit string
 	plan                eval.Plan
 	asJSON              bool
@@ -123,7 +124,7 @@ func (o *evaluation) check() (err error) {
 	if err != nil || p.LimitBytes < 1 {
 		return misuse("--limit must be a number of bytes such as 512MiB, not %q", o.limit)
 	}
-	if _, err := systems.Choose(o.systems); err != nil {
+	if o.chosen, err = systems.Choose(o.systems); err != nil {
 		return misuse("--systems: %w", err)
 	}
 	return nil
@@ -138,10 +139,6 @@ func (o *evaluation) run(ctx context.Context, stdout, stderr io.Writer) error {
 			kind = fault.NotFound
 		}
 		return fault.New(kind, op, "%w", err)
-	}
-	chosen, err := systems.Choose(o.systems)
-	if err != nil {
-		return misuse("--systems: %w", err)
 	}
 	temp, err := os.MkdirTemp("", "percached-eval-")
 	if err != nil {
@@ -164,12 +161,12 @@ func (o *evaluation) run(ctx context.Context, stdout, stderr io.Writer) error {
 	setup := trial.Setup{
 		Data: data, Dir: out, Tell: howFar(stderr),
 		Run: eval.Run{
-			Dataset: o.dataset, Commit: commit(), Plan: o.plan, Systems: chosen,
+			Dataset: o.dataset, Commit: commit(), Plan: o.plan, Systems: o.chosen,
 			Machine: eval.Machine{OS: m.OS, Arch: m.Arch, CPUs: m.CPUs, MemoryBytes: m.MemoryBytes, CPU: llamacpp.CPU().Model},
 		},
 		Start: func(ctx context.Context) (*trial.Daemon, error) { return startTried(ctx, temp, stderr, args...) },
 	}
-	say(stderr, "%s", size(data, chosen, &o.plan))
+	say(stderr, "%s", size(data, o.chosen, &o.plan))
 	results, err := trial.Run(ctx, setup)
 	if err != nil {
 		return fault.Wrap(op, err)

@@ -47,11 +47,11 @@ func Load(path string, o Options) (*eval.Data, error) {
 		return nil, err
 	}
 	if d := l.data; len(d.Sets) == 0 {
-		reason := ""
-		if n := len(d.Skipped); n > 0 {
-			reason = fmt.Sprintf("; of %d things skipped, the last is %s: %s", n, d.Skipped[n-1].Where, d.Skipped[n-1].Reason)
+		err := fmt.Errorf("%s holds no question that can be asked", path)
+		if last := d.LastSkipped(); last != "" {
+			err = fmt.Errorf("%w; %s", err, last)
 		}
-		return nil, fmt.Errorf("%s holds no question that can be asked%s", path, reason)
+		return nil, err
 	}
 	return l.data, nil
 }
@@ -89,17 +89,10 @@ type loader struct {
 	boxes map[string]*mailbox
 }
 
-func (l *loader) skip(where, format string, args ...any) {
-	l.data.Skipped = append(l.data.Skipped, eval.Skipped{Where: where, Reason: fmt.Sprintf(format, args...)})
-}
-
 // files finds those that are read.
 func (l *loader) files(root string) (found []source, err error) {
 	const other = "neither .parquet nor .jsonl nor .jsonl.gz"
-	hidden := func(name string) {
-		l.data.Skipped = append(l.data.Skipped, eval.Skipped{Where: name, Reason: "hidden", Usual: true})
-	}
-	err = lines.Walk(root, hidden, func(path, name string) error {
+	err = lines.Walk(root, l.data.Hidden, func(path, name string) error {
 		f, ok := file(path, name)
 		switch {
 		case ok:
@@ -107,7 +100,7 @@ func (l *loader) files(root string) (found []source, err error) {
 		case path == root:
 			return fmt.Errorf("%s is %s", root, other)
 		default:
-			l.skip(name, other)
+			l.data.Skip(name, other)
 		}
 		return nil
 	})
@@ -157,7 +150,7 @@ func users(files []source, n int) (map[string]bool, error) {
 // lacks tells which columns a file lacks: an error if it cannot do without.
 func (l *loader) lacks(f source, a about) error {
 	if a.rows == 0 {
-		l.skip(f.name, "it holds no row")
+		l.data.Skip(f.name, "it holds no row")
 	}
 	var missing []string
 	for _, c := range needed() {
@@ -173,7 +166,7 @@ func (l *loader) lacks(f source, a about) error {
 	}
 	for _, c := range welcome() {
 		if !a.columns[c] {
-			l.skip(f.name, "no column %s", c)
+			l.data.Skip(f.name, "no column %s", c)
 		}
 	}
 	return nil
@@ -184,7 +177,7 @@ func (l *loader) sets(inboxes string) error {
 	for _, user := range slices.Sorted(maps.Keys(l.boxes)) {
 		set := l.boxes[user].set
 		if len(set.Questions) == 0 {
-			l.skip("user "+user, "no question that can be asked")
+			l.data.Skip("user "+user, "no question that can be asked")
 			continue
 		}
 		if inboxes != "" {
@@ -193,7 +186,7 @@ func (l *loader) sets(inboxes string) error {
 				return fmt.Errorf("the inbox of %s: %w", user, err)
 			}
 			if why != "" {
-				l.skip("the inbox of "+user, "%s", why)
+				l.data.Skip("the inbox of "+user, "%s", why)
 			} else {
 				set.Files = append([]eval.File{inbox}, set.Files...)
 			}

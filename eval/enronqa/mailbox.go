@@ -27,7 +27,7 @@ type mail struct {
 // add puts a row into its user's set.
 func (l *loader) add(r row) {
 	if r.wrong != nil {
-		l.skip(r.where, "%v", r.wrong)
+		l.data.Skip(r.where, "%v", r.wrong)
 		return
 	}
 	for _, c := range r.others {
@@ -35,17 +35,17 @@ func (l *loader) add(r row) {
 	}
 	user, err := text(r.columns["user"])
 	if err != nil {
-		l.skip(r.where, "no user: %v", err)
+		l.data.Skip(r.where, "no user: %v", err)
 		return
 	}
 	place, err := text(r.columns["path"])
 	if err != nil {
-		l.skip(r.where, "no path: %v", err)
+		l.data.Skip(r.where, "no path: %v", err)
 		return
 	}
 	email, ok := r.columns["email"].(string)
 	if !ok || strings.TrimSpace(email) == "" {
-		l.skip(r.where, "no email")
+		l.data.Skip(r.where, "no email")
 		return
 	}
 	box := l.boxes[user]
@@ -77,7 +77,7 @@ func (b *mailbox) mail(place, text string) mail {
 func (l *loader) questions(b *mailbox, m mail, r row) {
 	questions, err := list(r.columns["questions"])
 	if err != nil {
-		l.skip(r.where, "questions: %v", err)
+		l.data.Skip(r.where, "questions: %v", err)
 		return
 	}
 	golds, err := list(r.columns["gold_answers"])
@@ -85,7 +85,7 @@ func (l *loader) questions(b *mailbox, m mail, r row) {
 		err = fmt.Errorf("there are %d for %d questions, so that none is asked", len(golds), len(questions))
 	}
 	if err != nil {
-		l.skip(r.where, "gold_answers: %v", err)
+		l.data.Skip(r.where, "gold_answers: %v", err)
 		return
 	}
 	rephrased, alternates := l.beside(r, "rephrased_questions", len(questions)), l.beside(r, "alternate_answers", len(questions))
@@ -97,7 +97,7 @@ func (l *loader) questions(b *mailbox, m mail, r row) {
 		}
 		where := fmt.Sprintf("%s, question %d", r.where, i+1)
 		if err != nil {
-			l.skip(where, "%v", err)
+			l.data.Skip(where, "%v", err)
 			if !errors.Is(err, errPart) {
 				continue
 			}
@@ -118,7 +118,7 @@ func (l *loader) beside(r row, column string, n int) []any {
 		err = fmt.Errorf("there are %d for %d questions, so that none is used", len(of), n)
 	}
 	if err != nil {
-		l.skip(r.where, "%s: %v", column, err)
+		l.data.Skip(r.where, "%s: %v", column, err)
 		return make([]any, n)
 	}
 	return of

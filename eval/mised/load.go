@@ -38,11 +38,11 @@ func Load(path string, o Options) (*eval.Data, error) {
 	}
 	l.users(o.Meetings)
 	if d := l.data; len(d.Sets) == 0 {
-		reason := ""
-		if n := len(d.Skipped); n > 0 {
-			reason = fmt.Sprintf("; of %d things skipped, the last is %s: %s", n, d.Skipped[n-1].Where, d.Skipped[n-1].Reason)
+		err := fmt.Errorf("%s holds no question that can be asked", path)
+		if last := d.LastSkipped(); last != "" {
+			err = fmt.Errorf("%w; %s", err, last)
 		}
-		return nil, fmt.Errorf("%s holds no question that can be asked%s", path, reason)
+		return nil, err
 	}
 	return l.data, nil
 }
@@ -55,22 +55,15 @@ type loader struct {
 	names    map[string]bool // of their files
 }
 
-func (l *loader) skip(where, format string, args ...any) {
-	l.data.Skipped = append(l.data.Skipped, eval.Skipped{Where: where, Reason: fmt.Sprintf(format, args...)})
-}
-
 func (l *loader) walk(root string) error {
 	const other = "neither .jsonl nor .jsonl.gz nor .json"
-	hidden := func(name string) {
-		l.data.Skipped = append(l.data.Skipped, eval.Skipped{Where: name, Reason: "hidden", Usual: true})
-	}
-	return lines.Walk(root, hidden, func(path, name string) error {
+	return lines.Walk(root, l.data.Hidden, func(path, name string) error {
 		known, err := l.file(path, name)
 		if err == nil && !known {
 			if path == root {
 				err = errors.New(other)
 			} else {
-				l.skip(name, other)
+				l.data.Skip(name, other)
 			}
 		}
 		if err != nil {
@@ -102,7 +95,7 @@ func (l *loader) file(path, name string) (known bool, err error) {
 		}
 		where := fmt.Sprintf("%s line %d", name, line.Number)
 		if line.Long {
-			l.skip(where, "longer than %d bytes", maxObject)
+			l.data.Skip(where, "longer than %d bytes", maxObject)
 			continue
 		}
 		l.object(where, fmt.Sprintf("%s-%d", stem, line.Number), line.Text)
@@ -117,7 +110,7 @@ func (l *loader) whole(in io.Reader, name, stem string) error {
 		return err
 	}
 	if len(text) > maxObject {
-		l.skip(name, "longer than %d bytes", maxObject)
+		l.data.Skip(name, "longer than %d bytes", maxObject)
 		return nil
 	}
 	var list []json.RawMessage
@@ -145,7 +138,7 @@ func (l *loader) users(each int) {
 			}
 		}
 		if len(set.Questions) == 0 {
-			l.skip(set.User, "no question about any of its meetings")
+			l.data.Skip(set.User, "no question about any of its meetings")
 			continue
 		}
 		l.data.Sets = append(l.data.Sets, set)

@@ -41,7 +41,7 @@ type talk struct {
 func (l *loader) object(where, named string, text []byte) {
 	raw, err := lines.Object(bytes.TrimPrefix(bytes.TrimSpace(text), []byte("\ufeff")))
 	if err != nil {
-		l.skip(where, "%v", err)
+		l.data.Skip(where, "%v", err)
 		return
 	}
 	t := &talk{where: where, object: objectOf(raw), others: map[string]int{}}
@@ -51,7 +51,7 @@ func (l *loader) object(where, named string, text []byte) {
 	case t.has("meeting", "dialog", "transcriptSegments", "dialogTurns"):
 		l.mised(t, named)
 	default:
-		l.skip(where, "neither a dialog of MISeD nor a meeting of QMSum; its fields: %s", strings.Join(slices.Sorted(maps.Values(t.names)), ", "))
+		l.data.Skip(where, "neither a dialog of MISeD nor a meeting of QMSum; its fields: %s", strings.Join(slices.Sorted(maps.Values(t.names)), ", "))
 	}
 }
 
@@ -72,7 +72,7 @@ func (l *loader) mised(t *talk, named string) {
 		return
 	}
 	if id == "" {
-		l.skip(t.where, "no meetingId: the meeting goes by %s", m.file)
+		l.data.Skip(t.where, "no meetingId: the meeting goes by %s", m.file)
 	}
 	in = dialog
 	if !in.has("dialogTurns") {
@@ -147,14 +147,14 @@ func (l *loader) meeting(t *talk, id, named string) *meeting {
 	case l.most > 0 && len(l.meetings) >= l.most:
 		return nil
 	case said == nil && id != "":
-		l.skip(t.where, "no transcript, and none of the meeting %s before it", id)
+		l.data.Skip(t.where, "no transcript, and none of the meeting %s before it", id)
 		return nil
 	case said == nil:
-		l.skip(t.where, "no transcript and no meetingId")
+		l.data.Skip(t.where, "no transcript and no meetingId")
 		return nil
 	}
 	for _, wrong := range t.wrong {
-		l.skip(t.where, "%s", wrong)
+		l.data.Skip(t.where, "%s", wrong)
 	}
 	m := &meeting{id: id, said: said, turns: map[[2]string]bool{}}
 	if m.id == "" {
@@ -169,7 +169,7 @@ func (l *loader) meeting(t *talk, id, named string) *meeting {
 func (l *loader) turns(t *talk, m *meeting, in object, name, what string) {
 	items, there := in.list(name)
 	if !there {
-		l.skip(t.where, "no %s that can be read", name)
+		l.data.Skip(t.where, "no %s that can be read", name)
 		return
 	}
 	for i, item := range items {
@@ -179,13 +179,13 @@ func (l *loader) turns(t *talk, m *meeting, in object, name, what string) {
 		item.rest(t.others)
 		switch turn := [2]string{q.Text, answer}; {
 		case q.Text == "":
-			l.skip(where, "no query")
+			l.data.Skip(where, "no query")
 			continue
 		case m.turns[turn]:
-			l.skip(where, "the same was asked of this meeting before")
+			l.data.Skip(where, "the same was asked of this meeting before")
 			continue
 		case answer == "":
-			l.skip(where, "no response: the question is asked, and its right answer is not known")
+			l.data.Skip(where, "no response: the question is asked, and its right answer is not known")
 		default:
 			q.Gold = []string{answer}
 		}

@@ -33,20 +33,19 @@ func Load(dir string) (*eval.Data, error) {
 	}
 	switch {
 	case len(s.Files) == 0:
-		return nil, fmt.Errorf("%s holds no document%s", filepath.Join(dir, documentsName), because(d.Skipped))
+		return nil, fmt.Errorf("%s holds no document%s", filepath.Join(dir, documentsName), because(d))
 	case len(s.Questions) == 0:
-		return nil, fmt.Errorf("%s holds no question%s", f.Name(), because(d.Skipped))
+		return nil, fmt.Errorf("%s holds no question%s", f.Name(), because(d))
 	}
 	return d, nil
 }
 
 // because tells the last thing that was skipped.
-func because(skipped []eval.Skipped) string {
-	if len(skipped) == 0 {
-		return ""
+func because(d *eval.Data) string {
+	if last := d.LastSkipped(); last != "" {
+		return " that can be read; " + last
 	}
-	last := skipped[len(skipped)-1]
-	return fmt.Sprintf(" that can be read; of %d things skipped, the last is %s: %s", len(skipped), last.Where, last.Reason)
+	return ""
 }
 
 // documents finds all files below root.

@@ -26,7 +26,7 @@ func questions(d *eval.Data, from io.Reader) error {
 			q, err = question(l.Text, d.PassedOver)
 		}
 		if err != nil {
-			d.Skipped = append(d.Skipped, eval.Skipped{Where: fmt.Sprintf("%s line %d", questionsName, l.Number), Reason: err.Error()})
+			d.Skip(fmt.Sprintf("%s line %d", questionsName, l.Number), "%v", err)
 			continue
 		}
 		q.Number = l.Number

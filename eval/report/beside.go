@@ -35,34 +35,14 @@ func Beside(dir string, runs []*eval.Results) error {
 	}
 	for i := range charts {
 		c := &charts[i]
-		name := filepath.Join(figuresFolder, c.ID)
-		fmt.Fprintf(&page, "\n![%s](%s.svg)\n\n%s\n", safe(c.Title), filepath.ToSlash(name), safe(c.Note))
-		for ending, draw := range map[string]func(io.Writer) error{".svg": c.SVG, ".png": c.PNG} {
-			if err := put(filepath.Join(dir, name+ending), draw); err != nil {
-				return err
-			}
-		}
+		fmt.Fprintf(&page, "\n![%s](%s/%s.svg)\n\n%s\n", safe(c.Title), figuresFolder, c.ID, safe(c.Note))
 	}
-	if err := put(filepath.Join(dir, "side-by-side.csv"), t.toCSV); err != nil {
-		return err
-	}
-	return put(filepath.Join(dir, "side-by-side.md"), func(w io.Writer) error {
-		_, err := page.WriteTo(w)
-		return err
-	})
-}
-
-// put writes a file when all of it is there.
-func put(path string, content func(io.Writer) error) error {
-	var b bytes.Buffer
-	err := content(&b)
-	if err == nil {
-		err = os.WriteFile(path, b.Bytes(), 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", filepath.Base(path), err)
-	}
-	return nil
+	return put(dir, append(drawings(charts),
+		file{"side-by-side.csv", t.toCSV},
+		file{"side-by-side.md", func(w io.Writer) error {
+			_, err := page.WriteTo(w)
+			return err
+		}}))
 }
 
 // beside has a row for each system and two columns for each run.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/percached/percached/eval/figure"
 )
 
 const (
@@ -20,25 +22,38 @@ const (
 // WriteAll puts report.md, report.json, tables and figures into a folder, in place of
 // those of an earlier report.
 func (r *Report) WriteAll(dir string) error {
-	type file struct {
-		path  string
-		write func(io.Writer) error
-	}
 	files := []file{{"report.md", r.Markdown}, {"report.json", r.JSON}}
 	for _, t := range r.tables() {
 		files = append(files, file{filepath.Join(tablesFolder, t.name+".csv"), t.toCSV})
 	}
-	for i := range r.charts {
-		c := &r.charts[i]
-		files = append(files,
-			file{filepath.Join(figuresFolder, c.ID+".svg"), c.SVG},
-			file{filepath.Join(figuresFolder, c.ID+".png"), c.PNG})
-	}
+	files = append(files, drawings(r.charts)...)
 	for _, sub := range []string{tablesFolder, figuresFolder} {
 		if err := emptied(filepath.Join(dir, sub)); err != nil {
 			return err
 		}
 	}
+	return put(dir, files)
+}
+
+// file is one of a report.
+type file struct {
+	path  string // below the report's folder
+	write func(io.Writer) error
+}
+
+// drawings are the files of charts.
+func drawings(charts []figure.Chart) (files []file) {
+	for i := range charts {
+		c := &charts[i]
+		files = append(files,
+			file{filepath.Join(figuresFolder, c.ID+".svg"), c.SVG},
+			file{filepath.Join(figuresFolder, c.ID+".png"), c.PNG})
+	}
+	return files
+}
+
+// put writes files, each when all of it is there.
+func put(dir string, files []file) error {
 	for _, f := range files {
 		var b bytes.Buffer
 		err := f.write(&b)

@@ -4,9 +4,9 @@
 // Purpose: Run goes through the units of a run that its folder does not have yet, each
 // on a percached of its own that holds nothing. In a unit every system has a space;
 // all take the same documents in and do their idle work. Then one question at a time
-// is asked of every system in turn, in an order that goes round so that none is always
-// first, and behind each question the systems do their idle work. So whatever slows
-// the machine for a while slows all of them.
+// is asked of every system in turn, in an order that is drawn for each question, and
+// behind it the systems do their idle work. So whatever slows the machine for a while
+// slows all of them.
 //
 // Idle work: a system of kind predict does what the paper's section 5.3 says: before
 // the questions so many rounds of prediction from the documents, and behind each
