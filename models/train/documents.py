@@ -23,6 +23,8 @@ class Document:
     matches: list = field(default_factory=list)  # a question's token: likewise
     lows: list = field(default_factory=list)  # an answer's first token: where the sentence that states it begins
     highs: list = field(default_factory=list)  # and ends
+    mates: list = field(default_factory=list)  # a fact's value's last token: its first
+    earlier: list = field(default_factory=list)  # a value's first token: the last of the same fact's value before it
 
     def __len__(self):
         return len(self.ids)
@@ -38,6 +40,8 @@ class Document:
         low, high = place or (NOWHERE, NOWHERE)
         self.lows += [low] + [NOWHERE] * (n - 1)
         self.highs += [high] + [NOWHERE] * (n - 1)
+        self.mates += [NOWHERE] * n
+        self.earlier += [NOWHERE] * n
 
 
 def find(needle, hay, low=0, high=None):
@@ -48,6 +52,14 @@ def find(needle, hay, low=0, high=None):
             if hay[i] == needle[0] and hay[i : i + n] == needle:
                 return i
     return -1
+
+
+def find_text(ids, hay, low, high):
+    """The same for a text's tokens, of which the first is another where the text begins a line."""
+    at = find(ids, hay, low, high)
+    if at < 0 and len(ids) > 1:
+        at = find(ids[1:], hay, low + 1, high) - 1
+    return max(at, NOWHERE)
 
 
 class Context:
@@ -71,16 +83,33 @@ class Context:
                 found = find(s[1:], d.ids, first)  # its first word may begin a line
                 if found > 0:
                     low = found - 1
+                    spans = self._spans(fact, low, found + len(s) - 1)
                     if fact.speaker:
                         name = frame.encode(" " + fact.speaker)
                         for j in range(low - len(name), first - 1, -1):
                             if d.ids[j + 1 : j + len(name)] == name[1:]:
                                 low = j
+                                spans.insert(0, (j, j + len(name) - 1))
                                 break
                     self.places[id(fact)] = (low, found + len(s) - 1)
+                    for i, (first_token, last_token) in enumerate(spans):
+                        d.mates[last_token] = first_token
+                        if i:
+                            d.earlier[first_token] = spans[i - 1][1]
         self.end = end
         self.length = len(d)
         self.branches = 0
+
+    def _spans(self, fact, low, high):
+        """Where a fact's values stand in its sentence, in this order: first and last tokens."""
+        spans = []
+        for value in fact.values.values():
+            ids = self.frame.encode(" " + value)
+            at = find_text(ids, self.document.ids, low, high)
+            if at >= 0:
+                spans.append((at, at + len(ids) - 1))
+        spans.sort()
+        return [b for i, b in enumerate(spans) if not i or b[0] > spans[i - 1][1]]
 
     def ask(self, turns, room):
         """Adds one branch of question and answer turns, if it fits in room
@@ -106,7 +135,7 @@ class Context:
         out = [NOWHERE] * len(asked)
         for span in item.spans if place else ():
             ids = self.frame.encode(" " + span)
-            here, there = find(ids, asked), find(ids, self.document.ids, *place)
+            here, there = find_text(ids, asked, 0, len(asked)), find_text(ids, self.document.ids, *place)
             if here >= 0 and there >= 0:
                 out[here : here + len(ids)] = range(there, there + len(ids))
         return out
@@ -114,7 +143,7 @@ class Context:
     def _copies(self, item, answer, place):
         out, span = [NOWHERE] * len(answer), answer[:-1]
         low, high = place or (0, self.length)
-        there = find(span, self.document.ids, low, high)
+        there = find_text(span, self.document.ids, low, high) if place else find(span, self.document.ids, low, high)
         if there >= 0 and (place or find(span, self.document.ids, there + 1, high) < 0):
             out[: len(span)] = range(there, there + len(span))
         return out

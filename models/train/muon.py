@@ -12,13 +12,12 @@ def orthogonal(x):
     """Five Newton-Schulz steps towards the nearest matrix with orthonormal
     columns; x is a stack of matrices with no more columns than rows."""
     a, b, c = 3.4445, -4.7750, 2.0315
-    if x.is_cuda:
-        x = x.bfloat16()
-    x = x.transpose(1, 2)
     x = x / (x.flatten(1).norm(dim=1)[:, None, None] + 1e-7)
+    x = x.bfloat16().transpose(1, 2).contiguous()
     for _ in range(5):
-        y = x @ x.transpose(1, 2)
-        x = a * x + (b * y + c * (y @ y)) @ x
+        y = torch.bmm(x, x.transpose(1, 2))
+        y = torch.baddbmm(y, y, y, beta=b, alpha=c)
+        x = torch.baddbmm(x, y, x, beta=a)
     return x.transpose(1, 2).float()
 
 

@@ -16,17 +16,20 @@ BLOCKED = -1e9
 
 
 class _Norm(torch.autograd.Function):
+    """From the residual stream's float32 to the type that is computed in."""
+
     @staticmethod
-    def forward(ctx, x):
+    def forward(ctx, x, dtype):
         scale = torch.rsqrt(x.square().mean(-1, keepdim=True).add_(EPSILON))
         y = x * scale
         ctx.save_for_backward(y, scale)
-        return y
+        return y.to(dtype)
 
     @staticmethod
     def backward(ctx, grad):
         y, scale = ctx.saved_tensors
-        return (grad - y * (grad * y).mean(-1, keepdim=True)).mul_(scale)
+        grad = grad.float()
+        return (grad - y * (grad * y).mean(-1, keepdim=True)).mul_(scale), None
 
 
 class _Rope(torch.autograd.Function):
@@ -50,45 +53,78 @@ def _turn(x, cos, sin):
     return out
 
 
-class _Attend(torch.autograd.Function):
-    """Attention in causal blocks of queries, so that no block computes scores
-    for keys that all its queries are blind to. q is [batch * heads_kv, group,
-    length, width] and scaled, k and v are [batch * heads_kv, length, width],
-    mask is [batch, length, length]."""
+class Plan:
+    """Who sees whom, in blocks of queries: of each block only those keys are
+    computed that some query of it sees. Most of a row are questions, and each
+    sees the context and itself, but none of its many neighbours."""
 
-    BLOCKS = 4
+    BLOCK = 96
+
+    def __init__(self, mask, dtype):
+        self.blocks = []  # (row, from, to, keys, mask)
+        for row, m in enumerate(mask):
+            for a in range(0, m.shape[0], self.BLOCK):
+                e = min(m.shape[0], a + self.BLOCK)
+                keys = (m[a:e] == 0).any(0).nonzero().squeeze(1)
+                self.blocks.append((row, a, e, keys, m[a:e].index_select(1, keys).to(dtype)))
+
+
+class _Attend(torch.autograd.Function):
+    """Attention along a plan. q is [batch * heads_kv, group, length, width] and
+    scaled, k and v are [batch * heads_kv, length, width]."""
 
     @staticmethod
-    def forward(ctx, q, k, v, mask):
-        n, group, length, width = q.shape
-        per = n // mask.shape[0]
-        step = -(-length // _Attend.BLOCKS)
-        out, weights = torch.empty_like(q), []
-        for a in range(0, length, step):
-            e = min(length, a + step)
-            score = torch.bmm(q[:, :, a:e].reshape(n, -1, width), k[:, :e].transpose(1, 2))
-            score.view(-1, per * group, e - a, e).add_(mask[:, None, a:e, :e])
+    def forward(ctx, q, k, v, plan, heads):
+        _, group, _, width = q.shape
+        out, weights = torch.zeros_like(q), []
+        for row, a, e, keys, mask in plan.blocks:
+            r = slice(row * heads, row * heads + heads)
+            near, far = k[r].index_select(1, keys), v[r].index_select(1, keys)
+            score = torch.bmm(q[r, :, a:e].reshape(heads, -1, width), near.transpose(1, 2))
+            score.view(heads * group, e - a, len(keys)).add_(mask)
             weight = torch.softmax(score, -1)
             weights.append(weight)
-            out[:, :, a:e] = torch.bmm(weight, v[:, :e]).view(n, group, e - a, width)
+            out[r, :, a:e] = torch.bmm(weight, far).view(heads, group, e - a, width)
         ctx.save_for_backward(q, k, v, *weights)
-        ctx.step = step
+        ctx.plan, ctx.heads = plan, heads
         return out
 
     @staticmethod
     def backward(ctx, grad):
         q, k, v, *weights = ctx.saved_tensors
-        n, group, length, width = q.shape
-        dq, dk, dv = torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
-        for i, a in enumerate(range(0, length, ctx.step)):
-            e = min(length, a + ctx.step)
-            weight, g = weights[i], grad[:, :, a:e].reshape(n, -1, width)
-            dv[:, :e] += torch.bmm(weight.transpose(1, 2), g)
-            dscore = torch.bmm(g, v[:, :e].transpose(1, 2))
+        heads, group, width = ctx.heads, q.shape[1], q.shape[3]
+        dq, dk, dv = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
+        for (row, a, e, keys, _), weight in zip(ctx.plan.blocks, weights):
+            r = slice(row * heads, row * heads + heads)
+            near, far = k[r].index_select(1, keys), v[r].index_select(1, keys)
+            g = grad[r, :, a:e].reshape(heads, -1, width)
+            dv[r].index_add_(1, keys, torch.bmm(weight.transpose(1, 2), g))
+            dscore = torch.bmm(g, far.transpose(1, 2))
             dscore = torch._softmax_backward_data(dscore, weight, -1, weight.dtype)
-            dq[:, :, a:e] = torch.bmm(dscore, k[:, :e]).view(n, group, e - a, width)
-            dk[:, :e] += torch.bmm(dscore.transpose(1, 2), q[:, :, a:e].reshape(n, -1, width))
-        return dq, dk, dv, None
+            dq[r, :, a:e] = torch.bmm(dscore, near).view(heads, group, e - a, width)
+            dk[r].index_add_(1, keys, torch.bmm(dscore.transpose(1, 2), q[r, :, a:e].reshape(heads, -1, width)))
+        return dq, dk, dv, None, None
+
+
+class _Gated(torch.autograd.Function):
+    """silu(gate) * up, in fewer passes over memory than PyTorch's own pieces."""
+
+    @staticmethod
+    def forward(ctx, gate, up):
+        open_ = torch.sigmoid(gate.float())
+        ctx.save_for_backward(gate, up, open_)
+        return (open_ * gate).mul_(up).to(gate.dtype)
+
+    @staticmethod
+    def backward(ctx, grad):
+        gate, up, open_ = ctx.saved_tensors
+        silu = open_ * gate
+        slope = torch.addcmul(open_, silu, 1 - open_).mul_(up).mul_(grad)
+        return slope.to(gate.dtype), silu.mul_(grad).to(gate.dtype)
+
+
+def _linear(x, matrix):
+    return F.linear(x, matrix.weight.to(x.dtype))
 
 
 class Layer(nn.Module):
@@ -101,37 +137,34 @@ class Layer(nn.Module):
         self.up = nn.Linear(s.width, s.feed_forward, bias=False)
         self.down = nn.Linear(s.feed_forward, s.width, bias=False)
 
-    def forward(self, x, cos, sin, mask, keep=None, only=None):
+    def forward(self, x, cos, sin, sight, keep=None, only=None):
         """keep gets q and k; only = (row, position) pairs whose output is wanted."""
         b, t, _ = x.shape
-        y = self.qkv(_Norm.apply(x)).view(b, t, -1, self.width)
+        y = _linear(_Norm.apply(x, cos.dtype), self.qkv).view(b, t, -1, self.width)
         qk = _Rope.apply(y[:, :, : self.heads + self.heads_kv], cos, sin)
         q, k, v = qk[:, :, : self.heads], qk[:, :, self.heads :], y[:, :, self.heads + self.heads_kv :]
         if keep is not None:
             keep.append((q, k))
-        if x.is_cuda:
-            a = self._fused(q, k, v, mask)
-        else:
-            a = self._blocked(q, k, v, mask)
+        a = self._planned(q, k, v, sight) if isinstance(sight, Plan) else self._fused(q, k, v, sight)
         if only is not None:
             a, x = a[only], x[only]
-        x = x + self.out(a)
-        y = _Norm.apply(x)
-        return x + self.down(F.silu(self.gate(y)) * self.up(y))
+        x = x + _linear(a, self.out).float()
+        y = _Norm.apply(x, cos.dtype)
+        return x + _linear(_Gated.apply(_linear(y, self.gate), _linear(y, self.up)), self.down).float()
 
     def _fused(self, q, k, v, mask):
         b, t, _, _ = q.shape
-        q, k, v = (z.transpose(1, 2).to(v.dtype) for z in (q, k, v))
+        q, k, v = (z.transpose(1, 2) for z in (q, k, v))
         k, v = (z.repeat_interleave(self.heads // self.heads_kv, 1) for z in (k, v))
         a = F.scaled_dot_product_attention(q, k, v, mask[:, None].to(v.dtype))
         return a.transpose(1, 2).reshape(b, t, -1)
 
-    def _blocked(self, q, k, v, mask):
+    def _planned(self, q, k, v, plan):
         b, t, _, _ = q.shape
         group = self.heads // self.heads_kv
         flat = lambda z: z.transpose(1, 2).reshape(b * self.heads_kv, t, self.width)
         q = (q * self.width**-0.5).transpose(1, 2).reshape(b * self.heads_kv, group, t, self.width)
-        a = _Attend.apply(q, flat(k), flat(v), mask)
+        a = _Attend.apply(q, flat(k), flat(v), plan, self.heads_kv)
         return a.view(b, self.heads, t, self.width).transpose(1, 2).reshape(b, t, -1)
 
 
@@ -150,17 +183,19 @@ class Nano(nn.Module):
         self.register_buffer("cos", angles.cos(), persistent=False)
         self.register_buffer("sin", angles.sin(), persistent=False)
 
-    def forward(self, ids, positions, mask, keep=None, only=None):
-        """keep maps a layer's number to the list that gets its q and k."""
-        cos, sin = self.cos[positions][:, :, None], self.sin[positions][:, :, None]
+    def forward(self, ids, positions, mask, keep=None, only=None, dtype=torch.float32):
+        """keep maps a layer's number to the list that gets its q and k; dtype is
+        what is computed in."""
+        cos, sin = (z[positions][:, :, None].to(dtype) for z in (self.cos, self.sin))
+        sight = mask if mask.is_cuda else Plan(mask, dtype)
         x = self.embed(ids)
         for i, layer in enumerate(self.layers):
             last = i == len(self.layers) - 1
-            x = layer(x, cos, sin, mask, keep and keep.get(i), only if last else None)
-        return _Norm.apply(x)
+            x = layer(x, cos, sin, sight, keep and keep.get(i), only if last else None)
+        return _Norm.apply(x, dtype)
 
     def logits(self, hidden):
-        return F.linear(hidden, self.embed.weight)
+        return _linear(hidden, self.embed)
 
 
 def visible(document, segment):

@@ -22,8 +22,9 @@ from tokens import Tokenizer, learn
 from worlds import World
 
 FIELDS = {"ids": numpy.uint16, "positions": numpy.int16, "segments": numpy.uint8, "weights": numpy.uint8,
-          "copies": numpy.int16, "matches": numpy.int16, "lows": numpy.int16, "highs": numpy.int16, "documents": numpy.uint8}
-PLACES = ("copies", "matches", "lows", "highs")
+          "copies": numpy.int16, "matches": numpy.int16, "lows": numpy.int16, "highs": numpy.int16, "mates": numpy.int16, "earlier": numpy.int16,
+          "documents": numpy.uint8}
+PLACES = ("copies", "matches", "lows", "highs", "mates", "earlier")
 SHARD = 1000  # rows
 
 

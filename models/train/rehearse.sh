@@ -23,6 +23,8 @@ fi
 
 say() { echo; echo "rehearsal: $*"; }
 
+say "backward passes"
+"$python" gradients.py
 say "data"
 "$python" pack.py --settings tiny --out "$work"
 say "the same seed gives the same data"

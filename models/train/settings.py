@@ -25,14 +25,14 @@ class Settings:
     # the language model
     vocabulary: int = 4096
     width: int = 256
-    layers: int = 6
+    layers: int = 8
     heads: int = 4
     heads_kv: int = 2
-    feed_forward: int = 512
+    feed_forward: int = 384
     context: int = 2048
     # its training, in stages
     stages: tuple = ()
-    batch_tokens: int = 4608
+    batch_tokens: int = 5120
     rate_matrix: float = 0.005
     rate_vector: float = 0.001
     # the real text it is mixed with
@@ -51,19 +51,19 @@ class Settings:
 def stages(first, short, long):
     """Few facts in little text first: finding comes before telling apart."""
     return (
-        Stage("first", first, 768, 0.64, (1, 1, 1, 2), (1, 1, 2), (8, 24), 0.08, 0.05),
-        Stage("short", short, 768, 0.86),
-        Stage("long", long, 1024, 1.0, words=(40, 115)),
+        Stage("first", first, 768, 0.25, (1, 1, 1, 2), (1, 1, 2), (8, 24), 0.08, 0.05),
+        Stage("short", short, 1024, 0.65, other=0.10),
+        Stage("long", long, 1280, 1.0, words=(40, 115), other=0.13),
     )
 
 
-CPU = Settings("cpu", stages=stages(12_000, 14_000, 9_000))
+CPU = Settings("cpu", stages=stages(18_000, 22_000, 16_000))
 GPU = replace(
     CPU, name="gpu", vocabulary=8192, width=512, layers=8, heads=8, heads_kv=2, feed_forward=1408,
     stages=stages(300_000, 500_000, 400_000), batch_tokens=65_536, mails=34_000,
 )
 TINY = replace(
-    CPU, name="tiny", vocabulary=640, width=64, layers=4, heads=4, heads_kv=2, feed_forward=128,
+    CPU, name="tiny", vocabulary=640, width=64, layers=8, heads=4, heads_kv=2, feed_forward=128,
     stages=stages(64, 64, 32), batch_tokens=2048, mails=0,
     encoder_width=64, encoder_words=800, encoder_hashed=256, encoder_steps=40,
 )

@@ -128,9 +128,12 @@ class Tasks:
         c = Context(self.frame, chunks, self.random.random() < 0.5, gaps)
         if len(c.document) > room - 40:
             return None
-        missed = 0
-        while missed < 2 and c.branches < 40:
-            missed += not c.ask(self.turns(facts, chunks), room)
+        missed, asked = 0, set()
+        while missed < 4 and c.branches < 60:
+            turns = self.turns(facts, chunks)
+            if turns[0].question in asked or not c.ask(turns, room):
+                missed += 1
+            asked.add(turns[0].question)
         return c.document
 
     def chat(self, room, length):

@@ -20,6 +20,7 @@ from torch.nn import functional as F
 
 import export
 import settings as sizes
+from documents import NOWHERE
 from muon import Optimiser
 from nano import BLOCKED, BRANCH, Nano, visible
 from pack import SHARD
@@ -36,11 +37,16 @@ MEMORY = {  # without these, half of the time goes to page faults
 }
 
 
+def processor():
+    """What this processor says it can do; nothing where it does not say."""
+    path = pathlib.Path("/proc/cpuinfo")
+    return set(path.read_text().split()) if path.exists() else set()
+
+
 def environment():
     """Starts this program anew with what libraries read only at their start."""
     wanted = dict(MEMORY)
-    cpu = pathlib.Path("/proc/cpuinfo")
-    if cpu.exists() and "avx512f" in cpu.read_text():
+    if "avx512f" in processor():
         wanted["OPENBLAS_CORETYPE"] = "SkylakeX"  # newer processors get slower kernels otherwise
     if any(k not in os.environ for k in wanted):
         os.environ.update({k: os.environ.get(k, v) for k, v in wanted.items()})
@@ -80,57 +86,110 @@ class Rows:
 
 
 def guides(layers):
-    """Which head of which layer is shown where to look: one at the token
-    before, one at the same name in the context, one at the sentence that states
-    the answer, two at the token to copy. Between them lie the layers that carry
-    what one has found to the next."""
-    return {"before": [0], "matches": [1], "sentences": [layers // 2], "copies": [layers - 2, layers - 1]}
+    """Which heads are shown where to look: (what, layer, head).
+
+    What a value is can be told at its last token, and not before. So that is
+    where a context's knowledge is gathered: it looks at the value's own first
+    token, and then at the values before it of the same fact. A question's names
+    find the same names in the context, before this and after. The question's end
+    looks at its names, at the sentence that answers, and at the last token
+    of the value that does. The last layers look at the token to copy."""
+    half = layers // 2
+    return (
+        ("before", 0, 0), ("matches", 1, 0), ("own", half - 2, 0),
+        ("earlier 1", half - 1, 0), ("earlier 2", half - 1, 1), ("earlier 3", half - 1, 2),
+        ("matches", half, 0), ("names", half + 1, 0), ("sentences", half + 1, -1),
+        ("values", layers - 2, 2), ("goes on", layers - 2, 0), ("copies", layers - 1, 0),
+    )
 
 
 def guided_loss(kept, mask, rows, model):
     """-log attention of each guided head on the place it should look at."""
-    s, total = model.settings, 0.0
-    losses = {}
-    for kind, layers in guides(s.layers).items():
-        row, query, low, high = targets(kind, rows)
-        if not len(row):
+    s, total, losses, aims = model.settings, 0.0, {}, {}
+    for what, layer, head in guides(s.layers):
+        if what not in aims:
+            aims[what] = Aim(*targets(what, rows), mask)
+        if not aims[what].some:
             continue
-        head = s.heads - 1 if kind == "sentences" else 0
-        # One list of queries a row, filled up to the longest.
-        turn = torch.cumsum(F.one_hot(row, len(mask)), 0)[torch.arange(len(row)), row] - 1
-        shape = len(mask), int(turn.max()) + 1
-        spread = lambda x: torch.zeros(shape, dtype=x.dtype, device=x.device).index_put((row, turn), x)
-        wanted, low, high = spread(query), spread(low)[:, :, None], spread(high)[:, :, None]
-        place = torch.arange(mask.shape[2], device=mask.device)
-        outside = (place < low) | (place >= high)
-        for layer in layers:
-            q, k = kept[layer][0]
-            near = q[:, :, head].gather(1, wanted[:, :, None].expand(-1, -1, s.head_width))
-            score = near @ k[:, :, head * s.heads_kv // s.heads].transpose(1, 2) * s.head_width**-0.5
-            score = score.float() + mask.gather(1, wanted[:, :, None].expand(-1, -1, mask.shape[2]))
-            missed = score.logsumexp(2) - score.masked_fill(outside, BLOCKED).logsumexp(2)
-            loss = missed[row, turn].mean()
-            losses[kind] = loss.item()
-            total = total + loss
+        q, k = kept[layer][0]
+        loss = aims[what].missed(q[:, :, head], k[:, :, head % s.heads * s.heads_kv // s.heads])
+        losses[what] = loss.item()
+        total = total + loss
     return total, losses
 
 
-def targets(kind, rows):
+class Aim:
+    """Tokens that look (row, token), and from where up to where they should."""
+
+    def __init__(self, row, token, low, high, mask):
+        self.some, self.row = len(row) > 0, row
+        if not self.some:
+            return
+        # One list of queries a row, filled up to the longest.
+        self.turn = torch.cumsum(F.one_hot(row, len(mask)), 0)[torch.arange(len(row)), row] - 1
+        shape = len(mask), int(self.turn.max()) + 1
+        spread = lambda x: torch.zeros(shape, dtype=x.dtype, device=x.device).index_put((row, self.turn), x)
+        self.wanted, low, high = spread(token), spread(low)[:, :, None], spread(high)[:, :, None]
+        place = torch.arange(mask.shape[2], device=mask.device)
+        self.outside = (place < low) | (place >= high)
+        self.mask = mask.gather(1, self.wanted[:, :, None].expand(-1, -1, mask.shape[2]))
+
+    def missed(self, q, k):
+        near = q.gather(1, self.wanted[:, :, None].expand(-1, -1, q.shape[2]))
+        score = (near @ k.transpose(1, 2)).float() * q.shape[2] ** -0.5 + self.mask
+        missed = score.logsumexp(2) - score.masked_fill(self.outside, BLOCKED).logsumexp(2)
+        return missed[self.row, self.turn].mean()
+
+
+def targets(what, rows):
     """(row, token that looks, from where, up to where it should look)"""
-    if kind == "copies":
-        row, token = (rows["copies"] >= 0).nonzero(as_tuple=True)
+    if what in ("copies", "goes on"):
+        copied = rows["copies"] >= 0
+        if what == "goes on":
+            copied &= rows["lows"] < 0
+        row, token = copied.nonzero(as_tuple=True)
         place = rows["copies"][row, token]
         return row, token - 1, place, place + 1
-    if kind == "matches":
+    if what == "matches":
         row, token = (rows["matches"] >= 0).nonzero(as_tuple=True)
         place = rows["matches"][row, token]
         return row, token, place, place + 1
-    if kind == "sentences":
+    if what == "sentences":
         row, token = (rows["lows"] >= 0).nonzero(as_tuple=True)
         return row, token - 1, rows["lows"][row, token], rows["highs"][row, token]
-    row, token = joined(rows).nonzero(as_tuple=True)
-    some = torch.randperm(len(row))[: 32 * len(rows["ids"])].to(row.device)
-    return row[some], token[some] + 1, token[some], token[some] + 1
+    if what == "names":
+        row, token = (rows["lows"] >= 0).nonzero(as_tuple=True)
+        place = torch.arange(rows["ids"].shape[1], device=row.device)
+        named = (rows["matches"][row] >= 0) & (place < token[:, None])
+        for k in ("documents", "segments"):
+            named &= rows[k][row] == rows[k][row, token][:, None]
+        low = named.int().argmax(1)
+        high = len(place) - named.flip(1).int().argmax(1)
+        some = named.any(1)
+        return row[some], token[some] - 1, low[some], high[some]
+    if what == "before":
+        row, token = joined(rows).nonzero(as_tuple=True)
+        some = torch.randperm(len(row))[: 32 * len(rows["ids"])].to(row.device)
+        return row[some], token[some] + 1, token[some], token[some] + 1
+    if what == "values":
+        row, last = (rows["mates"] >= 0).nonzero(as_tuple=True)
+        ends = torch.full_like(rows["mates"], NOWHERE).index_put((row, rows["mates"][row, last]), last)
+        row, token = ((rows["lows"] >= 0) & (rows["copies"] >= 0)).nonzero(as_tuple=True)
+        place = ends[row, rows["copies"][row, token]]
+        some = place >= 0
+        return row[some], token[some] - 1, place[some], place[some] + 1
+    if what == "own":
+        row, last = (rows["mates"] >= 0).nonzero(as_tuple=True)
+        first = rows["mates"][row, last]
+        some = first < last
+        return row[some], last[some], first[some], first[some] + 1
+    # A value looks at one before it in the same fact, last token at last token.
+    row, token = (rows["mates"] >= 0).nonzero(as_tuple=True)
+    place = token
+    for _ in range(int(what.split()[1])):
+        place = rows["earlier"][row, rows["mates"][row, place]]
+        row, token, place = (x[place >= 0] for x in (row, token, place))
+    return row, token, place, place + 1
 
 
 def joined(rows):
@@ -139,17 +198,15 @@ def joined(rows):
     return (d[:, 1:] == d[:, :-1]) & (s[:, 1:] == s[:, :-1]) & (d[:, 1:] > 0)
 
 
-def batch_loss(model, rows):
+def batch_loss(model, rows, dtype):
     ids, weights = rows["ids"], rows["weights"]
     mask = visible(rows["documents"], rows["segments"])
     other = joined(rows) & (weights[:, 1:] == 0)
     other &= torch.rand(other.shape, device=other.device) < OTHER
     weight = weights[:, 1:].float() + OTHER_WEIGHT * other
     only = (weight > 0).nonzero(as_tuple=True)
-    kept = {l: [] for ls in guides(model.settings.layers).values() for l in ls}
-    with torch.autocast(ids.device.type, torch.bfloat16, enabled=ids.is_cuda):
-        hidden = model(ids, rows["positions"], mask, kept, only)
-        logits = model.logits(hidden)
+    kept = {layer: [] for _, layer, _ in guides(model.settings.layers)}
+    logits = model.logits(model(ids, rows["positions"], mask, kept, only, dtype))
     loss = F.cross_entropy(logits.float(), ids[:, 1:][only], reduction="none")
     w = weight[only]
     guided, seen = guided_loss(kept, mask, rows, model)
@@ -192,6 +249,8 @@ class Trainer:
         self.a, self.s, self.model, self.worker, self.workers = a, s, model, worker, workers
         self.grads, self.barrier, self.clock = grads, barrier, clock
         self.device = next(model.parameters()).device
+        fast = self.device.type == "cuda" or "avx512_bf16" in processor()
+        self.dtype = torch.bfloat16 if fast else torch.float32
         self.optimiser = Optimiser(model, s.rate_matrix, s.rate_vector, worker, workers)
         self.state = {"steps": 0, "tokens": 0, "seconds": 0.0, **{x.name: 0 for x in s.stages}}
         self.began = time.time()
@@ -245,7 +304,7 @@ class Trainer:
             stage = next(x for x in s.stages if done < x.until)
             n = max(1, s.batch_tokens // stage.room // self.workers)
             rows = {k: v.to(self.device) for k, v in stages[stage.name].take(n).items()}
-            loss, now = batch_loss(self.model, rows)
+            loss, now = batch_loss(self.model, rows, self.dtype)
             loss.backward()
             self.share_gradients()
             self.optimiser.step(min(1, (state["steps"] + 1) / 50) * schedule(done))
