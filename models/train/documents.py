@@ -54,7 +54,7 @@ def find(needle, hay, low=0, high=None):
     return -1
 
 
-def find_text(ids, hay, low, high):
+def find_text(ids, hay, low=0, high=None):
     """The same for a text's tokens, of which the first is another where the text begins a line."""
     at = find(ids, hay, low, high)
     if at < 0 and len(ids) > 1:
@@ -80,10 +80,10 @@ class Context:
             end = max(end, at + len(ids) + (gaps[i] if gaps else 0))
             for fact in chunk.facts:
                 s = frame.encode(" " + fact.text)
-                found = find(s[1:], d.ids, first)  # its first word may begin a line
-                if found > 0:
-                    low = found - 1
-                    spans = self._spans(fact, low, found + len(s) - 1)
+                low = find_text(s, d.ids, first)
+                if low >= 0:
+                    high = low + len(s)
+                    spans = self._spans(fact, low, high)
                     if fact.speaker:
                         name = frame.encode(" " + fact.speaker)
                         for j in range(low - len(name), first - 1, -1):
@@ -91,7 +91,7 @@ class Context:
                                 low = j
                                 spans.insert(0, (j, j + len(name) - 1))
                                 break
-                    self.places[id(fact)] = (low, found + len(s) - 1)
+                    self.places[id(fact)] = (low, high)
                     for i, (first_token, last_token) in enumerate(spans):
                         d.mates[last_token] = first_token
                         if i:
@@ -135,7 +135,7 @@ class Context:
         out = [NOWHERE] * len(asked)
         for span in item.spans if place else ():
             ids = self.frame.encode(" " + span)
-            here, there = find_text(ids, asked, 0, len(asked)), find_text(ids, self.document.ids, *place)
+            here, there = find_text(ids, asked), find_text(ids, self.document.ids, *place)
             if here >= 0 and there >= 0:
                 out[here : here + len(ids)] = range(there, there + len(ids))
         return out
