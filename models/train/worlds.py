@@ -10,6 +10,7 @@ from values import MONTHS, TESTED, WEEKDAYS, Values, words
 
 FOLDER = pathlib.Path(__file__).parent / "worlds"
 SLOT = re.compile(r"{(\w+)}")
+CHOICE = re.compile(r"\[([^\]]*)\]")
 
 
 @dataclass
@@ -80,6 +81,13 @@ class Chunk:
     facts: list
 
 
+def draw(lines, random):
+    """One of the lines, with one of each of its alternatives. The more
+    alternatives it has, the oftener it comes."""
+    line = random.choices(lines, [1 + x.count("[") for x in lines])[0]
+    return CHOICE.sub(lambda m: random.choice(m[1].split("|")), line)
+
+
 def fill(line, values):
     text = SLOT.sub(lambda m: values[m[1]], line)
     text = text[0].upper() + text[1:]
@@ -120,8 +128,8 @@ class World:
         own = [(s, x) for s in k.says_as for x in part(k.says_as[s], self.phrasing)]
         if own and self.random.random() < 0.3:
             slot, line = self.random.choice(own)
-            return Fact(k, values, fill(line, values), values[slot])
-        return Fact(k, values, fill(self.random.choice(part(k.says, self.phrasing)), values))
+            return Fact(k, values, fill(draw([line], self.random), values), values[slot])
+        return Fact(k, values, fill(draw(part(k.says, self.phrasing), self.random), values))
 
     @staticmethod
     def _clash(a, b):
@@ -129,7 +137,7 @@ class World:
 
     def ask(self, fact, slot=None, style=True, line=None):
         slot = slot or self.random.choice(sorted(fact.kind.asks))
-        line = line or self.random.choice(part(fact.kind.asks[slot], self.phrasing))
+        line = draw([line] if line else part(fact.kind.asks[slot], self.phrasing), self.random)
         question = fill(line, fact.values)
         spans = tuple(fact.values[s] for s in SLOT.findall(line))
         return Item(self.style(question) if style else question, fact.values[slot], fact, spans)
@@ -157,7 +165,7 @@ class World:
             other = [x for x in self.by_value.get(f.kind.slots[slot], []) if x[0].name not in known]
             if other:
                 _, line, name = self.random.choice(other)
-                return self.style(fill(line, {name: f.values[slot]}))
+                return self.style(fill(draw([line], self.random), {name: f.values[slot]}))
         return self.ask(self.fact(facts)).question
 
     def date(self):
