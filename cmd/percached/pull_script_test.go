@@ -19,7 +19,8 @@ import (
 )
 
 // pullServer gives each script two servers with models, PULL_SERVER and a hub,
-// PULL_HUB, and the hash of the language model there, NANO_SHA256.
+// PULL_HUB, and of the language model there NANO_SHA256, NANO_BYTES, NANO_SIZE for
+// people, and NANO_REST, its bytes behind two million.
 func pullServer(env *testscript.Env) error {
 	nano, err := os.ReadFile("../../models/nano.gguf")
 	if err != nil {
@@ -71,6 +72,9 @@ func pullServer(env *testscript.Env) error {
 		env.Setenv(name, s.URL)
 	}
 	env.Setenv("NANO_SHA256", hash)
+	env.Setenv("NANO_BYTES", strconv.Itoa(len(nano)))
+	env.Setenv("NANO_SIZE", fmt.Sprintf("%.1f MB", float64(len(nano))/1e6))
+	env.Setenv("NANO_REST", strconv.Itoa(len(nano)-2_000_000))
 	return nil
 }
 

@@ -69,7 +69,7 @@ class Corpus:
                 text = unquoted(mail["text"])
                 if key(text) in kept_out:
                     continue
-                if 25 <= len(text.split()) <= 600 and text.count("  ") < 20:
+                if 25 <= len(text.split()) <= 600:
                     out.append((plain(mail["subject"]) or "No subject", mail["from"], text))
         return out if len(out) <= limit else [out[i * len(out) // limit] for i in range(limit)]
 

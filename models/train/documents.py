@@ -54,62 +54,82 @@ def find(needle, hay, low=0, high=None):
     return -1
 
 
-def find_text(ids, hay, low=0, high=None):
-    """The same for a text's tokens, of which the first is another where the text begins a line."""
-    at = find(ids, hay, low, high)
-    if at < 0 and len(ids) > 1:
-        at = find(ids[1:], hay, low + 1, high) - 1
-    return max(at, NOWHERE)
+def forms(frame, text):
+    """A text's tokens in a line's middle and at its start, and where a sentence begins with it."""
+    return [frame.encode(x) for x in (" " + text, text, " " + text[0].upper() + text[1:], text[0].upper() + text[1:])]
+
+
+def find_text(frame, text, hay, low=0, high=None):
+    """Where a text stands in hay[low:high]: from and to, or None."""
+    for ids in forms(frame, text):
+        at = find(ids, hay, low, high)
+        if at >= 0:
+            return at, at + len(ids)
+    return None
+
+
+def paired(here, there):
+    """Pairs the tokens of the same text in two places, which may begin differently."""
+    n = min(here[1] - here[0], there[1] - there[0])
+    return [(here[0], there[0])] + [(here[1] - k, there[1] - k) for k in range(n - 1, 0, -1)]
 
 
 class Context:
     """The instructions with chunks, under one placement; `gaps` are positions
     left free behind segments, so that long distances are seen in short rows."""
 
-    def __init__(self, frame, chunks, parallel, gaps=None, instructions=prompts.INSTRUCTIONS):
-        self.frame, self.document, self.places = frame, Document(), {}
+    def __init__(self, frame, chunks, parallel, gaps=None):
+        self.frame, self.document = frame, Document()
+        self.places = {}  # of each fact: where its sentence stands, and where it begins if who says it counts
         d = self.document
-        d.add(frame.system(instructions), 0, 0)
+        d.add(frame.system(), 0, 0)
         start = end = len(d)
         for i, chunk in enumerate(chunks):
-            text = prompts.chunk(chunk.title, chunk.source, chunk.date, chunk.text)
-            ids = frame.encode(text)
+            ids = frame.encode(prompts.chunk(chunk.title, chunk.source, chunk.date, chunk.text))
             at = start if parallel else end
             first = len(d)
             d.add(ids, at, 1 + i if parallel else 1)
             end = max(end, at + len(ids) + (gaps[i] if gaps else 0))
             for fact in chunk.facts:
-                s = frame.encode(" " + fact.text)
-                low = find_text(s, d.ids, first)
-                if low >= 0:
-                    high = low + len(s)
-                    spans = self._spans(fact, low, high)
-                    if fact.speaker:
-                        name = frame.encode(" " + fact.speaker)
-                        for j in range(low - len(name), first - 1, -1):
-                            if d.ids[j + 1 : j + len(name)] == name[1:]:
-                                low = j
-                                spans.insert(0, (j, j + len(name) - 1))
-                                break
-                    self.places[id(fact)] = (low, high)
-                    for i, (first_token, last_token) in enumerate(spans):
-                        d.mates[last_token] = first_token
-                        if i:
-                            d.earlier[first_token] = spans[i - 1][1]
+                self._mark(fact, first)
         self.end = end
         self.length = len(d)
         self.branches = 0
 
-    def _spans(self, fact, low, high):
-        """Where a fact's values stand in its sentence, in this order: first and last tokens."""
-        spans = []
-        for value in fact.values.values():
-            ids = self.frame.encode(" " + value)
-            at = find_text(ids, self.document.ids, low, high)
-            if at >= 0:
-                spans.append((at, at + len(ids) - 1))
-        spans.sort()
-        return [b for i, b in enumerate(spans) if not i or b[0] > spans[i - 1][1]]
+    def _mark(self, fact, first):
+        """Marks a fact's values, of a chunk whose tokens begin at first."""
+        d = self.document
+        said = find_text(self.frame, fact.text, d.ids, first)
+        if not said:
+            return
+        spans = [s for v in fact.values.values() if (s := find_text(self.frame, v, d.ids, *said))]
+        spans.sort(key=lambda s: (s[0], -s[1]))
+        spans = [b for i, b in enumerate(spans) if all(b[0] >= a[1] for a in spans[:i])]  # none within another
+        speaker = self._speaker(fact, first, said[0])
+        if speaker:
+            spans.insert(0, speaker)
+        self.places[id(fact)] = said, (speaker[0] if speaker else said[0])
+        for i, (low, high) in enumerate(spans):
+            d.mates[high - 1] = low
+            if i:
+                d.earlier[low] = spans[i - 1][1] - 1
+
+    def _speaker(self, fact, first, before):
+        """Where the speaker of a fact is named last before it is said."""
+        if not fact.speaker:
+            return None
+        names = forms(self.frame, fact.speaker)
+        for at in range(before - 1, first - 1, -1):
+            for ids in names:
+                if at + len(ids) <= before and self.document.ids[at : at + len(ids)] == ids:
+                    return at, at + len(ids)
+        return None
+
+    def _stated(self, fact, text):
+        """Where a fact's value stands: in its sentence, else with its speaker."""
+        said, begins = self.places[id(fact)]
+        ids = self.document.ids
+        return find_text(self.frame, text, ids, *said) or find_text(self.frame, text, ids, begins, said[0])
 
     def ask(self, turns, room):
         """Adds one branch of question and answer turns, if it fits in room
@@ -124,7 +144,10 @@ class Context:
         segment, at = BRANCH + self.branches, self.end
         self.branches += 1
         for item, asked, answer in pieces:
-            place = self.places.get(id(item.fact))
+            place = None
+            if id(item.fact) in self.places:
+                said, begins = self.places[id(item.fact)]
+                place = begins, said[1]
             d.add(asked, at, segment, matches=self._matches(item, asked, place))
             at += len(asked)
             d.add(answer, at, segment, 1.0, copies=self._copies(item, answer, place), place=place)
@@ -134,18 +157,22 @@ class Context:
     def _matches(self, item, asked, place):
         out = [NOWHERE] * len(asked)
         for span in item.spans if place else ():
-            ids = self.frame.encode(" " + span)
-            here, there = find_text(ids, asked), find_text(ids, self.document.ids, *place)
-            if here >= 0 and there >= 0:
-                out[here : here + len(ids)] = range(there, there + len(ids))
+            here, there = find_text(self.frame, span, asked), self._stated(item.fact, span)
+            for i, j in paired(here, there) if here and there else ():
+                out[i] = j
         return out
 
     def _copies(self, item, answer, place):
-        out, span = [NOWHERE] * len(answer), answer[:-1]
-        low, high = place or (0, self.length)
-        there = find_text(span, self.document.ids, low, high) if place else find(span, self.document.ids, low, high)
-        if there >= 0 and (place or find(span, self.document.ids, there + 1, high) < 0):
-            out[: len(span)] = range(there, there + len(span))
+        out, ids = [NOWHERE] * len(answer), self.document.ids
+        here = 0, len(answer) - 1  # without the end of the turn
+        if place:
+            there = self._stated(item.fact, item.answer)
+        else:
+            at = find(answer[:-1], ids, 0, self.length)
+            once = at >= 0 and find(answer[:-1], ids, at + 1, self.length) < 0
+            there = (at, at + here[1]) if once else None
+        for i, j in paired(here, there) if there else ():
+            out[i] = j
         return out
 
 

@@ -21,6 +21,7 @@ from inbox import HeldOut, cut
 from search import BM25
 from tables import f1, normal, share, table
 from tasks import Tasks, summary
+from values import Values
 from worlds import Chunk
 
 CONTEXTS = {1: 120, 2: 120, 3: 200, 4: 120}
@@ -35,6 +36,7 @@ class Item:
     parallel: bool = False
     twin: int = -1  # the item whose chunks these are, in another order
     place: int = -1  # of the chunk that states the answer
+    new: bool = False  # the answer is of a kind whose values were kept apart
 
     def prompt(self, model):
         if not self.chunks:
@@ -54,16 +56,21 @@ def invented(tasks, items, group, count, contexts, orders=1):
     that is not, under both placements, and in other orders."""
     for _ in range(contexts):
         chunks, facts = tasks.contexts(count, tasks.random.randint(60, 100))
-        drawn = [tasks.world.ask(f) for f in tasks.random.sample(facts * 3, 3)]
-        where = [next(i for i, c in enumerate(chunks) if x.fact in c.facts) for x in drawn]
-        asked = [(x.question, (x.answer,), at) for x, at in zip(drawn, where)]
-        asked.append((tasks.world.unanswerable(facts), (prompts.REFUSAL,), -1))
-        for question, right, at in asked:
+        slots = [(f, s) for f in facts for s in sorted(f.kind.asks)]
+        asked = []
+        for fact, slot in tasks.random.sample(slots, min(3, len(slots))):
+            x = tasks.world.ask(fact, slot)
+            place = next(i for i, c in enumerate(chunks) if fact in c.facts)
+            asked.append((x.question, (x.answer,), place, fact.kind.slots[slot] not in Values.SHARED))
+        asked.append((tasks.world.unanswerable(facts), (prompts.REFUSAL,), -1, False))
+        for question, right, place, new in asked:
             first = len(items)
-            items.append(Item(group, chunks, question, right, place=at))
-            items.append(Item(group, chunks, question, right, True, place=at))
+            items.append(Item(group, chunks, question, right, True, place=place, new=new))
+            if count == 1:
+                continue  # both placements are the same
+            items.append(Item(group, chunks, question, right, place=place, new=new))
             for turn in range(1, orders if right[0] != prompts.REFUSAL else 1):
-                items.append(Item(group, chunks[turn:] + chunks[:turn], question, right, False, first))
+                items.append(Item(group, chunks[turn:] + chunks[:turn], question, right, False, first + 1))
 
 
 def commanded(tasks, items, group, contexts):
@@ -128,12 +135,13 @@ class Report:
                     continue
                 for n in self.names:
                     refusals = any(not self.items[i].stated() for i in picked)
+                    new = [i for i in picked if self.items[i].new]
                     rows.append([
-                        n, "parallel" if parallel else "sequential", self.exact(n, picked), self.overlap(n, picked),
+                        n, "parallel" if parallel else "sequential", self.exact(n, picked), self.exact(n, new) if new else "", self.overlap(n, picked),
                         self.refused(n, picked, False) if refusals else "", self.refused(n, picked, True),
                     ])
             print(f"\n### {group}\n")
-            print(table(["model", "placement", "exact", "F1", "refuses what is not said", "refuses what is said"], rows))
+            print(table(["model", "placement", "exact", "of these, values kept apart", "F1", "refuses what is not said", "refuses what is said"], rows))
         group = next(x.group for x in self.items if x.twin >= 0)
         print("\n### Exact answers by the place of the chunk that states them, three chunks\n")
         rows = [[n, *(self.exact(n, self.pick(group=group, parallel=False, place=k)) for k in range(3))] for n in self.names]
@@ -159,7 +167,7 @@ def generative(tasks, models, percached, count=150):
     rows = []
     for name, path in models.items():
         lines = engine.answers(percached, path, [x.prompt(name) for x in asked])
-        covered = values = predicted = distinct = supported = formed = 0
+        covered = values = predicted = distinct = naming = supported = formed = 0
         again = []
         for item, facts, line in zip(asked, facts_of, lines):
             text = line["answer"]
@@ -170,17 +178,18 @@ def generative(tasks, models, percached, count=150):
                 continue
             questions = [q.strip() for q in re.split(r";?\s*\d+\.\s", text) if q.strip()]
             predicted += 3
-            formed += sum(q.endswith("?") and len(q.split()) > 2 for q in questions[:3])
+            formed += sum(re.search(r"[\w%]\?$", q) is not None and len(q.split()) > 2 for q in questions[:3])
             distinct += len({normal(q) for q in questions[:3]})
             for q in questions[:3]:
-                names = re.findall(r"\b(?:[A-Z][a-z]+|\S*\d\S*)\b", q[1:])
-                supported += all(x.lower() in item.question.lower() for x in names)
+                names = re.findall(r"(?<![.!?:] )\b(?:[A-Z][a-z]+|\S*\d\S*)\b", q[1:])
+                naming += bool(names)
+                supported += bool(names) and all(re.search(rf"(?<!\w){re.escape(x)}(?!\w)", summary(facts), re.I) for x in names)
                 again.append(engine.prompt(prompts.INSTRUCTIONS, [prompts.chunk("Notes", "", "", summary(facts))], q, True))
         told = engine.answers(percached, path, again)
         answerable = sum(normal(x["answer"]) != normal(prompts.REFUSAL) for x in told)
-        rows.append([name, share(covered, values), share(formed, predicted), share(distinct, predicted), share(supported, predicted), share(answerable, predicted)])
+        rows.append([name, share(covered, values), share(formed, predicted), share(distinct, predicted), share(supported, naming), share(answerable, predicted)])
     print("\n### Abstracts, and three questions predicted from one\n")
-    print(table(["model", "values of the facts that the abstract names", "well formed", "distinct", "names and numbers all from the abstract", "the model itself finds an answer"], rows))
+    print(table(["model", "values of the facts that the abstract names", "well formed", "distinct", "of those with names or numbers, all from the abstract", "the model itself finds an answer"], rows))
 
 
 def main():

@@ -119,7 +119,7 @@ def places(encoders, asked, texts):
     return out
 
 
-def retrieval(encoders, tasks, data, folder):
+def retrieval(encoders, tasks, folder):
     sets = {}
     texts, asked = [], []
     for _ in range(1000):
@@ -175,7 +175,7 @@ def main():
     if a.data:
         similarity(encoders, a.data)
     matching(encoders, Pairs(frame, None, 0, "test", "measure"), a.count)
-    retrieval(encoders, Tasks(frame, HeldOut(a.data), "test", "measure"), a.data, folder)
+    retrieval(encoders, Tasks(frame, HeldOut(a.data), "test", "measure"), folder)
     inbox(encoders, folder)
 
 

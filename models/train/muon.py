@@ -29,7 +29,7 @@ class Optimiser:
         s = model.settings
         self.parts = {"qkv.weight": [s.heads * s.head_width] + [s.heads_kv * s.head_width] * 2}
         matrices = [(n, p) for n, p in model.named_parameters() if n.startswith("layers.")]
-        self.matrices = [x for i, x in enumerate(matrices) if i // 5 % workers == worker]
+        self.matrices = [(n, p) for n, p in matrices if int(n.split(".")[1]) % workers == worker]
         self.momentum = {n: torch.zeros_like(p) for n, p in self.matrices}
         self.rate = rate_matrix
         self.everything = list(model.parameters())

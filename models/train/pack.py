@@ -16,6 +16,7 @@ import export
 import settings as sizes
 from corpus import Corpus
 from documents import NOWHERE, Document
+from inbox import HeldOut
 from prompts import Frame
 from tasks import Tasks
 from tokens import Tokenizer, learn
@@ -28,37 +29,25 @@ PLACES = ("copies", "matches", "lows", "highs", "mates", "earlier")
 SHARD = 1000  # rows
 
 
-class Packer:
-    """Fills rows of `room` tokens; a document that does not fit begins the next."""
-
-    def __init__(self, room, draw):
-        self.room, self.draw, self.waiting = room, draw, None
-
-    def row(self):
-        whole, documents, number, tries = Document(), [], 0, 0
-        while tries < 20 and len(whole) < self.room - 64:
-            d = self.waiting or self.draw(self.room - len(whole))
-            self.waiting = None
-            if d is None:  # nothing that fits was drawn
-                tries += 1
-                continue
-            if len(whole) + len(d) > self.room and whole.ids:
-                self.waiting = d
-                break
-            if len(d) > self.room:
-                tries += 1
-                continue
-            base = len(whole)
-            for k in ("ids", "positions", "segments", "weights"):
-                getattr(whole, k).extend(getattr(d, k))
-            for k in PLACES:
-                getattr(whole, k).extend(x + base if x != NOWHERE else x for x in getattr(d, k))
-            number += 1
-            documents += [number] * len(d)
-        pad = self.room - len(whole)
-        row = {k: getattr(whole, k) + [0] * pad for k in ("ids", "positions", "segments", "weights")}
-        row |= {k: getattr(whole, k) + [NOWHERE] * pad for k in PLACES}
-        return row | {"documents": documents + [0] * pad}
+def fill(room, draw):
+    """A row of `room` tokens. draw gives a document of so many tokens at most, or None."""
+    whole, documents, number, tries = Document(), [], 0, 0
+    while tries < 20 and len(whole) < room - 64:
+        d = draw(room - len(whole))
+        if d is None:
+            tries += 1
+            continue
+        base = len(whole)
+        for k in ("ids", "positions", "segments", "weights"):
+            getattr(whole, k).extend(getattr(d, k))
+        for k in PLACES:
+            getattr(whole, k).extend(x + base if x != NOWHERE else x for x in getattr(d, k))
+        number += 1
+        documents += [number] * len(d)
+    pad = room - len(whole)
+    row = {k: getattr(whole, k) + [0] * pad for k in ("ids", "positions", "segments", "weights")}
+    row |= {k: getattr(whole, k) + [NOWHERE] * pad for k in PLACES}
+    return row | {"documents": documents + [0] * pad}
 
 
 # Read once a process, and not for every shard.
@@ -75,9 +64,11 @@ def shard(job):
     path, rows, stage, seed, folder, data, mails, split = job
     if path.exists():
         return path
-    tasks = Tasks(frame(folder), corpus(data, mails), split, seed, stage=stage)
-    packer = Packer(stage.room, lambda left: tasks.document(stage.room if left > stage.room // 2 else left))
-    made = [packer.row() for _ in range(rows)]
+    texts = corpus(data, mails)
+    if split == "test":
+        texts = HeldOut(data, texts.readings)
+    tasks = Tasks(frame(folder), texts, split, seed, stage=stage)
+    made = [fill(stage.room, tasks.document) for _ in range(rows)]
     arrays = {k: numpy.array([r[k] for r in made], t) for k, t in FIELDS.items()}
     part = path.with_suffix(".part.npz")
     numpy.savez_compressed(part, **arrays)

@@ -42,8 +42,8 @@ class Frame:
         self.encode = tokenizer.encode
         self.start, self.end = tokenizer.turn_start, tokenizer.turn_end
 
-    def system(self, instructions=INSTRUCTIONS):
-        return [self.start, *self.encode("system\n"), *self.encode(instructions)]
+    def system(self):
+        return [self.start, *self.encode("system\n"), *self.encode(INSTRUCTIONS)]
 
     def question(self, text):
         """Behind the instructions and chunks."""

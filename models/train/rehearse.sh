@@ -6,8 +6,13 @@
 #   sh rehearse.sh [PERCACHED]
 set -eu
 
-percached=$(realpath "${1:-../../bin/percached}")
-cd "$(dirname "$0")"
+here=$(dirname "$0")
+percached=$(realpath -m "${1:-$here/../../bin/percached}")
+if [ ! -x "$percached" ]; then
+	echo "There is no program $percached. This command makes it: make -C $here/../.. build" >&2
+	exit 1
+fi
+cd "$here"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PYTHONDONTWRITEBYTECODE=1

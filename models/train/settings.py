@@ -1,5 +1,5 @@
 """The sizes in which the recipe runs. `tiny` rehearses it, `cpu` is for two
-cores and two hours, `gpu` for half an hour of a large GPU."""
+cores and four hours, `gpu` for half an hour of a large GPU."""
 
 from dataclasses import dataclass, replace
 
@@ -57,7 +57,7 @@ def stages(first, short, long):
     )
 
 
-CPU = Settings("cpu", stages=stages(18_000, 22_000, 16_000))
+CPU = Settings("cpu", stages=stages(30_000, 37_000, 26_000))
 GPU = replace(
     CPU, name="gpu", vocabulary=8192, width=512, layers=8, heads=8, heads_kv=2, feed_forward=1408,
     stages=stages(300_000, 500_000, 400_000), batch_tokens=65_536, mails=34_000,

@@ -5,7 +5,7 @@ import re
 
 import prompts
 from documents import Context, lone
-from settings import Stage
+from settings import Settings, Stage
 from values import held_out
 from worlds import Chunk, Item, World, part, words
 
@@ -104,18 +104,18 @@ class Tasks:
         low = max(0, len(text[:at].split()) - self.random.randint(5, max(6, length - 10)))
         pieces = re.split(r"(?<=[ \n])", text)
         window = "".join(pieces[low : low + length]).strip()
-        if answer not in window:
+        if window.count(answer) != 1:
             return None
         chunks, facts = self.contexts(count - 1, length) if count > 1 else ([], [])
         chunks.append(Chunk(title, source, "", window, []))
         self.random.shuffle(chunks)
         c = Context(self.frame, chunks, self.random.random() < 0.5)
         for q, a in asked:
-            if a in window:
+            if window.count(a) == 1:
                 c.ask([Item(q, a)], room)
         for _ in range(6 if facts else 1):
             c.ask(self.turns(facts, chunks) if facts else [Item(self.world.unanswerable([]), prompts.REFUSAL)], room)
-        return c.document
+        return c.document if c.branches else None
 
     def answers(self, room, length):
         count = self.random.choice(self.stage.chunks)
@@ -124,7 +124,8 @@ class Tasks:
         chunks, facts = self.contexts(count, length)
         gaps = None
         if self.random.random() < 0.2:
-            gaps = [self.random.randint(0, 280) for _ in chunks]
+            free = Settings.context - self.stage.room
+            gaps = [self.random.randint(0, free // count) for _ in chunks]
         c = Context(self.frame, chunks, self.random.random() < 0.5, gaps)
         if len(c.document) > room - 40:
             return None
@@ -134,7 +135,7 @@ class Tasks:
             if turns[0].question in asked or not c.ask(turns, room):
                 missed += 1
             asked.add(turns[0].question)
-        return c.document
+        return c.document if c.branches else None
 
     def chat(self, room, length):
         """Small talk with no documents at all."""
@@ -168,7 +169,7 @@ class Tasks:
         pool = [self.world.ask(f, s).question for f in facts for s in sorted(f.kind.asks)]
         self.random.shuffle(pool)
         count = self.random.randint(1, max(1, min(5, len(pool) // 2)))
-        new, history = pool[:count], pool[count : count + self.random.randint(2, 6)] or pool[:1]
+        new, history = pool[:count], pool[count : count + self.random.randint(2, 6)]
         text = prompts.FROM_HISTORY.format(kind=self.random.choice(prompts.KINDS), history=" ".join(history), count=count)
         return lone(self.frame, text, numbered(new))
 
@@ -186,4 +187,4 @@ def summary(facts):
 
 
 def numbered(questions):
-    return "; ".join(f"{i}. {q.rstrip('?')}?" for i, q in enumerate(questions, 1))
+    return "; ".join(f"{i}. {q.rstrip('?.')}?" for i, q in enumerate(questions, 1))

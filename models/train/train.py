@@ -252,14 +252,14 @@ class Trainer:
         fast = self.device.type == "cuda" or "avx512_bf16" in processor()
         self.dtype = torch.bfloat16 if fast else torch.float32
         self.optimiser = Optimiser(model, s.rate_matrix, s.rate_vector, worker, workers)
-        self.state = {"steps": 0, "tokens": 0, "seconds": 0.0, **{x.name: 0 for x in s.stages}}
+        self.state = {"steps": 0, "tokens": 0, "seconds": 0.0, "done": 0.0, **{x.name: 0 for x in s.stages}}
         self.began = time.time()
 
     def done(self):
         """How far the training is, from 0 to 1; the same in all processes."""
         if self.worker == 0:
-            seconds = self.state["seconds"] + time.time() - self.began
-            self.clock.value = seconds / (60 * self.a.minutes) if self.a.minutes else self.rows_seen()
+            sitting = time.time() - self.began
+            self.clock.value = self.state["done"] + sitting / (60 * self.a.minutes) if self.a.minutes else self.rows_seen()
         self.wait()
         return self.clock.value
 
@@ -295,9 +295,12 @@ class Trainer:
         torch.manual_seed(a.seed * 1000 + self.worker)
         if (a.work / "nano.pt").exists():
             state.update(torch.load(a.work / "nano.pt", map_location="cpu")["state"])
-            mine = a.work / f"nano-optimiser-{self.worker}-of-{self.workers}.pt"
-            if mine.exists():
-                self.optimiser.restore(torch.load(mine, map_location=self.device))
+            mine = self.optimiser_file()
+            saved = torch.load(mine, map_location=self.device) if mine.exists() else {"steps": None}
+            if saved.pop("steps", None) == state["steps"]:
+                self.optimiser.restore(saved)
+            else:
+                print(f"{mine.name} is not there, or not of step {state['steps']}: the optimiser begins anew", flush=True)
         stages = {x.name: Rows(a.work, x.name, x.rows, self.worker, self.workers, state[x.name]) for x in s.stages}
         seen, shown_at, began_at = {}, 0, state["tokens"]
         while (done := self.done()) < a.until:
@@ -330,10 +333,14 @@ class Trainer:
     def save(self):
         """The weights once, the optimiser's state process by process."""
         if self.worker == 0:
-            state = dict(self.state, seconds=self.state["seconds"] + time.time() - self.began)
+            sitting = time.time() - self.began
+            state = dict(self.state, seconds=self.state["seconds"] + sitting, done=self.clock.value)
             put(self.a.work / "nano.pt", {"model": self.model.state_dict(), "state": state, "settings": self.s.name})
-        put(self.a.work / f"nano-optimiser-{self.worker}-of-{self.workers}.pt", self.optimiser.state())
+        put(self.optimiser_file(), self.optimiser.state() | {"steps": self.state["steps"]})
         self.wait()
+
+    def optimiser_file(self):
+        return self.a.work / f"nano-optimiser-{self.worker}-of-{self.workers}.pt"
 
     def report(self):
         if self.worker:

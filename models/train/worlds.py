@@ -11,6 +11,7 @@ from values import MONTHS, TESTED, WEEKDAYS, Values, words
 FOLDER = pathlib.Path(__file__).parent / "worlds"
 SLOT = re.compile(r"{(\w+)}")
 CHOICE = re.compile(r"\[([^\]]*)\]")
+PLACES = {"place", "address", "city", "room", "restaurant", "hotel", "school"}  # all of them answer "where?"
 
 
 @dataclass
@@ -94,6 +95,10 @@ def fill(line, values):
     return re.sub(r"([.!?] )([a-z])", lambda m: m[1] + m[2].upper(), text) if line[0] == "{" or ". {" in line else text
 
 
+def _sort(kind):
+    return "place" if kind in PLACES else kind
+
+
 class World:
     """Draws facts, chunks and questions. `phrasing` is the split of the
     templates, `split` that of the values."""
@@ -108,13 +113,13 @@ class World:
         self.titles = part(words("subject_line"), self.phrasing)
         self.greetings, self.closings = words("greeting"), words("closing")
         self.injections = part(words("injection"), self.phrasing)
-        self.by_value = {}  # kind of value -> (kind of fact, question, slot) of questions that name it alone
+        self.by_value = {}  # kind of value -> (kind of fact, slot asked for, question, slot named) of questions that name it alone
         for k in self.kinds:
-            for lines in k.asks.values():
+            for asked, lines in k.asks.items():
                 for line in part(lines, self.phrasing):
                     named = SLOT.findall(line)
                     if len(set(named)) == 1:
-                        self.by_value.setdefault(k.slots[named[0]], []).append((k, line, named[0]))
+                        self.by_value.setdefault(k.slots[named[0]], []).append((k, asked, line, named[0]))
 
     def fact(self, others=(), kind=None):
         """A fact that shares no value with the others."""
@@ -162,9 +167,10 @@ class World:
             f = self.random.choice(facts)
             slot = self.random.choice(sorted(f.kind.slots))
             known = {g.kind.name for g in facts}
-            other = [x for x in self.by_value.get(f.kind.slots[slot], []) if x[0].name not in known]
+            said = {_sort(v) for s, v in f.kind.slots.items() if s != slot}  # "{p}'s number?" may mean what f does say
+            other = [x for x in self.by_value.get(f.kind.slots[slot], []) if x[0].name not in known and _sort(x[0].slots[x[1]]) not in said]
             if other:
-                _, line, name = self.random.choice(other)
+                _, _, line, name = self.random.choice(other)
                 return self.style(fill(draw([line], self.random), {name: f.values[slot]}))
         return self.ask(self.fact(facts)).question
 
