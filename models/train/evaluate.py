@@ -58,8 +58,13 @@ def invented(tasks, items, group, count, contexts, orders=1):
         chunks, facts = tasks.contexts(count, tasks.random.randint(60, 100))
         slots = [(f, s) for f in facts for s in sorted(f.kind.asks)]
         asked = []
-        for fact, slot in tasks.random.sample(slots, min(3, len(slots))):
-            x = tasks.world.ask(fact, slot)
+        tasks.random.shuffle(slots)
+        for fact, slot in slots:
+            x = tasks.world.ask(fact, slot, among=facts)
+            if not x:
+                continue  # another fact may be meant
+            if len(asked) == 3:
+                break
             place = next(i for i, c in enumerate(chunks) if fact in c.facts)
             asked.append((x.question, (x.answer,), place, fact.kind.slots[slot] not in Values.SHARED))
         asked.append((tasks.world.unanswerable(facts), (prompts.REFUSAL,), -1, False))

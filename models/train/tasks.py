@@ -7,7 +7,7 @@ import prompts
 from documents import Context, lone
 from settings import Settings, Stage
 from values import held_out
-from worlds import Chunk, Item, World, part, words
+from worlds import SHARED, Chunk, Item, World, part, words
 
 # What somebody asks next about the same fact, by the kind of value.
 NEXT = {
@@ -43,20 +43,20 @@ class Tasks:
         self.smalltalk = part(talk, self.world.phrasing)
 
     def contexts(self, count, length):
-        """Chunks with one to three facts each, none alike."""
+        """Chunks with one to three facts each, none quite alike."""
         facts, chunks = [], []
         for _ in range(count):
             here = []
             for _ in range(self.random.choice(self.stage.facts)):
                 alike = self.random.choice(facts).kind if facts and self.random.random() < 0.3 else None
-                fact = self.world.fact(facts, alike)
+                fact = self.world.fact(facts, alike, SHARED)
                 facts.append(fact)
                 here.append(fact)
             if len({f.speaker for f in here if f.speaker}) > 1 and length < 30:
                 for f in here[1:]:
                     facts.remove(f)
                 here = here[:1]
-            chunks.append(self.world.chunk(here, length))
+            chunks.append(self.world.chunk(here, length, facts))
         self.random.shuffle(chunks)
         return chunks, facts
 
@@ -72,7 +72,9 @@ class Tasks:
             head = self._head(chunks)
             if head:
                 return [head]
-        first = self.world.ask(n.choice(facts))
+        first = next((x for _ in range(20) if (x := self.world.ask(n.choice(facts), among=facts))), None)
+        if not first:  # every question could mean another fact
+            return [Item(self.world.unanswerable(facts), prompts.REFUSAL)]
         if r < 0.11:
             after = self._next(first)
             if after:

@@ -26,7 +26,7 @@ class Values:
     """Draws values of one split ("train", "test")."""
 
     # Kinds with few values, which both splits share.
-    SHARED = {"day", "time", "duration", "percent", "count"}
+    SHARED = {"day", "time", "duration", "percent", "count", "moment", "month", "year", "span", "age", "temperature", "speed", "size"}
 
     def __init__(self, split, random, subjects=()):
         self.test = split == "test"
@@ -180,3 +180,69 @@ class Values:
         n = self.random
         tail = n.choice(["", f"_v{n.randint(1, 9)}", str(n.randint(1, 30)), "_final"])
         return f"{self.word('filename_part')}{tail}.{n.choice(['pdf', 'doc', 'xls', 'txt', 'zip', 'csv'])}"
+
+    def _month(self):
+        return self.random.choice(MONTHS)
+
+    def _year(self):
+        return str(self.random.randint(1968, 2031))
+
+    def _moment(self):
+        return f"{self._day()}{self.random.choice([' at ', ', ', ' '])}{self._time()}"
+
+    def _span(self):
+        n = self.random
+        a, b = sorted(n.sample(range(1, 29), 2))
+        first, last = n.sample(WEEKDAYS, 2)
+        month = n.choice(MONTHS)
+        return n.choice([f"from {a} to {b} {month}", f"{a} to {b} {month}", f"{month} {a} to {b}", f"{first} to {last}", f"from {first} to {last}"])
+
+    def _measure(self):
+        n = self.random
+        value = n.choice([str(n.randint(2, 99)), f"{n.randint(0, 99)}.{n.randint(1, 9)}", f"{n.randint(1, 250)},000", n.choice(SMALL)])
+        unit = n.choice(["kg", "km", "metres", "cm", "mm", "litres", "grams", "miles", "inches", "pounds", "square metres", "tonnes", "gallons", "kilos", "feet", "watts", "volts", "bar", "kWh"])
+        return f"{value} {unit}"
+
+    def _size(self):
+        a, b = self.random.randint(20, 300), self.random.randint(20, 300)
+        return f"{a} {self.random.choice(['by', 'x'])} {b} {self.random.choice(['cm', 'mm', 'inches'])}"
+
+    def _age(self):
+        return str(self.random.randint(2, 99)) if self._coin(0.8) else self.random.choice(SMALL)
+
+    def _temperature(self):
+        return f"{self.random.choice(['', '-', 'minus '])}{self.random.randint(1, 240)} degrees"
+
+    def _speed(self):
+        return f"{self.random.randint(5, 200)} {self.random.choice(['km/h', 'mph', 'knots'])}"
+
+    def _version(self):
+        n = self.random
+        return n.choice(["{}.{}", "{}.{}.{}", "v{}.{}", "version {}.{}"]).format(*(n.randint(0, 20) for _ in range(3)))
+
+    def _password(self):
+        n = self.random
+        a, b = (self.word("passphrase") for _ in range(2))
+        return n.choice([
+            lambda: f"{a.capitalize()}{n.choice('!?#%&')}{b.capitalize()}{n.randint(1, 99)}", lambda: f"{a}{b}{n.randint(10, 9999)}",
+            lambda: f"{a}{n.choice('._-')}{b}", lambda: f"{self.invented()}{n.choice('!?#%&')}{n.randint(10, 999)}", lambda: a,
+        ])()
+
+    def _part(self):
+        n = self.random
+        return f"the {self.word('thing')} {n.choice(['behind', 'under', 'above', 'next to', 'inside', 'on', 'below', 'beside'])} the {self.word('spot')}"
+
+    def _both(self):
+        return f"{self.word('item')} and {self.word('item')}"
+
+    def _where(self):
+        n = self.random
+        return n.choice([
+            lambda: f"{n.choice(['under', 'behind', 'next to', 'on top of', 'beside', 'below'])} the {self.word('spot')}",
+            lambda: f"in the {n.choice(['top', 'bottom', 'left', 'small', 'green', 'second', 'middle', 'old'])} {self.word('hideout')}",
+            lambda: f"in the {self.word('hideout')} {n.choice(['under', 'behind', 'by', 'above'])} the {self.word('spot')}",
+        ])()
+
+    def _kin(self):
+        who = self.word("relation")
+        return self.random.choice([f"my {who} {self.word('firstname')}", f"{self.word('firstname')}'s {who}", f"his {who} {self.word('firstname')}", f"her {who} {self.word('firstname')}"])

@@ -11,7 +11,19 @@ from values import MONTHS, TESTED, WEEKDAYS, Values, words
 FOLDER = pathlib.Path(__file__).parent / "worlds"
 SLOT = re.compile(r"{(\w+)}")
 CHOICE = re.compile(r"\[([^\]]*)\]")
-PLACES = {"place", "address", "city", "room", "restaurant", "hotel", "school"}  # all of them answer "where?"
+SORTS = {  # kinds of values that the same question may ask for
+    "who": "person firstname kin company shop team department role relation",
+    "when": "day time moment month year span",
+    "where": "place address city country room restaurant hotel school where",
+    "much": "amount measure count percent size age duration temperature speed",
+    "number": "code number phone password version flight url email file",
+    "why": "reason",
+}
+SORT = {kind: sort for sort, kinds in SORTS.items() for kind in kinds.split()}  # all others are a "what"
+# What is spoken of in more than one sentence.
+NAMES = set("person firstname project product company shop event item place pet vehicle document device team department city hotel restaurant school".split())
+MENTIONED = 0.4  # share of the chunks in which some sentences only mention something
+SHARED = 0.4  # share of the facts that speak of something that another one speaks of, where that is wanted
 
 
 @dataclass
@@ -59,8 +71,17 @@ class Fact:
     text: str  # the sentence that states it
     speaker: str = ""  # who says it of himself
 
+    def spoken_of(self):
+        """Its values that others may speak of, too."""
+        return [v for s, v in self.values.items() if self.kind.slots[s] in NAMES]
+
     def names(self):
         return {v.lower() for v in self.values.values()}
+
+    def tells(self, named, kind):
+        """Whether it has these values, and another of a sort with a kind of value."""
+        rest = [s for s, v in self.values.items() if v not in named]
+        return set(named) <= set(self.values.values()) and any(_sort(self.kind.slots[s]) == _sort(kind) for s in rest)
 
 
 @dataclass
@@ -82,6 +103,10 @@ class Chunk:
     facts: list
 
 
+def _sort(kind):
+    return SORT.get(kind, "what")
+
+
 def draw(lines, random):
     """One of the lines, with one of each of its alternatives. The more
     alternatives it has, the oftener it comes."""
@@ -93,10 +118,6 @@ def fill(line, values):
     text = SLOT.sub(lambda m: values[m[1]], line)
     text = text[0].upper() + text[1:]
     return re.sub(r"([.!?] )([a-z])", lambda m: m[1] + m[2].upper(), text) if line[0] == "{" or ". {" in line else text
-
-
-def _sort(kind):
-    return "place" if kind in PLACES else kind
 
 
 class World:
@@ -111,6 +132,7 @@ class World:
         self.passages = list(passages)  # real text that facts are put into
         self.filler = {k: part(words(f"filler_{k}"), self.phrasing) for k in ("mail", "talk", "note")}
         self.titles = part(words("subject_line"), self.phrasing)
+        self.mentions = part(words("mention"), self.phrasing)
         self.greetings, self.closings = words("greeting"), words("closing")
         self.injections = part(words("injection"), self.phrasing)
         self.by_value = {}  # kind of value -> (kind of fact, slot asked for, question, slot named) of questions that name it alone
@@ -121,14 +143,21 @@ class World:
                     if len(set(named)) == 1:
                         self.by_value.setdefault(k.slots[named[0]], []).append((k, asked, line, named[0]))
 
-    def fact(self, others=(), kind=None):
-        """A fact that shares no value with the others."""
+    def fact(self, others=(), kind=None, shared=0.0):
+        """A fact that shares no value with the others, or with the chance `shared` one name."""
         taken = set().union(*[f.names() for f in others]) if others else set()
         for _ in range(50):
             k = kind or self.random.choice(self.kinds)
             values = {s: self.values(v) for s, v in k.slots.items()}
+            again = ""
+            if others and self.random.random() < shared:
+                f = self.random.choice(others)
+                same = [(s, f.values[x]) for s, v in k.slots.items() for x, y in f.kind.slots.items() if v == y and v in NAMES]
+                if same:
+                    slot, again = self.random.choice(same)
+                    values[slot] = again
             names = [v.lower() for v in values.values()]
-            if len(set(names)) == len(names) and not any(self._clash(n, t) for n in names for t in taken):
+            if len(set(names)) == len(names) and not any(self._clash(n, t) for n in names if n != again.lower() for t in taken):
                 break
         own = [(s, x) for s in k.says_as for x in part(k.says_as[s], self.phrasing)]
         if own and self.random.random() < 0.3:
@@ -140,11 +169,14 @@ class World:
     def _clash(a, b):
         return a == b or (len(a) > 3 and a in b) or (len(b) > 3 and b in a)
 
-    def ask(self, fact, slot=None, style=True, line=None):
+    def ask(self, fact, slot=None, style=True, line=None, among=()):
+        """A question about a fact; None if another fact of those it stands among may be meant."""
         slot = slot or self.random.choice(sorted(fact.kind.asks))
         line = draw([line] if line else part(fact.kind.asks[slot], self.phrasing), self.random)
         question = fill(line, fact.values)
         spans = tuple(fact.values[s] for s in SLOT.findall(line))
+        if any(f is not fact and f.tells(spans, fact.kind.slots[slot]) for f in among):
+            return None
         return Item(self.style(question) if style else question, fact.values[slot], fact, spans)
 
     def style(self, question):
@@ -161,34 +193,39 @@ class World:
     def unanswerable(self, facts):
         """A question that the facts do not answer."""
         r = self.random.random()
-        if facts and r < 0.4:  # the same kind of another thing
+        if facts and r < 0.3:  # the same kind of another thing
             return self.ask(self.fact(facts, self.random.choice(facts).kind)).question
-        if facts and r < 0.6:  # something else of a thing that is there
+        if facts and r < 0.65:  # something else of a thing that is there
             f = self.random.choice(facts)
             slot = self.random.choice(sorted(f.kind.slots))
+            value = f.values[slot]
             known = {g.kind.name for g in facts}
-            said = {_sort(v) for s, v in f.kind.slots.items() if s != slot}  # "{p}'s number?" may mean what f does say
-            other = [x for x in self.by_value.get(f.kind.slots[slot], []) if x[0].name not in known and _sort(x[0].slots[x[1]]) not in said]
+            other = [
+                x for x in self.by_value.get(f.kind.slots[slot], [])
+                if x[0].name not in known and not any(g.tells((value,), x[0].slots[x[1]]) for g in facts)
+            ]
             if other:
                 _, _, line, name = self.random.choice(other)
-                return self.style(fill(draw([line], self.random), {name: f.values[slot]}))
+                return self.style(fill(draw([line], self.random), {name: value}))
         return self.ask(self.fact(facts)).question
 
     def date(self):
         n = self.random
         return f"{n.choice(WEEKDAYS)[:3]} {n.randint(1, 28)} {n.choice(MONTHS)} {n.randint(1999, 2026)}"
 
-    def chunk(self, facts, length):
-        """A chunk of about `length` words that states the facts."""
+    def chunk(self, facts, length, around=()):
+        """A chunk of about `length` words that states the facts. It may
+        mention what these and the facts around it speak of."""
         own = [f for f in facts if f.speaker]
+        texts = self._order(facts, around)
         r = self.random.random()
         if self.passages and not own and r < 0.35:
-            return self._passage(facts, length)
+            return self._passage(facts, texts, length)
         if len({f.speaker for f in own}) > 1 or r < 0.6:
-            return self._meeting(facts, length)
+            return self._meeting(facts, texts, length)
         if own or r < 0.9:
-            return self._mail(facts, length, own[0].speaker if own else self.values("person"))
-        return self._note(facts, length)
+            return self._mail(facts, texts, length, own[0].speaker if own else self.values("person"))
+        return self._note(facts, texts, length)
 
     def _pad(self, sentences, filler, length):
         """Puts other sentences around these until there are enough words."""
@@ -199,15 +236,29 @@ class World:
             words_in += len(s.split())
         return out
 
-    def _order(self, facts):
+    def _order(self, facts, around):
+        """The facts' sentences, and some that only mention what facts speak of."""
         texts = [f.text for f in facts]
+        names = [n for f in (*facts, *around) for n in f.spoken_of()]
+        if names and self.random.random() < MENTIONED:
+            for _ in range(self.random.randint(1, 3)):
+                texts.append(fill(self.random.choice(self.mentions), {"x": self.random.choice(names)}))
         self.random.shuffle(texts)
         if self.random.random() < 0.08:
             texts.insert(self.random.randint(0, len(texts)), self.random.choice(self.injections))
         return texts
 
-    def _mail(self, facts, length, writer):
-        body = self._pad(self._order(facts), self.filler["mail"], length - 4)
+    def _title(self, facts):
+        """A subject, sometimes with what the chunk speaks of."""
+        names = [n for f in facts for n in f.spoken_of()]
+        if not names or self.random.random() < 0.7:
+            return self.random.choice(self.titles)
+        name = self.random.choice(names)
+        title = self.random.choice(["{}", "Re: {}", "About {}", "News of {}", "{}, once more", "{} again"]).format(name)
+        return title[0].upper() + title[1:]
+
+    def _mail(self, facts, texts, length, writer):
+        body = self._pad(texts, self.filler["mail"], length - 4)
         cut = self.random.randint(1, len(body)) if body else 0
         gap = self.random.choice(["\n", " ", "\n\n"])
         text = " ".join(body[:cut]) + (gap + " ".join(body[cut:]) if cut < len(body) else "")
@@ -215,11 +266,11 @@ class World:
             text = f"{self.random.choice(self.greetings)}\n{text}"
         if self.random.random() < 0.7:
             text = f"{text}\n{self.random.choice(self.closings)}\n{writer.split()[0]}"
-        return Chunk(self.random.choice(self.titles), f"mail from {writer}", self.date(), text, facts)
+        return Chunk(self._title(facts), f"mail from {writer}", self.date(), text, facts)
 
-    def _meeting(self, facts, length):
+    def _meeting(self, facts, texts, length):
         people = [self.values("person") for _ in range(self.random.randint(2, 4))]
-        lines, texts = [], self._order(facts)
+        lines = []
         speakers = {f.text: f.speaker for f in facts if f.speaker}
         for s in self._pad(texts, self.filler["talk"], length - 4):
             who = speakers.get(s) or self.random.choice(people)
@@ -231,16 +282,15 @@ class World:
         title = self.values("event").removeprefix("the ").capitalize()
         return Chunk(title, "meeting", self.date(), text, facts)
 
-    def _note(self, facts, length):
+    def _note(self, facts, texts, length):
         gap = self.random.choice(["\n", "\n- ", " "])
-        body = self._pad(self._order(facts), self.filler["note"], length)
+        body = self._pad(texts, self.filler["note"], length)
         text = ("- " if gap == "\n- " else "") + gap.join(body)
-        return Chunk(self.random.choice(self.titles), "note", self.date() if self.random.random() < 0.7 else "", text, facts)
+        return Chunk(self._title(facts), "note", self.date() if self.random.random() < 0.7 else "", text, facts)
 
-    def _passage(self, facts, length):
+    def _passage(self, facts, texts, length):
         """Real text with the facts put between its sentences."""
         title, source, sentences = self.random.choice(self.passages)
-        texts = self._order(facts)
         room = length - sum(len(t.split()) for t in texts)
         start, keep = self.random.randint(0, max(0, len(sentences) - 6)), []
         for s in sentences[start:]:
