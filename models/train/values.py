@@ -197,11 +197,20 @@ class Values:
         month = n.choice(MONTHS)
         return n.choice([f"from {a} to {b} {month}", f"{a} to {b} {month}", f"{month} {a} to {b}", f"{first} to {last}", f"from {first} to {last}"])
 
-    def _measure(self):
+    def _measured(self, units):
         n = self.random
         value = n.choice([str(n.randint(2, 99)), f"{n.randint(0, 99)}.{n.randint(1, 9)}", f"{n.randint(1, 250)},000", n.choice(SMALL)])
-        unit = n.choice(["kg", "km", "metres", "cm", "mm", "litres", "grams", "miles", "inches", "pounds", "square metres", "tonnes", "gallons", "kilos", "feet", "watts", "volts", "bar", "kWh"])
-        return f"{value} {unit}"
+        return f"{value} {n.choice(units)}"
+
+    def _weight(self):
+        return self._measured(["kg", "kilos", "pounds", "grams", "tonnes", "ounces"])
+
+    def _length(self):
+        return self._measured(["km", "metres", "cm", "mm", "miles", "inches", "feet"])
+
+    def _measure(self):
+        units = ["litres", "gallons", "square metres", "watts", "volts", "bar", "kWh", "amps"]
+        return self.random.choice([self._weight, self._length, lambda: self._measured(units)])()
 
     def _size(self):
         a, b = self.random.randint(20, 300), self.random.randint(20, 300)

@@ -15,7 +15,7 @@ SORTS = {  # kinds of values that the same question may ask for
     "who": "person firstname kin company shop team department role relation",
     "when": "day time moment month year span",
     "where": "place address city country room restaurant hotel school where",
-    "much": "amount measure count percent size age duration temperature speed",
+    "much": "amount measure weight length count percent size age duration temperature speed",
     "number": "code number phone password version flight url email file",
     "why": "reason",
 }
