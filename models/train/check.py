@@ -33,12 +33,12 @@ def greedy(model, tokenizer, ids, positions, segments, limit):
         h = model(torch.tensor([ids]), torch.tensor([positions]), mask, None, (torch.tensor([0]), torch.tensor([len(ids) - 1])))
         best = model.logits(h)[0].topk(2)
         token, second = (int(i) for i in best.indices)
-        before, lead = ids[start:], float(best.values[0] - best.values[1])
-        rival = tokenizer.decode([*before, second])
-        if token in (tokenizer.turn_end, tokenizer.end_of_text):
-            return told + [(tokenizer.decode(before), lead, rival)]
+        lead, rival = float(best.values[0] - best.values[1]), tokenizer.decode([*ids[start:], second])
+        over = token in (tokenizer.turn_end, tokenizer.end_of_text)
+        told.append((tokenizer.decode(ids[start:] if over else [*ids[start:], token]), lead, rival))
+        if over:
+            break
         ids.append(token)
-        told.append((tokenizer.decode(ids[start:]), lead, rival))
         positions.append(positions[-1] + 1)
         segments.append(segments[-1])
     return told

@@ -56,7 +56,8 @@ def find(needle, hay, low=0, high=None):
 
 def forms(frame, text):
     """A text's tokens in a line's middle and at its start, and where a sentence begins with it."""
-    return [frame.encode(x) for x in (" " + text, text, " " + text[0].upper() + text[1:], text[0].upper() + text[1:])]
+    raised = text[0].upper() + text[1:]
+    return (frame.encode(x) for x in dict.fromkeys((" " + text, text, " " + raised, raised)))
 
 
 def find_text(frame, text, hay, low=0, high=None):
@@ -80,7 +81,7 @@ class Context:
 
     def __init__(self, frame, chunks, parallel, gaps=None):
         self.frame, self.document = frame, Document()
-        self.places = {}  # of each fact: where its sentence stands, and where it begins if who says it counts
+        self.places = {}  # of each fact: from where who says it or what it is about is named, and from and to where it is said
         d = self.document
         d.add(frame.system(), 0, 0)
         start = end = len(d)
@@ -105,31 +106,31 @@ class Context:
         spans = [s for v in fact.values.values() if (s := find_text(self.frame, v, d.ids, *said))]
         spans.sort(key=lambda s: (s[0], -s[1]))
         spans = [b for i, b in enumerate(spans) if all(b[0] >= a[1] for a in spans[:i])]  # none within another
-        speaker = self._speaker(fact, first, said[0])
-        if speaker:
-            spans.insert(0, speaker)
-        self.places[id(fact)] = said, (speaker[0] if speaker else said[0])
+        named = self._named(fact.speaker or fact.topic, first, said[0])
+        if named:
+            spans.insert(0, named)
+        self.places[id(fact)] = (named[0] if named else said[0], *said)
         for i, (low, high) in enumerate(spans):
             d.mates[high - 1] = low
             if i:
                 d.earlier[low] = spans[i - 1][1] - 1
 
-    def _speaker(self, fact, first, before):
-        """Where the speaker of a fact is named last before it is said."""
-        if not fact.speaker:
+    def _named(self, name, first, before):
+        """Where a name stands last from first on, before a fact is said."""
+        if not name:
             return None
-        names = forms(self.frame, fact.speaker)
+        names = list(forms(self.frame, name))
         for at in range(before - 1, first - 1, -1):
             for ids in names:
                 if at + len(ids) <= before and self.document.ids[at : at + len(ids)] == ids:
                     return at, at + len(ids)
         return None
 
-    def _stated(self, fact, text):
-        """Where a fact's value stands: in its sentence, else with its speaker."""
-        said, begins = self.places[id(fact)]
+    def _stated(self, place, text):
+        """Where a fact's value stands: in its sentence, else before it."""
+        begins, low, high = place
         ids = self.document.ids
-        return find_text(self.frame, text, ids, *said) or find_text(self.frame, text, ids, begins, said[0])
+        return find_text(self.frame, text, ids, low, high) or find_text(self.frame, text, ids, begins, low)
 
     def ask(self, turns, room):
         """Adds one branch of question and answer turns, if it fits in room
@@ -144,20 +145,17 @@ class Context:
         segment, at = BRANCH + self.branches, self.end
         self.branches += 1
         for item, asked, answer in pieces:
-            place = None
-            if id(item.fact) in self.places:
-                said, begins = self.places[id(item.fact)]
-                place = begins, said[1]
+            place = self.places.get(id(item.fact))
             d.add(asked, at, segment, matches=self._matches(item, asked, place))
             at += len(asked)
-            d.add(answer, at, segment, 1.0, copies=self._copies(item, answer, place), place=place)
+            d.add(answer, at, segment, 1.0, copies=self._copies(item, answer, place), place=place and (place[0], place[2]))
             at += len(answer)
         return True
 
     def _matches(self, item, asked, place):
         out = [NOWHERE] * len(asked)
         for span in item.spans if place else ():
-            here, there = find_text(self.frame, span, asked), self._stated(item.fact, span)
+            here, there = find_text(self.frame, span, asked), self._stated(place, span)
             for i, j in paired(here, there) if here and there else ():
                 out[i] = j
         return out
@@ -166,7 +164,7 @@ class Context:
         out, ids = [NOWHERE] * len(answer), self.document.ids
         here = 0, len(answer) - 1  # without the end of the turn
         if place:
-            there = self._stated(item.fact, item.answer)
+            there = self._stated(place, item.answer)
         else:
             at = find(answer[:-1], ids, 0, self.length)
             once = at >= 0 and find(answer[:-1], ids, at + 1, self.length) < 0

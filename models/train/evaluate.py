@@ -60,13 +60,12 @@ def invented(tasks, items, group, count, contexts, orders=1):
         asked = []
         tasks.random.shuffle(slots)
         for fact, slot in slots:
-            x = tasks.world.ask(fact, slot, among=facts)
-            if not x:
-                continue  # another fact may be meant
             if len(asked) == 3:
                 break
-            place = next(i for i, c in enumerate(chunks) if fact in c.facts)
-            asked.append((x.question, (x.answer,), place, fact.kind.slots[slot] not in Values.SHARED))
+            x = tasks.world.ask(fact, slot, among=facts)
+            if x:
+                place = next(i for i, c in enumerate(chunks) if fact in c.facts)
+                asked.append((x.question, (x.answer,), place, fact.kind.slots[slot] not in Values.SHARED))
         asked.append((tasks.world.unanswerable(facts), (prompts.REFUSAL,), -1, False))
         for question, right, place, new in asked:
             first = len(items)

@@ -25,7 +25,7 @@ def turn(x, cos, sin):
 
 
 def cases():
-    """(name, ours, PyTorch's, inputs with gradients, other inputs)"""
+    """(name, ours, PyTorch's, inputs)"""
     make = lambda *shape: torch.randn(*shape, dtype=torch.float64, requires_grad=True)
     yield "norm", lambda x: nano._Norm.apply(x, x.dtype), lambda x: x / (x.square().mean(-1, keepdim=True) + nano.EPSILON).sqrt(), [make(3, 5, 16)]
     angle = torch.randn(3, 5, 1, 4, dtype=torch.float64)

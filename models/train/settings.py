@@ -59,11 +59,11 @@ def stages(first, short, long):
 
 CPU = Settings("cpu", stages=stages(30_000, 37_000, 26_000))
 GPU = replace(
-    CPU, name="gpu", vocabulary=8192, width=512, layers=8, heads=8, heads_kv=2, feed_forward=1408,
+    CPU, name="gpu", vocabulary=8192, width=512, heads=8, feed_forward=1408,
     stages=stages(300_000, 500_000, 400_000), batch_tokens=65_536, mails=34_000,
 )
 TINY = replace(
-    CPU, name="tiny", vocabulary=640, width=64, layers=8, heads=4, heads_kv=2, feed_forward=128,
+    CPU, name="tiny", vocabulary=640, width=64, feed_forward=128,
     stages=stages(64, 64, 32), batch_tokens=2048, mails=0,
     encoder_width=64, encoder_words=800, encoder_hashed=256, encoder_steps=40,
 )

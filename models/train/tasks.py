@@ -7,8 +7,9 @@ import prompts
 from documents import Context, lone
 from settings import Settings, Stage
 from values import held_out
-from worlds import SHARED, Chunk, Item, World, part, words
+from worlds import Chunk, Item, World, part, words
 
+SHARED_NAMES = 0.4  # share of the facts of a context that speak of something that another one speaks of
 # What somebody asks next about the same fact, by the kind of value.
 NEXT = {
     "day": ["And on which day?", "On what day?", "And when?", "Which day?"],
@@ -49,7 +50,7 @@ class Tasks:
             here = []
             for _ in range(self.random.choice(self.stage.facts)):
                 alike = self.random.choice(facts).kind if facts and self.random.random() < 0.3 else None
-                fact = self.world.fact(facts, alike, SHARED)
+                fact = self.world.fact(facts, alike, SHARED_NAMES)
                 facts.append(fact)
                 here.append(fact)
             if len({f.speaker for f in here if f.speaker}) > 1 and length < 30:
@@ -86,7 +87,7 @@ class Tasks:
         kinds = list(slots.values())
         for slot in self.random.sample(sorted(first.fact.kind.asks), len(first.fact.kind.asks)):
             value = first.fact.values[slot]
-            if slots[slot] in NEXT and kinds.count(slots[slot]) == 1 and value != first.answer and value not in first.spans:
+            if slots[slot] in NEXT and kinds.count(slots[slot]) == 1 and value != first.answer and not any(x in value for x in first.spans):
                 return Item(self.random.choice(NEXT[slots[slot]]), value, first.fact)
         return None
 
@@ -184,7 +185,7 @@ class Tasks:
 
 
 def summary(facts):
-    told = [(f"{f.speaker}: " if f.speaker else "") + f.text.rstrip(". ") for f in facts]
+    told = [(f"{f.speaker or f.topic}: " if f.speaker or f.topic else "") + f.text.rstrip(". ") for f in facts]
     return "; ".join(told) + "."
 
 

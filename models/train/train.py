@@ -296,7 +296,7 @@ class Trainer:
         if (a.work / "nano.pt").exists():
             state.update(torch.load(a.work / "nano.pt", map_location="cpu")["state"])
             mine = self.optimiser_file()
-            saved = torch.load(mine, map_location=self.device) if mine.exists() else {"steps": None}
+            saved = torch.load(mine, map_location=self.device) if mine.exists() else {}
             if saved.pop("steps", None) == state["steps"]:
                 self.optimiser.restore(saved)
             else:

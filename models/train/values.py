@@ -14,6 +14,13 @@ LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 SYLLABLES = "an bel cor dan el fen gar hol im jas kel lor mar nor os pel quin ros sal tor ur vel wen yor zan mir tal bru".split()
 
 
+# What people call a thing that has a longer name, and the words of that name which they leave out.
+CALLED = {"project": ("{}", "Project {}", "the {} project"), "hotel": ("{}", "the {}", "the {} hotel"), "restaurant": ("{}",)}
+LEFT_OUT = set("the project hotel inn grand lodge cafe grill casa kitchen".split())
+THINGS = set("item event place vehicle document device team".split())  # "the camping weekend": "the weekend"
+TITLES = set("Dr Mr Mrs Ms Dr.".split())
+
+
 def words(name):
     return (WORDS / f"{name}.txt").read_text().splitlines()
 
@@ -25,7 +32,7 @@ def held_out(value):
 class Values:
     """Draws values of one split ("train", "test")."""
 
-    # Kinds with few values, which both splits share.
+    # Kinds with few values, or made of such, which both splits share.
     SHARED = {"day", "time", "duration", "percent", "count", "moment", "month", "year", "span", "age", "temperature", "speed", "size"}
 
     def __init__(self, split, random, subjects=()):
@@ -49,6 +56,20 @@ class Values:
     def _draw(self, kind):
         made = getattr(self, "_" + kind, None)
         return made() if made else self.word(kind)
+
+    def called(self, kind, value):
+        """Another name for a value, and what both names share; the value itself if there is none."""
+        parts = value.split()
+        core = " ".join(x for x in parts if x.lower() not in LEFT_OUT)
+        if kind in CALLED and core:
+            return self.random.choice(CALLED[kind]).format(core), core
+        if kind == "person" and len(parts) == 2 and parts[0] not in TITLES:
+            value = parts[0] if self._coin(0.8) else parts[1]
+        elif kind == "company":
+            value = parts[0]
+        elif kind in THINGS and len(parts) == 3 and parts[0] == "the":
+            return f"the {parts[2]}", parts[2]
+        return value, value
 
     def _coin(self, p=0.5):
         return self.random.random() < p
@@ -138,15 +159,18 @@ class Values:
         big = n.randint(1, 99) * 10 ** n.randint(0, 3) + (n.randint(0, 9) if n.random() < 0.5 else 0)
         return n.choice(["${:,}", "{} euros", "${}", "{} dollars", "{} pounds", "${}.50"]).format(big)
 
+    def _figure(self, most, p):
+        """A small number, with the chance p in digits."""
+        return str(self.random.randint(2, most)) if self._coin(p) else self.random.choice(SMALL)
+
     def _count(self):
-        return str(self.random.randint(2, 400)) if self._coin(0.65) else self.random.choice(SMALL)
+        return self._figure(400, 0.65)
 
     def _percent(self):
         return self.random.choice(["{}%", "{} percent"]).format(self.random.randint(2, 98))
 
     def _duration(self):
-        n = str(self.random.randint(2, 90)) if self._coin() else self.random.choice(SMALL)
-        return f"{n} {self.random.choice(['minutes', 'hours', 'days', 'weeks', 'months', 'years'])}"
+        return f"{self._figure(90, 0.5)} {self.random.choice(['minutes', 'hours', 'days', 'weeks', 'months', 'years'])}"
 
     def _phone(self):
         n = self.random
@@ -217,7 +241,7 @@ class Values:
         return f"{a} {self.random.choice(['by', 'x'])} {b} {self.random.choice(['cm', 'mm', 'inches'])}"
 
     def _age(self):
-        return str(self.random.randint(2, 99)) if self._coin(0.8) else self.random.choice(SMALL)
+        return self._figure(99, 0.8)
 
     def _temperature(self):
         return f"{self.random.choice(['', '-', 'minus '])}{self.random.randint(1, 240)} degrees"
@@ -253,5 +277,5 @@ class Values:
         ])()
 
     def _kin(self):
-        who = self.word("relation")
-        return self.random.choice([f"my {who} {self.word('firstname')}", f"{self.word('firstname')}'s {who}", f"his {who} {self.word('firstname')}", f"her {who} {self.word('firstname')}"])
+        who, name = self.word("relation"), self.word("firstname")
+        return self.random.choice([f"my {who} {name}", f"{name}'s {who}", f"his {who} {name}", f"her {who} {name}"])

@@ -23,7 +23,13 @@ SORT = {kind: sort for sort, kinds in SORTS.items() for kind in kinds.split()}  
 # What is spoken of in more than one sentence.
 NAMES = set("person firstname project product company shop event item place pet vehicle document device team department city hotel restaurant school".split())
 MENTIONED = 0.4  # share of the chunks in which some sentences only mention something
-SHARED = 0.4  # share of the facts that speak of something that another one speaks of, where that is wanted
+IN_TITLE = 0.9  # share of the chunks with one fact about a thing that name it in the title alone
+CALLED_IT = set("project product event item vehicle document device book film".split())
+# What may follow "it" where the name of one stood.
+FOLLOWS = re.compile(r"(?=[.,;:?!)]|$| (?:%s)\b)" % "|".join(
+    "is was will has had must can should may in on at by for from to with before after until as now again costs needs goes comes stays when because since and".split()
+))
+CALLED_OTHERWISE = 0.3  # share of a question's names that are not as the statement has them
 
 
 @dataclass
@@ -70,10 +76,28 @@ class Fact:
     values: dict
     text: str  # the sentence that states it
     speaker: str = ""  # who says it of himself
+    topic: str = ""  # what it is about, where the sentence says "it" for that
 
     def spoken_of(self):
         """Its values that others may speak of, too."""
         return [v for s, v in self.values.items() if self.kind.slots[s] in NAMES]
+
+    def shorten(self):
+        """Says "it" for the thing it is about, if it names one and that can be done; tells whether."""
+        for slot, value in self.values.items():
+            at = re.search(rf"(?<!\w)(^|[.!?] |(?:of|for|in|on|at|about|with|to|from|by) ){re.escape(value)}", self.text, re.IGNORECASE)
+            if self.kind.slots[slot] not in CALLED_IT or self.speaker or not at or self.text.lower().count(value.lower()) > 1:
+                continue
+            before, after = self.text[: at.start()] + at[1], self.text[at.end() :]
+            if after.startswith("'s "):
+                it, after = "its", after[2:]
+            elif FOLLOWS.match(after):
+                it = "it"
+            else:
+                continue
+            self.text, self.topic = before + (it.capitalize() if not before or before[-2:] in (". ", "! ", "? ") else it) + after, value
+            return True
+        return False
 
     def names(self):
         return {v.lower() for v in self.values.values()}
@@ -86,7 +110,7 @@ class Fact:
 
 @dataclass
 class Item:
-    """A question with its answer. spans are the values that the question names."""
+    """A question with its answer. spans are the values that the question names, or the words of them."""
 
     question: str
     answer: str
@@ -101,6 +125,11 @@ class Chunk:
     date: str
     text: str
     facts: list
+
+
+def _within(a, b):
+    """Whether all words of a are words of b."""
+    return set(re.findall(r"\w+", a.lower())) <= set(re.findall(r"\w+", b.lower()))
 
 
 def _sort(kind):
@@ -173,11 +202,23 @@ class World:
         """A question about a fact; None if another fact of those it stands among may be meant."""
         slot = slot or self.random.choice(sorted(fact.kind.asks))
         line = draw([line] if line else part(fact.kind.asks[slot], self.phrasing), self.random)
-        question = fill(line, fact.values)
-        spans = tuple(fact.values[s] for s in SLOT.findall(line))
-        if any(f is not fact and f.tells(spans, fact.kind.slots[slot]) for f in among):
+        named = {s: fact.values[s] for s in SLOT.findall(line)}
+        if any(f is not fact and f.tells(named.values(), fact.kind.slots[slot]) for f in among):
             return None
+        called = {s: self.called(fact.kind.slots[s], v, among) for s, v in named.items()}
+        question = fill(line, {s: name for s, (name, _) in called.items()})
+        spans = tuple(core for _, core in called.values())
         return Item(self.style(question) if style else question, fact.values[slot], fact, spans)
+
+    def called(self, kind, value, among):
+        """What a question calls a value of one of the facts, and the words of
+        it that it names. It may be called otherwise where nothing else of
+        these facts has these words."""
+        if among and self.random.random() < CALLED_OTHERWISE:
+            name, core = self.values.called(kind, value)
+            if not any(v != value and _within(core, v) for f in among for v in f.values.values()):
+                return name, core
+        return value, value
 
     def style(self, question):
         """What people do to questions when they type."""
@@ -194,7 +235,7 @@ class World:
         """A question that the facts do not answer."""
         r = self.random.random()
         if facts and r < 0.3:  # the same kind of another thing
-            return self.ask(self.fact(facts, self.random.choice(facts).kind)).question
+            return self._elsewhere(facts, self.random.choice(facts).kind)
         if facts and r < 0.65:  # something else of a thing that is there
             f = self.random.choice(facts)
             slot = self.random.choice(sorted(f.kind.slots))
@@ -206,8 +247,14 @@ class World:
             ]
             if other:
                 _, _, line, name = self.random.choice(other)
-                return self.style(fill(draw([line], self.random), {name: value}))
-        return self.ask(self.fact(facts)).question
+                called, _ = self.called(f.kind.slots[slot], value, facts)
+                return self.style(fill(draw([line], self.random), {name: called}))
+        return self._elsewhere(facts)
+
+    def _elsewhere(self, facts, kind=None):
+        """A question about a fact that is not among these."""
+        other = self.fact(facts, kind)
+        return (self.ask(other, among=facts) or self.ask(other)).question
 
     def date(self):
         n = self.random
@@ -216,10 +263,11 @@ class World:
     def chunk(self, facts, length, around=()):
         """A chunk of about `length` words that states the facts. It may
         mention what these and the facts around it speak of."""
+        titled = len(facts) == 1 and self.random.random() < IN_TITLE and facts[0].shorten()
         own = [f for f in facts if f.speaker]
         texts = self._order(facts, around)
         r = self.random.random()
-        if self.passages and not own and r < 0.35:
+        if self.passages and not own and not titled and r < 0.35:
             return self._passage(facts, texts, length)
         if len({f.speaker for f in own}) > 1 or r < 0.6:
             return self._meeting(facts, texts, length)
@@ -248,14 +296,14 @@ class World:
             texts.insert(self.random.randint(0, len(texts)), self.random.choice(self.injections))
         return texts
 
-    def _title(self, facts):
+    def _title(self, facts, subjects):
         """A subject, sometimes with what the chunk speaks of."""
-        names = [n for f in facts for n in f.spoken_of()]
-        if not names or self.random.random() < 0.7:
-            return self.random.choice(self.titles)
+        topics = [f.topic for f in facts if f.topic]
+        names = topics or [n for f in facts for n in f.spoken_of()]
+        if not topics and (not names or self.random.random() < 0.7):
+            return self.random.choice(subjects)
         name = self.random.choice(names)
-        title = self.random.choice(["{}", "Re: {}", "About {}", "News of {}", "{}, once more", "{} again"]).format(name)
-        return title[0].upper() + title[1:]
+        return fill(self.random.choice(["{x}", "Re: {x}", "About {x}", "News of {x}", "{x}, once more", "{x} again"]), {"x": name})
 
     def _mail(self, facts, texts, length, writer):
         body = self._pad(texts, self.filler["mail"], length - 4)
@@ -266,7 +314,7 @@ class World:
             text = f"{self.random.choice(self.greetings)}\n{text}"
         if self.random.random() < 0.7:
             text = f"{text}\n{self.random.choice(self.closings)}\n{writer.split()[0]}"
-        return Chunk(self._title(facts), f"mail from {writer}", self.date(), text, facts)
+        return Chunk(self._title(facts, self.titles), f"mail from {writer}", self.date(), text, facts)
 
     def _meeting(self, facts, texts, length):
         people = [self.values("person") for _ in range(self.random.randint(2, 4))]
@@ -279,14 +327,14 @@ class World:
             else:
                 lines.append((who, [s]))
         text = "\n".join(f"{who}: {' '.join(said)}" for who, said in lines)
-        title = self.values("event").removeprefix("the ").capitalize()
-        return Chunk(title, "meeting", self.date(), text, facts)
+        event = self.values("event").removeprefix("the ").capitalize()
+        return Chunk(self._title(facts, [event]), "meeting", self.date(), text, facts)
 
     def _note(self, facts, texts, length):
         gap = self.random.choice(["\n", "\n- ", " "])
         body = self._pad(texts, self.filler["note"], length)
         text = ("- " if gap == "\n- " else "") + gap.join(body)
-        return Chunk(self._title(facts), "note", self.date() if self.random.random() < 0.7 else "", text, facts)
+        return Chunk(self._title(facts, self.titles), "note", self.date() if self.random.random() < 0.7 else "", text, facts)
 
     def _passage(self, facts, texts, length):
         """Real text with the facts put between its sentences."""
