@@ -13,11 +13,12 @@ import tarfile
 HELD_OUT = {"hernandez-j", "kaminski-v", "lokey-t", "mclaughlin-e", "nemec-g", "shackleton-s", "steffes-j", "ward-k"}
 REPLY = re.compile(r"^\s*(-+ ?Original Message|-+ Forwarded|From:|To:|Sent:|Subject:|>|_{5,})", re.M)
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
+TYPED = str.maketrans("\u2013\u2014\u2018\u2019\u201c\u201d", "--''\"\"")  # dashes and quotation marks
 LOOSE = re.compile(r" (?=[.,!?;:)]|'s|'re|'ve|'ll|'m|n't)")
 
 
 def plain(text):
-    text = text.encode("ascii", "ignore").decode()
+    text = text.translate(TYPED).encode("ascii", "ignore").decode()
     return re.sub(r"\s+", " ", text).strip()
 
 
@@ -46,7 +47,7 @@ class Corpus:
         self.folder = pathlib.Path(folder) if folder else None
         self.mails = self._mails(mails)
         self.meetings = self._meetings()
-        self.readings = self._readings()  # (title, source, text, [(question, answer)])
+        self.readings = self._readings()  # (title, source, text, [(question, answer, where in the text it stands)])
 
     def find(self, name):
         """The path of a data set, or None."""
@@ -137,16 +138,19 @@ class Corpus:
         yield from ("\n".join(said) for said in self.meetings)
         for title, _, text, questions in self.readings:
             yield f"{title}\n{text}"
-            yield from (q for q, _ in questions)
+            yield from (q for q, *_ in questions)
 
 
 def _squad(data):
     out = []
     for article in data["data"]:
         for p in article["paragraphs"]:
-            text = plain(p["context"])
-            asked = [(plain(q["question"]), plain(q["answers"][0]["text"])) for q in p["qas"] if q["answers"]]
-            asked = [(q, a) for q, a in asked if a in text and 0 < len(a.split()) <= 12]
+            text, asked = plain(p["context"]), []
+            for q in p["qas"]:
+                if q["answers"]:
+                    first = q["answers"][0]
+                    low = len(plain(p["context"][: first["answer_start"]]))  # but for a blank
+                    asked += _asked(q["question"], first["text"], text, low, low + 2)
             if asked:
                 out.append(("Reading", "note", text, asked))
     return out
@@ -156,14 +160,21 @@ def _friends(data):
     out = []
     for scene in data["data"]:
         for p in scene["paragraphs"]:
-            text = "\n".join(
-                f"{u['speakers'][0] if u['speakers'] else 'Somebody'}: {plain(spoken(u['utterance']))}" for u in p["utterances:"]
-            )
-            asked = []
+            lines = [f"{u['speakers'][0] if u['speakers'] else 'Somebody'}: {plain(spoken(u['utterance']))}" for u in p["utterances:"]]
+            text, asked = "\n".join(lines), []
             for q in p["qas"]:
-                a = plain(spoken(q["answers"][0]["answer_text"])).rstrip(" .")
-                if a and a in text and len(a.split()) <= 12:
-                    asked.append((plain(spoken(q["question"])), a))
+                first = q["answers"][0]
+                low = len("\n".join(lines[: first["utterance_id"]]))
+                high = low + len(lines[first["utterance_id"]])
+                asked += _asked(spoken(q["question"]), spoken(first["answer_text"]).rstrip(" ."), text, low, high)
             if asked:
                 out.append(("Talk", "meeting", text, asked))
     return out
+
+
+def _asked(question, answer, text, low, high):
+    """A question with its answer and where that begins, from low up to high;
+    nothing if it does not, or is long."""
+    answer = plain(answer)
+    at = text.find(answer, low, high + len(answer))
+    return [(plain(question), answer, at)] if at >= 0 and 0 < len(answer.split()) <= 12 else []

@@ -17,16 +17,15 @@ NEXT = {
     "place": ["And where?", "Where is that?", "In which place?"],
     "room": ["And in which room?", "Which room?", "Where?"],
     "city": ["In which city?", "And the city?", "Which city?"],
-    "amount": ["How much?", "And how much is it?", "For what price?"],
+    "amount": ["How much?", "And how much is it?", "What amount?"],
     "phone": ["And the phone number?", "What number?"],
     "code": ["And the code?", "What is the code?"],
     "reason": ["Why?", "And why is that?", "For what reason?"],
     "duration": ["For how long?", "And how long?"],
     "company": ["Which company?", "And with which company?"],
-    "number": ["And the number?", "Which number?"],
 }
 HEAD = {  # about a chunk's own first line
-    "source": ["Who wrote the mail \"{t}\"?", "Who sent me the mail about {t}?", "Who is the mail \"{t}\" from?", "From whom did I get \"{t}\"?"],
+    "source": ["Who wrote the mail \"{t}\"?", "Who is the mail \"{t}\" from?", "From whom did I get \"{t}\"?"],
     "date": ["When did I get the mail \"{t}\"?", "What is the date of \"{t}\"?", "On what date was \"{t}\" written?"],
 }
 
@@ -102,20 +101,17 @@ class Tasks:
     def reading(self, length, count, room):
         """A piece of a reading set between chunks of ours."""
         title, source, text, asked = self.random.choice(self.readings)
-        question, answer = self.random.choice(asked)
-        at = text.find(answer)
-        low = max(0, len(text[:at].split()) - self.random.randint(5, max(6, length - 10)))
+        *_, at = self.random.choice(asked)
         pieces = re.split(r"(?<=[ \n])", text)
-        window = "".join(pieces[low : low + length]).strip()
-        if window.count(answer) != 1:
-            return None
+        first = max(0, len(text[:at].split()) - self.random.randint(5, max(6, length - 10)))
+        low, window = len("".join(pieces[:first])), "".join(pieces[first : first + length]).rstrip()
+        asked = [(q, a) for q, a, at in asked if low <= at and at + len(a) <= low + len(window) and window.count(a) == 1]
         chunks, facts = self.contexts(count - 1, length) if count > 1 else ([], [])
         chunks.append(Chunk(title, source, "", window, []))
         self.random.shuffle(chunks)
         c = Context(self.frame, chunks, self.random.random() < 0.5)
         for q, a in asked:
-            if window.count(a) == 1:
-                c.ask([Item(q, a)], room)
+            c.ask([Item(q, a)], room)
         for _ in range(6 if facts else 1):
             c.ask(self.turns(facts, chunks) if facts else [Item(self.world.unanswerable([]), prompts.REFUSAL)], room)
         return c.document if c.branches else None

@@ -18,6 +18,7 @@ SYLLABLES = "an bel cor dan el fen gar hol im jas kel lor mar nor os pel quin ro
 CALLED = {"project": ("{}", "Project {}", "the {} project"), "hotel": ("{}", "the {}", "the {} hotel"), "restaurant": ("{}",)}
 LEFT_OUT = set("the project hotel inn grand lodge cafe grill casa kitchen".split())
 THINGS = set("item event place vehicle document device team".split())  # "the camping weekend": "the weekend"
+LOOSE = set("meeting call note day night evening".split())  # what too many things are
 TITLES = set("Dr Mr Mrs Ms Dr.".split())
 
 
@@ -67,7 +68,7 @@ class Values:
             value = parts[0] if self._coin(0.8) else parts[1]
         elif kind == "company":
             value = parts[0]
-        elif kind in THINGS and len(parts) == 3 and parts[0] == "the":
+        elif kind in THINGS and len(parts) == 3 and parts[0] == "the" and parts[2] not in LOOSE:
             return f"the {parts[2]}", parts[2]
         return value, value
 
@@ -128,7 +129,7 @@ class Values:
         return self.random.choice(["the {} Hotel", "Hotel {}", "the {} Inn", "the Grand {}", "{} Lodge"]).format(name)
 
     def _restaurant(self):
-        name = self.word("restaurant_part") if self._coin(0.7) else self.invented()
+        name = self.word("restaurant_part").removeprefix("The ") if self._coin(0.7) else self.invented()
         return self.random.choice(["{}", "Cafe {}", "the {} Grill", "Casa {}", "the {} Kitchen", "{}'s"]).format(name)
 
     def _address(self):

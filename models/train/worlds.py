@@ -1,12 +1,13 @@
 """Facts of invented lives, from the templates in `worlds/`, and the chunks of
 mails, meetings and notes that state them."""
 
+import itertools
 import pathlib
 import random as random_module
 import re
 from dataclasses import dataclass, field
 
-from values import MONTHS, TESTED, WEEKDAYS, Values, words
+from values import MONTHS, TESTED, TITLES, WEEKDAYS, Values, words
 
 FOLDER = pathlib.Path(__file__).parent / "worlds"
 SLOT = re.compile(r"{(\w+)}")
@@ -25,10 +26,9 @@ NAMES = set("person firstname project product company shop event item place pet 
 MENTIONED = 0.4  # share of the chunks in which some sentences only mention something
 IN_TITLE = 0.9  # share of the chunks with one fact about a thing that name it in the title alone
 CALLED_IT = set("project product event item vehicle document device book film".split())
-# What may follow "it" where the name of one stood.
-FOLLOWS = re.compile(r"(?=[.,;:?!)]|$| (?:%s)\b)" % "|".join(
-    "is was will has had must can should may in on at by for from to with before after until as now again costs needs goes comes stays when because since and".split()
-))
+# What may follow "it" where the name of one stood: where a sentence begins, and within one.
+FIRST = re.compile(r" (is|was|will|has|had|must|can|should|may|costs|needs|goes|comes|stays)\b")
+WITHIN = re.compile(FIRST.pattern + r"|[.,;:?!)]|$| (in|on|at|by|for|from|to|with|before|after|until|as|now|again|when|because|since|and)\b")
 CALLED_OTHERWISE = 0.3  # share of a question's names that are not as the statement has them
 
 
@@ -84,18 +84,21 @@ class Fact:
 
     def shorten(self):
         """Says "it" for the thing it is about, if it names one and that can be done; tells whether."""
+        if self.speaker or re.search(r"\bits?\b", self.text, re.IGNORECASE):
+            return False
         for slot, value in self.values.items():
-            at = re.search(rf"(?<!\w)(^|[.!?] |(?:of|for|in|on|at|about|with|to|from|by) ){re.escape(value)}", self.text, re.IGNORECASE)
-            if self.kind.slots[slot] not in CALLED_IT or self.speaker or not at or self.text.lower().count(value.lower()) > 1:
+            at = re.search(rf"(^|[.!?] |\b(?:of|for|in|on|about|with|to|from|by) ){re.escape(value)}", self.text, re.IGNORECASE)
+            plural = value.startswith("the ") and re.search(r"[^sui]s$", value)
+            if self.kind.slots[slot] not in CALLED_IT or plural or not at or self.text.lower().count(value.lower()) > 1:
                 continue
             before, after = self.text[: at.start()] + at[1], self.text[at.end() :]
+            first = before[-2:] in ("", ". ", "! ", "? ")
+            it = "It" if first else "it"
             if after.startswith("'s "):
-                it, after = "its", after[2:]
-            elif FOLLOWS.match(after):
-                it = "it"
-            else:
+                it, after = it + "s", after[2:]
+            elif not (FIRST if first else WITHIN).match(after):
                 continue
-            self.text, self.topic = before + (it.capitalize() if not before or before[-2:] in (". ", "! ", "? ") else it) + after, value
+            self.text, self.topic = before + it + after, value
             return True
         return False
 
@@ -146,7 +149,9 @@ def draw(lines, random):
 def fill(line, values):
     text = SLOT.sub(lambda m: values[m[1]], line)
     text = text[0].upper() + text[1:]
-    return re.sub(r"([.!?] )([a-z])", lambda m: m[1] + m[2].upper(), text) if line[0] == "{" or ". {" in line else text
+    if line[0] == "{" or re.search(r"[.!?] {", line):
+        text = re.sub(r"([.!?] )([a-z])", lambda m: m[1] + m[2].upper(), text)
+    return re.sub(r"\b(the|version) (?=\1\b)", "", text, flags=re.IGNORECASE)  # which some values begin with
 
 
 class World:
@@ -186,7 +191,7 @@ class World:
                     slot, again = self.random.choice(same)
                     values[slot] = again
             names = [v.lower() for v in values.values()]
-            if len(set(names)) == len(names) and not any(self._clash(n, t) for n in names if n != again.lower() for t in taken):
+            if not any(_within(a, b) for a, b in itertools.permutations(names, 2)) and not any(self._clash(n, t) for n in names if n != again.lower() for t in taken):
                 break
         own = [(s, x) for s in k.says_as for x in part(k.says_as[s], self.phrasing)]
         if own and self.random.random() < 0.3:
@@ -265,11 +270,12 @@ class World:
         mention what these and the facts around it speak of."""
         titled = len(facts) == 1 and self.random.random() < IN_TITLE and facts[0].shorten()
         own = [f for f in facts if f.speaker]
+        speakers, others = {f.speaker for f in own}, {v for f in facts if not f.speaker for v in f.values.values()}
         texts = self._order(facts, around)
         r = self.random.random()
         if self.passages and not own and not titled and r < 0.35:
             return self._passage(facts, texts, length)
-        if len({f.speaker for f in own}) > 1 or r < 0.6:
+        if len(speakers) > 1 or speakers & others or r < 0.6:
             return self._meeting(facts, texts, length)
         if own or r < 0.9:
             return self._mail(facts, texts, length, own[0].speaker if own else self.values("person"))
@@ -287,8 +293,8 @@ class World:
     def _order(self, facts, around):
         """The facts' sentences, and some that only mention what facts speak of."""
         texts = [f.text for f in facts]
-        names = [n for f in (*facts, *around) for n in f.spoken_of()]
-        if names and self.random.random() < MENTIONED:
+        names = [n for f in (*facts, *around) for n in f.spoken_of() if n not in {g.speaker for g in facts}]
+        if names and not any(f.topic for f in facts) and self.random.random() < MENTIONED:
             for _ in range(self.random.randint(1, 3)):
                 texts.append(fill(self.random.choice(self.mentions), {"x": self.random.choice(names)}))
         self.random.shuffle(texts)
@@ -313,7 +319,7 @@ class World:
         if self.random.random() < 0.6:
             text = f"{self.random.choice(self.greetings)}\n{text}"
         if self.random.random() < 0.7:
-            text = f"{text}\n{self.random.choice(self.closings)}\n{writer.split()[0]}"
+            text = f"{text}\n{self.random.choice(self.closings)}\n{writer if writer.split()[0] in TITLES else writer.split()[0]}"
         return Chunk(self._title(facts, self.titles), f"mail from {writer}", self.date(), text, facts)
 
     def _meeting(self, facts, texts, length):
