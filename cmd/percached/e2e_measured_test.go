@@ -48,7 +48,7 @@ func TestMeasured(t *testing.T) {
 
 	about, err := w.all.AboutWithResponse(ctx)
 	w.is(200, about, err)
-	want := client.ModelShape{Layers: 6, Width: 256, Heads: 4, HeadsKV: 2, HeadSize: 64, FeedForward: 512, Vocabulary: 4096, BytesPerToken: 3084}
+	want := client.ModelShape{Layers: 8, Width: 256, Heads: 4, HeadsKV: 2, HeadSize: 64, FeedForward: 384, Vocabulary: 4096, BytesPerToken: 4108}
 	if d := cmp.Diff(want, about.JSON200.Model.Shape); d != "" {
 		t.Error(d)
 	}

@@ -146,7 +146,7 @@ func byteTampers() (all []tamper) {
 		on := func(what, batch string, spoil func(*eval.Result)) {
 			all = append(all, tamper{what: s + ": " + what, batch: batch, results: func(r *eval.Results) { spoil(of(r, s)) }})
 		}
-		on("bytes of tensors", "bytes", func(r *eval.Result) { r.TensorBytes += 60000 })
+		on("bytes of tensors", "bytes", func(r *eval.Result) { r.TensorBytes += 80000 })
 		on("bytes written", "written", func(r *eval.Result) { r.Answers[0].Written++ })
 		on("bytes written", "evicted", func(r *eval.Result) { r.Evicted = 1 })
 	}

@@ -64,18 +64,18 @@ func wanted() []want {
 	}
 }
 
-// What the built-in model takes, by its card: 6 layers of width 256; 4 heads of 64,
-// 2 of them for keys and values; a gated feed-forward of 512; 4,096 words.
+// What the built-in model takes, by its card: 8 layers of width 256; 4 heads of 64,
+// 2 of them for keys and values; a gated feed-forward of 384; 4,096 words.
 const (
 	// The matrices that a token passes in a layer: Q and the output of attention have
-	// 256 x 256 weights each, K and V 256 x 128, the feed-forward 3 x 256 x 512. Each
+	// 256 x 256 weights each, K and V 256 x 128, the feed-forward 3 x 256 x 384. Each
 	// weight is a multiplication and an addition.
-	perToken = 6 * 2 * (2*256*256 + 2*256*128 + 3*256*512) // 7,077,888
+	perToken = 8 * 2 * (2*256*256 + 2*256*128 + 3*256*384) // 7,864,320
 	// A token's Q against the K of one that it sees, and that one's V added up: 4 heads
 	// of 64, a multiplication and an addition each, twice.
-	perSeen = 6 * 2 * 2 * 4 * 64 // 6,144
+	perSeen = 8 * 2 * 2 * 4 * 64 // 8,192
 	// From the last layer to the vocabulary, once a generated token.
 	perGenerated = 2 * 256 * 4096 // 2,097,152
-	// K and V of a stored token: 6 layers, 2 heads of 64, of 2 bytes each number.
-	tokenBytes = 6 * 2 * 2 * 64 * 2 // 3,072
+	// K and V of a stored token: 8 layers, 2 heads of 64, of 2 bytes each number.
+	tokenBytes = 8 * 2 * 2 * 64 * 2 // 4,096
 )

@@ -41,7 +41,7 @@ func perfect(t *testing.T) *eval.Results {
 	r := &eval.Results{Run: eval.Run{
 		Layout: eval.Layout, Dataset: "selfcheck", Plan: Plan(), Systems: chosen,
 		Model: client.AboutModel{Context: 2048, Shape: client.ModelShape{
-			Layers: 6, Width: 256, Heads: 4, HeadsKV: 2, HeadSize: 64, FeedForward: 512, Vocabulary: 4096, BytesPerToken: 3084,
+			Layers: 8, Width: 256, Heads: 4, HeadsKV: 2, HeadSize: 64, FeedForward: 384, Vocabulary: 4096, BytesPerToken: 4108,
 		}},
 		Users: []eval.User{{Name: "tiny", Kind: "notes", Files: 6, Questions: 9}},
 	}}
@@ -98,7 +98,7 @@ func result(s eval.System) eval.Result {
 			computed(&a, &s, i, came == tensor)
 		}
 		if kept := s.Settings.Tensors; kept != nil && *kept && came == miss {
-			a.Written = int64(a.Tokens.Computed-prompts()[i][2]) * 3084
+			a.Written = int64(a.Tokens.Computed-prompts()[i][2]) * 4108
 			r.TensorBytes += a.Written
 		}
 		a.TensorBytes = r.TensorBytes
