@@ -19,7 +19,7 @@ CALLED = {"project": ("{}", "Project {}", "the {} project"), "hotel": ("{}", "th
 LEFT_OUT = set("the project hotel inn grand lodge cafe grill casa kitchen".split())
 THINGS = set("item event place vehicle document device team".split())  # "the camping weekend": "the weekend"
 LOOSE = set("meeting call note day night evening".split())  # what too many things are
-TITLES = set("Dr Mr Mrs Ms Dr.".split())
+TITLES = "Dr Mr Mrs Ms Dr.".split()
 
 
 def words(name):
@@ -87,7 +87,7 @@ class Values:
             return f"{first} {last}"
         if shape < 0.92:
             return first
-        return f"{self.random.choice(['Dr', 'Mr', 'Mrs', 'Ms', 'Dr.'])} {last}"
+        return f"{self.random.choice(TITLES)} {last}"
 
     def _city(self):
         return self.word("city") if self._coin(0.8) else self.invented()

@@ -26,9 +26,9 @@ NAMES = set("person firstname project product company shop event item place pet 
 MENTIONED = 0.4  # share of the chunks in which some sentences only mention something
 IN_TITLE = 0.9  # share of the chunks with one fact about a thing that name it in the title alone
 CALLED_IT = set("project product event item vehicle document device book film".split())
-# What may follow "it" where the name of one stood: where a sentence begins, and within one.
-FIRST = re.compile(r" (is|was|will|has|had|must|can|should|may|costs|needs|goes|comes|stays)\b")
-WITHIN = re.compile(FIRST.pattern + r"|[.,;:?!)]|$| (in|on|at|by|for|from|to|with|before|after|until|as|now|again|when|because|since|and)\b")
+# What may follow "it" where the name of one stood: at the start of a sentence, and inside it.
+AT_START = re.compile(r" (is|was|will|has|had|must|can|should|may|costs|needs|goes|comes|stays)\b")
+INSIDE = re.compile(AT_START.pattern + r"|[.,;:?!)]|$| (in|on|at|by|for|from|to|with|before|after|until|as|now|again|when|because|since|and)\b")
 CALLED_OTHERWISE = 0.3  # share of a question's names that are not as the statement has them
 
 
@@ -86,17 +86,17 @@ class Fact:
         """Says "it" for the thing it is about, if it names one and that can be done; tells whether."""
         if self.speaker or re.search(r"\bits?\b", self.text, re.IGNORECASE):
             return False
-        for slot, value in self.values.items():
+        for value in (v for s, v in self.values.items() if self.kind.slots[s] in CALLED_IT):
             at = re.search(rf"(^|[.!?] |\b(?:of|for|in|on|about|with|to|from|by) ){re.escape(value)}", self.text, re.IGNORECASE)
             plural = value.startswith("the ") and re.search(r"[^sui]s$", value)
-            if self.kind.slots[slot] not in CALLED_IT or plural or not at or self.text.lower().count(value.lower()) > 1:
+            if plural or not at or self.text.lower().count(value.lower()) > 1:
                 continue
             before, after = self.text[: at.start()] + at[1], self.text[at.end() :]
             first = before[-2:] in ("", ". ", "! ", "? ")
             it = "It" if first else "it"
             if after.startswith("'s "):
                 it, after = it + "s", after[2:]
-            elif not (FIRST if first else WITHIN).match(after):
+            elif not (AT_START if first else INSIDE).match(after):
                 continue
             self.text, self.topic = before + it + after, value
             return True
@@ -267,7 +267,8 @@ class World:
 
     def chunk(self, facts, length, around=()):
         """A chunk of about `length` words that states the facts. It may
-        mention what these and the facts around it speak of."""
+        mention what these and the facts around it speak of, and call "it" what
+        the only fact is about."""
         titled = len(facts) == 1 and self.random.random() < IN_TITLE and facts[0].shorten()
         own = [f for f in facts if f.speaker]
         speakers, others = {f.speaker for f in own}, {v for f in facts if not f.speaker for v in f.values.values()}
@@ -293,7 +294,8 @@ class World:
     def _order(self, facts, around):
         """The facts' sentences, and some that only mention what facts speak of."""
         texts = [f.text for f in facts]
-        names = [n for f in (*facts, *around) for n in f.spoken_of() if n not in {g.speaker for g in facts}]
+        speakers = {f.speaker for f in facts}
+        names = [n for f in (*facts, *around) for n in f.spoken_of() if n not in speakers]
         if names and not any(f.topic for f in facts) and self.random.random() < MENTIONED:
             for _ in range(self.random.randint(1, 3)):
                 texts.append(fill(self.random.choice(self.mentions), {"x": self.random.choice(names)}))
