@@ -53,9 +53,6 @@ func (c *checker) unsupported(format string, args ...any) {
 	}
 }
 
-// own is the key of one of the architecture's values.
-func (c *checker) own(suffix string) string { return c.arch + "." + suffix }
-
 // wholeModel refuses what is a part of a model, or another thing.
 func (c *checker) wholeModel() {
 	if n, ok := c.Uint("split.count"); ok && n > 1 {
@@ -132,7 +129,7 @@ func (c *checker) embedding() {
 	case !ok:
 		c.invalid("tensor %q is missing", name)
 	case len(t.Dims) < 2 || t.Dims[0] != c.width:
-		c.invalid("tensor %q has rows of %d values, but the model is %d wide (%s)", name, t.Dims[0], c.width, c.own("embedding_length"))
+		c.invalid("tensor %q has rows of %d values, but the model is %d wide (%s)", name, t.Dims[0], c.width, c.Key("embedding_length"))
 	case t.Dims[1] != c.vocab:
 		c.invalid("tensor %q has %d rows, but the tokenizer has %d tokens", name, t.Dims[1], c.vocab)
 	}

@@ -15,7 +15,7 @@ const (
 
 // positive reads a number that must be there, within 1 to limit.
 func (c *checker) positive(suffix string, limit uint64) uint64 {
-	key := c.own(suffix)
+	key := c.Key(suffix)
 	n, ok := c.Uint(key)
 	switch {
 	case c.err != nil:
@@ -37,23 +37,23 @@ func (c *checker) measures() {
 
 // experts repeats what llama.cpp asserts.
 func (c *checker) experts() {
-	read := func(suffix string) uint64 { n, _ := c.Uint(c.own(suffix)); return n }
+	read := func(suffix string) uint64 { n, _ := c.Uint(c.Key(suffix)); return n }
 	n, used := read("expert_count"), read("expert_used_count")
 	groups, groupsUsed := read("expert_group_count"), read("expert_group_used_count")
 	c.nExperts = n
 	switch {
 	case n > maxExperts:
-		c.invalid("%s is %d; llama.cpp takes up to %d", c.own("expert_count"), n, maxExperts)
+		c.invalid("%s is %d; llama.cpp takes up to %d", c.Key("expert_count"), n, maxExperts)
 	case used > n:
-		c.invalid("%s is %d of %d experts", c.own("expert_used_count"), used, n)
+		c.invalid("%s is %d of %d experts", c.Key("expert_used_count"), used, n)
 	case n > 0 && used == 0:
-		c.invalid("%s is missing or 0, but there are %d experts", c.own("expert_used_count"), n)
+		c.invalid("%s is missing or 0, but there are %d experts", c.Key("expert_used_count"), n)
 	case groups > 0 && groups >= n:
-		c.invalid("%s is %d for %d experts", c.own("expert_group_count"), groups, n)
+		c.invalid("%s is %d for %d experts", c.Key("expert_group_count"), groups, n)
 	case groups > 1 && n%groups != 0:
-		c.invalid("%d experts do not divide into %d groups (%s)", n, groups, c.own("expert_group_count"))
+		c.invalid("%d experts do not divide into %d groups (%s)", n, groups, c.Key("expert_group_count"))
 	case groups > 1 && (groupsUsed == 0 || groupsUsed >= groups):
-		c.invalid("%s is %d of %d groups", c.own("expert_group_used_count"), groupsUsed, groups)
+		c.invalid("%s is %d of %d groups", c.Key("expert_group_used_count"), groupsUsed, groups)
 	}
 }
 
@@ -74,13 +74,13 @@ func (c *checker) heads() {
 		case c.headless():
 			continue // some or all layers have none
 		case h == 0:
-			c.invalid("%s is missing or 0 (layer %d)", c.own("attention.head_count"), i)
+			c.invalid("%s is missing or 0 (layer %d)", c.Key("attention.head_count"), i)
 		case k == 0:
-			c.invalid("%s is 0 (layer %d)", c.own("attention.head_count_kv"), i)
+			c.invalid("%s is 0 (layer %d)", c.Key("attention.head_count_kv"), i)
 		case h%k != 0:
-			c.invalid("%s is %d and does not divide by %s, which is %d (layer %d)", c.own("attention.head_count"), h, c.own("attention.head_count_kv"), k, i)
+			c.invalid("%s is %d and does not divide by %s, which is %d (layer %d)", c.Key("attention.head_count"), h, c.Key("attention.head_count_kv"), k, i)
 		case ff[i] == 0 && c.detailed():
-			c.invalid("%s is missing or 0 (layer %d)", c.own("feed_forward_length"), i)
+			c.invalid("%s is missing or 0 (layer %d)", c.Key("feed_forward_length"), i)
 		case c.detailed() && (h != heads[0] || k != kv[0] || ff[i] != ff[0]):
 			c.unsupported("layers 0 and %d of a %s differ in heads or width: llama.cpp takes them for equal", i, c.arch)
 		}
@@ -94,11 +94,11 @@ func (c *checker) headSizes(heads uint64) {
 		return
 	}
 	size := func(suffix string) uint64 {
-		key := c.own(suffix)
+		key := c.Key(suffix)
 		n, ok := c.Uint(key)
 		switch {
 		case !ok && c.width%heads != 0:
-			c.invalid("%s is %d and does not divide by the %d heads, and %s is missing", c.own("embedding_length"), c.width, heads, key)
+			c.invalid("%s is %d and does not divide by the %d heads, and %s is missing", c.Key("embedding_length"), c.width, heads, key)
 		case !ok:
 			return c.width / heads
 		case n == 0 || n > maxWidth:
@@ -107,6 +107,11 @@ func (c *checker) headSizes(heads uint64) {
 		return n
 	}
 	c.headK, c.headV = size("attention.key_length"), size("attention.value_length")
+	// There llama.cpp makes the queries as wide as the model and then cuts them
+	// into heads.
+	if slices.Contains([]string{"qwen2", "bert", "nomic-bert"}, c.arch) && heads*c.headK != c.width {
+		c.invalid("%d heads of %d (%s) do not make up the %d of %s", heads, c.headK, c.Key("attention.key_length"), c.width, c.Key("embedding_length"))
+	}
 }
 
 // detailed says that the tensors of this architecture are checked one by one.
@@ -117,7 +122,7 @@ func (c *checker) detailed() bool {
 // rotation checks the position encoding.
 func (c *checker) rotation() {
 	c.rot = c.headK
-	key := c.own("rope.dimension_count")
+	key := c.Key("rope.dimension_count")
 	if n, ok := c.Uint(key); ok {
 		c.rot = n
 	}
@@ -132,12 +137,12 @@ func (c *checker) rotation() {
 	case c.detailed() && c.headK != c.headV:
 		c.unsupported("keys of %d and values of %d in one head: llama.cpp wants them equal in a %s", c.headK, c.headV, c.arch)
 	}
-	if s, ok := c.Str(c.own("rope.scaling.type")); ok && !slices.Contains([]string{"none", "linear", "yarn", "longrope"}, s) {
-		c.unsupported("%s is %q; llama.cpp knows none, linear, yarn and longrope", c.own("rope.scaling.type"), s)
+	if s, ok := c.Str(c.Key("rope.scaling.type")); ok && !slices.Contains([]string{"none", "linear", "yarn", "longrope"}, s) {
+		c.unsupported("%s is %q; llama.cpp knows none, linear, yarn and longrope", c.Key("rope.scaling.type"), s)
 	}
-	if v := c.meta[c.own("rope.dimension_sections")]; v != nil && c.err == nil {
+	if v := c.meta[c.Key("rope.dimension_sections")]; v != nil && c.err == nil {
 		if v.kind == KindArray && (v.n != 4 || v.elem != KindInt32 && v.elem != KindUint32) {
-			c.invalid("%s is an %s and must be one of 4 int32", c.own("rope.dimension_sections"), v.typeName())
+			c.invalid("%s is an %s and must be one of 4 int32", c.Key("rope.dimension_sections"), v.typeName())
 		}
 	}
 }
@@ -145,8 +150,8 @@ func (c *checker) rotation() {
 // numbers checks the fractions that kinds found to be finite.
 func (c *checker) numbers() {
 	for _, suffix := range []string{"attention.layer_norm_epsilon", "attention.layer_norm_rms_epsilon", "attention.group_norm_epsilon"} {
-		if x, ok := c.Float(c.own(suffix)); ok && (x < 0 || x > 1) {
-			c.invalid("%s is %v and must be between 0 and 1", c.own(suffix), x)
+		if x, ok := c.Float(c.Key(suffix)); ok && (x < 0 || x > 1) {
+			c.invalid("%s is %v and must be between 0 and 1", c.Key(suffix), x)
 		}
 	}
 	if c.detailed() {
@@ -154,19 +159,19 @@ func (c *checker) numbers() {
 		if c.encoder() {
 			suffix = "attention.layer_norm_epsilon"
 		}
-		if !c.Has(c.own(suffix)) {
-			c.invalid("%s is missing", c.own(suffix))
+		if !c.Has(c.Key(suffix)) {
+			c.invalid("%s is missing", c.Key(suffix))
 		}
-		if c.encoder() && !c.Has(c.own("attention.causal")) {
-			c.invalid("%s is missing", c.own("attention.causal"))
+		if c.encoder() && !c.Has(c.Key("attention.causal")) {
+			c.invalid("%s is missing", c.Key("attention.causal"))
 		}
 	}
-	if x, ok := c.Float(c.own("rope.freq_base")); ok && x <= 0 {
-		c.invalid("%s is %v and must be above 0", c.own("rope.freq_base"), x)
+	if x, ok := c.Float(c.Key("rope.freq_base")); ok && x <= 0 {
+		c.invalid("%s is %v and must be above 0", c.Key("rope.freq_base"), x)
 	}
 	for _, suffix := range []string{"rope.scaling.factor", "rope.scale_linear", "rope.scaling.attn_factor"} {
-		if x, ok := c.Float(c.own(suffix)); ok && x < 0 {
-			c.invalid("%s is %v and must not be negative", c.own(suffix), x)
+		if x, ok := c.Float(c.Key(suffix)); ok && x < 0 {
+			c.invalid("%s is %v and must not be negative", c.Key(suffix), x)
 		}
 	}
 }
@@ -174,7 +179,7 @@ func (c *checker) numbers() {
 func (c *checker) encoder() bool { return c.arch == "bert" || c.arch == "nomic-bert" }
 
 func (c *checker) pooling() {
-	key := c.own("pooling_type")
+	key := c.Key("pooling_type")
 	n, ok := c.Uint(key)
 	switch {
 	case !ok && c.arch == "nomic-bert":

@@ -60,7 +60,7 @@ func (c *checker) kinds() {
 			}
 		}
 	}
-	if key := c.own("classifier.output_labels"); c.meta[key] != nil {
+	if key := c.Key("classifier.output_labels"); c.meta[key] != nil {
 		if v := c.meta[key]; v.kind == KindArray && v.elem != KindString {
 			c.invalid("%s is an %s and must be one of strings", key, v.typeName())
 		}
@@ -77,7 +77,7 @@ func article(name string) string {
 // perLayer reads a value that stands once for all layers or once for each.
 // Missing, it is what def says.
 func (c *checker) perLayer(suffix string, def []uint64) []uint64 {
-	key := c.own(suffix)
+	key := c.Key(suffix)
 	v := c.meta[key]
 	if v == nil || c.err != nil {
 		return def

@@ -18,7 +18,7 @@ type want struct {
 func (c *checker) shapes() {
 	var wants []want
 	switch {
-	case c.arch == "nomic-bert" && c.Has(c.own("moe_every_n_layers")), !c.detailed():
+	case c.arch == "nomic-bert" && c.Has(c.Key("moe_every_n_layers")), !c.detailed():
 		return
 	case c.encoder():
 		wants = c.encoderTensors()
@@ -105,12 +105,11 @@ func (c *checker) decoderTensors() []want {
 	case "qwen2":
 		l.bias("output", c.vocab)
 		l.maybe(1)
-		q = c.width
 	case "qwen3":
-		l.matrix("cls.output", c.width, max(1, uint64(c.Len(c.own("classifier.output_labels")))))
+		l.matrix("cls.output", c.width, max(1, uint64(c.Len(c.Key("classifier.output_labels")))))
 		l.maybe(1)
 	case "llama":
-		if s, _ := c.Str(c.own("rope.scaling.type")); s == "longrope" {
+		if s, _ := c.Str(c.Key("rope.scaling.type")); s == "longrope" {
 			l.norm("rope_factors_long", c.rot/2)
 			l.norm("rope_factors_short", c.rot/2)
 			l.maybe(2)
@@ -128,10 +127,13 @@ func (c *checker) decoderTensors() []want {
 		l.matrix(p+"attn_output", q, c.width)
 		switch c.arch {
 		case "llama", "qwen2":
-			l.bias(p+"attn_q", c.width)
+			if q == c.width { // llama.cpp wants it as wide as the model, and adds it to the queries
+				l.bias(p+"attn_q", q)
+				l.maybe(1)
+			}
 			l.bias(p+"attn_k", v)
 			l.bias(p+"attn_v", v)
-			l.maybe(3)
+			l.maybe(2)
 		case "qwen3", "gemma3":
 			l.norm(p+"attn_q_norm", c.headK)
 			l.norm(p+"attn_k_norm", c.headK)
@@ -179,7 +181,7 @@ func (c *checker) encoderTensors() []want {
 	l.wants = append(l.wants, want{name: "token_types.weight", dims: []uint64{w, types}, optional: true, f32: true})
 	if c.arch == "bert" {
 		l.matrix("position_embd", w, c.context)
-		labels := max(1, uint64(c.Len(c.own("classifier.output_labels"))))
+		labels := max(1, uint64(c.Len(c.Key("classifier.output_labels"))))
 		l.matrix("cls", w, w)
 		l.bias("cls", w)
 		l.matrix("cls.output", w, labels)

@@ -9,6 +9,10 @@ import (
 
 const tok = "tokenizer.ggml."
 
+// maxToken is far above the longest token of any real model. llama.cpp keeps
+// some vocabularies as trees and walks them by recursion, one call for a byte.
+const maxToken = 4 << 10
+
 // model is the tokenizer's kind as the file names it.
 func (c *checker) tokenizerModel() string {
 	s, _ := c.Str(tok + "model")
@@ -43,6 +47,10 @@ func (c *checker) tokens() {
 	for i, t := range list {
 		if model != "rwkv" && beyondUnicode(t) {
 			c.invalid("token %d is %q: a letter beyond Unicode, which llama.cpp throws upon", i, t)
+			return
+		}
+		if len(t) > maxToken {
+			c.invalid("token %d is %d bytes long, and may be %d", i, len(t), maxToken)
 			return
 		}
 		t, _, _ = strings.Cut(t, "\x00")
@@ -145,7 +153,7 @@ func (c *checker) specialTokens() {
 			c.invalid("%s is missing, and the usual one, %d, is not among the %d tokens", key, fallback, c.vocab)
 		}
 	}
-	if pre, _ := c.Str(tok + "pre"); pre == "glm4" || pre == "chatglm-bpe" {
+	if pre, _ := c.Str(tok + "pre"); pre == "glm4" || pre == "chatglm-bpe" || c.tokenizerModel() == "t5" {
 		if add, _ := c.Bool(tok + "add_bos_token"); add && !c.Has(tok+"bos_token_id") {
 			c.invalid("%sadd_bos_token is true, but %sbos_token_id is missing", tok, tok)
 		}
@@ -187,12 +195,30 @@ func (c *checker) tokenizerParts() {
 		v := c.meta[tok+"precompiled_charsmap"]
 		if v != nil && (v.kind != KindArray || v.elem.size() != 1 || v.n > 0 && v.n < 5) {
 			c.invalid("%sprecompiled_charsmap is %s %s and must be an array of at least 5 uint8", tok, article(v.typeName()), v.typeName())
+		} else if v != nil && v.n > 0 && v.raw[v.n-1] != 0 {
+			c.invalid("%sprecompiled_charsmap does not end in a zero byte, up to which llama.cpp reads", tok)
 		}
 	case "rwkv":
-		if _, ok := c.byText[`\n`]; !ok {
-			if _, ok := c.byText["\n"]; !ok {
-				c.invalid(`the tokenizer has no token for a new line (\n)`)
-			}
+		c.rwkvBytes()
+	}
+}
+
+// rwkvBytes wants a token for each byte, in any of the ways that llama.cpp
+// reads: where none fits, it never ends, or gives a token that is none.
+func (c *checker) rwkvBytes() {
+	short := map[byte]string{'\t': `\t`, '\n': `\n`, '\r': `\r`}
+	for i := range 256 {
+		b := byte(i)
+		forms := []string{fmt.Sprintf(`\x%02x`, b), short[b]}
+		if b != '\\' {
+			forms = append(forms, string([]byte{b}))
+		}
+		if !strings.ContainsRune("tnrx", rune(b)) {
+			forms = append(forms, `\`+string([]byte{b}))
+		}
+		if !slices.ContainsFunc(forms, func(form string) bool { _, ok := c.byText[form]; return ok }) {
+			c.invalid(`the tokenizer has no token for byte \x%02x`, b)
+			return
 		}
 	}
 }

@@ -84,9 +84,8 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		file.Tokenizer()
-		file.Parameters()
 		for _, tn := range file.Tensors() {
-			if tn.Offset < file.DataOffset() || tn.Offset+tn.Size > file.Size() {
+			if tn.Offset < file.dataOffset || tn.Offset+tn.Size > file.Size() {
 				t.Errorf("tensor %q lies outside the data", tn.Name)
 			}
 			if _, err := file.Values(tn.Name); err != nil && decoder(tn.Type) != nil {

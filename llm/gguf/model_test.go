@@ -103,6 +103,29 @@ var (
 func TestCheckModel(t *testing.T) {
 	const tg = "tokenizer.ggml."
 	tiles := func(n int, v uint32) []uint32 { return slices.Repeat([]uint32{v}, n) }
+	// Queries of a llama may be wider than it is.
+	wide := func(b *Builder) {
+		set("llama.attention.head_count", uint32(8))(b)
+		for i := range 4 {
+			tensor(fmt.Sprintf("blk.%d.attn_q.weight", i), F16, 128, 256)(b)
+			tensor(fmt.Sprintf("blk.%d.attn_output.weight", i), F16, 256, 128)(b)
+		}
+	}
+	t5 := set(tg+"model", "t5")
+	// As in the models that there are.
+	rwkv := func(b *Builder) {
+		set(tg+"model", "rwkv")(b)
+		changed(tg+"tokens", func(l []string) []string {
+			for i := range 256 {
+				l[i] = fmt.Sprintf(`\x%02x`, i)
+				if i >= ' ' && i <= '~' {
+					l[i] = string(rune(i))
+				}
+			}
+			l['\t'], l['\n'], l['\r'], l['\\'] = `\t`, `\n`, `\r`, `\\`
+			return l
+		})(b)
+	}
 	made := models(t)
 	for i, c := range []struct {
 		arch  string
@@ -155,6 +178,11 @@ func TestCheckModel(t *testing.T) {
 		{"gemma3", edits(set("gemma3.rope.dimension_count", uint32(64))), fault.Invalid, "gemma3.rope.dimension_count is 64, but a head has only 32 values"},
 		{"llama", edits(set("llama.attention.key_length", uint32(0))), fault.Invalid, "llama.attention.key_length is 0"},
 		{"llama", edits(set("llama.attention.value_length", uint32(16))), fault.Unsupported, "keys of 32 and values of 16 in one head"},
+		{"qwen2", edits(set("qwen2.attention.head_count", uint32(8))), fault.Invalid, "8 heads of 32 (qwen2.attention.key_length) do not make up the 128 of qwen2.embedding_length"},
+		{"bert", edits(set("bert.attention.key_length", uint32(16)), set("bert.attention.value_length", uint32(16))), fault.Invalid, "4 heads of 16 (bert.attention.key_length) do not make up the 128 of bert.embedding_length"},
+		{"llama", edits(wide), 0, ""},
+		{"llama", edits(wide, tensor("blk.0.attn_q.bias", F32, 128)), fault.Unsupported, `tensor "blk.0.attn_q.bias" is not part of a llama with these hyperparameters`},
+		{"llama", edits(tensor("blk.0.attn_q.bias", F32, 128)), 0, ""},
 		{"llama", edits(set("llama.rope.freq_base", nan)), fault.Invalid, "llama.rope.freq_base is NaN and must be a number"},
 		{"llama", edits(set("llama.rope.freq_base", float32(0))), fault.Invalid, "llama.rope.freq_base is 0 and must be above 0"},
 		{"llama", edits(set("llama.rope.scaling.type", "cubic")), fault.Unsupported, `llama.rope.scaling.type is "cubic"; llama.cpp knows none, linear, yarn and longrope`},
@@ -186,6 +214,7 @@ func TestCheckModel(t *testing.T) {
 		{"llama", edits(changed(tg+"tokens", replaced(300, "a\x00b"))), fault.Invalid, `tokens 97 and 300 are both "a"`},
 		{"llama", edits(changed(tg+"tokens", replaced(300, "\xff\xfe"))), 0, ""},
 		{"llama", edits(changed(tg+"tokens", replaced(300, "\xf5\x80\x80\x80"))), fault.Invalid, `token 300 is "\xf5\x80\x80\x80": a letter beyond Unicode`},
+		{"llama", edits(changed(tg+"tokens", replaced(300, strings.Repeat("x", 4097)))), fault.Invalid, "token 300 is 4097 bytes long, and may be 4096"},
 		{"llama", edits(set("general.name", "My Phi-3 tune")), fault.Unsupported, `general.name is "My Phi-3 tune", and llama.cpp wants models called so to have a token "</s>"`},
 		{"llama", edits(changed(tg+"tokens", replaced(300, ""))), 0, ""},
 		{"llama", edits(set(tg+"token_type", []int32{1, 1, 1})), fault.Invalid, "tokenizer.ggml.token_type has 3 elements for 1024 tokens"},
@@ -198,6 +227,13 @@ func TestCheckModel(t *testing.T) {
 		{"llama+spm", edits(changed(tg+"token_type", replaced(500, tokenByte))), fault.Invalid, "token 500 is of type byte but is called"},
 		{"llama+spm", edits(changed(tg+"tokens", replaced(3+10, "newline")), changed(tg+"token_type", replaced(3+10, tokenNormal))), fault.Invalid, "the tokenizer has no token for byte <0x0A>"},
 		{"llama+spm", edits(changed(tg+"tokens", replaced(3+200, "other")), changed(tg+"token_type", replaced(3+200, tokenNormal))), fault.Invalid, "the tokenizer has no token for byte <0xC8>"},
+		{"llama+spm", edits(t5), 0, ""},
+		{"llama+spm", edits(t5, without(tg+"bos_token_id")), fault.Invalid, "tokenizer.ggml.add_bos_token is true, but tokenizer.ggml.bos_token_id is missing"},
+		{"llama+spm", edits(t5, set(tg+"precompiled_charsmap", []uint8{0, 0, 0, 0, 'a', 0})), 0, ""},
+		{"llama+spm", edits(t5, set(tg+"precompiled_charsmap", []uint8{0, 0, 0, 0, 'a', 'b'})), fault.Invalid, "tokenizer.ggml.precompiled_charsmap does not end in a zero byte"},
+		{"llama", edits(rwkv), 0, ""},
+		{"llama", edits(rwkv, changed(tg+"tokens", replaced('\\', `\`))), fault.Invalid, `the tokenizer has no token for byte \x5c`},
+		{"llama", edits(rwkv, changed(tg+"tokens", replaced(200, `\xC8`))), fault.Invalid, `the tokenizer has no token for byte \xc8`},
 		{"bert", edits(changed(tg+"token_type", replaced(500, tokenByte))), fault.Invalid, "token 500 is a byte token, which a bert tokenizer cannot have"},
 		{"llama", edits(set(tg+"bos_token_id", uint32(1024))), fault.Invalid, "tokenizer.ggml.bos_token_id is 1024, but there are only 1024 tokens"},
 		{"llama", edits(set(tg+"eos_token_id", uint32(math.MaxUint32))), fault.Invalid, "tokenizer.ggml.eos_token_id is 4294967295, but there are only"},

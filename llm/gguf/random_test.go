@@ -31,8 +31,8 @@ func TestRandomModelsAreSound(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
-				if f.Architecture() != arch || f.Vocabulary() != 1024 {
-					t.Errorf("%s: a %s of %d tokens", name, f.Architecture(), f.Vocabulary())
+				if f.Architecture() != arch || f.Len("tokenizer.ggml.tokens") != 1024 {
+					t.Errorf("%s: a %s of %d tokens", name, f.Architecture(), f.Len("tokenizer.ggml.tokens"))
 				}
 				if q, _ := f.Tensor("blk.0.attn_q.weight"); q.Type.String() != typ {
 					t.Errorf("%s: matrices are %v", name, q.Type)

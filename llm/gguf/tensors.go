@@ -114,17 +114,8 @@ func (f *File) place(r *reader) {
 	}
 }
 
-// Version of the format.
-func (f *File) Version() int { return int(f.version) }
-
 // Size of the whole file in bytes.
 func (f *File) Size() int64 { return f.size }
-
-// DataOffset is where the tensor data begins.
-func (f *File) DataOffset() int64 { return f.dataOffset }
-
-// Alignment that every tensor keeps within the data.
-func (f *File) Alignment() int { return int(f.alignment) }
 
 // Tensors in the order of the file; the caller must not change them.
 func (f *File) Tensors() []Tensor { return f.tensors }
@@ -136,22 +127,4 @@ func (f *File) Tensor(name string) (Tensor, bool) {
 		return Tensor{}, false
 	}
 	return f.tensors[i], true
-}
-
-// Parameters is the number of values of all tensors.
-func (f *File) Parameters() uint64 {
-	var n uint64
-	for i := range f.tensors {
-		n += f.tensors[i].Elements()
-	}
-	return n
-}
-
-// WeightBytes is the size of all tensors.
-func (f *File) WeightBytes() int64 {
-	var n int64
-	for i := range f.tensors {
-		n += f.tensors[i].Size
-	}
-	return n
 }

@@ -32,9 +32,6 @@ func (f *File) Name() string {
 // of a llama is llama.block_count.
 func (f *File) Key(suffix string) string { return f.Architecture() + "." + suffix }
 
-// Vocabulary is the number of tokens.
-func (f *File) Vocabulary() int { return f.Len("tokenizer.ggml.tokens") }
-
 // ChatTemplate is the model's own, empty when it has none.
 func (f *File) ChatTemplate() string {
 	s, _ := f.Str("tokenizer.chat_template")

@@ -1,4 +1,5 @@
 #include "bridge.h"
+#include "guarded.h"
 #include "late.h"
 
 #include <algorithm>
@@ -20,14 +21,14 @@ int32_t decode(llama_context *ctx, llama_batch &b, const llama_token *tokens, in
 		b.seq_id[i][0] = 0;
 		b.logits[i]    = logits && i == n - 1;
 	}
-	return llama_decode(ctx, b);
+	return guarded<int32_t>(PC_THREW, [&] { return llama_decode(ctx, b); });
 }
 
 } // namespace
 
 int32_t pc_bare(struct llama_model *model, struct llama_context_params params, const llama_token *tokens, int32_t n, int32_t generate, pc_bare_times *times) {
 	late_backends late;
-	llama_context *ctx = llama_init_from_model(model, params);
+	llama_context *ctx = guarded<llama_context *>(nullptr, [&] { return llama_init_from_model(model, params); });
 	if (ctx == nullptr) {
 		return -1;
 	}
@@ -45,7 +46,11 @@ int32_t pc_bare(struct llama_model *model, struct llama_context_params params, c
 		}
 		const int64_t middle = now_ns();
 		for (int32_t i = 0; i < generate && rc == 0; i++) {
-			const float *l = llama_get_logits_ith(ctx, -1);
+			const float *l = guarded<const float *>(nullptr, [&] { return llama_get_logits_ith(ctx, -1); });
+			if (l == nullptr) {
+				rc = PC_THREW;
+				break;
+			}
 			const llama_token best = llama_token(std::max_element(l, l + vocabulary) - l);
 			rc = decode(ctx, b, &best, 1, n + i, true);
 		}

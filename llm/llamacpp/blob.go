@@ -3,6 +3,8 @@ package llamacpp
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/percached/percached/llm/gguf"
 )
 
 // layout is how llama.cpp writes the state of one sequence: counts, then one
@@ -100,6 +102,67 @@ func (l *layout) check(b []byte, start, n int) error {
 		r.rows(n, w.valueRow)
 	}
 	return nil
+}
+
+// finite says whether the tensors in a state of n tokens, which has the right
+// length, are all numbers.
+func (l *layout) finite(b []byte, n int) bool {
+	b = b[blobHead+n*blobToken+blobMid:]
+	next := func(typ int32, row uint64) bool {
+		const head = 4 + 8 // as long for values by channel
+		rows := b[head:][:n*int(row)]
+		b = b[head+len(rows):]
+		switch gguf.Type(typ) {
+		case gguf.F16:
+			return finiteHalves(rows)
+		case gguf.Q8_0:
+			return finiteScales(rows, 2+32)
+		case gguf.Q4_0:
+			return finiteScales(rows, 2+16)
+		}
+		return true
+	}
+	for i := range l.layers {
+		if !next(l.layers[i].keyType, l.layers[i].keyRow) {
+			return false
+		}
+	}
+	for i := range l.layers {
+		if !next(l.layers[i].valueType, l.layers[i].valueRow) {
+			return false
+		}
+	}
+	return true
+}
+
+// A half whose exponent is all ones is no number: one more in the lowest bit of
+// the exponent then makes the bit of the sign.
+const (
+	halfExponent = 0x7c00
+	halfOne      = 0x0400
+	halfSign     = 0x8000
+	fourHalves   = 0x0001_0001_0001_0001
+)
+
+// finiteHalves is as fast as memory is read: four at a time, without a branch.
+func finiteHalves(b []byte) bool {
+	var seen uint64
+	for ; len(b) >= 8; b = b[8:] {
+		seen |= binary.LittleEndian.Uint64(b)&(halfExponent*fourHalves) + halfOne*fourHalves
+	}
+	for ; len(b) >= 2; b = b[2:] {
+		seen |= uint64(binary.LittleEndian.Uint16(b))&halfExponent + halfOne
+	}
+	return seen&(halfSign*fourHalves) == 0
+}
+
+// finiteScales looks at the halves that blocks of so many bytes begin with.
+func finiteScales(b []byte, block int) bool {
+	var seen uint16
+	for ; len(b) >= block; b = b[block:] {
+		seen |= binary.LittleEndian.Uint16(b)&halfExponent + halfOne
+	}
+	return seen&halfSign == 0
 }
 
 // flag is how a state says which way its values stand.

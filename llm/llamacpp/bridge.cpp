@@ -1,11 +1,11 @@
 #include "bridge.h"
+#include "guarded.h"
 #include "late.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -17,16 +17,9 @@ std::mutex errors_mutex;
 std::string errors;
 constexpr size_t errors_max = 2000;
 
-void keep_error(const char *text) {
-	std::lock_guard<std::mutex> lock(errors_mutex);
-	if (errors.size() < errors_max) {
-		errors += text;
-	}
-}
-
 void on_log(enum ggml_log_level level, const char *text, void *) {
 	if (level == GGML_LOG_LEVEL_ERROR) {
-		keep_error(text);
+		pc_keep_error(text);
 	}
 }
 
@@ -40,19 +33,14 @@ bool on_abort(void *data) {
 	return __atomic_load_n(&static_cast<pc_flags *>(data)->stop, __ATOMIC_RELAXED) != 0;
 }
 
-// Runs f; an exception is kept as an error message and turned into failure.
-template <typename T, typename F> T guarded(T failure, F f) {
-	try {
-		return f();
-	} catch (const std::exception &e) {
-		keep_error(e.what());
-	} catch (...) {
-		keep_error("unknown exception");
-	}
-	return failure;
-}
-
 } // namespace
+
+void pc_keep_error(const char *text) {
+	std::lock_guard<std::mutex> lock(errors_mutex);
+	if (errors.size() < errors_max) {
+		errors += text;
+	}
+}
 
 struct pc_context {
 	llama_context *ctx   = nullptr;
@@ -94,7 +82,7 @@ bool on_node(struct ggml_tensor *t, bool ask, void *data) {
 	const bool fits  = layer >= 0 && layer < q.layers && t->type == GGML_TYPE_F32 &&
 		t->ne[0] * t->ne[1] == q.width && q.at + n <= q.tokens && t->nb[2] == sizeof(float) * q.width;
 	if (!fits) {
-		keep_error("queries have an unexpected shape");
+		pc_keep_error("queries have an unexpected shape");
 		c->unfit = true;
 		return true;
 	}

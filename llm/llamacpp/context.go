@@ -8,6 +8,7 @@ import "C"
 import (
 	"context"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/percached/percached"
@@ -31,12 +32,16 @@ type cache struct {
 	layers     int
 	queryWidth int
 
-	pieceTokens int // tokens in one piece of a slice
+	pieceTokens int    // tokens in one piece of a slice
+	room        []byte // for one piece that nobody keeps
 
 	onBatch func() // called before each batch, if not nil. For tests
 }
 
-const opDecode = "llamacpp: decode"
+const (
+	opDecode  = "llamacpp: decode"
+	opCapture = "llamacpp: capture"
+)
 
 // clear empties the context. The bytes of former runs stay behind, masked;
 // wipe overwrites them, for when they may not be numbers.
@@ -100,10 +105,8 @@ func (k *cache) copyOut(s *step, seq int, fingerprint string, q *queries) (*perc
 	for from := 0; from < len(s.tokens); from += per {
 		p := percached.Piece{From: from, To: min(from+per, len(s.tokens))}
 		p.KV = make([]byte, k.layout.size(p.To-p.From))
-		n := C.pc_copy_out(k.c, C.llama_seq_id(seq), C.llama_pos(s.start+p.From), C.llama_pos(s.start+p.To), scratchSeq,
-			(*C.uint8_t)(&p.KV[0]), C.size_t(len(p.KV)))
-		if int(n) != len(p.KV) {
-			return nil, fault.New(fault.Internal, "llamacpp: capture", "got %d bytes for %d tokens instead of %d: %s", int(n), p.To-p.From, len(p.KV), takeErrors())
+		if err := k.copyPiece(s, seq, p.From, p.To, p.KV); err != nil {
+			return nil, err
 		}
 		if q != nil {
 			p.Q = q.cut(p.From, p.To, k.layers, k.queryWidth)
@@ -112,6 +115,35 @@ func (k *cache) copyOut(s *step, seq int, fingerprint string, q *queries) (*perc
 		sl.Pieces = append(sl.Pieces, p)
 	}
 	return sl, nil
+}
+
+// look is copyOut for what nobody wants to keep: it only sees to it that all are
+// numbers.
+func (k *cache) look(s *step, seq int) error {
+	for from := 0; from < len(s.tokens); from += k.pieceTokens {
+		to := min(from+k.pieceTokens, len(s.tokens))
+		n := k.layout.size(to - from)
+		k.room = slices.Grow(k.room[:0], n)[:n]
+		if err := k.copyPiece(s, seq, from, to, k.room); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyPiece copies the tensors of some tokens of a computed segment. Those that
+// are not numbers must reach neither a store nor, masked, a later run.
+func (k *cache) copyPiece(s *step, seq, from, to int, b []byte) error {
+	n := C.pc_copy_out(k.c, C.llama_seq_id(seq), C.llama_pos(s.start+from), C.llama_pos(s.start+to), scratchSeq,
+		(*C.uint8_t)(&b[0]), C.size_t(len(b)))
+	if int(n) != len(b) {
+		return fault.New(fault.Internal, opCapture, "got %d bytes for %d tokens instead of %d: %s", int(n), to-from, len(b), takeErrors())
+	}
+	if !k.layout.finite(b, to-from) {
+		k.clear(true)
+		return fault.New(fault.Internal, opCapture, "%w", errNotFinite)
+	}
+	return nil
 }
 
 // copyIn puts a checked slice onto the main sequence.

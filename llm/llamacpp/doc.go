@@ -11,8 +11,9 @@
 // go back in the order of the prompt (under parallel placement: of their
 // paths). So a warm run does the same arithmetic as the cold one and gives the
 // same bits. Nothing reaches C that has not been checked in Go: model files by
-// llm/gguf, slices by sliceChecker. No C type is exported, and nothing that
-// is returned lies in memory of C.
+// llm/gguf, slices by sliceChecker. No slice that is made holds a key or a value
+// that is not a number. No C type is exported, and nothing that is returned lies in
+// memory of C.
 //
 // Goroutines: one worker per context owns it; it ends in Close, which waits.
 //

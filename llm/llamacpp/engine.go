@@ -90,10 +90,13 @@ func (e *Engine) open(c Config) error {
 	if bool(C.llama_model_has_encoder(m.c)) || !bool(C.llama_model_has_decoder(m.c)) {
 		return fault.New(fault.Unsupported, opOpen, "%s is an encoder-decoder model, which percached does not run", c.Model)
 	}
-	head := m.headSize()
-	for _, t := range []string{c.KeyType, c.ValueType} {
-		if t != "f16" && head%32 != 0 {
-			return fault.New(fault.Unsupported, opOpen, "K/V type %s wants heads of a multiple of 32 numbers; this model's have %d", t, head)
+	head := m.headSize("key")
+	for _, plane := range []struct {
+		kept string
+		head int
+	}{{c.KeyType, head}, {c.ValueType, m.headSize("value")}} {
+		if plane.kept != "f16" && plane.head%32 != 0 {
+			return fault.New(fault.Unsupported, opOpen, "K/V type %s wants heads of a multiple of 32 numbers; this model's have %d", plane.kept, plane.head)
 		}
 	}
 	train := int(C.llama_model_n_ctx_train(m.c))

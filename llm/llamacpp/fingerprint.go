@@ -21,13 +21,13 @@ const engineVersion = "github.com/ollama/ollama v0.17.4"
 func sumFile(model string) string { return model + ".percached-sum" }
 
 // weightsHash is the SHA-256 of a model file. It is kept beside the file with
-// the file's size and time, and read from there while those stay.
+// the file's stamp, and read from there while that stays.
 func weightsHash(ctx context.Context, path string) (string, error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return "", fault.New(fault.NotFound, "llamacpp: hash weights", "%w", err)
 	}
-	stamp := fmt.Sprintf("%d %d", st.Size(), st.ModTime().UnixNano())
+	stamp := stampOf(st)
 	if b, err := os.ReadFile(sumFile(path)); err == nil {
 		sum, rest, _ := strings.Cut(strings.TrimSpace(string(b)), " ")
 		if raw, err := hex.DecodeString(sum); err == nil && len(raw) == sha256.Size && rest == stamp {
@@ -51,6 +51,12 @@ func weightsHash(ctx context.Context, path string) (string, error) {
 	sum := hex.EncodeToString(h.Sum(nil))
 	keepSum(path, sum+" "+stamp+"\n")
 	return sum, nil
+}
+
+// stampOf changes when a file does. Whoever makes or unpacks a file chooses its
+// time; what changed says is the system's own.
+func stampOf(st os.FileInfo) string {
+	return fmt.Sprintf("%d %d", st.Size(), st.ModTime().UnixNano()) + changed(st)
 }
 
 // keepSum writes the hash file whole or not at all; a folder that cannot be

@@ -189,7 +189,7 @@ func (m *model) noSlices() string {
 
 // queryWidth is how many query numbers a token has in each layer, by the
 // model's own account.
-func (m *model) queryWidth() int { return int(C.llama_model_n_head(m.c)) * m.headSize() }
+func (m *model) queryWidth() int { return int(C.llama_model_n_head(m.c)) * m.headSize("key") }
 
 // feedForward is how many numbers a token takes within the feed-forward part of a
 // layer, on average over the layers; of a mixture, in the experts that it goes to.
@@ -208,10 +208,11 @@ func feedForward(f *gguf.File) int {
 	return int(size * max(1, used))
 }
 
-// headSize is how many numbers one attention head has.
-func (m *model) headSize() int {
+// headSize is how many numbers one attention head has for a token, as key or as
+// value.
+func (m *model) headSize(plane string) int {
 	heads := int(C.llama_model_n_head(m.c))
-	if head, _ := m.file.Uint(m.file.Architecture() + ".attention.key_length"); head > 0 {
+	if head, _ := m.file.Uint(m.file.Key("attention." + plane + "_length")); head > 0 {
 		return int(head)
 	}
 	return int(C.llama_model_n_embd(m.c)) / max(1, heads)

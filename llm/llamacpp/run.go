@@ -7,7 +7,6 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/llm"
 )
 
 // Generate answers a prompt. emit runs while the engine waits: it must be quick.
@@ -85,10 +84,13 @@ func (r *run) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if !r.answering {
-		return nil
+	if r.answering {
+		return r.answer(ctx)
 	}
-	return r.answer(ctx)
+	if r.cache.layout == nil {
+		r.cache.clear(true) // nobody has looked whether they are numbers
+	}
+	return nil
 }
 
 // lastComputed says whether the last segment was computed, not restored, on the
@@ -125,8 +127,11 @@ func (r *run) lay(ctx context.Context, s *step, last bool) error {
 		return r.restore(s, s.slice)
 	}
 	q, err := r.compute(ctx, s, mainSeq, last && (r.answering || r.plan.prompt.Logits))
-	if err != nil || !s.capture {
+	if err != nil {
 		return err
+	}
+	if !s.capture {
+		return r.look(s)
 	}
 	sl, err := r.capture(s, mainSeq, q)
 	if err != nil {
@@ -200,6 +205,17 @@ func (r *run) capture(s *step, seq int, q *queries) (*percached.Slice, error) {
 	return r.cache.copyOut(s, seq, r.fingerprint, q)
 }
 
+// look sees to it that what was computed and not captured is made of numbers.
+// Where an answer follows, its scores tell.
+func (r *run) look(s *step) error {
+	if r.answering || r.cache.layout == nil {
+		return nil
+	}
+	begin := time.Now()
+	defer func() { r.result.Times.Capture += time.Since(begin) }()
+	return r.cache.look(s, mainSeq)
+}
+
 func (r *run) restore(s *step, sl *percached.Slice) error {
 	begin := time.Now()
 	defer func() { r.result.Times.Restore += time.Since(begin) }()
@@ -214,7 +230,7 @@ func (r *run) restore(s *step, sl *percached.Slice) error {
 }
 
 // errNotFinite is what damaged weights or tensors come to.
-var errNotFinite = errors.New("the model computed scores that are not numbers")
+var errNotFinite = errors.New("the model computed what is not a number")
 
 // answer chooses tokens until something ends it.
 func (r *run) answer(ctx context.Context) error {
@@ -285,5 +301,3 @@ func (r *run) chooser(s percached.Sampling) func() (int32, error) {
 		return t, err
 	}
 }
-
-var _ llm.Engine = (*Engine)(nil)

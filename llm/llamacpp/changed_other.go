@@ -1,0 +1,7 @@
+//go:build !(linux || darwin)
+
+package llamacpp
+
+import "os"
+
+func changed(os.FileInfo) string { return "" }
