@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -260,18 +261,38 @@ func howFar(w io.Writer) func(trial.Step) {
 	}
 }
 
-// commit is what go build stamps in a checkout; empty where it does not.
+// commit is what go build stamps in a checkout; empty where it does not, or where it
+// cannot be told.
 func commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
 	}
+	exe, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return stamp(info.Settings, exe)
+}
+
+// stamp names a build. With changes, of which a commit may have many, a hash of the
+// program tells one from another.
+func stamp(settings []debug.BuildSetting, exe string) string {
 	said := map[string]string{}
-	for _, s := range info.Settings {
+	for _, s := range settings {
 		said[s.Key] = s.Value
 	}
-	if said["vcs.modified"] == "true" {
-		return said["vcs.revision"] + " with changes"
+	if said["vcs.modified"] != "true" {
+		return said["vcs.revision"]
 	}
-	return said["vcs.revision"]
+	f, err := os.Open(exe)
+	if err != nil {
+		return ""
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s with changes (%.6x)", said["vcs.revision"], sum.Sum(nil))
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -222,4 +223,34 @@ func plainDemo(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// Two builds of one commit with other changes are two versions.
+func TestStamp(t *testing.T) {
+	dir := t.TempDir()
+	program := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	clean := []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "false"}}
+	dirty := []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "true"}}
+	for _, tc := range []struct {
+		settings []debug.BuildSetting
+		exe      string
+		want     string
+	}{
+		{nil, program("a", "one"), ""},
+		{clean, program("a", "one"), "abc"},
+		{dirty, program("a", "one"), "abc with changes (7692c3ad3540)"},
+		{dirty, program("b", "one"), "abc with changes (7692c3ad3540)"},
+		{dirty, program("c", "two"), "abc with changes (3fc4ccfe7458)"},
+		{dirty, filepath.Join(dir, "none"), ""},
+	} {
+		if got := stamp(tc.settings, tc.exe); got != tc.want {
+			t.Errorf("%v of %s: %q, want %q", tc.settings, tc.exe, got, tc.want)
+		}
+	}
 }

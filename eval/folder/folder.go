@@ -2,6 +2,7 @@ package folder
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,8 +86,17 @@ func Open(dir string) (*Folder, *eval.Run, error) {
 	return f, r, nil
 }
 
+// unitName names a unit's file. File systems take 255 bytes or so: where that is not
+// enough the user's name has its beginning and a hash, behind a comma, which no escaped
+// name holds.
 func unitName(repeat int, user string) string {
-	return fmt.Sprintf("%d-%s.json", repeat, url.PathEscape(user))
+	const most, begins = 255, 100
+	escaped := url.PathEscape(user)
+	name := fmt.Sprintf("%d-%s.json", repeat, escaped)
+	if len(name) > most {
+		name = fmt.Sprintf("%d-%s,%x.json", repeat, escaped[:begins], sha256.Sum256([]byte(user)))
+	}
+	return name
 }
 
 // Has says whether a unit is done.

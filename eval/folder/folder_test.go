@@ -136,9 +136,11 @@ func TestPrivate(t *testing.T) {
 // Users are called whatever the data calls them; each has files of their own, in the
 // folder.
 func TestUsers(t *testing.T) {
+	long := strings.Repeat("a", 300)
+	short, escaped := long[:200], strings.Repeat("ü", 100)
 	users := []string{
 		"ana/inbox", "ana%2Finbox", "ana%252Finbox", "..", ".", "", "../../out", "/etc", "a b", "a+b", "a%20b", "Жанна", "名前", "e\u0301", "\u00e9",
-		"a\x00b", "a\nb", "x.json", "x", "1-x", ".part-1", `back\slash`, "q?", "h#",
+		"a\x00b", "a\nb", "x.json", "x", "1-x", ".part-1", `back\slash`, "q?", "h#", long, long + "b", short, escaped,
 	}
 	dir, f := begin(t, aRun(users...))
 	for i, u := range users {

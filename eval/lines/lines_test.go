@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -89,6 +90,36 @@ func TestObject(t *testing.T) {
 		got, err := lines.Object([]byte(tc.in))
 		if wrong := err != nil; wrong != (tc.wrong != "") || wrong && err.Error() != tc.wrong || !wrong && got == nil {
 			t.Errorf("%.40s: %v", tc.in, err)
+		}
+	}
+}
+
+// A folder is what a link leads to; links within are left to who reads them.
+func TestWalk(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "folder")
+	for _, name := range []string{"a", "sub/b", ".git/c", ".d"} {
+		path := filepath.Join(folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	roots := map[string][]string{folder: {"a", "sub/b"}, filepath.Join(folder, "a"): {"a"}}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("folder", link); err == nil {
+		roots[link] = roots[folder]
+	}
+	for root, want := range roots {
+		var got, hidden []string
+		err := lines.Walk(root, func(name string) { hidden = append(hidden, name) }, func(path, name string) error {
+			if _, err := os.ReadFile(path); err != nil {
+				t.Error(err)
+			}
+			got = append(got, name)
+			return nil
+		})
+		if d := cmp.Diff(want, got); d != "" || err != nil || len(want) > 1 && !slices.Equal(hidden, []string{".d", ".git"}) {
+			t.Errorf("%s: %v %v %s", root, err, hidden, d)
 		}
 	}
 }

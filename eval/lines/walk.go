@@ -17,6 +17,9 @@ func Walk(root string, hidden func(name string), do func(path, name string) erro
 	if !info.IsDir() {
 		return do(root, filepath.Base(root))
 	}
+	if root, err = filepath.EvalSymlinks(root); err != nil { // WalkDir follows no link
+		return err
+	}
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

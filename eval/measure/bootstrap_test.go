@@ -44,7 +44,10 @@ func TestSeedDecides(t *testing.T) {
 	for name, f := range map[string]func(uint64) any{
 		"mean":     func(s uint64) any { return measure.BootstrapClusters(s, singles(xs)) },
 		"clusters": func(s uint64) any { return measure.BootstrapClusters(s, [][]float64{xs[:5], xs[5:9], xs[9:30]}) },
-		"paired":   func(s uint64) any { return measure.PairedBootstrapClusters(s, apart(xs, noise(2, 30, 0))) },
+		"lower": func(s uint64) any {
+			return measure.LowerBootstrapClusters(s, [][][2]float64{{{1, 2}}, {{2, 3}, {5, 7}}, {{3, 9}}, {{1, 4}}})
+		},
+		"paired": func(s uint64) any { return measure.PairedBootstrapClusters(s, apart(xs, noise(2, 30, 0))) },
 	} {
 		if d := cmp.Diff(f(3), f(3)); d != "" {
 			t.Errorf("%s: the same seed gives another: %s", name, d)
@@ -161,6 +164,43 @@ func TestPaired(t *testing.T) {
 				t.Errorf("the other way round: %+v, %+v", p, q)
 			}
 		})
+	}
+}
+
+// A resample is one sum by the other, so that large pairs weigh more.
+func TestLower(t *testing.T) {
+	pair := func(a, b float64) [][2]float64 { return [][2]float64{{a, b}} }
+	for _, tc := range []struct {
+		name     string
+		clusters [][][2]float64
+		want     measure.Interval
+	}{
+		{"nothing", nil, measure.Interval{}},
+		{"empty clusters", [][][2]float64{nil, {}}, measure.Interval{}},
+		{"of nothing", [][][2]float64{pair(1, 0)}, measure.Interval{}},
+		{"a part of nothing is left out", [][][2]float64{pair(0, 0), pair(1, 4)}, measure.Interval{Low: 0.75, High: 0.75}},
+		{"one", [][][2]float64{pair(30, 40)}, measure.Interval{Low: 0.25, High: 0.25}},
+		{"each by the same share", [][][2]float64{pair(1, 4), pair(100, 400), pair(7, 28)}, measure.Interval{Low: 0.75, High: 0.75}},
+		// A quarter of the resamples are the first alone, a quarter the second.
+		{"two", [][][2]float64{pair(50, 100), pair(300, 200)}, measure.Interval{Low: -0.5, High: 0.5}},
+		{"whole clusters are drawn", [][][2]float64{{{50, 100}, {300, 200}}, {{1, 3}, {349, 297}}}, measure.Interval{Low: -350.0/300 + 1, High: -350.0/300 + 1}},
+	} {
+		got := measure.LowerBootstrapClusters(1, tc.clusters)
+		if !near(got.Low, tc.want.Low, 1e-9) || !near(got.High, tc.want.High, 1e-9) {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+	// Few questions, far apart: the difference by the mean of b would pass 1, the share
+	// does not, and both say the same of which is lower.
+	var diffs [][]float64
+	var pairs [][][2]float64
+	for _, p := range [][2]float64{{1, 10}, {1, 500}, {1, 20}, {1, 900}} {
+		pairs, diffs = append(pairs, pair(p[0], p[1])), append(diffs, []float64{p[0] - p[1]})
+	}
+	d := measure.PairedBootstrapClusters(1, diffs)
+	got := measure.LowerBootstrapClusters(1, pairs)
+	if mean := 1430.0 / 4; -d.Low/mean <= 1 || got.High > 1 || got.Low <= 0 || d.High >= 0 {
+		t.Errorf("%v, %+v", got, d)
 	}
 }
 

@@ -17,8 +17,6 @@ type date struct {
 	either           bool // month and day may be the other way round
 }
 
-func (d date) isWeak() bool { return false }
-
 // same says whether two dates may be of the same day or time: what both say is equal,
 // and that is something.
 func (d date) same(e date) bool {

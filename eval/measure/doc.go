@@ -19,17 +19,19 @@
 // per cent counts if both have one), days and times (each may say less of a day than
 // the other, not something else), names (capitalised words but those that only begin a
 // sentence, codes, addresses; Holm may be Maren Holm), whether something is denied, and
-// which of two opposites is said. Each fact needs its counterpart in the other answer:
-// one that says more has other facts, so this is an upper bound. A refusal differs
-// from every answer. Other words are the same facts, but for two cases: no fact is
-// shared and no other word; half of the words or more are the same, each at its place,
-// and others stand where the rest stood. Not seen is who does what to whom, and
-// another word in a sentence that is also built otherwise.
+// which of two opposites is said. Each fact needs its counterpart in the other answer.
+// A refusal differs from every answer. Other words are the same facts, but for two
+// cases: no fact is shared and no other word; half of the words or more are the same,
+// each at its place, and others stand where the rest stood. The rules err both ways.
+// An answer that says more has other facts, and counts as wrong. Not seen is who does
+// what to whom, and another word in a sentence that is also built otherwise. Above
+// either is the count of answers that are not the uncached one letter by letter.
 //
 // How sure. Wilson is for shares; BootstrapClusters for means (percentiles of 10,000
 // resamples; values that hang together are drawn as one cluster);
-// PairedBootstrapClusters for the difference of two systems on the same questions. All
-// are 95 %. Draws says which questions hang together, Clusters puts their values so.
+// PairedBootstrapClusters for the difference of two systems on the same questions;
+// LowerBootstrapClusters for how much lower one is, as a share of the other. All are
+// 95 %. Draws says which questions hang together, Clusters puts their values so.
 //
 // What it costs. Shape counts operations by a model's matrices. PaperLatency is how long
 // a prefill would take if reuse skipped the projections to Q, K and V alone, as the

@@ -64,7 +64,7 @@ func (d *Draws) root(at int) int {
 }
 
 // Clusters puts values of the same draw together, in the order of the first of each.
-func Clusters(values []float64, draws []int) (clusters [][]float64) {
+func Clusters[V any](values []V, draws []int) (clusters [][]V) {
 	at := map[int]int{}
 	for i, draw := range draws {
 		where, ok := at[draw]

@@ -47,7 +47,7 @@ func compare(a, b said) []string {
 	shared := crossing
 	for _, k := range []finding{
 		held(factNumber, numbersA, numbersB, number.same, number.isWeak),
-		held(factDate, datesA, datesB, date.same, date.isWeak),
+		held(factDate, datesA, datesB, date.same, nil),
 		held(factName, a.names, b.names, name.same, name.isWeak),
 		{kind: factNegation, differ: a.negated != b.negated},
 		{kind: factOpposite, differ: opposed(a.all, b.all)},
@@ -72,13 +72,13 @@ type finding struct {
 
 // held holds the facts of a kind against each other. Each needs a counterpart. A weak
 // one, which may be no fact at all, needs one only where the other side has a fact
-// without a counterpart, too.
+// without a counterpart, too; without weak, none is.
 func held[F any](kind string, a, b []F, same func(F, F) bool, weak func(F) bool) finding {
 	lone := func(of, in []F) (lone, strong int) {
 		for _, f := range of {
 			if !slices.ContainsFunc(in, func(g F) bool { return same(f, g) }) {
 				lone++
-				if !weak(f) {
+				if weak == nil || !weak(f) {
 					strong++
 				}
 			}

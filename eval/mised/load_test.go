@@ -189,6 +189,8 @@ func TestTolerates(t *testing.T) {
 		{"no transcript", `{"meeting":{"meetingId":"A1"},"dialog":{"dialogTurns":[{"query":"Who?","response":"Ana."}]}}`, nil, []eval.Skipped{skip("", "no transcript, and none of the meeting A1 before it")}, nil},
 		{"neither transcript nor name", `{"dialog":{}}`, nil, []eval.Skipped{skip("", "no transcript and no meetingId")}, nil},
 		{"no dialog", `{"meeting":{"meetingId":"A1","transcriptSegments":[` + segment + `]}}`, nil, []eval.Skipped{skip("", "no dialogTurns that can be read")}, nil},
+		{"a list that is none", `{"meeting":{"meetingId":"A1","transcriptSegments":[` + segment + `]},"dialog":{"dialogTurns":{}}}`, nil, []eval.Skipped{skip("", "no dialogTurns that can be read")}, nil},
+		{"a transcript that is none", `{"meeting":{"meetingId":"A1","transcriptSegments":{}},"dialog":{"dialogTurns":[{"query":"Who?","response":"Ana."}]}}`, nil, []eval.Skipped{skip("", "no transcript, and none of the meeting A1 before it")}, nil},
 		{"other types", `{"meeting":[],"dialog":7,"meetingId":{}}`, nil, []eval.Skipped{skip("", "no transcript and no meetingId")}, nil},
 		{"something else", `{"b":1,"a":2}`, nil, []eval.Skipped{skip("", "neither a dialog of MISeD nor a meeting of QMSum; its fields: a, b")}, nil},
 		{"no object", `["a"]`, nil, []eval.Skipped{skip("", "not a JSON object")}, nil},
@@ -210,7 +212,7 @@ func TestTolerates(t *testing.T) {
 			want.Sets[0].Questions = append(want.Sets[0].Questions, question(2, "Why?", "Snow.", "A0.json"))
 		case tc.want != nil:
 			want.Sets = append(want.Sets, eval.Set{User: "user-2", Kind: "meetings", Ordered: true, Files: []eval.File{{Name: tc.want[0].Document}}, Questions: tc.want})
-		case tc.name == "no query", tc.name == "no dialog": // a meeting nobody asks about
+		case tc.name == "no query", tc.name == "no dialog", tc.name == "a list that is none": // a meeting nobody asks about
 			want.Skipped = append(want.Skipped, skip("user-2", "no question about any of its meetings"))
 		}
 		compare(t, tc.name, want, got)

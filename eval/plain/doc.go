@@ -17,7 +17,8 @@
 //
 // Invariants: a line, file or folder that is not read is reported with the reason:
 // all of a folder is either in the set or among what was skipped. Hidden files and
-// folders are skipped, and links, as percached add does.
+// folders are skipped, and links within, as percached add does. A file whose name the
+// interface does not take is skipped, too.
 //
 // Goroutines: none. State on disk: none; files are opened for reading only.
 package plain

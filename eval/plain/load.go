@@ -6,7 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/percached/percached/eval"
 )
@@ -53,6 +56,10 @@ func documents(data *eval.Data, root string) error {
 	if _, err := os.ReadDir(root); err != nil {
 		return err
 	}
+	root, err := filepath.EvalSymlinks(root) // WalkDir follows no link
+	if err != nil {
+		return err
+	}
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if path == root {
 			return err
@@ -69,6 +76,7 @@ func documents(data *eval.Data, root string) error {
 			}
 			return nil
 		}
+		wrong := wrongName(name)
 		switch {
 		case err != nil:
 			return skip(err.Error(), false)
@@ -76,6 +84,9 @@ func documents(data *eval.Data, root string) error {
 			return skip("hidden", true)
 		case d.Type()&fs.ModeSymlink != 0:
 			return skip("a link", true)
+		case wrong != "":
+			name = strconv.Quote(name)
+			return skip(wrong, false)
 		case d.IsDir():
 			return nil
 		case !d.Type().IsRegular():
@@ -88,6 +99,24 @@ func documents(data *eval.Data, root string) error {
 		data.Sets[0].Files = append(data.Sets[0].Files, eval.File{Name: name, Size: size, Open: func() (io.ReadCloser, error) { return os.Open(path) }})
 		return nil
 	})
+}
+
+const longestName = 1000 // bytes
+
+// wrongName says why a file cannot go by a name: the interface refuses a whole upload
+// for one that it does not take, and writes a backslash as a slash.
+func wrongName(name string) string {
+	switch {
+	case !utf8.ValidString(name):
+		return "its name is not UTF-8"
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return "its name holds control characters"
+	case strings.Contains(name, `\`):
+		return "its name holds a backslash"
+	case len(name) > longestName:
+		return fmt.Sprintf("its name is longer than %d bytes", longestName)
+	}
+	return ""
 }
 
 // opened says how large a file is that can be opened.

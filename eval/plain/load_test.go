@@ -127,6 +127,54 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// One name that the interface refuses would take the whole upload with it.
+func TestNames(t *testing.T) {
+	long := strings.Repeat(strings.Repeat("n", 199)+"/", 5)
+	dir := folder(t, map[string]string{
+		"documents/" + long[:999] + "m": "1", "documents/" + long + "m": "1", "documents/ü ~\"'.md": "1", "questions.jsonl": `{"question":"Who?"}`,
+	})
+	for _, name := range []string{"a\nb.md", "c\xff.md", `d\e.md`, "f\x1b/g.md"} {
+		path := filepath.Join(dir, "documents", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Skip(err)
+		}
+	}
+	got, err := plain.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, f := range got.Sets[0].Files {
+		files = append(files, f.Name)
+	}
+	if d := cmp.Diff([]string{long[:999] + "m", "ü ~\"'.md"}, files); d != "" {
+		t.Error(d)
+	}
+	want := []eval.Skipped{
+		{Where: `documents/"a\nb.md"`, Reason: "its name holds control characters"},
+		{Where: `documents/"c\xff.md"`, Reason: "its name is not UTF-8"},
+		{Where: `documents/"d\\e.md"`, Reason: "its name holds a backslash"},
+		{Where: `documents/"f\x1b"`, Reason: "its name holds control characters"},
+		{Where: `documents/"` + long + `m"`, Reason: "its name is longer than 1000 bytes"},
+	}
+	if d := cmp.Diff(want, got.Skipped); d != "" {
+		t.Error(d)
+	}
+}
+
+// The folders may be links, though links within them are skipped.
+func TestLinkedFolders(t *testing.T) {
+	dir := folder(t, map[string]string{"notes/a.md": "1", "mine/questions.jsonl": `{"question":"Who?"}`})
+	err := errors.Join(os.Symlink("../notes", filepath.Join(dir, "mine", "documents")), os.Symlink("mine", filepath.Join(dir, "link")))
+	if err != nil {
+		t.Skip(err)
+	}
+	got, err := plain.Load(filepath.Join(dir, "link"))
+	if err != nil || len(got.Sets[0].Files) != 1 || got.Sets[0].Files[0].Name != "a.md" || len(got.Skipped) != 0 {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
 func TestNothingToDo(t *testing.T) {
 	const one = `{"question":"Who?"}`
 	for _, tc := range []struct {

@@ -34,6 +34,7 @@ func apart(first, second *eval.Results) []string {
 		{"seed", func(r *eval.Run) any { return r.Plan.Seed }},
 		{"repeats", func(r *eval.Run) any { return r.Plan.Repeats }},
 		{"questions of a user at the most", func(r *eval.Run) any { return r.Plan.Questions }},
+		{"whether questions in the same words are asked once", func(r *eval.Run) any { return r.Plan.Distinct }},
 		{"paraphrases", func(r *eval.Run) any { return r.Plan.Paraphrases }},
 		{"questions to warm up", func(r *eval.Run) any { return r.Plan.Warmup }},
 		{"rounds of prediction", func(r *eval.Run) any { return r.Plan.Rounds }},

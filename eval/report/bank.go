@@ -9,18 +9,21 @@ import (
 	"github.com/percached/percached/eval/measure"
 )
 
-// Bank is what stored answers were served. A question counts once: as served, and
-// as wrong, if it was so in any repeat.
+// Bank is what stored answers were served. A question counts once: as served, as
+// wrong, and as of another text, if it was so in any repeat.
 type Bank struct {
-	Servings int      `json:"servings"` // with repeats
-	Served   int      `json:"served"`   // questions
-	Checked  int      `json:"checked"`  // of them: the uncached answer is known
-	Wrong    *Rate    `json:"wrong,omitempty"`
-	Same     int      `json:"same_words"`  // of those served: the stored question had its very words
-	Other    int      `json:"other_words"` // it had others, in any repeat
-	Refused  int      `json:"refused"`     // of those served: the answer is that the documents do not say
-	Origins  []Origin `json:"origins"`
-	Named    []Named  `json:"named"` // those that are wrong: their origin, and in what kinds of facts
+	Servings int   `json:"servings"` // with repeats
+	Served   int   `json:"served"`   // questions
+	Checked  int   `json:"checked"`  // of them: the uncached answer is known
+	Wrong    *Rate `json:"wrong,omitempty"`
+	// OtherText is of those checked: the answer was not the uncached one letter by
+	// letter. No more can be wrong.
+	OtherText *Rate    `json:"other_text,omitempty"`
+	Same      int      `json:"same_words"`  // of those served: the stored question had its very words
+	Other     int      `json:"other_words"` // it had others, in any repeat
+	Refused   int      `json:"refused"`     // of those served: the answer is that the documents do not say
+	Origins   []Origin `json:"origins"`
+	Named     []Named  `json:"named"` // those that are wrong: their origin, and in what kinds of facts
 }
 
 // sameWords is the similarity of a question to itself, but for what rounding leaves.
@@ -58,6 +61,7 @@ func bank(askings []asking) Bank {
 	out.Same = out.Served - out.Other
 	out.Refused = distinct(askings, func(a *asking) bool { return a.served() && a.answer.Refused })
 	out.Wrong = rateOf(distinct(askings, wrong), out.Checked)
+	out.OtherText = rateOf(distinct(askings, func(a *asking) bool { return checked(a) && a.answer.Text != a.cold.Text }), out.Checked)
 	by := map[string][]asking{}
 	for i := range askings {
 		a := &askings[i]

@@ -42,13 +42,12 @@ type Versus struct {
 
 // Difference is how much lower percached's mean is.
 type Difference struct {
-	Pairs   int     `json:"pairs"` // questions
-	Ours    float64 `json:"ours_ms"`
-	Theirs  float64 `json:"theirs_ms"`
-	Percent float64 `json:"lower_percent"`
-	// Of Percent: in per cent of the baseline's mean, as it is.
-	measure.Interval
-	P float64 `json:"p"`
+	Pairs            int     `json:"pairs"` // questions
+	Ours             float64 `json:"ours_ms"`
+	Theirs           float64 `json:"theirs_ms"`
+	Percent          float64 `json:"lower_percent"`
+	measure.Interval         // of Percent
+	P                float64 `json:"p"`
 }
 
 // StageBetween is a stage of both, in mean milliseconds.
@@ -178,9 +177,9 @@ func (b *book) difference(ours, theirs string, of value) Difference {
 		return d
 	}
 	paired := measure.PairedBootstrapClusters(b.run.Plan.Seed, diff.clusters())
-	lower := func(ms float64) float64 { return -100 * ms / them }
-	d.Percent, d.P = lower(us-them), paired.P
-	d.Low, d.High = lower(paired.High), lower(paired.Low)
+	lower := measure.LowerBootstrapClusters(b.run.Plan.Seed, p.beside(q))
+	d.Percent, d.P = 100*(1-us/them), paired.P
+	d.Low, d.High = 100*lower.Low, 100*lower.High
 	return d
 }
 

@@ -16,7 +16,7 @@ func (b *book) notes() []string {
 		fmt.Sprintf("All systems ran within one percached, asked in turn question by question, in one model at one time; its noise hits all. Questions to warm up (%d) are left out.", p.Warmup),
 		"Stages are means over all answers with repeats; \"between\" is what percached took besides them, \"outside\" what the client waited beyond percached's total. The first token and the total hold several stages.",
 		"Floating-point operations are reckoned from the model's shape and the tokens that were computed and could be seen, not counted by the machine. The embedding model is left out. Those of idle work are an estimate: the tokens that each could see are taken from the answers of the reference.",
-		"The reference of a system answers the same question with the same placement and order, without any cache. A stored answer counts as wrong if its facts (numbers, names, dates, negation) are not those of the reference's answer. A computed answer has to have the very text of the reference's.",
+		"The reference of a system answers the same question with the same placement and order, without any cache. A stored answer counts as wrong if its facts (numbers, names, dates, negation) are not those of the reference's answer; that errs both ways, and no more are wrong than have another text than it. A computed answer has to have the very text of the reference's.",
 		"What the paper's mechanism would give is an estimate for the same tensor hits: the reference's measured prefill of the same question, less the share of the projections to Q, K and V of the reused tokens, plus loading Q too.",
 	}
 	if n := p.Repeats; n <= 1 {

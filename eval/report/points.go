@@ -62,6 +62,18 @@ func (p points) minus(q points) (diff points, ours, theirs float64) {
 	return diff, measure.Mean(a), measure.Mean(b)
 }
 
+// beside pairs them with both values.
+func (p points) beside(q points) [][][2]float64 {
+	var pairs [][2]float64
+	var draws []int
+	for _, k := range p.keys {
+		if other, ok := q.at[k]; ok {
+			pairs, draws = append(pairs, [2]float64{p.at[k], other}), append(draws, p.draw[k])
+		}
+	}
+	return measure.Clusters(pairs, draws)
+}
+
 // Estimate is a mean over so many questions, with its interval of 95 %.
 type Estimate struct {
 	Of   int     `json:"of"`

@@ -7,15 +7,17 @@ import (
 
 // Report is what a run came to.
 type Report struct {
-	Header    Header     `json:"header"`
-	Headline  Headline   `json:"headline"`
-	Systems   []System   `json:"systems"` // in the order of the run
-	Sweeps    []Sweep    `json:"sweeps"`
-	Walk      *Walk      `json:"walk,omitempty"`
-	Figures   []Figure   `json:"figures"`
-	NoFigures []string   `json:"no_figures"` // what there is no chart of, and why
-	Notes     []string   `json:"notes"`      // what to know when reading the numbers
-	Questions []Question `json:"-"`          // there are many: tables/questions.csv has them
+	Header    Header   `json:"header"`
+	Headline  Headline `json:"headline"`
+	Systems   []System `json:"systems"` // in the order of the run
+	Sweeps    []Sweep  `json:"sweeps"`
+	Walk      *Walk    `json:"walk,omitempty"`
+	Figures   []Figure `json:"figures"`
+	NoFigures []string `json:"no_figures"` // what there is no chart of, and why
+	Notes     []string `json:"notes"`      // what to know when reading the numbers
+	// Files are the tables and drawings that lie beside report.json, with slashes.
+	Files     []string   `json:"files,omitempty"`
+	Questions []Question `json:"-"` // there are many: tables/questions.csv has them
 
 	charts []figure.Chart
 }

@@ -186,14 +186,21 @@ func TestBank(t *testing.T) {
 	mean := system(t, r, "meancache").All.Bank
 	wrong := &report.Rate{Count: 1, Of: 1, Share: 1, Interval: measure.Wilson(1, 1)}
 	want := report.Bank{
-		Servings: 2, Served: 1, Checked: 1, Wrong: wrong, Other: 1, Origins: []report.Origin{{Origin: "asked", Served: 1, Wrong: wrong}},
+		Servings: 2, Served: 1, Checked: 1, Wrong: wrong, OtherText: wrong, Other: 1, Origins: []report.Origin{{Origin: "asked", Served: 1, Wrong: wrong}},
 		Named: []report.Named{{User: "ada", Number: 2, Repeat: 1, Reason: "asked: number"}, {User: "ada", Number: 2, Repeat: 2, Reason: "asked: number"}},
 	}
 	if d := cmp.Diff(want, mean); d != "" {
 		t.Error(d)
 	}
 	ours := system(t, r, "percached").All.Bank
-	if ours.Served != 1 || ours.Wrong.Count != 0 || ours.Origins[0].Origin != "predicted" {
+	if ours.Served != 1 || ours.Wrong.Count != 0 || ours.OtherText.Count != 0 || ours.Origins[0].Origin != "predicted" {
+		t.Errorf("%+v", ours)
+	}
+	// Once served in other words with the same facts, it is not wrong, but of another text.
+	res := tiny()
+	res.Units[2].Results[4].Answers[1].Text = "It is hall 8"
+	ours = system(t, report.Make(res), "percached").All.Bank
+	if ours.Checked != 1 || ours.Wrong.Count != 0 || ours.OtherText.Count != 1 || ours.OtherText.Of != 1 {
 		t.Errorf("%+v", ours)
 	}
 }
@@ -237,7 +244,7 @@ func TestNoReference(t *testing.T) {
 	}
 	r := report.Make(res)
 	x := system(t, r, "percached").All
-	if x.Uncached != nil || x.Check != nil || x.Paper != nil || x.Bank.Wrong != nil || x.Bank.Served != 1 || x.Bank.Checked != 0 {
+	if x.Uncached != nil || x.Check != nil || x.Paper != nil || x.Bank.Wrong != nil || x.Bank.OtherText != nil || x.Bank.Served != 1 || x.Bank.Checked != 0 {
 		t.Errorf("%+v", x)
 	}
 	if r.Headline.Wrong != nil || system(t, r, "naive-parallel").All.Latency.Of != 0 {

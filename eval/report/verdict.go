@@ -127,7 +127,7 @@ func (d *Difference) words(what string) string {
 	if percent < 0 {
 		side, percent, low, high = "higher", -percent, -high, -low
 	}
-	return fmt.Sprintf("%s %.2f ms against %.2f ms, %.1f %% %s (95 %%: %.1f to %.1f %%; p %.4f; %s).", what, d.Ours, d.Theirs, percent, side, low, high,
+	return fmt.Sprintf("%s %.2f ms against %.2f ms, %.1f %% %s (95 %%: %s to %s %%; p %.4f; %s).", what, d.Ours, d.Theirs, percent, side, fixed(low, 1), fixed(high, 1),
 		d.P, many(d.Pairs, "question"))
 }
 

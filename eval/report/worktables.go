@@ -120,13 +120,13 @@ func (r *Report) qualityTables() []*table {
 func (r *Report) bankTable() *table {
 	t := &table{name: "bank", title: "Answers from the bank", columns: []column{
 		plain("servings", "servings"), plain("questions", "served"), plain("checked", "checked"), rated("wrong", "wrong"),
-		plain("same words", "same_words"), plain("other words", "other_words"), plain("refusals", "refused"),
-	}, note: "A question is wrong if it was served a wrong answer in any repeat. Same words: it was served the answer to a question with its very words (similarity 1); other words: to another one, in any repeat. Refusals: answers that the documents do not say."}
+		rated("other text", "other_text"), plain("same words", "same_words"), plain("other words", "other_words"), plain("refusals", "refused"),
+	}, note: "A question is wrong if it was served a wrong answer in any repeat. Other text: it was served one that is not the uncached one letter by letter, in any repeat; no more can be wrong. Same words: it was served the answer to a question with its very words (similarity 1); other words: to another one, in any repeat. Refusals: answers that the documents do not say."}
 	t.byScope(r, func(x *Totals) []cell {
 		if x.Bank.Served == 0 {
 			return nil
 		}
-		return []cell{count(x.Bank.Servings), count(x.Bank.Served), count(x.Bank.Checked), rate(x.Bank.Wrong), count(x.Bank.Same), count(x.Bank.Other), count(x.Bank.Refused)}
+		return []cell{count(x.Bank.Servings), count(x.Bank.Served), count(x.Bank.Checked), rate(x.Bank.Wrong), rate(x.Bank.OtherText), count(x.Bank.Same), count(x.Bank.Other), count(x.Bank.Refused)}
 	})
 	return t
 }

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -15,24 +18,33 @@ import (
 )
 
 const (
+	reportName    = "report.json"
 	tablesFolder  = "tables"
 	figuresFolder = "figures"
 )
 
 // WriteAll puts report.md, report.json, tables and figures into a folder, in place of
-// those of an earlier report.
+// those that an earlier report lists as its own.
 func (r *Report) WriteAll(dir string) error {
-	files := []file{{"report.md", r.Markdown}, {"report.json", r.JSON}}
+	var files []file
 	for _, t := range r.tables() {
 		files = append(files, file{filepath.Join(tablesFolder, t.name+".csv"), t.toCSV})
 	}
 	files = append(files, drawings(r.charts)...)
+	listed := *r
+	for _, f := range files {
+		listed.Files = append(listed.Files, filepath.ToSlash(f.path))
+	}
+	if err := withdraw(dir); err != nil {
+		return err
+	}
 	for _, sub := range []string{tablesFolder, figuresFolder} {
-		if err := emptied(filepath.Join(dir, sub)); err != nil {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 			return err
 		}
 	}
-	return put(dir, files)
+	// The list comes first, so that one that was cut off leaves nothing unlisted.
+	return put(dir, append([]file{{reportName, listed.JSON}, {"report.md", r.Markdown}}, files...))
 }
 
 // file is one of a report.
@@ -67,20 +79,27 @@ func put(dir string, files []file) error {
 	return nil
 }
 
-// emptied makes a folder, or takes what an earlier report left out of it.
-func emptied(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+// withdraw removes the tables and drawings that an earlier report lists as its own. All
+// else may be somebody's.
+func withdraw(dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, reportName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	for _, kind := range []string{"*.csv", "*.svg", "*.png"} {
-		old, err := filepath.Glob(filepath.Join(dir, kind))
-		if err != nil {
-			return err
+	var old struct{ Files []string }
+	if json.Unmarshal(text, &old) != nil {
+		return nil // it is no report, and lists nothing
+	}
+	for _, name := range old.Files {
+		sub := path.Dir(name)
+		if name != path.Clean(name) || sub != tablesFolder && sub != figuresFolder || !filepath.IsLocal(filepath.FromSlash(name)) {
+			continue
 		}
-		for _, path := range old {
-			if err := os.Remove(path); err != nil {
-				return err
-			}
+		if err := os.Remove(filepath.Join(dir, filepath.FromSlash(name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
 	return nil

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"flag"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/percached/percached/eval"
 	"github.com/percached/percached/eval/report"
 )
 
@@ -55,9 +58,9 @@ func TestWriteAll(t *testing.T) {
 		}
 	}
 	slices.Reverse(res.Units)
-	again := report.Make(res)
-	for path, write := range map[string]func(io.Writer) error{"report.md": again.Markdown, "report.json": again.JSON} {
-		if d := cmp.Diff(files[path], written(t, write)); d != "" {
+	again := all(t, report.Make(res))
+	for _, path := range []string{"report.md", "report.json"} {
+		if d := cmp.Diff(files[path], again[path]); d != "" {
 			t.Errorf("%s is another: %s", path, d)
 		}
 	}
@@ -67,6 +70,9 @@ func TestWriteAll(t *testing.T) {
 	}
 	if len(back.Systems) != 5 || back.Systems[4].All.Latency.Mean != 50 {
 		t.Errorf("%+v", back)
+	}
+	if d := cmp.Diff(slices.Sorted(maps.Keys(files)), slices.Sorted(slices.Values(append(back.Files, "report.json", "report.md")))); d != "" {
+		t.Error("the files that it lists:", d)
 	}
 	for _, f := range back.Figures {
 		for _, end := range []string{".svg", ".png"} {
@@ -95,24 +101,55 @@ func TestWriteAll(t *testing.T) {
 
 // An earlier report leaves nothing behind; what is not of a report stays.
 func TestWriteAllAgain(t *testing.T) {
-	dir := t.TempDir()
-	for _, path := range []string{"tables/failures.csv", "figures/old.svg", "tables/mine.txt"} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, path), []byte("old"), 0o600); err != nil {
-			t.Fatal(err)
+	dir := filepath.Join(t.TempDir(), "runs [1]", "report")
+	mine := []string{"tables/mine.csv", "tables/failures.csv.bak", "figures/mine.png", "figures/mine.svg", "mine.csv", "../mine.csv"}
+	write := func(paths ...string) {
+		t.Helper()
+		for _, path := range paths {
+			at := filepath.Join(dir, path)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, []byte("mine"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	res := tiny()
-	res.Units = nil // so that nothing failed
-	if err := report.Make(res).WriteAll(dir); err != nil {
-		t.Fatal(err)
-	}
-	for path, there := range map[string]bool{"tables/failures.csv": false, "figures/old.svg": false, "tables/mine.txt": true, "tables/systems.csv": true} {
-		if _, err := os.Stat(filepath.Join(dir, path)); (err == nil) != there {
-			t.Errorf("%s: %v", path, err)
+	put := func(res *eval.Results) *report.Report {
+		t.Helper()
+		r := report.Make(res)
+		if err := r.WriteAll(dir); err != nil {
+			t.Fatal(err)
 		}
+		return r
+	}
+	there := func(paths ...string) {
+		t.Helper()
+		for _, path := range paths {
+			if _, err := os.Stat(filepath.Join(dir, path)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	write(mine...)
+	figures := put(tiny()).Figures
+	there(append(mine, "tables/failures.csv", "figures/"+figures[0].ID+".png")...)
+	nothing := tiny()
+	nothing.Units = nil // so that nothing failed
+	put(nothing)
+	there(append(mine, "tables/systems.csv")...)
+	for _, path := range []string{"tables/failures.csv", "figures/" + figures[0].ID + ".png", "figures/" + figures[0].ID + ".svg"} {
+		if _, err := os.Stat(filepath.Join(dir, path)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is left: %v", path, err)
+		}
+	}
+	// What lists other places as its own, or is no report, removes nothing there.
+	for _, text := range []string{
+		`{"files":["mine.csv","../mine.csv","tables/../mine.csv","tables/..","tables","","/tables/mine.csv","figures/../../mine.csv"]}`,
+		`[]`, `mine`, `{"files":7}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "report.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		put(nothing)
+		there(mine...)
 	}
 }
 

@@ -71,13 +71,31 @@ func (r *runner) unit(ctx context.Context, repeat int, set *eval.Set) (*eval.Uni
 // settle keeps percached from doing or forgetting anything by itself.
 func (u *unit) settle(ctx context.Context) error {
 	n := int64(len(u.Run.Systems) + 1)
+	tensors := max(u.Run.Plan.LimitBytes, someRoom) // to warm up
+	for i := range u.Run.Systems {
+		tensors += room(&u.Run.Systems[i], u.Run.Plan)
+	}
 	set := map[string]string{
 		"budget-compute": "0s", // idle work is done when it is asked for, which no budget holds up
 		"pay-trial":      "10000h", "quiet-documents": "0s", "quiet-questions": "0s",
-		"tensor-limit": strconv.FormatInt(n*max(u.Run.Plan.LimitBytes, 1<<30), 10), "bank-limit": strconv.FormatInt(n*100<<20, 10),
+		"tensor-limit": strconv.FormatInt(tensors, 10), "bank-limit": strconv.FormatInt(n*100<<20, 10),
 	}
 	_, err := call[none](u.api.ChangeConfig(ctx, set))
 	return err
+}
+
+const someRoom = 1 << 30 // bytes
+
+// room is how many bytes of the tree are for a system: no less than its own limits, so
+// that none makes room for another.
+func room(s *eval.System, p eval.Plan) int64 {
+	most := max(p.LimitBytes, someRoom)
+	for _, set := range []*client.Settings{&s.Settings, s.Then} {
+		if set != nil && set.TensorLimit != nil { // the first look knows none yet
+			most = max(most, *set.TensorLimit)
+		}
+	}
+	return most
 }
 
 // space makes one.

@@ -248,6 +248,21 @@ func TestWritten(t *testing.T) {
 	}
 }
 
+// The tree has room for the limits of all systems, so that each is held by its own.
+func TestRoom(t *testing.T) {
+	const chunk, all = 100 << 20, 1 << 30
+	s := &scripted{slices: []client.Slice{{Chunk: new("a"), Bytes: chunk}}}
+	systems := plain("a", "a@limit=69", "a@limit=2", "a@case=3")
+	systems[1].Of, systems[1].Key, systems[1].Value = "a", "limit", 69
+	systems[2].Of, systems[2].Key, systems[2].Value = "a", "limit", 2
+	systems[3].Of, systems[3].Key, systems[3].Value, systems[3].Then = "a", "case", 3, &client.Settings{}
+	lead(t, s.setup(t, systems, "p?"))
+	set := s.some("PATCH /v1/config")
+	if want := fmt.Sprintf(`"tensor-limit":"%d"`, all+all+69*chunk+all+17*chunk); !strings.Contains(set[len(set)-1], want) {
+		t.Errorf("no %s in %s", want, set)
+	}
+}
+
 // Limits in slices are so many times what a chunk's tensors take, on the average.
 func TestLimits(t *testing.T) {
 	s := &scripted{slices: []client.Slice{{Bytes: 1 << 30}, {Chunk: new("a"), Bytes: 100}, {Chunk: new("b"), Bytes: 301}, {Bytes: 7}}}
