@@ -157,20 +157,19 @@ func shorten(units []unit, most int) []unit {
 			out = append(out, u)
 			continue
 		}
-		parts := words(u.text)
-		for i := range parts {
-			parts[i].speaker, parts[i].at = u.speaker, u.at
+		from := len(out)
+		out = words(out, u.text)
+		for i := range out[from:] {
+			out[from+i].speaker, out[from+i].at = u.speaker, u.at
 		}
-		parts[0].joint, parts[0].turn = u.joint, u.turn
-		parts[len(parts)-1].price = u.price
-		out = append(out, parts...)
+		out[from].joint, out[from].turn = u.joint, u.turn
+		out[len(out)-1].price = u.price
 	}
 	return out
 }
 
-// words gives the words of a sentence; wide characters are words.
-func words(s string) []unit {
-	var out []unit
+// words puts the words of a sentence behind out; wide characters are words.
+func words(out []unit, s string) []unit {
 	joint := ""
 	for part := range strings.SplitSeq(s, " ") {
 		for part != "" {

@@ -3,6 +3,7 @@ package knowledgebank
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/internal/fault"
 )
 
 // prose makes about as many words as asked for: paragraphs of sentences.
@@ -246,5 +249,31 @@ func BenchmarkCut(b *testing.B) {
 	s := &Source{Blocks: blocks(prose(1, 5000, 6))}
 	for b.Loop() {
 		cut(units(s), 100)
+	}
+}
+
+// A text of too many words is refused before it is taken apart, and one whose
+// lines all go on costs as much as it is long.
+func TestLongTexts(t *testing.T) {
+	b, _ := newBank(t)
+	var before, after runtime.MemStats
+	text := strings.Repeat("a ", maxChunks*100+1)
+	runtime.ReadMemStats(&before)
+	_, err := b.prepare(note("a", text))
+	runtime.ReadMemStats(&after)
+	wantKind(t, fault.Invalid, err)
+	if n := after.TotalAlloc - before.TotalAlloc; n > uint64(len(text)) {
+		t.Errorf("%d bytes were taken", n)
+	}
+	line := strings.Repeat("again and ", 8)
+	text = strings.Repeat(line+"\n", 1<<13)
+	runtime.ReadMemStats(&before)
+	lines := unwrap(text)
+	runtime.ReadMemStats(&after)
+	if len(lines) != 1 || len(lines[0]) != len(text)-1-1<<13 {
+		t.Errorf("%d lines", len(lines))
+	}
+	if n := (after.TotalAlloc - before.TotalAlloc) / uint64(len(text)); n > 50 {
+		t.Errorf("%d bytes were taken for each", n)
 	}
 }

@@ -35,6 +35,13 @@ func (b *Bank) prepare(s *Source) (*item, error) {
 	case len(s.Path) > maxName || !utf8.ValidString(s.Path) || len(s.File) > maxName || !utf8.ValidString(s.File):
 		return nil, fault.New(fault.Invalid, op, "the document's path is longer than %d bytes or not UTF-8", maxName)
 	}
+	n := 0 // half words
+	for _, block := range s.Blocks {
+		n += size(block.Text)
+	}
+	if n/2 > maxChunks*b.o.ChunkWords { // before it is cut, which takes many times its bytes
+		return nil, fault.New(fault.Invalid, op, "the document is too long: %d words, and %d is the most", n/2, maxChunks*b.o.ChunkWords)
+	}
 	it := &item{document: percached.Document{
 		ID: percached.NewDocumentID(s.Key), Key: s.Key, Title: title(s), Source: about(s),
 		Format: line(s.Format), Path: cmp.Or(s.Path, s.File), Date: s.Date, Added: b.o.Now().Round(0),

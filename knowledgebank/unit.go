@@ -135,7 +135,13 @@ func cutLine(l, joint string, end int) []unit {
 
 // unwrap gives a text's lines, without those breaks that only keep lines short.
 func unwrap(text string) []string {
-	var out []string
+	var out, here []string // here: the parts of the line to come
+	flush := func() {
+		if len(here) > 0 {
+			out = append(out, strings.Join(here, ""))
+			here = here[:0]
+		}
+	}
 	last := "" // the line before, as it was
 	for l := range strings.SplitSeq(text, "\n") {
 		l = squeeze(l)
@@ -145,12 +151,14 @@ func unwrap(text string) []string {
 		}
 		joint, goes := goesOn(last, l)
 		if goes {
-			out[len(out)-1] += joint + l
+			here = append(here, joint)
 		} else {
-			out = append(out, l)
+			flush()
 		}
+		here = append(here, l)
 		last = l
 	}
+	flush()
 	return out
 }
 

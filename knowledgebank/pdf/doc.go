@@ -1,7 +1,7 @@
 // Package pdf takes the text out of PDF files.
 //
-// Purpose: [Text] gives a file's words page by page, joined to paragraphs, and
-// [Title] what the file says it is called. Written from ISO 32000 for people's
+// Purpose: [Files.Read] gives a file's words page by page, joined to paragraphs,
+// and what the file says it is called. Written from ISO 32000 for people's
 // own documents: letters, papers, invoices, printed mail, from whatever
 // program, old or damaged.
 //
@@ -19,7 +19,7 @@
 //
 // Invariants: no input makes it panic, run without end or take memory beyond
 // the limits of [Options]: one budget counts decoded bytes, parsed values and
-// steps of the page's programs, and what nests is held to a depth. What is
+// steps of the page's programs, of all files that come together, and what nests is held to a depth. What is
 // damaged is passed over and the rest is read on. Paragraphs are valid UTF-8 in
 // Unicode's normal form C, without control characters, and never empty. Errors
 // are faults and carry no text of the document.

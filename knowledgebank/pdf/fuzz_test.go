@@ -53,10 +53,10 @@ func FuzzText(f *testing.F) {
 	f.Add(d.packed(12))
 	f.Add([]byte("%PDF-1.4\n1 0 obj<</Pages 2 0 R/Type/Catalog>>endobj 2 0 obj<</Kids[3 0 R]>>endobj 3 0 obj<</Contents 4 0 R>>endobj 4 0 obj<<>>stream\nBT(x)Tj\nendstream"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		pages, err := Text(data, small())
-		check(t, pages, err)
-		if title := Title(data); !utf8.ValidString(title) || strings.ContainsFunc(title, unicode.IsControl) {
-			t.Fatalf("title %q", title)
+		d, err := whole(data, small())
+		check(t, d.Pages, err)
+		if !utf8.ValidString(d.Title) || strings.ContainsFunc(d.Title, unicode.IsControl) {
+			t.Fatalf("title %q", d.Title)
 		}
 	})
 }
@@ -78,7 +78,7 @@ func FuzzParts(f *testing.F) {
 		d.stream("/Subtype /Form", []byte(program))
 		d.stream("", []byte(table))
 		d.stream("", []byte(font))
-		pages, err := Text(d.bytes(), small())
+		pages, err := text(d.bytes(), small())
 		check(t, pages, err)
 	})
 }

@@ -18,8 +18,12 @@ const (
 	overprint   = 0.25 // the same character again, so near, makes it bold
 )
 
-// maxDrawn bounds the characters of a line that overprinting is looked for in.
-const maxDrawn = 4096
+// maxDrawn bounds the characters of a line that overprinting is looked for in,
+// and maxAlike those at one place.
+const (
+	maxDrawn = 4096
+	maxAlike = 32
+)
 
 // glyph is a character on the page. Its text is empty if it has no meaning or
 // its meaning was given already.
@@ -95,7 +99,7 @@ func (r *row) again(g glyph, at float64) bool {
 		return false
 	}
 	i := sort.Search(len(r.drawn), func(i int) bool { return r.drawn[i].at >= at-near })
-	for ; i < len(r.drawn) && r.drawn[i].at <= at+near; i++ {
+	for end := min(i+maxAlike, len(r.drawn)); i < end && r.drawn[i].at <= at+near; i++ {
 		if r.drawn[i].text == g.text {
 			return true
 		}

@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -30,7 +31,7 @@ func TestLimits(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := Default()
 			tt.set(&o)
-			pages, err := Text(tt.data, o)
+			pages, err := text(tt.data, o)
 			if fault.KindOf(err) != fault.Unsupported || !strings.Contains(fmt.Sprint(err), "too large") || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("%v, want too large: %s", err, tt.says)
 			}
@@ -42,7 +43,7 @@ func TestLimits(t *testing.T) {
 	for n := range 3 {
 		o := Default()
 		o.MaxPages = 3 + n
-		if pages, err := Text(three, o); err != nil || len(pages) != 3 {
+		if pages, err := text(three, o); err != nil || len(pages) != 3 {
 			t.Errorf("at most %d pages: %d, %v", o.MaxPages, len(pages), err)
 		}
 	}
@@ -104,14 +105,59 @@ func TestHostile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBudget(Default())
 			b.steps, b.values = b.steps/10, b.values/10
-			pages, err := read(data, Default().MaxPages, b)
-			check(t, pages, err)
+			d, err := read(context.Background(), data, Default().MaxPages, b)
+			check(t, d.Pages, err)
 		})
 	}
 }
 
 func cmapStream(s string) string {
 	return fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(s), s)
+}
+
+// Of the characters that a file draws over each other only some are looked at
+// to find those that come again: a page may have millions at one place.
+func TestDrawnOver(t *testing.T) {
+	l := &layout{budget: newBudget(Default())}
+	over := func(first, last rune) {
+		for r := first; r <= last; r++ {
+			l.add(glyph{text: string(r), frame: frame{ux: 1, size: 10}})
+		}
+	}
+	over(0x4e00, 0x4e00+maxAlike-1)
+	over(0x4e00, 0x4e00+maxAlike-1)
+	if got := len([]rune(string(l.cur.out))); got != maxAlike {
+		t.Errorf("%d characters, want %d", got, maxAlike)
+	}
+	over(0x4e00+maxAlike, 0x4e00+maxAlike)
+	over(0x4e00+maxAlike, 0x4e00+maxAlike)
+	if got := len([]rune(string(l.cur.out))); got != maxAlike+2 {
+		t.Errorf("%d characters, want %d: the last of them was looked for too far", got, maxAlike+2)
+	}
+}
+
+// Files that come together cost no more together than one may.
+func TestFiles(t *testing.T) {
+	o := Default()
+	o.MaxSteps = 2500 // a font takes a thousand
+	files, err := NewFiles(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []fault.Kind{0, 0, fault.Unsupported, fault.Unsupported} {
+		d, err := files.Read(context.Background(), plainText("x").bytes())
+		if fault.KindOf(err) != want || want == 0 && len(d.Pages) != 1 {
+			t.Errorf("file %d: %v, %v", n, d, err)
+		}
+	}
+	if _, err := files.Read(context.Background(), nil); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("what is no file: %v", err)
+	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	if _, err := read(ended, plainText("x").bytes(), 1, newBudget(o)); err != context.Canceled {
+		t.Errorf("when nobody waits any more: %v", err)
+	}
 }
 
 // A small file that unpacks to much takes memory in proportion to the limit.
@@ -129,7 +175,7 @@ func TestBombMemory(t *testing.T) {
 	data = data[:bytes.LastIndex(data, []byte("xref\n0"))] // have all object streams looked into
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	pages, err := Text(data, o)
+	pages, err := text(data, o)
 	runtime.ReadMemStats(&after)
 	check(t, pages, err)
 	if err == nil {

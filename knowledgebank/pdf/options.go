@@ -7,10 +7,10 @@ import (
 	"github.com/percached/percached/internal/fault"
 )
 
-// Options bounds what reading one file may cost. What lies behind a limit is
-// left out, and the error says which limit it was.
+// Options bounds what reading a file may cost, or several that come together.
+// What lies behind a limit is left out, and the error says which limit it was.
 type Options struct {
-	MaxPages int
+	MaxPages int // of each file
 	MaxBytes int // decoded, all streams and the text together
 	MaxSteps int // operators and characters of all pages together
 }

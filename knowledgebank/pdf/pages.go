@@ -170,7 +170,7 @@ func (p *program) annotation(d dict) {
 // missing says why a file gave no text at all.
 func (p *program) missing() error {
 	if p.blind > 0 {
-		return fault.New(fault.Unsupported, "pdf.Text", "the file has no readable text: its fonts do not say which characters they show")
+		return fault.New(fault.Unsupported, "pdf.missing", "the file has no readable text: its fonts do not say which characters they show")
 	}
-	return fault.New(fault.Unsupported, "pdf.Text", "the file has no text: its pages are pictures or empty")
+	return fault.New(fault.Unsupported, "pdf.missing", "the file has no text: its pages are pictures or empty")
 }

@@ -1,6 +1,10 @@
 package pdf
 
-import "github.com/percached/percached/internal/fault"
+import (
+	"context"
+
+	"github.com/percached/percached/internal/fault"
+)
 
 // Page is what one page says.
 type Page struct {
@@ -8,32 +12,54 @@ type Page struct {
 	Paragraphs []string
 }
 
-// Text reads the text of a PDF file, every page of it; one without text has no
-// paragraphs. Where the file exceeds a limit, the error is Unsupported and the
-// pages before stand beside it. A file whose pages all are without text, and
-// one that needs a password, is Unsupported too; one that is damaged beyond
-// reading, Invalid.
-func Text(data []byte, o Options) ([]Page, error) {
-	if err := o.Validate(); err != nil {
-		return nil, fault.Wrap("pdf.Text", err)
-	}
-	return read(data, o.MaxPages, newBudget(o))
+// Document is what a file says.
+type Document struct {
+	Title string // in its document information; empty if it does not say
+	Pages []Page
 }
 
-func read(data []byte, most int, b *budget) ([]Page, error) {
+// Files are PDF files that come together: the options bound what all of them
+// cost. They are read one at a time.
+type Files struct {
+	pages int // of each
+	left  budget
+}
+
+// NewFiles makes files that cost no more than the options say.
+func NewFiles(o Options) (*Files, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fault.Wrap("pdf.NewFiles", err)
+	}
+	return &Files{o.MaxPages, *newBudget(o)}, nil
+}
+
+// Read reads a PDF file, every page of it; one without text has no paragraphs.
+// Where the file exceeds a limit, the error is Unsupported and the pages before
+// stand beside it. A file whose pages all are without text, and one that needs
+// a password, is Unsupported too; one that is damaged beyond reading, Invalid.
+// When ctx ends, so does reading, with its error.
+func (s *Files) Read(ctx context.Context, data []byte) (Document, error) {
+	b := s.left
+	d, err := read(ctx, data, s.pages, &b)
+	b.err = nil // that of this file
+	s.left = b
+	return d, fault.Wrap("pdf.Read", err)
+}
+
+func read(ctx context.Context, data []byte, most int, b *budget) (d Document, err error) {
 	f, err := open(data, b)
 	if err != nil {
-		return nil, fault.Wrap("pdf.Text", err)
+		return d, err
 	}
+	d.Title = f.title()
 	leaves := f.pages(most)
 	if len(leaves) == 0 {
 		leaves = f.loosePages(most)
 	}
 	if len(leaves) == 0 && b.err == nil {
-		return nil, fault.New(fault.Invalid, "pdf.Text", "the file is damaged: no page can be found")
+		return d, fault.New(fault.Invalid, "pdf.pages", "the file is damaged: no page can be found")
 	}
 	p := newProgram(f)
-	var pages []Page
 	text := false
 	for i, l := range leaves {
 		if i == most {
@@ -42,26 +68,25 @@ func read(data []byte, most int, b *budget) ([]Page, error) {
 		if b.err != nil {
 			break
 		}
+		if err := ctx.Err(); err != nil {
+			return d, err
+		}
 		paragraphs := p.page(l)
 		text = text || len(paragraphs) > 0
-		pages = append(pages, Page{Number: i + 1, Paragraphs: paragraphs})
+		d.Pages = append(d.Pages, Page{Number: i + 1, Paragraphs: paragraphs})
 	}
 	switch {
 	case b.err != nil:
-		return pages, fault.Wrap("pdf.Text", b.err)
+		return d, b.err
 	case !text:
-		return nil, p.missing()
+		d.Pages = nil
+		return d, p.missing()
 	}
-	return pages, nil
+	return d, nil
 }
 
-// Title is what the file's document information says it is called, "" if it
-// does not say.
-func Title(data []byte) string {
-	f, err := open(data, newBudget(Default()))
-	if err != nil {
-		return ""
-	}
+// title is what the file's document information says it is called.
+func (f *file) title() string {
 	const longest = 1000
 	s := f.str(f.dict(f.trailer["Info"])["Title"])
 	if len(s) > longest {

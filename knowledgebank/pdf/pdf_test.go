@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -18,10 +19,24 @@ var update = flag.Bool("update", false, "write the expected texts anew")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// text gives a file's pages.
+func text(data []byte, o Options) ([]Page, error) {
+	d, err := whole(data, o)
+	return d.Pages, err
+}
+
+func whole(data []byte, o Options) (Document, error) {
+	files, err := NewFiles(o)
+	if err != nil {
+		return Document{}, err
+	}
+	return files.Read(context.Background(), data)
+}
+
 // texts gives the paragraphs of all pages.
 func texts(t *testing.T, data []byte) []string {
 	t.Helper()
-	pages, err := Text(data, Default())
+	pages, err := text(data, Default())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,13 +68,13 @@ func TestProducers(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got strings.Builder
-			pages, err := Text(data, Default())
+			d, err := whole(data, Default())
 			if err != nil {
 				fmt.Fprintf(&got, "%v: %v\n", fault.KindOf(err), err)
 			} else {
-				fmt.Fprintf(&got, "title: %s\n", Title(data))
+				fmt.Fprintf(&got, "title: %s\n", d.Title)
 			}
-			for _, p := range pages {
+			for _, p := range d.Pages {
 				fmt.Fprintf(&got, "page %d\n%s\n", p.Number, strings.Join(p.Paragraphs, "\n"))
 			}
 			golden := strings.TrimSuffix(path, ".pdf") + ".txt"
@@ -81,7 +96,7 @@ func TestProducers(t *testing.T) {
 
 func TestPages(t *testing.T) {
 	d := document("/Font << /F1 "+helveticaFont+" >>", showLines("One"), "0 0 m 9 9 l S", showLines("Three"))
-	got, err := Text(d.bytes(), Default())
+	got, err := text(d.bytes(), Default())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,8 +118,8 @@ func TestTitle(t *testing.T) {
 	} {
 		d := plainText("x")
 		d.extra = tt.info
-		if got := Title(d.bytes()); got != tt.want {
-			t.Errorf("%s: title %q, want %q", tt.info, got, tt.want)
+		if got, err := whole(d.bytes(), Default()); err != nil || got.Title != tt.want {
+			t.Errorf("%s: title %q, %v, want %q", tt.info, got.Title, err, tt.want)
 		}
 	}
 }
@@ -132,7 +147,7 @@ func TestRefused(t *testing.T) {
 		{"encrypted for certificates", certified.bytes(), fault.Unsupported, "encrypted"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			pages, err := Text(tt.data, Default())
+			pages, err := text(tt.data, Default())
 			if fault.KindOf(err) != tt.kind || !strings.Contains(fmt.Sprint(err), tt.says) || pages != nil {
 				t.Errorf("%v, %v (%v), want %v with %q", pages, err, fault.KindOf(err), tt.kind, tt.says)
 			}
@@ -144,7 +159,7 @@ func TestOptions(t *testing.T) {
 	if err := Default().Validate(); err != nil {
 		t.Error(err)
 	}
-	_, err := Text(plainText("x").bytes(), Options{MaxPages: 1})
+	_, err := text(plainText("x").bytes(), Options{MaxPages: 1})
 	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "MaxBytes") || !strings.Contains(err.Error(), "MaxSteps") {
 		t.Errorf("%v, want both faults", err)
 	}

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"context"
 	"path"
 	"strings"
 
@@ -8,9 +9,9 @@ import (
 )
 
 // inner reads a mail within a mail.
-func (p *post) inner(body string, depth int) []knowledgebank.Block {
+func (p *post) inner(ctx context.Context, body string, depth int) []knowledgebank.Block {
 	h, body := readHeader(strings.TrimLeft(lineEnds(body), "\n"))
-	blocks := p.mail(h, body, depth+1)
+	blocks := p.mail(ctx, h, body, depth+1)
 	about := "Mail"
 	if from := sender(h); from != "" {
 		about += " from " + from
@@ -30,7 +31,10 @@ func (p *post) inner(body string, depth int) []knowledgebank.Block {
 }
 
 // attached reads an attachment if it is of a kind that is read, else names it.
-func (p *post) attached(a attachment, depth int) []knowledgebank.Block {
+func (p *post) attached(ctx context.Context, a attachment, depth int) []knowledgebank.Block {
+	if ctx.Err() != nil {
+		return nil // nobody waits for the mail any more
+	}
 	name := a.name
 	k := attachedKind(a)
 	var blocks []knowledgebank.Block
@@ -39,15 +43,15 @@ func (p *post) attached(a attachment, depth int) []knowledgebank.Block {
 		p.left(a.name, a.typ)
 		return nil
 	case mailKind:
-		blocks = p.inner(string(a.data), depth)
+		blocks = p.inner(ctx, a.data, depth)
 	default:
 		// A parser that breaks on an attachment must not cost the mail.
 		f := &file{Reader: &Reader{o: p.o}, base: name}
 		s, err := guarded(func() (*knowledgebank.Source, error) {
 			if k == pdfKind {
-				return f.pdf(a.data)
+				return f.pdf(ctx, p.pdfs, []byte(a.data))
 			}
-			return f.note(k, a.data, a.charset)
+			return f.note(k, []byte(a.data), a.charset)
 		})
 		if err != nil {
 			p.left(a.name, a.typ)
@@ -68,7 +72,7 @@ func (p *post) attached(a attachment, depth int) []knowledgebank.Block {
 // attachedKind is stricter than sniff with what is text: keys, signatures and
 // calendars are no reading.
 func attachedKind(a attachment) kind {
-	k := sniff(a.name, a.data[:min(len(a.data), window)])
+	k := sniff(a.name, []byte(a.data[:min(len(a.data), window)]))
 	switch k {
 	case mailKind:
 		if strings.HasPrefix(a.typ, "text/rfc822-headers") {

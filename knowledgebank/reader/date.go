@@ -35,8 +35,8 @@ func mailDate(h header, separator string, loc *time.Location) time.Time {
 var (
 	dateISO   = regexp.MustCompile(`\b((?:19|20)\d\d)[-/.](\d\d?)[-/.](\d\d?)(?:T|\b)`)
 	dateName  = regexp.MustCompile(`(?:^|\D)((?:19|20)\d\d)([-_.]?)([01]\d)([-_.]?)([0-3]\d)(?:\D|$)`)
-	dateDay   = regexp.MustCompile(`(?i)\b(\d{1,2})(?:st|nd|rd|th|\.)?[ -]+(?:of )?([a-zé]{3,9})\.?,?[ -]+(\d{4}|\d\d)\b`)
-	dateMonth = regexp.MustCompile(`(?i)\b([a-z]{3,9})\.? +(\d{1,2})(?:st|nd|rd|th)?,?(?: +(\d\d?:\d\d(?::\d\d)?)(?: +[a-z]{2,5}| +[+-]\d{4})?)?,? +(\d{4})\b`)
+	dateDay   = regexp.MustCompile(`(?i)\b(\d{1,2})(?:st|nd|rd|th|\.)?[ -]+(?:of )?(\p{L}{3,9})\.?,?[ -]+(\d{4}|\d\d)\b`)
+	dateMonth = regexp.MustCompile(`(?i)\b(\p{L}{3,9})\.? +(\d{1,2})(?:st|nd|rd|th)?,?(?: +(\d\d?:\d\d(?::\d\d)?)(?: +[a-z]{2,5}| +[+-]\d{4})?)?,? +(\d{4})\b`)
 	clock     = regexp.MustCompile(`(?i)(\d{1,2})[:.](\d\d)(?:[:.](\d\d)(?:\.\d+)?)?(?: *([ap])\.?m\b)?`)
 	zone      = regexp.MustCompile(`(?i)(?:^|[\s\d])(?:([+-])(\d\d):?(\d\d)\b|(z|ut|utc|gmt|est|edt|cst|cdt|mst|mdt|pst|pdt|cet|cest|bst|jst)\b)`)
 )

@@ -10,8 +10,9 @@
 // out as valid UTF-8 in composed form (NFC), without control characters but \n
 // and without characters of no width. Equal bytes under an equal name give an
 // equal document: no clock is read and no file time is used. Memory is bounded
-// by a few times Options.MaxBytes, however large a mailbox is. Errors hold no
-// text of a document.
+// by a few times Options.MaxBytes, however large a mailbox is, and time grows
+// with the bytes alone. Errors hold no text of a document. When the context ends,
+// no further document, part or page is begun.
 //
 // Goroutines: none are started. A Reader is safe for concurrent use.
 //

@@ -50,7 +50,7 @@ func whole(t *testing.T, s *knowledgebank.Source, err error) {
 func FuzzMail(f *testing.F) {
 	seed(f, "*.eml")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := fileOf(t, "a.eml").parseMail(data, "From ana@example.com Mon Feb  3 09:12:40 2025")
+		s, err := fileOf(t, "a.eml").parseMail(context.Background(), data, "From ana@example.com Mon Feb  3 09:12:40 2025")
 		whole(t, s, err)
 	})
 }
@@ -127,7 +127,7 @@ func FuzzObject(f *testing.F) {
 	seed(f, "*.json*")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for l := range bytes.Lines(data) {
-			s, err := fileOf(t, "a.jsonl").jsonObject(bytes.TrimSpace(l))
+			s, err := fileOf(t, "a.jsonl").jsonObject(context.Background(), bytes.TrimSpace(l))
 			whole(t, s, err)
 		}
 	})

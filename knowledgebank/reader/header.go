@@ -161,7 +161,7 @@ func encodedWord(s string) (label string, data []byte, size int) {
 	label, _, _ = strings.Cut(label, "*") // a language
 	switch rest[0] {
 	case 'b', 'B':
-		return label, unbase64([]byte(text)), size
+		return label, unbase64(text), size
 	case 'q', 'Q':
 		// In this form a line end is only another space.
 		return label, unquote([]byte(strings.ReplaceAll(text, "_", " "))), size

@@ -38,7 +38,7 @@ func (f *file) jsonLines(ctx context.Context, in *bufio.Reader) error {
 			found = true
 		case len(l) > 0:
 			found = true
-			if err := f.document(name, func() (*knowledgebank.Source, error) { return f.jsonObject(l) }); err != nil {
+			if err := f.document(ctx, name, func() (*knowledgebank.Source, error) { return f.jsonObject(ctx, l) }); err != nil {
 				return err
 			}
 		}
@@ -78,35 +78,62 @@ func (f *file) jsonWhole(ctx context.Context, data []byte) error {
 	if !json.Valid(data) {
 		return errJSON
 	}
-	items := []json.RawMessage{data}
-	if data[0] == '[' {
-		if err := json.Unmarshal(data, &items); err != nil {
-			return errJSON
-		}
-		if len(items) == 0 {
-			return errEmpty
-		}
+	if data[0] != '[' {
+		return f.document(ctx, f.name, func() (*knowledgebank.Source, error) { return f.jsonObject(ctx, data) })
 	}
-	for i, item := range items {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if _, err := d.Token(); err != nil {
+		return errJSON
+	}
+	n := 0
+	for d.More() { // one by one: a list may have millions
 		if err := ctx.Err(); err != nil {
 			return stop{err}
 		}
-		name := f.name
-		if data[0] == '[' {
-			name = fmt.Sprintf("%s: item %d", f.name, i+1)
+		var item json.RawMessage
+		if err := d.Decode(&item); err != nil {
+			return errJSON
 		}
-		if err := f.document(name, func() (*knowledgebank.Source, error) { return f.jsonObject(item) }); err != nil {
+		n++
+		name := fmt.Sprintf("%s: item %d", f.name, n)
+		if err := f.document(ctx, name, func() (*knowledgebank.Source, error) { return f.jsonObject(ctx, item) }); err != nil {
 			return err
 		}
 	}
+	if n == 0 {
+		return errEmpty
+	}
 	return nil
+}
+
+// maxValues of one object: each takes many times its bytes while it is held.
+const maxValues = 1 << 20
+
+// values counts what an object holds: what begins with a bracket, or stands
+// behind a comma.
+func values(data []byte) (n int) {
+	text := false // within a string
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case !text && (c == '{' || c == '[' || c == ','):
+			n++
+		}
+	}
+	return n
 }
 
 // errJSON says nothing of where: the decoder's own words quote the document.
 var errJSON = fault.New(fault.Invalid, "json", "not valid JSON")
 
 // jsonObject makes a document of one object.
-func (f *file) jsonObject(data []byte) (*knowledgebank.Source, error) {
+func (f *file) jsonObject(ctx context.Context, data []byte) (*knowledgebank.Source, error) {
+	if n := values(data); n > maxValues {
+		return nil, fault.New(fault.Invalid, "json", "an object of about %d values, and %d is the most", n, maxValues)
+	}
 	var fields map[string]any
 	d := json.NewDecoder(bytes.NewReader([]byte(lenient(data))))
 	d.UseNumber()
@@ -127,7 +154,7 @@ func (f *file) jsonObject(data []byte) (*knowledgebank.Source, error) {
 		sum := sha256.Sum256(data)
 		key += hex.EncodeToString(sum[:])
 	}
-	s, err := f.jsonSource(o)
+	s, err := f.jsonSource(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -1,22 +1,28 @@
 package reader
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"regexp"
 	"strings"
 
 	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/knowledgebank/pdf"
 )
 
 // parseMail reads one mail. The separator is the line of the mailbox before it.
-func (f *file) parseMail(data []byte, separator string) (*knowledgebank.Source, error) {
+func (f *file) parseMail(ctx context.Context, data []byte, separator string) (*knowledgebank.Source, error) {
 	text := strings.TrimLeft(lineEnds(string(data)), "\n")
 	h, body := readHeader(text)
 	if len(h) == 0 && strings.TrimSpace(body) == "" {
 		return nil, errEmpty
 	}
-	p := &post{o: f.o, from: sender(h)}
+	pdfs, err := pdf.NewFiles(pdf.Default())
+	if err != nil {
+		return nil, err
+	}
+	p := &post{o: f.o, from: sender(h), pdfs: pdfs}
 	s := &knowledgebank.Source{
 		Title:  oneLine(words(h.get("subject"))),
 		Source: "mail",
@@ -29,12 +35,12 @@ func (f *file) parseMail(data []byte, separator string) (*knowledgebank.Source, 
 	if s.Title == "" {
 		s.Title = "No subject"
 	}
-	if s.Key = strings.Join(strings.Fields(clean(h.get("message-id"))), " "); s.Key == "" || len(s.Key) > maxKey {
+	if s.Key = strings.Join(strings.Fields(clean(h.get("message-id"))), " "); strings.Trim(s.Key, "<> ") == "" || len(s.Key) > maxKey {
 		sum := sha256.Sum256(data)
 		s.Key = "sha256-" + hex.EncodeToString(sum[:])
 	}
 	s.Key = "mail:" + s.Key
-	s.Blocks = p.mail(h, body, 0)
+	s.Blocks = p.mail(ctx, h, body, 0)
 	s.Notes = p.notes
 	if len(s.Blocks) == 0 {
 		// The subject is then all that was said.
@@ -56,22 +62,22 @@ type post struct {
 	parts int
 	notes []string
 	files []attachment
+	pdfs  *pdf.Files // one budget for all that are attached
 }
 
 type attachment struct {
-	name, typ string
-	data      []byte
-	charset   string
+	name, typ     string
+	data, charset string
 }
 
 // mail gives the blocks of a mail: its text, then what is attached.
-func (p *post) mail(h header, body string, depth int) []knowledgebank.Block {
+func (p *post) mail(ctx context.Context, h header, body string, depth int) []knowledgebank.Block {
 	outer := p.files
 	p.files = nil
-	text := p.part(h, body, depth)
+	text := p.part(ctx, h, body, depth)
 	blocks := own(text, forwarding.MatchString(words(h.get("subject"))), words(h.get("subject")))
 	for _, a := range p.files {
-		blocks = append(blocks, p.attached(a, depth)...)
+		blocks = append(blocks, p.attached(ctx, a, depth)...)
 	}
 	p.files = outer
 	return blocks

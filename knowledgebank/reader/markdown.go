@@ -84,8 +84,8 @@ func markdown(text string) (blocks []knowledgebank.Block, heading string) {
 type mdReader struct {
 	blocks  []knowledgebank.Block
 	heading string
-	lines   []string // of the paragraph that is open
-	glue    bool     // the next line goes on in the last one
+	lines   [][]string // of the paragraph that is open, each with those that go on in it
+	glue    bool       // the next line goes on in the last one
 	code    []string
 	fence   string // of the code that is open
 }
@@ -97,7 +97,11 @@ func (m *mdReader) add(text string) {
 }
 
 func (m *mdReader) flush() {
-	m.add(strings.Join(m.lines, "\n"))
+	var lines []string
+	for _, parts := range m.lines {
+		lines = append(lines, strings.Join(parts, " "))
+	}
+	m.add(strings.Join(lines, "\n"))
 	m.lines, m.glue = nil, false
 }
 
@@ -140,7 +144,7 @@ func (m *mdReader) line(l string) {
 		_, note, _ := strings.Cut(t, "]: ")
 		m.prose(note)
 	case len(m.lines) > 0 && (strings.Trim(t, "=") == "" || strings.Trim(t, "-") == "") && len(m.lines) == 1:
-		text := m.lines[0]
+		text := strings.Join(m.lines[0], " ")
 		m.lines = nil
 		m.title(text)
 	case rule(t):
@@ -151,7 +155,7 @@ func (m *mdReader) line(l string) {
 		for i, c := range cells {
 			cells[i] = inline(strings.TrimSpace(c))
 		}
-		m.lines, m.glue = append(m.lines, strings.Join(cells, " | ")), false
+		m.lines, m.glue = append(m.lines, []string{strings.Join(cells, " | ")}), false
 	default:
 		m.prose(l)
 	}
@@ -166,11 +170,11 @@ func (m *mdReader) prose(l string) {
 		if item[1] != "" {
 			mark = item[1] + " "
 		}
-		m.lines = append(m.lines, mark+inline(line(item[2])))
-	} else if text := inline(line(l)); m.glue && len(m.lines) > 0 {
-		m.lines[len(m.lines)-1] += " " + text
+		m.lines = append(m.lines, []string{mark + inline(line(item[2]))})
+	} else if text, n := inline(line(l)), len(m.lines); m.glue && n > 0 {
+		m.lines[n-1] = append(m.lines[n-1], text)
 	} else {
-		m.lines = append(m.lines, text)
+		m.lines = append(m.lines, []string{text})
 	}
 	m.glue = !hard
 }

@@ -34,7 +34,7 @@ func (f *file) mbox(ctx context.Context, in *bufio.Reader) error {
 			// The mails before the damage were read, this one ends in it.
 			return fault.Wrap(fmt.Sprintf("mail %d and all behind it", n), damaged(err))
 		}
-		if err := f.document(name, func() (*knowledgebank.Source, error) { return f.parseMail(mail.data, mail.separator) }); err != nil {
+		if err := f.document(ctx, name, func() (*knowledgebank.Source, error) { return f.parseMail(ctx, mail.data, mail.separator) }); err != nil {
 			return err
 		}
 	}

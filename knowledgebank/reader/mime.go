@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"context"
 	"regexp"
 	"strings"
 
@@ -23,7 +24,10 @@ func (w written) empty() bool { return strings.TrimSpace(w.text) == "" && len(w.
 func (w written) words() int { return len(strings.Fields(w.text)) }
 
 // part reads one part of a mail and all parts in it.
-func (p *post) part(h header, body string, depth int) written {
+func (p *post) part(ctx context.Context, h header, body string, depth int) written {
+	if ctx.Err() != nil {
+		return written{} // nobody waits for the mail any more
+	}
 	typ, params := media(h.get("content-type"))
 	disposition, _ := media(h.get("content-disposition"))
 	name := fileName(h)
@@ -42,19 +46,20 @@ func (p *post) part(h header, body string, depth int) written {
 	}
 	switch {
 	case strings.HasPrefix(typ, "multipart/"):
-		return p.multipart(typ, params, string(transfer(encoding, body)), depth)
+		return p.multipart(ctx, typ, params, transfer(encoding, body), depth)
 	case typ == "message/rfc822" || typ == "message/global":
-		return written{mails: p.inner(string(transfer(encoding, body)), depth)}
+		return written{mails: p.inner(ctx, transfer(encoding, body), depth)}
 	case disposition == "attachment" || name != "" || !strings.HasPrefix(typ, "text/"):
 		p.files = append(p.files, attachment{name, typ, transfer(encoding, body), params["charset"]})
 		return written{}
 	case typ == "text/html":
-		return webText(charset(transfer(encoding, body), params["charset"]))
+		page := []byte(transfer(encoding, body))
+		return webText(charset(page, or(params["charset"], metaCharset(page))))
 	case typ != "text/plain" && typ != "text/enriched" && typ != "text/markdown":
 		p.left(name, typ)
 		return written{}
 	}
-	raw := transfer(encoding, body)
+	raw := []byte(transfer(encoding, body))
 	if encoding != "quoted-printable" && encoding != "base64" && quotedPrintable(body) {
 		raw = unquote(raw)
 	}
@@ -106,11 +111,11 @@ func webText(s string) written {
 	return written{text: web(s, true).text, html: true}
 }
 
-func (p *post) multipart(typ string, params map[string]string, body string, depth int) written {
+func (p *post) multipart(ctx context.Context, typ string, params map[string]string, body string, depth int) written {
 	parts := split(body, params["boundary"])
 	if len(parts) == 0 {
 		// No parts at all: whatever stands there was meant to be read.
-		return p.part(header{}, body, depth+1)
+		return p.part(ctx, header{}, body, depth+1)
 	}
 	var all []written
 	for i, part := range parts {
@@ -124,7 +129,7 @@ func (p *post) multipart(typ string, params map[string]string, body string, dept
 		if typ == "multipart/related" && i > 0 && h.get("content-disposition") == "" {
 			h["content-disposition"] = []string{"attachment"}
 		}
-		all = append(all, p.part(h, body, depth+1))
+		all = append(all, p.part(ctx, h, body, depth+1))
 	}
 	if typ == "multipart/alternative" {
 		return choose(all)

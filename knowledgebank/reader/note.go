@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"context"
 	"strings"
 
 	"github.com/percached/percached/knowledgebank"
@@ -41,14 +42,14 @@ func (f *file) note(k kind, data []byte, label string) (*knowledgebank.Source, e
 	return s, nil
 }
 
-// pdf reads a PDF file.
-func (f *file) pdf(data []byte) (*knowledgebank.Source, error) {
-	pages, err := pdf.Text(data, pdf.Default())
-	if err != nil && len(pages) == 0 {
+// pdf reads a PDF file, one of those that come together.
+func (f *file) pdf(ctx context.Context, files *pdf.Files, data []byte) (*knowledgebank.Source, error) {
+	d, err := files.Read(ctx, data)
+	if err != nil && len(d.Pages) == 0 {
 		return nil, err
 	}
-	s := &knowledgebank.Source{Key: f.key(), Title: oneLine(or(pdf.Title(data), stem(f.base))), Source: "note", Format: "pdf"}
-	for _, p := range pages {
+	s := &knowledgebank.Source{Key: f.key(), Title: oneLine(or(d.Title, stem(f.base))), Source: "note", Format: "pdf"}
+	for _, p := range d.Pages {
 		for _, text := range p.Paragraphs {
 			s.Blocks = append(s.Blocks, paragraphs(clean(text))...)
 		}

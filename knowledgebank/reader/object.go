@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"context"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -21,16 +22,15 @@ func (o object) find(names ...string) any {
 			return v
 		}
 	}
-	keys := make([]string, 0, len(o))
-	for k := range o {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
 	for _, name := range names {
-		for _, k := range keys {
-			if o[k] != nil && strings.EqualFold(k, name) {
-				return o[k]
+		first := ""
+		for k, v := range o {
+			if v != nil && strings.EqualFold(k, name) && (first == "" || k < first) {
+				first = k
 			}
+		}
+		if first != "" {
+			return o[first]
 		}
 	}
 	return nil
@@ -86,12 +86,12 @@ func (o object) id() string {
 }
 
 // jsonSource makes a document of an object: a mail, a talk, or a note.
-func (f *file) jsonSource(o object) (*knowledgebank.Source, error) {
+func (f *file) jsonSource(ctx context.Context, o object) (*knowledgebank.Source, error) {
 	s := &knowledgebank.Source{Source: "note", Format: "json", Title: oneLine(o.text("title", "subject", "name"))}
 	s.Date = when(o.find("date", "created_at", "created", "timestamp", "time", "sent"), f.o.Location)
 	text := o.text("text", "body", "content", "email")
 	if mailStart(lineEnds(text), "") {
-		m, err := f.parseMail([]byte(text), "")
+		m, err := f.parseMail(ctx, []byte(text), "")
 		if err == nil && len(m.Blocks) > 0 {
 			return m, nil
 		}
@@ -151,7 +151,7 @@ func (o object) talk(depth int) []knowledgebank.Block {
 }
 
 func turnsOf(list []any) []knowledgebank.Block {
-	var out []knowledgebank.Block
+	var out talk
 	for _, item := range list {
 		in, ok := item.(map[string]any)
 		if !ok {
@@ -166,13 +166,13 @@ func turnsOf(list []any) []knowledgebank.Block {
 		if n, err := strconv.ParseFloat(o.text("start", "starttime", "start_time"), 64); err == nil && n >= 0 && n < 1e6 {
 			b.At = clockOf(time.Duration(n * float64(time.Second)))
 		}
-		if n := len(out); n > 0 && b.Speaker != "" && out[n-1].Speaker == b.Speaker {
-			out[n-1].Text += " " + text
+		if n := len(out.turns); n > 0 && b.Speaker != "" && out.turns[n-1].Speaker == b.Speaker {
+			out.goOn(text)
 			continue
 		}
-		out = append(out, b)
+		out.begin(b)
 	}
-	return out
+	return out.end()
 }
 
 var (

@@ -176,18 +176,18 @@ func nothingMuch(lines []string) bool {
 
 // reflow joins the lines of a format=flowed text.
 func reflow(lines []string) []string {
-	var out []string
+	var out, here []string // here: the parts of the line to come
 	open := false
-	for _, l := range lines {
+	for i, l := range lines {
 		if !marked(l) {
 			l = strings.TrimPrefix(l, " ") // stuffed
 		}
-		if open && !marked(l) && l != "-- " && strings.TrimSpace(l) != "" {
-			out[len(out)-1] += l
-		} else {
-			out = append(out, l)
+		if i > 0 && !(open && !marked(l) && l != "-- " && strings.TrimSpace(l) != "") {
+			out = append(out, strings.Join(here, ""))
+			here = here[:0]
 		}
+		here = append(here, l)
 		open = strings.HasSuffix(l, " ") && l != "-- " && strings.TrimSpace(l) != "" && !marked(l)
 	}
-	return out
+	return append(out, strings.Join(here, ""))
 }

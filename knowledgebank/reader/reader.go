@@ -15,6 +15,7 @@ import (
 
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/knowledgebank/pdf"
 )
 
 // errEmpty is the reason of a file that holds no words at all.
@@ -129,23 +130,30 @@ func (f *file) any(ctx context.Context, rd io.Reader) error {
 	if k == jsonKind {
 		return f.jsonWhole(ctx, data)
 	}
-	return f.document(f.name, func() (*knowledgebank.Source, error) { return f.parse(k, data) })
+	return f.document(ctx, f.name, func() (*knowledgebank.Source, error) { return f.parse(ctx, k, data) })
 }
 
 // parse reads a file that is one document.
-func (f *file) parse(k kind, data []byte) (*knowledgebank.Source, error) {
+func (f *file) parse(ctx context.Context, k kind, data []byte) (*knowledgebank.Source, error) {
 	switch k {
 	case mailKind:
-		return f.parseMail(data, "")
+		return f.parseMail(ctx, data, "")
 	case pdfKind:
-		return f.pdf(data)
+		files, err := pdf.NewFiles(pdf.Default())
+		if err != nil {
+			return nil, err
+		}
+		return f.pdf(ctx, files, data)
 	}
 	return f.note(k, data, "")
 }
 
 // document runs a parser, survives its panic, and hands on what it made.
-func (f *file) document(name string, parse func() (*knowledgebank.Source, error)) error {
+func (f *file) document(ctx context.Context, name string, parse func() (*knowledgebank.Source, error)) error {
 	s, err := guarded(parse)
+	if ctx.Err() != nil { // what the parser gave may be a part
+		return stop{ctx.Err()}
+	}
 	if err != nil {
 		f.failed(name, fault.Wrap("reader.Read", err))
 		return nil

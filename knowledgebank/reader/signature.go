@@ -69,6 +69,12 @@ func undashed(lines []string) []string {
 // unadvertised drops lines that programs and services add.
 func unadvertised(lines []string) []string {
 	var out []string
+	footer := len(lines) - 1 // where the last eight lines with words begin
+	for n := 0; footer >= 0; footer-- {
+		if n += filled(lines[footer : footer+1]); n > 8 {
+			break
+		}
+	}
 	sponsored := false // within the box of a sponsor
 	for i, l := range lines {
 		t := strings.TrimSpace(l)
@@ -83,7 +89,7 @@ func unadvertised(lines []string) []string {
 		case t == "" || len(t) > 100:
 		case sentFrom.MatchString(t):
 			continue
-		case adFooter.MatchString(t) && filled(lines[i:]) <= 8:
+		case i > footer && adFooter.MatchString(t):
 			return out
 		}
 		out = append(out, l)

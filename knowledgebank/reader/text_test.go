@@ -1,11 +1,17 @@
 package reader
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/knowledgebank"
 )
 
 func TestDate(t *testing.T) {
@@ -33,6 +39,11 @@ func TestDate(t *testing.T) {
 		"yesterday":                            "",
 		"":                                     "",
 		"12 chairs 2025":                       "",
+		"3. März 2025":                         "2025-03-03T00:00:00Z",
+		"samedi 9 août 2025 14:05":             "2025-08-09T14:05:00Z",
+		"12 de março":                          "",
+		"12 março 2025":                        "2025-03-12T00:00:00Z",
+		"Août 9, 2025":                         "2025-08-09T00:00:00Z",
 		strings.Repeat("4 Feb 2025 ", 40):      "",
 	} {
 		got := ""
@@ -149,5 +160,105 @@ func TestDeep(t *testing.T) {
 	deep := `{"text":"x","a":` + strings.Repeat(`{"a":`, 20000) + "1" + strings.Repeat("}", 20001)
 	if got := story(t, r, "a.jsonl", []byte(deep)); !strings.HasPrefix(got, "failed: a.jsonl: line 1") {
 		t.Errorf("%.100q", got)
+	}
+}
+
+// What is long costs as much as it is long. Without that, each of these takes
+// hundreds of times its bytes for every byte, or hours.
+func TestLong(t *testing.T) {
+	const lines = 1 << 16
+	r := newReader(t, Default())
+	for _, tt := range []struct{ name, text, want string }{
+		{"blank.vtt", "WEBVTT\n\n00:00.000 --> 00:01.000\nhi\n" + strings.Repeat("\n", 2<<20) + "bye\nbye\n", "hi bye"},
+		{"turn.vtt", "WEBVTT\n\n00:00.000 --> 00:01.000\n" + strings.Repeat("<v Ana>hi\n<v Ana>ho\n", lines), "hi ho hi"},
+		{"turn.json", `{"messages": [{"from": "Ana", "text": "hi"}` + strings.Repeat(`, {"from": "Ana", "text": "ho"}`, lines/4) + "]}", "hi ho ho"},
+		{"paragraph.md", strings.Repeat("a\n", lines), "a a a"},
+		{"flowed.eml", "From: ana@example.com\nContent-Type: text/plain; format=flowed\n\n" + strings.Repeat("a \n", lines), "a a a"},
+		{"footers.eml", "From: ana@example.com\n\n" + strings.Repeat("Do you Yahoo!?\n", 4<<16), "Do you"},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got := story(t, r, tt.name, []byte(tt.text))
+		runtime.ReadMemStats(&after)
+		if !strings.Contains(got, tt.want) || strings.Contains(got, "failed:") {
+			t.Errorf("%s: %.200q", tt.name, got)
+		}
+		if n := (after.TotalAlloc - before.TotalAlloc) / uint64(len(tt.text)); n > 500 {
+			t.Errorf("%s: %d bytes were taken for each", tt.name, n)
+		}
+	}
+}
+
+// A document of very many values is refused before they are held.
+func TestManyValues(t *testing.T) {
+	r := newReader(t, Default())
+	many := `{"text": "hi, {you}", "a": [{}` + strings.Repeat(",{}", maxValues) + "]}"
+	if got := story(t, r, "a.json", []byte(many)); !strings.Contains(got, "failed: a.json") || !strings.Contains(got, "the most") {
+		t.Errorf("%.200q", got)
+	}
+	list := "[" + strings.Repeat(`{"a": 1}, `, 10) + `{"text": "Eleven, \"{[,"}]`
+	if got := story(t, r, "a.json", []byte(list)); !strings.Contains(got, "Eleven") || strings.Count(got, "failed:") != 10 {
+		t.Errorf("%.200q", got)
+	}
+	if n := values([]byte(`{"a\"{,[": [1, 2], "b\\": {}}`)); n != 5 {
+		t.Errorf("%d values", n)
+	}
+}
+
+// Parts in parts are read where they lie.
+func TestNestedParts(t *testing.T) {
+	text := strings.Repeat("The garden is green.\n", 1<<16)
+	for i := range maxNested - 1 {
+		text = fmt.Sprintf("Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n%s\n--b%d--\n", i, i, text, i)
+	}
+	text = "From: ana@example.com\n" + text
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s, err := fileOf(t, "a.eml").parseMail(context.Background(), []byte(text), "")
+	runtime.ReadMemStats(&after)
+	if err != nil || len(s.Blocks) == 0 {
+		t.Fatal(s, err)
+	}
+	if n := (after.TotalAlloc - before.TotalAlloc) / uint64(len(text)); n > 50 {
+		t.Errorf("%d bytes were taken for each", n)
+	}
+}
+
+// Mails whose Message-ID says nothing are told apart by what they say.
+func TestNoMessageID(t *testing.T) {
+	keys := map[string]bool{}
+	for _, text := range []string{"Hello.", "Goodbye."} {
+		s, err := fileOf(t, "a.eml").parseMail(context.Background(), []byte("From: ana@example.com\nMessage-ID: < >\n\n"+text), "")
+		if err != nil || !strings.HasPrefix(s.Key, "mail:sha256-") {
+			t.Errorf("%q, %v", s.Key, err)
+		}
+		keys[s.Key] = true
+	}
+	if len(keys) != 2 {
+		t.Error(keys)
+	}
+}
+
+// HTML mail whose header names no charset may name it itself.
+func TestMetaCharset(t *testing.T) {
+	page := "<html><head><meta charset=\"koi8-r\"></head><body><p>\xf0\xd2\xc9\xd7\xc5\xd4</p></body></html>"
+	s, err := fileOf(t, "a.eml").parseMail(context.Background(), []byte("From: ana@example.com\nContent-Type: text/html\n\n"+page), "")
+	if err != nil || len(s.Blocks) != 1 || s.Blocks[0].Text != "Привет" {
+		t.Errorf("%q, %v", s.Blocks, err)
+	}
+}
+
+// When ctx ends while a document is parsed, no part of it is handed on.
+func TestEndsWhileParsing(t *testing.T) {
+	ctx, end := context.WithCancel(context.Background())
+	f := fileOf(t, "a.eml")
+	f.emit = func(s *knowledgebank.Source) error { t.Error(s); return nil }
+	f.failed = func(name string, err error) { t.Error(name, err) }
+	err := f.document(ctx, "a.eml", func() (*knowledgebank.Source, error) {
+		end()
+		return f.parseMail(ctx, []byte("From: ana@example.com\nSubject: x\n\nHello."), "")
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

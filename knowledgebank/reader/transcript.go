@@ -95,9 +95,11 @@ func readCues(text string) (cues []cue, head string, notes []string) {
 		switch first, _, _ := strings.Cut(l, " "); {
 		case l == "":
 			// A blank line within a cue occurs; what follows is no cue's name then.
-			if here != nil && len(here.lines) > 0 && beginsCue(lines, i+1) {
+			next := skipBlank(lines, i)
+			if here != nil && len(here.lines) > 0 && beginsCue(lines, next) {
 				here = nil
 			}
+			i = next - 1
 			continue
 		case here == nil && (first == "NOTE" || l == "STYLE" || l == "REGION"):
 			for ; i < len(lines) && strings.TrimSpace(lines[i]) != ""; i++ {
@@ -116,7 +118,6 @@ func readCues(text string) (cues []cue, head string, notes []string) {
 
 // beginsCue says whether the lines from i on begin a cue, a comment or nothing.
 func beginsCue(lines []string, i int) bool {
-	i = skipBlank(lines, i)
 	if i >= len(lines) || cueTime.MatchString(lines[i]) || strings.HasPrefix(lines[i], "NOTE") || strings.HasPrefix(lines[i], "STYLE") {
 		return true
 	}

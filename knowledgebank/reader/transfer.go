@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// transfer undoes a part's transfer encoding.
-func transfer(encoding, body string) []byte {
-	switch encoding {
-	case "base64":
-		return unbase64([]byte(body))
-	case "quoted-printable":
-		return unquote([]byte(body))
+// transfer undoes a part's transfer encoding. What is not encoded is not copied:
+// parts lie in parts.
+func transfer(encoding, body string) string {
+	switch {
+	case encoding == "base64":
+		return string(unbase64(body))
+	case encoding == "quoted-printable" && strings.Contains(body, "="):
+		return string(unquote([]byte(body)))
 	}
-	return []byte(body)
+	return body
 }
 
 // quotedPrintable says that a body is encoded although its header does not say
@@ -48,7 +49,7 @@ func quotedPrintable(body string) bool {
 
 // unbase64 decodes as far as it goes. What is no letter of the alphabet is
 // skipped; padding in the middle is where two texts were joined.
-func unbase64(in []byte) []byte {
+func unbase64(in string) []byte {
 	out := make([]byte, 0, len(in)*3/4+3)
 	var four [4]byte
 	n := 0
@@ -64,7 +65,8 @@ func unbase64(in []byte) []byte {
 		}
 		n = 0
 	}
-	for _, c := range in {
+	for i := range len(in) {
+		c := in[i]
 		switch {
 		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '+', c == '/':
 		case c == '-':

@@ -8,10 +8,41 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
+// talk is turns, the last of which may go on.
+type talk struct {
+	turns []knowledgebank.Block
+	parts []string // of the last one's text
+	words int      // of that
+}
+
+func (t *talk) begin(b knowledgebank.Block) {
+	t.end()
+	t.turns, t.parts, t.words = append(t.turns, b), nil, 0
+	t.goOn(b.Text)
+}
+
+func (t *talk) goOn(text string) {
+	t.parts = append(t.parts, text)
+	t.words += 1 + strings.Count(text, " ")
+}
+
+func (t *talk) end() []knowledgebank.Block {
+	if n := len(t.turns); n > 0 {
+		t.turns[n-1].Text = strings.Join(t.parts, " ")
+	}
+	return t.turns
+}
+
+// enough says that text of no known speaker is long enough for a paragraph.
+func (t *talk) enough() bool {
+	last := t.parts[len(t.parts)-1]
+	return t.words > 151 || t.words > 51 && strings.ContainsAny(last[len(last)-1:], ".!?")
+}
+
 // turns merges cues to what one speaker says at a time.
 func turns(cues []cue) []knowledgebank.Block {
 	names := speakers(cues)
-	var out []knowledgebank.Block
+	var out talk
 	var end time.Duration
 	last := "" // the last line, for captions that roll
 	for _, c := range cues {
@@ -31,22 +62,16 @@ func turns(cues []cue) []knowledgebank.Block {
 				continue
 			}
 			last = s.text
-			n := len(out)
-			if n > 0 && (out[n-1].Speaker == s.speaker || s.speaker == "" && names == nil) && !(s.speaker == "" && enough(out[n-1].Text)) {
-				out[n-1].Text += " " + s.text
+			n := len(out.turns)
+			if n > 0 && (out.turns[n-1].Speaker == s.speaker || s.speaker == "" && names == nil) && !(s.speaker == "" && out.enough()) {
+				out.goOn(s.text)
 				continue
 			}
-			out = append(out, knowledgebank.Block{Speaker: s.speaker, At: clockOf(from), Text: s.text})
+			out.begin(knowledgebank.Block{Speaker: s.speaker, At: clockOf(from), Text: s.text})
 		}
 		end = max(end, c.to)
 	}
-	return out
-}
-
-// enough says that text of no known speaker is long enough for a paragraph.
-func enough(text string) bool {
-	words := strings.Count(text, " ")
-	return words > 150 || words > 50 && strings.ContainsAny(text[len(text)-1:], ".!?")
+	return out.end()
 }
 
 // speakers are the names before a colon that are names: those that occur again,

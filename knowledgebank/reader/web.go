@@ -140,7 +140,7 @@ func (w *webReader) start(a atom.Atom, t traits) {
 		w.lines(2)
 		return
 	case atom.P, atom.Div, atom.H1, atom.H2, atom.H3, atom.Ul, atom.Ol, atom.Table:
-		w.closes(a, atom.P)
+		w.closes(atom.P)
 	case atom.Li, atom.Dt, atom.Dd, atom.Td, atom.Th, atom.Tr, atom.Option:
 		w.closeItem(a)
 	case atom.Script, atom.Style, atom.Template, atom.Svg, atom.Object, atom.Select, atom.Canvas, atom.Audio, atom.Video,
@@ -214,7 +214,7 @@ func (w *webReader) end(a atom.Atom) {
 
 // closes ends an element that the start of another ends, if nothing but inline
 // elements is open in it.
-func (w *webReader) closes(_, ended atom.Atom) {
+func (w *webReader) closes(ended atom.Atom) {
 	if w.count[hash(ended)] == 0 {
 		return
 	}
