@@ -50,7 +50,7 @@ func (in *EntrySearch) check() error {
 }
 
 func (in *LedgerIn) check() error {
-	if in.Space != "" && !spaceName(in.Space) {
+	if in.Space != "" && !spaceName(string(in.Space)) {
 		return wrong("query:space", spaceRule)
 	}
 	return nil
@@ -60,7 +60,7 @@ func (in *DrainIn) defaults() { in.Jobs, in.Tokens = math.MaxInt, math.MaxInt }
 
 func (in *DrainIn) check() error {
 	switch {
-	case in.Space != "" && !spaceName(in.Space):
+	case in.Space != "" && !spaceName(string(in.Space)):
 		return wrong("query:space", spaceRule)
 	case in.Jobs < 1:
 		return wrong("query:jobs", "must be 1 or more")

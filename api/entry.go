@@ -16,7 +16,7 @@ type Entry struct {
 	Refused  bool       `json:"refused"`
 	Stale    bool       `json:"stale"`
 	StaleWhy string     `json:"stale_why,omitempty"`
-	Origin   string     `json:"origin"` // asked, predicted, ...
+	Origin   string     `json:"origin"` // asked or predicted
 	Evidence []Evidence `json:"evidence"`
 	Hits     uint64     `json:"hits"`
 	Made     time.Time  `json:"made"`

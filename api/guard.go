@@ -47,11 +47,8 @@ func (s *Server) mayBeCalled(host string) bool {
 	} else {
 		name = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 	}
-	switch name {
-	case "localhost", "127.0.0.1":
-		return !strings.HasPrefix(host, "[")
-	case "::1":
-		return strings.HasPrefix(host, "[")
+	if ip := net.ParseIP(name); name == "localhost" || ip != nil && ip.IsLoopback() {
+		return strings.HasPrefix(host, "[") == strings.Contains(name, ":")
 	}
 	return slices.ContainsFunc(s.Hosts, func(own string) bool {
 		own = strings.ToLower(own)

@@ -22,9 +22,9 @@ func TestHosts(t *testing.T) {
 		o.Hosts = []string{"phone.local", "desk.local:7337", "192.168.1.5", "[fd00::5]"}
 	})
 	for host, status := range map[string]int{
-		"localhost": 200, "localhost:7337": 200, "LOCALHOST:1": 200, "127.0.0.1": 200, "127.0.0.1:80": 200, "[::1]": 200, "[::1]:7337": 200,
+		"localhost": 200, "localhost:7337": 200, "LOCALHOST:1": 200, "127.0.0.1": 200, "127.0.0.1:80": 200, "[::1]": 200, "[::1]:7337": 200, "127.0.0.2:7337": 200,
 		"phone.local": 200, "phone.local:8080": 200, "Phone.Local": 200, "desk.local:7337": 200, "192.168.1.5:7337": 200, "[fd00::5]:7337": 200,
-		"desk.local": 403, "desk.local:7338": 403, "phone.local.evil.example": 403, "xphone.local": 403, "192.168.1.50": 403, "[fd00::6]": 403,
+		"desk.local": 403, "desk.local:7338": 403, "phone.local.evil.example": 403, "xphone.local": 403, "192.168.1.50": 403, "[fd00::6]": 403, "[127.0.0.2]": 403, "[localhost]": 403, "127.0.0.2.evil.example": 403,
 	} {
 		a := exchangeRaw(t, srv, raw("GET /v1/about", "", "Host: "+host))
 		if a.StatusCode != status {
@@ -58,6 +58,17 @@ func TestOrigins(t *testing.T) {
 		a := exchangeRaw(t, srv, raw("GET /v1/about", "", "Host: localhost:7337", header))
 		if a.StatusCode != 200 || a.Header.Get(allow) != "" {
 			t.Errorf("%s: status %d, headers %v", header, a.StatusCode, a.Header)
+		}
+	}
+	// In front of this one something else speaks TLS, and passes on who was called.
+	named := func(o *Options) { o.Hosts = []string{"answers.example.org"} }
+	for status, srv := range map[int]*httptest.Server{
+		403: testServer(t, about(), named),
+		200: testServer(t, about(), named, func(o *Options) { o.Origins = []string{"https://answers.example.org"} }),
+	} {
+		a := exchangeRaw(t, srv, raw("GET /v1/about", "", "Host: answers.example.org", "Origin: https://answers.example.org", "Sec-Fetch-Site: same-origin"))
+		if a.StatusCode != status {
+			t.Errorf("behind a proxy: status %d, want %d", a.StatusCode, status)
 		}
 	}
 	closed := testServer(t, about())

@@ -119,7 +119,7 @@ type OneJob struct {
 // LedgerIn asks for the books.
 type LedgerIn struct {
 	Since time.Time `query:"since"` // zero: 30 days ago
-	Space string    `query:"space"` // empty: all together
+	Space Given     `query:"space"` // empty: all together
 }
 
 // Ledger is what idle work cost and saved.
@@ -145,8 +145,8 @@ type Account struct {
 
 // DrainIn says which idle work is to be done.
 type DrainIn struct {
-	Space string `query:"space"` // empty: in all
-	Kinds string `query:"kind"`  // names with commas between them; empty: of all kinds
+	Space Given `query:"space"` // empty: in all
+	Kinds Given `query:"kind"`  // names with commas between them; empty: of all kinds
 	// It ends when so many jobs are done, or have taken so many tokens; 0: when nothing
 	// is due any more.
 	Jobs   int `query:"jobs"`

@@ -8,9 +8,6 @@ import (
 // models answers GET /v1/models: the spaces that the caller may ask in, and the
 // embedder.
 func (s *Server) models(w http.ResponseWriter, r *http.Request) error {
-	if err := noBody(r); err != nil {
-		return err
-	}
 	about, err := s.backend.About(r.Context(), Nothing{})
 	if err != nil {
 		return err
@@ -27,9 +24,6 @@ func (s *Server) models(w http.ResponseWriter, r *http.Request) error {
 
 // model answers GET /v1/models/{model}.
 func (s *Server) model(w http.ResponseWriter, r *http.Request) error {
-	if err := noBody(r); err != nil {
-		return err
-	}
 	about, err := s.backend.About(r.Context(), Nothing{})
 	if err != nil {
 		return err

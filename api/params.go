@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding"
+	"errors"
 	"maps"
 	"math"
 	"net/http"
@@ -19,6 +20,18 @@ type checked interface{ check() error }
 
 // defaulted is an input whose values are something where a client says nothing.
 type defaulted interface{ defaults() }
+
+// Given is text of the query that says something where it is sent at all: an empty
+// one means nothing, and must not count as left out.
+type Given string
+
+// UnmarshalText refuses an empty text.
+func (g *Given) UnmarshalText(text []byte) error {
+	if *g = Given(text); *g == "" {
+		return errors.New("it is empty")
+	}
+	return nil
+}
 
 // params fills a T from the path and the query: fields with the tags path and
 // query, also those of embedded structs. What T does not know is refused.

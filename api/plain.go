@@ -26,7 +26,10 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, http.StatusOK, now)
 }
 
-func (s *Server) spec(w http.ResponseWriter, _ *http.Request) error {
+func (s *Server) spec(w http.ResponseWriter, r *http.Request) error {
+	if _, err := params[Nothing](r); err != nil {
+		return err
+	}
 	if len(s.Spec) == 0 {
 		return refuse(problemUnsupported, "")
 	}
@@ -69,9 +72,6 @@ func (s *Server) seen(r *http.Request) (all Spaces, err error) {
 		if fault.KindOf(err) == fault.NotFound {
 			all, err = Spaces{}, nil
 		}
-	}
-	if all.Spaces == nil {
-		all.Spaces = []Space{}
 	}
 	return all, err
 }
@@ -139,9 +139,6 @@ func (s *Server) importEntries(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err != nil {
 		return err
-	}
-	if out.Refused == nil {
-		out.Refused = []ImportRefused{}
 	}
 	return reply(w, http.StatusOK, out)
 }

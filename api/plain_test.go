@@ -34,6 +34,10 @@ func TestOpenOperations(t *testing.T) {
 		if a.StatusCode != 200 || a.text != "openapi: 3.0.3\n" || a.Header.Get("Content-Type") != "application/yaml" {
 			t.Errorf("openapi.yaml: status %d: %s", a.StatusCode, a.text)
 		}
+		// What probes add is passed over.
+		if a := exchangeRaw(t, srv, raw("GET /readyz?verbose=1&verbose=2", "", "Authorization:")); a.StatusCode != status {
+			t.Errorf("readyz of a probe: status %d: %s", a.StatusCode, a.text)
+		}
 	}
 }
 

@@ -45,6 +45,11 @@ for flavour in $flavours; do
 	esac
 done
 
-(cd "$to" && sha256sum -- *.tar.gz *.deb >SHA256SUMS)
+cd "$to"
+set -- *.tar.gz
+for package in *.deb; do
+	[ ! -e "$package" ] || set -- "$@" "$package" # not every kind has one
+done
+sha256sum -- "$@" >SHA256SUMS
 echo "In $to:"
-(cd "$to" && ls -l ./*.tar.gz ./*.deb SHA256SUMS)
+ls -l -- "$@" SHA256SUMS

@@ -23,7 +23,7 @@ func large(b *testing.B, limit int64) *world {
 	}
 	// Pages as the knowledge bank gives them, without sorting each time.
 	w.paged()
-	ids, _, err := w.Unsummarised("mail", 1<<20)
+	ids, _, err := w.Unsummarised(b.Context(), "mail", 1<<20)
 	w.must(err)
 	for _, id := range ids {
 		if _, err := w.Summarise(b.Context(), "mail", id); err != nil {
@@ -48,7 +48,7 @@ func BenchmarkUnsummarised(b *testing.B) {
 			w := large(b, limit)
 			b.ReportMetric(float64(w.parts(b)), "parts")
 			for b.Loop() {
-				if _, _, err := w.Unsummarised("mail", 64); err != nil {
+				if _, _, err := w.Unsummarised(b.Context(), "mail", 64); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -68,14 +68,5 @@ func BenchmarkOpen(b *testing.B) {
 	w := large(b, 16<<20)
 	for b.Loop() {
 		w.reopen(false)
-	}
-}
-
-func BenchmarkWaiting(b *testing.B) {
-	w := large(b, 16<<20)
-	for b.Loop() {
-		if _, err := w.Waiting("mail"); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -24,7 +24,7 @@ func TestConcurrent(t *testing.T) {
 			doomed = append(doomed, c...)
 		}
 	}
-	all, _, err := w.Unsummarised("mail", 100)
+	all, _, err := w.Unsummarised(t.Context(), "mail", 100)
 	w.must(err)
 	var wg sync.WaitGroup
 	each := func(n int, fn func(i int) error) {
@@ -40,7 +40,7 @@ func TestConcurrent(t *testing.T) {
 	each(len(all), func(i int) error { _, err := w.Summarise(ctx, "mail", all[i]); return err })
 	each(8, func(int) error { _, err := w.FromKnowledge(ctx, "mail", 4); return err })
 	each(4, func(i int) error {
-		_, err := w.FromHistory(ctx, "mail", []predictor.Asked{{Question: fmt.Sprint("Who is ", i), Chunks: all[i : i+2]}}, 2)
+		_, err := w.fromHistory(ctx, "mail", []predictor.Asked{{Question: fmt.Sprint("Who is ", i), Chunks: all[i : i+2]}}, 2)
 		return err
 	})
 	each(4, func(int) error {
@@ -52,7 +52,7 @@ func TestConcurrent(t *testing.T) {
 		return errors.Join(err, w.Flush())
 	})
 	each(4, func(int) error {
-		_, _, err := w.Unsummarised("mail", 5)
+		_, _, err := w.Unsummarised(t.Context(), "mail", 5)
 		_, err2 := w.Stats("mail")
 		_, err3 := w.Cited("mail")
 		return errors.Join(err, err2, err3)

@@ -41,7 +41,7 @@ func populated(t *testing.T) *world {
 	w.summarise()
 	p := w.predict(1).New[0]
 	w.must(w.Populated("mail", p.ID))
-	if _, err := w.FromHistory(t.Context(), "mail", []predictor.Asked{{Question: "When?"}, {Question: "Why not?"}}, 1); err != nil {
+	if _, err := w.fromHistory(t.Context(), "mail", []predictor.Asked{{Question: "When?"}, {Question: "Why not?"}}, 1); err != nil {
 		t.Fatal(err)
 	}
 	return w

@@ -23,7 +23,7 @@ func TestForget(t *testing.T) {
 	plan := w.add("Plan", 3, "The plan stands.")
 	w.summarise()
 	w.predict(1) // from the plan
-	_, err := w.FromHistory(t.Context(), "mail", []predictor.Asked{{Question: "When is dinner?", Chunks: dinner}, {Question: "Who am I?"}}, 1)
+	_, err := w.fromHistory(t.Context(), "mail", []predictor.Asked{{Question: "When is dinner?", Chunks: dinner}, {Question: "Who am I?"}}, 1)
 	w.must(err)
 	if cited, err := w.Cited("mail"); len(cited) != 3 || err != nil {
 		t.Errorf("cited %v, %v", cited, err)
@@ -46,7 +46,7 @@ func TestForget(t *testing.T) {
 	if parts, predictions, err := w.Forget("none", rent); parts+predictions != 0 || err != nil {
 		t.Errorf("a space that is not: %d, %d, %v", parts, predictions, err)
 	}
-	_, err = w.FromHistory(t.Context(), "mail", []predictor.Asked{{Question: "Who am I?"}}, 1)
+	_, err = w.fromHistory(t.Context(), "mail", []predictor.Asked{{Question: "Who am I?"}}, 1)
 	w.must(err)
 	if n, err := w.ForgetHistory("mail"); n != 1 || err != nil {
 		t.Errorf("%d of the history, %v", n, err)
@@ -101,6 +101,18 @@ func (h *held) Generate(ctx context.Context, p percached.Prompt, emit func(strin
 	return h.engine.Generate(ctx, p, emit)
 }
 
+// What was asked is forgotten after it was read, and before the engine has it.
+func TestHistoryForgottenWhileRead(t *testing.T) {
+	w := start(t)
+	r, err := w.FromHistory(t.Context(), "mail", func() ([]predictor.Asked, error) {
+		_, err := w.ForgetHistory("mail")
+		return []predictor.Asked{{Question: "When is dinner?"}}, err
+	}, 2)
+	if s := w.stats(); err != nil || len(r.New) != 0 || s.Predictions != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // What is forgotten while the engine works on it does not come back, and
 // forgetting does not wait for the engine.
 func TestForgottenMeanwhile(t *testing.T) {
@@ -114,7 +126,7 @@ func TestForgottenMeanwhile(t *testing.T) {
 			return err
 		},
 		"history": func(w *world, chunk percached.ChunkID) error {
-			_, err := w.FromHistory(context.Background(), "mail", []predictor.Asked{{Question: "When?", Chunks: []percached.ChunkID{chunk}}}, 3)
+			_, err := w.fromHistory(context.Background(), "mail", []predictor.Asked{{Question: "When?", Chunks: []percached.ChunkID{chunk}}}, 3)
 			return err
 		},
 	}
@@ -290,7 +302,7 @@ func TestFailures(t *testing.T) {
 			if r, err := w.FromKnowledge(tt.ctx, "mail", 2); !errors.Is(err, tt.want) || r.New != nil {
 				t.Errorf("knowledge: %+v, %v", r, err)
 			}
-			if r, err := w.FromHistory(tt.ctx, "mail", history, 2); !errors.Is(err, tt.want) || r.New != nil {
+			if r, err := w.fromHistory(tt.ctx, "mail", history, 2); !errors.Is(err, tt.want) || r.New != nil {
 				t.Errorf("history: %+v, %v", r, err)
 			}
 			if d := cmp.Diff(before, w.records()); d != "" {

@@ -17,9 +17,10 @@ type Asked struct {
 }
 
 // FromHistory asks the model what the user might ask next, given what was asked,
-// oldest first. The latest questions go into the prompt, each once; those that
-// rest on a chunk which is gone are passed over. A stride of 0 is the usual one.
-func (p *Predictor) FromHistory(ctx context.Context, space string, asked []Asked, stride int) (Round, error) {
+// oldest first, which read reads: so that nothing is kept of what ForgetHistory comes
+// behind. The latest questions go into the prompt, each once; those that rest on a
+// chunk which is gone are passed over. A stride of 0 is the usual one.
+func (p *Predictor) FromHistory(ctx context.Context, space string, read func() ([]Asked, error), stride int) (Round, error) {
 	const op = "predictor.FromHistory"
 	words, kind, stride, err := p.asking(space, "history", historyPrompt, stride)
 	if err != nil {
@@ -27,9 +28,13 @@ func (p *Predictor) FromHistory(ctx context.Context, space string, asked []Asked
 	}
 	d := &draft{Predictor: p, space: space, from: History, stride: stride}
 	d.work = &work{space: kv.NewSpaceID(space), history: true}
-	asked = distinct(asked, 4*p.o.Buffer) // of which some may have to be passed over
-	d.work.chunks = rests(asked)
 	defer p.begin(d.work)()
+	asked, err := read()
+	if err != nil {
+		return Round{}, fault.Wrap(op, err)
+	}
+	asked = distinct(asked, 4*p.o.Buffer) // of which some may have to be passed over
+	p.narrow(d.work, rests(asked))
 	if d.versions, err = p.versions(space, d.work.chunks); err != nil {
 		return Round{}, fault.Wrap(op, err)
 	}

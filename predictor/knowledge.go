@@ -15,21 +15,6 @@ import (
 // model was trained on, and a small model can keep in mind.
 const promptWords = 120
 
-// Waiting counts the parts of a space's abstract that no prediction was made
-// from yet.
-func (p *Predictor) Waiting(space string) (parts int, err error) {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	if s := p.shelves[kv.NewSpaceID(space)]; s != nil {
-		for _, pt := range s.parts {
-			if pt.waits() {
-				parts++
-			}
-		}
-	}
-	return parts, nil
-}
-
 // FromKnowledge asks the model what the user might ask about the newest parts of
 // the abstract that no prediction was made from yet, so many as go into one
 // prompt. They are used up by it, even if nothing of use came. A stride of 0 is

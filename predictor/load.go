@@ -79,7 +79,7 @@ func (l *loader) prediction(k, v []byte) error {
 	if err != nil {
 		return err
 	}
-	l.to.shelf(space).predictions[[16]byte(id)] = &guess{from: p.From, chunks: p.Chunks, state: l.states[string(k[2:])]}
+	l.to.shelf(space).predictions[[16]byte(id)] = &guess{from: p.From, made: p.Made, chunks: p.Chunks, state: l.states[string(k[2:])]}
 	delete(l.states, string(k[2:]))
 	return nil
 }

@@ -151,7 +151,7 @@ func play(w *world, m *naive, r *rand.Rand) string {
 		}
 		return "forget"
 	case n < 11:
-		ids, _, err := w.Unsummarised("mail", 1+r.IntN(5))
+		ids, _, err := w.Unsummarised(w.t.Context(), "mail", 1+r.IntN(5))
 		w.must(err)
 		for _, id := range ids {
 			_, err := w.Summarise(w.t.Context(), "mail", id)
@@ -179,7 +179,7 @@ func play(w *world, m *naive, r *rand.Rand) string {
 		title := any()
 		d := s.documents[percached.NewDocumentID(title)]
 		asked := []predictor.Asked{{Question: title + "?", Chunks: d.Chunks}, {Question: "Gone?", Chunks: []percached.ChunkID{{1}}}}
-		_, err := w.FromHistory(w.t.Context(), "mail", asked, 2)
+		_, err := w.fromHistory(w.t.Context(), "mail", asked, 2)
 		w.must(err)
 		m.round([]string{"more: " + title}, 2, predictor.History, d.Chunks, w.now)
 		return "from history"

@@ -112,7 +112,7 @@ func TestBuiltInModel(t *testing.T) {
 		}
 		check(r, stride)
 	}
-	r, err := w.FromHistory(t.Context(), "mail", []predictor.Asked{{Question: "When is the dinner with Idris?"}, {Question: "How much is the rent for 3B?"}}, 3)
+	r, err := w.fromHistory(t.Context(), "mail", []predictor.Asked{{Question: "When is the dinner with Idris?"}, {Question: "How much is the rent for 3B?"}}, 3)
 	w.must(err)
 	check(r, 3)
 	if s := w.stats(); printed == 0 || s.Predictions != printed || s.Waiting != 0 {

@@ -37,6 +37,27 @@ func (p *Predictor) Predictions(space string) ([]Prediction, error) {
 	return out, nil
 }
 
+// Unpopulated names up to n predictions that were neither prefilled nor answered,
+// the latest first. It reads nothing.
+func (p *Predictor) Unpopulated(space string, n int) [][16]byte {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	s := p.shelves[kv.NewSpaceID(space)]
+	if s == nil {
+		return nil
+	}
+	var ids [][16]byte
+	for id, g := range s.predictions {
+		if !g.state.populated {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b [16]byte) int {
+		return cmp.Or(s.predictions[b].made.Compare(s.predictions[a].made), bytes.Compare(a[:], b[:]))
+	})
+	return ids[:min(max(n, 0), len(ids))]
+}
+
 // Get reads a prediction; NotFound if there is none.
 func (p *Predictor) Get(space string, id [16]byte) (Prediction, error) {
 	const op = "predictor.Get"

@@ -1,6 +1,8 @@
 package predictor_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,12 +20,12 @@ func TestAbstract(t *testing.T) {
 	w := start(t)
 	old := w.add("Rent", 9, "The rent rises.", "Pay in April.")
 	recent := w.add("Dinner", 1, "Dinner is on Friday.")
-	ids, _, err := w.Unsummarised("mail", 10)
+	ids, _, err := w.Unsummarised(t.Context(), "mail", 10)
 	w.must(err)
 	if d := cmp.Diff([]percached.ChunkID{recent[0], old[0], old[1]}, ids); d != "" {
 		t.Errorf("the newest first (-want +got):\n%s", d)
 	}
-	if ids, _, err := w.Unsummarised("mail", 2); len(ids) != 2 || err != nil {
+	if ids, _, err := w.Unsummarised(t.Context(), "mail", 2); len(ids) != 2 || err != nil {
 		t.Errorf("%d chunks where two were asked for, %v", len(ids), err)
 	}
 	u, err := w.Summarise(t.Context(), "mail", old[0])
@@ -48,29 +50,66 @@ func TestAbstract(t *testing.T) {
 	if _, err := w.Summarise(t.Context(), "none", old[0]); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("a space that is gone: %v", err)
 	}
-	if _, _, err := w.Unsummarised("none", 3); fault.KindOf(err) != fault.NotFound {
+	if _, _, err := w.Unsummarised(t.Context(), "none", 3); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("a space that is gone: %v", err)
 	}
 }
 
-// The quiet period is counted from what came in last and is not summed up yet.
+// The quiet period is counted from what came in last, summed up or not.
 func TestNewestArrival(t *testing.T) {
 	w := start(t)
-	early := w.now
 	w.add("Rent", 9, "The rent rises.")
 	w.now = w.now.Add(time.Hour)
-	late := w.add("Dinner", 20, "Dinner is on Friday.")
-	if _, at, err := w.Unsummarised("mail", 1); !at.Equal(w.now) || err != nil {
-		t.Errorf("%v, %v", at, err)
+	late := w.now
+	newest := w.add("Dinner", 20, "Dinner is on Friday.")
+	for left := 2; left >= 0; left-- {
+		ids, at, err := w.Unsummarised(t.Context(), "mail", 5)
+		if len(ids) != left || !at.Equal(late) || err != nil {
+			t.Errorf("%d are not summed up, want %d; the latest came at %v: %v", len(ids), left, at, err)
+		}
+		if left > 1 {
+			_, err = w.Summarise(t.Context(), "mail", newest[0])
+			w.must(err)
+		} else {
+			w.summarise()
+		}
 	}
-	_, err := w.Summarise(t.Context(), "mail", late[0])
-	w.must(err)
-	if _, at, err := w.Unsummarised("mail", 1); !at.Equal(early) || err != nil {
-		t.Errorf("the later one is summed up: %v, %v", at, err)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := w.Unsummarised(over, "mail", 5); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
-	w.summarise()
-	if ids, at, err := w.Unsummarised("mail", 1); len(ids) != 0 || !at.IsZero() || err != nil {
-		t.Errorf("nothing left: %v, %v, %v", ids, at, err)
+}
+
+// What is to be populated is named as Predictions lists it, over a restart too.
+func TestUnpopulated(t *testing.T) {
+	w := start(t)
+	for i := range 3 {
+		w.add(fmt.Sprint("Mail", i), i, fmt.Sprint("The rent of house ", i, " rises."))
+		w.summarise()
+		w.predict(2)
+		w.now = w.now.Add(time.Hour)
+	}
+	for range 2 {
+		all, err := w.Predictions("mail")
+		w.must(err)
+		var want [][16]byte
+		for _, p := range all {
+			if !p.Populated {
+				want = append(want, p.ID)
+			}
+		}
+		if len(want) < 2 {
+			t.Fatalf("%d predictions", len(want))
+		}
+		if d := cmp.Diff(want, w.Unpopulated("mail", 100)); d != "" {
+			t.Error(d)
+		}
+		if d := cmp.Diff(want[:2], w.Unpopulated("mail", 2)); d != "" {
+			t.Error(d)
+		}
+		w.must(w.Populated("mail", want[1]))
+		w.reopen(false)
 	}
 }
 
@@ -87,7 +126,7 @@ func TestOrderOfDocuments(t *testing.T) {
 		add("three days old", day(-3), day(0)),
 		add("a date that cannot be", time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), day(-4)),
 	}
-	got, _, err := w.Unsummarised("mail", 10)
+	got, _, err := w.Unsummarised(t.Context(), "mail", 10)
 	w.must(err)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -103,20 +142,20 @@ func TestVersions(t *testing.T) {
 	w.predict(1)
 	w.lib.drop("mail", "Rent")
 	w.add("Rent", 1, "The rent rises.")
-	if ids, _, err := w.Unsummarised("mail", 5); !slices.Equal(ids, chunk) || err != nil {
+	if ids, _, err := w.Unsummarised(t.Context(), "mail", 5); !slices.Equal(ids, chunk) || err != nil {
 		t.Errorf("%v, %v", ids, err)
 	}
 	w.summarise()
-	if n, err := w.Waiting("mail"); n != 1 || err != nil {
-		t.Errorf("%d parts wait, %v", n, err)
+	if n := w.waiting(); n != 1 {
+		t.Errorf("%d parts wait", n)
 	}
 	w.lib.drop("mail", "Rent")
 	w.add("Rent", 1, "The rent rises.")
 	if r := w.predict(1); r.Sources != 0 {
 		t.Errorf("predicted from a part of a chunk's earlier life: %+v", r)
 	}
-	if n, err := w.Waiting("mail"); n != 0 || err != nil {
-		t.Errorf("%d parts wait, %v", n, err)
+	if n := w.waiting(); n != 0 {
+		t.Errorf("%d parts wait", n)
 	}
 }
 
@@ -148,8 +187,7 @@ func TestFromKnowledge(t *testing.T) {
 	seen := map[percached.ChunkID]int{}
 	var order []percached.ChunkID
 	for rounds := 0; ; rounds++ {
-		left, err := w.Waiting("mail")
-		w.must(err)
+		left := w.waiting()
 		if left != 30-len(seen) {
 			t.Fatalf("%d parts wait, %d were used", left, len(seen))
 		}
@@ -208,7 +246,7 @@ func TestFromHistory(t *testing.T) {
 	}
 	w.o.Buffer = 3
 	w.reopen(false)
-	r, err := w.FromHistory(t.Context(), "mail", asked, 4)
+	r, err := w.fromHistory(t.Context(), "mail", asked, 4)
 	w.must(err)
 	want := "Here is their recent query history: Too long ago? When is dinner? HOW MUCH is the rent. Generate another 4 questions"
 	if !strings.Contains(w.prompts[0], want) {
@@ -227,7 +265,7 @@ func TestFromHistory(t *testing.T) {
 		}
 	}
 	for name, none := range map[string][]predictor.Asked{"nothing": nil, "blanks": {{Question: "\n"}}, "gone": asked[2:3]} {
-		if r, err := w.FromHistory(t.Context(), "mail", none, 4); err != nil || r.Sources != 0 || len(w.prompts) != 1 {
+		if r, err := w.fromHistory(t.Context(), "mail", none, 4); err != nil || r.Sources != 0 || len(w.prompts) != 1 {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
@@ -262,7 +300,7 @@ func TestSift(t *testing.T) {
 		t.Error(d)
 	}
 	w.say = func(string) string { return "1. Is it new?; 2. when IS dinner?; 3. What else is there?; 4. Who came?" }
-	r, err := w.FromHistory(t.Context(), "mail", []predictor.Asked{{Question: "what else is there"}}, 3)
+	r, err := w.fromHistory(t.Context(), "mail", []predictor.Asked{{Question: "what else is there"}}, 3)
 	w.must(err)
 	want = map[predictor.Drop]int{predictor.Known: 3, predictor.Surplus: 1}
 	if d := cmp.Diff(want, r.Dropped); d != "" || len(r.New) != 0 {
@@ -316,14 +354,14 @@ func TestRefuses(t *testing.T) {
 		if _, err := w.FromKnowledge(t.Context(), "mail", stride); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("stride %d: %v", stride, err)
 		}
-		if _, err := w.FromHistory(t.Context(), "mail", nil, stride); fault.KindOf(err) != fault.Invalid {
+		if _, err := w.fromHistory(t.Context(), "mail", nil, stride); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("stride %d: %v", stride, err)
 		}
 	}
 	if _, err := w.FromKnowledge(t.Context(), "none", 1); fault.KindOf(err) != fault.NotFound {
 		t.Error(err)
 	}
-	if _, err := w.FromHistory(t.Context(), "none", nil, 1); fault.KindOf(err) != fault.NotFound {
+	if _, err := w.fromHistory(t.Context(), "none", nil, 1); fault.KindOf(err) != fault.NotFound {
 		t.Error(err)
 	}
 	if _, err := predictor.Open(predictor.Options{AbstractLimit: -1}); fault.KindOf(err) != fault.Invalid || strings.Count(err.Error(), "\n") < 8 {

@@ -66,7 +66,7 @@ func TestNoRoomForOld(t *testing.T) {
 	recent := w.add("New", 1, strings.Repeat("w", 390)+".")
 	old := w.add("Old", 5, strings.Repeat("w", 390)+".")
 	w.summarise()
-	if ids, _, err := w.Unsummarised("mail", 5); len(ids) != 0 || err != nil {
+	if ids, _, err := w.Unsummarised(t.Context(), "mail", 5); len(ids) != 0 || err != nil {
 		t.Errorf("%v, %v", ids, err)
 	}
 	_, err := w.Summarise(t.Context(), "mail", old[0])
@@ -149,7 +149,7 @@ func TestUnreadable(t *testing.T) {
 	if r := w.predict(5); r.Sources != 1 {
 		t.Errorf("%+v", r)
 	}
-	ids, _, err := w.Unsummarised("mail", 5)
+	ids, _, err := w.Unsummarised(t.Context(), "mail", 5)
 	if !slices.Equal(ids, []percached.ChunkID{bad}) || err != nil {
 		t.Errorf("%v, %v", ids, err)
 	}
@@ -165,11 +165,11 @@ func TestDamagedDocuments(t *testing.T) {
 		w.add(fmt.Sprint("M", i), i, "Piece.")
 	}
 	w.lib.paging = errUnreadable
-	if ids, _, err := w.Unsummarised("mail", 500); len(ids) != 300 || err != nil || len(w.told) != 2 {
+	if ids, _, err := w.Unsummarised(t.Context(), "mail", 500); len(ids) != 300 || err != nil || len(w.told) != 2 {
 		t.Errorf("%d chunks, %v, told of %d pages", len(ids), err, len(w.told))
 	}
 	w.lib.paging = fault.New(fault.Unavailable, "library", "no disk")
-	if _, _, err := w.Unsummarised("mail", 500); fault.KindOf(err) != fault.Unavailable {
+	if _, _, err := w.Unsummarised(t.Context(), "mail", 500); fault.KindOf(err) != fault.Unavailable {
 		t.Error(err)
 	}
 	chunk := w.lib.spaces["mail"].documents[percached.NewDocumentID("M1")].Chunks[0]
@@ -209,16 +209,15 @@ func TestSmallContext(t *testing.T) {
 	if _, _, err := w.Forget("mail", long); err != nil {
 		t.Error(err)
 	}
-	left, err := w.Waiting("mail")
-	w.must(err)
+	left := w.waiting()
 	r := w.predict(2)
 	if r.Sources == 0 || r.Sources == left {
 		t.Errorf("%d of %d parts", r.Sources, left)
 	}
-	if n, err := w.Waiting("mail"); n != left-r.Sources || err != nil || len(r.New[0].Chunks) != r.Sources {
+	if n := w.waiting(); n != left-r.Sources || len(r.New[0].Chunks) != r.Sources {
 		t.Errorf("%d parts wait, %+v", n, r)
 	}
-	if r, err = w.FromHistory(t.Context(), "mail", asked, 2); err != nil || r.Sources == 0 || r.Sources == len(asked) || !strings.Contains(w.prompts[len(w.prompts)-1], "number 7") {
+	if r, err := w.fromHistory(t.Context(), "mail", asked, 2); err != nil || r.Sources == 0 || r.Sources == len(asked) || !strings.Contains(w.prompts[len(w.prompts)-1], "number 7") {
 		t.Errorf("%+v, %v", r, err)
 	}
 	w.o.Engine = brief{w.o.Engine.(brief).engine, 10}

@@ -162,7 +162,7 @@ func (d *draft) store(r *Round, questions []string, dropped map[Drop]int) error 
 		pt.used = true
 	}
 	for i := range fresh {
-		s.predictions[fresh[i].ID] = &guess{from: d.from, chunks: rests}
+		s.predictions[fresh[i].ID] = &guess{from: d.from, made: now, chunks: rests}
 	}
 	s.dropped = counts
 	return nil

@@ -31,6 +31,7 @@ type part struct {
 // guess is a prediction.
 type guess struct {
 	from   From
+	made   time.Time
 	chunks []percached.ChunkID
 	state  state
 	dirty  bool // state is ahead of the disk

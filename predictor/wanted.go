@@ -1,6 +1,7 @@
 package predictor
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -14,27 +15,27 @@ const page = 256
 
 // Unsummarised names up to n chunks that the abstract wants and has no part of
 // at their version, those of the newest documents first (by date; without one,
-// by when it came), and tells when the newest document that holds one of them
-// all came in. Of a large space the abstract wants the newest chunks only: as many
-// as are sure to fit.
-func (p *Predictor) Unsummarised(space string, n int) ([]percached.ChunkID, time.Time, error) {
+// by when it came), and tells when the latest document of all came in, whether it
+// holds one of them or not. Of a large space the abstract wants the newest chunks
+// only: as many as are sure to fit. It ends soon when ctx does.
+func (p *Predictor) Unsummarised(ctx context.Context, space string, n int) ([]percached.ChunkID, time.Time, error) {
 	const op = "predictor.Unsummarised"
 	id := kv.NewSpaceID(space)
 	before := p.parts(id)
-	documents, err := p.documents(space)
+	documents, err := p.documents(ctx, space)
 	if err != nil {
 		return nil, time.Time{}, fault.Wrap(op, err)
 	}
 	places, order := spread(documents)
 	p.refresh(before, places)
-	missing, err := p.missing(space, order, before)
+	missing, err := p.missing(ctx, space, order, before)
 	if err != nil {
 		return nil, time.Time{}, fault.Wrap(op, err)
 	}
 	var last time.Time
-	for _, c := range missing {
-		if added := places[c].added; added.After(last) {
-			last = added
+	for _, at := range places {
+		if at.added.After(last) {
+			last = at.added
 		}
 	}
 	return missing[:min(max(n, 0), len(missing))], last, nil
@@ -42,10 +43,13 @@ func (p *Predictor) Unsummarised(space string, n int) ([]percached.ChunkID, time
 
 // missing walks over the chunks that are wanted, newest first, and picks those
 // without a part at their version.
-func (p *Predictor) missing(space string, order []percached.ChunkID, parts map[percached.ChunkID]*part) ([]percached.ChunkID, error) {
+func (p *Predictor) missing(ctx context.Context, space string, order []percached.ChunkID, parts map[percached.ChunkID]*part) ([]percached.ChunkID, error) {
 	room := p.o.AbstractLimit
 	var missing []percached.ChunkID
 	for some := range slices.Chunk(order, look) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		have := slices.DeleteFunc(slices.Clone(some), func(c percached.ChunkID) bool { return parts[c] == nil })
 		versions, err := p.versions(space, have)
 		if err != nil {
@@ -112,10 +116,13 @@ func (p *Predictor) refresh(parts map[percached.ChunkID]*part, places map[percac
 
 // documents reads a space page by page; of the documents only what places them
 // is kept.
-func (p *Predictor) documents(space string) ([]percached.Document, error) {
+func (p *Predictor) documents(ctx context.Context, space string) ([]percached.Document, error) {
 	var all []percached.Document
 	var after percached.DocumentID
 	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		some, err := p.o.Knowledge.Documents(space, after, page)
 		if err != nil {
 			if fault.KindOf(err) != fault.Internal {

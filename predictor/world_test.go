@@ -229,11 +229,24 @@ func (w *world) add(title string, days int, bodies ...string) []percached.ChunkI
 	return w.lib.add("mail", title, w.now.AddDate(0, 0, -days), w.now, bodies...)
 }
 
+// fromHistory predicts from these questions.
+func (w *world) fromHistory(ctx context.Context, space string, asked []predictor.Asked, stride int) (predictor.Round, error) {
+	return w.FromHistory(ctx, space, func() ([]predictor.Asked, error) { return asked, nil }, stride)
+}
+
+// waiting counts the parts that no prediction was made from.
+func (w *world) waiting() int {
+	w.t.Helper()
+	s, err := w.Stats("mail")
+	w.must(err)
+	return s.Waiting
+}
+
 // summarise sums up all that is due.
 func (w *world) summarise() {
 	w.t.Helper()
 	for range 1000 {
-		ids, _, err := w.Unsummarised("mail", 7)
+		ids, _, err := w.Unsummarised(w.t.Context(), "mail", 7)
 		w.must(err)
 		if len(ids) == 0 {
 			return

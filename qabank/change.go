@@ -3,12 +3,10 @@ package qabank
 import (
 	"bytes"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
-	"github.com/percached/percached/internal/sealed"
 )
 
 // Hit counts that an entry was served. The next Flush writes it. An entry's
@@ -124,7 +122,7 @@ func (b *Bank) Veto(ctx context.Context, space, asked string, id ID) error {
 	defer b.write.Unlock()
 	e, err := b.Get(space, id)
 	there := err == nil
-	if err != nil && fault.KindOf(err) != fault.NotFound && !errors.Is(err, sealed.ErrDamaged) {
+	if err != nil && !absent(err) {
 		return fault.Wrap(op, err)
 	}
 	b.mu.RLock()

@@ -125,3 +125,25 @@ func TestSetLimit(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// One large entry stands for thousands of small ones: more than one transaction
+// can remove.
+func TestEvictThousands(t *testing.T) {
+	const n = 4000
+	b := start(t, 1<<20)
+	evicted := 0
+	b.o.Observer.Evicted = func(n int, _ int64) { evicted += n }
+	b.reopen(true)
+	for i := range n {
+		b.put(qabank.Entry{Space: "mail", Question: ask(i)})
+	}
+	size, _ := b.bank.Usage()
+	b.do(b.bank.SetLimit(context.Background(), size))
+	large := b.put(qabank.Entry{Space: "mail", Question: "All of it?", Answer: strings.Repeat("x", int(size)-1000), Answered: true})
+	if left := b.bank.Stats("mail").Entries; !b.there("mail", large) || left < 2 || left+evicted != n+1 {
+		t.Errorf("%d left, %d evicted", left, evicted)
+	}
+	b.counted()
+	b.reopen(false)
+	b.counted()
+}

@@ -21,7 +21,8 @@ func (l *loader) load(tx *kv.Tx) error {
 		kind byte
 		read func(k, v []byte) error
 	}{{spaceByte, l.space}, {stateByte, l.state}, {contentByte, l.entry}, {vetoByte, l.veto}} {
-		err := tx.Each([]byte{bankByte, step.kind}, func(k, v []byte) error {
+		// What the database cannot read comes without a value, and is damaged to each step.
+		err := tx.Scan([]byte{bankByte, step.kind}, func(k, v []byte, _ error) error {
 			err := step.read(k, v)
 			if !errors.Is(err, sealed.ErrDamaged) {
 				return err

@@ -17,7 +17,8 @@ const served = time.Minute
 
 // Put stores an entry, in place of that with the same normalised question in
 // its space: that one's hits live on, and it is fresh again. It is durable when
-// Put returns. What has to make room goes in the same transaction.
+// Put returns. What has to make room goes in the same transaction, or before it
+// where that is too much for one.
 func (b *Bank) Put(ctx context.Context, e Entry) (ID, error) {
 	id, _, err := b.PutIf(ctx, e, nil)
 	return id, err
@@ -50,6 +51,11 @@ func (b *Bank) PutIf(ctx context.Context, e Entry, want func(old Info, there boo
 		return e.ID, false, nil
 	}
 	it, victims, err := b.plan(&e)
+	if err == nil && len(victims) > group {
+		if err = b.free(ctx, victims); err == nil {
+			it, victims, err = b.plan(&e) // its rank goes by what was evicted
+		}
+	}
 	if err != nil {
 		return ID{}, false, fault.Wrap(op, err)
 	}
@@ -85,7 +91,7 @@ func (b *Bank) PutIf(ctx context.Context, e Entry, want func(old Info, there boo
 	it.space.place(it, e.Vector)
 	b.bytes += it.size
 	b.mu.Unlock()
-	b.tell(victims, freed)
+	b.tell(len(victims), freed)
 	if b.o.Observer.Stored != nil {
 		b.o.Observer.Stored(1, it.size)
 	}
@@ -152,9 +158,9 @@ func (b *Bank) evict(victims []*item) (freed int64) {
 	return freed
 }
 
-func (b *Bank) tell(victims []*item, freed int64) {
-	if len(victims) > 0 && b.o.Observer.Evicted != nil {
-		b.o.Observer.Evicted(len(victims), freed)
+func (b *Bank) tell(n int, freed int64) {
+	if n > 0 && b.o.Observer.Evicted != nil {
+		b.o.Observer.Evicted(n, freed)
 	}
 }
 
@@ -195,12 +201,28 @@ func (b *Bank) SetLimit(ctx context.Context, limit int64) error {
 	defer b.write.Unlock()
 	b.mu.Lock()
 	b.limit = limit
-	victims := b.victims(b.bytes-limit, nil)
 	b.mu.Unlock()
+	return fault.Wrap(op, b.shrink(ctx))
+}
+
+// shrink evicts what is over the limit. The caller holds write.
+func (b *Bank) shrink(ctx context.Context) error {
+	b.mu.RLock()
+	victims := b.victims(b.bytes-b.limit, nil)
+	b.mu.RUnlock()
+	return b.free(ctx, victims)
+}
+
+// free evicts items, however many. The caller holds write.
+func (b *Bank) free(ctx context.Context, victims []*item) error {
+	var n int
 	var freed int64
-	err := b.remove(ctx, victims, func(part []*item) { freed += b.evict(part) })
-	b.tell(victims, freed)
-	return fault.Wrap(op, err)
+	err := b.remove(ctx, victims, func(part []*item) {
+		n += len(part)
+		freed += b.evict(part)
+	})
+	b.tell(n, freed)
+	return err
 }
 
 // remove erases items from the disk and then, by gone, from memory. The caller

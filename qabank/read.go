@@ -139,11 +139,11 @@ func (b *Bank) near(space string, vector []float32, embedder string, threshold f
 }
 
 // Each calls fn with every entry of a space, by ID, until it fails. Entries
-// that come or go meanwhile may be missing.
+// that come or go meanwhile may be missing; those that are damaged are left out.
 func (b *Bank) Each(space string, fn func(Entry) error) error {
 	for _, id := range b.behind(space, ID{}) {
 		e, err := b.Get(space, id)
-		if fault.KindOf(err) == fault.NotFound {
+		if absent(err) {
 			continue
 		}
 		if err != nil {
@@ -154,6 +154,11 @@ func (b *Bank) Each(space string, fn func(Entry) error) error {
 		}
 	}
 	return nil
+}
+
+// absent says that Get found no entry, or one that cannot be read any more.
+func absent(err error) bool {
+	return fault.KindOf(err) == fault.NotFound || errors.Is(err, sealed.ErrDamaged) || errors.Is(err, kv.ErrDamaged)
 }
 
 // Page gives the n entries of a space that come next behind an ID, by ID; the
@@ -168,7 +173,7 @@ func (b *Bank) Page(space string, after ID, n int) ([]Entry, error) {
 		switch e, err := b.Get(space, id); {
 		case err == nil:
 			page = append(page, e)
-		case fault.KindOf(err) == fault.NotFound, errors.Is(err, sealed.ErrDamaged), errors.Is(err, kv.ErrDamaged):
+		case absent(err):
 		default:
 			return nil, fault.Wrap("qabank.Page", err)
 		}

@@ -17,7 +17,8 @@ type embedder interface {
 
 // Reembed gives the entries of a space whose vector is another embedder's, or
 // that have none, a vector of this one, in the background. It tells how many
-// there were; what was done before an error stays done.
+// there were; what was done before an error stays done. Where vectors are longer
+// than before, entries may have to make room.
 func (b *Bank) Reembed(ctx context.Context, space string, by embedder) (n int, err error) {
 	const op = "qabank.Reembed"
 	print := by.Info().Fingerprint
@@ -46,7 +47,7 @@ func (b *Bank) reembed(ctx context.Context, space string, ids []ID, by embedder,
 	var questions []string
 	for _, id := range ids {
 		e, err := b.Get(space, id)
-		if fault.KindOf(err) == fault.NotFound {
+		if absent(err) {
 			continue
 		}
 		if err != nil {
@@ -70,7 +71,9 @@ func (b *Bank) reembed(ctx context.Context, space string, ids []ID, by embedder,
 			n++
 		}
 	}
-	return n, nil
+	b.write.Lock()
+	defer b.write.Unlock()
+	return n, b.shrink(ctx)
 }
 
 // revector changes the vector of one entry and nothing else of it.
@@ -81,7 +84,7 @@ func (b *Bank) revector(ctx context.Context, space string, id ID, vector []float
 	b.write.Lock()
 	defer b.write.Unlock()
 	e, err := b.Get(space, id)
-	if fault.KindOf(err) == fault.NotFound || err == nil && e.Embedder == print {
+	if absent(err) || err == nil && e.Embedder == print {
 		return false, nil
 	}
 	if err != nil {

@@ -79,3 +79,25 @@ func TestReembed(t *testing.T) {
 		t.Error("lost by a failure")
 	}
 }
+
+// Longer vectors make room for themselves.
+func TestReembedEvicts(t *testing.T) {
+	b := start(t, 4*entrySize(t))
+	for i := range 4 {
+		b.put(entry("mail", ask(i), 1))
+	}
+	by := fakeEmbedder{"new", func(_ context.Context, _ percached.Priority, texts []string) ([][]float32, error) {
+		out := make([][]float32, len(texts))
+		for i := range texts {
+			out[i] = make([]float32, 64)
+		}
+		return out, nil
+	}}
+	if n, err := b.bank.Reembed(t.Context(), "mail", by); n != 4 || err != nil {
+		t.Error(n, err)
+	}
+	if s := b.bank.Stats("mail"); s.Entries == 0 || s.Entries == 4 {
+		t.Errorf("%+v", s)
+	}
+	b.counted()
+}

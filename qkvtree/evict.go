@@ -78,14 +78,8 @@ func (t *Tree) yield(next func() (fits bool, n *node), went func(*node)) (bool, 
 	}
 }
 
-// Free says how many bytes may still come in without anything being evicted.
-func (t *Tree) Free() int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return max(0, t.limit-t.f.bytes)
-}
-
-// FreeIn is Free for a space, which may have a limit of its own.
+// FreeIn says how many bytes of a space may still come in without anything being
+// evicted, under the tree's limit and the space's own.
 func (t *Tree) FreeIn(space string) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

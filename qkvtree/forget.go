@@ -30,12 +30,6 @@ func (t *Tree) ClearAll() (n int, bytes int64, err error) {
 	return t.clear("qkvtree.ClearAll", func(*node) bool { return true })
 }
 
-// Retire removes all slices of a model that is not used any more. Stats has the
-// models.
-func (t *Tree) Retire(model string) (n int, bytes int64, err error) {
-	return t.clear("qkvtree.Retire", func(o *node) bool { return o.group.id.model == model })
-}
-
 // clear removes the nodes that take says to take, and what depends on them.
 func (t *Tree) clear(op string, take func(*node) bool) (n int, bytes int64, err error) {
 	if err := t.begin(op); err != nil {

@@ -77,16 +77,16 @@ func TestIdleIsUnused(t *testing.T) {
 // below what is stored leaves nothing free.
 func TestFree(t *testing.T) {
 	tree := openTree(t, openDB(t, t.TempDir()), options(1<<20))
-	if n := tree.Free(); n != 1<<20 {
+	if n := tree.FreeIn("s"); n != 1<<20 {
 		t.Errorf("%d bytes free in an empty tree", n)
 	}
 	r := request("s", "m", percached.Parallel, "a")
 	insert(t, tree, r, slicesOf(r, percached.KV))
 	s, err := tree.Stats()
-	if err != nil || tree.Free() != s.Limit-s.Bytes {
-		t.Error(tree.Free(), s, err)
+	if err != nil || tree.FreeIn("s") != s.Limit-s.Bytes {
+		t.Error(tree.FreeIn("s"), s, err)
 	}
-	if err := tree.SetLimit(0); err != nil || tree.Free() != 0 {
-		t.Error(tree.Free(), err)
+	if err := tree.SetLimit(0); err != nil || tree.FreeIn("s") != 0 {
+		t.Error(tree.FreeIn("s"), err)
 	}
 }

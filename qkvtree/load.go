@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
 )
 
@@ -182,9 +181,7 @@ func (l *loader) sweep() {
 			fn(x.info, x.cause)
 		}
 	}
-	if err := t.store.delete(l.stale); fault.KindOf(err) == 0 {
-		l.stale = nil
-	}
+	_ = t.store.delete(l.stale)
 	for id, g := range t.f.groups {
 		if len(g.nodes) == 0 {
 			delete(t.f.groups, id)

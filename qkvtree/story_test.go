@@ -142,8 +142,6 @@ func (s *story) do(words []string) {
 		if n := s.refused() - refused; s.idle && n > 0 {
 			fmt.Fprintf(&s.out, "%d refused\n", n)
 		}
-	case "free":
-		fmt.Fprintf(&s.out, "%.3g\n", float64(s.tree.Free())/float64(s.unit))
 	case "ask":
 		r, _ := s.lay(args)
 		var found []string
@@ -160,8 +158,6 @@ func (s *story) do(words []string) {
 		s.gone(s.tree.Forget(s.space, s.chunks(args)))
 	case "clear":
 		s.gone(s.tree.Clear(s.space))
-	case "retire":
-		s.gone(s.tree.Retire(args[0]))
 	case "spoil":
 		s.spoil(args[0])
 	case "reopen":

@@ -92,13 +92,15 @@ func TestVectorsBehindWords(t *testing.T) {
 	if hits := b.ask("item22", 1); len(hits) != 1 || hits[0].Chunk != all[22].ID || hits[0].Cosine != 0 {
 		t.Errorf("the words are not there: %+v", hits)
 	}
-	if s := b.stats(); s.Vectors != 9 || s.Chunks != 39 {
+	if s := b.stats(); s.Vectors != 9 || s.Chunks != 39 || s.Seq != 3 {
 		t.Errorf("%+v", s)
 	}
+	b.knows(1)
 	b.emb.before = nil
 	b.reopen()
 	b.update()
 	b.whole("caught up", all[1:])
+	b.knows(3)
 }
 
 // A database that was restored from a backup has met an index that is ahead of

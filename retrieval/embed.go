@@ -140,19 +140,18 @@ func (w *writer) store(made []vector, gone []percached.ChunkID, upto uint64) err
 			w.sp.left[id] = true
 		}
 	}
+	if w.vec != nil {
+		w.vec.mu.Lock()
+		for _, m := range made {
+			w.vec.set(m.id, m.version, m.row)
+		}
+		for _, id := range gone {
+			w.vec.remove(id)
+		}
+		w.vec.mu.Unlock()
+	}
 	w.sp.mu.Lock()
-	w.sp.rec = rec
+	w.sp.rec = rec // behind the vectors, as Standing tells from it what is found
 	w.sp.mu.Unlock()
-	if w.vec == nil {
-		return nil
-	}
-	w.vec.mu.Lock()
-	defer w.vec.mu.Unlock()
-	for _, m := range made {
-		w.vec.set(m.id, m.version, m.row)
-	}
-	for _, id := range gone {
-		w.vec.remove(id)
-	}
 	return nil
 }

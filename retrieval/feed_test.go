@@ -258,6 +258,14 @@ func (b *bench) stats() Stats {
 	return s
 }
 
+// knows fails if another count than this is what all of a search has caught up with.
+func (b *bench) knows(seq uint64) {
+	b.t.Helper()
+	if st, err := b.Standing("s"); err != nil || st.Seq != seq {
+		b.t.Errorf("a search knows %d, %v; want %d", st.Seq, err, seq)
+	}
+}
+
 // ask searches by words and, if there is an embedder, by vector.
 func (b *bench) ask(q string, k int) []Hit {
 	b.t.Helper()

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -311,13 +310,4 @@ func keyCount(t *testing.T, b *bench, space string) int {
 		n += countKeys(t, b.o.DB, p)
 	}
 	return n
-}
-
-func TestCanonical(t *testing.T) {
-	a, z := percached.ChunkID{1}, percached.ChunkID{2}
-	hits := []Hit{{Chunk: z, Version: 1, Score: 9}, {Chunk: a, Version: 7, Score: 5}, {Chunk: a, Version: 2, Score: 1}}
-	Canonical(hits)
-	if d := cmp.Diff([]Hit{{Chunk: a, Version: 2, Score: 1}, {Chunk: a, Version: 7, Score: 5}, {Chunk: z, Version: 1, Score: 9}}, hits); d != "" {
-		t.Error(d)
-	}
 }

@@ -1,12 +1,6 @@
 package retrieval
 
-import (
-	"bytes"
-	"cmp"
-	"slices"
-
-	"github.com/percached/percached"
-)
+import "github.com/percached/percached"
 
 // maxCandidates bounds K and what a ranking brings into the fusion.
 const maxCandidates = 1000
@@ -41,17 +35,10 @@ type Stats struct {
 
 // Standing is what a search rests on.
 type Standing struct {
-	Seq uint64 // what the index has caught up with
+	// Seq is what the index has caught up with: in Stats by words, in Standing by
+	// vectors as well (0 while they are another embedder's).
+	Seq uint64
 	// EmbedderStale: the vectors are another embedder's. Search goes by words
 	// alone until Reembed is done.
 	EmbedderStale bool
-}
-
-// Canonical orders chosen hits by chunk instead of by relevance. Two questions
-// that find the same chunks then have the same prompt, and more of those that
-// find some of the same begin alike.
-func Canonical(hits []Hit) {
-	slices.SortFunc(hits, func(a, b Hit) int {
-		return cmp.Or(bytes.Compare(a.Chunk[:], b.Chunk[:]), cmp.Compare(a.Version, b.Version))
-	})
 }

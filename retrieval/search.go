@@ -148,26 +148,39 @@ func (o Options) fuse(byWords, byVector []match, words, cosines map[percached.Ch
 	return hits
 }
 
-// Standing says what a search of a space rests on. It is cheap: it is asked on
-// each question.
+// Standing says what a search of a space rests on, with the count up to which both
+// its sides have caught up: what words alone have found was not seen by all of a
+// search. It is cheap: it is asked on each question.
 func (x *Index) Standing(name string) (Standing, error) {
 	sp, err := x.enter(name)
 	if err != nil {
 		return Standing{}, fault.Wrap("retrieval.Standing", err)
 	}
 	defer sp.life.RUnlock()
-	return x.standing(sp), nil
+	st, vectors := x.standing(sp)
+	st.Seq = min(st.Seq, vectors)
+	return st, nil
 }
 
-func (x *Index) standing(sp *space) Standing {
+// standing is that of the words, and the count up to which the vectors have caught
+// up: 0 while they are another embedder's.
+func (x *Index) standing(sp *space) (words Standing, vectors uint64) {
 	rec, vec, _ := sp.state()
-	return Standing{
+	words = Standing{
 		Seq:           sp.text.seq.Load(),
 		EmbedderStale: vec == nil && x.o.Embedder != nil && rec.Active.Embedder != "",
 	}
+	switch {
+	case words.EmbedderStale:
+		return words, 0
+	case vec == nil:
+		return words, words.Seq
+	}
+	return words, rec.Active.Seq
 }
 
-// Stats counts what there is of a space.
+// Stats counts what there is of a space. Its Seq is that of the words, which alone
+// need what the feed tells of chunks that went.
 func (x *Index) Stats(name string) (Stats, error) {
 	const op = "retrieval.Stats"
 	sp, err := x.enter(name)
@@ -175,7 +188,8 @@ func (x *Index) Stats(name string) (Stats, error) {
 		return Stats{}, fault.Wrap(op, err)
 	}
 	defer sp.life.RUnlock()
-	s := Stats{Standing: x.standing(sp)}
+	var s Stats
+	s.Standing, _ = x.standing(sp)
 	if s.Chunks, err = sp.text.chunkCount(); err != nil {
 		return Stats{}, fault.New(fault.Internal, op, "%w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"syscall"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
@@ -225,7 +226,7 @@ func (x *Index) room(dir string) error {
 		return fault.New(fault.Unavailable, "retrieval.room", "%w", err)
 	}
 	if keep := x.o.MinFree + size; free < keep {
-		return fault.New(fault.Unavailable, "retrieval.room", "the disk is full: %d MiB free, %d MiB to be kept", free>>20, keep>>20)
+		return fault.New(fault.Unavailable, "retrieval.room", "the disk is full: %d MiB free, %d MiB to be kept: %w", free>>20, keep>>20, syscall.ENOSPC)
 	}
 	return nil
 }

@@ -3,8 +3,9 @@ package scheduler
 import "github.com/percached/percached/internal/fault"
 
 // Configure changes the configuration from now on. What is due is looked for
-// anew; a job that runs is not interrupted. Windows that are others have a budget
-// of their own. If the configuration is wrong, nothing changes.
+// anew; a job that runs goes on until it is next held against the rules. Windows that
+// are others have a budget of their own. If the configuration is wrong, nothing
+// changes.
 func (s *Scheduler) Configure(c Config) error {
 	const op = "scheduler.Configure"
 	if err := c.Validate(); err != nil {

@@ -36,17 +36,23 @@ func (s *Scheduler) setPause(paused bool) error {
 	return nil
 }
 
-// Post takes the state of the device from who knows it.
+// Post takes the state of the device from who knows it. What runs gives way if that
+// forbids it.
 func (s *Scheduler) Post(d Device) error {
 	s.outside.Lock()
-	s.sensor.settle(s.o.Now()) // a state from the future must not beat this one
+	now := s.o.Now()
+	s.sensor.settle(now) // a state from the future must not beat this one
 	err := s.sensor.post(d)
+	forbids := s.sensor.forbids(now) != nil
 	s.outside.Unlock()
 	if err != nil {
 		return fault.Wrap("scheduler.Post", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if forbids && !s.early {
+		s.giveWay()
+	}
 	s.ring()
 	return nil
 }

@@ -21,7 +21,8 @@
 // error is told by its kind and the operations it came through. One space
 // after the other is served, within a kind.
 //
-// Goroutines: none are started. Run and Drain work on their caller's. All
+// Goroutines: one beside each job that is no errand, which holds it against the
+// rules while it runs. Run and Drain work on their caller's. All
 // methods are safe for concurrent use, but for Close; steps stand in one line.
 // Foreground, Changed, Used and Own wait neither for the disk nor for a job.
 //

@@ -40,5 +40,10 @@ func (k Kind) Predicts() bool {
 // asks says whether a kind finds new questions: what a slow pace holds back.
 func (k Kind) asks() bool { return k == Predict || k == History }
 
+// resumes says whether a job of a kind, which may take hours, goes on where it was
+// when it was interrupted. Others would never end if each window, or what is left of
+// its budget, cut them; but for Clean they are one inference each.
+func (k Kind) resumes() bool { return k == Check || k == Reembed }
+
 // rank is the place in that order; below zero for what is no kind.
 func (k Kind) rank() int { return slices.Index(kinds[:], k) }

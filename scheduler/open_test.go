@@ -168,13 +168,6 @@ func TestDiskFails(t *testing.T) {
 		t.Fatal(err, s.Queue())
 	}
 	must(t, db.Close())
-
-	only := kv.Default()
-	only.ReadOnly = true
-	o.DB, err = kv.Open(dir, only)
-	must(t, err)
-	s, err = Open(o)
-	must(t, err)
 	now = now.Add(time.Hour)
 	st, err := s.Step(t.Context())
 	if err == nil || st.End != EndDone || len(s.Queue()) != 1 {
@@ -185,11 +178,10 @@ func TestDiskFails(t *testing.T) {
 		"Pause": s.Pause, "Flush": s.Flush, "Forget": func() error { return s.Forget("mail") },
 		"Retry": func() error { return s.Retry(s.Queue()[0].ID()) }, "DropSpace": func() error { return s.DropSpace("other") },
 	} {
-		if err := do(); (err == nil) != (name == "DropSpace") { // there is nothing to delete
-			t.Errorf("%s: %v", name, err)
+		if do() == nil {
+			t.Errorf("%s: no error", name)
 		}
 	}
-	must(t, o.DB.Close())
 
 	o.DB = openDB(t, dir)
 	defer o.DB.Close()

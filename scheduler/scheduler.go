@@ -29,8 +29,9 @@ type Scheduler struct {
 	outside sync.Mutex
 	windows *windows
 	sensor  *sensor
-	// timer is time.NewTimer, but in tests.
-	timer func(time.Duration) (fires <-chan time.Time, stop func() bool)
+	// timer is what Run and Drain wait with, and watch what a running job is watched
+	// with: time.NewTimer, but in tests.
+	timer, watch func(time.Duration) (fires <-chan time.Time, stop func() bool)
 
 	// mu guards what follows. It is never held while the disk is read or written.
 	mu     sync.Mutex
@@ -47,6 +48,7 @@ type Scheduler struct {
 	requests  int       // of the user, under way
 	ended     time.Time // when the last one ended
 	interrupt context.CancelCauseFunc
+	early     bool // what may be interrupted is an errand
 	running   *running
 	bell      chan struct{} // closed and replaced when something happened
 }
@@ -110,10 +112,7 @@ func Open(o Options) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		o: o, line: make(chan struct{}, 1), windows: windows, sensor: newSensor(o.Sys, o.Config.Device),
-		timer: func(d time.Duration) (<-chan time.Time, func() bool) {
-			t := time.NewTimer(d)
-			return t.C, t.Stop
-		},
+		timer: newTimer, watch: newTimer,
 		books: map[kv.SpaceID]*book{}, jobs: map[jobID]*item{}, all: true,
 		dirty: map[string]func([]byte) []byte{}, gone: map[string]struct{}{}, bell: make(chan struct{}),
 	}
@@ -122,6 +121,11 @@ func Open(o Options) (*Scheduler, error) {
 		return nil, fault.Wrap(op, err)
 	}
 	return s, nil
+}
+
+func newTimer(d time.Duration) (<-chan time.Time, func() bool) {
+	t := time.NewTimer(d)
+	return t.C, t.Stop
 }
 
 // Close writes what Flush would. Run must have ended; the scheduler must not be

@@ -69,7 +69,7 @@ func (s *Scheduler) bookJob(b *book, k Kind, c cost) {
 	switch c.end {
 	case EndDone:
 		e.jobs = 1
-	case EndFailed, EndParked:
+	case EndFailed: // parked or not is seen later
 		e.failed = 1
 	case EndPreempted:
 		e.preempted = 1

@@ -51,17 +51,19 @@ func (s *Scheduler) step(ctx context.Context, e *errand) (Step, error) {
 	if err := ctx.Err(); err != nil {
 		return Step{}, err
 	}
-	a := s.lookAround()
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	reasons, err := s.begin(a, e.early(), cancel)
-	if reasons != nil || err != nil {
-		return Step{Reasons: reasons, Wake: s.wake(a.now, reasons)}, err
+	if err := s.begin(e.early(), cancel); err != nil {
+		return Step{}, err
 	}
 	defer s.finish()
+	a := s.lookAround() // behind begin, so that news of the device are seen here or interrupt
+	if reasons := s.against(a, e); reasons != nil {
+		return Step{Reasons: reasons, Wake: s.wake(a.now, reasons)}, nil
+	}
 	if err := s.look(inner, a.now, e); err != nil {
 		if errors.Is(context.Cause(inner), percached.ErrPreempted) && ctx.Err() == nil {
-			return s.gaveWay(), nil
+			return s.gaveWay(e), nil
 		}
 		return Step{}, err
 	}
@@ -75,28 +77,32 @@ func (s *Scheduler) step(ctx context.Context, e *errand) (Step, error) {
 	case ctx.Err() != nil:
 		return Step{}, ctx.Err()
 	case inner.Err() != nil:
-		return s.gaveWay(), nil
+		return s.gaveWay(e), nil
 	case c.item == nil:
 		return Step{Reasons: c.reasons, Wake: s.lookAgain(c.wake)}, nil
 	}
 	return s.do(ctx, inner, a, c.item)
 }
 
-// begin looks whether work is allowed, and if so makes it possible to interrupt it.
-func (s *Scheduler) begin(a around, early bool, interrupt context.CancelCauseFunc) ([]Reason, error) {
+// begin makes it possible to interrupt a step.
+func (s *Scheduler) begin(early bool, interrupt context.CancelCauseFunc) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, errClosed("scheduler: begin")
+		return errClosed("scheduler: begin")
 	}
-	reasons := s.forbids(a)
-	if early {
-		reasons = s.asked()
+	s.interrupt, s.early = interrupt, early
+	return nil
+}
+
+// against lists the reasons against a step.
+func (s *Scheduler) against(a around, e *errand) []Reason {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.early() {
+		return s.asked()
 	}
-	if reasons == nil {
-		s.interrupt = interrupt
-	}
-	return reasons, nil
+	return s.forbids(a)
 }
 
 func (s *Scheduler) finish() {
@@ -107,12 +113,12 @@ func (s *Scheduler) finish() {
 
 // gaveWay is a step that was interrupted before it had chosen a job. The
 // request may have ended since.
-func (s *Scheduler) gaveWay() Step {
+func (s *Scheduler) gaveWay(e *errand) Step {
 	a := s.lookAround()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	reasons := s.forbids(a)
-	if s.asked() == nil {
+	if s.asked() == nil && (e.early() || reasons == nil) {
 		reasons = append([]Reason{{Code: ReasonForeground, Text: "a request came"}}, reasons...)
 	}
 	return Step{Reasons: reasons, Wake: s.wake(a.now, reasons)}
@@ -134,7 +140,9 @@ func (s *Scheduler) lookAgain(wake time.Time) time.Time {
 // do has a job done and books it.
 func (s *Scheduler) do(ctx, inner context.Context, a around, it *item) (Step, error) {
 	energy, begun := s.joules(), s.o.Now()
+	relieve := s.guard(inner, a, it.job.Kind, begun)
 	done, err := s.o.Worker.Do(inner, it.job)
+	relieve()
 	c := cost{done: done, at: s.o.Now()}
 	c.took = max(0, c.at.Sub(begun))
 	c.joules = s.joules() - energy

@@ -2566,7 +2566,8 @@ type ClientInterface interface {
 	// DeleteSpace Forget a space and all in it
 	//
 	// Documents, stored answers, tensors, history, predictions and settings go. The receipt counts them. With
-	// `clean_up` the answer waits until their bytes have left the disk; without it, idle work sees to that.
+	// `clean_up` the answer waits until their bytes have left the disk; without it, idle work in
+	// the other spaces sees to that, and if there is none, they go at once.
 	// Token: admin, for this space.
 	//
 	// Corresponds with DELETE /v1/spaces/{space} (the `DeleteSpace` operationId).
@@ -3557,7 +3558,8 @@ func (c *Client) CreateSpace(ctx context.Context, body CreateSpaceJSONRequestBod
 // DeleteSpace Forget a space and all in it
 //
 // Documents, stored answers, tensors, history, predictions and settings go. The receipt counts them. With
-// `clean_up` the answer waits until their bytes have left the disk; without it, idle work sees to that.
+// `clean_up` the answer waits until their bytes have left the disk; without it, idle work in
+// the other spaces sees to that, and if there is none, they go at once.
 // Token: admin, for this space.
 //
 // Corresponds with DELETE /v1/spaces/{space} (the `DeleteSpace` operationId).
@@ -6873,7 +6875,8 @@ type ClientWithResponsesInterface interface {
 	// DeleteSpaceWithResponse Forget a space and all in it
 	//
 	// Documents, stored answers, tensors, history, predictions and settings go. The receipt counts them. With
-	// `clean_up` the answer waits until their bytes have left the disk; without it, idle work sees to that.
+	// `clean_up` the answer waits until their bytes have left the disk; without it, idle work in
+	// the other spaces sees to that, and if there is none, they go at once.
 	// Token: admin, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -9148,7 +9151,8 @@ func (c *ClientWithResponses) CreateSpaceWithResponse(ctx context.Context, body 
 // DeleteSpaceWithResponse Forget a space and all in it
 //
 // Documents, stored answers, tensors, history, predictions and settings go. The receipt counts them. With
-// `clean_up` the answer waits until their bytes have left the disk; without it, idle work sees to that.
+// `clean_up` the answer waits until their bytes have left the disk; without it, idle work in
+// the other spaces sees to that, and if there is none, they go at once.
 // Token: admin, for this space.
 //
 // Returns a wrapper object for the known response body format(s).

@@ -69,7 +69,7 @@ export const tests = {
   settings: "same settings", versions: "documents unchanged", fresh: "fresh enough",
 };
 
-export const origins = { asked: "asked", predicted: "predicted", imported: "imported" };
+export const origins = { asked: "asked", predicted: "predicted" };
 
 /** What the kinds of idle work do. */
 export const kinds = {

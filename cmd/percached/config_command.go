@@ -112,7 +112,7 @@ percached.conf in the data folder. Files that it names are not opened.`,
 			if err != nil {
 				return err
 			}
-			if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 				return fault.New(fault.NotFound, "percached: config check", "there is no %s: percached config init makes one", file)
 			}
 			var folder []said

@@ -74,7 +74,7 @@ func settingsIn(file string, beyond []said) (all []said, wrong []error, err erro
 	}
 	b, err := readConfig(file)
 	switch {
-	case own && errors.Is(err, fs.ErrNotExist):
+	case own && errors.Is(err, fs.ErrNotExist) && !isLink(file):
 		return nil, nil, nil
 	case err != nil:
 		return nil, nil, err
@@ -82,13 +82,20 @@ func settingsIn(file string, beyond []said) (all []said, wrong []error, err erro
 	all, wrong = parseConfig(file, b)
 	if own {
 		all = slices.DeleteFunc(all, func(s said) bool {
-			if s.key == "data" {
-				wrong = append(wrong, fmt.Errorf("%s: this file is looked for in the data folder, so it cannot name it: use --data, %s, or a file elsewhere with --config", s.at, variable(s.key)))
+			if s.key == "data" && filepath.Clean(s.value) != filepath.Clean(dataFolder(beyond)) {
+				wrong = append(wrong, fmt.Errorf("%s: this file is looked for in the data folder, so it cannot name another: use --data, %s, or a file elsewhere with --config", s.at, variable(s.key)))
 			}
 			return s.key == "data"
 		})
 	}
 	return all, wrong, nil
+}
+
+// isLink: somebody said that the configuration lies elsewhere. If it is not there,
+// the defaults are not what was wanted.
+func isLink(file string) bool {
+	info, err := os.Lstat(file)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // dataFolder is the one that environment and flags agree on.
@@ -109,14 +116,14 @@ func readConfig(file string) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fault.New(fault.NotFound, op, "the configuration cannot be read: %w", err)
 	case err != nil:
-		return nil, fault.New(fault.Invalid, op, "the configuration cannot be read: %w", err)
+		return nil, cli.Misused(fault.New(fault.Invalid, op, "the configuration cannot be read: %w", err))
 	}
 	if info.Size() > maxConfig {
-		return nil, fault.New(fault.Invalid, op, "%s has %d bytes, a configuration may have %d", file, info.Size(), maxConfig)
+		return nil, cli.Misused(fault.New(fault.Invalid, op, "%s has %d bytes, a configuration may have %d", file, info.Size(), maxConfig))
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, op, "the configuration cannot be read: %w", err)
+		return nil, cli.Misused(fault.New(fault.Invalid, op, "the configuration cannot be read: %w", err))
 	}
 	return b, nil
 }

@@ -71,13 +71,13 @@ func TestConfigOfTheFolderFaults(t *testing.T) {
 	_, err := loadConfig("", data, nil)
 	want := []string{
 		file + ":3: it is no key = value",
-		file + ":2: data: this file is looked for in the data folder, so it cannot name it: use --data, PERCACHED_DATA, or a file elsewhere with --config",
+		file + ":2: data: this file is looked for in the data folder, so it cannot name another: use --data, PERCACHED_DATA, or a file elsewhere with --config",
 		file + ":1: k: 0 is not between 1 and 64",
 	}
 	if err == nil || err.Error() != strings.Join(want, "\n") {
 		t.Errorf("%v", err)
 	}
-	if _, err := loadConfig(file, data, nil); err == nil || strings.Contains(err.Error(), "cannot name it") {
+	if _, err := loadConfig(file, data, nil); err == nil || strings.Contains(err.Error(), "cannot name another") {
 		t.Errorf("one that is named may name a folder: %v", err)
 	}
 	for _, tc := range []struct {
@@ -99,6 +99,40 @@ func TestConfigOfTheFolderFaults(t *testing.T) {
 	}
 	if _, err := loadConfig("", nil, []said{{"data", "", origin{"flag", "--data"}}}); err == nil || err.Error() != "--data: no folder is named (without a home folder, one must be)" {
 		t.Errorf("%v", err)
+	}
+}
+
+// The file in the folder may be a link, as the package's is. If what it names is
+// gone, the defaults do not hold: limits would fall, and what is above them go.
+func TestConfigOfTheFolderIsALink(t *testing.T) {
+	dir, real := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "percached.conf")
+	writeFile(t, real, "k = 5\nbank-limit = 1GiB\n")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(real, filepath.Join(dir, configFile)); err != nil {
+		t.Skip(err)
+	}
+	if _, err := printed(t, "spaces", "create", "notes", "--data", dir); err != nil { // it is a new folder all the same
+		t.Fatal(err)
+	}
+	c, err := loadConfig("", []string{"PERCACHED_DATA=" + dir}, nil)
+	if err != nil || c.setup().k != 5 || c.setup().bankLimit != 1<<30 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if out, err := printed(t, "config", "check", "--data", dir); err != nil || !strings.Contains(out, "it sets 2 of") {
+		t.Error(out, err)
+	}
+	if err := os.Remove(real); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"spaces", "list"}, {"config", "check"}, {"config", "show"}} {
+		if _, err := printed(t, append(args, "--data", dir)...); exitOf(err) != exitMissing || !strings.Contains(err.Error(), configFile) {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+	if _, err := printed(t, "config", "init", "--data", dir); fault.KindOf(err) != fault.Conflict {
+		t.Error(err)
 	}
 }
 

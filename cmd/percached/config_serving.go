@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -204,7 +205,7 @@ func (c *serving) certificate() (*tls.Config, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "percached: serve", "the certificate cannot be used: %w", err)
+		return nil, cli.Misused(fault.New(fault.Invalid, "percached: serve", "the certificate cannot be used: %w", err))
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}, nil
 }

@@ -93,6 +93,7 @@ func (f *face) ask(ctx context.Context, q api.Asked, l api.Listener) (api.Answer
 }
 
 func (f *face) embed(ctx context.Context, texts []string) (api.Embedded, error) {
+	defer f.service.scheduler.Foreground()() // the embedder is idle work's, too
 	vectors, err := f.service.embedder.Embed(ctx, percached.Foreground, texts)
 	return api.Embedded{Model: f.service.embedder.Info().Name, Vectors: vectors}, err
 }
@@ -118,19 +119,21 @@ func wireRecord(r answer.Record) api.Record {
 
 // clearHistory forgets the questions of a space. The bytes leave the disk with
 // CleanUp.
-func (s *service) clearHistory(space string) (api.Cleared, error) {
+func (s *service) clearHistory(ctx context.Context, space string) (out api.Cleared, err error) {
 	if _, err := s.knowledge.Space(space); err != nil {
-		return api.Cleared{}, err
+		return out, err
 	}
-	n, err := s.history.Clear(space)
-	if err == nil { // what was predicted from them says what they were
-		_, err = s.predictor.ForgetHistory(space)
+	err = s.library.Soil(ctx, func() (err error) {
+		if out.Removed, err = s.history.Clear(space); err == nil { // what was predicted from them says what they were
+			s.asker.Settle()
+			_, err = s.predictor.ForgetHistory(space)
+		}
+		return err
+	})
+	if late := s.scheduler.Forget(space); err == nil { // what runs there may rest on them
+		err = late
 	}
-	if err == nil {
-		err = s.library.Soil()
-	}
-	s.scheduler.Changed(space)
-	return api.Cleared{Removed: n}, err
+	return out, err
 }
 
 func (f *face) history(_ context.Context, r api.Recent) (api.Records, error) {
@@ -138,7 +141,7 @@ func (f *face) history(_ context.Context, r api.Recent) (api.Records, error) {
 }
 
 func (f *face) clearHistory(ctx context.Context, in api.Clearing) (api.Cleared, error) {
-	got, err := f.service.clearHistory(in.Space)
+	got, err := f.service.clearHistory(ctx, in.Space)
 	if err == nil && in.CleanUp {
 		got.CleanedUp = f.cleanUp(ctx)
 	}

@@ -113,12 +113,6 @@ func wireVerified(r qkvtree.Report) api.Verified {
 func (f *face) cache(context.Context, api.Nothing) (api.Cache, error) { return f.service.cacheStats() }
 
 func (f *face) limitCache(ctx context.Context, c api.CacheLimit) (api.Cache, error) {
-	switch {
-	case c.Limit == nil:
-		return api.Cache{}, invalid("/limit", "it must be a number of bytes")
-	case *c.Limit < 0:
-		return api.Cache{}, invalid("/limit", "it must not be negative")
-	}
 	// It is a setting of the daemon, too.
 	change := api.ConfigChange{"tensor-limit": strconv.FormatInt(*c.Limit, 10)}
 	if _, err := f.changeConfig(ctx, change); err != nil {

@@ -221,7 +221,8 @@ func TestImportRefuses(t *testing.T) {
 		"no question":     {with(`"question":"W`, `"question":"?","origin":"W`), "question says nothing"},
 		"no answer":       {with(`"answer":"`, `"answer":" ","origin":"`), "answer says nothing"},
 		"long question":   {with(`"question":"`, `"question":"`+strings.Repeat("x", maxImportQuestion)), "question is too long"},
-		"long origin":     {with(`"origin":"`, `"origin":"`+strings.Repeat("x", 2000)), "the origin is no UTF-8"},
+		"long origin":     {with(`"origin":"`, `"origin":"`+strings.Repeat("x", 2000)), "the origin is neither asked nor predicted"},
+		"other origin":    {with(`"origin":"asked"`, `"origin":"secret"`), "the origin is neither asked nor predicted"},
 		"no evidence":     {with(`"evidence":[`, `"evidence":[],"sources":[`), "names no evidence"},
 		"other evidence":  {with(`"evidence":["`, `"evidence":["00000000000000000000000000000001","`), "not in this space"},
 		"other sources":   {with(`"evidence"`, `"sources":["00000000000000000000000000000001"],"evidence"`), "not in this space"},
@@ -236,7 +237,8 @@ func TestImportRefuses(t *testing.T) {
 			}
 		})
 	}
-	got := imported(t, to, strings.NewReader("x\n"+good+"\n\n"+strings.Repeat("y", 3<<20)+"\n"+good+"\nz"))
+	// Who writes a line need not say where it came from.
+	got := imported(t, to, strings.NewReader("x\n"+with(`"origin":"asked",`, "")+"\n\n"+strings.Repeat("y", 3<<20)+"\n"+good+"\nz"))
 	want := api.Imported{Imported: 1, Skipped: 1}
 	for _, line := range []int{1, 4, 6} {
 		want.Refused = append(want.Refused, api.ImportRefused{Line: line})
@@ -246,6 +248,9 @@ func TestImportRefuses(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+	if got := exported(t, to); !strings.Contains(got, `"origin":"asked"`) {
+		t.Error(got)
 	}
 	if got := imported(t, to, strings.NewReader(strings.Repeat("x\n", 5000))); len(got.Refused) != maxImportRefused+1 {
 		t.Errorf("%d lines are named", len(got.Refused))
@@ -284,7 +289,7 @@ func FuzzReadImported(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		e, why := readImported(line)
-		if why == "" && (qabank.Normalise(e.Question) == "" || e.Answer == "" || len(e.Evidence) == 0) {
+		if why == "" && (qabank.Normalise(e.Question) == "" || e.Answer == "" || len(e.Evidence) == 0 || e.Origin != "asked" && e.Origin != "predicted") {
 			t.Errorf("%+v was let in", e)
 		}
 		if len(line) > 40 && strings.Contains(why, string(line)) {

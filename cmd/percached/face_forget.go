@@ -55,12 +55,14 @@ func (f *face) dropSpace(ctx context.Context, space string) (ingest.Receipt, err
 		return ingest.Receipt{}, err
 	}
 	got, err := f.service.library.DeleteSpace(ctx, space)
-	if err != nil && fault.KindOf(err) != fault.NotFound {
-		return got, err
+	if err != nil {
+		if _, look := f.service.knowledge.Space(space); fault.KindOf(look) != fault.NotFound {
+			return got, err
+		}
 	}
-	// Now that nothing more is accepted.
-	if err := f.inbox.DropSpace(space); err != nil {
-		return got, err
+	// Now that nothing more is accepted: the space has gone, even if not all of it did.
+	if late := f.inbox.DropSpace(space); late != nil {
+		return got, late
 	}
 	if err == nil {
 		err = f.service.limitTensors(percached.Space{Name: space})

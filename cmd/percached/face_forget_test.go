@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/inbox"
 	"github.com/percached/percached/internal/token"
@@ -97,4 +98,42 @@ func TestCommandForgetsWhatWaits(t *testing.T) {
 	}
 	_, err = f.deleteSpace(ctx, gone)
 	wantFault(t, "again", err, fault.NotFound)
+}
+
+// A space whose deletion failed on its way takes its uploads with it, and one that is
+// made anew under its name shows nothing of it.
+func TestSpaceAfterFailedDeletion(t *testing.T) {
+	s, ctx := scriptedService(t, t.TempDir()), t.Context()
+	in, err := openInbox(s, defaultSetup(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := token.Open(s.home.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &face{service: s, inbox: in, tokens: tokens, hub: &api.Hub{}, log: slog.New(slog.DiscardHandler)}
+	f.askAll(t)
+	accepts(t, in, false, "late.txt", "The tea is cold.")
+	s.library.History = fullHistory{s.history}
+	_, err = f.deleteSpace(ctx, api.Forgetting{InSpace: api.InSpace{Space: lifeSpace}})
+	wantFault(t, "a history that fails", err, fault.Unavailable)
+	if left := in.List(lifeSpace, 10); len(left) != 0 {
+		t.Errorf("%+v", left)
+	}
+	s.library.History = s.history
+	given[api.Space](t)(f.createSpace(ctx, api.NewSpace{Name: lifeSpace, Kind: "emails"}))
+	if got := given[api.Records](t)(f.history(ctx, api.Recent{InSpace: api.InSpace{Space: lifeSpace}, Limit: 10})); len(got.Questions) != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := exported(t, f); got != "" {
+		t.Error(got)
+	}
+}
+
+// fullHistory cannot let a space go.
+type fullHistory struct{ *answer.History }
+
+func (fullHistory) DropSpace(string) (int, error) {
+	return 0, fault.New(fault.Unavailable, "history", "the disk is full")
 }

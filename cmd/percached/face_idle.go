@@ -159,7 +159,7 @@ func (f *face) retryJob(_ context.Context, o api.OneJob) (api.Nothing, error) {
 }
 
 func (f *face) ledger(_ context.Context, in api.LedgerIn) (api.Ledger, error) {
-	return f.service.ledger(in.Space, in.Since)
+	return f.service.ledger(string(in.Space), in.Since)
 }
 
 func (f *face) pause(context.Context, api.Nothing) (api.Idle, error) {
@@ -192,7 +192,7 @@ func (s *service) errand(in api.DrainIn) (scheduler.Errand, error) {
 		return e, nil
 	}
 	if in.Space != "" {
-		if _, err := s.knowledge.Space(in.Space); err != nil {
+		if _, err := s.knowledge.Space(string(in.Space)); err != nil {
 			return e, err
 		}
 	}
@@ -202,7 +202,7 @@ func (s *service) errand(in api.DrainIn) (scheduler.Errand, error) {
 	}
 	wanted := there
 	if in.Kinds != "" {
-		wanted = strings.Split(in.Kinds, ",")
+		wanted = strings.Split(string(in.Kinds), ",")
 	}
 	for _, name := range wanted {
 		if !slices.Contains(there, name) {
@@ -210,7 +210,7 @@ func (s *service) errand(in api.DrainIn) (scheduler.Errand, error) {
 		}
 	}
 	e.Only = func(space string, k scheduler.Kind) bool {
-		return (in.Space == "" || space == in.Space) && slices.Contains(wanted, string(k))
+		return (in.Space == "" || space == string(in.Space)) && slices.Contains(wanted, string(k))
 	}
 	return e, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -66,6 +67,25 @@ func TestAskOfFace(t *testing.T) {
 	e := given[api.Embedded](t)(f.embed(t.Context(), []string{"a", "b"}))
 	if len(e.Vectors) != 2 || e.Model == "" {
 		t.Errorf("%+v", e)
+	}
+}
+
+// Who has texts embedded is a person's request, for which idle work steps aside.
+func TestEmbedIsForeground(t *testing.T) {
+	f := scriptedFace(t)
+	recent := func() bool {
+		st, err := f.service.scheduler.Status()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(st.Reasons, func(r scheduler.Reason) bool { return r.Code == scheduler.ReasonRecent })
+	}
+	if recent() {
+		t.Fatal("nobody asked for anything")
+	}
+	given[api.Embedded](t)(f.embed(t.Context(), []string{"a"}))
+	if !recent() {
+		t.Error("idle work goes on")
 	}
 }
 
@@ -141,15 +161,15 @@ func (f *face) drainParts(t *testing.T) {
 	b, ctx := f.backend(), t.Context()
 	_, err := b.Drain(ctx, api.DrainIn{Space: "nobody"})
 	wantFault(t, "a space that is not there", err, fault.NotFound)
-	for _, kinds := range []string{"dreams", "clean,", " clean", "Clean"} {
+	for _, kinds := range []api.Given{"dreams", "clean,", " clean", "Clean"} {
 		_, err := b.Drain(ctx, api.DrainIn{Kinds: kinds})
-		wantFault(t, kinds, err, fault.Invalid, "query:kind")
+		wantFault(t, string(kinds), err, fault.Invalid, "query:kind")
 	}
 	did := func() map[string]int { // jobs of each kind, that were done until now in the other space, and in all
 		jobs := map[string]int{}
-		for _, space := range []string{"", "other"} {
+		for _, space := range []api.Given{"", "other"} {
 			for _, a := range given[api.Ledger](t)(b.Ledger(ctx, api.LedgerIn{Space: space})).Accounts {
-				jobs[space+":"+a.Kind] += a.Jobs
+				jobs[string(space)+":"+a.Kind] += a.Jobs
 			}
 		}
 		return jobs

@@ -148,6 +148,10 @@ func readImported(line []byte) (e api.ExportedEntry, why string) {
 		why = "the answer says nothing"
 	case len(e.Evidence) == 0:
 		why = "it names no evidence"
+	case e.Origin == "", e.Origin == "imported": // somebody wrote the line, and it may have been imported before
+		e.Origin = "asked"
+	case e.Origin != "asked" && e.Origin != "predicted":
+		why = "the origin is neither asked nor predicted"
 	}
 	return e, why
 }

@@ -36,9 +36,6 @@ func (i *importing) store(ctx context.Context, l importedLine, vector []float32)
 	if e.Made.IsZero() || e.Made.After(now) {
 		e.Made = now
 	}
-	if e.Origin == "" {
-		e.Origin = "imported"
-	}
 	if e.Expires.IsZero() && qabank.RelativeTime(e.Question) {
 		e.Expires = qabank.MidnightAfter(e.Made)
 	}

@@ -60,7 +60,7 @@ func (s *service) effective(sp percached.Space) (api.Settings, error) {
 }
 
 // createSpace makes a space that is not there yet.
-func (s *service) createSpace(n api.NewSpace) (api.Space, error) {
+func (s *service) createSpace(ctx context.Context, n api.NewSpace) (api.Space, error) {
 	if n.Kind == "" {
 		n.Kind = knowledgebank.Kinds()[0]
 	}
@@ -78,6 +78,9 @@ func (s *service) createSpace(n api.NewSpace) (api.Space, error) {
 	files := s.prompts(n.Name)
 	before, err := files.read() // its owner may have put some there
 	if err != nil {
+		return api.Space{}, err
+	}
+	if err := s.library.Vacate(ctx, n.Name); err != nil {
 		return api.Space{}, err
 	}
 	sp := percached.Space{Name: n.Name, Kind: n.Kind, Settings: n.Settings.Settings}
@@ -163,10 +166,10 @@ func (f *face) space(_ context.Context, in api.InSpace) (api.Space, error) {
 	return f.service.aboutSpace(sp)
 }
 
-func (f *face) createSpace(_ context.Context, n api.NewSpace) (api.Space, error) {
+func (f *face) createSpace(ctx context.Context, n api.NewSpace) (api.Space, error) {
 	f.changing.Lock()
 	defer f.changing.Unlock()
-	return f.service.createSpace(n)
+	return f.service.createSpace(ctx, n)
 }
 
 func (f *face) changeSpace(_ context.Context, c api.SpaceChange) (api.Space, error) {

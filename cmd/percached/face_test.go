@@ -197,11 +197,7 @@ func TestConfigOfFace(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	_, err := b.LimitCache(ctx, api.CacheLimit{})
-	wantFault(t, "no limit", err, fault.Invalid, "/limit")
-	_, err = b.LimitCache(ctx, api.CacheLimit{Limit: new(int64(-1))})
-	wantFault(t, "a negative limit", err, fault.Invalid, "/limit")
-	if _, err = b.ChangeConfig(ctx, api.ConfigChange{"colour": "red"}); fault.KindOf(err) != fault.Invalid {
+	if _, err := b.ChangeConfig(ctx, api.ConfigChange{"colour": "red"}); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("an unknown key: %v", err)
 	}
 }

@@ -276,7 +276,7 @@ func (h *toil) examine(when string) {
 	if err := s.bank.Each(cli.DefaultSpace, func(qabank.Entry) error { return nil }); err != nil {
 		h.Errorf("%s: the bank: %v", when, err)
 	}
-	bare, _, err := s.predictor.Unsummarised(cli.DefaultSpace, 1000)
+	bare, _, err := s.predictor.Unsummarised(h.Context(), cli.DefaultSpace, 1000)
 	if err != nil {
 		h.Errorf("%s: %v", when, err)
 	}

@@ -23,7 +23,10 @@ func inside(ctx context.Context, conf *tuning, model bool, stderr io.Writer) (*c
 		return nil, errors.Join(err, d.close())
 	}
 	pipes := newPipes()
-	d.listener, d.server = pipes, d.newServer()
+	d.listener = pipes
+	if d.server, err = d.newServer(); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
 	// The command's requests end with ctx; the rest ends in good order behind them.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)

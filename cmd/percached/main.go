@@ -224,7 +224,7 @@ func exitOf(err error) int {
 	switch kind := fault.KindOf(err); {
 	case kind == fault.NotFound:
 		return exitMissing
-	case busy, kind == fault.Overloaded, kind == fault.Timeout:
+	case busy, kind == fault.Overloaded, kind == fault.Timeout, errors.Is(err, syscall.ENOSPC):
 		return exitNotNow
 	}
 	return exitFailed
@@ -241,6 +241,8 @@ func sentence(err error) string {
 			err = e.Err
 		case usageOf:
 			err = e.error
+		case cli.Misuse:
+			err = e.Unwrap()
 		default:
 			return err.Error()
 		}

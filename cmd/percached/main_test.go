@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -53,6 +54,8 @@ func TestExitStatus(t *testing.T) {
 		{"unwell over the interface", here, cli.Unwell{}, 1, ""},
 		{"missing", here, fault.New(fault.NotFound, "b", "it is nowhere"), 3, "percached: it is nowhere\n"},
 		{"full", here, fault.New(fault.Overloaded, "b", "too many"), 4, "percached: too many\n"},
+		{"no room", here, fault.New(fault.Unavailable, "b", "the disk is full: %w", syscall.ENOSPC), 4, "percached: the disk is full: no space left on device\n"},
+		{"wrongly set", here, cli.Misused(fault.New(fault.Invalid, "b", "it does not fit")), 2, "percached: it does not fit; see percached --help\n"},
 		{"in use", here, fault.New(fault.Conflict, "b", "%w", &home.InUse{Who: "process 7", Dir: "d"}), 4, "percached: process 7 uses d: wait until it ends, end it, or name another folder with --data\n"},
 		{"refused", here, &client.ProblemError{Problem: client.Problem{Status: 400, Title: "Wrong", Errors: []client.FieldError{{Field: "/k", Detail: "too much"}, {Field: "query:n", Detail: "too little"}}}}, 2, "percached: Wrong: k: too much; n: too little; see percached --help\n"},
 		{"not there", here, &client.ProblemError{Problem: client.Problem{Status: 404, Title: "Gone", Detail: &detail}}, 3, "percached: there is none\n"},

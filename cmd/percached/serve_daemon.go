@@ -84,11 +84,6 @@ func newServed(conf *tuning, as reach, stderr io.Writer) (d *served, err error) 
 		return nil, err
 	}
 	d.face = &face{hub: d.hub, tokens: d.tokens, config: conf, about: d.about, begun: d.begun, log: d.log}
-	front, err := api.New(d.face.backend(), d.options())
-	if err != nil {
-		return nil, err
-	}
-	d.requests.next = front
 	d.stage.at(stageOpening, 0)
 	return d, nil
 }
@@ -113,10 +108,10 @@ func (d *served) openTokens() (err error) {
 	return err
 }
 
-// options of the interface.
+// options of the interface; they want the listener.
 func (d *served) options() api.Options {
 	o := d.setup.serving.api
-	o.Hosts = append(o.Hosts[:len(o.Hosts):len(o.Hosts)], ownHost(d.setup.serving.listen)...)
+	o.Hosts = append(o.Hosts[:len(o.Hosts):len(o.Hosts)], ownHost(d.listener.Addr())...)
 	o.Authorize, o.Ready, o.Spec, o.Metrics, o.Hub, o.Version = d.authorize, d.stage.ready, percached.OpenAPI(), d.metrics.Handler(), d.hub, version()
 	o.Logger, o.Observer.Request = d.log, d.metrics.Request
 	if !d.daemon { // who owns the folder needs no bounds against strangers
@@ -129,13 +124,14 @@ func (d *served) options() api.Options {
 const endless = 365 * 24 * time.Hour
 
 // ownHost is the name under which a listener's address is called: the one IP
-// address that it has, unless that is everybody's own.
-func ownHost(listen string) []string {
-	host, _, _ := net.SplitHostPort(listen)
-	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() || ip.IsLoopback() {
+// address that it has, unless that is everybody's own. A name in listen has become
+// one by now, and commands call that.
+func ownHost(at net.Addr) []string {
+	tcp, ok := at.(*net.TCPAddr)
+	if !ok || tcp.IP.IsUnspecified() || tcp.IP.IsLoopback() {
 		return nil
 	}
-	return []string{host}
+	return []string{tcp.IP.String()}
 }
 
 // roles are those of tokens, as the interface knows them.

@@ -32,7 +32,10 @@ func (d *served) listen(stdout io.Writer) (err error) {
 	case err != nil:
 		return fault.New(fault.Unavailable, op, "%s cannot be listened at: %w", c.listen, err)
 	}
-	d.server = d.newServer()
+	if d.server, err = d.newServer(); err != nil {
+		d.listener.Close()
+		return err
+	}
 	scheme := "http"
 	if c.secure() {
 		scheme = "https"
@@ -40,7 +43,7 @@ func (d *served) listen(stdout io.Writer) (err error) {
 	at := d.listener.Addr().(*net.TCPAddr)
 	if !at.IP.IsLoopback() && !c.secure() && !c.insecure { // a name may mean what it says elsewhere
 		d.listener.Close()
-		return fault.New(fault.Invalid, op, "%s is %s, which other machines can reach: set tls-cert and tls-key, or insecure-listen to true", c.listen, at.IP)
+		return cli.Misused(fault.New(fault.Invalid, op, "%s is %s, which other machines can reach: set tls-cert and tls-key, or insecure-listen to true", c.listen, at.IP))
 	}
 	if !at.IP.IsLoopback() && !c.secure() {
 		d.log.Warn("tokens, questions and documents cross the network in clear text: set tls-cert and tls-key", "address", at)

@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/percached/percached/api"
 )
 
 // last is how long requests that were told to end have for saying so.
@@ -64,10 +66,15 @@ func (d *served) accept() error {
 	return d.server.ServeTLS(l, "", "")
 }
 
-// newServer serves HTTP, with bounds on what a client may take before the
-// interface sees it.
-func (d *served) newServer() *http.Server {
+// newServer serves HTTP at the listener, with bounds on what a client may take
+// before the interface sees it.
+func (d *served) newServer() (*http.Server, error) {
 	c := &d.setup.serving
+	front, err := api.New(d.face.backend(), d.options())
+	if err != nil {
+		return nil, err
+	}
+	d.requests.next = front
 	// Under HTTP/2 a deadline that has passed cannot be moved any more, and those of
 	// slow senders and of streams move.
 	one := &http.Protocols{}
@@ -75,7 +82,7 @@ func (d *served) newServer() *http.Server {
 	return &http.Server{
 		Handler: &d.requests, Protocols: one, DisableGeneralOptionsHandler: true, TLSConfig: d.cert, ReadHeaderTimeout: c.headerTimeout, IdleTimeout: c.idleTimeout,
 		MaxHeaderBytes: int(c.header), ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
-	}
+	}, nil
 }
 
 // shutDown ends the server: nobody new is let in, who listens to events is told

@@ -8,6 +8,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
+	"fmt"
 	"math/big"
 	"net"
 	"net/http"
@@ -17,8 +19,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/percached/percached"
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm/llmtest"
+	"github.com/percached/percached/qabank"
 )
 
 // certify makes a certificate for the loopback address, and its files.
@@ -106,6 +114,41 @@ func TestServeTLS(t *testing.T) {
 	}
 }
 
+// A daemon answers at another loopback address than the usual one.
+func TestServeAtOtherLoopback(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.2:0")
+	if err != nil {
+		t.Skip(err)
+	}
+	l.Close()
+	a := startServe(t, t.TempDir(), "--listen", "127.0.0.2:0")
+	a.ready()
+	call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)
+	if out, err := printed(t, "spaces", "list", "--data", a.dir); err != nil || !strings.Contains(out, "notes") {
+		t.Errorf("%q, %v", out, err)
+	}
+	a.end()
+}
+
+// What a name in listen has become may be called; what is everybody's says nothing.
+func TestOwnHost(t *testing.T) {
+	for _, tt := range []struct {
+		at   net.Addr
+		want []string
+	}{
+		{&net.TCPAddr{IP: net.IPv4(192, 168, 1, 50), Port: 7337}, []string{"192.168.1.50"}},
+		{&net.TCPAddr{IP: net.ParseIP("fd00::5"), Port: 7337}, []string{"fd00::5"}},
+		{&net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, nil},
+		{&net.TCPAddr{IP: net.IPv4zero}, nil},
+		{&net.TCPAddr{IP: net.IPv6unspecified}, nil},
+		{&net.UnixAddr{Name: "/run/percached"}, nil},
+	} {
+		if d := cmp.Diff(tt.want, ownHost(tt.at)); d != "" {
+			t.Errorf("%v: %s", tt.at, d)
+		}
+	}
+}
+
 // What can change while it runs changes in every part, or in none.
 func TestReconfigure(t *testing.T) {
 	c := defaultConfig().now
@@ -141,6 +184,53 @@ func TestReconfigure(t *testing.T) {
 		t.Error(err)
 	}
 	holds(c)
+}
+
+// A daemon that is set to less than is stored drops the rest when it opens; a
+// command that computes nothing may not know what that is set to.
+func TestLimitsFallWithARestart(t *testing.T) {
+	ctx := context.Background()
+	c := defaultConfig().now
+	c.data = t.TempDir()
+	c.engine = llmtest.NewFake(llmtest.DefaultOptions())
+	stored := func(model bool, do func(s *service)) (entries, questions int) {
+		t.Helper()
+		s, err := openService(ctx, c, model, newLogged())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if do != nil {
+			do(s)
+		}
+		past, err := s.history.Recent("notes", 100)
+		if err = errors.Join(err, s.close()); err != nil {
+			t.Fatal(err)
+		}
+		return s.bank.Stats("notes").Entries, len(past)
+	}
+	entries, questions := stored(true, func(s *service) {
+		if err := s.knowledge.CreateSpace(percached.Space{Name: "notes", Kind: "notes"}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			_, err := s.bank.Put(ctx, qabank.Entry{Space: "notes", Question: fmt.Sprintf("What is number %d?", i), Answer: strings.Repeat("long ", 200), Answered: true})
+			if err = errors.Join(err, s.history.Add("notes", answer.Record{Question: fmt.Sprint(i)}, true)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if entries != 20 || questions != 20 {
+		t.Fatalf("%d entries and %d questions", entries, questions)
+	}
+	c.bankLimit, c.history = 5<<10, 7
+	for range 2 {
+		if entries, questions = stored(false, nil); entries != 20 || questions != 20 {
+			t.Errorf("a command leaves %d entries and %d questions", entries, questions)
+		}
+	}
+	if entries, questions = stored(true, nil); entries == 0 || entries > 5 || questions != 7 {
+		t.Errorf("a daemon leaves %d entries and %d questions", entries, questions)
+	}
 }
 
 // A space's own limit holds again when its folder is opened.

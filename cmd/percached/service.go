@@ -110,7 +110,7 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 			}
 			return s.openEmbedder(ctx, c)
 		},
-		func() error { return s.openStores(c, withEngine, log, stderr) },
+		func() error { return s.openStores(ctx, c, withEngine, log, stderr) },
 		func() error {
 			if !withEngine || s.engine != nil {
 				return nil
@@ -146,7 +146,7 @@ func (s *service) openDatabases(log *slog.Logger) (err error) {
 	return nil
 }
 
-func (s *service) openStores(c setup, withEngine bool, log *slog.Logger, stderr io.Writer) (err error) {
+func (s *service) openStores(ctx context.Context, c setup, withEngine bool, log *slog.Logger, stderr io.Writer) (err error) {
 	k := knowledgebank.Default()
 	k.Now, k.ChunkWords, k.Observer.Damaged = s.now, c.chunkWords, s.news.damaged("knowledge")
 	if s.knowledge, err = knowledgebank.Open(s.meta, k); err != nil {
@@ -176,25 +176,34 @@ func (s *service) openStores(c setup, withEngine bool, log *slog.Logger, stderr 
 		return err
 	}
 	s.closers = append(s.closers, s.history.Flush)
-	return s.limitSpaces()
+	spaces, err := s.knowledge.Spaces()
+	if err != nil {
+		return err
+	}
+	if withEngine { // as for tensors; what a full disk keeps now goes later
+		_ = s.bank.SetLimit(ctx, c.bankLimit)
+		for _, sp := range spaces {
+			_ = s.history.Trim(sp.Name)
+		}
+	}
+	return s.limitSpaces(spaces)
 }
 
 // limitSpaces gives the spaces that want one a limit of their own.
-func (s *service) limitSpaces() error {
-	spaces, err := s.knowledge.Spaces()
+func (s *service) limitSpaces(spaces []percached.Space) error {
 	for _, sp := range spaces {
-		if err == nil {
-			err = s.limitTensors(sp)
+		if err := s.limitTensors(sp); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // wire joins the parts, and brings them together after a crash.
 func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err error) {
 	settings, err := s.settings(c)
-	if err != nil {
-		return err
+	if err != nil { // now that the model is known
+		return cli.Misused(err)
 	}
 	watch := &idle.Watch{}
 	s.asker, err = answer.New(answer.Parts{
@@ -291,6 +300,7 @@ func (s *service) close() error {
 	if r, ok := s.engine.(*reviver); ok {
 		r.stop()
 	}
+	behind := s.library != nil && s.library.Behind()
 	for i := len(s.closers) - 1; i >= 0; i-- {
 		errs = append(errs, s.closers[i]())
 	}
@@ -299,7 +309,7 @@ func (s *service) close() error {
 	if s.home == nil {
 		return err
 	}
-	s.home.Unclean = s.home.Unclean || err != nil
+	s.home.Unclean = s.home.Unclean || behind || err != nil
 	if s.home != s.folder {
 		if shut := s.home.Close(); err == nil {
 			err = shut

@@ -192,13 +192,12 @@ func TestBrokenParts(t *testing.T) {
 	whole := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
 	whole.shelf.put(budget)
 	want := whole.ask(t, "What is the budget of Heron?").Text
-	var base *qkvtree.Tree
 	release := make(chan struct{})
 	for name, tc := range map[string]struct {
 		change func(*answer.Parts)
 		note   string
 	}{
-		"tree cannot be read":    {func(p *answer.Parts) { p.Tree = brokenTree{base, broken, broken} }, "the tensor tree"},
+		"tree cannot be read":    {func(p *answer.Parts) { p.Tree = brokenTree{p.Tree.(*qkvtree.Tree), broken, broken} }, "the tensor tree"},
 		"tree cannot be written": {func(p *answer.Parts) { p.Tree = brokenTree{p.Tree.(*qkvtree.Tree), nil, broken} }, "storing tensors"},
 		"tree is slow": {func(p *answer.Parts) {
 			p.Tree, p.Patience = slowTree{p.Tree.(*qkvtree.Tree), release}, time.Nanosecond

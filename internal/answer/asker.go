@@ -189,10 +189,14 @@ func (a *Asker) Ask(ctx context.Context, q Question, l Listener) (answer Answer,
 
 // board joins the flight of an identical question, or starts one.
 func (a *Asker) board(ctx context.Context, q Question) (*flight, error) {
-	// Who asks after a change of the documents must not get an answer from
-	// before it. Where there is no count, the flight says why.
+	set, err := a.settingsOf(q)
+	if err != nil {
+		return nil, fault.Wrap("answer.Ask", err)
+	}
+	// Who asks after a change of the documents or the settings must not get an
+	// answer from before it. Where there is no count, the flight says why.
 	seq, _ := a.Knowledge.Seq(q.Space)
-	key := q.key(seq)
+	key := q.key(seq, set)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -208,7 +212,7 @@ func (a *Asker) board(ctx context.Context, q Question) (*flight, error) {
 	a.flights[key] = f
 	a.running.Go(func() {
 		defer cancel(nil)
-		answer, err := a.answer(inner, q, nil, f)
+		answer, err := a.answer(inner, q, set, nil, f)
 		if err != nil && errors.Is(context.Cause(inner), errClosed) {
 			err = errClosed
 		}
@@ -235,10 +239,11 @@ func (a *Asker) leave(f *flight) {
 }
 
 // key is equal for questions that get the same answer at a count of changes of
-// their space.
-func (q *Question) key(seq uint64) string {
+// their space, under the settings that hold for them.
+func (q *Question) key(seq uint64, set Settings) string {
 	same := *q
 	same.Space, same.Text = "", "" // JSON would have some bytes be others
-	b, _ := json.Marshal(same)     // plain values always marshal
+	same.Settings = percached.Settings{}
+	b, _ := json.Marshal([]any{same, set}) // plain values always marshal
 	return strconv.Quote(q.Space) + " " + strconv.FormatUint(seq, 10) + " " + strconv.Quote(q.Text) + string(b)
 }

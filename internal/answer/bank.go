@@ -153,21 +153,26 @@ func (r *run) consider(ctx context.Context, c qabank.Candidate, exact bool) (boo
 
 // fresh: the answer is what would be computed today as far as the documents
 // decide it. Of an exact repeat today's prompt must hold the same chunks (see
-// outgrown); of a near question it is enough that none of its best chunks came in
-// later. An entry that is not fresh is marked stale.
+// outgrown), and that of an answer which was never held against a whole search; of a
+// near question it is else enough that none of its best chunks came in later. An
+// entry that is not fresh is marked stale.
 func (r *run) fresh(ctx context.Context, e qabank.Entry, exact bool) (bool, error) {
 	if !r.set.Guard || e.Seen >= r.seq {
 		return true, nil
 	}
-	fresh := true
+	fresh, own := true, exact || e.Seen == 0
 	var seen uint64
-	if exact {
+	if own {
 		seen = min(r.seq, r.standing(r.q.Space).Seq)
 		best, err := r.best(ctx, r.q.Space, e, r.set, percached.Foreground)
 		if err != nil {
 			return false, err
 		}
-		fresh = !r.set.outgrown(best, e)
+		grown, err := r.outgrown(r.q.Space, r.set, best, e)
+		if err != nil {
+			return false, err
+		}
+		fresh = !grown
 	} else {
 		for _, c := range r.own[:min(len(r.own), r.set.KRefresh)] {
 			fresh = fresh && (c.Version <= e.Seen || rests(e, c))
@@ -177,7 +182,7 @@ func (r *run) fresh(ctx context.Context, e qabank.Entry, exact bool) (bool, erro
 	switch {
 	case !fresh:
 		err = r.Bank.MarkStale(ctx, r.q.Space, []qabank.ID{e.ID}, newer)
-	case exact:
+	case own:
 		err = r.Bank.Confirm(ctx, r.q.Space, e.ID, seen)
 	}
 	if err != nil && fault.KindOf(err) != fault.NotFound { // it may have made room for another
@@ -187,19 +192,34 @@ func (r *run) fresh(ctx context.Context, e qabank.Entry, exact bool) (bool, erro
 }
 
 // outgrown: a chunk that an answer does not rest on would be in its question's
-// prompt, or came in later and is among its best. Where chunks stand behind each
+// prompt, or came in later, if it is known since when, and is among its best. Where chunks stand behind each
 // other by relevance, the order must be the same, too.
-func (s Settings) outgrown(best []percached.Chunk, e qabank.Entry) bool {
+func (a *Asker) outgrown(space string, s Settings, best []percached.Chunk, e qabank.Entry) (bool, error) {
 	ordered := s.Placement == percached.Sequential && s.Order == percached.Relevance
-	for i, c := range best {
-		if ordered && i < s.K && (i >= len(e.Evidence) || e.Evidence[i].Chunk != c.ID) {
-			return true
+	prompt := best[:min(len(best), s.K)]
+	if len(e.Evidence) < len(prompt) { // they may not all fit in
+		held, err := a.held(space, e.Question, s, prompt)
+		if err != nil || len(held) != len(e.Evidence) {
+			return true, err
 		}
-		if !rests(e, c) && (i < s.K || i < s.KRefresh && c.Version > e.Seen) {
-			return true
+		prompt = held
+	}
+	for i, c := range prompt {
+		if !rests(e, c) || ordered && e.Evidence[i].Chunk != c.ID {
+			return true, nil
 		}
 	}
-	return false
+	return e.Seen > 0 && slices.ContainsFunc(best, func(c percached.Chunk) bool { return c.Version > e.Seen && !rests(e, c) }), nil
+}
+
+// held are those of a question's chunks that its prompt would hold, best first.
+func (a *Asker) held(space, question string, s Settings, chunks []percached.Chunk) ([]percached.Chunk, error) {
+	r := &run{Asker: a, q: Question{Space: space, Text: question}, set: s, f: newFlight("", nil)}
+	p, err := r.layOut(chunks)
+	if err != nil {
+		return nil, err
+	}
+	return p.used(), nil
 }
 
 // rests: an entry's answer was made from a chunk.

@@ -57,16 +57,28 @@ func (r *run) compute(ctx context.Context, chunks []percached.Chunk) error {
 	}
 	fresh := make([]*percached.Slice, len(p.nodes))
 	copy(fresh, res.Slices)
-	r.insert = func() error { return r.Tree.Insert(req, fresh) }
-	for i, s := range fresh {
-		if s != nil && i > 0 {
-			r.answer.Made = append(r.answer.Made, p.nodes[i].Chunk)
-		}
-		if s != nil {
-			r.answer.Written += s.Bytes()
+	r.insert = func() error { return r.stow(req, fresh) }
+	return r.take(res, err)
+}
+
+// stow puts new tensors into the tree, and notes what of them it keeps: there is
+// not always room.
+func (r *run) stow(req qkvtree.Request, fresh []*percached.Slice) error {
+	had := r.Tree.Has(req)
+	err := r.Tree.Insert(req, fresh)
+	for i, kept := range r.Tree.Has(req) {
+		switch {
+		case fresh[i] == nil || had[i]:
+		case !kept:
+			r.crowded = true
+		default:
+			r.answer.Written += fresh[i].Bytes()
+			if i > 0 {
+				r.answer.Made = append(r.answer.Made, req.Segments[i].Chunk)
+			}
 		}
 	}
-	return r.take(res, err)
+	return err
 }
 
 // turn waits until all who came before have had the engine.

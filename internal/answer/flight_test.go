@@ -158,3 +158,26 @@ func TestStages(t *testing.T) {
 		}
 	}
 }
+
+// Who asks after a change of the settings does not join a flight from before it.
+func TestNoAnswerOfOtherSettings(t *testing.T) {
+	w, h := heldWorld(t)
+	w.shelf.put("The budget of Heron is known.")
+	var all sync.WaitGroup
+	ask := func(chunks int) (cited chan answer.Citation) {
+		cited = make(chan answer.Citation, 2)
+		all.Go(func() {
+			a, err := w.Ask(context.Background(), heron, answer.Listener{Cite: func(c answer.Citation) { cited <- c }})
+			if err != nil || len(a.Citations) != chunks {
+				t.Errorf("%d citations, want %d: %v", len(a.Citations), chunks, err)
+			}
+		})
+		return cited
+	}
+	<-ask(2)
+	one := 1
+	w.shelf.configure(percached.Settings{K: &one})
+	<-ask(1)
+	close(h.let)
+	all.Wait()
+}

@@ -44,7 +44,11 @@ func (a *Asker) Freshen(ctx context.Context, space string) (int, error) {
 		if err != nil {
 			return 0, fault.Wrap(op, err)
 		}
-		if set.outgrown(best, e) {
+		grown, err := a.outgrown(space, set, best, e)
+		if err != nil {
+			return 0, fault.Wrap(op, err)
+		}
+		if grown {
 			stale = append(stale, e.ID)
 			continue
 		}

@@ -41,6 +41,8 @@ type Record struct {
 	Outcome  Outcome             `json:"outcome"`
 	Chunks   []percached.ChunkID `json:"chunks"` // that its answer rests on
 	Took     time.Duration       `json:"took_ns"`
+	// Number names a record that Since gives: see Has.
+	Number uint64 `json:"-"`
 }
 
 // History remembers the questions of each space, the latest ones. It is safe
@@ -111,6 +113,18 @@ func (h *History) Flush() error {
 		}
 	}
 	return nil
+}
+
+// Trim removes what a space has beyond the limit, which was higher before. Else
+// the next record does so.
+func (h *History) Trim(space string) error {
+	h.write.Lock()
+	defer h.write.Unlock()
+	p, err := h.past(space)
+	if err == nil {
+		err = h.trim(p)
+	}
+	return fault.Wrap("answer.History.Trim", err)
 }
 
 // Recent gives the latest records of a space, at most n, oldest first. What cannot

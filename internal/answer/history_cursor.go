@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -41,7 +42,7 @@ func (h *History) Since(space, cursor string, n int) (records []Record, upto uin
 			if err != nil {
 				return err
 			}
-			if whole {
+			if r.Number = number(k); whole {
 				records = append(records, r)
 			}
 			upto = number(k) + 1
@@ -49,6 +50,18 @@ func (h *History) Since(space, cursor string, n int) (records []Record, upto uin
 		return nil
 	})
 	return records, upto, fault.Wrap(op, err)
+}
+
+// Has says whether the record of a number is still there.
+func (h *History) Has(space string, n uint64) (bool, error) {
+	h.write.Lock()
+	defer h.write.Unlock()
+	p, err := h.past(space)
+	if err != nil {
+		return false, fault.Wrap("answer.History.Has", err)
+	}
+	_, there := slices.BinarySearchFunc(p.keys, n, func(k []byte, n uint64) int { return cmp.Compare(number(k), n) })
+	return there, nil
 }
 
 // Advance moves a cursor to where Since said, but never back. It is durable when

@@ -47,20 +47,44 @@ func (h *History) past(space string) (*past, error) {
 	return p, nil
 }
 
-// save stores what is pending, and removes what is too much. The caller holds
+const (
+	// A transaction holds only so much: how many records one writes, and how many
+	// one removes.
+	historyPart = 100
+	historyTrim = 1000
+)
+
+// save stores what is pending, and removes what is too much then. The caller holds
 // write; what fails is pending again, before what came meanwhile.
 func (h *History) save(space string, p *past) error {
 	pending := h.take(p)
 	if len(pending) == 0 {
-		return nil
+		return nil // nor trims: who only reads may not know the daemon's limit
 	}
-	err := h.store(space, p, pending)
-	if err != nil {
-		h.giveBack(p, pending)
+	for len(pending) > 0 {
+		part := pending[:min(historyPart, len(pending))]
+		if err := h.store(space, p, part); err != nil {
+			h.giveBack(p, pending)
+			return err
+		}
+		pending = pending[len(part):]
 	}
-	return err
+	return h.trim(p)
 }
 
+// trim removes the oldest records beyond the limit: many, if it was higher before.
+func (h *History) trim(p *past) error {
+	for len(p.keys) > h.limit {
+		n := min(historyTrim, len(p.keys)-h.limit)
+		if err := h.remove(p.keys[:n]); err != nil {
+			return err
+		}
+		p.keys = p.keys[n:]
+	}
+	return nil
+}
+
+// store writes records, and removes as many of the oldest as must make room.
 func (h *History) store(space string, p *past, rs []Record) error {
 	prefix := historyKey('q', space)
 	keys, next := slices.Clone(p.keys), p.next
@@ -79,10 +103,11 @@ func (h *History) store(space string, p *past, rs []Record) error {
 		if err := putNumber(tx, historyKey('n', space), next); err != nil {
 			return err
 		}
-		for ; len(keys) > h.limit; keys = keys[1:] {
+		for i := 0; i < len(rs) && len(keys) > h.limit; i++ {
 			if err := tx.Delete(keys[0]); err != nil {
 				return err
 			}
+			keys = keys[1:]
 		}
 		return nil
 	})

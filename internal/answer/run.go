@@ -38,13 +38,14 @@ type run struct {
 	entry     *qabank.Entry     // the bank's, of this very question
 	rests     []percached.Chunk // what the answer was made from, best first
 	insert    func() error      // puts new tensors into the tree; nil: there are none
+	crowded   bool              // there was no room for some of them
 	answer    Answer
 }
 
 // answer takes a question along its path. Of work that was cut short the answer
 // says what it took.
-func (a *Asker) answer(ctx context.Context, q Question, w *Work, f *flight) (Answer, error) {
-	r, err := a.begin(q, w, f)
+func (a *Asker) answer(ctx context.Context, q Question, set Settings, w *Work, f *flight) (Answer, error) {
+	r, err := a.begin(q, set, w, f)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -65,24 +66,27 @@ func (a *Asker) answer(ctx context.Context, q Question, w *Work, f *flight) (Ans
 }
 
 // begin finds out what holds for a question.
-func (a *Asker) begin(q Question, w *Work, f *flight) (*run, error) {
+func (a *Asker) begin(q Question, set Settings, w *Work, f *flight) (*run, error) {
 	began := a.Now()
-	r := &run{Asker: a, q: q, work: w, f: f, began: began, at: began}
-	var err error
-	if r.set, err = a.Settings(q.Space); err != nil {
-		return nil, err
-	}
-	if r.set, err = r.set.With(q.Settings); err != nil {
-		return nil, err
-	}
+	r := &run{Asker: a, q: q, set: set, work: w, f: f, began: began, at: began}
 	r.answer.Citations = []Citation{}
 	r.mark = a.Mark(r.set)
 	r.useBank = r.set.Bank && q.alone()
 	if r.most = r.set.MaxTokens; q.MaxTokens > 0 {
 		r.most = min(r.most, q.MaxTokens)
 	}
+	var err error
 	r.seq, err = a.Knowledge.Seq(q.Space)
 	return r, err
+}
+
+// settingsOf are those that hold for a question.
+func (a *Asker) settingsOf(q Question) (Settings, error) {
+	set, err := a.Settings(q.Space)
+	if err != nil {
+		return set, err
+	}
+	return set.With(q.Settings)
 }
 
 // Settings are those that hold in a space.

@@ -39,18 +39,22 @@ func (a *Asker) Work(ctx context.Context, w Work) (Answer, error) {
 	if err := q.check(); err != nil {
 		return Answer{}, fault.Wrap(op, err)
 	}
+	set, err := a.settingsOf(q)
+	if err != nil {
+		return Answer{}, fault.Wrap(op, err)
+	}
 	ctx, f, err := a.takeUp(ctx)
 	if err != nil {
 		return Answer{}, fault.Wrap(op, err)
 	}
 	defer a.layDown(f)
-	got, err := a.answer(ctx, q, &w, f)
+	got, err := a.answer(ctx, q, set, &w, f)
 	return got, fault.Wrap(op, cause(ctx, err))
 }
 
 // Fill computes the tensors of these chunks that are not stored, in the order of
-// a prompt, and keeps those for which there is room. A chunk that is gone is
-// NotFound. It gives way like Work.
+// a prompt, and keeps those for which there is room; Unavailable: there was none for
+// some. A chunk that is gone is NotFound. It gives way like Work.
 func (a *Asker) Fill(ctx context.Context, space string, chunks []percached.ChunkID) (Answer, error) {
 	const op = "answer.Fill"
 	ctx, f, err := a.takeUp(ctx)
@@ -65,6 +69,9 @@ func (a *Asker) Fill(ctx context.Context, space string, chunks []percached.Chunk
 	err = r.compute(ctx, found)
 	if stored := r.store(ctx, false); err == nil {
 		err = stored
+	}
+	if err == nil && r.crowded {
+		err = fault.New(fault.Unavailable, op, "there was no room for what was computed")
 	}
 	return r.answer, fault.Wrap(op, cause(ctx, err))
 }
@@ -91,7 +98,11 @@ func (a *Asker) Missing(space string, chunks []percached.ChunkID) (tokens int, e
 
 // filling begins a prompt that nobody asks for.
 func (a *Asker) filling(space string, ids []percached.ChunkID, f *flight) (*run, []percached.Chunk, error) {
-	r, err := a.begin(Question{Space: space}, &Work{Prefill: true}, f)
+	set, err := a.Settings(space)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := a.begin(Question{Space: space}, set, &Work{Prefill: true}, f)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -171,6 +171,24 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// What there is no room for is told as neither made nor written.
+func TestNoRoomForTensors(t *testing.T) {
+	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
+	id := w.shelf.put(budget)
+	if err := w.tree.SetLimit(0); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.Fill(context.Background(), "s", []percached.ChunkID{id})
+	if fault.KindOf(err) != fault.Unavailable || got.Tokens.Computed == 0 {
+		t.Errorf("%+v, %v", got.Tokens, err)
+	}
+	for _, a := range []answer.Answer{got, w.asks(t, heron)} {
+		if a.Written != 0 || len(a.Made) != 0 {
+			t.Errorf("%d bytes written, of %v", a.Written, a.Made)
+		}
+	}
+}
+
 // What could not be kept is not done: or idle work would do it for ever.
 func TestWorkThatIsNotKept(t *testing.T) {
 	broken := llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())

@@ -34,6 +34,7 @@ type shelf struct {
 	set    percached.Settings
 	asked  int    // searches
 	upto   uint64 // what came in later is not found yet; 0: all is found
+	words  bool   // search goes by words alone
 	hurt   percached.ChunkID
 	closed bool // the spaces are gone
 	fails  error
@@ -55,6 +56,12 @@ func (s *shelf) drop(id percached.ChunkID) {
 	defer s.mu.Unlock()
 	s.seq++
 	delete(s.chunks, id)
+}
+
+func (s *shelf) configure(set percached.Settings) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set = set
 }
 
 func (s *shelf) closeSpace() {
@@ -102,7 +109,10 @@ func (s *shelf) Chunks(_ string, ids []percached.ChunkID) ([]percached.Chunk, er
 func (s *shelf) Standing(string) (retrieval.Standing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.upto > 0 {
+	switch {
+	case s.words:
+		return retrieval.Standing{EmbedderStale: true}, nil
+	case s.upto > 0:
 		return retrieval.Standing{Seq: s.upto}, nil
 	}
 	return retrieval.Standing{Seq: s.seq}, nil

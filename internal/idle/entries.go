@@ -21,7 +21,7 @@ const served = "served"
 const settled = time.Hour
 
 // dueCheck: entries were last held against an earlier state of the documents.
-func (w *Worker) dueCheck(_ context.Context, space string, r rules, _ int) ([]scheduler.Due, error) {
+func (w *Worker) dueCheck(ctx context.Context, space string, r rules, _ int) ([]scheduler.Due, error) {
 	if !r.Bank {
 		return nil, nil
 	}
@@ -36,7 +36,7 @@ func (w *Worker) dueCheck(_ context.Context, space string, r rules, _ int) ([]sc
 	}); err != nil || !behind {
 		return nil, err
 	}
-	_, newest, err := w.Predictor.Unsummarised(space, 0)
+	_, newest, err := w.Predictor.Unsummarised(ctx, space, 0)
 	return []scheduler.Due{{Subject: strconv.FormatUint(seq, 10), From: w.quiet(newest, max(settled, r.QuietDocuments))}}, err
 }
 
@@ -180,7 +180,8 @@ func (w *Worker) absorb(ctx context.Context, space string, r rules) error {
 	}
 }
 
-// wish puts a question into the bank to be answered.
+// wish puts a question into the bank to be answered, unless it was taken out of the
+// history meanwhile.
 func (w *Worker) wish(ctx context.Context, space string, rec answer.Record, r rules) error {
 	if there, _ := w.Bank.Has(space, qabank.NewID(space, rec.Question)); there {
 		return nil
@@ -197,6 +198,9 @@ func (w *Worker) wish(ctx context.Context, space string, rec answer.Record, r ru
 		return err
 	}
 	return w.Asker.Keep(func() error {
+		if there, err := w.History.Has(space, rec.Number); !there || err != nil {
+			return err
+		}
 		alive, err := w.Knowledge.Versions(space, rec.Chunks)
 		if len(alive) < len(rec.Chunks) {
 			return absent(err) // what it rests on is gone: whoever forgot that forgets the question, too

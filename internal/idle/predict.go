@@ -29,15 +29,15 @@ const (
 
 // dueAbstract: chunks of which there is no summary, when no more came in for a
 // while.
-func (w *Worker) dueAbstract(_ context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
+func (w *Worker) dueAbstract(ctx context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
 	if !r.predicts() {
 		return nil, nil
 	}
-	waiting, err := w.Predictor.Waiting(space)
-	if err != nil || waiting >= aheadParts {
+	st, err := w.Predictor.Stats(space)
+	if err != nil || st.Waiting >= aheadParts {
 		return nil, err
 	}
-	ids, newest, err := w.Predictor.Unsummarised(space, min(limit, aheadParts-waiting+w.parked(space, scheduler.Abstract)))
+	ids, newest, err := w.Predictor.Unsummarised(ctx, space, min(limit, aheadParts-st.Waiting+w.parked(space, scheduler.Abstract)))
 	var due []scheduler.Due
 	for _, c := range ids {
 		due = append(due, scheduler.Due{Subject: c.String(), From: w.quiet(newest, r.QuietDocuments)})
@@ -138,14 +138,13 @@ func (w *Worker) fromHistory(ctx context.Context, space string, r rules, _ strin
 	if len(asked) == 0 {
 		return nothing()
 	}
-	if asked, err = w.History.Recent(space, recent); err != nil { // with some from before, for the habit
-		return scheduler.Done{}, err
-	}
-	var from []predictor.Asked
-	for _, a := range asked {
-		from = append(from, predictor.Asked{Question: a.Question, Chunks: a.Chunks})
-	}
-	round, err := w.Predictor.FromHistory(ctx, space, from, r.Stride)
+	round, err := w.Predictor.FromHistory(ctx, space, func() (from []predictor.Asked, err error) {
+		asked, err := w.History.Recent(space, recent) // with some from before, for the habit
+		for _, a := range asked {
+			from = append(from, predictor.Asked{Question: a.Question, Chunks: a.Chunks})
+		}
+		return from, err
+	}, r.Stride)
 	if err != nil {
 		return told(round), err
 	}
@@ -159,15 +158,12 @@ func (w *Worker) duePopulate(_ context.Context, space string, r rules, limit int
 	if !r.predicts() {
 		return nil, nil
 	}
-	ps, err := w.Predictor.Predictions(space)
 	var due []scheduler.Due
-	for _, p := range ps {
-		if !p.Populated && len(due) < limit {
-			due = append(due, scheduler.Due{Subject: hex.EncodeToString(p.ID[:])})
-		}
+	for _, id := range w.Predictor.Unpopulated(space, limit) {
+		due = append(due, scheduler.Due{Subject: hex.EncodeToString(id[:])})
 	}
-	if err != nil || !r.Bank {
-		return due, err
+	if !r.Bank {
+		return due, nil
 	}
 	again, err := w.entries(space, limit-len(due), stale, func(e qabank.Entry) bool { return !used(e) })
 	return append(due, again...), err

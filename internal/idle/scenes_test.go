@@ -2,6 +2,7 @@ package idle_test
 
 import (
 	"slices"
+	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
@@ -94,6 +95,7 @@ func scenes() []scene {
 			}
 			b.rest()
 			b.add("Gulls", gulls) // none of the answers would rest on it
+			b.sleep(time.Hour)    // until which entries are left alone
 		}, false},
 	}
 }

@@ -53,8 +53,11 @@ func (w *Worker) dueRestore(ctx context.Context, space string, r rules, limit in
 	var due []scheduler.Due
 	looked, lacking := 0, false
 	err := w.Bank.Scan(space, func(i qabank.Info) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if looked++; looked > scanned || len(due) >= limit || i.Stale {
-			return ctx.Err()
+			return nil
 		}
 		e, err := w.Bank.Get(space, i.ID)
 		if err != nil || e.Settings != r.mark || e.Origin != answer.Asked && r.Prediction != percached.PredictBoth {
@@ -118,14 +121,7 @@ func (w *Worker) fill(ctx context.Context, space string, r rules, chunks []perca
 		return nothing()
 	}
 	got, err := w.Asker.Fill(ctx, space, chunks)
-	d := cost(got)
-	if err != nil {
-		return d, err
-	}
-	if missing, err = w.Asker.Missing(space, chunks); err == nil && missing > 0 {
-		err = fault.New(fault.Unavailable, "idle.fill", "there was no room for what was computed")
-	}
-	return d, err
+	return cost(got), err
 }
 
 // dueWarm: chunks without tensors, those that are the likeliest to be retrieved and
@@ -137,7 +133,7 @@ func (w *Worker) dueWarm(ctx context.Context, space string, r rules, limit int) 
 	if r.Prediction == percached.PredictAnswers || free < w.bytes(chunky, 1) {
 		return nil, nil
 	}
-	bare, err := w.bare(space, r)
+	bare, err := w.bare(ctx, space, r)
 	if err == nil && len(bare) > 0 {
 		err = w.rank(ctx, space, bare)
 	}

@@ -2,6 +2,7 @@ package idle_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/llm/llmtest"
 	"github.com/percached/percached/qabank"
@@ -275,5 +277,91 @@ func TestHitsWaitForNothing(t *testing.T) {
 	}
 	if got := kinds(b.rest()); got["populate done"] != 1 {
 		t.Errorf("in the end: %v", got)
+	}
+}
+
+// What is answered while the vectors are another model's was found by words alone: it
+// is held against all of a search as soon as that is possible.
+func TestAnswersByWordsAreChecked(t *testing.T) {
+	b := newBench(t, nil)
+	b.letter("Heron")
+	b.rest()
+	b.models.embedder = "another embedder"
+	b.stand()
+	b.ask(budget)
+	seen := func() uint64 {
+		e, err := b.Bank.Get(space, qabank.NewID(space, budget))
+		b.ok(err)
+		return e.Seen
+	}
+	if n := seen(); n != 0 {
+		t.Errorf("it passes for one that has seen %d changes", n)
+	}
+	if got := kinds(b.rest()); got["reembed done"] != 1 || got["check done"] != 1 {
+		t.Errorf("jobs: %v", got)
+	}
+	seq, err := b.Knowledge.Seq(space)
+	b.ok(err)
+	if n := seen(); n != seq {
+		t.Errorf("it has seen %d changes of %d", n, seq)
+	}
+}
+
+// Entries are held against newer documents when none came for an hour, summed up or
+// not.
+func TestCheckWaitsItsHour(t *testing.T) {
+	b := newBench(t, nil)
+	b.letter("Heron")
+	b.ask(budget)
+	b.rest()
+	b.add("Gulls", gulls)
+	for at := time.Duration(0); at < time.Hour; at += 10 * time.Minute {
+		b.scheduler.Changed(space)
+		if got := kinds(b.work()); got["check done"] > 0 {
+			t.Errorf("after %v: %v", at, got)
+		}
+		b.sleep(10 * time.Minute)
+	}
+	if got := kinds(b.work()); got["check done"] != 1 {
+		t.Errorf("after an hour: %v", got)
+	}
+}
+
+// A question that is taken out of the history while idle work looks at it does not
+// come into the bank.
+func TestClearedQuestionsStayAway(t *testing.T) {
+	b := newBench(t, nil)
+	b.letter("Heron")
+	b.ask(budget)
+	if a := b.ask(again); a.Outcome != answer.AnswerHit {
+		t.Fatalf("%+v", a.Gate)
+	}
+	cleared := false
+	b.step = func(s llmtest.Step) {
+		if s.Op == llmtest.OpEmbed && s.Priority == percached.Background && !cleared {
+			cleared = true
+			_, err := b.History.Clear(space)
+			b.ok(err)
+		}
+	}
+	b.rest()
+	if d := cmp.Diff(map[string]string{budget: "answered, asked"}, b.entries()); d != "" || !cleared {
+		t.Errorf("cleared: %v; %s", cleared, d)
+	}
+}
+
+// Looking for work ends with its context, however much there is to look through.
+func TestLookEnds(t *testing.T) {
+	b := newBench(t, nil)
+	b.letter("Heron")
+	b.ask(budget)
+	w, err := idle.New(b.Parts, b.config)
+	b.ok(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, k := range []scheduler.Kind{scheduler.Abstract, scheduler.Restore, scheduler.Warm} {
+		if due, err := w.Due(ctx, space, k, 10); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v, %v", k, due, err)
+		}
 	}
 }

@@ -24,7 +24,7 @@ type candidate struct {
 }
 
 // bare gives the chunks of a space that are not stored right behind the instructions.
-func (w *Worker) bare(space string, r rules) (found []candidate, err error) {
+func (w *Worker) bare(ctx context.Context, space string, r rules) (found []candidate, err error) {
 	model := w.Engine.Info().Fingerprint
 	seen := map[percached.ChunkID]bool{}
 	w.Tree.Nodes(space, func(n qkvtree.Info) {
@@ -34,6 +34,9 @@ func (w *Worker) bare(space string, r rules) (found []candidate, err error) {
 	})
 	var after percached.DocumentID
 	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		docs, err := w.Knowledge.Documents(space, after, 256)
 		if err != nil && len(docs) == 0 {
 			return nil, err

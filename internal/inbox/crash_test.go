@@ -288,7 +288,7 @@ func TestFullDiskAccepting(t *testing.T) {
 // A disk that fails at any step of an upload's end: it has ended all the same,
 // and is not begun again.
 func TestFullDiskEnding(t *testing.T) {
-	for fail := 0; fail < 5; fail++ {
+	for fail := 0; fail < 10; fail++ { // at its beginning, too
 		steps, broken := 0, false
 		s := newShelf("mail")
 		dir, log := folder(t), &journal{}

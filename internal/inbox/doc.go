@@ -8,7 +8,8 @@
 // Invariants: an upload is acknowledged when its files and its record are
 // durable, and not before; what was not acknowledged leaves nothing, at the
 // latest when the folder is opened next. An upload that was begun is begun again
-// after a crash, until it has ended: taking a document in twice does nothing.
+// after a crash, until it has ended: taking a document in twice does nothing. It
+// fails when the process ended in three attempts otherwise than it should.
 // Uploads of one space are taken in as they were accepted; one that has to wait
 // holds up no other space. One key stands for one content. A document that was
 // forgotten does not come out of an upload accepted before (Withhold). Names that

@@ -90,9 +90,15 @@ func dropRunning(t *testing.T) {
 	dropped := make(chan error)
 	go func() { dropped <- g.DropSpace("mail") }()
 	synctest.Wait() // it waits
+	if d := cmp.Diff([]string{".spool"}, entries(t, g.dir)); d != "" {
+		t.Error("if it never ends, it is begun again after a restart", d)
+	}
 	close(g.on)
 	if err := <-dropped; err != nil {
 		t.Fatal(err)
+	}
+	if left := entries(t, g.dir); len(left) > 0 {
+		t.Error(left)
 	}
 	if d := cmp.Diff(shelved(notes(0, 3)), g.shelf.texts("mail")); d != "" {
 		t.Error(d)

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"errors"
 	"os"
 
 	"github.com/percached/percached/internal/fault"
@@ -107,6 +108,9 @@ func (d *dropping) all(choose func()) error {
 	if released {
 		in.writeWithheld()
 	}
+	// Before what is running has ended, which may take long: after a crash it is not
+	// begun again.
+	err := in.erase(d.names)
 	in.writing.Unlock() // or what is running could not end
 	for _, c := range d.ends {
 		<-c
@@ -116,7 +120,7 @@ func (d *dropping) all(choose func()) error {
 	}
 	in.writing.Lock()
 	defer in.writing.Unlock()
-	return in.erase(d.names)
+	return errors.Join(err, in.erase(d.late))
 }
 
 // dropping is a DropSpace or a Cancel under way.
@@ -125,17 +129,21 @@ type dropping struct {
 	gone  error
 	cut   []*entry          // that had not ended
 	names []string          // of files, each record before its spool
+	late  []string          // of those that are in use
 	ends  []<-chan struct{} // to wait for
 }
 
 // upload drops an upload. The caller holds mu.
 func (d *dropping) upload(e *entry) {
 	d.drop(e)
-	d.names = append(d.names, e.ID+recordEnd, e.ID+spoolEnd)
+	d.names = append(d.names, e.ID+recordEnd)
 	e.gone = true
 	if e.cancel != nil {
 		e.cancel()
 		d.ends = append(d.ends, e.stopped)
+		d.late = append(d.late, e.ID+spoolEnd)
+	} else {
+		d.names = append(d.names, e.ID+spoolEnd)
 	}
 	if !e.State.over() {
 		e.State, e.Error, e.Ended = Failed, why(d.gone), d.o.Now().UTC().Round(0)
@@ -149,6 +157,7 @@ func (d *dropping) sender(s *sending) {
 	s.refuse(d.gone)
 	if s.committing {
 		d.ends = append(d.ends, s.done)
+		d.late = append(d.late, s.id+recordEnd, s.id+spoolEnd)
 	} else {
 		d.names = append(d.names, s.id+spoolEnd) // its sender may take long to see it
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -262,5 +264,49 @@ func TestWithholdOverRestart(t *testing.T) {
 	}
 	if left := entries(t, dir); len(left) > 0 {
 		t.Error(left)
+	}
+}
+
+// warned is a log that does something at a warning.
+type warned struct{ do func() }
+
+func (w warned) Enabled(context.Context, slog.Level) bool      { return true }
+func (w warned) Handle(_ context.Context, _ slog.Record) error { w.do(); return nil }
+func (w warned) WithAttrs([]slog.Attr) slog.Handler            { return w }
+func (w warned) WithGroup(string) slog.Handler                 { return w }
+
+// Who withholds a document just when an upload was put back does not wait for its
+// next attempt.
+func TestWithholdBetweenAttempts(t *testing.T) { synctest.Test(t, withholdBetween) }
+
+func withholdBetween(t *testing.T) {
+	s := newShelf("mail")
+	attempts := 0
+	s.begin = func(string) error {
+		if attempts++; attempts > 1 {
+			return nil
+		}
+		return fault.New(fault.Unavailable, "shelf", "it is full")
+	}
+	var in *inbox.Inbox
+	written, held := make(chan struct{}, 10), make(chan error, 1)
+	o := options(t, s)
+	o.Logger = slog.New(warned{func() {
+		go func() { held <- in.Withhold(context.Background(), "mail", percached.NewDocumentID("file:n00.txt")) }()
+		<-written
+	}})
+	in = openOn(t, folder(t), o, func(what, name string) error {
+		if what == "rename" && name == "withheld" {
+			written <- struct{}{}
+		}
+		return nil
+	})
+	u := accept(t, in, "mail", "", notes(0, 2)...)
+	run(t, in)
+	if err := <-held; err != nil || attempts != 1 {
+		t.Errorf("after %d attempts: %v", attempts, err)
+	}
+	if got := wait(t, in, u.ID); got.State != inbox.Done || len(s.texts("mail")) != 1 {
+		t.Errorf("%+v", got)
 	}
 }

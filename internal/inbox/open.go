@@ -121,7 +121,7 @@ func (l *loading) record(id, name string) error {
 			ID: id, Space: r.Space, Key: r.Key, State: r.State, Accepted: r.Accepted, Ended: r.Ended,
 			Files: r.Count, Bytes: r.Bytes, Report: r.Report, Error: r.Error,
 		},
-		seq: r.Seq, digest: r.Digest, over: make(chan struct{}), ready: true,
+		seq: r.Seq, digest: r.Digest, over: make(chan struct{}), ready: true, begun: r.Begun, far: r.Far,
 	}
 	if r.State == Done {
 		e.Read = e.Bytes

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	version = 1
+	version = 2
 	maxName = 1024 // bytes of a file's name
 	maxKey  = 256  // bytes of a key
 )
@@ -63,6 +63,8 @@ type record struct {
 	Bytes    int64         `json:"bytes"`
 	Report   ingest.Report `json:"report"`
 	Error    string        `json:"error,omitempty"`
+	Begun    int           `json:"begun,omitempty"`
+	Far      int           `json:"far,omitempty"`
 }
 
 // file is a file in a spool.
@@ -113,7 +115,7 @@ func (r *record) check() error {
 	}
 	queued := r.State == Queued
 	switch {
-	case !idForm.MatchString(r.ID), r.Space == "", len(r.Key) > maxKey, !plain(r.Key), !known, r.Bytes < 0, r.Count < 1,
+	case !idForm.MatchString(r.ID), r.Space == "", len(r.Key) > maxKey, !plain(r.Key), !known, r.Bytes < 0, r.Count < 1, r.Begun < 0, r.Far < 0,
 		queued != (len(r.Files) > 0), queued && (bytes != 0 || r.Count != len(r.Files) || r.Digest != digestOf(r.Files)),
 		queued != r.Ended.IsZero():
 		return errDamaged

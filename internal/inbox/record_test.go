@@ -82,6 +82,8 @@ func TestRecordRefuses(t *testing.T) {
 		"sizes run over":      func(r *record) { r.Files[0].Size, r.Files[1].Size = 1<<62+3, 1<<62 },
 		"another digest":      func(r *record) { r.Digest[0]++ },
 		"another sum":         func(r *record) { r.Files[0].Sum[0]++ },
+		"begun below zero":    func(r *record) { r.Begun = -1 },
+		"far below zero":      func(r *record) { r.Far = -1 },
 		"an odd name":         func(r *record) { r.Files[0].Name = "a\x00b"; r.Digest = digestOf(r.Files) },
 		"no name":             func(r *record) { r.Files[0].Name = ""; r.Digest = digestOf(r.Files) },
 	} {
@@ -92,7 +94,7 @@ func TestRecordRefuses(t *testing.T) {
 		}
 	}
 	for name, b := range map[string][]byte{
-		"newer": Sealed(2, "{}"), "much newer": Sealed(1<<30, ""),
+		"newer": Sealed(version+1, "{}"), "much newer": Sealed(1<<30, ""),
 	} {
 		if _, err := decodeRecord(b); !errors.Is(err, errNewer) {
 			t.Errorf("%s: %v", name, err)
@@ -116,7 +118,7 @@ func FuzzRecord(f *testing.F) {
 		_, body, _ := bytes.Cut(b, []byte("\n"))
 		f.Add(body)
 	}
-	f.Add(Sealed(2, "{}"))
+	f.Add(Sealed(version+1, "{}"))
 	f.Add(sealed(f, "withheld", withheldFile{[]withheld{{"mail", percached.NewDocumentID("x"), 9}}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, b := range [][]byte{b, Sealed(1, string(b))} { // as it is, and with its checksum right

@@ -16,6 +16,11 @@ const (
 	lastWait  = 5 * time.Minute
 	// maxAttempts at what nobody gave a reason to try again.
 	maxAttempts = 5
+	// maxBegun attempts at one place that nobody has seen the end of: the process hung
+	// in them, or died.
+	maxBegun = 3
+	// someDocuments is after how many it is first written down how far an attempt is.
+	someDocuments = 64
 )
 
 // Run takes in what is queued, one upload after the other, until ctx ends. That
@@ -91,9 +96,15 @@ func (in *Inbox) take(ctx context.Context, e *entry) {
 		return
 	}
 	e.State, e.Error, e.cancel, e.stopped = Running, "", cancel, make(chan struct{})
+	err := worn(e.begun)
 	in.mu.Unlock()
 	in.tell(e)
-	err := in.attempts(ctx, e)
+	if err == nil {
+		in.mark(e, 1)
+		if err = in.attempts(ctx, e); err != nil {
+			in.mark(e, -1) // it came back
+		}
+	}
 	switch {
 	case err == nil:
 		in.end(e, Done, "")
@@ -105,12 +116,13 @@ func (in *Inbox) take(ctx context.Context, e *entry) {
 	default:
 		e.attempts++
 		wait := min(lastWait, firstWait<<min(e.attempts-1, 16))
-		in.o.Logger.Warn("an upload could not be taken in now, and is tried again", "id", e.ID, "attempts", e.attempts, "after", wait, "error", err)
 		in.stop(e, wait, why(err))
+		in.o.Logger.Warn("an upload could not be taken in now, and is tried again", "id", e.ID, "attempts", e.attempts, "after", wait, "error", err)
 	}
 	in.mu.Lock()
 	close(e.stopped)
-	e.cancel, e.stopped = nil, nil
+	e.cancel, e.stopped, e.nameless = nil, nil, false
+	in.resume(e) // whoever asked since it stopped
 	gone := e.gone
 	in.mu.Unlock()
 	if !gone {
@@ -145,6 +157,45 @@ func (in *Inbox) attempts(ctx context.Context, e *entry) error {
 	}
 }
 
+// worn says that an upload was begun often enough.
+func worn(begun int) error {
+	if begun < maxBegun {
+		return nil
+	}
+	return fault.New(fault.Invalid, "inbox.take", "percached ended %d times while it took this upload in, and does not try again: a file in it may be more than this machine can read", begun)
+}
+
+// mark counts an attempt that begins, or takes back those that do not count, and
+// writes that down: an upload that the process hangs in, or dies of, is not begun
+// at every start for ever.
+func (in *Inbox) mark(e *entry, by int) {
+	in.writing.Lock()
+	defer in.writing.Unlock()
+	in.mu.Lock()
+	e.begun += by
+	begun, far, gone := e.begun, e.far, e.gone
+	in.mu.Unlock()
+	if gone {
+		return
+	}
+	name := e.ID + recordEnd
+	b, err := in.disk.read(name)
+	var r *record
+	if err == nil {
+		r, err = decodeRecord(b)
+	}
+	if err == nil {
+		r.Begun, r.Far = begun, far
+		b, err = seal("upload", r)
+	}
+	if err == nil {
+		err = in.disk.replace(name, b)
+	}
+	if err != nil { // there may be no room: the upload goes on
+		in.o.Logger.Warn("how often an upload was begun could not be written down", "id", e.ID, "error", err)
+	}
+}
+
 // stop puts an upload back, to be begun again not before a while.
 func (in *Inbox) stop(e *entry, wait time.Duration, why string) {
 	in.mu.Lock()
@@ -153,7 +204,7 @@ func (in *Inbox) stop(e *entry, wait time.Duration, why string) {
 	if e.gone {
 		return
 	}
-	e.State, e.Error, e.nameless = Queued, why, false
+	e.State, e.Error = Queued, why
 	e.again = in.o.Now().Add(wait)
 }
 

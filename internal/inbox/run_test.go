@@ -215,7 +215,7 @@ func TestOpenOdd(t *testing.T) {
 		os.WriteFile(file("notes.txt"), []byte("somebody's own"), 0o600),
 		os.WriteFile(file(strings.Repeat("b", 32)+".spool"), []byte("half"), 0o600),
 		os.WriteFile(file(strings.Repeat("b", 32)+".upload.part"), []byte("half"), 0o600),
-		os.WriteFile(newer, inbox.Sealed(2, body), 0o600),
+		os.WriteFile(newer, inbox.Sealed(3, body), 0o600),
 	); err != nil {
 		t.Fatal(err)
 	}

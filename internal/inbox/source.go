@@ -142,8 +142,17 @@ func (t *taking) look(s *knowledgebank.Source) (pause, leave bool) {
 // progress hears of what was taken in.
 func (t *taking) progress(r ingest.Report) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.entry.Report, t.entry.Read = t.entry.report(r), t.seen.Load()
+	before, far := t.entry.begun-1, t.entry.Report.Documents()
+	// It is not what those before broke off at; or what comes may break off farther on.
+	further := far > t.entry.far && (before > 0 || far > 2*max(t.entry.far, someDocuments))
+	if further {
+		t.entry.far = far
+	}
+	t.mu.Unlock()
+	if further {
+		t.mark(t.entry, -before)
+	}
 }
 
 // watched remembers that something could not be read, of which the reader makes

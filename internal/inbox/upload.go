@@ -52,6 +52,8 @@ type entry struct {
 
 	attempts int       // that failed
 	again    time.Time // not before
+	begun    int       // attempts, in all processes, whose end none has seen, since one got further than those before
+	far      int       // documents that those had looked at, or fewer
 
 	gone bool // it was dropped
 

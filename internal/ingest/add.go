@@ -3,6 +3,8 @@ package ingest
 import (
 	"context"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/knowledgebank"
@@ -55,10 +57,14 @@ func (l *Library) Add(ctx context.Context, space string, read Source, progress f
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	found := make(chan item, batchDocuments)
+	ahead := semaphore.NewWeighted(batchBytes) // of documents that were read and not looked at
 	end := make(chan error, 1)
 	go func() {
 		defer close(found)
 		send := func(i item) error {
+			if err := ahead.Acquire(ctx, i.weight()); err != nil {
+				return err
+			}
 			select {
 			case found <- i:
 				return nil
@@ -70,7 +76,7 @@ func (l *Library) Add(ctx context.Context, space string, read Source, progress f
 			func(s *knowledgebank.Source) error { return send(item{source: s}) },
 			func(name string, err error) { send(item{failure: &Failure{name, reason(err)}}) })
 	}()
-	err := a.all(ctx, found)
+	err := a.all(ctx, found, ahead)
 	if err != nil {
 		cancel()
 	}
@@ -88,6 +94,19 @@ type item struct {
 	failure *Failure
 }
 
+// bytes of text that a document holds.
+func (i item) bytes() (n int) {
+	if i.source != nil {
+		for _, b := range i.source.Blocks {
+			n += len(b.Text)
+		}
+	}
+	return n
+}
+
+// weight is what an item takes of what may be read ahead; the longest takes all.
+func (i item) weight() int64 { return int64(min(i.bytes(), batchBytes)) }
+
 // adding is one Add under way.
 type adding struct {
 	*Library
@@ -98,17 +117,16 @@ type adding struct {
 	bytes    int
 }
 
-func (a *adding) all(ctx context.Context, found <-chan item) error {
+func (a *adding) all(ctx context.Context, found <-chan item, ahead *semaphore.Weighted) error {
 	for i := range found {
+		ahead.Release(i.weight())
 		if i.failure != nil {
 			a.fail(*i.failure)
 			continue
 		}
 		a.leftOut(i.source)
 		a.batch = append(a.batch, i.source)
-		for _, b := range i.source.Blocks {
-			a.bytes += len(b.Text)
-		}
+		a.bytes += i.bytes()
 		if len(a.batch) >= batchDocuments || a.bytes >= batchBytes {
 			if err := a.flush(ctx); err != nil {
 				return err
@@ -170,6 +188,9 @@ func (a *adding) some(ctx context.Context) (n int, bad, err error) {
 		return 0, nil, err
 	}
 	defer done()
+	if err := a.pardon(a.space, a.batch); err != nil {
+		return 0, nil, err
+	}
 	changes, err := a.Knowledge.AddAll(ctx, a.space, a.batch)
 	var gone []percached.ChunkID
 	for _, c := range changes {
@@ -189,11 +210,29 @@ func (a *adding) some(ctx context.Context) (n int, bad, err error) {
 		bad, err = err, nil
 	}
 	if n > 0 { // these are in, whatever became of the rest
-		if late := a.follow(ctx, a.space, gone); err == nil {
+		if late := a.catchUp(ctx, gone); err == nil {
 			err = late
 		}
 	}
 	return n, bad, err
+}
+
+// catchUp brings the other layers after the knowledge bank, and makes good what
+// failed of that before: documents that are taken in again are unchanged by then,
+// and nobody would tell which chunks have gone.
+func (a *adding) catchUp(ctx context.Context, gone []percached.ChunkID) error {
+	var err error
+	if a.behind[a.space] {
+		a.Asker.Settle()
+		var more []percached.ChunkID
+		more, err = a.orphans(a.space, false)
+		gone = append(gone, more...)
+	}
+	if late := a.follow(ctx, a.space, gone); err == nil {
+		err = late
+	}
+	a.behind[a.space] = err != nil
+	return err
 }
 
 // reason is an error as a person is told of it.

@@ -16,27 +16,32 @@ func (l *Library) CleanUp(ctx context.Context, progress func(done, total int64))
 		return fault.Wrap(op, err)
 	}
 	defer done()
+	return fault.Wrap(op, l.cleanUp(ctx, progress))
+}
+
+// cleanUp is CleanUp for who changes something already.
+func (l *Library) cleanUp(ctx context.Context, progress func(done, total int64)) error {
 	notes, err := l.noted()
 	if err != nil {
-		return fault.Wrap(op, err)
+		return err
 	}
 	half, err := l.halfClean()
 	if err != nil || len(notes) == 0 && !half {
-		return fault.Wrap(op, err)
+		return err
 	}
 	if len(notes) > 0 {
 		if err := l.cleanDerived(ctx, notes, progress); err != nil {
-			return fault.Wrap(op, err)
+			return err
 		}
 		// The notes hold names of spaces, and must be gone when meta is copied.
 		if err := l.strike(notes); err != nil {
-			return fault.Wrap(op, err)
+			return err
 		}
 	}
 	if err := l.Meta.Rewrite(ctx, progress); err != nil {
-		return fault.Wrap(op, err)
+		return err
 	}
-	return fault.Wrap(op, l.clean())
+	return l.clean()
 }
 
 // cleanDerived writes everything anew that lies outside of meta.

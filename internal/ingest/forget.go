@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
@@ -59,26 +60,36 @@ func (l *Library) Delete(ctx context.Context, space string, id percached.Documen
 	if err := l.note(p); err != nil {
 		return Receipt{}, fault.Wrap(op, err)
 	}
-	change, err := l.Knowledge.Delete(ctx, space, id)
-	if err != nil {
-		if _, look := l.Knowledge.Document(space, id); fault.KindOf(look) != fault.NotFound {
-			err = l.spare(p, err)
-		}
-		return Receipt{}, fault.Wrap(op, err)
-	}
-	p.Chunks, p.Gone = change.Gone, true
-	if err := l.note(p); err != nil {
-		return Receipt{}, fault.Wrap(op, err)
-	}
-	r, err := l.forget(ctx, p)
-	r.Documents = 1
-	if err == nil { // not in forget: CleanUp, which calls that too, is a job itself
-		err = l.Jobs.Forget(space)
+	r, err := l.deleteNoted(ctx, p)
+	// Not in forget: CleanUp, which calls that too, is a job itself. With an error,
+	// too: what is left to do is found by this.
+	if late := l.Jobs.Forget(space); err == nil {
+		err = late
 	}
 	return r, fault.Wrap(op, err)
 }
 
-// DeleteSpace makes a space and everything in it forgotten.
+// deleteNoted makes the document of a note forgotten.
+func (l *Library) deleteNoted(ctx context.Context, p *pending) (Receipt, error) {
+	change, err := l.Knowledge.Delete(ctx, p.Space, p.Document)
+	if err != nil {
+		if _, look := l.Knowledge.Document(p.Space, p.Document); fault.KindOf(look) != fault.NotFound {
+			err = l.spare(p, err)
+		}
+		return Receipt{}, err
+	}
+	p.Chunks, p.Gone = change.Gone, true
+	if err := l.note(p); err != nil {
+		return Receipt{}, err
+	}
+	// Who waits for it may go: the document has gone, and nothing of it stays.
+	r, err := l.forget(context.WithoutCancel(ctx), p)
+	r.Documents = 1
+	return r, err
+}
+
+// DeleteSpace makes a space and everything in it forgotten, as Delete does it with
+// a document.
 func (l *Library) DeleteSpace(ctx context.Context, space string) (Receipt, error) {
 	const op = "ingest.DeleteSpace"
 	done, err := l.change(ctx)
@@ -93,20 +104,75 @@ func (l *Library) DeleteSpace(ctx context.Context, space string) (Receipt, error
 	if err := l.note(p); err != nil {
 		return Receipt{}, fault.Wrap(op, err)
 	}
-	documents, chunks, err := l.Knowledge.DeleteSpace(space)
+	r, err := l.deleteNotedSpace(ctx, p)
+	r.CleanedUp = l.handOver(ctx)
+	return r, fault.Wrap(op, err)
+}
+
+// deleteNotedSpace makes the space of a note forgotten.
+func (l *Library) deleteNotedSpace(ctx context.Context, p *pending) (Receipt, error) {
+	documents, chunks, err := l.Knowledge.DeleteSpace(p.Space)
 	if err != nil {
-		if _, look := l.Knowledge.Space(space); fault.KindOf(look) != fault.NotFound {
+		if _, look := l.Knowledge.Space(p.Space); fault.KindOf(look) != fault.NotFound {
 			err = l.spare(p, err)
 		}
-		return Receipt{}, fault.Wrap(op, err)
+		return Receipt{}, err
 	}
 	p.Gone = true
 	if err := l.note(p); err != nil {
-		return Receipt{}, fault.Wrap(op, err)
+		return Receipt{}, err
 	}
-	r, err := l.forgetSpace(ctx, space)
+	// Who waits for it may go: of a space that has gone nothing must show in one
+	// that is made anew under its name.
+	r, err := l.forgetSpace(context.WithoutCancel(ctx), p.Space)
 	r.Documents, r.Chunks = documents, chunks
-	return r, fault.Wrap(op, err)
+	return r, err
+}
+
+// lastCleanUp bounds how long who deletes the last space waits for its bytes to go.
+const lastCleanUp = 20 * time.Second
+
+// handOver leaves the bytes of a space that went to idle work in the others: its
+// own jobs went with it. If there is no other, nobody would look for them: they go
+// at once, as there is little left to copy. It says whether they are gone.
+func (l *Library) handOver(ctx context.Context) bool {
+	spaces, err := l.Knowledge.Spaces()
+	for _, s := range spaces {
+		l.Jobs.Changed(s.Name)
+	}
+	if err != nil || len(spaces) > 0 {
+		return false // where the list cannot be read, the scheduler finds that out for itself
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastCleanUp)
+	defer cancel()
+	if err := l.cleanUp(ctx, nil); err != nil {
+		l.Logger.Warn("what was forgotten is still on the disk", "kind", fault.KindOf(err), "error", err)
+		return false
+	}
+	return true
+}
+
+// Vacate ends what is left of forgetting a space, before one is made anew under its
+// name: nothing of the former one shows there.
+func (l *Library) Vacate(ctx context.Context, space string) error {
+	const op = "ingest.Vacate"
+	p := &pending{Space: space, Whole: true, Gone: true}
+	if noted, err := l.has(p.key()); err != nil || !noted {
+		return fault.Wrap(op, err)
+	}
+	done, err := l.change(ctx)
+	if err != nil {
+		return fault.Wrap(op, err)
+	}
+	defer done()
+	if _, err := l.Knowledge.Space(space); fault.KindOf(err) != fault.NotFound {
+		return nil // it is there, sound or not
+	}
+	if err := l.note(p); err != nil { // or the new one might go by the former one's note
+		return fault.Wrap(op, err)
+	}
+	_, err = l.forgetSpace(ctx, space)
+	return fault.Wrap(op, err)
 }
 
 // spare notes that what the knowledge bank could not let go of stays: or it would
@@ -189,7 +255,8 @@ func (l *Library) follow(ctx context.Context, space string, gone []percached.Chu
 	var err error
 	if len(gone) > 0 {
 		l.Asker.Settle()
-		err = l.outdate(ctx, space, gone)
+		// Documents that came in are in: who waits for them may go.
+		err = l.outdate(context.WithoutCancel(ctx), space, gone)
 	}
 	if late := l.Index.Update(ctx, space); err == nil {
 		err = late
@@ -227,11 +294,9 @@ func (l *Library) gone(space string, ids []percached.ChunkID) ([]percached.Chunk
 func (l *Library) orphans(space string, asked bool) ([]percached.ChunkID, error) {
 	named := map[percached.ChunkID]bool{}
 	l.Tree.Nodes(space, func(n qkvtree.Info) { named[n.Chunk] = true })
-	if err := l.Bank.Each(space, func(e qabank.Entry) error {
-		for _, ev := range e.Evidence {
-			named[ev.Chunk] = true
-		}
-		for _, c := range e.Sources {
+	// From memory: an answer that cannot be read any more goes with its chunks, too.
+	if err := l.Bank.Scan(space, func(i qabank.Info) error {
+		for _, c := range i.Chunks {
 			named[c] = true
 		}
 		return nil

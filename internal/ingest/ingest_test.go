@@ -1,10 +1,12 @@
 package ingest_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -124,6 +126,42 @@ func TestDeleteEarlierEditions(t *testing.T) {
 	}
 	w.ok(w.CleanUp(ctx, nil))
 	if found := w.traces("zyxwv"); len(found) > 0 {
+		t.Errorf("left: %q", found)
+	}
+}
+
+// An answer that cannot be read any more keeps no document from being forgotten,
+// and goes with its own.
+func TestDeleteBesideDamage(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	w.add(note("a", "The password of Zyxwv is swordfish."), note("b", "Otters swim."))
+	w.ask("What is the password of Zyxwv?", "a")
+	w.ask("Do otters swim?", "b")
+	e, _, err := w.Bank.Exact(space, "Do otters swim?")
+	w.ok(err)
+	e.Answer = strings.Repeat("always ", 10<<10) // too large to stand beside its key
+	_, err = w.Bank.Put(ctx, e)
+	w.ok(err)
+	for _, file := range w.traces(e.Answer) {
+		all, err := os.ReadFile(file)
+		w.ok(err)
+		f, err := os.OpenFile(file, os.O_RDWR, 0)
+		w.ok(err)
+		_, err = f.WriteAt([]byte("n"), int64(bytes.Index(all, []byte(e.Answer))))
+		w.ok(errors.Join(err, f.Close()))
+	}
+	if _, _, err := w.Bank.Exact(space, "Do otters swim?"); !errors.Is(err, kv.ErrDamaged) {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"a", "b"} {
+		r, err := w.Delete(ctx, space, percached.NewDocumentID(key))
+		if err != nil || r.Entries != 1 || r.History != 1 {
+			t.Errorf("%s: %+v, %v", key, r, err)
+		}
+	}
+	w.ok(w.CleanUp(ctx, nil))
+	if found := append(w.traces("zyxwv"), w.traces("lways always")...); len(found) > 0 {
 		t.Errorf("left: %q", found)
 	}
 }

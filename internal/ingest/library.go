@@ -61,10 +61,27 @@ type Layers struct {
 type Library struct {
 	Layers
 	changing chan struct{} // holds one while something is changed
+	// behind: the layers of a space could not follow its knowledge bank in whole. Who
+	// changes something may look.
+	behind map[string]bool
 }
 
 // New makes a library of these layers. Call Recover before anything else.
-func New(l Layers) *Library { return &Library{Layers: l, changing: make(chan struct{}, 1)} }
+func New(l Layers) *Library {
+	return &Library{Layers: l, changing: make(chan struct{}, 1), behind: map[string]bool{}}
+}
+
+// Behind says that layers of some space could not follow the knowledge bank: then
+// the folder is as after a crash, and the next Recover makes that good. Nothing may
+// be changed at the same time.
+func (l *Library) Behind() bool {
+	for _, behind := range l.behind {
+		if behind {
+			return true
+		}
+	}
+	return false
+}
 
 // change waits until nobody else changes anything; who called it calls done.
 func (l *Library) change(ctx context.Context) (done func(), err error) {

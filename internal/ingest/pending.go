@@ -1,11 +1,13 @@
 package ingest
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/knowledgebank"
 )
 
 // On disk, a note of what is being forgotten is a key and a value:
@@ -52,15 +54,20 @@ func (l *Library) noted() ([]*pending, error) {
 	var all []*pending
 	err := l.Meta.View(func(tx *kv.Tx) error {
 		return tx.Each([]byte("Fp"), func(_, v []byte) error {
-			p := &pending{}
-			if len(v) == 0 || v[0] != pendingVersion || json.Unmarshal(v[1:], p) != nil {
-				return fault.New(fault.Internal, "ingest: notes", "a note of what is to be forgotten cannot be read")
-			}
+			p, err := readPending(v)
 			all = append(all, p)
-			return nil
+			return err
 		})
 	})
 	return all, err
+}
+
+func readPending(v []byte) (*pending, error) {
+	p := &pending{}
+	if len(v) == 0 || v[0] != pendingVersion || json.Unmarshal(v[1:], p) != nil {
+		return nil, fault.New(fault.Internal, "ingest: notes", "a note of what is to be forgotten cannot be read")
+	}
+	return p, nil
 }
 
 // strike removes notes, and notes that only meta is left to be cleaned.
@@ -75,19 +82,68 @@ func (l *Library) strike(ps []*pending) error {
 	})
 }
 
-// Soil notes that bytes of what was taken out of meta, by whomever, are still in
-// its files: CleanUp is due.
-func (l *Library) Soil() error { return fault.Wrap("ingest.Soil", l.strike(nil)) }
+// pardon notes that documents which come in stay, and their space with them: what
+// is left of a Delete that failed would take them away.
+func (l *Library) pardon(space string, coming []*knowledgebank.Source) error {
+	names := []*pending{{Space: space}}
+	for _, s := range coming {
+		names = append(names, &pending{Space: space, Document: percached.NewDocumentID(s.Key)})
+	}
+	var spared []*pending
+	if err := l.Meta.View(func(tx *kv.Tx) error {
+		for _, name := range names {
+			v, err := tx.Get(name.key())
+			switch {
+			case fault.KindOf(err) == fault.NotFound:
+				continue
+			case err != nil:
+				return err
+			}
+			p, err := readPending(v)
+			if err == nil && !p.Gone { // one that cannot be read stops CleanUp, too: then nothing goes
+				spared = append(spared, p)
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, p := range spared {
+		p.Gone = true
+		if err := l.note(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Soil runs remove, which takes something out of meta. It is noted before that
+// bytes of it will still be in the files: CleanUp is due. No CleanUp is under way
+// meanwhile, which might have copied them already, and would strike that note out.
+func (l *Library) Soil(ctx context.Context, remove func() error) error {
+	const op = "ingest.Soil"
+	done, err := l.change(ctx)
+	if err != nil {
+		return fault.Wrap(op, err)
+	}
+	defer done()
+	if err := l.strike(nil); err != nil {
+		return fault.Wrap(op, err)
+	}
+	return fault.Wrap(op, remove())
+}
 
 func halfKey() []byte { return []byte("Fc") }
 
 // halfClean says that only meta is left to be cleaned.
-func (l *Library) halfClean() (half bool, err error) {
+func (l *Library) halfClean() (bool, error) { return l.has(halfKey()) }
+
+func (l *Library) has(key []byte) (there bool, err error) {
 	err = l.Meta.View(func(tx *kv.Tx) error {
-		half, err = tx.Has(halfKey())
+		there, err = tx.Has(key)
 		return err
 	})
-	return half, err
+	return there, err
 }
 
 // Untidy says that bytes of what was forgotten are still on the disk: CleanUp is

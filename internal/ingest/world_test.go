@@ -33,6 +33,7 @@ type asked struct {
 	mu      sync.Mutex
 	chunks  map[string][]percached.ChunkID // by question
 	settles int
+	settled func() // is told of each
 	fails   error
 }
 
@@ -58,12 +59,20 @@ func (a *asked) Forget(_ string, gone []percached.ChunkID) (n int, _ error) {
 }
 
 func (a *asked) DropSpace(string) (int, error) {
+	if a.fails != nil {
+		return 0, a.fails
+	}
 	n := len(a.chunks)
 	a.chunks = map[string][]percached.ChunkID{}
 	return n, nil
 }
 
-func (a *asked) Settle() { a.settles++ }
+func (a *asked) Settle() {
+	a.settles++
+	if a.settled != nil {
+		a.settled()
+	}
+}
 
 // predicted counts what it is told to forget, as predictor and scheduler.
 type predicted struct {

@@ -47,23 +47,16 @@ func Open(dir string, o Options) (*DB, error) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // what is renamed and removed is the folder, not a link to it
 	}
-	if !o.ReadOnly {
-		if locked(dir) {
-			return nil, fault.New(fault.Conflict, op, "another process uses %s", dir)
-		}
-		if err := settleSwap(dir); err != nil {
-			return nil, fault.New(fault.Unavailable, op, "a rewrite that was cut short cannot be ended: %w", err)
-		}
+	if locked(dir) {
+		return nil, fault.New(fault.Conflict, op, "another process uses %s", dir)
 	}
-	if _, err := os.Stat(dir); err != nil {
-		if o.ReadOnly {
-			return nil, fault.New(fault.NotFound, op, "%w", err)
-		}
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fault.New(fault.Unavailable, op, "%w", err)
-		}
+	if err := settleSwap(dir); err != nil {
+		return nil, fault.New(fault.Unavailable, op, "a rewrite that was cut short cannot be ended: %w", err)
 	}
-	if err := room(dir, o, -o.MinFree/2); err != nil && !o.ReadOnly {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fault.New(fault.Unavailable, op, "%w", err)
+	}
+	if err := room(dir, o, -o.MinFree/2); err != nil {
 		return nil, fault.Wrap(op, err)
 	}
 	b, err := open(dir, o)

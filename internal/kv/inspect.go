@@ -17,11 +17,10 @@ import (
 // inspect looks at the files of a closed database before badger does. What
 // badger would end the process over, hang on, or pass over with a loss is an
 // error here: a damaged table or list of tables. What it can do without is
-// mended, unless the database is open for reading only: files that a crash
-// left empty, counts of garbage that cannot be right, and logs behind an entry
-// that cannot be one.
+// mended: files that a crash left empty, counts of garbage that cannot be
+// right, and logs behind an entry that cannot be one.
 func inspect(dir string, o Options) error {
-	if err := inspectTables(dir, o); err != nil || o.ReadOnly {
+	if err := inspectTables(dir, o); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(dir)

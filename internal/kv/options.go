@@ -29,8 +29,6 @@ type Options struct {
 	MemTableSize int64
 	// Sync makes a write durable before it returns.
 	Sync bool
-	// ReadOnly opens an existing database that was closed properly.
-	ReadOnly bool
 	// Disposable data is set aside, and an empty database opened, when badger
 	// cannot open what is there.
 	Disposable bool
@@ -66,9 +64,6 @@ func (o Options) Validate() error {
 	if o.MinFree < 0 {
 		errs = append(errs, errors.New("free space to keep is negative"))
 	}
-	if o.ReadOnly && o.Disposable {
-		errs = append(errs, errors.New("a database cannot be read-only and disposable"))
-	}
 	return errors.Join(errs...)
 }
 
@@ -78,7 +73,6 @@ func (o Options) Limit() int64 { return o.ValueLogFileSize / 2 }
 func (o Options) badger(dir string) badger.Options {
 	b := badger.DefaultOptions(dir)
 	b.SyncWrites = o.Sync
-	b.ReadOnly = o.ReadOnly
 	b.ValueThreshold = inLog
 	b.ValueLogFileSize = o.ValueLogFileSize
 	b.MemTableSize = o.MemTableSize

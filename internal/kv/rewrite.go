@@ -31,9 +31,6 @@ import (
 // there are.
 func (db *DB) Rewrite(ctx context.Context, progress func(done, total int64)) error {
 	const op = "kv.Rewrite"
-	if db.o.ReadOnly {
-		return fault.New(fault.Invalid, op, "the database is open for reading only")
-	}
 	select {
 	case db.space <- struct{}{}:
 		defer func() { <-db.space }()

@@ -212,10 +212,6 @@ func TestRewriteGivesUp(t *testing.T) {
 	if err := db.Rewrite(context.Background(), nil); fault.KindOf(err) != fault.Unavailable {
 		t.Error(err)
 	}
-	o := options()
-	o.ReadOnly = true
-	db = open(t, dir, o)
-	check(db.Rewrite(context.Background(), nil), fault.Invalid)
 }
 
 // A value that cannot be read is left out where data may be lost, and stops

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -162,7 +163,7 @@ func (db *DB) settle(how Settle) error {
 func room(dir string, o Options, n int64) error {
 	free, ok := freeBytes(dir)
 	if ok && free-n < o.MinFree {
-		return fault.New(fault.Unavailable, "kv.room", "the disk is full: %d MiB free, %d MiB to be kept", free>>20, o.MinFree>>20)
+		return fault.New(fault.Unavailable, "kv.room", "the disk is full: %d MiB free, %d MiB to be kept: %w", free>>20, o.MinFree>>20, syscall.ENOSPC)
 	}
 	return nil
 }

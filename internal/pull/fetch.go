@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/percached/percached/internal/fault"
@@ -20,10 +21,12 @@ const (
 
 // fetch brings all of the file in as many attempts as it takes.
 func (p *Puller) fetch(ctx context.Context, s Source, expect expectation, t *part, r *Result) error {
-	pause, left, reached := time.Second, attempts, false
+	pause, left, reached, furthest := time.Second, attempts, false, t.at
 	for !t.whole() {
 		came, err := p.attempt(ctx, s, expect, t)
 		r.Fetched += came
+		gained := t.at - furthest // who begins anew each time brings the same again
+		furthest = max(furthest, t.at)
 		var gone fleeting
 		switch {
 		case err == nil:
@@ -36,7 +39,7 @@ func (p *Puller) fetch(ctx context.Context, s Source, expect expectation, t *par
 			return gone.error
 		}
 		reached = true
-		if came >= something {
+		if gained >= something {
 			pause, left = time.Second, attempts
 		}
 		if left--; left == 0 {
@@ -103,7 +106,7 @@ func (p *Puller) willDo(s Source, expect expectation, t *part) error {
 	}
 	free := p.room(filepath.Dir(t.path))
 	if need := t.Size - t.at; t.Size >= 0 && free >= 0 && need+spare > free {
-		return fault.New(fault.Unavailable, opFetch, "the disk has %d MB free and the file takes %d MB more", free/1_000_000, (need+spare)/1_000_000)
+		return fault.New(fault.Unavailable, opFetch, "the disk has %d MB free and the file takes %d MB more: %w", free/1_000_000, (need+spare)/1_000_000, syscall.ENOSPC)
 	}
 	return nil
 }

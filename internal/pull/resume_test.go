@@ -57,6 +57,21 @@ func TestCutForGood(t *testing.T) {
 	isFile(t, filepath.Join(dir, "m.gguf"), file)
 }
 
+// A server that begins anew each time, and is cut each time, brings nothing new:
+// it is not asked for ever.
+func TestCutAnew(t *testing.T) {
+	const most = 3 << 20
+	s := serve(t, append([]byte("GGUF"), make([]byte, most)...))
+	s.deaf = true
+	for range 50 {
+		s.cuts = append(s.cuts, most/2)
+	}
+	_, err := fetch(puller(t, t.TempDir()), s.URL+"/m.gguf", pull.Want{})
+	if asked := len(s.requests()); fault.KindOf(err) != fault.Unavailable || asked < 6 || asked > 12 {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+}
+
 // begun leaves 5000 bytes of a file as a part.
 func begun(t *testing.T, s *server, dir string) {
 	t.Helper()

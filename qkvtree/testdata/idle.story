@@ -3,10 +3,10 @@ limit 6
 insert a
 ask a
   found system a
-free
+room
   4
 idle insert b c
-free
+room
   2
 idle insert d
 show
@@ -16,7 +16,7 @@ show
     b hits 0 priority 0
       c hits 0 priority 0
   5 of 6
-free
+room
   1
 
 # Without free room it takes that of what nobody has used either, the oldest

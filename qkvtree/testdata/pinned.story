@@ -37,7 +37,7 @@ space s
 show
   system (of s, n) hits 1 priority 3
   4 of 4
-retire n
+clear
   1 gone, 1 in size
 show
   3 of 4

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 )
@@ -177,7 +178,10 @@ func (c *call) showAll(v any, table func(p *Printer)) error {
 }
 
 // say tells a person something beside the result.
-func (c *call) say(format string, args ...any) { fmt.Fprintf(c.stderr, format+"\n", args...) }
+func (c *call) say(format string, args ...any) {
+	p := &Printer{W: c.stderr}
+	p.Line(format, args...)
+}
 
 // agrees asks a person whether to go on. Who is no person at a terminal has said so
 // by calling.
@@ -217,17 +221,31 @@ func (c *call) there(ctx context.Context) error {
 	return err
 }
 
-// Printer writes lines until a write fails.
+// Printer writes lines for a person until a write fails.
 type Printer struct {
 	W   io.Writer
 	Err error
 }
 
-// Text writes a text.
+// Text writes a text, without what a terminal would obey.
 func (p *Printer) Text(s string) {
 	if p.Err == nil {
-		_, p.Err = io.WriteString(p.W, s)
+		_, p.Err = io.WriteString(p.W, plain(s))
 	}
+}
+
+// overrides: r turns letters round from here on, whatever they are.
+func overrides(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
+
+// plain takes out of a text what is no text but moves the cursor, turns the order
+// of letters round or does worse: an app, a file's name or a document may bring it.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || overrides(r) {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 // Line writes a line.

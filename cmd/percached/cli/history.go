@@ -24,7 +24,7 @@ func historyList(h Host) *cobra.Command {
 			}
 			return c.show(r.Body, func(p *Printer) {
 				for _, q := range r.JSON200.Questions {
-					p.Line("%s  %-10s  %9.1f ms  %s", q.Asked.UTC().Format(TimeLayout), q.Outcome, q.TookMs, q.Question)
+					p.Line("%s  %-10s  %9.1f ms  %q", q.Asked.UTC().Format(TimeLayout), q.Outcome, q.TookMs, q.Question)
 				}
 			})
 		},

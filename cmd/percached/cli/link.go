@@ -160,6 +160,9 @@ func (Unwell) Error() string { return "not all is well" }
 // Misuse is what the caller did wrongly.
 type Misuse struct{ error }
 
+// Unwrap gives what is wrong.
+func (m Misuse) Unwrap() error { return m.error }
+
 // Misused makes a Misuse of what is wrong.
 func Misused(err error) error { return Misuse{err} }
 

@@ -40,9 +40,5 @@ func Progress(w io.Writer, what string) func(of1 float64) {
 // read.
 func Terminal(w any) bool {
 	f, ok := w.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && os.Getenv("TERM") != "dumb" && isTerminal(f)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -39,8 +40,7 @@ interrupted: on a terminal in place, elsewhere one report behind the other (with
 			defer again.Stop()
 			for {
 				if Terminal(c.out) && !c.json {
-					p := &Printer{W: c.out}
-					p.Text("\033[H\033[J") // home, and nothing below
+					fmt.Fprint(c.out, "\033[H\033[J") // home, and nothing below
 				}
 				err := c.status(ctx, true)
 				if ctx.Err() != nil {

@@ -1,0 +1,15 @@
+//go:build !linux
+
+package cli
+
+import "os"
+
+// isTerminal takes every device for one but the one that swallows all.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	nothing, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, nothing)
+}

@@ -1,0 +1,69 @@
+package idle_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/fault"
+)
+
+// tidy fails if bytes of what was forgotten are still on the disk.
+func (b *bench) tidy() {
+	b.Helper()
+	if untidy, err := b.Library.Untidy(); untidy || err != nil {
+		b.Error("bytes of what was forgotten are still there", err)
+	}
+}
+
+// The bytes of a space that went go with idle work of another, although nothing
+// happened there. If there is no other, they go at once.
+func TestCleanAfterASpace(t *testing.T) {
+	const other = "other"
+	b := newBench(t, nil)
+	b.letter("Heron")
+	b.ok(b.Knowledge.CreateSpace(percached.Space{Name: other, Kind: "notes"}))
+	b.scheduler.Changed(other)
+	b.rest()
+	if r, err := b.Library.DeleteSpace(context.Background(), space); r.CleanedUp || err != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if got := kinds(b.rest()); got["clean done"] != 1 {
+		t.Errorf("jobs: %v", got)
+	}
+	b.tidy()
+	if r, err := b.Library.DeleteSpace(context.Background(), other); !r.CleanedUp || err != nil {
+		t.Errorf("the last one: %+v, %v", r, err)
+	}
+	b.tidy()
+}
+
+// What a deletion that failed has left to do is found.
+func TestCleanAfterAFailure(t *testing.T) {
+	b := newBench(t, nil)
+	b.letter("Heron")
+	b.ask(budget)
+	b.rest()
+	b.Library.History = fullHistory{b.History}
+	if _, err := b.Library.Delete(context.Background(), space, b.document("Heron")); fault.KindOf(err) != fault.Unavailable {
+		t.Error(err)
+	}
+	b.Library.History = b.History
+	if got := kinds(b.rest()); got["clean done"] != 1 {
+		t.Errorf("jobs: %v", got)
+	}
+	if d := cmp.Diff(map[string]int{}, b.holds()); d != "" {
+		t.Errorf("left: %s", d)
+	}
+	b.tidy()
+}
+
+// fullHistory cannot say what is in it.
+type fullHistory struct{ *answer.History }
+
+func (fullHistory) Cited(string) ([]percached.ChunkID, error) {
+	return nil, fault.New(fault.Unavailable, "history", "the disk is full")
+}

@@ -1,0 +1,114 @@
+package inbox_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/inbox"
+)
+
+// An upload that the process dies of is begun three times and no more; attempts
+// that came back, or were ended with the process, do not count.
+func TestDiesOfUpload(t *testing.T) {
+	dir, s := folder(t), newShelf("mail")
+	in := open(t, dir, options(t, s))
+	u := accept(t, in, "mail", "", notes(0, 2)...)
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	attempt := func() (left string) {
+		left = folder(t)
+		at := make(chan struct{})
+		killed := sync.OnceFunc(func() {
+			copyFolder(t, dir, left) // as it would be killed now
+			close(at)
+		})
+		s.begin = func(string) error {
+			killed()
+			return fault.New(fault.Unavailable, "shelf", "it is full")
+		}
+		in := open(t, dir, options(t, s))
+		stop := run(t, in)
+		<-at
+		stop()
+		if err := in.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return left
+	}
+	for range 4 {
+		attempt()
+	}
+	for range 3 {
+		dir = attempt()
+	}
+	in = open(t, dir, options(t, s))
+	run(t, in)
+	if got := wait(t, in, u.ID); got.State != inbox.Failed || !strings.Contains(got.Error, "does not try again") || len(s.adds) != 7 {
+		t.Errorf("%+v after %d attempts", got, len(s.adds))
+	}
+	if d := cmp.Diff([]string{".upload"}, entries(t, dir)); d != "" {
+		t.Error(d)
+	}
+}
+
+// One that gets further each time goes on until it is in, however often the process
+// dies.
+func TestDiesFurtherOn(t *testing.T) {
+	dir, s := folder(t), newShelf("mail")
+	in := open(t, dir, options(t, s))
+	u := accept(t, in, "mail", "", notes(0, 20)...)
+	for _, key := range []string{"n04.txt", "n07.txt", "n10.txt", "n13.txt", "n16.txt"} {
+		left, shelf := folder(t), s
+		s.before = func(k string) {
+			if strings.HasSuffix(k, key) {
+				copyFolder(t, dir, left)
+				shelf = s.copy()
+			}
+		}
+		stop := run(t, in)
+		wait(t, in, u.ID)
+		stop()
+		if err := in.Close(); err != nil {
+			t.Fatal(err)
+		}
+		dir, s = left, shelf
+		in = open(t, dir, options(t, s))
+	}
+	run(t, in)
+	if got := wait(t, in, u.ID); got.State != inbox.Done || got.Report.Unchanged != 15 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// One of which parts replace each other gets no further by doing so again.
+func TestDiesOfReplacements(t *testing.T) {
+	dir, s := folder(t), newShelf("mail")
+	in := open(t, dir, options(t, s))
+	u := accept(t, in, "mail", "", sent{"a.txt", "One."}, sent{"a.txt", "Two."}, sent{"a.txt", "Three."}, sent{"b.txt", "Four."})
+	for range 8 {
+		left, shelf := folder(t), s
+		s.before = func(k string) {
+			if strings.HasSuffix(k, "b.txt") {
+				copyFolder(t, dir, left)
+				shelf = s.copy()
+			}
+		}
+		stop := run(t, in)
+		got := wait(t, in, u.ID)
+		stop()
+		if err := in.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got.State == inbox.Failed {
+			return
+		}
+		dir, s = left, shelf
+		in = open(t, dir, options(t, s))
+	}
+	t.Error("it is begun again and again")
+}

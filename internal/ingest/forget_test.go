@@ -1,0 +1,137 @@
+package ingest_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+)
+
+// A client that goes when something is gone from the knowledge bank leaves nothing
+// of it in the other layers.
+func TestForgettingOutlivesTheClient(t *testing.T) {
+	for name, forget := range map[string]func(w *world, ctx context.Context) error{
+		"document": func(w *world, ctx context.Context) error {
+			_, err := w.Delete(ctx, space, percached.NewDocumentID("a"))
+			return err
+		},
+		"space": func(w *world, ctx context.Context) error { _, err := w.DeleteSpace(ctx, space); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.ok(w.Knowledge.CreateSpace(percached.Space{Name: "other", Kind: "notes"}))
+			w.add(note("a", "Ducks swim."))
+			w.ask("Do ducks swim?", "a")
+			ctx, cancel := context.WithCancel(context.Background())
+			w.asked.settled = cancel
+			w.ok(forget(w, ctx))
+			w.ok(w.Knowledge.CreateSpace(percached.Space{Name: space, Kind: "notes"}))
+			if d := cmp.Diff(stored{}, w.stored()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// A space that is made anew shows nothing of the former one, and stays, wherever
+// the deletion of that one was cut short.
+func TestVacate(t *testing.T) {
+	ctx := context.Background()
+	for name, cut := range map[string]func(w *world){
+		"a layer failed": func(w *world) {
+			w.asked.fails = fault.New(fault.Unavailable, "history", "the disk is full")
+			if _, err := w.DeleteSpace(ctx, space); kind(err) != fault.Unavailable {
+				w.Fatal(err)
+			}
+			w.asked.fails = nil
+		},
+		"that it is gone was not noted": func(w *world) {
+			w.set(true, false, "", nil)
+			_, _, err := w.Knowledge.DeleteSpace(space)
+			w.ok(err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.ok(w.Knowledge.CreateSpace(percached.Space{Name: "other", Kind: "notes"}))
+			w.ok(w.Vacate(ctx, space)) // nothing of it is being forgotten
+			w.add(note("a", "The password of Zyxwv is swordfish."))
+			w.ask("What is the password of Zyxwv?", "a")
+			cut(w)
+			w.ok(w.Vacate(ctx, space))
+			w.ok(w.Knowledge.CreateSpace(percached.Space{Name: space, Kind: "notes"}))
+			if d := cmp.Diff(stored{}, w.stored()); d != "" {
+				t.Error(d)
+			}
+			w.ok(w.CleanUp(ctx, nil))
+			if _, err := w.Knowledge.Space(space); err != nil {
+				t.Error(err)
+			}
+			if found := w.traces("zyxwv"); len(found) > 0 {
+				t.Errorf("left: %q", found)
+			}
+		})
+	}
+}
+
+// What a deletion that failed has left to do takes nothing away that came in after
+// it; and does all the rest.
+func TestAddAfterFailedDelete(t *testing.T) {
+	ctx := context.Background()
+	for name, failed := range map[string]func(w *world){
+		"document":         func(w *world) { w.set(false, false, "a", nil) },
+		"document, gone":   func(w *world) { w.set(false, false, "a", nil); w.drop("a") },
+		"space":            func(w *world) { w.set(true, false, "", nil) },
+		"another document": func(w *world) { w.set(false, false, "b", nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.add(note("a", "Ducks swim."), note("b", "Otters swim."))
+			failed(w)
+			w.add(note("a", "Ducks swim, and this was acknowledged."))
+			w.ok(w.CleanUp(ctx, nil))
+			want := map[string]bool{"a": true, "b": name != "another document"}
+			for key, there := range want {
+				if _, err := w.Knowledge.Document(space, percached.NewDocumentID(key)); (err == nil) != there {
+					t.Errorf("%s: %v", key, err)
+				}
+			}
+		})
+	}
+}
+
+// drop takes a document out of the knowledge bank alone.
+func (w *world) drop(key string) {
+	w.Helper()
+	_, err := w.Knowledge.Delete(context.Background(), space, percached.NewDocumentID(key))
+	w.ok(err)
+}
+
+// What is taken out of meta is noted before, so that no failure leaves its bytes
+// unmarked; and not while meta is being copied, or the mark would go with that.
+func TestSoil(t *testing.T) {
+	w := newWorld(t)
+	failed := errors.New("half of it is removed")
+	if err := w.Soil(context.Background(), func() error { return failed }); !errors.Is(err, failed) {
+		t.Error(err)
+	}
+	if due, err := w.Untidy(); !due || err != nil {
+		t.Error("it was not noted", err)
+	}
+	copied := false
+	w.ok(w.CleanUp(context.Background(), func(int64, int64) {
+		copied = true
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := w.Soil(ctx, func() error { t.Error("it was removed meanwhile"); return nil }); kind(err) != fault.Timeout {
+			t.Error(err)
+		}
+	}))
+	if due, err := w.Untidy(); due || err != nil || !copied {
+		t.Error(due, err, copied)
+	}
+}
