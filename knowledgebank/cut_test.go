@@ -265,15 +265,17 @@ func TestLongTexts(t *testing.T) {
 	if n := after.TotalAlloc - before.TotalAlloc; n > uint64(len(text)) {
 		t.Errorf("%d bytes were taken", n)
 	}
-	line := strings.Repeat("again and ", 8)
-	text = strings.Repeat(line+"\n", 1<<13)
-	runtime.ReadMemStats(&before)
-	lines := unwrap(text)
-	runtime.ReadMemStats(&after)
-	if len(lines) != 1 || len(lines[0]) != len(text)-1-1<<13 {
-		t.Errorf("%d lines", len(lines))
+	takes := func(n int) uint64 {
+		text := strings.Repeat(strings.Repeat("again and ", 8)+"\n", n)
+		runtime.ReadMemStats(&before)
+		lines := unwrap(text)
+		runtime.ReadMemStats(&after)
+		if len(lines) != 1 || len(lines[0]) != len(text)-1-n {
+			t.Errorf("%d lines", len(lines))
+		}
+		return after.TotalAlloc - before.TotalAlloc
 	}
-	if n := (after.TotalAlloc - before.TotalAlloc) / uint64(len(text)); n > 50 {
-		t.Errorf("%d bytes were taken for each", n)
+	if few, many := takes(1<<11), takes(1<<13); many > 8*few {
+		t.Errorf("four times the lines take %d bytes for %d", many, few)
 	}
 }

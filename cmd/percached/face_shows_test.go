@@ -121,7 +121,7 @@ func (w fieldWalker) walk(path string, v reflect.Value, set func()) {
 // What there is to know of anything is told, but for what is nobody's business.
 func TestConversionsShowAll(t *testing.T) {
 	shows(t, wireAnswer, "Loaded", "Loaded.#", "Made", "Made.#", "Written")
-	shows(t, wireRecord)
+	shows(t, wireRecord, "Number")
 	shows(t, wireDocument, "Key", "Chunks")
 	shows(t, wireChunk, "Version", "Documents", "Documents.#")
 	shows(t, wireReceipt)
