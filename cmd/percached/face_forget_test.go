@@ -52,15 +52,8 @@ func TestCommandForgetsWhatWaits(t *testing.T) {
 	if err := in.Close(); err != nil { // the daemon ends
 		t.Fatal(err)
 	}
-	again, err := openInbox(s, defaultSetup(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tokens, err := token.Open(s.home.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &face{service: s, inbox: again, tokens: tokens, hub: &api.Hub{}, log: slog.New(slog.DiscardHandler)}
+	f := restingFace(t, s)
+	again, tokens := f.inbox, f.tokens
 	gone := api.Forgetting{InSpace: api.InSpace{Space: lifeSpace}}
 	titles := func() (all []string) {
 		t.Helper()
@@ -104,21 +97,13 @@ func TestCommandForgetsWhatWaits(t *testing.T) {
 // made anew under its name shows nothing of it.
 func TestSpaceAfterFailedDeletion(t *testing.T) {
 	s, ctx := scriptedService(t, t.TempDir()), t.Context()
-	in, err := openInbox(s, defaultSetup(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tokens, err := token.Open(s.home.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &face{service: s, inbox: in, tokens: tokens, hub: &api.Hub{}, log: slog.New(slog.DiscardHandler)}
+	f := restingFace(t, s)
 	f.askAll(t)
-	accepts(t, in, false, "late.txt", "The tea is cold.")
+	accepts(t, f.inbox, false, "late.txt", "The tea is cold.")
 	s.library.History = fullHistory{s.history}
-	_, err = f.deleteSpace(ctx, api.Forgetting{InSpace: api.InSpace{Space: lifeSpace}})
+	_, err := f.deleteSpace(ctx, api.Forgetting{InSpace: api.InSpace{Space: lifeSpace}})
 	wantFault(t, "a history that fails", err, fault.Unavailable)
-	if left := in.List(lifeSpace, 10); len(left) != 0 {
+	if left := f.inbox.List(lifeSpace, 10); len(left) != 0 {
 		t.Errorf("%+v", left)
 	}
 	s.library.History = s.history
@@ -129,6 +114,20 @@ func TestSpaceAfterFailedDeletion(t *testing.T) {
 	if got := exported(t, f); got != "" {
 		t.Error(got)
 	}
+}
+
+// restingFace is a face on a service whose inbox takes nothing in by itself.
+func restingFace(t *testing.T, s *service) *face {
+	t.Helper()
+	f := &face{service: s, hub: &api.Hub{}, log: slog.New(slog.DiscardHandler)}
+	var err error
+	if f.inbox, err = openInbox(s, defaultSetup(), f.log); err != nil {
+		t.Fatal(err)
+	}
+	if f.tokens, err = token.Open(s.home.Path()); err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 // fullHistory cannot let a space go.

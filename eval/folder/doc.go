@@ -11,6 +11,6 @@
 //
 // State on disk: run.json, which names the layout's version, and
 // units/REPEAT-USER.json, a unit each; a user's name is escaped as in the path of
-// an URL, and of one that is longer than 200 bytes then there is the beginning and a
+// an URL; where that is longer than a file's name may be, it is its beginning and a
 // hash. All may hold text of documents and are readable for their owner alone.
 package folder

@@ -177,7 +177,7 @@ func (b *book) difference(ours, theirs string, of value) Difference {
 		return d
 	}
 	paired := measure.PairedBootstrapClusters(b.run.Plan.Seed, diff.clusters())
-	lower := measure.LowerBootstrapClusters(b.run.Plan.Seed, p.beside(q))
+	lower := measure.LowerBootstrapClusters(b.run.Plan.Seed, p.beside(q, diff.keys))
 	d.Percent, d.P = 100*(1-us/them), paired.P
 	d.Low, d.High = 100*lower.Low, 100*lower.High
 	return d

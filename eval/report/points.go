@@ -62,14 +62,11 @@ func (p points) minus(q points) (diff points, ours, theirs float64) {
 	return diff, measure.Mean(a), measure.Mean(b)
 }
 
-// beside pairs them with both values.
-func (p points) beside(q points) [][][2]float64 {
-	var pairs [][2]float64
-	var draws []int
-	for _, k := range p.keys {
-		if other, ok := q.at[k]; ok {
-			pairs, draws = append(pairs, [2]float64{p.at[k], other}), append(draws, p.draw[k])
-		}
+// beside has both values of questions that both have.
+func (p points) beside(q points, shared []key) [][][2]float64 {
+	pairs, draws := make([][2]float64, len(shared)), make([]int, len(shared))
+	for i, k := range shared {
+		pairs[i], draws[i] = [2]float64{p.at[k], q.at[k]}, p.draw[k]
 	}
 	return measure.Clusters(pairs, draws)
 }
