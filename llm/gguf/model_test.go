@@ -126,6 +126,14 @@ func TestCheckModel(t *testing.T) {
 			return l
 		})(b)
 	}
+	gemma2 := func(b *Builder) { // not an architecture whose tensors are known here
+		for key, v := range map[string]any{
+			"general.architecture": "gemma2", "gemma2.block_count": uint32(6), "gemma2.context_length": uint32(128), "gemma2.embedding_length": uint32(128),
+			"gemma2.feed_forward_length": uint32(256), "gemma2.attention.head_count": uint32(4), "gemma2.attention.key_length": uint32(32),
+		} {
+			set(key, v)(b)
+		}
+	}
 	made := models(t)
 	for i, c := range []struct {
 		arch  string
@@ -178,6 +186,8 @@ func TestCheckModel(t *testing.T) {
 		{"gemma3", edits(set("gemma3.rope.dimension_count", uint32(64))), fault.Invalid, "gemma3.rope.dimension_count is 64, but a head has only 32 values"},
 		{"llama", edits(set("llama.attention.key_length", uint32(0))), fault.Invalid, "llama.attention.key_length is 0"},
 		{"llama", edits(set("llama.attention.value_length", uint32(16))), fault.Unsupported, "keys of 32 and values of 16 in one head"},
+		{"gemma3", edits(gemma2, set("gemma2.attention.value_length", uint32(32))), 0, ""},
+		{"gemma3", edits(gemma2, set("gemma2.attention.value_length", uint32(16))), fault.Unsupported, "keys of 32 and values of 16 in one head: llama.cpp wants them equal in a gemma2"},
 		{"qwen2", edits(set("qwen2.attention.head_count", uint32(8))), fault.Invalid, "8 heads of 32 (qwen2.attention.key_length) do not make up the 128 of qwen2.embedding_length"},
 		{"bert", edits(set("bert.attention.key_length", uint32(16)), set("bert.attention.value_length", uint32(16))), fault.Invalid, "4 heads of 16 (bert.attention.key_length) do not make up the 128 of bert.embedding_length"},
 		{"llama", edits(wide), 0, ""},
