@@ -3,6 +3,8 @@ package retrieval
 import (
 	"context"
 	"os"
+
+	"github.com/percached/percached/internal/durable"
 )
 
 const (
@@ -57,7 +59,7 @@ func (x *Index) arrange(ctx context.Context, sp *space) error {
 	v.adopt(g)
 	err := x.room(sp.dir)
 	if err == nil {
-		err = writeGraph(sp.graphFile(), encodeGraph(v, rec.Active))
+		err = durable.Write(sp.graphFile(), encodeGraph(v, rec.Active))
 	}
 	if err != nil { // it is here, and can be made again
 		x.log("a graph is not kept", "space", sp.name, "error", err)

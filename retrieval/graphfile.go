@@ -200,20 +200,3 @@ func readGraph(path string, v *vectors, of generation) *graph {
 	}
 	return g
 }
-
-func writeGraph(path string, b []byte) error {
-	part := path + fresh
-	f, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(part, path)
-	}
-	if err != nil {
-		_ = os.Remove(part)
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}

@@ -10,14 +10,16 @@ import (
 
 	index "github.com/blevesearch/bleve_index_api"
 
+	"github.com/percached/percached/internal/durable"
 	"github.com/percached/percached/internal/fault"
 )
 
 // analysts cut texts into terms while a batch is written.
 const analysts = 2
 
-// fresh ends the name of a folder in which an index is being built.
-const fresh = ".new"
+// fresh ends the name of a folder in which an index is being built, and of a
+// file that durable.Write had not finished.
+const fresh = durable.Unfinished
 
 var errClosed = errors.New("the index is closed")
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/durable"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -51,7 +52,7 @@ func (x *Index) Rebuild(ctx context.Context, name string, progress func(done, to
 		if err := os.Rename(dir, sp.dir); err != nil {
 			return nil, err
 		}
-		if err := syncDir(filepath.Dir(dir)); err != nil {
+		if err := durable.Folder(filepath.Dir(dir)); err != nil {
 			return nil, err
 		}
 		return openText(sp.dir, x.queue, false)

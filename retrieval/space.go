@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/durable"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -227,13 +228,5 @@ func remove(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(dir))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return durable.Folder(filepath.Dir(dir))
 }

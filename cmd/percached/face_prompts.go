@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/durable"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/predictor"
 )
@@ -148,7 +149,7 @@ func (f prompts) write(p api.Prompts) error {
 			return fault.New(fault.Unsupported, "percached: prompts", "a space of this name can have no prompts of its own")
 		case want == nil:
 			if err = os.Remove(f.path(one.name)); err == nil {
-				err = synced(f.dir)
+				err = durable.Folder(f.dir)
 			}
 		default:
 			err = f.put(one.name, *want)
@@ -178,16 +179,7 @@ func (f prompts) put(name, text string) error {
 		return errors.Join(err, os.Remove(part.Name()))
 	}
 	all := filepath.Dir(f.dir) // the folders may be new, too
-	return errors.Join(synced(f.dir), synced(all), synced(filepath.Dir(all)))
-}
-
-// synced makes durable which files a folder has.
-func synced(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return errors.Join(durable.Folder(f.dir), durable.Folder(all), durable.Folder(filepath.Dir(all)))
 }
 
 // remove removes all prompts of the space.
@@ -197,7 +189,7 @@ func (f prompts) remove() error {
 	}
 	err := os.RemoveAll(f.dir)
 	if err == nil {
-		err = synced(filepath.Dir(f.dir))
+		err = durable.Folder(filepath.Dir(f.dir))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // no space ever had prompts
 		return f.fault(err)

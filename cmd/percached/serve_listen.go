@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/durable"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -59,7 +60,7 @@ func (d *served) listen(stdout io.Writer) (err error) {
 	if d.cert != nil {
 		told += markOf(d.cert.Certificates[0].Certificate[0]) + "\n"
 	}
-	err = writeWhole(d.home.Path(addressFile), told)
+	err = durable.Write(d.home.Path(addressFile), []byte(told))
 	if err == nil {
 		_, err = fmt.Fprintf(stdout, "listening on %s://%s\n", scheme, at)
 		if err == nil && cli.Terminal(stdout) {
@@ -71,14 +72,6 @@ func (d *served) listen(stdout io.Writer) (err error) {
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}
 	return nil
-}
-
-// writeWhole puts a small file there whole or not at all.
-func writeWhole(path, text string) error {
-	if err := os.WriteFile(path+".part", []byte(text), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".part", path)
 }
 
 // forgetAddress says that nobody listens any more.

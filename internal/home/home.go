@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/percached/percached/internal/durable"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -116,7 +117,7 @@ func (h *Home) vacant() (bool, error) {
 	}
 	for _, e := range entries {
 		switch e.Name() {
-		case "lock", "key", "key.part", "schema.part", "percached.conf":
+		case "lock", "key", "key" + durable.Unfinished, "schema" + durable.Unfinished, "percached.conf":
 		default:
 			return false, fault.New(fault.Invalid, op, "%s is not empty and no data folder of percached; name another with --data", h.dir)
 		}
@@ -130,7 +131,7 @@ func (h *Home) enter(fresh bool) error {
 	}
 	if fresh {
 		schema := fmt.Appendf(nil, "{\"version\": %d}\n", version)
-		if err := write(h.Path("schema"), schema); err != nil {
+		if err := durable.Write(h.Path("schema"), schema); err != nil {
 			return fault.New(fault.Unavailable, op, "%w", err)
 		}
 	}
@@ -155,7 +156,7 @@ func (h *Home) enter(fresh bool) error {
 	if h.Key, err = os.ReadFile(h.Path("key")); errors.Is(err, fs.ErrNotExist) {
 		h.Key = make([]byte, keySize)
 		rand.Read(h.Key)
-		err = write(h.Path("key"), h.Key)
+		err = durable.Write(h.Path("key"), h.Key)
 	}
 	if err != nil || len(h.Key) != keySize {
 		return fault.New(fault.Unavailable, op, "%s cannot be read or is damaged: without it no stored tensor is trusted; remove it to start them anew", h.Path("key"))
@@ -164,22 +165,8 @@ func (h *Home) enter(fresh bool) error {
 	if h.Unclean = err == nil; err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}
-	if err := write(h.Path("unclean"), nil); err != nil {
+	if err := durable.Write(h.Path("unclean"), nil); err != nil {
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}
 	return nil
-}
-
-// write puts a file there whole or not at all.
-func write(path string, b []byte) error {
-	f, err := os.OpenFile(path+".part", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(path+".part", path)
 }

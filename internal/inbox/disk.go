@@ -5,8 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 
+	"github.com/percached/percached/internal/durable"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -103,18 +103,7 @@ func (d *disk) sync() error {
 	if err := d.at("sync", "."); err != nil {
 		return err
 	}
-	return syncFolder(d.dir)
-}
-
-func syncFolder(dir string) error {
-	if runtime.GOOS == "windows" { // which knows no such thing
-		return nil
-	}
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return durable.Folder(d.dir)
 }
 
 // read reads a record.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/percached/percached/internal/durable"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -50,7 +51,7 @@ func makeFolder(dir string) error {
 	if err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(dir))
+	return durable.Folder(filepath.Dir(dir))
 }
 
 // loading is an Open under way: first all is read, and only then something

@@ -19,11 +19,12 @@ type layer struct {
 // layers is the plan of the house: docs/architecture.md in short. A folder that
 // fits no layer is a finding, so that a new one is thought about.
 func layers() []layer {
-	nouns := []string{".", "internal/fault"}
+	nouns := []string{".", "internal/durable", "internal/fault"}
 	stores := append(nouns, "internal/kv", "internal/sealed")
 	engine := append(nouns, "llm")
 	return []layer{
 		{".", nil},
+		{"internal/durable", nil},
 		{"internal/fault", nil},
 		{"internal/lint", nil},
 		{"internal/kv/...", nouns},
@@ -52,7 +53,7 @@ func layers() []layer {
 		{"eval/...", []string{"api/client"}},
 		{"cmd/...", []string{
 			".", "api/...", "eval/...", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
-			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/idle/...", "internal/fault",
+			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/idle/...", "internal/durable", "internal/fault",
 			"internal/home", "internal/inbox", "internal/kv/...", "internal/metrics/...", "internal/pull", "internal/token",
 		}},
 	}

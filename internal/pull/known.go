@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/percached/percached/internal/durable"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -85,7 +86,7 @@ func (p *Puller) note(n Note) error {
 	all = slices.Insert(all, at, n)
 	b, err := json.MarshalIndent(notes{Version: 1, Models: all}, "", "  ")
 	if err == nil {
-		err = writeWhole(p.knownPath(), append(b, '\n'))
+		err = durable.Write(p.knownPath(), append(b, '\n'))
 	}
 	if err != nil {
 		return writeFault(err)

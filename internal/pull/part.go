@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/percached/percached/internal/durable"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -132,7 +133,7 @@ func (p *part) keep() error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(p.statePath(), append(b, '\n'))
+	return durable.Write(p.statePath(), append(b, '\n'))
 }
 
 // close leaves what can be gone on with, and nothing else.
@@ -166,7 +167,10 @@ func (p *part) name(file string) error {
 	}
 	p.done = true
 	os.Remove(p.statePath())
-	return syncFolder(filepath.Dir(file))
+	if err := durable.Folder(filepath.Dir(file)); err != nil {
+		return writeFault(err)
+	}
+	return nil
 }
 
 // writeFault is what kept something from being written.
@@ -175,30 +179,4 @@ func writeFault(err error) error {
 		return fault.New(fault.Unavailable, opPart, "the disk is full: %w", err)
 	}
 	return fault.New(fault.Unavailable, opPart, "%w", err)
-}
-
-// writeWhole puts a small file there whole or not at all.
-func writeWhole(path string, b []byte) error {
-	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
-}
-
-// syncFolder makes a new name survive a loss of power.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fault.New(fault.Unavailable, opPart, "%w", err)
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
-		return fault.New(fault.Unavailable, opPart, "%w", err)
-	}
-	return nil
 }

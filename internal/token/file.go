@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/percached/percached/internal/durable"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -81,5 +82,5 @@ func put(path string, b []byte) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(part))
 	}
-	return syncFolder(filepath.Dir(path))
+	return durable.Folder(filepath.Dir(path))
 }

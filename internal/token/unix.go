@@ -60,15 +60,3 @@ func give(f *os.File) error {
 
 // exposed says whether others than its owner can do anything with a file.
 func exposed(info os.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
-
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if shut := d.Close(); err == nil {
-		err = shut
-	}
-	return err
-}

@@ -1,0 +1,10 @@
+// Package durable puts small files on the disk so that a crash leaves the old one
+// or the new one whole, and makes names last.
+//
+// State on disk: a file is written beside its place, with Unfinished behind its
+// name, and renamed once it is whole. What a crash leaves there the next Write of
+// that file takes; whoever forgets the file removes it with it.
+//
+// Write of one file is for one goroutine of one process at a time; nothing else
+// is shared.
+package durable
