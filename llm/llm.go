@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"errors"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
@@ -13,6 +14,10 @@ var ErrPreempted = fault.New(fault.Unavailable, "llm", "%w", percached.ErrPreemp
 
 // ErrClosed is returned by an engine or embedder that was closed.
 var ErrClosed = fault.New(fault.Unavailable, "llm", "the engine is closed")
+
+// ErrNotFinite: weights, or tensors that were restored, came to what is not a
+// number. The engine keeps nothing of it, and is as good as before.
+var ErrNotFinite = errors.New("the model computed what is not a number")
 
 // Engine runs prompts through a language model. It is safe for concurrent use:
 // requests wait in line, foreground before background, first come first served.

@@ -127,11 +127,12 @@ func (r *reviver) try(ctx context.Context, run func(llm.Engine) error, others fu
 	return run(next.engine)
 }
 
-// broken: a request failed because the engine is, or was closed under it.
+// broken: a request failed because the engine is, or was closed under it. What is
+// not a number comes of the file, and would come of it again.
 func broken(ctx context.Context, err error) bool {
 	var refused *percached.SliceError
 	switch {
-	case err == nil, ctx.Err() != nil, errors.As(err, &refused), errors.Is(err, percached.ErrPreempted):
+	case err == nil, ctx.Err() != nil, errors.As(err, &refused), errors.Is(err, percached.ErrPreempted), errors.Is(err, llm.ErrNotFinite):
 		return false
 	}
 	return errors.Is(err, llm.ErrClosed) || fault.KindOf(err) == fault.Internal

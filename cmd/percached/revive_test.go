@@ -215,6 +215,7 @@ func TestReviverLeavesAlone(t *testing.T) {
 		"preempted": fault.Wrap("fake", percached.ErrPreempted),
 		"full":      fault.New(fault.Overloaded, "fake", "too many"),
 		"wrong":     fault.New(fault.Invalid, "fake", "no question"),
+		"damaged":   fault.New(fault.Internal, "fake", "%w", llm.ErrNotFinite),
 		"listener":  gone,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm"
 )
 
 // Sequences of an engine's context. The main one is what the question sees.
@@ -141,7 +142,7 @@ func (k *cache) copyPiece(s *step, seq, from, to int, b []byte) error {
 	}
 	if !k.layout.finite(b, to-from) {
 		k.clear(true)
-		return fault.New(fault.Internal, opCapture, "%w", errNotFinite)
+		return fault.New(fault.Internal, opCapture, "%w", llm.ErrNotFinite)
 	}
 	return nil
 }

@@ -201,7 +201,7 @@ func (e *Embedder) compute(ctx context.Context, tokens []int32) ([]float32, erro
 		if mem := C.llama_get_memory(C.pc_llama(e.c)); mem != nil {
 			C.llama_memory_clear(mem, true) // the next text must not meet it
 		}
-		return nil, fault.New(fault.Internal, opEmbed, "%w", errNotFinite)
+		return nil, fault.New(fault.Internal, opEmbed, "%w", llm.ErrNotFinite)
 	}
 	return v, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/gguf"
 )
 
@@ -80,7 +81,7 @@ func TestDamagedTensors(t *testing.T) {
 					}
 					bad.MaxTokens = 0
 					got, err := e.Prefill(t.Context(), bad)
-					if fault.KindOf(err) != fault.Internal || !errors.Is(err, errNotFinite) || got.Slices[1] != nil {
+					if fault.KindOf(err) != fault.Internal || !errors.Is(err, llm.ErrNotFinite) || got.Slices[1] != nil {
 						t.Errorf("a slice: %v; error %v", got.Slices[1] != nil, err)
 					}
 					again := generate(t, e, capturing(good))

@@ -2,11 +2,11 @@ package llamacpp
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/llm"
 )
 
 // Generate answers a prompt. emit runs while the engine waits: it must be quick.
@@ -229,9 +229,6 @@ func (r *run) restore(s *step, sl *percached.Slice) error {
 	return nil
 }
 
-// errNotFinite is what damaged weights or tensors come to.
-var errNotFinite = errors.New("the model computed what is not a number")
-
 // answer chooses tokens until something ends it.
 func (r *run) answer(ctx context.Context) error {
 	p, k := r.plan.prompt, r.cache
@@ -296,7 +293,7 @@ func (r *run) chooser(s percached.Sampling) func() (int32, error) {
 			// What is in the cells now must not reach a later run, not
 			// even masked.
 			r.cache.clear(true)
-			err = fault.New(fault.Internal, opDecode, "%w", errNotFinite)
+			err = fault.New(fault.Internal, opDecode, "%w", llm.ErrNotFinite)
 		}
 		return t, err
 	}
