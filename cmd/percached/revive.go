@@ -128,7 +128,7 @@ func (r *reviver) try(ctx context.Context, run func(llm.Engine) error, others fu
 }
 
 // broken: a request failed because the engine is, or was closed under it. What is
-// not a number comes of the file, and would come of it again.
+// not a number comes of weights or tensors, and would come of them again.
 func broken(ctx context.Context, err error) bool {
 	var refused *percached.SliceError
 	switch {

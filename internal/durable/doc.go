@@ -2,8 +2,8 @@
 // or the new one whole, and makes names last.
 //
 // State on disk: a file is written beside its place, with Unfinished behind its
-// name, and renamed once it is whole. What a crash leaves there the next Write of
-// that file takes; whoever forgets the file removes it with it.
+// name, and renamed once it is whole. What a crash leaves there lies until the
+// next Write of that file.
 //
 // Write of one file is for one goroutine of one process at a time; nothing else
 // is shared.

@@ -117,7 +117,8 @@ func (h *Home) vacant() (bool, error) {
 	}
 	for _, e := range entries {
 		switch e.Name() {
-		case "lock", "key", "key" + durable.Unfinished, "schema" + durable.Unfinished, "percached.conf":
+		case "lock", "key", "key" + durable.Unfinished, "schema" + durable.Unfinished, "percached.conf",
+			"key.part", "schema.part": // so earlier builds called what they had not finished
 		default:
 			return false, fault.New(fault.Invalid, op, "%s is not empty and no data folder of percached; name another with --data", h.dir)
 		}

@@ -134,7 +134,7 @@ func (c *checker) rotation() {
 		c.invalid("%s is %d and must be even", key, c.rot)
 	case c.rot != c.headK && slices.Contains([]string{"llama", "qwen2", "qwen3", "deci", "falcon"}, c.arch):
 		c.invalid("%s is %d, but a %s rotates whole heads of %d", key, c.rot, c.arch, c.headK)
-	case c.headK != c.headV && !slices.Contains([]string{"deepseek2", "minicpm3", "plm"}, c.arch):
+	case c.headK != c.headV && !slices.Contains([]string{"deepseek2", "minicpm3", "plamo2", "plm"}, c.arch):
 		c.unsupported("keys of %d and values of %d in one head: llama.cpp wants them equal in a %s", c.headK, c.headV, c.arch)
 	}
 	if s, ok := c.Str(c.Key("rope.scaling.type")); ok && !slices.Contains([]string{"none", "linear", "yarn", "longrope"}, s) {
