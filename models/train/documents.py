@@ -2,8 +2,8 @@
 its weight in the loss, and where in the document it is copied from.
 
 One document is one prompt prefix with several questions behind it, each blind
-to the others and at the positions it has in the product. So a context is
-computed once for many answers."""
+to the others and at the positions it has in the product, or further away. So a
+context is computed once for many answers."""
 
 from dataclasses import dataclass, field
 
@@ -25,6 +25,11 @@ class Document:
     highs: list = field(default_factory=list)  # and ends
     mates: list = field(default_factory=list)  # a fact's value's last token: its first
     earlier: list = field(default_factory=list)  # a value's first token: the last of the same fact's value before it
+    twins: list = field(default_factory=list)  # an answer's token: the same where the same is asked of the chunks laid out otherwise
+    documents: list = field(default_factory=list)  # of those that were joined to this one: which
+
+    PLACES = ("copies", "matches", "lows", "highs", "mates", "earlier", "twins")
+    OTHERS = ("ids", "positions", "segments", "weights")
 
     def __len__(self):
         return len(self.ids)
@@ -42,6 +47,17 @@ class Document:
         self.highs += [high] + [NOWHERE] * (n - 1)
         self.mates += [NOWHERE] * n
         self.earlier += [NOWHERE] * n
+        self.twins += [NOWHERE] * n
+        self.documents += [1] * n
+
+    def join(self, other):
+        """Adds a document that this one does not see, nor it this one."""
+        base, number = len(self), max(self.documents, default=0)
+        for k in self.OTHERS:
+            getattr(self, k).extend(getattr(other, k))
+        for k in self.PLACES:
+            getattr(self, k).extend(x + base if x != NOWHERE else x for x in getattr(other, k))
+        self.documents += [x + number for x in other.documents]
 
 
 def find(needle, hay, low=0, high=None):
@@ -132,9 +148,9 @@ class Context:
         ids = self.document.ids
         return find_text(self.frame, text, ids, low, high) or find_text(self.frame, text, ids, begins, low)
 
-    def ask(self, turns, room):
+    def ask(self, turns, room, gap=0):
         """Adds one branch of question and answer turns, if it fits in room
-        tokens in all; tells whether."""
+        tokens in all, with gap positions left free before it; tells whether."""
         d, frame = self.document, self.frame
         pieces = []
         for i, item in enumerate(turns):
@@ -142,7 +158,7 @@ class Context:
             pieces.append((item, asked, frame.answer(item.answer)))
         if len(d) + sum(len(q) + len(a) for _, q, a in pieces) > room:
             return False
-        segment, at = BRANCH + self.branches, self.end
+        segment, at = BRANCH + self.branches, self.end + gap
         self.branches += 1
         for item, asked, answer in pieces:
             place = self.places.get(id(item.fact))
@@ -151,6 +167,15 @@ class Context:
             d.add(answer, at, segment, 1.0, copies=self._copies(item, answer, place), place=place and (place[0], place[2]))
             at += len(answer)
         return True
+
+    def join(self, other):
+        """Joins a context of the same chunks, laid out otherwise, that was asked the
+        same: its answers are to be the same."""
+        d, base = self.document, len(self.document)
+        d.join(other.document)
+        for i in range(self.length, base):
+            if d.weights[i]:
+                d.twins[base + i] = i
 
     def _matches(self, item, asked, place):
         out = [NOWHERE] * len(asked)

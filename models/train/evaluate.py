@@ -66,7 +66,7 @@ def invented(tasks, items, group, count, contexts, orders=1):
             if x:
                 place = next(i for i, c in enumerate(chunks) if fact in c.facts)
                 asked.append((x.question, (x.answer,), place, fact.kind.slots[slot] not in Values.SHARED))
-        asked.append((tasks.world.unanswerable(facts), (prompts.REFUSAL,), -1, False))
+        asked.append((tasks.world.unanswerable(facts).question, (prompts.REFUSAL,), -1, False))
         for question, right, place, new in asked:
             first = len(items)
             items.append(Item(group, chunks, question, right, True, place=place, new=new))

@@ -23,31 +23,21 @@ from tokens import Tokenizer, learn
 from worlds import World
 
 FIELDS = {"ids": numpy.uint16, "positions": numpy.int16, "segments": numpy.uint8, "weights": numpy.uint8,
-          "copies": numpy.int16, "matches": numpy.int16, "lows": numpy.int16, "highs": numpy.int16, "mates": numpy.int16, "earlier": numpy.int16,
-          "documents": numpy.uint8}
-PLACES = ("copies", "matches", "lows", "highs", "mates", "earlier")
+          **{k: numpy.int16 for k in Document.PLACES}, "documents": numpy.uint8}
 SHARD = 1000  # rows
 
 
 def fill(room, draw):
     """A row of `room` tokens. draw gives a document of so many tokens at most, or None."""
-    whole, documents, number, tries = Document(), [], 0, 0
+    whole, tries = Document(), 0
     while tries < 20 and len(whole) < room - 64:
         d = draw(room - len(whole))
         if d is None:
             tries += 1
-            continue
-        base = len(whole)
-        for k in ("ids", "positions", "segments", "weights"):
-            getattr(whole, k).extend(getattr(d, k))
-        for k in PLACES:
-            getattr(whole, k).extend(x + base if x != NOWHERE else x for x in getattr(d, k))
-        number += 1
-        documents += [number] * len(d)
+        else:
+            whole.join(d)
     pad = room - len(whole)
-    row = {k: getattr(whole, k) + [0] * pad for k in ("ids", "positions", "segments", "weights")}
-    row |= {k: getattr(whole, k) + [NOWHERE] * pad for k in PLACES}
-    return row | {"documents": documents + [0] * pad}
+    return {k: getattr(whole, k) + [NOWHERE if k in Document.PLACES else 0] * pad for k in FIELDS}
 
 
 # Read once a process, and not for every shard.

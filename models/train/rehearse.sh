@@ -47,6 +47,9 @@ say "export"
 say "training the exported model further"
 "$python" pack.py --settings tiny --out "$work/further" --start "$work/q8_0.gguf"
 "$python" train.py --settings tiny --work "$work/further" --start "$work/q8_0.gguf" --until 0.1
+say "the mean of two trainings"
+"$python" average.py --of "$work" "$work/further" --work "$work/mean"
+"$python" export.py --work "$work/mean" --type q8_0 --out "$work/mean.gguf"
 say "PyTorch and the engine"
 "$python" check.py --work "$work" --model "$work/f32.gguf" --percached "$percached" --count 12
 say "encoder"

@@ -10,6 +10,8 @@ from values import held_out
 from worlds import Chunk, Item, World, part, words
 
 SHARED_NAMES = 0.4  # share of the facts of a context that speak of something that another one speaks of
+TWICE = 0.6  # share of the contexts of several chunks that are laid out in two ways, and asked the same
+SLIPS = 0.25  # share of the questions with words left out or exchanged
 # What somebody asks next about the same fact, by the kind of value.
 NEXT = {
     "day": ["And on which day?", "On what day?", "And when?", "Which day?"],
@@ -37,6 +39,7 @@ class Tasks:
         self.frame, self.corpus, self.stage = frame, corpus, stage
         self.world = World(split, seed, phrasing, corpus.subjects(), corpus.passages())
         self.random = self.world.random
+        self.learned = split == "train"
         # By the text: several sets ask about the same one.
         self.readings = [r for r in corpus.readings if held_out(r[2]) == (split == "test")]
         talk = [x.split("\t") for x in words("smalltalk")]
@@ -64,7 +67,7 @@ class Tasks:
         """One branch: usually one question."""
         n = self.random
         if n.random() < self.stage.refusals:
-            return [Item(self.world.unanswerable(facts), prompts.REFUSAL)]
+            return [self.world.unanswerable(facts)]
         r = n.random()
         if r < 0.02:
             return [Item(*n.choice(self.smalltalk))]
@@ -74,7 +77,7 @@ class Tasks:
                 return [head]
         first = next((x for _ in range(20) if (x := self.world.ask(n.choice(facts), among=facts))), None)
         if not first:  # every question could mean another fact
-            return [Item(self.world.unanswerable(facts), prompts.REFUSAL)]
+            return [self.world.unanswerable(facts)]
         if r < 0.11:
             after = self._next(first)
             if after:
@@ -113,28 +116,60 @@ class Tasks:
         for q, a in asked:
             c.ask([Item(q, a)], room)
         for _ in range(6 if facts else 1):
-            c.ask(self.turns(facts, chunks) if facts else [Item(self.world.unanswerable([]), prompts.REFUSAL)], room)
+            c.ask(self.turns(facts, chunks) if facts else [self.world.unanswerable([])], room)
         return c.document if c.branches else None
 
     def answers(self, room, length):
         count = self.random.choice(self.stage.chunks)
         if self.readings and self.random.random() < 0.3 * self.stage.refusals:
             return self.reading(length, count, room)
+        twice = self.learned and count > 1 and self.random.random() < TWICE
+        if twice:  # half of the row, less instructions and some questions; a chunk's first line is as long as 15 words, of three tokens for two
+            fitting = (room // 2 - 240) // count * 2 // 3 - 15
+            length = min(length, max(fitting, self.stage.words[0]))
         chunks, facts = self.contexts(count, length)
-        gaps = None
-        if self.random.random() < 0.2:
-            free = Settings.context - self.stage.room
-            gaps = [self.random.randint(0, free // count) for _ in chunks]
-        c = Context(self.frame, chunks, self.random.random() < 0.5, gaps)
+        parallel = self.random.random() < 0.5
+        c, free = self._laid_out(chunks, parallel)
+        twice = twice and len(c.document) <= room // 2 - 40
+        if twice:
+            room //= 2
         if len(c.document) > room - 40:
             return None
-        missed, asked = 0, set()
+        missed, asked = 0, {}
         while missed < 4 and c.branches < 60:
             turns = self.turns(facts, chunks)
-            if turns[0].question in asked or not c.ask(turns, room):
+            if self.learned and self.random.random() < SLIPS and (turns[0].fact or turns[0].answer == prompts.REFUSAL):
+                turns[0] = self.world.slip(turns[0])
+            if turns[0].question in asked or not c.ask(turns, room, self._gap(free)):
                 missed += 1
-            asked.add(turns[0].question)
-        return c.document if c.branches else None
+            else:
+                asked[turns[0].question] = turns
+        if not asked:
+            return None
+        if twice:
+            c.join(self._otherwise(chunks, parallel, asked.values()))
+        return c.document
+
+    def _laid_out(self, chunks, parallel):
+        """A context, at times with positions left free behind chunks, and how many may be left free before a question."""
+        gaps, free = None, Settings.context - self.stage.room
+        if self.random.random() < 0.2:
+            gaps = [self.random.randint(0, free // len(chunks)) for _ in chunks]
+            free -= sum(gaps)
+        return Context(self.frame, chunks, parallel, gaps), free
+
+    def _otherwise(self, chunks, parallel, asked):
+        """A context of the same chunks in another order, not parallel if the first is, asked the same."""
+        order = chunks[:]
+        while order == chunks:
+            self.random.shuffle(order)
+        c, free = self._laid_out(order, not parallel and self.random.random() < 0.5)
+        for turns in asked:
+            c.ask(turns, len(c.document) + Settings.context, self._gap(free))
+        return c
+
+    def _gap(self, free):
+        return self.random.randint(0, free) if self.learned and self.random.random() < 0.2 else 0
 
     def chat(self, room, length):
         """Small talk with no documents at all."""

@@ -23,12 +23,13 @@ import settings as sizes
 from documents import NOWHERE
 from muon import Optimiser
 from nano import BLOCKED, BRANCH, Nano, visible
-from pack import SHARD
+from pack import FIELDS, SHARD
 from prompts import REFUSAL, Frame
 from tokens import Tokenizer
 
 FLAT_UNTIL = 0.45  # of the training; then the rates fall
 GUIDE = 0.1  # weight of the guided heads' loss
+ALIKE = 2.0  # weight of what parts the answers from the same chunks laid out in two ways
 OTHER, OTHER_WEIGHT = 0.08, 0.2  # share of the tokens that are no answer, and their weight
 SAVE_EVERY = 100  # steps
 MEMORY = {  # without these, half of the time goes to page faults
@@ -71,6 +72,7 @@ class Rows:
             time.sleep(0.5)
         with numpy.load(path) as z:
             self.shard = {k: z[k] for k in z.files}
+        assert set(self.shard) == set(FIELDS), f"an earlier recipe packed {path}: remove it and pack anew"
         self.number = number
 
     def take(self, n):
@@ -210,9 +212,23 @@ def batch_loss(model, rows, dtype):
     loss = F.cross_entropy(logits.float(), ids[:, 1:][only], reduction="none")
     w = weight[only]
     guided, seen = guided_loss(kept, mask, rows, model)
+    apart = divergence(logits, only, rows).sum() / w.sum()
     seen["answer"] = loss[w >= 1].mean().item()
     seen["other"] = loss[w < 1].mean().item()
-    return (loss * w).sum() / w.sum() + GUIDE * guided, seen
+    seen["apart"] = apart.item()
+    return (loss * w).sum() / w.sum() + GUIDE * guided + ALIKE * apart, seen
+
+
+def divergence(logits, only, rows):
+    """How far the answers from the same chunks laid out in two ways are from each
+    other, token by token: Jensen and Shannon's divergence, which has a bound, so
+    that two tokens sure of different things do not decide where all weights go."""
+    twins = rows["twins"]
+    row, token = (twins >= 0).nonzero(as_tuple=True)
+    number = torch.full_like(twins, NOWHERE).index_put(only, torch.arange(len(only[0]), device=twins.device))
+    one, other = (F.log_softmax(logits[number[row, x - 1]].float(), -1) for x in (token, twins[row, token]))
+    between = torch.logaddexp(one, other) - math.log(2)
+    return (one.exp() * (one - between) + other.exp() * (other - between)).sum(-1) / 2
 
 
 @torch.no_grad()

@@ -1,12 +1,14 @@
 """Facts of invented lives, from the templates in `worlds/`, and the chunks of
 mails, meetings and notes that state them."""
 
+import collections
 import itertools
 import pathlib
 import random as random_module
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from prompts import REFUSAL
 from values import MONTHS, TESTED, TITLES, WEEKDAYS, Values, words
 
 FOLDER = pathlib.Path(__file__).parent / "worlds"
@@ -25,6 +27,8 @@ SORT = {kind: sort for sort, kinds in SORTS.items() for kind in kinds.split()}  
 NAMES = set("person firstname project product company shop event item place pet vehicle document device team department city hotel restaurant school".split())
 MENTIONED = 0.4  # share of the chunks in which some sentences only mention something
 IN_TITLE = 0.9  # share of the chunks with one fact about a thing that name it in the title alone
+ASKING = set("who whom whose what which where when why how many much long".split())
+USUAL = 5  # lines of questions in which a word stands that may slip into others
 CALLED_IT = set("project product event item vehicle document device book film".split())
 # What may follow "it" where the name of one stood: at the start of a sentence, and inside it.
 AT_START = re.compile(r" (is|was|will|has|had|must|can|should|may|costs|needs|goes|comes|stays)\b")
@@ -176,6 +180,9 @@ class World:
                     named = SLOT.findall(line)
                     if len(set(named)) == 1:
                         self.by_value.setdefault(k.slots[named[0]], []).append((k, asked, line, named[0]))
+        asks = [SLOT.sub("", x) for k in self.kinds for lines in k.asks.values() for x in part(lines, self.phrasing)]
+        lines = collections.Counter(w for x in asks for w in set(re.findall(r"(?<![\w'])[a-z]{2,}(?![\w'])", x)))
+        self.usual = sorted(w for w, n in lines.items() if n >= USUAL)
 
     def fact(self, others=(), kind=None, shared=0.0):
         """A fact that shares no value with the others, or with the chance `shared` one name."""
@@ -236,6 +243,16 @@ class World:
             return self.random.choice(["Hi, ", "Quick question: ", "Hey, ", "Sorry, ", "One more thing: "]) + question[0].lower() + question[1:]
         return question
 
+    def slip(self, item):
+        """The same asked with one or two words left out or others in their place;
+        names and question words stay. Nobody asks in known ways only."""
+        words = item.question.split(" ")
+        kept = ASKING | set(re.findall(r"\w+", " ".join(item.spans).lower()))
+        free = [i for i, w in enumerate(words) if w.islower() and kept.isdisjoint(re.findall(r"\w+", w))]
+        for i in self.random.sample(free, min(len(free), self.random.choice((1, 1, 2)))):
+            words[i] = self.random.choice(self.usual) if self.random.random() < 0.5 else ""
+        return replace(item, question=" ".join(w for w in words if w))
+
     def unanswerable(self, facts):
         """A question that the facts do not answer."""
         r = self.random.random()
@@ -252,14 +269,15 @@ class World:
             ]
             if other:
                 _, _, line, name = self.random.choice(other)
-                called, _ = self.called(f.kind.slots[slot], value, facts)
-                return self.style(fill(draw([line], self.random), {name: called}))
+                called, core = self.called(f.kind.slots[slot], value, facts)
+                return Item(self.style(fill(draw([line], self.random), {name: called})), REFUSAL, spans=(core,))
         return self._elsewhere(facts)
 
     def _elsewhere(self, facts, kind=None):
         """A question about a fact that is not among these."""
         other = self.fact(facts, kind)
-        return (self.ask(other, among=facts) or self.ask(other)).question
+        asked = self.ask(other, among=facts) or self.ask(other)
+        return Item(asked.question, REFUSAL, spans=asked.spans)
 
     def date(self):
         n = self.random
