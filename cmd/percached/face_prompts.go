@@ -161,25 +161,16 @@ func (f prompts) write(p api.Prompts) error {
 	return nil
 }
 
-// put writes a prompt beside its place and then moves it there.
+// put writes a prompt, in a folder that it makes.
 func (f prompts) put(name, text string) error {
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return err
 	}
-	part, err := os.CreateTemp(f.dir, name+".*.part")
-	if err != nil {
+	if err := durable.Write(f.path(name), []byte(text)); err != nil {
 		return err
 	}
-	_, err = part.WriteString(text)
-	err = errors.Join(err, part.Sync(), part.Close())
-	if err == nil {
-		err = os.Rename(part.Name(), f.path(name))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(part.Name()))
-	}
 	all := filepath.Dir(f.dir) // the folders may be new, too
-	return errors.Join(durable.Folder(f.dir), durable.Folder(all), durable.Folder(filepath.Dir(all)))
+	return errors.Join(durable.Folder(all), durable.Folder(filepath.Dir(all)))
 }
 
 // remove removes all prompts of the space.

@@ -147,7 +147,7 @@ class Tasks:
         if not asked:
             return None
         if twice:
-            c.join(self._otherwise(chunks, parallel, asked.values()))
+            c.join(self._otherwise(chunks, parallel, asked.values(), room))
         return c.document
 
     def _laid_out(self, chunks, parallel):
@@ -158,14 +158,14 @@ class Tasks:
             free -= sum(gaps)
         return Context(self.frame, chunks, parallel, gaps), free
 
-    def _otherwise(self, chunks, parallel, asked):
+    def _otherwise(self, chunks, parallel, asked, room):
         """A context of the same chunks in another order, not parallel if the first is, asked the same."""
         order = chunks[:]
         while order == chunks:
             self.random.shuffle(order)
         c, free = self._laid_out(order, not parallel and self.random.random() < 0.5)
         for turns in asked:
-            c.ask(turns, len(c.document) + Settings.context, self._gap(free))
+            c.ask(turns, room, self._gap(free))
         return c
 
     def _gap(self, free):

@@ -174,15 +174,15 @@ class World:
         self.greetings, self.closings = words("greeting"), words("closing")
         self.injections = part(words("injection"), self.phrasing)
         self.by_value = {}  # kind of value -> (kind of fact, slot asked for, question, slot named) of questions that name it alone
+        usual = collections.Counter()  # in how many questions a word stands
         for k in self.kinds:
             for asked, lines in k.asks.items():
                 for line in part(lines, self.phrasing):
+                    usual.update(set(re.findall(r"(?<![\w'])[a-z]{2,}(?![\w'])", SLOT.sub("", line))))
                     named = SLOT.findall(line)
                     if len(set(named)) == 1:
                         self.by_value.setdefault(k.slots[named[0]], []).append((k, asked, line, named[0]))
-        asks = [SLOT.sub("", x) for k in self.kinds for lines in k.asks.values() for x in part(lines, self.phrasing)]
-        lines = collections.Counter(w for x in asks for w in set(re.findall(r"(?<![\w'])[a-z]{2,}(?![\w'])", x)))
-        self.usual = sorted(w for w, n in lines.items() if n >= USUAL)
+        self.usual = sorted(w for w, n in usual.items() if n >= USUAL)
 
     def fact(self, others=(), kind=None, shared=0.0):
         """A fact that shares no value with the others, or with the chance `shared` one name."""
