@@ -8,12 +8,12 @@ MOMENTUM = 0.95
 DECAY = 0.05
 
 
-def orthogonal(x):
+def orthogonal(x, dtype):
     """Five Newton-Schulz steps towards the nearest matrix with orthonormal
     columns; x is a stack of matrices with no more columns than rows."""
     a, b, c = 3.4445, -4.7750, 2.0315
     x = x / (x.flatten(1).norm(dim=1)[:, None, None] + 1e-7)
-    x = x.bfloat16().transpose(1, 2).contiguous()
+    x = x.to(dtype).transpose(1, 2).contiguous()
     for _ in range(5):
         y = torch.bmm(x, x.transpose(1, 2))
         y = torch.baddbmm(y, y, y, beta=b, alpha=c)
@@ -23,15 +23,15 @@ def orthogonal(x):
 
 class Optimiser:
     """Updates its share of the model: of `workers` processes, this is `worker`.
-    The embedding belongs to the last one."""
+    The embedding belongs to the last one. dtype is what products of matrices are computed in."""
 
-    def __init__(self, model, rate_matrix, rate_vector, worker=0, workers=1):
+    def __init__(self, model, rate_matrix, rate_vector, worker, workers, dtype):
         s = model.settings
         self.parts = {"qkv.weight": [s.heads * s.head_width] + [s.heads_kv * s.head_width] * 2}
         matrices = [(n, p) for n, p in model.named_parameters() if n.startswith("layers.")]
         self.matrices = [(n, p) for n, p in matrices if int(n.split(".")[1]) % workers == worker]
         self.momentum = {n: torch.zeros_like(p) for n, p in self.matrices}
-        self.rate = rate_matrix
+        self.rate, self.dtype = rate_matrix, dtype
         self.everything = list(model.parameters())
         rest = [p for n, p in model.named_parameters() if not n.startswith("layers.")]
         self.adam = torch.optim.AdamW(rest, lr=rate_vector, betas=(0.9, 0.98), weight_decay=0.01)
@@ -55,7 +55,7 @@ class Optimiser:
                 part = part.T if wide else part
                 stacks.setdefault(part.shape, []).append((weight, part, wide))
         for stack in stacks.values():
-            moves = orthogonal(torch.stack([part for _, part, _ in stack]))
+            moves = orthogonal(torch.stack([part for _, part, _ in stack]), self.dtype)
             for (weight, _, wide), move in zip(stack, moves):
                 size = max(1, weight.shape[0] / weight.shape[1]) ** 0.5
                 weight.add_(move.T if wide else move, alpha=-rate * size)

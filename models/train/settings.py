@@ -52,8 +52,8 @@ def stages(first, short, long):
     """Few facts in little text first: finding comes before telling apart."""
     return (
         Stage("first", first, 768, 0.25, (1, 1, 1, 2), (1, 1, 2), (8, 24), 0.08, 0.05),
-        Stage("short", short, 1024, 0.65, other=0.10),
-        Stage("long", long, 1280, 1.0, words=(40, 115), other=0.13),
+        Stage("short", short, 1024, 0.65, other=0.15),
+        Stage("long", long, 1280, 1.0, words=(40, 115), other=0.20),
     )
 
 

@@ -1,6 +1,7 @@
 """What the language model learns: to answer from chunks, to say that they do
 not say, to go on in a dialogue, to sum up, and to guess questions."""
 
+import itertools
 import re
 
 import prompts
@@ -185,27 +186,38 @@ class Tasks:
         return lone(self.frame, question, summary(told))
 
     def from_knowledge(self, room, length):
-        facts = []
-        for _ in range(self.random.choice((1, 2, 2, 3, 4))):
-            facts.append(self.world.fact(facts))
-        pool = [self.world.ask(f, s, style=False).question for f in facts for s in sorted(f.kind.asks)]
+        facts = self._several((1, 2, 2, 3, 4))
+        pool = self._plainly(facts)
         count = self.random.randint(1, min(6, len(pool)))
-        asked = self.random.sample(pool, count)
         text = prompts.FROM_KNOWLEDGE.format(
             kind=self.random.choice(prompts.KINDS), abstract=summary(facts).rstrip("."), count=count
         )
-        return lone(self.frame, text, numbered(asked))
+        return lone(self.frame, text, numbered(pool[:count]))
 
     def from_history(self, room, length):
+        """New questions about what the history names: what it does not name nobody can know."""
+        facts = self._several((2, 2, 3, 4))
+        history = [self.world.ask(f, s) for f in facts for s in self.random.sample(list(f.kind.asks), min(2, len(f.kind.asks)))]
+        self.random.shuffle(history)
+        history = history[: self.random.randint(2, 6)]
+        told, known = " ".join(x.question for x in history), {x.answer for x in history}
+        pool = [x for x in self._plainly(facts) if x.answer not in known and all(n.lower() in told.lower() for n in x.spans)]
+        if not pool:
+            return None
+        count = self.random.randint(1, min(5, len(pool)))
+        text = prompts.FROM_HISTORY.format(kind=self.random.choice(prompts.KINDS), history=told, count=count)
+        return lone(self.frame, text, numbered(pool[:count]))
+
+    def _several(self, counts):
         facts = []
-        for _ in range(self.random.choice((2, 2, 3, 4))):
+        for _ in range(self.random.choice(counts)):
             facts.append(self.world.fact(facts))
-        pool = [self.world.ask(f, s).question for f in facts for s in sorted(f.kind.asks)]
-        self.random.shuffle(pool)
-        count = self.random.randint(1, max(1, min(5, len(pool) // 2)))
-        new, history = pool[:count], pool[count : count + self.random.randint(2, 6)]
-        text = prompts.FROM_HISTORY.format(kind=self.random.choice(prompts.KINDS), history=" ".join(history), count=count)
-        return lone(self.frame, text, numbered(new))
+        return facts
+
+    def _plainly(self, facts):
+        """A question about each fact in turn, then the second ones, and so on."""
+        asked = [[self.world.ask_plainly(f, s) for s in f.kind.asks] for f in facts]
+        return [x for turn in itertools.zip_longest(*asked) for x in turn if x]
 
     def document(self, room):
         make = self.answers
@@ -220,5 +232,5 @@ def summary(facts):
     return "; ".join(told) + "."
 
 
-def numbered(questions):
-    return "; ".join(f"{i}. {q.rstrip('?.')}?" for i, q in enumerate(questions, 1))
+def numbered(items):
+    return "; ".join(f"{i}. {x.question.rstrip('?.')}?" for i, x in enumerate(items, 1))

@@ -267,7 +267,7 @@ class Trainer:
         self.device = next(model.parameters()).device
         fast = self.device.type == "cuda" or "avx512_bf16" in processor()
         self.dtype = torch.bfloat16 if fast else torch.float32
-        self.optimiser = Optimiser(model, s.rate_matrix, s.rate_vector, worker, workers)
+        self.optimiser = Optimiser(model, s.rate_matrix, s.rate_vector, worker, workers, self.dtype)
         self.state = {"steps": 0, "tokens": 0, "seconds": 0.0, "done": 0.0, **{x.name: 0 for x in s.stages}}
         self.began = time.time()
 

@@ -222,6 +222,11 @@ class World:
         spans = tuple(core for _, core in called.values())
         return Item(self.style(question) if style else question, fact.values[slot], fact, spans)
 
+    def ask_plainly(self, fact, slot):
+        """The question as its kind's first line has it."""
+        line = part(fact.kind.asks[slot], self.phrasing)[0]
+        return self.ask(fact, slot, style=False, line=CHOICE.sub(lambda m: m[1].split("|")[0], line))
+
     def called(self, kind, value, among):
         """What a question calls a value of one of the facts, and the words of
         it that it names. It may be called otherwise where nothing else of
