@@ -4,6 +4,8 @@ what PyTorch derives by itself.
     python3 gradients.py
 """
 
+import types
+
 import torch
 from torch.nn import functional as F
 
@@ -42,6 +44,10 @@ def cases():
     plan, heads = nano.Plan(mask, torch.float64), 2
     inputs = [make(2 * heads, 2, length, 8), make(2 * heads, length, 8), make(2 * heads, length, 8)]
     yield "attention", lambda q, k, v: nano._Attend.apply(q, k, v, plan, heads), lambda q, k, v: attend(q, k, v, mask, heads), inputs
+    if hasattr(F, "scaled_dot_product_attention"):  # the way that a GPU takes, from PyTorch 2 on
+        layer = types.SimpleNamespace(heads=4, heads_kv=2, width=8)
+        fused = lambda q, k, v: nano.Layer._fused(layer, q, k, v, mask[:, None])
+        yield "fused attention", fused, lambda q, k, v: nano.Layer._planned(layer, q, k, v, plan), [make(2, length, h, 8) for h in (4, 2, 2)]
 
 
 def main():

@@ -66,5 +66,6 @@ class Optimiser:
         return {"momentum": self.momentum, "adam": self.adam.state_dict()}
 
     def restore(self, state):
-        self.momentum = state["momentum"]
+        for n, m in state["momentum"].items():
+            self.momentum[n].copy_(m)
         self.adam.load_state_dict(state["adam"])

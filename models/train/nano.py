@@ -156,7 +156,7 @@ class Layer(nn.Module):
         b, t, _, _ = q.shape
         q, k, v = (z.transpose(1, 2) for z in (q, k, v))
         k, v = (z.repeat_interleave(self.heads // self.heads_kv, 1) for z in (k, v))
-        a = F.scaled_dot_product_attention(q, k, v, mask[:, None].to(v.dtype))
+        a = F.scaled_dot_product_attention(q, k, v, mask)
         return a.transpose(1, 2).reshape(b, t, -1)
 
     def _planned(self, q, k, v, plan):
@@ -187,7 +187,7 @@ class Nano(nn.Module):
         """keep maps a layer's number to the list that gets its q and k; dtype is
         what is computed in."""
         cos, sin = (z[positions][:, :, None].to(dtype) for z in (self.cos, self.sin))
-        sight = mask if mask.is_cuda else Plan(mask, dtype)
+        sight = mask[:, None].to(dtype) if mask.is_cuda else Plan(mask, dtype)
         x = self.embed(ids)
         for i, layer in enumerate(self.layers):
             last = i == len(self.layers) - 1

@@ -6,6 +6,8 @@ that takes a processor and not a GPU is done here, ahead of training.
 
 import argparse
 import functools
+import hashlib
+import json
 import multiprocessing
 import os
 import pathlib
@@ -69,7 +71,9 @@ def shard(job):
 def tokenizer(s, corpus, folder, start):
     path = folder / "tokenizer.json"
     if start:
-        export.tokenizer(start).save(path)
+        given = export.tokenizer(start)
+        assert not path.exists() or Tokenizer.load(path).tokens == given.tokens, f"{path} is not the tokenizer of {start}"
+        given.save(path)
     elif not path.exists():
         world = World("train", 0)
         texts = list(corpus.texts())
@@ -80,9 +84,20 @@ def tokenizer(s, corpus, folder, start):
     return Tokenizer.load(path)
 
 
+def stamp(folder, **made):
+    """All rows of a folder are of one making: which one is written beside them."""
+    made["tokenizer"] = hashlib.sha256((folder / "tokenizer.json").read_bytes()).hexdigest()
+    path = folder / "packed.json"
+    if path.exists() or any(folder.glob("*.npz")):
+        before = json.loads(path.read_text()) if path.exists() else "an unknown one"
+        assert before == made, f"{folder} holds rows of another making: {before}"
+    path.write_text(json.dumps(made))
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--settings", default="cpu", choices=sizes.ALL)
+    p.add_argument("--stages", nargs="+", help="only these stages of the training")
     p.add_argument("--data", help="folder of data sets; without it, only what is invented here")
     p.add_argument("--out", required=True, type=pathlib.Path)
     p.add_argument("--start", help="a model to train further: its tokenizer is taken")
@@ -90,12 +105,14 @@ def main():
     p.add_argument("--workers", type=int, default=os.cpu_count())
     a = p.parse_args()
     s = sizes.ALL[a.settings]
+    assert set(a.stages or []) <= {x.name for x in s.stages}, f"the stages are {', '.join(x.name for x in s.stages)}"
     a.out.mkdir(parents=True, exist_ok=True)
     t = tokenizer(s, corpus(a.data, s.mails), a.out, a.start)
     assert len(t.tokens) == s.vocabulary, f"{len(t.tokens)} tokens, the settings say {s.vocabulary}"
+    stamp(a.out, settings=a.settings, seed=a.seed, data=bool(a.data))
     last = s.stages[-1]
     jobs = [(a.out / "test-0000.npz", 128, last, f"{a.seed}-test", a.out, a.data, s.mails, "test")]
-    for stage in s.stages:
+    for stage in [x for x in s.stages if not a.stages or x.name in a.stages]:
         for i in range(0, stage.rows, SHARD):
             path = a.out / f"{stage.name}-{i // SHARD:04}.npz"
             jobs.append((path, min(SHARD, stage.rows - i), stage, f"{a.seed}-{stage.name}-{i}", a.out, a.data, s.mails, "train"))

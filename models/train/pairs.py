@@ -106,14 +106,13 @@ class Pairs:
     def words(self):
         n = self.random
         a, b = n.sample(n.choice(self.synonyms), 2)
-        unlike = ""
         if n.random() < 0.4:
             a, unlike = n.sample(n.choice(self.opposites)[:2], 2)
             return Pair(a, a, unlike)
         if n.random() < 0.7:  # in a question
             frame = n.choice(("What about {}?", "{} for the team", "Tell me the {} of it", "How do I {} this?", "the {}"))
             a, b = frame.format(a), frame.format(b)
-        return Pair(a, b, unlike)
+        return Pair(a, b, "")
 
     def answered(self):
         """A question with the chunk that states its answer."""

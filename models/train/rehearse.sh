@@ -34,7 +34,7 @@ say "data"
 "$python" pack.py --settings tiny --out "$work"
 say "the same seed gives the same data"
 "$python" pack.py --settings tiny --out "$work/again"
-for f in "$work"/tokenizer.json "$work"/*.npz; do
+for f in "$work"/*.json "$work"/*.npz; do
 	cmp "$f" "$work/again/$(basename "$f")"
 done
 say "training, first sitting"
@@ -45,8 +45,8 @@ say "export"
 "$python" export.py --work "$work" --type f32 --out "$work/f32.gguf"
 "$python" export.py --work "$work" --type q8_0 --out "$work/q8_0.gguf"
 say "training the exported model further"
-"$python" pack.py --settings tiny --out "$work/further" --start "$work/q8_0.gguf"
-"$python" train.py --settings tiny --work "$work/further" --start "$work/q8_0.gguf" --until 0.1
+"$python" pack.py --settings tiny --out "$work/further" --start "$work/q8_0.gguf" --stages long --seed 2
+"$python" train.py --settings tiny --work "$work/further" --start "$work/q8_0.gguf" --begin 0.7 --until 0.8
 say "the mean of two trainings"
 "$python" average.py --of "$work" "$work/further" --work "$work/mean"
 "$python" export.py --work "$work/mean" --type q8_0 --out "$work/mean.gguf"

@@ -181,7 +181,7 @@ class Tasks:
         if self.random.random() < 0.5:
             facts.append(self.world.fact(facts))
         chunk = self.world.chunk(facts, length)
-        told = sorted((f for f in facts), key=lambda f: chunk.text.find(f.text))
+        told = sorted(facts, key=lambda f: chunk.text.find(f.text))
         question = prompts.ABSTRACT.format(text=f"{chunk.title}: {chunk.text}".rstrip("."))
         return lone(self.frame, question, summary(told))
 

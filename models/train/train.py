@@ -62,14 +62,17 @@ class Rows:
         self.folder, self.stage, self.shards = folder, stage, -(-count // SHARD)
         self.worker, self.workers = worker, workers
         self.at = seen  # rows taken by all processes together
+        self.waited = 0.0  # seconds
         self.shard, self.number = None, None
 
     def load(self, number):
         path = self.folder / f"{self.stage}-{number:04}.npz"
         if not path.exists():
             print(f"waiting for {path}", flush=True)
+        since = time.time()
         while not path.exists():
             time.sleep(0.5)
+        self.waited += time.time() - since
         with numpy.load(path) as z:
             self.shard = {k: z[k] for k in z.files}
         assert set(self.shard) == set(FIELDS), f"an earlier recipe packed {path}: remove it and pack anew"
@@ -115,7 +118,7 @@ def guided_loss(kept, mask, rows, model):
             continue
         q, k = kept[layer][0]
         loss = aims[what].missed(q[:, :, head], k[:, :, head % s.heads * s.heads_kv // s.heads])
-        losses[what] = loss.item()
+        losses[what] = loss.detach()
         total = total + loss
     return total, losses
 
@@ -127,9 +130,10 @@ class Aim:
         self.some, self.row = len(row) > 0, row
         if not self.some:
             return
-        # One list of queries a row, filled up to the longest.
-        self.turn = torch.cumsum(F.one_hot(row, len(mask)), 0)[torch.arange(len(row)), row] - 1
-        shape = len(mask), int(self.turn.max()) + 1
+        # One list of queries a row, filled up to the longest. They come row by row.
+        count = torch.bincount(row, minlength=len(mask))
+        self.turn = torch.arange(len(row), device=row.device) - (count.cumsum(0) - count)[row]
+        shape = len(mask), int(count.max())
         spread = lambda x: torch.zeros(shape, dtype=x.dtype, device=x.device).index_put((row, self.turn), x)
         self.wanted, low, high = spread(token), spread(low)[:, :, None], spread(high)[:, :, None]
         place = torch.arange(mask.shape[2], device=mask.device)
@@ -171,7 +175,7 @@ def targets(what, rows):
         return row[some], token[some] - 1, low[some], high[some]
     if what == "before":
         row, token = joined(rows).nonzero(as_tuple=True)
-        some = torch.randperm(len(row))[: 32 * len(rows["ids"])].to(row.device)
+        some = torch.randperm(len(row))[: 32 * len(rows["ids"])].sort().values.to(row.device)
         return row[some], token[some] + 1, token[some], token[some] + 1
     if what == "values":
         row, last = (rows["mates"] >= 0).nonzero(as_tuple=True)
@@ -213,9 +217,7 @@ def batch_loss(model, rows, dtype):
     w = weight[only]
     guided, seen = guided_loss(kept, mask, rows, model)
     apart = divergence(logits, only, rows).sum() / w.sum()
-    seen["answer"] = loss[w >= 1].mean().item()
-    seen["other"] = loss[w < 1].mean().item()
-    seen["apart"] = apart.item()
+    seen |= {"answer": loss[w >= 1].mean().detach(), "other": loss[w < 1].mean().detach(), "apart": apart.detach()}
     return (loss * w).sum() / w.sum() + GUIDE * guided + ALIKE * apart, seen
 
 
@@ -242,6 +244,7 @@ def exact(model, rows, refusal):
     wanted = ids[:, 1:][only]
     segment = rows["segments"][:, 1:][only]
     turn = (only[0] * 1000 + rows["documents"][:, 1:][only]) * 1000 + segment
+    guess, wanted, segment, turn = (x.cpu() for x in (guess, wanted, segment, turn))
     counts = {"answers": [0, 0], "refusals": [0, 0]}
     for t in turn[segment >= BRANCH].unique():
         here = turn == t
@@ -268,16 +271,22 @@ class Trainer:
         fast = self.device.type == "cuda" or "avx512_bf16" in processor()
         self.dtype = torch.bfloat16 if fast else torch.float32
         self.optimiser = Optimiser(model, s.rate_matrix, s.rate_vector, worker, workers, self.dtype)
-        self.state = {"steps": 0, "tokens": 0, "seconds": 0.0, "done": 0.0, **{x.name: 0 for x in s.stages}}
+        begins = [0, *(x.until for x in s.stages)]
+        behind = {x.name: round(x.rows * min(1, max(0, (a.begin - b) / (x.until - b)))) for x, b in zip(s.stages, begins)}
+        self.state = {"steps": 0, "tokens": 0, "seconds": 0.0, "done": a.begin, **behind}
+        self.stages = {}
         self.began = time.time()
 
     def done(self):
         """How far the training is, from 0 to 1; the same in all processes."""
         if self.worker == 0:
-            sitting = time.time() - self.began
-            self.clock.value = self.state["done"] + sitting / (60 * self.a.minutes) if self.a.minutes else self.rows_seen()
+            self.clock.value = self.state["done"] + self.sitting() / (60 * self.a.minutes) if self.a.minutes else self.rows_seen()
         self.wait()
         return self.clock.value
+
+    def sitting(self):
+        """Seconds of training in this sitting."""
+        return time.time() - self.began - sum(x.waited for x in self.stages.values())
 
     def rows_seen(self):
         """The same from the rows of each stage."""
@@ -312,24 +321,24 @@ class Trainer:
         if (a.work / "nano.pt").exists():
             state.update(torch.load(a.work / "nano.pt", map_location="cpu")["state"])
             mine = self.optimiser_file()
-            saved = torch.load(mine, map_location=self.device) if mine.exists() else {}
+            saved = torch.load(mine, map_location="cpu") if mine.exists() else {}
             if saved.pop("steps", None) == state["steps"]:
                 self.optimiser.restore(saved)
             else:
                 print(f"{mine.name} is not there, or not of step {state['steps']}: the optimiser begins anew", flush=True)
-        stages = {x.name: Rows(a.work, x.name, x.rows, self.worker, self.workers, state[x.name]) for x in s.stages}
+        self.stages = {x.name: Rows(a.work, x.name, x.rows, self.worker, self.workers, state[x.name]) for x in s.stages}
         seen, shown_at, began_at = {}, 0, state["tokens"]
         while (done := self.done()) < a.until:
             stage = next(x for x in s.stages if done < x.until)
             n = max(1, s.batch_tokens // stage.room // self.workers)
-            rows = {k: v.to(self.device) for k, v in stages[stage.name].take(n).items()}
+            rows = {k: v.to(self.device) for k, v in self.stages[stage.name].take(n).items()}
             loss, now = batch_loss(self.model, rows, self.dtype)
             loss.backward()
             self.share_gradients()
             self.optimiser.step(min(1, (state["steps"] + 1) / 50) * schedule(done))
             self.wait()
             state["steps"] += 1
-            state[stage.name] = stages[stage.name].at
+            state[stage.name] = self.stages[stage.name].at
             state["tokens"] += n * self.workers * stage.room
             if state["steps"] % SAVE_EVERY == 0:
                 self.save()
@@ -340,7 +349,7 @@ class Trainer:
                 seen[k] = 0.95 * seen.get(k, v) + 0.05 * v
             if time.time() - shown_at > 20:
                 shown_at = time.time()
-                rate = (state["tokens"] - began_at) / (time.time() - self.began)
+                rate = (state["tokens"] - began_at) / self.sitting()
                 told = " ".join(f"{k} {v:.3f}" for k, v in sorted(seen.items()))
                 print(f"{100 * done:5.1f}% step {state['steps']} tokens {state['tokens']:,} {rate:,.0f}/s {told}", flush=True)
         self.save()
@@ -349,8 +358,7 @@ class Trainer:
     def save(self):
         """The weights once, the optimiser's state process by process."""
         if self.worker == 0:
-            sitting = time.time() - self.began
-            state = dict(self.state, seconds=self.state["seconds"] + sitting, done=self.clock.value)
+            state = dict(self.state, seconds=self.state["seconds"] + self.sitting(), done=self.clock.value)
             put(self.a.work / "nano.pt", {"model": self.model.state_dict(), "state": state, "settings": self.s.name})
         put(self.optimiser_file(), self.optimiser.state() | {"steps": self.state["steps"]})
         self.wait()
@@ -390,15 +398,20 @@ def main():
     p.add_argument("--work", required=True, type=pathlib.Path, help="folder of the packed rows; the model goes there")
     p.add_argument("--minutes", type=float, default=0, help="length of the training; without it, one pass over the rows")
     p.add_argument("--start", help="a model to train further, as export.py wrote it")
+    p.add_argument("--begin", type=float, default=0, help="share of the training that a model given with --start has behind it")
     p.add_argument("--until", type=float, default=1, help="share of the training after which to stop this time")
     p.add_argument("--seed", type=int, default=1)
     a = p.parse_args()
+    assert a.start or not a.begin, "--begin is for a model given with --start"
     environment()
     s = sizes.ALL[a.settings]
+    assert s.name != "gpu" or torch.cuda.is_available(), "PyTorch finds no GPU: Debian's package knows none, pytorch.org's CUDA builds do"
     torch.manual_seed(a.seed)
     model = Nano(s)
     if (a.work / "nano.pt").exists():
-        model.load_state_dict(torch.load(a.work / "nano.pt", map_location="cpu")["model"])
+        saved = torch.load(a.work / "nano.pt", map_location="cpu")
+        assert saved["settings"] == s.name, f"the model in {a.work} was trained with --settings {saved['settings']}"
+        model.load_state_dict(saved["model"])
     elif a.start:
         model.load_state_dict(export.weights(s, a.start))
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
