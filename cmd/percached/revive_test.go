@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -342,38 +343,40 @@ func TestReviverOthers(t *testing.T) {
 
 // Who waits for the engine can leave, and Close ends the opening.
 func TestReviverCloses(t *testing.T) {
-	opening := make(chan struct{})
-	open := func(ctx context.Context) (llm.Engine, error) {
-		select {
-		case <-opening:
+	synctest.Test(t, func(t *testing.T) {
+		first := true
+		open := func(ctx context.Context) (llm.Engine, error) {
+			if first {
+				first = false
+				return &failing{Engine: fake("a"), before: func() error { return errInside }}, nil
+			}
 			<-ctx.Done()
 			return nil, ctx.Err()
-		default:
-			return &failing{Engine: fake("a"), before: func() error { close(opening); return errInside }}, nil
 		}
-	}
-	r, err := revive(t.Context(), revival{1, time.Hour}, time.Now, func(_, _ error) {}, open)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	leaves, waits := make(chan error), make(chan error)
-	go func() { _, err := r.Generate(ctx, question(r), nil); leaves <- err }()
-	<-opening
-	go func() { _, err := r.Tokenize(nil); waits <- err }()
-	cancel()
-	if err := <-leaves; !errors.Is(err, errInside) {
-		t.Error(err)
-	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := <-waits; fault.KindOf(err) != fault.Unavailable {
-		t.Error(err)
-	}
-	if _, err := r.Tokenize(nil); !errors.Is(err, llm.ErrClosed) {
-		t.Error(err)
-	}
+		r, err := revive(t.Context(), revival{1, time.Hour}, time.Now, func(_, _ error) {}, open)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		leaves, waits := make(chan error), make(chan error)
+		go func() { _, err := r.Generate(ctx, question(r), nil); leaves <- err }()
+		synctest.Wait() // the first engine failed, the next one is being opened
+		go func() { _, err := r.Tokenize(nil); waits <- err }()
+		synctest.Wait()
+		cancel()
+		if err := <-leaves; !errors.Is(err, errInside) {
+			t.Error(err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-waits; fault.KindOf(err) != fault.Unavailable || errors.Is(err, llm.ErrClosed) {
+			t.Error(err)
+		}
+		if _, err := r.Tokenize(nil); !errors.Is(err, llm.ErrClosed) {
+			t.Error(err)
+		}
+	})
 }
 
 // An answer that goes on otherwise than it had begun is none.
