@@ -119,7 +119,8 @@ func problemFor(err error) (problem, string, []FieldError) {
 
 // told is what of a fault's text is for the client: what was wrong with the
 // request, and what the house itself wrote of the rest. What the system says
-// names files and more, and what is internal is nobody's business.
+// names files and more, and what is internal is nobody's business; but that the
+// disk is full is for whoever can make room.
 func told(err error) string {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []string
@@ -141,6 +142,9 @@ func told(err error) string {
 		if e.Kind == fault.Overloaded || e.Kind == fault.Unavailable || fromSystem(inner) {
 			if within, ok := errors.AsType[*fault.Error](e.Err); ok {
 				return told(within)
+			}
+			if errors.Is(inner, syscall.ENOSPC) {
+				return "the disk is full"
 			}
 			return ""
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -75,6 +76,8 @@ func TestWhatIsTold(t *testing.T) {
 			fault.Wrap("outer", fault.New(fault.Unavailable, "op", sentence)),
 			fault.New(fault.Unavailable, "outer", "%w", fault.New(fault.Conflict, "op", sentence)).(*fault.Error).Err,
 			fault.New(fault.Unavailable, "outer", "%w", fault.New(fault.Unavailable, "op", sentence)),
+			fault.New(fault.Unavailable, "op", "%w", &fs.PathError{Op: "write", Path: "/nowhere/secret", Err: syscall.ENOSPC}),
+			fault.New(fault.Unavailable, "op", "at /nowhere: %w", syscall.ENOSPC),
 		},
 		"line 3: the disk is full": {fault.New(fault.Invalid, "op", "line 3: %w", errors.New(sentence))},
 		"one; two":                 {errors.Join(fault.New(fault.Invalid, "op", "one"), fault.New(fault.Invalid, "op", "two"))},

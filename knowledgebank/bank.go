@@ -28,9 +28,10 @@ type space struct {
 	// while a change that takes several transactions is brought in: so no view
 	// sees half of one.
 	begin sync.RWMutex
-	// unfinished says that a journal is left that could not be brought in, or
-	// not be removed. Guarded by begin.
-	unfinished bool
+	// unfinished says that a change may be half in: its journal must be brought in
+	// before anybody reads. litter says that rows of a journal are left, which only
+	// the next writer has to remove. Guarded by begin.
+	unfinished, litter bool
 
 	record atomic.Pointer[spaceRecord] // nil if it is damaged
 }
@@ -52,7 +53,8 @@ func Open(db *kv.DB, o Options) (*Bank, error) {
 				if b.spaces[id] == nil {
 					b.spaces[id] = &space{id: id}
 				}
-				b.spaces[id].unfinished = b.spaces[id].unfinished || typ != spaceType
+				b.spaces[id].unfinished = b.spaces[id].unfinished || typ == markType
+				b.spaces[id].litter = b.spaces[id].litter || typ != spaceType
 				return nil
 			})
 		}); err != nil {

@@ -55,8 +55,9 @@ func (b *Bank) commitLong(sp *space, writes []write) error {
 	rows, err := b.writeJournal(sp, writes)
 	sp.begin.Lock()
 	defer sp.begin.Unlock()
-	sp.unfinished = true
+	sp.litter = true
 	if err == nil {
+		sp.unfinished = true
 		err = b.db.Update(func(tx *kv.Tx) error {
 			key := sp.id.key(markType)
 			return tx.Set(key, seal(key, binary.AppendUvarint(nil, uint64(rows))))
@@ -123,7 +124,7 @@ func decodeJournal(id spaceID, payload []byte) ([]write, error) {
 func (b *Bank) finish(sp *space) error {
 	sp.begin.Lock()
 	defer sp.begin.Unlock()
-	if !sp.unfinished {
+	if !sp.unfinished && !sp.litter {
 		return nil
 	}
 	if err := b.finishLocked(sp); err != nil {
@@ -156,10 +157,9 @@ func (b *Bank) finishLocked(sp *space) error {
 	if err != nil {
 		return fault.New(fault.KindOf(err), op, "a change could not be ended: %w", err)
 	}
-	if b.remove(sp.id.key(journalType)) == nil {
-		sp.unfinished = false
-	}
-	return nil // the change is in; what is left of the journal goes next time
+	// The change is in; what is left of the journal goes next time.
+	sp.unfinished, sp.litter = false, b.remove(sp.id.key(journalType)) != nil
+	return nil
 }
 
 // replay writes what the journal says; more than once does no harm.

@@ -150,6 +150,39 @@ func TestCrashInJournal(t *testing.T) {
 	}
 }
 
+// Rows of a journal that could not be removed, as on a full disk, keep nobody from
+// reading; the next writer removes them.
+func TestLitter(t *testing.T) {
+	b, db := newBank(t)
+	c := add(t, b, "home", note("kept", "This is kept."))
+	sp, writes := planned(t, b, long("a", 1, 20_000))
+	if _, err := b.writeJournal(sp, writes); err != nil {
+		t.Fatal(err)
+	}
+	rows := func() (n int) {
+		if err := db.View(func(tx *kv.Tx) error {
+			return tx.Keys(sp.id.key(journalType), func([]byte, int64) error { n++; return nil })
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if rows() == 0 {
+		t.Fatal("there is no journal")
+	}
+	sp.litter = true
+	sp.writing.Lock() // whoever wanted to remove them would wait for this
+	if _, err := b.Document("home", c.Document); err != nil {
+		t.Error(err)
+	}
+	sp.writing.Unlock()
+	add(t, b, "home", note("next", "This is next."))
+	if n := rows(); n > 0 || sp.litter {
+		t.Errorf("%d rows are left behind the next writer", n)
+	}
+	verify(t, b, "home")
+}
+
 const (
 	victimDir  = "KNOWLEDGEBANK_VICTIM"
 	victimDocs = 40

@@ -182,7 +182,7 @@ func (b *Bank) sweep(sp *space) error {
 			return err
 		}
 	}
-	sp.unfinished = false
+	sp.unfinished, sp.litter = false, false
 	return nil
 }
 

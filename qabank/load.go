@@ -83,10 +83,8 @@ func (l *loader) entry(k, v []byte) error {
 		return sealed.ErrDamaged
 	}
 	delete(l.states, string(k[2:]))
-	it := &item{
-		id: ids[0], space: s, embedder: e.Embedder, rests: e.rests(), answered: e.Answered,
-		state: st, size: recordBytes(v, encodeState(st)),
-	}
+	it := newItem(ids[0], s, &e)
+	it.state, it.size = st, recordBytes(v, encodeState(st))
 	s.items[it.id] = it
 	s.place(it, e.Vector)
 	l.bank.bytes += it.size

@@ -109,7 +109,7 @@ func (b *Bank) plan(e *Entry) (it *item, victims []*item, err error) {
 	if len(e.Vector) > 0 && !s.fits(e.Embedder, e.Vector) {
 		return nil, nil, fault.New(fault.Invalid, "qabank.plan", "%d dimensions, where this embedder's vectors have others", len(e.Vector))
 	}
-	it = &item{id: e.ID, space: s, embedder: e.Embedder, rests: e.rests(), answered: e.Answered}
+	it = newItem(e.ID, s, e)
 	it.state = state{hits: e.Hits, used: e.Made, seen: e.Seen, stale: e.Stale, staleWhy: e.StaleWhy}
 	need := recordBytes(encodeContent(e), encodeState(it.state))
 	old := s.items[e.ID]

@@ -17,6 +17,8 @@ type Info struct {
 	Used     time.Time // when it was made, if it has no hits
 	Rank     float64   // what eviction goes by: the lowest goes first
 	Embedder string
+	Origin   string
+	Settings string
 	// Chunks are those of its evidence and its sources. They must not be changed.
 	Chunks []percached.ChunkID
 }
@@ -24,7 +26,7 @@ type Info struct {
 func (it *item) info() Info {
 	return Info{
 		ID: it.id, Answered: it.answered, Stale: it.state.stale, Seen: it.state.seen, Hits: it.state.hits, Used: it.state.used,
-		Rank: it.state.rank, Embedder: it.embedder, Chunks: it.rests,
+		Rank: it.state.rank, Embedder: it.embedder, Origin: it.origin.Value(), Settings: it.settings.Value(), Chunks: it.rests,
 	}
 }
 

@@ -3,6 +3,7 @@ package qabank
 import (
 	"slices"
 	"time"
+	"unique"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/kv"
@@ -13,6 +14,8 @@ type item struct {
 	id       ID
 	space    *shelf
 	embedder string
+	origin   unique.Handle[string] // many have the same
+	settings unique.Handle[string]
 	block    *block // nil without a vector
 	row      int
 	rests    []percached.ChunkID // chunks that it goes with; never changed
@@ -20,6 +23,13 @@ type item struct {
 	size     int64 // of its records on disk
 	state    state
 	dirty    bool // state is ahead of the disk
+}
+
+// newItem is what memory holds of an entry, but for its state, its size and its vector.
+func newItem(id ID, s *shelf, e *Entry) *item {
+	return &item{
+		id: id, space: s, embedder: e.Embedder, origin: unique.Make(e.Origin), settings: unique.Make(e.Settings), rests: e.rests(), answered: e.Answered,
+	}
 }
 
 // shelf is one space.

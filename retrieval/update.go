@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"syscall"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/durable"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
 )
@@ -217,16 +217,12 @@ func (w *writer) flush(ctx context.Context, gone []percached.ChunkID, upto uint6
 // room refuses to write when the disk would be too full. Merging may take as
 // much again as there is.
 func (x *Index) room(dir string) error {
-	free, ok := freeBytes(x.o.Dir)
-	if !ok {
-		return nil
-	}
 	size, err := folderBytes(dir)
+	if err == nil {
+		err = durable.Room(x.o.Dir, 0, x.o.MinFree+size)
+	}
 	if err != nil {
 		return fault.New(fault.Unavailable, "retrieval.room", "%w", err)
-	}
-	if keep := x.o.MinFree + size; free < keep {
-		return fault.New(fault.Unavailable, "retrieval.room", "the disk is full: %d MiB free, %d MiB to be kept: %w", free>>20, keep>>20, syscall.ENOSPC)
 	}
 	return nil
 }

@@ -1388,7 +1388,8 @@ type ReasonCode string
 type Receipt struct {
 	Chunks int `json:"chunks"`
 
-	// CleanedUp No file of the data folder holds any of it any more.
+	// CleanedUp No file of the data folder holds any of it any more. Of a document this is not said while an upload that was
+	// accepted before has not ended, as it may hold that document; what was sent goes when it ends.
 	CleanedUp bool `json:"cleaned_up"`
 	Documents int  `json:"documents"`
 

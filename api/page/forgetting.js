@@ -36,5 +36,5 @@ function drawReceipt(d, r) {
     el("h2", { id: "receipt-title", text: "Forgotten" }),
     el("p", { text: d.title || "Without a title" }),
     el("dl", {}, rows.map(([what, n, more]) => el("div", {}, el("dt", { text: what }), el("dd", { text: [count(n), more].filter(Boolean).join(", ") })))),
-    el("p", { class: "soft small", text: r.cleaned_up ? "No file of the data folder holds any of it any more." : "Idle work takes the last bytes off the disk." }));
+    el("p", { class: "soft small", text: r.cleaned_up ? "No file of the data folder holds any of it any more." : "The last bytes leave the disk with idle work, or when an upload that waits has ended." }));
 }

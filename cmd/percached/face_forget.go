@@ -81,11 +81,11 @@ func (f *face) cleanUp(ctx context.Context) bool {
 }
 
 // forgotten tells of what was forgotten, and takes its bytes off the disk if that
-// was asked for. It is forgotten even where that fails: the receipt says so, and
-// idle work tries again.
+// was asked for. It is forgotten even where that fails, or an upload that waits holds
+// some of it: the receipt says so; idle work tries again, and the upload ends.
 func (f *face) forgotten(ctx context.Context, o api.Forgetting, r ingest.Receipt) api.Receipt {
 	if o.CleanUp {
-		r.CleanedUp = f.cleanUp(ctx)
+		r.CleanedUp = f.cleanUp(ctx) && !f.inbox.Withholds(o.Space, o.Document)
 	}
 	out := wireReceipt(r)
 	f.service.news.forgot(out.Documents)

@@ -64,8 +64,12 @@ func TestCommandForgetsWhatWaits(t *testing.T) {
 	}
 	for _, d := range given[api.Documents](t)(s.documents(t.Context(), api.DocumentPage{Page: api.Page{InSpace: api.InSpace{Space: lifeSpace}, Limit: 100, After: ""}})).Documents {
 		if d.Title == "note" || d.Title == "note.txt" {
-			if _, err := f.deleteDocument(ctx, api.Forgetting{InSpace: gone.InSpace, Document: d.ID}); err != nil {
+			r, err := f.deleteDocument(ctx, api.Forgetting{InSpace: gone.InSpace, Document: d.ID, CleanUp: true})
+			if err != nil {
 				t.Fatal(err)
+			}
+			if r.Documents != 1 || r.CleanedUp {
+				t.Errorf("the upload that waits holds it still: %+v", r)
 			}
 		}
 	}

@@ -46,6 +46,12 @@ func (d *served) run(ctx context.Context, stderr io.Writer) error {
 			g.Go(func() error { return d.service.scheduler.Run(parts) })
 		}
 		g.Go(func() error { return in.Run(served) })
+		g.Go(func() error {
+			counted := time.NewTicker(countedFor)
+			defer counted.Stop()
+			d.service.writeCounted(parts, counted.C)
+			return nil
+		})
 		d.stage.at(stageReady, 1)
 		return nil
 	})

@@ -20,12 +20,38 @@ func openInbox(s *service, c setup, log *slog.Logger) (*inbox.Inbox, error) {
 	}
 	o := inbox.Default()
 	o.Library, o.Spaces, o.Reader, o.MaxBytes, o.Now, o.Logger, o.Observer = s.library, s.knowledge, rd, c.inboxLimit, s.now, log, s.news.ofInbox()
+	o.MinFree = 2 * minFree // what is sent must not take the room in which it is taken in
 	in, err := inbox.Open(s.home.Path("inbox"), o)
 	if err != nil {
 		return nil, err
 	}
 	s.closers = append(s.closers, in.Close)
 	return in, nil
+}
+
+// countedFor is how long it may take until what is only counted lies on the disk.
+const countedFor = time.Minute
+
+// writeCounted writes down, whenever it is told to, what was only counted in memory:
+// uses, hits, questions of the history, what idle work earned. A crash loses no more
+// than came since. What cannot be written stays for the next time.
+func (s *service) writeCounted(ctx context.Context, when <-chan time.Time) {
+	for failed := false; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-when:
+			err := s.flush(ctx)
+			if err != nil && ctx.Err() == nil && !failed {
+				s.log.Warn("what was counted could not be written down, and is tried again each minute", "kind", fault.KindOf(err), "error", err)
+			}
+			failed = err != nil
+		}
+	}
+}
+
+func (s *service) flush(ctx context.Context) error {
+	return errors.Join(s.bank.Flush(ctx), s.tree.Flush(), s.history.Flush(), s.predictor.Flush(), s.scheduler.Flush())
 }
 
 // reconfigure brings what can change while it runs from one setup to another. If

@@ -93,10 +93,10 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 			s = nil
 		}
 	}()
-	log := s.log
-	if log == nil {
-		log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if s.log == nil {
+		s.log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
+	log := s.log
 	if s.home == nil {
 		if s.home, err = home.Open(c.data); err != nil {
 			return s, err

@@ -5,9 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
@@ -47,6 +50,61 @@ func TestOpensWithWorkLeft(t *testing.T) {
 		if err := s.close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// What is counted in memory survives a crash from when it was written down.
+func TestCountsSurviveACrash(t *testing.T) {
+	ctx := context.Background()
+	c := defaultSetup()
+	c.data, c.threads = t.TempDir(), 1
+	s := lettersIn(t, c)
+	defer s.close()
+	for _, bypass := range []bool{false, true, false} {
+		if _, err := s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?", Bypass: bypass}, answer.Listener{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	counted := func(s *service) [3]uint64 {
+		past, err := s.history.Recent(lifeSpace, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		uses := uint64(0)
+		s.tree.Nodes(lifeSpace, func(i qkvtree.Info) { uses += i.Hits })
+		return [3]uint64{s.bank.Stats(lifeSpace).Hits, uses, uint64(len(past))}
+	}
+	crashed := func() [3]uint64 {
+		left := c
+		left.data = filepath.Join(t.TempDir(), "left")
+		if err := os.CopyFS(left.data, os.DirFS(c.data)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := openService(ctx, left, false, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.close()
+		return counted(s)
+	}
+	before, want := crashed(), counted(s)
+	for i, n := range want {
+		if n <= before[i] {
+			t.Fatalf("%v were counted, of which %v were on the disk at once: the test shows nothing", want, before)
+		}
+	}
+	running, stop := context.WithCancel(ctx)
+	when, over := make(chan time.Time), make(chan struct{})
+	go func() {
+		s.writeCounted(running, when)
+		close(over)
+	}()
+	when <- time.Time{}
+	when <- time.Time{} // the first is done
+	stop()
+	<-over
+	if got := crashed(); got != want {
+		t.Errorf("%v after a crash, want %v", got, want)
 	}
 }
 

@@ -246,7 +246,7 @@ func (r *run) keep(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
-		case there && (r.q.Bypass || r.work.Prefill && old.Answered && !old.Stale):
+		case there && (r.q.Bypass || r.work.Prefill && old.Answered && !old.Stale && old.Settings == r.mark):
 			return nil
 		case there:
 			e.Origin, e.Sources = old.Origin, old.Sources

@@ -66,40 +66,39 @@ func (w *Worker) dueRefresh(_ context.Context, space string, r rules, limit int)
 	if !r.Bank { // nothing would be kept of it
 		return nil, nil
 	}
-	return w.entries(space, limit, stale, used)
+	return w.entries(space, limit, func(i qabank.Info) bool { return used(i) && r.worn(i) })
 }
 
-func stale(e qabank.Info) bool { return e.Stale }
+// used says whether an entry is of use to a person, or was.
+func used(i qabank.Info) bool { return i.Origin == answer.Asked || i.Hits > 0 }
 
-func used(e qabank.Entry) bool { return e.Origin == answer.Asked || e.Hits > 0 }
+// worn says whether an entry is to be answered again when there is time: what is
+// stale and, of what nobody used, what was made by another model or under other
+// settings.
+func (r rules) worn(i qabank.Info) bool { return i.Stale || i.Settings != r.mark && !used(i) }
 
-// entries names entries that both take and, looking at all of it, keep want.
-func (w *Worker) entries(space string, limit int, take func(qabank.Info) bool, keep func(qabank.Entry) bool) ([]scheduler.Due, error) {
+// entries names entries that are wanted.
+func (w *Worker) entries(space string, limit int, want func(qabank.Info) bool) ([]scheduler.Due, error) {
 	var due []scheduler.Due
 	err := w.Bank.Scan(space, func(i qabank.Info) error {
-		if len(due) >= limit || !take(i) {
-			return nil
+		if len(due) < limit && want(i) {
+			due = append(due, scheduler.Due{Subject: i.ID.String()})
 		}
-		if keep != nil {
-			e, err := w.Bank.Get(space, i.ID)
-			if err != nil || !keep(e) {
-				return absent(err)
-			}
-		}
-		due = append(due, scheduler.Due{Subject: i.ID.String()})
 		return nil
 	})
 	return due, err
 }
 
-// refresh answers a stale entry again, or only prefills it like any prediction that
-// nobody used. One whose question came from a chunk that is gone goes with it.
+// refresh answers an entry again that is not to be served as it stands, or only
+// prefills it like any prediction that nobody used. One whose question came from a
+// chunk that is gone goes with it.
 func (w *Worker) refresh(ctx context.Context, space string, r rules, subject string) (scheduler.Done, error) {
 	e, err := w.entry(space, subject)
 	if err != nil {
 		return scheduler.Done{}, err
 	}
-	if !e.Stale {
+	i, there := w.Bank.Info(space, e.ID)
+	if !there || !r.worn(i) {
 		return nothing()
 	}
 	alive, err := w.Knowledge.Versions(space, e.Sources)
@@ -109,7 +108,7 @@ func (w *Worker) refresh(ctx context.Context, space string, r rules, subject str
 	if len(alive) < len(e.Sources) {
 		return scheduler.Done{}, w.Bank.Delete(ctx, space, e.ID)
 	}
-	return w.renew(ctx, space, e, r.prefills() && e.Origin != answer.Asked && (!e.Answered || !used(e)))
+	return w.renew(ctx, space, e, r.prefills() && e.Origin != answer.Asked && (!e.Answered || !used(i)))
 }
 
 // renew computes an entry anew. With no document left to answer it from it goes.
@@ -149,10 +148,9 @@ func (w *Worker) dueAnswer(ctx context.Context, space string, r rules, limit int
 }
 
 func (w *Worker) unanswered(space string, r rules, limit int, asked bool) ([]scheduler.Due, error) {
-	return w.entries(space, limit, func(i qabank.Info) bool { return !i.Answered && !i.Stale },
-		func(e qabank.Entry) bool {
-			return (e.Origin == answer.Asked) == asked && (asked || e.Settings == r.mark)
-		})
+	return w.entries(space, limit, func(i qabank.Info) bool {
+		return !i.Answered && !i.Stale && (i.Origin == answer.Asked) == asked && (asked || i.Settings == r.mark)
+	})
 }
 
 // absorb makes an entry without an answer of each question that was served with

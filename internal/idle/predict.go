@@ -152,8 +152,9 @@ func (w *Worker) fromHistory(ctx context.Context, space string, r rules, _ strin
 }
 
 // duePopulate: predictions that nothing was computed for yet, and then those whose
-// entry is stale and was never used: where documents keep coming, answering these
-// again each time would be most of the work, for little.
+// entry is stale, or was made by another model or under other settings, and was
+// never used: where documents keep coming, answering these again each time would be
+// most of the work, for little.
 func (w *Worker) duePopulate(_ context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
 	if !r.predicts() {
 		return nil, nil
@@ -165,7 +166,7 @@ func (w *Worker) duePopulate(_ context.Context, space string, r rules, limit int
 	if !r.Bank {
 		return due, nil
 	}
-	again, err := w.entries(space, limit-len(due), stale, func(e qabank.Entry) bool { return !used(e) })
+	again, err := w.entries(space, limit-len(due), func(i qabank.Info) bool { return !used(i) && r.worn(i) })
 	return append(due, again...), err
 }
 

@@ -56,11 +56,11 @@ func (w *Worker) dueRestore(ctx context.Context, space string, r rules, limit in
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if looked++; looked > scanned || len(due) >= limit || i.Stale {
+		if looked++; looked > scanned || len(due) >= limit || i.Stale || i.Settings != r.mark || i.Origin != answer.Asked && r.Prediction != percached.PredictBoth {
 			return nil
 		}
 		e, err := w.Bank.Get(space, i.ID)
-		if err != nil || e.Settings != r.mark || e.Origin != answer.Asked && r.Prediction != percached.PredictBoth {
+		if err != nil {
 			return absent(err)
 		}
 		missing, err := w.Asker.Missing(space, evidence(e))

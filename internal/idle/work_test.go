@@ -72,6 +72,34 @@ func TestStaleAnswersAreRefreshed(t *testing.T) {
 	}
 }
 
+// What was predicted under another model, and is not served any more, is answered
+// anew by the one at hand; what somebody asked waits until it is asked again.
+func TestPredictionsOfAnotherModel(t *testing.T) {
+	b := newBench(t, nil)
+	predicts := []string{"Where does the Heron committee meet?", "Where is the office of Heron?"}
+	b.predicts = [][]string{predicts}
+	b.letter("Heron")
+	b.ask(budget)
+	b.rest()
+	if a := b.ask(predicts[0]); a.Outcome != answer.AnswerHit {
+		t.Fatalf("%s: %+v", a.Outcome, a.Gate)
+	}
+	b.rest()
+	b.models.engine = "another"
+	b.stand()
+	if got := kinds(b.rest()); got["populate done"] != 1 || got["refresh done"] > 0 {
+		t.Errorf("jobs: %v", got)
+	}
+	for i, served := range []bool{false, true} {
+		if a := b.ask(predicts[i]); (a.Outcome == answer.AnswerHit) != served {
+			t.Errorf("%s: %s, %+v", predicts[i], a.Outcome, a.Gate)
+		}
+	}
+	if got := kinds(b.rest()); got["populate done"] > 0 {
+		t.Errorf("it was answered once more: %v", got)
+	}
+}
+
 // addNothing puts an empty document in the place of another.
 func (b *bench) addNothing(key string) {
 	b.Helper()

@@ -233,9 +233,16 @@ func TestWithholdNothing(t *testing.T) {
 	if err := g.Withhold(gone, "mail", percached.NewDocumentID("x")); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+	x := percached.NewDocumentID("x")
+	if !g.Withholds("mail", x) || g.Withholds("other", x) || g.Withholds("mail", percached.NewDocumentID("y")) {
+		t.Error("the upload may hold what was withheld of it, and nothing else")
+	}
 	close(g.on)
 	if u := wait(t, g.Inbox, g.u.ID); u.Report.Added != 8 {
 		t.Errorf("%+v", u)
+	}
+	if g.Withholds("mail", x) {
+		t.Error("the upload has ended")
 	}
 }
 

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -227,6 +229,23 @@ func TestRoom(t *testing.T) {
 	accept(t, in, "other", "", sent{"a.txt", "tencharact"})
 }
 
+// What would fill the disk is refused, and leaves nothing: a full disk keeps the
+// databases from being opened.
+func TestFullDisk(t *testing.T) {
+	s := newShelf("mail")
+	o := options(t, s)
+	o.MinFree = math.MaxInt64 / 2
+	dir := folder(t)
+	in := open(t, dir, o)
+	_, err := in.Accept(context.Background(), "mail", "", each(sent{"a.txt", "four"}))
+	if kind(err) != fault.Unavailable || !errors.Is(err, syscall.ENOSPC) {
+		t.Error(err)
+	}
+	if left := entries(t, dir); len(left) > 0 || inbox.Spooled(in) != 0 {
+		t.Error(left, inbox.Spooled(in))
+	}
+}
+
 // A large stream goes to the disk as it comes.
 func TestLargeStream(t *testing.T) {
 	s := newShelf("mail")
@@ -326,8 +345,8 @@ func TestCloseWhileSending(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	err := inbox.Options{MaxBytes: -1, MaxQueued: -1, MaxFiles: -1, Keep: -1, KeepCount: -1}.Validate()
-	if n := strings.Count(err.Error(), "\n"); n != 9 {
+	err := inbox.Options{MaxBytes: -1, MinFree: -1, MaxQueued: -1, MaxFiles: -1, Keep: -1, KeepCount: -1}.Validate()
+	if n := strings.Count(err.Error(), "\n"); n != 10 {
 		t.Errorf("%d faults are told:\n%v", n+1, err)
 	}
 	if _, err := inbox.Open(folder(t), inbox.Default()); kind(err) != fault.Invalid {

@@ -29,6 +29,7 @@ type Options struct {
 	Reader  *reader.Reader
 
 	MaxBytes  int64 // of all that is spooled; more is Overloaded
+	MinFree   int64 // bytes of the disk that are left to others; with less, nothing is accepted
 	MaxQueued int   // uploads that wait; more is Overloaded
 	MaxFiles  int   // of one upload; more is Invalid
 	// Uploads that ended are remembered for so long, and so many of a space.
@@ -69,6 +70,7 @@ func (o Options) Validate() error {
 	bad(o.Now == nil, "no clock")
 	bad(o.Logger == nil, "no logger")
 	bad(o.MaxBytes < 0, "spooled bytes: %d is negative", o.MaxBytes)
+	bad(o.MinFree < 0, "disk that is kept free: %d is negative", o.MinFree)
 	bad(o.MaxQueued < 0, "uploads that wait: %d is negative", o.MaxQueued)
 	bad(o.MaxFiles < 0, "files of an upload: %d is negative", o.MaxFiles)
 	bad(o.Keep < 0, "uploads that ended are kept for %v, which is negative", o.Keep)

@@ -16,6 +16,8 @@ const (
 	lastWait  = 5 * time.Minute
 	// maxAttempts at what nobody gave a reason to try again.
 	maxAttempts = 5
+	// maxUnread attempts at what the disk does not give back: about a day of them.
+	maxUnread = 300
 	// maxBegun attempts at one place that nobody has seen the end of: the process hung
 	// in them, or died.
 	maxBegun = 3
@@ -261,6 +263,9 @@ func (in *Inbox) tell(e *entry) {
 
 // lasting says whether trying again is of no use.
 func lasting(err error, attempts int) bool {
+	if errors.Is(err, errUnread) {
+		return attempts >= maxUnread
+	}
 	switch fault.KindOf(err) {
 	case fault.Unavailable, fault.Overloaded, fault.Timeout:
 		return false

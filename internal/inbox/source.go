@@ -15,8 +15,12 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// errPaused ends reading where it is.
-var errPaused = errors.New("paused")
+var (
+	// errPaused ends reading where it is.
+	errPaused = errors.New("paused")
+	// errUnread: the disk does not give back what it took.
+	errUnread = errors.New("what was sent cannot be read now")
+)
 
 // taking is an attempt at taking an upload in.
 type taking struct {
@@ -48,7 +52,7 @@ func (in *Inbox) begun(ctx context.Context, e *entry) (*taking, error) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errDamaged), errors.Is(err, errNewer):
 		return nil, lost(op)
 	case err != nil:
-		return nil, fault.New(fault.Internal, op, "%w", err)
+		return nil, unread(op, err)
 	}
 	if !e.sound {
 		err = t.verify(ctx)
@@ -66,6 +70,11 @@ func lost(op string) error {
 	return fault.New(fault.Invalid, op, "what was sent is damaged on the disk: send it again")
 }
 
+// unread says that it may be taken in later.
+func unread(op string, err error) error {
+	return fault.New(fault.Unavailable, op, "%w: %w", errUnread, err)
+}
+
 // verify reads what another process has written.
 func (t *taking) verify(ctx context.Context) error {
 	const op = "inbox.verify"
@@ -81,7 +90,7 @@ func (t *taking) verify(ctx context.Context) error {
 				return lost(op)
 			}
 			if err != nil {
-				return fault.New(fault.Internal, op, "%w", err)
+				return unread(op, err)
 			}
 		}
 		if digest(h.Sum(nil)) != f.Sum {
@@ -125,7 +134,7 @@ func (t *taking) read(ctx context.Context, emit func(*knowledgebank.Source) erro
 		case err != nil:
 			return err
 		case part.err != nil:
-			t.broken = fault.New(fault.Internal, "inbox.read", "%w", part.err)
+			t.broken = unread("inbox.read", part.err)
 			return nil
 		}
 	}

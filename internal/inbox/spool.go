@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/percached/percached/internal/durable"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -120,6 +121,9 @@ func (s *sending) put(b []byte) error {
 	s.mu.Unlock()
 	if err != nil || s.file == nil {
 		return err
+	}
+	if err := durable.Room(s.disk.dir, int64(len(b)), s.o.MinFree); err != nil {
+		return fault.New(fault.Unavailable, op, "%w", err)
 	}
 	if err := s.disk.write(s.file, b); err != nil {
 		return unavailable(op, err)

@@ -45,6 +45,14 @@ func (in *Inbox) Withhold(ctx context.Context, space string, id percached.Docume
 	}
 }
 
+// Withholds says whether a document that was withheld may still lie in an upload
+// that has not ended.
+func (in *Inbox) Withholds(space string, id percached.DocumentID) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return slices.ContainsFunc(in.withheld, func(w withheld) bool { return w.Document == id && w.Space == space })
+}
+
 // pause asks an upload that is running to pause; the channel is closed when it
 // does. The caller holds mu.
 func (in *Inbox) pause(e *entry) <-chan struct{} {

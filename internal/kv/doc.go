@@ -14,7 +14,8 @@
 //
 // badger writes through memory maps over sparse files, so a full disk would
 // kill the process with SIGBUS: writes are refused while less than
-// Options.MinFree is free. What badger checks with log.Fatal cannot be caught.
+// Options.MinFree is free, or half of it where they make room. What badger
+// checks with log.Fatal cannot be caught.
 //
 // Deleted and overwritten bytes stay in badger's files for a while. Reclaim
 // gives most of their space back; Rewrite alone makes sure that none is left.

@@ -32,8 +32,8 @@ type Options struct {
 	// Disposable data is set aside, and an empty database opened, when badger
 	// cannot open what is there.
 	Disposable bool
-	// MinFree bytes of the disk are kept free; opening, deleting and
-	// reclaiming may use half of them.
+	// MinFree bytes of the disk are kept free; opening, deleting,
+	// reclaiming and rewriting may use half of them.
 	MinFree int64
 	// Logger gets the shapes of badger's messages, without their values. Nil
 	// keeps silent.

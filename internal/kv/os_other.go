@@ -7,5 +7,3 @@ import "io/fs"
 func locked(string) bool { return false }
 
 func allocated(info fs.FileInfo) int64 { return info.Size() }
-
-func freeBytes(string) (int64, bool) { return 0, false }

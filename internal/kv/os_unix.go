@@ -24,11 +24,3 @@ func allocated(info fs.FileInfo) int64 {
 	}
 	return info.Size()
 }
-
-func freeBytes(dir string) (int64, bool) {
-	var s syscall.Statfs_t
-	if syscall.Statfs(dir, &s) != nil {
-		return 0, false
-	}
-	return int64(uint64(s.Bavail) * uint64(s.Bsize)), true
-}

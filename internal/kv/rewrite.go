@@ -88,6 +88,7 @@ func (c *copier) begin() error {
 	}
 	o := c.db.o
 	o.Sync, o.Disposable, o.Observer = false, false, Observer{}
+	o.MinFree /= 2 // it makes room
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fault.New(fault.Unavailable, "kv.begin", "%w", err)
 	}
@@ -118,7 +119,7 @@ func (c *copier) all(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if err := room(c.db.dir, c.db.o, total); err != nil {
+	if err := room(c.db.dir, c.next.o, total); err != nil {
 		return err
 	}
 	bulk := c.next.Bulk()

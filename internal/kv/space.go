@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/percached/percached/internal/durable"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -37,6 +37,10 @@ const (
 // Size is what the database takes on disk, in blocks that are really
 // allocated: badger creates its files longer than they are filled.
 func (db *DB) Size() (int64, error) {
+	if err := db.enter(); err != nil { // or the folder may be away, while a rewritten one takes its place
+		return 0, wrap("kv.Size", err)
+	}
+	defer db.gate.leave()
 	var sum int64
 	err := filepath.WalkDir(db.dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
@@ -161,9 +165,8 @@ func (db *DB) settle(how Settle) error {
 
 // room refuses to write n bytes more when the disk would be too full.
 func room(dir string, o Options, n int64) error {
-	free, ok := freeBytes(dir)
-	if ok && free-n < o.MinFree {
-		return fault.New(fault.Unavailable, "kv.room", "the disk is full: %d MiB free, %d MiB to be kept: %w", free>>20, o.MinFree>>20, syscall.ENOSPC)
+	if err := durable.Room(dir, n, o.MinFree); err != nil {
+		return fault.New(fault.Unavailable, "kv.room", "%w", err)
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 // Impatient lets attempts follow each other at once.
 func (p *Puller) Impatient() { p.wait = func(context.Context, time.Duration) error { return nil } }
 
-// Room says how much room there is on the disk.
-func (p *Puller) Room(bytes int64) { p.room = func(string) int64 { return bytes } }
+// Free says how much of the disk is free.
+func (p *Puller) Free(bytes int64) { p.free = func(string) (int64, bool) { return bytes, true } }
 
 // Through sends all requests to what dial gives.
 func (p *Puller) Through(dial func(ctx context.Context, network, addr string) (net.Conn, error)) {

@@ -104,8 +104,8 @@ func (p *Puller) willDo(s Source, expect expectation, t *part) error {
 		t.remove()
 		return wrongHash(s.url.Host+" offers a file whose SHA-256", t.SHA256, expect)
 	}
-	free := p.room(filepath.Dir(t.path))
-	if need := t.Size - t.at; t.Size >= 0 && free >= 0 && need+spare > free {
+	free, known := p.free(filepath.Dir(t.path))
+	if need := t.Size - t.at; t.Size >= 0 && known && need+spare > free {
 		return fault.New(fault.Unavailable, opFetch, "the disk has %d MB free and the file takes %d MB more: %w", free/1_000_000, (need+spare)/1_000_000, syscall.ENOSPC)
 	}
 	return nil

@@ -26,12 +26,3 @@ func lock(f *os.File, wait bool) (took bool, err error) {
 	}
 	return err == nil, err
 }
-
-// room is how many bytes may still be written in a folder; negative: not known.
-func room(dir string) int64 {
-	var s syscall.Statfs_t
-	if syscall.Statfs(dir, &s) != nil {
-		return -1
-	}
-	return int64(s.Bavail) * int64(s.Bsize)
-}

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/percached/percached/internal/durable"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -53,7 +54,7 @@ type Puller struct {
 
 	stall time.Duration                                    // without a byte, after which a connection is taken for cut
 	wait  func(ctx context.Context, d time.Duration) error // between attempts
-	room  func(dir string) int64
+	free  func(dir string) (n int64, known bool)
 }
 
 // New makes a Puller. Nothing is fetched, and no folder made, before Pull.
@@ -64,7 +65,7 @@ func New(o Options) (*Puller, error) {
 	}
 	p := &Puller{
 		dir: o.Dir, hub: hub, token: strings.TrimSpace(o.Token), check: o.Check, observer: o.Observer, now: o.Now,
-		stall: time.Minute, wait: wait, room: room,
+		stall: time.Minute, wait: wait, free: durable.Free,
 		transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, DisableCompression: true, ForceAttemptHTTP2: true,
 			DialContext:         (&net.Dialer{Timeout: 20 * time.Second, KeepAlive: 15 * time.Second}).DialContext,

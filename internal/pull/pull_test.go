@@ -143,7 +143,7 @@ func TestRefuses(t *testing.T) {
 func TestDiskIsFull(t *testing.T) {
 	file, dir := model(t, 1), t.TempDir()
 	p := puller(t, dir)
-	p.Room(int64(len(file)))
+	p.Free(int64(len(file)))
 	_, err := fetch(p, serve(t, file).URL+"/m.gguf", pull.Want{})
 	if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "the disk has") {
 		t.Error(err)

@@ -1,0 +1,15 @@
+//go:build linux || darwin || freebsd
+
+package durable
+
+import "syscall"
+
+// Free is how many bytes may still be written to the disk that holds a folder, if
+// that is known.
+func Free(dir string) (n int64, ok bool) {
+	var s syscall.Statfs_t
+	if syscall.Statfs(dir, &s) != nil {
+		return 0, false
+	}
+	return int64(uint64(s.Bavail) * uint64(s.Bsize)), true
+}

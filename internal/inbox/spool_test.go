@@ -1,0 +1,71 @@
+package inbox_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/percached/percached/internal/inbox"
+)
+
+// unreadable is an upload of two notes in whose spool's place a folder lies, which
+// opens and cannot be read. The spool itself lies beside it.
+func unreadable(t *testing.T, dir string, s *shelf) (u inbox.Upload, spool string) {
+	t.Helper()
+	in := open(t, dir, options(t, s))
+	u = accept(t, in, "mail", "", notes(0, 2)...)
+	spool = filepath.Join(dir, u.ID+".spool")
+	if err := errors.Join(in.Close(), os.Rename(spool, spool+".kept"), os.Mkdir(spool, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	return u, spool
+}
+
+// What the disk does not give back now is not given up: it is taken in when it does.
+func TestSpoolThatCannotBeRead(t *testing.T) {
+	dir := folder(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf("mail")
+		u, spool := unreadable(t, dir, s)
+		o, failed := options(t, s), 0
+		o.Observer.Moved = func(u inbox.Upload) {
+			if u.State != inbox.Queued {
+				return
+			}
+			if failed++; failed == 12 {
+				if err := errors.Join(os.Remove(spool), os.Rename(spool+".kept", spool)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		in := open(t, dir, o)
+		run(t, in)
+		if got := wait(t, in, u.ID); got.State != inbox.Done || got.Report.Added != 2 || failed != 12 {
+			t.Errorf("%+v after %d attempts", got, failed)
+		}
+	})
+}
+
+// What it never gives back is given up after a day, so that what was sent later is
+// taken in.
+func TestSpoolThatIsNeverRead(t *testing.T) {
+	dir := folder(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf("mail")
+		u, _ := unreadable(t, dir, s)
+		in := open(t, dir, options(t, s))
+		later := accept(t, in, "mail", "", notes(2, 3)...)
+		began := time.Now()
+		run(t, in)
+		got := wait(t, in, u.ID)
+		if d := time.Since(began); got.State != inbox.Failed || d < 23*time.Hour || d > 26*time.Hour {
+			t.Errorf("%+v after %v", got, d)
+		}
+		if got := wait(t, in, later.ID); got.State != inbox.Done || got.Report.Added != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
