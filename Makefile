@@ -48,7 +48,7 @@ check: build ## all that CI runs: build, formatting, vet, staticcheck, clients, 
 	@$(MAKE) --no-print-directory generated clients
 	@$(MAKE) --no-print-directory test
 	@echo "End to end: bin/percached on a real socket."
-	@TEST_PERCACHED=$(CURDIR)/bin/percached $(GO) test -count=1 -run 'TestEndToEnd|TestClientGoesAway|TestTwoSpaces|TestHostileRequests|TestExamplesAreReal|TestGuide|TestDemo|TestCommands$$' ./cmd/percached
+	@TEST_PERCACHED=$(CURDIR)/bin/percached $(GO) test -count=1 -timeout 30m -run 'TestEndToEnd|TestClientGoesAway|TestTwoSpaces|TestHostileRequests|TestExamplesAreReal|TestGuide|TestDemo|TestCommands$$' ./cmd/percached
 	@$(MAKE) --no-print-directory page rehearse
 	@echo "make check: all is well."
 

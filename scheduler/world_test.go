@@ -144,6 +144,7 @@ func (d *desk) open() {
 	if err != nil {
 		d.t.Fatal(err)
 	}
+	s.watch = func(time.Duration) (<-chan time.Time, func() bool) { return nil, func() bool { return true } }
 	d.s = s
 }
 

@@ -23,8 +23,30 @@ function build(node, props, children) {
   return node;
 }
 
+// A click is lost where its button goes before it is let go: what holds one that is
+// pressed is filled when it is not any more.
+let pressed = null;
+const later = new Map(); // children, by the node that they are for
+
+addEventListener("pointerdown", (e) => { pressed = e.target.closest("button, summary, a"); }, true);
+for (const name of ["pointerup", "pointercancel"]) addEventListener(name, loose, true);
+addEventListener("pointermove", (e) => { if (e.buttons === 0) loose(); }, true); // let go outside
+
+function loose() {
+  if (!pressed) return;
+  pressed = null;
+  setTimeout(() => { // behind the click
+    for (const [node, children] of [...later]) fill(node, ...children);
+  });
+}
+
 /** Puts children in place of what a node holds. */
 export const fill = (node, ...children) => {
+  later.delete(node);
+  if (node.contains(pressed)) {
+    later.set(node, children);
+    return node;
+  }
   node.replaceChildren(...children.flat(3).filter((c) => c !== null && c !== undefined && c !== false));
   return node;
 };

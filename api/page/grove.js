@@ -125,7 +125,7 @@ function choose(n) {
   state.picture.get(n).classList.add("chosen");
   clearTimeout(state.timer);
   const about = [plural(n.tokens, "token"), bytes(n.bytes), `used ${plural(n.hits, "time")}`].join(" · ");
-  const say = (title) => { if (state.chosen === n) fill($("tree-node"), el("strong", { text: title }), el("br"), el("span", { class: "soft", text: about })); };
+  const say = (title) => { if (state.chosen?.path === n.path) fill($("tree-node"), el("strong", { text: title }), el("br"), el("span", { class: "soft", text: about })); };
   if (n.chunk === null) return say("Instructions, with which each prompt begins");
   say(known(here.space, n.chunk) ?? "A chunk");
   // Who only passes by wants no search.

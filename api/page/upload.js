@@ -67,6 +67,7 @@ async function look(id) {
   } catch {
     return; // the next news asks again
   }
+  if (!watched.has(id)) return; // another answer, which came before, told the end
   draw(item, names, words[s.state] ?? s.state, s);
   if (ended.has(s.state)) watched.delete(id);
 }

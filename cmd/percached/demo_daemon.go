@@ -46,7 +46,7 @@ func startOwnDaemon(ctx context.Context, data, log string, stderr io.Writer) (*o
 		at = free
 	}
 	p, err := start(at)
-	if err != nil && at != free && taken(at) { // somebody was faster
+	if err != nil && at != free { // perhaps somebody was faster
 		p, err = start(free)
 	}
 	if err != nil {
@@ -96,7 +96,7 @@ func (d *ownDaemon) explained(err error, stderr io.Writer) error {
 	}
 	select {
 	case <-d.gone:
-	case <-time.After(time.Second): // a connection ends before its process
+	case <-time.After(10 * time.Second): // a connection ends before its process
 		return err
 	}
 	return d.died(stderr)

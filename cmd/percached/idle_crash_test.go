@@ -218,11 +218,11 @@ func (h *toil) run(kill bool) bool {
 		}
 	}
 	err = cmd.Wait()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
+	// It may have ended by itself just before it was killed, which Wait calls a failure.
+	switch s := cmd.ProcessState; {
+	case s.Success():
 		return true
-	case errors.As(err, &exit) && exit.ExitCode() == -1: // a signal
+	case s.ExitCode() == -1: // a signal
 		h.killed++
 		if ended == 0 {
 			h.early++

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,7 +25,15 @@ import (
 func TestIdleRunIsInterrupted(t *testing.T) {
 	c := defaultSetup()
 	c.data, c.create, c.volatile, c.now = t.TempDir(), true, true, time.Now
-	c.engine, c.embedder = llmtest.NewFake(llmtest.DefaultOptions()), llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
+	ctx, cancel := context.WithCancel(context.Background())
+	var runs atomic.Int64
+	o := llmtest.DefaultOptions()
+	o.Step = func(s llmtest.Step) { // so that not all is done before somebody has read of it
+		if s.Op == llmtest.OpQueue && runs.Add(1) > 8 {
+			<-ctx.Done()
+		}
+	}
+	c.engine, c.embedder = llmtest.NewFake(o), llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
 	s := lettersIn(t, c)
 	if _, err := s.asker.Ask(context.Background(), answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {
 		t.Fatal(err)
@@ -33,7 +42,6 @@ func TestIdleRunIsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	here := insider{c}
-	ctx, cancel := context.WithCancel(context.Background())
 	out := &breaking{after: 3, cancel: cancel}
 	if err := here.run(ctx, out, "idle", "run", "--json"); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)

@@ -39,7 +39,7 @@ func TestWarmEqualsCold(t *testing.T) {
 			l := &life{T: t, rng: rand.New(rand.NewPCG(7, uint64(len(placement)))), docs: map[int]int{}, runs: map[answer.Outcome]int{}}
 			l.c = defaultSetup()
 			l.c.data, l.c.threads, l.c.chunkWords, l.c.context, l.c.maxTokens = t.TempDir(), 1, 40, 1024, 12
-			l.c.placement, l.c.limit = placement, 6<<20
+			l.c.placement, l.c.limit, l.c.patience = placement, 6<<20, time.Hour
 			l.open()
 			defer func() { l.close() }()
 			if err := l.s.knowledge.CreateSpace(percached.Space{Name: lifeSpace, Kind: "emails"}); err != nil {

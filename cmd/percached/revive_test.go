@@ -344,10 +344,9 @@ func TestReviverOthers(t *testing.T) {
 // Who waits for the engine can leave, and Close ends the opening.
 func TestReviverCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		first := true
+		opened := 0
 		open := func(ctx context.Context) (llm.Engine, error) {
-			if first {
-				first = false
+			if opened++; opened == 1 {
 				return &failing{Engine: fake("a"), before: func() error { return errInside }}, nil
 			}
 			<-ctx.Done()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -29,8 +30,8 @@ import (
 )
 
 const (
-	historyLimit = 1000 // questions of a space
-	patience     = 2 * time.Second
+	historyLimit = 1000            // questions of a space
+	patience     = 2 * time.Second // with stored tensors
 	// Small files give space back sooner; a disk with less room than this is
 	// full, and with half of it nothing is opened.
 	logFile = 16 << 20
@@ -63,8 +64,9 @@ type ground struct {
 	engine   llm.Engine // nil where nothing is computed
 	embedder llm.Embedder
 	now      func() time.Time
-	sys      fs.FS // what the system tells of the device
-	volatile bool  // what is acknowledged need not survive
+	sys      fs.FS         // what the system tells of the device
+	volatile bool          // what is acknowledged need not survive
+	patience time.Duration // with stored tensors, where it is another
 
 	folder   *home.Home                      // open already, and the caller's to close
 	log      *slog.Logger                    // else warnings go to stderr
@@ -208,7 +210,7 @@ func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err erro
 	watch := &idle.Watch{}
 	s.asker, err = answer.New(answer.Parts{
 		Knowledge: s.knowledge, Searcher: s.index, Bank: s.bank, Tree: s.tree, Embedder: s.embedder, Engine: s.engine,
-		History: s.history, Instructions: s.instructions, Patience: patience, Now: s.now, Logger: log,
+		History: s.history, Instructions: s.instructions, Patience: cmp.Or(s.patience, patience), Now: s.now, Logger: log,
 		Observer: answer.Observer{Asked: s.news.asked(watch.Asked), Stopped: s.news.stopped()}, Waiting: c.maxWaiting, Chance: rand.Float64,
 	}, settings)
 	if err != nil {

@@ -100,7 +100,7 @@ func (o *simulate) open(ctx context.Context, p person.Profile, dir string, stder
 	c.idle.Prediction, c.idle.Adaptive, c.idle.Conversion = percached.Prediction(o.prediction), o.adaptive, o.conversion
 	c.idle.Policy.Zone, c.idle.Policy.Pay = start.Location(), o.pay
 	var engine llm.Engine = s.device.engine
-	c.ground = ground{engine: engine, embedder: s.device.embedder, now: s.device.now, volatile: true}
+	c.ground = ground{engine: engine, embedder: s.device.embedder, now: s.device.now, volatile: true, patience: time.Hour} // its clock stands still meanwhile
 	if s.service, err = openService(ctx, c, true, stderr); err != nil {
 		return s, err
 	}
@@ -121,7 +121,7 @@ func (s *simulator) openCold(c setup) (err error) {
 	d := s.coldDevice
 	s.cold, err = answer.New(answer.Parts{
 		Knowledge: s.knowledge, Searcher: s.index, Bank: s.bank, Tree: s.tree, History: s.history,
-		Embedder: d.embedder, Engine: d.engine, Now: d.now, Patience: patience, Logger: slog.New(slog.DiscardHandler),
+		Embedder: d.embedder, Engine: d.engine, Now: d.now, Patience: s.patience, Logger: slog.New(slog.DiscardHandler),
 	}, set)
 	return err
 }

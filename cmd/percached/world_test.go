@@ -49,8 +49,10 @@ func underTest(t *testing.T) string {
 	return exe
 }
 
-// newWorld starts a daemon with a new data folder.
+// newWorld starts a daemon with a new data folder, which does idle work when it
+// is asked for.
 func newWorld(t *testing.T, args ...string) *world {
+	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0")
 	w := &world{T: t, data: t.TempDir(), args: append([]string{"--threads", "1"}, args...), seen: map[string]bool{}}
 	var err error
 	if w.law, err = openapi3.NewLoader().LoadFromData(percached.OpenAPI()); err != nil {

@@ -77,6 +77,11 @@ func victim(dir string, from int) error {
 		if _, err := w.Library.Delete(ctx, "mail", id); err != nil {
 			return err
 		}
+		for _, u := range w.Inbox.List("mail", 1_000_000) {
+			if strings.Contains(u.Error, gaveUp) { // and is not known any more from here on
+				fmt.Println("gaveup", u.Key)
+			}
+		}
 		if err := w.Inbox.Forget("mail"); err != nil {
 			return err
 		}
@@ -166,6 +171,8 @@ func (v *witness) heard(line string) {
 		for _, f := range contents(n) {
 			v.must("file:"+f.name, f.text)
 		}
+	case "gaveup": // the victims died of it three times, by chance
+		v.gaveUp(n)
 	case "deleting":
 		// What is queued of it is held back from here on, so that an edition
 		// before the last may be what there is until it is deleted.
@@ -177,7 +184,17 @@ func (v *witness) heard(line string) {
 	}
 }
 
-const anything = "*"
+const (
+	anything = "*"
+	gaveUp   = "does not try again" // what is said of an upload that victims died of
+)
+
+// gaveUp: any of an upload may be in.
+func (v *witness) gaveUp(n int) {
+	for _, f := range contents(n) {
+		v.may("file:"+f.name, "", anything)
+	}
+}
 
 func (v *witness) may(key string, texts ...string) {
 	v.unsure[key] = append(append(v.unsure[key], v.texts[key]), texts...)
@@ -207,11 +224,9 @@ func (v *witness) examine() {
 		u, err := w.Inbox.Wait(ctx, u.ID)
 		switch {
 		case err == nil && u.State == "done":
-		case err == nil && strings.Contains(u.Error, "does not try again"): // it died of it three times, by chance
+		case err == nil && strings.Contains(u.Error, gaveUp):
 			n, _ := strconv.Atoi(u.Key)
-			for _, f := range contents(n) {
-				v.may("file:"+f.name, "", anything)
-			}
+			v.gaveUp(n)
 		default:
 			v.Errorf("%+v %v", u, err)
 		}

@@ -107,14 +107,15 @@ func (in *Inbox) take(ctx context.Context, e *entry) {
 			in.mark(e, -1) // it came back
 		}
 	}
+	ended := false
 	switch {
 	case err == nil:
-		in.end(e, Done, "")
+		ended = in.end(e, Done, "")
 	case ctx.Err() != nil: // dropped, or all is ending
 		in.stop(e, 0, "")
 	case lasting(err, e.attempts+1):
 		in.o.Logger.Error("an upload failed", "id", e.ID, "attempts", e.attempts+1, "error", err)
-		in.end(e, Failed, why(err))
+		ended = in.end(e, Failed, why(err))
 	default:
 		e.attempts++
 		wait := min(lastWait, firstWait<<min(e.attempts-1, 16))
@@ -129,6 +130,9 @@ func (in *Inbox) take(ctx context.Context, e *entry) {
 	in.mu.Unlock()
 	if !gone {
 		in.tell(e)
+	}
+	if ended { // who waits for it knows no more than who watches
+		close(e.over)
 	}
 }
 
@@ -210,15 +214,16 @@ func (in *Inbox) stop(e *entry, wait time.Duration, why string) {
 	e.again = in.o.Now().Add(wait)
 }
 
-// end writes down that an upload has ended, and removes its spool.
-func (in *Inbox) end(e *entry, s State, why string) {
+// end writes down that an upload has ended, and removes its spool. It says whether
+// it was to end still.
+func (in *Inbox) end(e *entry, s State, why string) bool {
 	in.writing.Lock()
 	defer in.writing.Unlock()
 	in.mu.Lock()
 	in.resume(e)
 	if e.gone {
 		in.mu.Unlock()
-		return
+		return false
 	}
 	r := e.record()
 	in.mu.Unlock()
@@ -241,7 +246,6 @@ func (in *Inbox) end(e *entry, s State, why string) {
 		e.Read = e.Bytes
 	}
 	in.unqueue(e)
-	close(e.over)
 	old := in.prune()
 	released := in.release()
 	in.mu.Unlock()
@@ -249,6 +253,7 @@ func (in *Inbox) end(e *entry, s State, why string) {
 	if released {
 		in.writeWithheld()
 	}
+	return true
 }
 
 // tell tells the observer of an upload as it stands.

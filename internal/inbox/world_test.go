@@ -76,7 +76,7 @@ func openWorld(dir string, change func(*inbox.Options)) (w *world, err error) {
 	embedder := llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
 	w.closers = append(w.closers, embedder.Close)
 	r := retrieval.Default()
-	r.Dir, r.DB, r.Embedder, r.Feed = filepath.Join(dir, "index"), w.Meta, embedder, w.Knowledge
+	r.Dir, r.DB, r.Embedder, r.Feed, r.MinFree = filepath.Join(dir, "index"), w.Meta, embedder, w.Knowledge, 0
 	if w.Index, err = retrieval.Open(r); err != nil {
 		return w, err
 	}

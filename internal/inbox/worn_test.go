@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,7 +14,9 @@ import (
 
 // An upload that the process dies of is begun three times and no more; attempts
 // that came back, or were ended with the process, do not count.
-func TestDiesOfUpload(t *testing.T) {
+func TestDiesOfUpload(t *testing.T) { synctest.Test(t, diesOfUpload) }
+
+func diesOfUpload(t *testing.T) {
 	dir, s := folder(t), newShelf("mail")
 	in := open(t, dir, options(t, s))
 	u := accept(t, in, "mail", "", notes(0, 2)...)

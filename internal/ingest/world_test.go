@@ -158,7 +158,7 @@ func (w *world) open() {
 	w.Knowledge, err = knowledgebank.Open(w.Meta, k)
 	w.ok(err)
 	r := retrieval.Default()
-	r.Dir, r.DB, r.Embedder, r.Feed = filepath.Join(w.dir, "index"), w.Meta, w.embedder, w.Knowledge
+	r.Dir, r.DB, r.Embedder, r.Feed, r.MinFree = filepath.Join(w.dir, "index"), w.Meta, w.embedder, w.Knowledge, 0
 	w.Index, err = retrieval.Open(r)
 	w.ok(err)
 	b := qabank.Default()

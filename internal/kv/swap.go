@@ -67,13 +67,17 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// syncTree makes all files of a folder durable.
+// syncTree makes all files of a folder durable. An open database may remove some
+// meanwhile.
 func syncTree(dir string) error {
 	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+		if err == nil {
+			err = syncFile(path)
 		}
-		return syncFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
 	})
 }
 

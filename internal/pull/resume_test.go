@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -185,11 +186,12 @@ func TestStatuses(t *testing.T) {
 
 // Nobody is there: that is told at once.
 func TestNobodyThere(t *testing.T) {
-	s := serve(t, nil)
-	s.Close()
 	waits := 0
 	p := puller(t, t.TempDir(), func(o *pull.Options) { o.Observer.Cut = func(error, time.Duration) { waits++ } })
-	_, err := fetch(p, s.URL+"/m.gguf?token=secret", pull.Want{})
+	p.Through(func(_ context.Context, network, _ string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+	})
+	_, err := fetch(p, "http://127.0.0.1:1/m.gguf?token=secret", pull.Want{})
 	if fault.KindOf(err) != fault.Unavailable || waits != 0 || strings.Contains(err.Error(), "secret") {
 		t.Error(waits, err)
 	}

@@ -135,6 +135,7 @@ func puller(t *testing.T, dir string, change ...func(*pull.Options)) *pull.Pulle
 		t.Fatal(err)
 	}
 	p.Impatient()
+	p.Free(1 << 40)
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)

@@ -62,7 +62,7 @@ func stampOf(st os.FileInfo) string {
 // keepSum writes the hash file whole or not at all; a folder that cannot be
 // written costs the next start a second reading, no more.
 func keepSum(model, line string) {
-	tmp, err := os.CreateTemp(filepath.Dir(model), ".percached-sum-*")
+	tmp, err := os.CreateTemp(filepath.Dir(model), ".*.percached-sum")
 	if err != nil {
 		return
 	}

@@ -26,8 +26,12 @@ var brokenLines = []broken{
 	{"stops idle work with half a slice", nil, func(b *bent) {
 		b.fill = func(next generate) generate {
 			return func(ctx context.Context, p percached.Prompt, emit emitter) (percached.Result, error) {
+				idle := p.Priority == percached.Background
+				if idle {
+					p.Priority = percached.Foreground // so that it always has a slice
+				}
 				r, err := next(ctx, p, emit)
-				if p.Priority == percached.Background && err == nil {
+				if idle && err == nil {
 					r.Slices[0].Pieces[0].KV[0] ^= 1
 					resum(r.Slices[0])
 					err = llm.ErrPreempted

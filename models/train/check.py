@@ -7,6 +7,7 @@ precision, so where the two best tokens are nearly equal either may come.
 
 import argparse
 import pathlib
+import re
 
 import torch
 
@@ -33,9 +34,9 @@ def greedy(model, tokenizer, ids, positions, segments, limit):
         h = model(torch.tensor([ids]), torch.tensor([positions]), mask, None, (torch.tensor([0]), torch.tensor([len(ids) - 1])))
         best = model.logits(h)[0].topk(2)
         token, second = (int(i) for i in best.indices)
-        lead, rival = float(best.values[0] - best.values[1]), tokenizer.decode([*ids[start:], second])
+        lead, rival = float(best.values[0] - best.values[1]), plain(tokenizer.decode([*ids[start:], second]))
         over = token in (tokenizer.turn_end, tokenizer.end_of_text)
-        told.append((tokenizer.decode(ids[start:] if over else [*ids[start:], token]), lead, rival))
+        told.append((plain(tokenizer.decode(ids[start:] if over else [*ids[start:], token])), lead, rival))
         if over:
             break
         ids.append(token)
@@ -44,10 +45,16 @@ def greedy(model, tokenizer, ids, positions, segments, limit):
     return told
 
 
+def plain(text):
+    """What is no UTF-8 counts once, however many bytes it has: a model that knows
+    nothing says such."""
+    return re.sub("\ufffd+", "\ufffd", text)
+
+
 def parted(told, given):
     """By how much the token led at which the engine's text leaves PyTorch's."""
     for text, lead, rival in told:
-        if not given.startswith(text) or len(rival) > len(text) and given.startswith(rival):
+        if not given.startswith(text.rstrip("\ufffd")) or len(rival) > len(text) and given.startswith(rival):
             break
     return lead
 
@@ -79,7 +86,7 @@ def main():
         expected.append(greedy(model, tokenizer, d.ids, d.positions, d.segments, limit))
         texts = [prompts.chunk(x.title, x.source, x.date, x.text) for x in chunks]
         asked.append(engine.prompt(prompts.INSTRUCTIONS, texts, question, parallel, limit))
-    given = [line["answer"] for line in engine.answers(a.percached, a.model, asked)]
+    given = [plain(line["answer"]) for line in engine.answers(a.percached, a.model, asked)]
     differ = [(told[-1][0], g, parted(told, g)) for told, g in zip(expected, given) if told[-1][0] != g]
     for e, g, lead in differ[:10]:
         print(f"PyTorch {e!r}\nengine  {g!r} (the token at which they part leads by {lead:.4f})")

@@ -228,8 +228,8 @@ def main():
     for n, path in models.items():
         x = engine.answers(a.percached, path, asked[n][:: max(1, len(items) // 200)])  # alone on the machine
         prefill, decode = sum(y["prefill_ns"] for y in x), sum(y["decode_ns"] for y in x)
-        rows.append([n, f"{sum(y['prompt_tokens'] for y in x) / prefill * 1e9:,.0f}",
-                     f"{sum(y['generated_tokens'] - 1 for y in x) / decode * 1e9:,.0f}"])
+        rows.append([n, f"{sum(y['prompt_tokens'] for y in x) / max(1, prefill) * 1e9:,.0f}",
+                     f"{sum(y['generated_tokens'] - 1 for y in x) / max(1, decode) * 1e9:,.0f}"])
     print("\n### Tokens a second, one thread\n")
     print(table(["model", "prompt", "answer"], rows))
     if a.keep:

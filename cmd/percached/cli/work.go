@@ -90,8 +90,7 @@ func (t *telling) job(e client.Event) {
 
 // rest tells programs of jobs whose news are under way still.
 func (t *telling) rest(jobs <-chan client.Event, all int) {
-	const patience = 2 * time.Second // some may have been lost on the way
-	enough := time.After(patience)
+	const patience = 10 * time.Second // some may have been lost on the way
 	for t.json && t.jobs < all && jobs != nil {
 		select {
 		case j, ok := <-jobs:
@@ -99,7 +98,7 @@ func (t *telling) rest(jobs <-chan client.Event, all int) {
 				return
 			}
 			t.job(j)
-		case <-enough:
+		case <-time.After(patience):
 			return
 		}
 	}

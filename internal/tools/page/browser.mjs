@@ -46,6 +46,14 @@ export async function visit(page, view) {
   await page.locator(`#view-${view}`).waitFor();
 }
 
+/** Presses a button, and lets it go when something else is done. */
+export async function press(page, button, meanwhile) {
+  await button.hover();
+  await page.mouse.down();
+  await meanwhile();
+  await page.mouse.up();
+}
+
 /** Asks by the keyboard, and gives the outcome. */
 export async function ask(page, question) {
   await page.locator("#question").fill(question);

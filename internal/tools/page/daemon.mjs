@@ -10,6 +10,7 @@ export async function start(binary) {
   const data = await mkdtemp(join(tmpdir(), "percached-page-"));
   // Nothing of whoever runs the test comes in: neither settings nor a data folder.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PERCACHED_")));
+  env.PERCACHED_IDLE_AFTER = "1h"; // however long a test takes: what works by itself redraws the page
   const daemon = spawn(binary, ["serve", "--data", data, "--listen", "127.0.0.1:0"], { env, stdio: ["ignore", "pipe", "pipe"] });
   const over = new Promise((done) => daemon.once("exit", done));
   const base = await listening(daemon);

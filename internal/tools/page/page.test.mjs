@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { faint, unnamed, wide } from "./access.mjs";
-import { ask, enter, launch, open, visit } from "./browser.mjs";
+import { ask, enter, launch, open, press, visit } from "./browser.mjs";
 import * as cited from "./cited.mjs";
 import { start } from "./daemon.mjs";
 import * as many from "./many.mjs";
@@ -123,6 +123,7 @@ step("a space is made, and documents are taken in", async () => {
 step("what stands in documents and questions is text", async () => {
   const { page } = opened;
   await page.locator("#documents-find").fill("garden gate");
+  await page.locator("#documents-count", { hasText: /^1 found of 63 documents/ }).waitFor();
   const row = page.locator("#documents-list .doc");
   await row.filter({ hasText: "<img src=x" }).waitFor();
   await row.getByRole("button", { name: "Garden gate" }).first().click();
@@ -302,7 +303,8 @@ step("idle work is shown, run, resumed and paused", async () => {
   await page.getByRole("button", { name: "Run now" }).click();
   await page.locator("#idle-news", { hasText: /[1-9]\d* jobs? done in/ }).waitFor();
   await page.locator("#idle .table:visible").first().waitFor();
-  await page.getByRole("button", { name: "Pause" }).click();
+  // News that come while the button is pressed are drawn when it is not any more.
+  await press(page, page.getByRole("button", { name: "Pause" }), () => page.evaluate(async () => (await import("/page/idle.js")).refresh()));
   await page.locator("#idle-state[data-state=paused]").waitFor();
   await page.locator("#space").selectOption("mail");
 });
