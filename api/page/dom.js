@@ -40,14 +40,20 @@ function loose() {
   });
 }
 
-/** Puts children in place of what a node holds. */
+const called = (b) => b.id || b.getAttribute("aria-label") || b.textContent;
+
+/** Puts children in place of what a node holds. Who was at a button is at it again. */
 export const fill = (node, ...children) => {
   later.delete(node);
   if (node.contains(pressed)) {
     later.set(node, children);
     return node;
   }
+  const at = document.activeElement;
+  const name = at !== node && node.contains(at) ? called(at) : "";
   node.replaceChildren(...children.flat(3).filter((c) => c !== null && c !== undefined && c !== false));
+  const [again, ...others] = name ? [...node.querySelectorAll("button, summary, a")].filter((b) => called(b) === name) : [];
+  if (others.length === 0) again?.focus({ preventScroll: true });
   return node;
 };
 
@@ -63,13 +69,14 @@ export const button = (text, onclick, props = {}) => el("button", { type: "butto
 /** A button that is off while its work lasts; what fails is told by wrong. */
 export function worker(text, work, wrong, props = {}) {
   const b = button(text, async () => {
-    b.disabled = true;
+    if (b.hasAttribute("aria-disabled")) return;
+    b.setAttribute("aria-disabled", "true"); // disabled would send away who is at it
     try {
       await work();
     } catch (e) {
       wrong(e);
     } finally {
-      b.disabled = false;
+      b.removeAttribute("aria-disabled");
     }
   }, props);
   return b;

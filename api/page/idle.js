@@ -67,10 +67,10 @@ function buttons(i) {
       const d = await call("POST", `v1/idle/drain?space=${encodeURIComponent(here.space)}`).finally(() => { draining = false; });
       const why = d.done === 0 && d.reasons.length > 0 ? `: ${d.reasons.map(reasonOf).join("; ")}` : "";
       await done(`${plural(d.done, "job")} done in ${seconds(d.seconds)}${d.failed ? `, ${count(d.failed)} failed` : ""}${why}.`);
-    }, wrong, { class: "main", disabled: draining }) : null,
+    }, wrong, { id: "idle-run", class: "main", "aria-disabled": draining ? "true" : null }) : null,
     i.state === "paused"
-      ? worker("Resume", async () => { await call("POST", "v1/idle/resume"); await done("Idle work goes on."); }, wrong)
-      : worker("Pause", async () => { await call("POST", "v1/idle/pause"); await done("Idle work is paused."); }, wrong));
+      ? worker("Resume", async () => { await call("POST", "v1/idle/resume"); await done("Idle work goes on."); }, wrong, { id: "idle-toggle" })
+      : worker("Pause", async () => { await call("POST", "v1/idle/pause"); await done("Idle work is paused."); }, wrong, { id: "idle-toggle" }));
 }
 
 const parked = "given up";

@@ -47,7 +47,7 @@ export function faint() {
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let n = walk.nextNode(); n; n = walk.nextNode()) {
     const e = n.parentElement;
-    if (!n.textContent.trim() || !e.checkVisibility({ visibilityProperty: true }) || e.closest(".unseen, noscript, title, option, :disabled")) continue;
+    if (!n.textContent.trim() || !e.checkVisibility({ visibilityProperty: true }) || e.closest(".unseen, noscript, title, option, :disabled, [aria-disabled]")) continue;
     const style = getComputedStyle(e);
     if (style.stroke !== "none" && e.matches("text")) continue; // it has an edge of its own
     const [a, b] = [light(colour(e.matches("text") ? style.fill : style.color)), light(ground(e))];

@@ -304,8 +304,11 @@ step("idle work is shown, run, resumed and paused", async () => {
   await page.locator("#idle-news", { hasText: /[1-9]\d* jobs? done in/ }).waitFor();
   await page.locator("#idle .table:visible").first().waitFor();
   // News that come while the button is pressed are drawn when it is not any more.
-  await press(page, page.getByRole("button", { name: "Pause" }), () => page.evaluate(async () => (await import("/page/idle.js")).refresh()));
+  const news = () => page.evaluate(async () => (await import("/page/idle.js")).refresh());
+  await press(page, page.getByRole("button", { name: "Pause" }), news);
   await page.locator("#idle-state[data-state=paused]").waitFor();
+  await news();
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Resume", "who was at a button is at it again");
   await page.locator("#space").selectOption("mail");
 });
 
