@@ -35,7 +35,8 @@ func (x *Index) arrange(ctx context.Context, sp *space) error {
 		g = newGraph()
 	}
 	missing := live - (g.nodes - len(g.dead))
-	if (missing+len(g.dead))*arrangeShare < live {
+	_, unkept := os.Stat(sp.graphFile()) // Rebuild drops the file
+	if unkept == nil && (missing+len(g.dead))*arrangeShare < live {
 		return nil
 	}
 	g = g.clone()

@@ -233,6 +233,8 @@ func TestGraphOfSpace(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("rebuilt", 5, 400, 395)
+	b.reopen()
+	check("rebuilt, reopened", 5, 400, 395)
 	for i := 5; i < 320; i++ {
 		b.feed.remove("s", all[i].ID)
 	}

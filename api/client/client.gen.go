@@ -2566,7 +2566,8 @@ type ClientInterface interface {
 
 	// DeleteSpace Forget a space and all in it
 	//
-	// Documents, stored answers, tensors, history, predictions and settings go. The receipt counts them. With
+	// Documents, stored answers, tensors, history, predictions, settings and the tokens for this space alone go. The
+	// receipt counts what was stored. With
 	// `clean_up` the answer waits until their bytes have left the disk; without it, idle work in
 	// the other spaces sees to that, and if there is none, they go at once.
 	// Token: admin, for this space.
@@ -3558,7 +3559,8 @@ func (c *Client) CreateSpace(ctx context.Context, body CreateSpaceJSONRequestBod
 
 // DeleteSpace Forget a space and all in it
 //
-// Documents, stored answers, tensors, history, predictions and settings go. The receipt counts them. With
+// Documents, stored answers, tensors, history, predictions, settings and the tokens for this space alone go. The
+// receipt counts what was stored. With
 // `clean_up` the answer waits until their bytes have left the disk; without it, idle work in
 // the other spaces sees to that, and if there is none, they go at once.
 // Token: admin, for this space.
@@ -6875,7 +6877,8 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteSpaceWithResponse Forget a space and all in it
 	//
-	// Documents, stored answers, tensors, history, predictions and settings go. The receipt counts them. With
+	// Documents, stored answers, tensors, history, predictions, settings and the tokens for this space alone go. The
+	// receipt counts what was stored. With
 	// `clean_up` the answer waits until their bytes have left the disk; without it, idle work in
 	// the other spaces sees to that, and if there is none, they go at once.
 	// Token: admin, for this space.
@@ -9151,7 +9154,8 @@ func (c *ClientWithResponses) CreateSpaceWithResponse(ctx context.Context, body 
 
 // DeleteSpaceWithResponse Forget a space and all in it
 //
-// Documents, stored answers, tensors, history, predictions and settings go. The receipt counts them. With
+// Documents, stored answers, tensors, history, predictions, settings and the tokens for this space alone go. The
+// receipt counts what was stored. With
 // `clean_up` the answer waits until their bytes have left the disk; without it, idle work in
 // the other spaces sees to that, and if there is none, they go at once.
 // Token: admin, for this space.

@@ -165,6 +165,7 @@ func (a *Asker) Keep(fn func() error) error {
 
 // Why a flight ends before it lands.
 var (
+	errGone   = fault.New(fault.Conflict, "answer", "the documents changed meanwhile")
 	errClosed = fault.New(fault.Unavailable, "answer.Ask", "percached is closing")
 	errNobody = fault.New(fault.Timeout, "answer.Ask", "nobody waits for the answer any more")
 )

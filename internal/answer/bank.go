@@ -256,7 +256,7 @@ func (r *run) keep(ctx context.Context) error {
 			e.Origin, e.Sources = r.work.Origin, r.work.Sources
 		}
 		if !r.backed(&e, &old, there) {
-			return gone()
+			return errGone
 		}
 		e.Answered = r.work == nil || !r.work.Prefill
 		want = func(now qabank.Info, still bool) bool {

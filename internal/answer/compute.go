@@ -12,8 +12,10 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// compute answers from chunks, as many as there is room for.
-func (r *run) compute(ctx context.Context, chunks []percached.Chunk) error {
+// compute answers from chunks, as many as there is room for. Where some went while
+// others had the engine, and nobody is sure that they did not, it is errGone: what
+// is forgotten is not told any more.
+func (r *run) compute(ctx context.Context, chunks []percached.Chunk, sure bool) error {
 	p, err := r.layOut(chunks)
 	if err != nil {
 		return err
@@ -29,6 +31,9 @@ func (r *run) compute(ctx context.Context, chunks []percached.Chunk) error {
 	}
 	if err := r.turn(ctx); err != nil {
 		return err
+	}
+	if !sure && !r.stands() {
+		return errGone
 	}
 	defer r.place.pass()
 	if !tensors {

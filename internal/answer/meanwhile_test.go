@@ -3,6 +3,7 @@ package answer_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/percached/percached"
@@ -209,4 +210,51 @@ func (c clueless) Generate(ctx context.Context, p percached.Prompt, emit func(st
 	r, err := c.Fake.Generate(ctx, p, func(string) error { return nil })
 	r.Text = " I don't know."
 	return r, err
+}
+
+// What is forgotten while a question waits for those before it is not told any more.
+func TestForgottenWhileWaiting(t *testing.T) {
+	for name, after := range map[string]struct {
+		change func(w *world)
+		want   string // what is cited then
+		kind   fault.Kind
+	}{
+		"another is there": {func(w *world) { w.shelf.put("The budget of Otter is $12,000.") }, "The budget of Otter is $12,000.", 0},
+		"nothing is left":  {func(*world) {}, "", 0},
+		"no space":         {func(w *world) { w.shelf.closeSpace() }, "", fault.NotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, h := heldWorld(t)
+			var first sync.WaitGroup
+			first.Go(func() {
+				if _, err := w.Ask(context.Background(), heron, answer.Listener{}); err != nil {
+					t.Error(err)
+				}
+			})
+			<-h.began
+			cited, done := make(chan answer.Citation, 4), make(chan answer.Answer)
+			go func() {
+				a, err := w.Ask(context.Background(), answer.Question{Space: "s", Text: "What is the budget of Otter?"}, answer.Listener{Cite: func(c answer.Citation) { cited <- c }})
+				if fault.KindOf(err) != after.kind {
+					t.Error(err)
+				}
+				done <- a
+			}()
+			<-cited
+			for id := range w.shelf.chunks {
+				w.shelf.drop(id)
+			}
+			after.change(w)
+			close(h.let)
+			a := <-done
+			var got []string
+			for _, c := range a.Citations {
+				got = append(got, c.Quote)
+			}
+			if strings.Join(got, "") != after.want || a.Text == "" && after.kind == 0 {
+				t.Errorf("%q cites %q", a.Text, got)
+			}
+			first.Wait()
+		})
+	}
 }

@@ -22,7 +22,7 @@ type laid struct {
 // side they stand in the order of their paths, as the engine wants them. What
 // there is no room for is left out: the oldest turns first, then the worst chunks.
 func (r *run) layOut(chunks []percached.Chunk) (*laid, error) {
-	defer r.ended("match_tensors", &r.answer.Times.MatchTensors)
+	defer func() { r.answer.Times.MatchTensors += lap(r.Now, &r.at) }() // the stage goes on with what is stored
 	chunks = slices.Clone(chunks)
 	rank := map[percached.ChunkID]int{}
 	for i, c := range chunks {

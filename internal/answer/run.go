@@ -125,21 +125,27 @@ func (r *run) fromDocuments(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := r.retrieve(ctx); err != nil {
-		return err
+	for sure := r.work != nil; ; sure = true {
+		if err := r.retrieve(ctx); err != nil {
+			return err
+		}
+		chunks := r.own[:min(len(r.own), r.set.K)]
+		if len(chunks) == 0 { // a model would make something up
+			r.answer.Text, r.answer.Refused, r.answer.Outcome = strings.TrimSpace(refusal), true, Miss
+			r.answer.Gate.Why += "; there is no document to answer from"
+			r.f.tell(event{piece: r.answer.Text})
+			return nil
+		}
+		err := r.compute(ctx, chunks, sure)
+		if sure || !errors.Is(err, errGone) {
+			r.answer.Refused = err == nil && refuses(r.answer.Text)
+			return err
+		}
+		r.rests, r.answer.Citations, r.searched = nil, []Citation{}, false // its turn is the question's still
+		if r.seq, err = r.Knowledge.Seq(r.q.Space); err != nil {
+			return err
+		}
 	}
-	chunks := r.own[:min(len(r.own), r.set.K)]
-	if len(chunks) == 0 { // a model would make something up
-		r.answer.Text, r.answer.Refused, r.answer.Outcome = strings.TrimSpace(refusal), true, Miss
-		r.answer.Gate.Why += "; there is no document to answer from"
-		r.f.tell(event{piece: r.answer.Text})
-		return nil
-	}
-	if err := r.compute(ctx, chunks); err != nil {
-		return err
-	}
-	r.answer.Refused = refuses(r.answer.Text)
-	return nil
 }
 
 // retrieve finds the question's own chunks, once.
@@ -193,11 +199,6 @@ func (r *run) cite(chunks []percached.Chunk) {
 	}
 }
 
-// gone is why nothing is kept.
-func gone() error {
-	return fault.New(fault.Conflict, "answer.store", "the documents changed meanwhile")
-}
-
 // store puts what came of the question into the tree, the bank and the history,
 // unless a chunk that it rests on went meanwhile: what is forgotten must not come
 // back, see Settle.
@@ -209,7 +210,7 @@ func (r *run) store(ctx context.Context, whole bool) error {
 	defer r.storing.RUnlock()
 	defer r.ended("store", &r.answer.Times.Store)
 	if !r.stands() {
-		return gone()
+		return errGone
 	}
 	var err error
 	if r.insert != nil {

@@ -66,7 +66,7 @@ func (a *Asker) Fill(ctx context.Context, space string, chunks []percached.Chunk
 	if err != nil {
 		return Answer{}, fault.Wrap(op, err)
 	}
-	err = r.compute(ctx, found)
+	err = r.compute(ctx, found, true)
 	if stored := r.store(ctx, false); err == nil {
 		err = stored
 	}
