@@ -46,7 +46,7 @@ func startOwnDaemon(ctx context.Context, data, log string, stderr io.Writer) (*o
 		at = free
 	}
 	p, err := start(at)
-	if err != nil && at != free { // perhaps somebody was faster
+	if err != nil && at != free && ctx.Err() == nil { // perhaps somebody was faster
 		p, err = start(free)
 	}
 	if err != nil {
