@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/percached/percached"
 )
 
@@ -57,12 +59,13 @@ type DocumentPage struct {
 	Find Words `query:"find"` // what title or source holds; empty: all
 }
 
-// Words are looked for in names. What stands around them does not count.
+// Words are looked for in names. What stands around them does not count, nor does
+// how accents are written.
 type Words string
 
 // UnmarshalText refuses nothing at all to look for.
 func (w *Words) UnmarshalText(text []byte) error {
-	*w = Words(strings.TrimSpace(string(text)))
+	*w = Words(norm.NFC.String(strings.TrimSpace(string(text))))
 	if n := utf8.RuneCountInString(string(*w)); n < 1 || n > 200 {
 		return errors.New("it has 1 to 200 characters")
 	}

@@ -7,12 +7,14 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 const maxFileName = 1000 // bytes
 
 // fileName is a name as its document goes by it: with its folders, as a path of
-// any system, and written in one way. It names no place on this machine. It says
+// any system, and written in one way, accents too: systems differ in that. It names no place on this machine. It says
 // what is wrong with a name: empty if nothing is.
 func fileName(name string) (whole, wrong string) {
 	switch {
@@ -20,10 +22,11 @@ func fileName(name string) (whole, wrong string) {
 		return "", "the file name is not UTF-8"
 	case strings.ContainsFunc(name, unicode.IsControl):
 		return "", "the file name holds control characters"
-	case len(name) > maxFileName:
+	}
+	name = norm.NFC.String(strings.ReplaceAll(name, `\`, "/"))
+	if len(name) > maxFileName {
 		return "", fmt.Sprintf("the file name is longer than %d bytes", maxFileName)
 	}
-	name = strings.ReplaceAll(name, `\`, "/")
 	elements := strings.Split(name, "/")
 	for _, e := range elements {
 		if e == ".." {

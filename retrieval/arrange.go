@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"context"
+	"maps"
 	"os"
 
 	"github.com/percached/percached/internal/durable"
@@ -11,72 +12,169 @@ const (
 	// arrangeShare of the vectors may be new or dead before the graph is
 	// brought up to date; the new ones are compared one by one till then.
 	arrangeShare = 16
-	arrangeStep  = 256 // nodes put in between two looks at whether to stop
+	arrangeStep  = 64 // nodes mended or put in while changes wait
 )
 
-// arrange makes, mends or drops the graph of a space, as the number of its
-// vectors wants. The caller holds write, so that the vectors stay as they are;
-// searches go on meanwhile.
-func (x *Index) arrange(ctx context.Context, sp *space) error {
-	rec, v, _ := sp.state()
-	if v == nil {
-		return nil
+// arrange has the graph of a space brought up to date, if its vectors want it and
+// nobody is at it. The caller holds write, or life alone.
+func (x *Index) arrange(sp *space) {
+	_, v, _ := sp.state()
+	if v == nil || !v.due(x.o.GraphFrom) {
+		return
 	}
-	live := len(v.slots)
-	if live < x.o.GraphFrom {
-		if v.graph != nil && live < x.o.GraphFrom/2 {
-			v.adopt(nil)
-			_ = os.Remove(sp.graphFile()) // it is not read for so few
-		}
-		return nil
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed || sp.arranging {
+		return
 	}
-	g := v.graph
-	if g == nil {
-		g = newGraph()
+	sp.arranging = true
+	x.work.Go((&arranger{x: x, sp: sp}).run)
+}
+
+// due says that there are too few vectors for the graph there is, or that it
+// lacks or holds too many.
+func (v *vectors) due(from int) bool {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	live, g := len(v.slots), v.graph
+	switch {
+	case live < from:
+		return g != nil && live < from/2
+	case g == nil:
+		return true
 	}
 	missing := live - (g.nodes - len(g.dead))
-	_, unkept := os.Stat(sp.graphFile()) // Rebuild drops the file
-	if unkept == nil && (missing+len(g.dead))*arrangeShare < live {
-		return nil
+	return (missing+len(g.dead))*arrangeShare >= live
+}
+
+// arranger brings a graph up to date in rounds of many steps. Others may search all
+// the time, and change the space between two steps.
+type arranger struct {
+	x  *Index
+	sp *space
+
+	v     *vectors       // those that the round is over
+	begun bool           // whether there is a round
+	going map[int32]bool // nodes that were dead when it began; nil when they are out
+	at    int32          // the slot that is next
+}
+
+func (a *arranger) run() {
+	for more := true; more; {
+		more = a.step()
 	}
-	g = g.clone()
-	g.remove(v)
-	n := 0
-	for s := range int32(len(v.ids)) {
-		if v.versions[s] == 0 || g.has(s) {
-			continue
-		}
-		if n%arrangeStep == 0 {
-			if err := x.ended(ctx); err != nil {
-				return err
-			}
-			if x.o.Arranging != nil {
-				x.o.Arranging(sp.name, n, missing)
-			}
-		}
-		n++
-		g.insert(v, s)
+}
+
+// step holds write. It says whether there is more to do.
+func (a *arranger) step() (more bool) {
+	select {
+	case a.sp.write <- struct{}{}:
+		defer func() { <-a.sp.write }()
+	case <-a.x.quit:
+		return false // Close keeps what there is of the graph
 	}
-	v.adopt(g)
+	if a.x.ended(context.Background()) == nil && a.advance() {
+		return true
+	}
+	a.x.mu.Lock()
+	defer a.x.mu.Unlock()
+	a.sp.arranging = false
+	return false
+}
+
+func (a *arranger) advance() (more bool) {
+	if _, v, _ := a.sp.state(); v != a.v || v == nil {
+		*a = arranger{x: a.x, sp: a.sp, v: v}
+	}
+	switch {
+	case a.v == nil:
+		return false
+	case !a.begun:
+		return a.begin()
+	case a.going != nil:
+		a.mend()
+	case !a.insert():
+		a.begun = false
+		a.x.keepGraph(a.sp)
+	}
+	return true
+}
+
+// begin begins a round, if one is due.
+func (a *arranger) begin() bool {
+	v := a.v
+	if !v.due(a.x.o.GraphFrom) {
+		return false
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.slots) < a.x.o.GraphFrom {
+		v.ungraph()
+		_ = os.Remove(a.sp.graphFile()) // it is not read for so few
+		return false
+	}
+	if v.graph == nil {
+		v.graph = newGraph()
+	}
+	a.begun, a.at, a.going = true, 0, maps.Clone(v.graph.dead)
+	return true
+}
+
+// mend leads links past the nodes that are going and, when all are, takes these out.
+func (a *arranger) mend() {
+	v := a.v
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	end := min(a.at+arrangeStep, int32(len(v.graph.level)))
+	for ; a.at < end; a.at++ {
+		v.graph.mend(v, a.at, a.going)
+	}
+	if int(end) < len(v.graph.level) {
+		return
+	}
+	v.graph.drop(a.going)
+	for s := range a.going {
+		v.free = append(v.free, s)
+	}
+	v.unkept = true
+	a.going, a.at = nil, 0
+}
+
+// insert puts in what has a vector and is no node, and says whether there is more.
+// What takes a slot that it has passed is of the next round.
+func (a *arranger) insert() (more bool) {
+	v := a.v
+	for n := 0; n < arrangeStep && int(a.at) < len(v.ids); a.at++ {
+		if v.versions[a.at] != 0 && !v.graph.has(a.at) {
+			n++
+			v.mu.Lock()
+			v.graph.insert(v, a.at)
+			v.unkept = true
+			v.mu.Unlock()
+		}
+	}
+	return int(a.at) < len(v.ids)
+}
+
+// keepGraph writes the graph to its file. The caller holds write.
+func (x *Index) keepGraph(sp *space) {
+	rec, v, _ := sp.state()
+	if v == nil || v.graph == nil {
+		return
+	}
 	err := x.room(sp.dir)
 	if err == nil {
 		err = durable.Write(sp.graphFile(), encodeGraph(v, rec.Active))
 	}
-	if err != nil { // it is here, and can be made again
+	if v.unkept = err != nil; v.unkept { // it is here, and can be made again
 		x.log("a graph is not kept", "space", sp.name, "error", err)
 	}
-	return nil
 }
 
-// adopt changes the graph. Slots of nodes that it no longer has are free.
-func (v *vectors) adopt(g *graph) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.graph = g
-	v.free = v.free[:0]
-	for s := range int32(len(v.ids)) {
-		if v.versions[s] == 0 && !g.has(s) {
-			v.free = append(v.free, s)
-		}
+// ungraph drops the graph. Slots of nodes whose chunk is gone are free.
+func (v *vectors) ungraph() {
+	for s := range v.graph.dead {
+		v.free = append(v.free, s)
 	}
+	v.graph = nil
 }

@@ -22,8 +22,7 @@ const (
 	graphSeed   = 0x9e3779b97f4a7c15
 )
 
-// graph is over some of the slots of vectors. It does not change once others
-// can see it, but for dead.
+// graph is over some of the slots of vectors, and guarded as they are.
 type graph struct {
 	level  []int8  // by slot; -1: not in the graph
 	ground []int32 // links of the lowest level, graphGround a slot
@@ -37,25 +36,6 @@ type graph struct {
 
 func newGraph() *graph {
 	return &graph{upper: map[int32][][]int32{}, entry: -1, dead: map[int32]bool{}, walks: &sync.Pool{}}
-}
-
-// clone is a copy that can be changed while others use g.
-func (g *graph) clone() *graph {
-	c := *g
-	c.level, c.ground, c.count = slices.Clone(g.level), slices.Clone(g.ground), slices.Clone(g.count)
-	c.upper = make(map[int32][][]int32, len(g.upper))
-	for s, levels := range g.upper {
-		copied := make([][]int32, len(levels))
-		for i, l := range levels {
-			copied[i] = slices.Clone(l)
-		}
-		c.upper[s] = copied
-	}
-	c.dead = make(map[int32]bool, len(g.dead))
-	for s := range g.dead {
-		c.dead[s] = true
-	}
-	return &c
 }
 
 // has says whether a slot is a node; a nil graph has none.
@@ -193,35 +173,32 @@ func sortNear(all []near) {
 	slices.SortFunc(all, func(a, b near) int { return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(a.slot, b.slot)) })
 }
 
-// remove takes dead nodes out: those that had links to them get new ones, from
-// among the neighbours of the dead.
-func (g *graph) remove(v *vectors) {
-	if len(g.dead) == 0 {
-		return
-	}
-	for i, level := range g.level {
-		s := int32(i)
-		for l := int8(0); l <= level && !g.dead[s]; l++ {
-			links := g.links(s, l)
-			if slices.ContainsFunc(links, func(n int32) bool { return g.dead[n] }) {
-				g.setLinks(s, l, g.choose(v, g.around2(v, s, l), maxLinks(l)))
-			}
+// mend gives a slot that has links to nodes that are going new ones, from among the
+// neighbours of these.
+func (g *graph) mend(v *vectors, s int32, going map[int32]bool) {
+	for l := int8(0); l <= g.level[s] && !going[s]; l++ {
+		if slices.ContainsFunc(g.links(s, l), func(n int32) bool { return going[n] }) {
+			g.setLinks(s, l, g.choose(v, g.around2(v, s, l, going), maxLinks(l)))
 		}
 	}
-	for s := range g.dead {
+}
+
+// drop takes dead nodes out that nothing links to any more.
+func (g *graph) drop(going map[int32]bool) {
+	for s := range going {
 		g.level[s], g.count[s] = -1, 0
 		delete(g.upper, s)
+		delete(g.dead, s)
 		g.nodes--
 	}
-	clear(g.dead)
 	if g.entry = -1; g.nodes > 0 {
 		top := slices.Max(g.level)
 		g.entry = int32(slices.Index(g.level, top))
 	}
 }
 
-// around2 are the living neighbours of a node and those of its dead ones.
-func (g *graph) around2(v *vectors, s int32, level int8) []near {
+// around2 are the neighbours of a node that stay and those of its others.
+func (g *graph) around2(v *vectors, s int32, level int8, going map[int32]bool) []near {
 	row, seen := v.row(s), map[int32]bool{s: true}
 	var out []near
 	var visit func(links []int32, depth int)
@@ -231,7 +208,7 @@ func (g *graph) around2(v *vectors, s int32, level int8) []near {
 				continue
 			}
 			seen[n] = true
-			if !g.dead[n] {
+			if !going[n] {
 				out = append(out, near{n, percached.Dot(row, v.row(n))})
 			} else if depth < 3 {
 				visit(g.links(n, level), depth+1)

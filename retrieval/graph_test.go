@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -65,6 +65,17 @@ func (v *vectors) graphed() *vectors {
 	return v
 }
 
+// round does all of what an arranger does in one.
+func (v *vectors) round() {
+	a := &arranger{v: v, begun: true, going: maps.Clone(v.graph.dead)}
+	for a.going != nil {
+		a.mend()
+	}
+	for more := true; more; {
+		more = a.insert()
+	}
+}
+
 // recall is the share of the n nearest that the graph finds. Of several as
 // near, any will do.
 func recall(v *vectors, questions [][]float32, n int) float64 {
@@ -116,11 +127,9 @@ func TestGraphRecall(t *testing.T) {
 		v.remove(numberID(i))
 	}
 	wantRecall(t, "a third is gone", v, qs)
-	g := v.graph.clone()
-	g.remove(v)
-	v.adopt(g)
-	if len(v.free) != n/3 || g.nodes != n-n/3 {
-		t.Errorf("%d slots are free, %d nodes", len(v.free), g.nodes)
+	v.round()
+	if len(v.free) != n/3 || v.graph.nodes != n-n/3 || len(v.graph.dead) != 0 {
+		t.Errorf("%d slots are free, %d nodes", len(v.free), v.graph.nodes)
 	}
 	wantRecall(t, "mended", v, qs)
 	fresh := clustered(2, n/3, 24)
@@ -128,11 +137,7 @@ func TestGraphRecall(t *testing.T) {
 		v.set(numberID(n+i), 2, fresh.row(int32(i)))
 	}
 	wantRecall(t, "some beside it", v, qs)
-	for s := range int32(len(v.ids)) {
-		if !v.graph.has(s) {
-			v.graph.insert(v, s)
-		}
-	}
+	v.round()
 	if len(v.ids) != n {
 		t.Errorf("%d slots", len(v.ids))
 	}
@@ -143,7 +148,7 @@ func TestGraphRecall(t *testing.T) {
 	if m := v.nearest(qs[0], 5); len(m) != 0 {
 		t.Error("found what is gone")
 	}
-	v.graph.remove(v)
+	v.graph.drop(maps.Clone(v.graph.dead))
 	if v.graph.nodes != 0 || v.graph.entry != -1 {
 		t.Error("an empty graph has nodes")
 	}
@@ -175,77 +180,6 @@ func TestGraphRecallOfEmbeddings(t *testing.T) {
 		v.set(numberID(i), 1, r)
 	}
 	wantRecall(t, "embeddings", v.graphed(), rows[700:])
-}
-
-// A space that grows gets a graph, keeps it over a restart, and loses it when
-// it shrinks; what it finds stays right all along.
-func TestGraphOfSpace(t *testing.T) {
-	told := 0
-	b := newBench(t, func(o *Options) {
-		o.GraphFrom = 200
-		o.Arranging = func(_ string, done, total int) {
-			if told++; done > total {
-				t.Errorf("%d of %d", done, total)
-			}
-		}
-	})
-	defer func() {
-		if told == 0 {
-			t.Error("nobody was told of the graph")
-		}
-	}()
-	all := numbered(0, 400)
-	check := func(what string, from, to, graphed int) {
-		t.Helper()
-		if s := b.stats(); s.Graphed != graphed || s.Vectors != to-from {
-			t.Errorf("%s: %+v", what, s)
-		}
-		for i := from; i < to; i += 23 {
-			_, v, _ := b.spaces["s"].state()
-			m := v.nearest(b.emb.vector(all[i].Head+"\n"+all[i].Body), 5) // a few share a vector
-			if !slices.ContainsFunc(m, func(m match) bool { return m.id == all[i].ID }) {
-				t.Errorf("%s: %d is not near itself", what, i)
-			}
-		}
-	}
-	b.feed.add("s", all[:199]...)
-	b.update()
-	check("few", 0, 199, 0)
-	b.feed.add("s", all[199:300]...)
-	b.update()
-	check("many", 0, 300, 300)
-	b.feed.add("s", all[300:310]...)
-	b.update()
-	check("some more", 0, 310, 300)
-	b.reopen()
-	check("reopened", 0, 310, 300)
-	b.feed.add("s", all[310:]...)
-	b.update()
-	check("grown", 0, 400, 400)
-	for i := range 5 {
-		b.feed.remove("s", all[i].ID)
-	}
-	b.update()
-	check("a few gone", 5, 400, 395)
-	b.reopen()
-	check("a few gone, reopened", 5, 400, 395)
-	if err := b.Rebuild(t.Context(), "s", nil); err != nil {
-		t.Fatal(err)
-	}
-	check("rebuilt", 5, 400, 395)
-	b.reopen()
-	check("rebuilt, reopened", 5, 400, 395)
-	for i := 5; i < 320; i++ {
-		b.feed.remove("s", all[i].ID)
-	}
-	b.feed.add("s", all[0])
-	b.feed.remove("s", all[0].ID)
-	b.feed.add("s", chunk("### Last (note)", "something new"))
-	b.feed.remove("s", chunk("### Last (note)", "something new").ID)
-	b.update()
-	if s := b.stats(); s.Vectors != 80 {
-		t.Errorf("%+v", s)
-	}
 }
 
 func FuzzGraph(f *testing.F) {

@@ -55,9 +55,6 @@ type Options struct {
 	// GraphFrom is the number of vectors from which on they are searched
 	// through a graph; below it all of them are compared.
 	GraphFrom int
-	// Arranging, when not nil, hears how far the making of a space's graph is: it
-	// takes many seconds.
-	Arranging func(space string, done, total int)
 	// OpenSpaces bounds the files and the memory in use: of more spaces, those
 	// used longest ago are closed.
 	OpenSpaces int

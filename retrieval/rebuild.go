@@ -60,10 +60,12 @@ func (x *Index) Rebuild(ctx context.Context, name string, progress func(done, to
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}
 	sp.caughtUp()
+	x.keepGraph(sp)
 	if w.lost != nil {
 		return fault.Wrap(op, w.lost)
 	}
-	return fault.Wrap(op, x.arrange(ctx, sp))
+	x.arrange(sp)
+	return nil
 }
 
 // Drop removes all there is of a space.

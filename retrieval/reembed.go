@@ -206,7 +206,8 @@ func (p *reembedding) end(ctx context.Context, gone []percached.ChunkID) error {
 		if err := sp.sweep(p.x, rec); err != nil {
 			return err
 		}
-		return p.x.arrange(ctx, sp)
+		p.x.arrange(sp)
+		return nil
 	})
 }
 

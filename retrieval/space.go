@@ -39,8 +39,10 @@ type space struct {
 	// before it is asked. Broken: it must be made anew for that.
 	behind, broken bool
 
-	used uint64 // guarded by the Index, as is open
-	open bool
+	// The Index guards these.
+	used      uint64
+	open      bool
+	arranging bool // an arranger is at its graph
 }
 
 func newSpace(name, dir string) *space {

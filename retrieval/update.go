@@ -61,7 +61,8 @@ func (x *Index) catchUp(ctx context.Context, sp *space) error {
 	if err != nil {
 		return err
 	}
-	return x.arrange(ctx, sp)
+	x.arrange(sp)
+	return nil
 }
 
 // follow takes what is new, for each side from where it stands.

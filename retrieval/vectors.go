@@ -22,6 +22,7 @@ type vectors struct {
 	slots    map[percached.ChunkID]int32
 	free     []int32
 	graph    *graph // over some of the slots, or nil
+	unkept   bool   // the graph's file lacks some of it; of who holds write
 }
 
 func newVectors(dim int) *vectors {

@@ -4,7 +4,7 @@ import "time"
 
 // Codes of the reasons for not working now.
 const (
-	ReasonForeground  = "foreground"     // a request of the user runs
+	ReasonForeground  = "foreground"     // a request of the user runs, or documents are taken in
 	ReasonRecent      = "recent_request" // one ended a moment ago
 	ReasonWindow      = "window"         // outside the windows
 	ReasonBudget      = "budget"         // what this window may cost is spent

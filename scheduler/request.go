@@ -26,6 +26,22 @@ func (s *Scheduler) Foreground() (end func()) {
 	})
 }
 
+// Intake says that documents begin to be taken in; end, that they are. The job that
+// runs gives way and none begins meanwhile; behind it nothing is waited for. It waits
+// for nothing.
+func (s *Scheduler) Intake() (end func()) {
+	s.mu.Lock()
+	s.intakes++
+	s.giveWay()
+	s.mu.Unlock()
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.intakes--
+		s.ring()
+	})
+}
+
 // giveWay interrupts what runs. It wants mu.
 func (s *Scheduler) giveWay() {
 	if s.interrupt != nil {

@@ -33,7 +33,7 @@ func (s *Scheduler) joules() float64 {
 	return s.sensor.joules()
 }
 
-// asked lists the reasons that a person gave, for which alone Drain stops. It
+// asked lists the reasons of a person, for which alone Drain stops. It
 // wants mu.
 func (s *Scheduler) asked() (reasons []Reason) {
 	if s.paused {
@@ -41,6 +41,8 @@ func (s *Scheduler) asked() (reasons []Reason) {
 	}
 	if s.requests > 0 {
 		reasons = append(reasons, Reason{Code: ReasonForeground, Text: "a request is being answered"})
+	} else if s.intakes > 0 {
+		reasons = append(reasons, Reason{Code: ReasonForeground, Text: "documents are being taken in"})
 	}
 	return reasons
 }

@@ -319,3 +319,32 @@ func TestDrainGoesOn(t *testing.T) {
 		t.Errorf("%+v", sum)
 	}
 }
+
+// While documents come in nothing is done, and what runs gives way; behind them
+// nothing is waited for.
+func TestIntake(t *testing.T) {
+	var d *desk
+	var end func()
+	tries := 0
+	d = sit(t, &script{
+		due: func(_ context.Context, _ string, kind Kind, _ int) ([]Due, error) {
+			return map[Kind][]Due{Answer: {{Subject: "a"}}}[kind], nil
+		},
+		do: func(ctx context.Context, _ Job) (Done, error) {
+			if tries++; tries == 1 {
+				end = d.s.Intake()
+			}
+			return Done{}, context.Cause(ctx)
+		},
+	})
+	if st := d.step(); st.End != EndPreempted {
+		t.Errorf("a job that ran: %+v", st)
+	}
+	if st := d.step(); st.Job != nil || len(st.Reasons) != 1 || st.Reasons[0].Code != ReasonForeground || !st.Wake.IsZero() {
+		t.Errorf("meanwhile: %+v", st)
+	}
+	end()
+	if st := d.step(); st.End != EndDone {
+		t.Errorf("behind it: %+v", st)
+	}
+}

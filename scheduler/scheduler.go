@@ -46,6 +46,7 @@ type Scheduler struct {
 	gone   map[string]struct{} // keys of credits to be deleted
 
 	requests  int       // of the user, under way
+	intakes   int       // of documents, under way
 	ended     time.Time // when the last one ended
 	interrupt context.CancelCauseFunc
 	early     bool // what may be interrupted is an errand

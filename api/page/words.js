@@ -79,7 +79,7 @@ export const kinds = {
 };
 
 const reasons = {
-  foreground: "A question is being answered", recent_request: "It waits a moment after the last question", window: "This is not a time for idle work",
+  foreground: "A question is being answered, or documents are taken in", recent_request: "It waits a moment after the last question", window: "This is not a time for idle work",
   device_stale: "It is not known how battery and temperature are", paused: "Idle work is paused", nothing_due: "There is nothing to do",
 };
 

@@ -139,7 +139,7 @@ func TestConversionsShowAll(t *testing.T) {
 	shows(t, func(st scheduler.Status) any { return wireIdle(st, nil) }, parkedFields()...)
 	shows(t, func(m metrics.State) api.Status { return wireStatus(time.Time{}, api.StatusQuestions{}, m) }, "Listeners", "Disk.Limit")
 	shows(t, func(q api.StatusQuestions) api.Status { return wireStatus(time.Time{}, q, metrics.State{}) })
-	shows(t, wireUpload, "Key", "Report.Notes")
+	shows(t, wireUpload, "Key", "Report.Notes", "Dropped")
 }
 
 // parkedFields are the fields of jobs that are counted only.

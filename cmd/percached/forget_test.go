@@ -15,6 +15,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/llm/llmtest"
 	"github.com/percached/percached/scheduler"
 )
 
@@ -208,6 +209,48 @@ func TestForgottenIsGone(t *testing.T) {
 	}
 	if rep, err := s.tree.Verify(ctx); err != nil || !rep.Clean() || rep.Slices == 0 {
 		t.Errorf("%+v, %v", rep, err)
+	}
+}
+
+// A daemon is there at once, although bytes of what was forgotten are still on the disk,
+// and takes them off it whether idle work is allowed or not.
+func TestStartTidies(t *testing.T) {
+	c := defaultSetup()
+	c.data = t.TempDir()
+	s, err := openService(t.Context(), c, false, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.library.Soil(t.Context(), func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	untidy(t, s, true)
+	if err := s.close(); err != nil {
+		t.Fatal(err)
+	}
+	conf := defaultConfig()
+	conf.now.data, conf.now.serving.listen, conf.now.idle.Policy.Budget.Compute = c.data, "127.0.0.1:0", 0
+	conf.now.embedder = llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
+	a := startServing(t, c.data, func(ctx context.Context, stdout, stderr io.Writer) error {
+		return serve(ctx, conf, stdout, stderr)
+	})
+	if err := a.log.await(patiently(t), "has left the disk"); err != nil {
+		t.Fatalf("%v\n%s", err, a.log)
+	}
+	a.end()
+	if s, err = openService(t.Context(), c, false, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	untidy(t, s, false)
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func untidy(t *testing.T, s *service, want bool) {
+	t.Helper()
+	if got, err := s.library.Untidy(); got != want || err != nil {
+		t.Errorf("bytes of what was forgotten are on the disk: %v, %v", got, err)
 	}
 }
 

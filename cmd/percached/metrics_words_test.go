@@ -10,6 +10,7 @@ import (
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/inbox"
 	"github.com/percached/percached/internal/metrics"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/scheduler"
@@ -35,14 +36,21 @@ func TestMetricsKnowTheWords(t *testing.T) {
 		}
 		state.Queue[string(k)], state.Ledger[string(k)] = 1, metrics.Account{Spent: 1, Saved: 1}
 	}
-	for _, u := range []api.UploadState{api.UploadQueued, api.UploadRunning, api.UploadDone, api.UploadFailed} {
-		m.Upload(string(u))
+	uploads := (&news{metrics: m, hub: &api.Hub{}, now: time.Now}).ofInbox()
+	for _, s := range []inbox.State{inbox.Queued, inbox.Running, inbox.Done, inbox.Failed} {
+		uploads.Moved(inbox.Upload{State: s})
 	}
+	uploads.Moved(inbox.Upload{State: inbox.Failed, Dropped: true})
 	m.Watch(func() (metrics.State, error) { return state, nil })
 	for _, s := range []scheduler.State{scheduler.Working, scheduler.Idle, scheduler.Waiting, scheduler.Paused} {
 		state.Idle = string(s)
 		w := httptest.NewRecorder()
 		m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		for _, s := range []string{"failed", "dropped"} {
+			if one := `percached_uploads_total{state="` + s + `"} 1`; !strings.Contains(w.Body.String(), one) {
+				t.Errorf("there is no %s", one)
+			}
+		}
 		others := 0
 		for line := range strings.Lines(w.Body.String()) {
 			if !strings.Contains(line, `="other"`) {

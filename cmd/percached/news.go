@@ -132,7 +132,11 @@ func (n *news) ofInbox() inbox.Observer {
 		return inbox.Observer{}
 	}
 	return inbox.Observer{Moved: func(u inbox.Upload) {
-		n.metrics.Upload(string(u.State))
+		state := string(u.State)
+		if u.Dropped {
+			state = "dropped" // that is nobody's trouble
+		}
+		n.metrics.Upload(state)
 		n.publish(api.EventUpload, u.Space, map[string]any{
 			"id": u.ID, "state": u.State, "added": u.Report.Added, "unchanged": u.Report.Unchanged, "replaced": u.Report.Replaced,
 			"failed": u.Report.Failed, "chunks": u.Report.Chunks,

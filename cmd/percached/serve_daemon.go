@@ -176,7 +176,7 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 	}
 	c := d.setup
 	n := &news{metrics: d.metrics, hub: d.hub, now: time.Now, log: d.log}
-	c.folder, c.log, c.progress, c.news = d.home, d.log, d.stage.at, n
+	c.folder, c.log, c.progress, c.news, c.untidy = d.home, d.log, d.stage.at, n, d.daemon
 	s, err := openService(ctx, c, d.model, stderr)
 	if err != nil {
 		return nil, err

@@ -66,6 +66,7 @@ type ground struct {
 	now      func() time.Time
 	sys      fs.FS         // what the system tells of the device
 	volatile bool          // what is acknowledged need not survive
+	untidy   bool          // cleaning up behind a former process is the caller's: see tidy
 	patience time.Duration // with stored tensors, where it is another
 
 	folder   *home.Home                      // open already, and the caller's to close
@@ -112,7 +113,7 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 			}
 			return s.openEmbedder(ctx, c)
 		},
-		func() error { return s.openStores(ctx, c, withEngine, log, stderr) },
+		func() error { return s.openStores(ctx, c, withEngine, log) },
 		func() error {
 			if !withEngine || s.engine != nil {
 				return nil
@@ -148,14 +149,13 @@ func (s *service) openDatabases(log *slog.Logger) (err error) {
 	return nil
 }
 
-func (s *service) openStores(ctx context.Context, c setup, withEngine bool, log *slog.Logger, stderr io.Writer) (err error) {
+func (s *service) openStores(ctx context.Context, c setup, withEngine bool, log *slog.Logger) (err error) {
 	k := knowledgebank.Default()
 	k.Now, k.ChunkWords, k.Observer.Damaged = s.now, c.chunkWords, s.news.damaged("knowledge")
 	if s.knowledge, err = knowledgebank.Open(s.meta, k); err != nil {
 		return err
 	}
 	r := retrieval.Default()
-	r.Arranging = s.arranging(stderr)
 	r.Dir, r.DB, r.Embedder, r.Feed, r.Logger, r.Fusion = s.home.Path("index"), s.meta, s.embedder, s.knowledge, log, retrieval.Fusion(c.fusion)
 	if s.index, err = retrieval.Open(r); err != nil {
 		return err
@@ -221,7 +221,7 @@ func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err erro
 		return err
 	}
 	watch.Scheduler, watch.Predictor = s.scheduler, s.predictor
-	return s.recover(ctx, log)
+	return s.recover(ctx)
 }
 
 // wireIdle joins what works while nobody asks.
@@ -281,18 +281,36 @@ func (noEngine) Info() percached.ModelInfo { return percached.ModelInfo{} }
 
 // recover brings the parts together after a crash. Where that fails, say for want
 // of room, what is there can be read and asked all the same.
-func (s *service) recover(ctx context.Context, log *slog.Logger) error {
-	due, err := s.library.Recover(ctx, s.home.Unclean)
+func (s *service) recover(ctx context.Context) error {
+	err := s.library.Recover(ctx, s.home.Unclean)
 	if err == nil {
 		s.home.Unclean = false
+		if !s.untidy {
+			err = s.library.CleanUp(ctx, nil)
+		}
 	}
+	return s.endure(ctx, err)
+}
+
+// tidy takes off the disk what a former process left there of what was forgotten.
+// Where ctx cuts it short, the next process does.
+func (s *service) tidy(ctx context.Context) {
+	due, err := s.library.Untidy()
 	if err == nil && due {
-		err = s.library.CleanUp(ctx, nil)
+		if err = s.library.CleanUp(ctx, nil); err == nil {
+			s.log.Info("what was forgotten before the start has left the disk")
+		}
 	}
+	_ = s.endure(ctx, err)
+}
+
+// endure tells of an error that is nothing new: without what it stopped, a service
+// works.
+func (s *service) endure(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	log.Warn("what a former process left undone could not be ended and is tried again next time", "kind", fault.KindOf(err), "error", err)
+	s.log.Warn("what a former process left undone could not be ended and is tried again next time", "kind", fault.KindOf(err), "error", err)
 	return nil
 }
 
@@ -328,15 +346,4 @@ func (s *service) space(name, kind string, asked bool) error {
 		return nil
 	}
 	return s.knowledge.CreateSpace(percached.Space{Name: name, Kind: kind})
-}
-
-// arranging tells how far the ordering of many vectors is.
-func (s *service) arranging(w io.Writer) func(space string, done, total int) {
-	tell := func(of1 float64) { s.progress(stageOpening, of1) }
-	return func(space string, done, total int) {
-		if done == 0 && s.progress == nil {
-			tell = cli.Progress(w, space+": vectors arranged for search")
-		}
-		tell(float64(done) / float64(max(total, 1)))
-	}
 }

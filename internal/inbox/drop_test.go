@@ -54,7 +54,7 @@ func dropSpace(t *testing.T) {
 	dropped := make(chan error)
 	go func() { dropped <- g.DropSpace("mail") }()
 	for range 2 {
-		if u := <-waiting; u.State != inbox.Failed || !strings.Contains(u.Error, "forgotten") {
+		if u := <-waiting; u.State != inbox.Failed || !u.Dropped || !strings.Contains(u.Error, "forgotten") {
 			t.Errorf("%+v", u)
 		}
 	}

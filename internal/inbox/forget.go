@@ -146,7 +146,7 @@ func (d *dropping) upload(e *entry) {
 		d.names = append(d.names, e.ID+spoolEnd)
 	}
 	if !e.State.over() {
-		e.State, e.Error, e.Ended = Failed, why(d.gone), d.o.Now().UTC().Round(0)
+		e.State, e.Dropped, e.Error, e.Ended = Failed, true, why(d.gone), d.o.Now().UTC().Round(0)
 		close(e.over)
 		d.cut = append(d.cut, e)
 	}

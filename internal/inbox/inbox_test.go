@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -35,6 +36,16 @@ func TestAccept(t *testing.T) {
 		defer mu.Unlock()
 		moves = append(moves, u.State)
 	}
+	var taking, taken atomic.Int32
+	o.Taking = func() func() {
+		taking.Add(1)
+		return func() { taking.Add(-1); taken.Add(1) }
+	}
+	s.before = func(string) {
+		if n := taking.Load(); n != 1 {
+			t.Errorf("a document comes in while %d uploads are said to be taken in", n)
+		}
+	}
 	dir := folder(t)
 	in := open(t, dir, o)
 	files := append(notes(0, 5), sent{"empty.txt", ""})
@@ -53,6 +64,9 @@ func TestAccept(t *testing.T) {
 	}
 	stop := run(t, in)
 	ended := wait(t, in, got.ID)
+	if taking.Load() != 0 || taken.Load() != 1 {
+		t.Errorf("it has ended, and %d are said to be taken in, %d to have been", taking.Load(), taken.Load())
+	}
 	want.State, want.Ended, want.Read = inbox.Done, now, want.Bytes
 	want.Report = ingest.Report{Added: 5, Failed: 1, Failures: []ingest.Failure{{Name: "empty.txt", Reason: "invalid"}}}
 	if d := cmp.Diff(want, ended); d != "" {
@@ -346,7 +360,7 @@ func TestCloseWhileSending(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	err := inbox.Options{MaxBytes: -1, MinFree: -1, MaxQueued: -1, MaxFiles: -1, Keep: -1, KeepCount: -1}.Validate()
-	if n := strings.Count(err.Error(), "\n"); n != 10 {
+	if n := strings.Count(err.Error(), "\n"); n != 11 {
 		t.Errorf("%d faults are told:\n%v", n+1, err)
 	}
 	if _, err := inbox.Open(folder(t), inbox.Default()); kind(err) != fault.Invalid {

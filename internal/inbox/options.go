@@ -36,6 +36,10 @@ type Options struct {
 	Keep      time.Duration
 	KeepCount int
 
+	// Taking is told that an upload begins to be taken in, and end that it ended or
+	// has to wait.
+	Taking func() (end func())
+
 	Now      func() time.Time
 	Logger   *slog.Logger
 	Observer Observer
@@ -52,7 +56,7 @@ type Observer struct {
 func Default() Options {
 	return Options{
 		MaxBytes: 8 << 30, MaxQueued: 10_000, MaxFiles: 10_000, Keep: 24 * time.Hour, KeepCount: 1000,
-		Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Taking: func() (end func()) { return func() {} }, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -67,6 +71,7 @@ func (o Options) Validate() error {
 	bad(o.Library == nil, "no library")
 	bad(o.Spaces == nil, "nobody knows the spaces")
 	bad(o.Reader == nil, "no reader")
+	bad(o.Taking == nil, "nobody is told of what is taken in")
 	bad(o.Now == nil, "no clock")
 	bad(o.Logger == nil, "no logger")
 	bad(o.MaxBytes < 0, "spooled bytes: %d is negative", o.MaxBytes)

@@ -90,12 +90,22 @@ func (in *Inbox) next() (*entry, time.Duration) {
 
 // take takes an upload in, as far as it goes now.
 func (in *Inbox) take(ctx context.Context, e *entry) {
+	stop := in.o.Taking()
+	ended := in.try(ctx, e)
+	stop()
+	if ended { // who waits for it knows no more than who watches
+		close(e.over)
+	}
+}
+
+// try says whether the upload has ended.
+func (in *Inbox) try(ctx context.Context, e *entry) (ended bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	in.mu.Lock()
 	if e.gone {
 		in.mu.Unlock()
-		return
+		return false
 	}
 	e.State, e.Error, e.cancel, e.stopped = Running, "", cancel, make(chan struct{})
 	err := worn(e.begun)
@@ -107,7 +117,6 @@ func (in *Inbox) take(ctx context.Context, e *entry) {
 			in.mark(e, -1) // it came back
 		}
 	}
-	ended := false
 	switch {
 	case err == nil:
 		ended = in.end(e, Done, "")
@@ -131,9 +140,7 @@ func (in *Inbox) take(ctx context.Context, e *entry) {
 	if !gone {
 		in.tell(e)
 	}
-	if ended { // who waits for it knows no more than who watches
-		close(e.over)
-	}
+	return ended
 }
 
 // attempts takes an upload in; each attempt ends at a pause, and the next goes on

@@ -38,6 +38,8 @@ type Upload struct {
 	Report ingest.Report
 	// Error says why it failed; of one that is queued, why it has to wait.
 	Error string
+	// Dropped says that it failed as somebody cancelled it, or forgot its space.
+	Dropped bool
 }
 
 // entry is an upload with all that is known of it. All but what never changes is

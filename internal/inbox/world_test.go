@@ -95,7 +95,7 @@ func openWorld(dir string, change func(*inbox.Options)) (w *world, err error) {
 	w.closers = append(w.closers, w.Tree.Close)
 	w.History, w.Asker, w.Predictor, w.Jobs, w.Logger = asking{}, asking{}, predicting{}, working{}, slog.New(slog.DiscardHandler)
 	w.Library = ingest.New(w.Layers)
-	if _, err := w.Recover(context.Background(), true); err != nil {
+	if err := w.Recover(context.Background(), true); err != nil {
 		return w, err
 	}
 	if err := w.Knowledge.CreateSpace(percached.Space{Name: "mail", Kind: "notes"}); err != nil {

@@ -9,18 +9,18 @@ import (
 
 // Recover brings the layers together: it finishes what was being forgotten and
 // lets each index follow its space. After a crash (unclean) it also looks for
-// tensors and answers whose chunks are gone. It says whether CleanUp is due. With
-// an error something of that is left to be done, and nothing wrong is served.
-func (l *Library) Recover(ctx context.Context, unclean bool) (due bool, err error) {
+// tensors and answers whose chunks are gone. With an error something of that is left
+// to be done, and nothing wrong is served. CleanUp does the rest.
+func (l *Library) Recover(ctx context.Context, unclean bool) error {
 	const op = "ingest.Recover"
 	done, err := l.change(ctx)
 	if err != nil {
-		return false, fault.Wrap(op, err)
+		return fault.Wrap(op, err)
 	}
 	defer done()
 	notes, err := l.noted()
 	if err != nil {
-		return false, fault.Wrap(op, err)
+		return fault.Wrap(op, err)
 	}
 	var errs []error // one space's trouble is no other's
 	for _, p := range notes {
@@ -28,7 +28,7 @@ func (l *Library) Recover(ctx context.Context, unclean bool) (due bool, err erro
 	}
 	spaces, err := l.Knowledge.Spaces()
 	if err != nil {
-		return false, fault.Wrap(op, err)
+		return fault.Wrap(op, err)
 	}
 	for _, s := range spaces {
 		errs = append(errs, l.Index.Update(ctx, s.Name))
@@ -36,8 +36,7 @@ func (l *Library) Recover(ctx context.Context, unclean bool) (due bool, err erro
 			errs = append(errs, l.sweep(ctx, s.Name))
 		}
 	}
-	half, err := l.halfClean()
-	return half || len(notes) > 0, fault.Wrap(op, errors.Join(append(errs, err)...))
+	return fault.Wrap(op, errors.Join(errs...))
 }
 
 // finish does what was left of a forgetting that a crash cut short.

@@ -184,12 +184,10 @@ func (w *world) reopen(unclean bool) {
 	w.Helper()
 	w.close()
 	w.open()
-	due, err := w.Recover(context.Background(), unclean)
-	w.ok(err)
-	if due {
-		w.ok(w.CleanUp(context.Background(), nil))
-	}
-	if due, err = w.Recover(context.Background(), false); due || err != nil {
+	w.ok(w.Recover(context.Background(), unclean))
+	w.ok(w.CleanUp(context.Background(), nil))
+	w.ok(w.Recover(context.Background(), false))
+	if due, err := w.Untidy(); due || err != nil {
 		w.Error("something is left to be done", due, err)
 	}
 }

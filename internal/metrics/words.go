@@ -33,7 +33,7 @@ var (
 
 	idleStates = []string{"working", "idle", "waiting", "paused"}
 
-	uploadStates = []string{"queued", "running", "done", "failed"}
+	uploadStates = []string{"queued", "running", "done", "failed", "dropped"}
 
 	// caches are the layers that answers come from. The stores can find damage,
 	// too.
