@@ -23,7 +23,7 @@ const gone = 499
 func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	began := s.Now()
 	w := newWriter(rw, s.WriteTimeout)
-	x := &exchange{id: requestID(r), options: &s.Options, body: newBody(r, w.control, &s.Options)}
+	x := &exchange{id: requestID(r), path: r.URL.Path, options: &s.Options, body: newBody(r, w.control, &s.Options)}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	r.Body = x.body
 	status := s.attend(w, r, x)

@@ -12,6 +12,7 @@ import (
 // exchange is one request and what is known of it, for those who serve it.
 type exchange struct {
 	id      string
+	path    string
 	route   route // empty where none was reached
 	grant   Grant
 	err     error   // why the request could not be served

@@ -174,7 +174,7 @@ func (x *exchange) problemOf(err error) Problem {
 		Type: "urn:percached:problem:" + string(name), Title: row.title, Status: row.status, Detail: detail,
 		Instance: "urn:percached:request:" + x.id, Fix: row.fix, Errors: fields,
 	}
-	if x.route.forOpenAI() {
+	if forOpenAI(x.path) {
 		p.Error = p.openAI(name)
 	}
 	return p

@@ -111,7 +111,7 @@ func TestFieldErrors(t *testing.T) {
 
 // On the paths of OpenAI's clients, problems have their form besides.
 func TestProblemsForOpenAI(t *testing.T) {
-	x := &exchange{id: "r1", route: route{path: "/v1/models"}}
+	x := &exchange{id: "r1", path: "/v1/models"}
 	field := "model"
 	for _, tt := range []struct {
 		err  error
@@ -129,6 +129,14 @@ func TestProblemsForOpenAI(t *testing.T) {
 	}
 	if p := (&exchange{}).problemOf(refuse(problemForbidden, "")); p.Error != nil {
 		t.Error("other clients are told in OpenAI's form")
+	}
+	srv := testServer(t, about())
+	for request, want := range map[string]bool{
+		"POST /v1/responses": true, "PUT /v1/chat/completions": true, "GET /v1/models/x%2fy": true, "PUT /v1/spaces": false, "GET /v1/engines": false,
+	} {
+		if a := exchangeRaw(t, srv, raw(request, "")); a.StatusCode/100 != 4 || (a.problem.Error != nil) != want {
+			t.Errorf("%s: status %d, in OpenAI's form: %v", request, a.StatusCode, a.problem.Error)
+		}
 	}
 }
 

@@ -70,7 +70,10 @@ func (s *Server) newRouter() *chi.Mux {
 // streams says whether an operation sends as long as it has something.
 func (r route) streams() bool { return r.op == "events" || r.op == "exportEntries" }
 
-// forOpenAI says whether OpenAI's clients call an operation.
-func (r route) forOpenAI() bool {
-	return strings.HasPrefix(r.path, "/v1/chat/") || strings.HasPrefix(r.path, "/v1/embeddings") || strings.HasPrefix(r.path, "/v1/models")
+// openAIs are the beginnings of what OpenAI's clients call, also of what is not here.
+var openAIs = []string{"/v1/chat/", "/v1/completions", "/v1/embeddings", "/v1/models", "/v1/responses"}
+
+// forOpenAI says whether OpenAI's clients call a path.
+func forOpenAI(path string) bool {
+	return slices.ContainsFunc(openAIs, func(begin string) bool { return strings.HasPrefix(path, begin) })
 }

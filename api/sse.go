@@ -93,7 +93,7 @@ func (s *stream) fail(err error) error {
 	name, _, _ := problemFor(err)
 	s.x.note(name, err)
 	event := "error"
-	if s.x.route.forOpenAI() {
+	if forOpenAI(s.x.path) {
 		event = "" // their clients look for the member error
 	}
 	return s.send(event, s.x.problemOf(err))
