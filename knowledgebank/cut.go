@@ -26,10 +26,10 @@ func cut(units []unit, target int) []piece {
 	var out []piece
 	from := 0
 	for _, to := range cuts(units, 2*target) {
-		p := piece{body: render(units[from:to]), minute: minute(units[from].at)}
+		p := piece{body: render(units[from:to]), minute: units[from].by.minute()}
 		n := 0
 		for _, u := range units[from:to] {
-			n += u.size
+			n += int(u.size)
 		}
 		p.words = (n + 1) / 2
 		out = append(out, p)
@@ -44,9 +44,9 @@ func cuts(units []unit, target int) []int {
 	prices := make([]int, n+1) // of a cut before the i-th unit
 	at := make([]int, n+1)     // what stands before it
 	for i, u := range units {
-		at[i+1] = at[i] + u.size
+		at[i+1] = at[i] + int(u.size)
 		if i > 0 {
-			prices[i] = units[i-1].price + chance(units, i)
+			prices[i] = int(units[i-1].price) + chance(units, i)
 		}
 	}
 	prices[0], prices[n] = -1, -1 // the text's own ends
@@ -91,7 +91,7 @@ func cheapest(units []unit, prices []int, target int) []int {
 		size := 0
 		cost[to] = math.MaxInt
 		for i := to - 1; i >= 0; i-- {
-			size += units[i].size
+			size += int(units[i].size)
 			if size > most && i < to-1 {
 				break
 			}
@@ -130,8 +130,8 @@ func render(units []unit) string {
 		if i > 0 {
 			b.WriteString(u.joint)
 		}
-		if u.speaker != "" && (u.turn || i == 0) {
-			b.WriteString(u.speaker)
+		if u.by != nil && u.by.speaker != "" && (u.turn || i == 0) {
+			b.WriteString(u.by.speaker)
 			b.WriteString(": ")
 		}
 		b.WriteString(u.text)
@@ -144,23 +144,25 @@ const maxToken = 240
 
 // shorten takes units apart that are too long for one piece, at words.
 func shorten(units []unit, most int) []unit {
-	long := false
+	n := 0
 	for _, u := range units {
-		long = long || u.size > most
+		if int(u.size) > most {
+			n += strings.Count(u.text, " ") + 1
+		}
 	}
-	if !long {
+	if n == 0 {
 		return units
 	}
-	var out []unit
+	out := make([]unit, 0, len(units)+n)
 	for _, u := range units {
-		if u.size <= most {
+		if int(u.size) <= most {
 			out = append(out, u)
 			continue
 		}
 		from := len(out)
 		out = words(out, u.text)
 		for i := range out[from:] {
-			out[from+i].speaker, out[from+i].at = u.speaker, u.at
+			out[from+i].by = u.by
 		}
 		out[from].joint, out[from].turn = u.joint, u.turn
 		out[len(out)-1].price = u.price
@@ -182,7 +184,7 @@ func words(out []unit, s string) []unit {
 			case n < len(part) && !isWide(r) && !startsWide(part[n:]):
 				u.price = tokenEnd
 			}
-			u.size = size(u.text)
+			u.size = int32(size(u.text))
 			out = append(out, u)
 			part, joint = part[n:], ""
 		}

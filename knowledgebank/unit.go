@@ -7,15 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// unit is what is not cut: a sentence, as a rule.
+// unit is what is not cut: a sentence, as a rule. A document may be millions of
+// them.
 type unit struct {
-	text    string
-	joint   string // stands between it and the unit before, in one chunk
-	speaker string
-	turn    bool   // the speaker begins here
-	at      string // of a transcript
-	size    int    // in half words
-	price   int    // of a cut behind it
+	text  string
+	joint string // stands between it and the unit before, in one chunk
+	by    *voice // nil: nobody says it
+	size  int32  // in half words
+	price int16  // of a cut behind it
+	turn  bool   // the speaker begins here
+}
+
+// voice is who speaks in a transcript, and when.
+type voice struct{ speaker, at string }
+
+func (v *voice) minute() string {
+	if v == nil {
+		return ""
+	}
+	return minute(v.at)
 }
 
 // The prices of cuts; chance adds up to 1023 to each.
@@ -73,9 +83,9 @@ func units(s *Source) []unit {
 
 // spoken gives the sentences of a turn, or of what follows in it.
 func spoken(b *Block, goes bool) []unit {
-	out := cutLine(squeeze(b.Text), "\n", paragraphEnd)
+	out, by := cutLine(squeeze(b.Text), "\n", paragraphEnd), &voice{b.Speaker, b.At}
 	for i := range out {
-		out[i].speaker, out[i].at = b.Speaker, b.At
+		out[i].by = by
 	}
 	switch {
 	case len(out) == 0:
@@ -83,7 +93,7 @@ func spoken(b *Block, goes bool) []unit {
 		out[0].joint = " "
 	default:
 		out[0].turn = true
-		out[0].size += size(b.Speaker)
+		out[0].size += int32(size(b.Speaker))
 	}
 	return out
 }
@@ -93,7 +103,7 @@ func paragraph(text string, more bool) []unit {
 	lines := unwrap(text)
 	var out []unit
 	for i, l := range lines {
-		price := lineEnd
+		price := int16(lineEnd)
 		last := i+1 == len(lines)
 		switch {
 		case strings.HasSuffix(l, ":") || strings.HasSuffix(l, "："):
@@ -115,7 +125,7 @@ func isHeading(l string) bool {
 }
 
 // cutLine gives the sentences of a line; end is the price of a cut behind it.
-func cutLine(l, joint string, end int) []unit {
+func cutLine(l, joint string, end int16) []unit {
 	var out []unit
 	last := 0
 	for _, s := range sentences(l) {
@@ -123,7 +133,7 @@ func cutLine(l, joint string, end int) []unit {
 		if len(out) == 0 {
 			u.joint = joint
 		}
-		u.size = size(u.text)
+		u.size = int32(size(u.text))
 		out = append(out, u)
 		last = s.end
 	}
