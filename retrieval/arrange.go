@@ -57,12 +57,14 @@ type arranger struct {
 	begun bool           // whether there is a round
 	going map[int32]bool // nodes that were dead when it began; nil when they are out
 	at    int32          // the slot that is next
+	end   int32          // what came behind it is of the next round
 }
 
 func (a *arranger) run() {
 	for more := true; more; {
 		more = a.step()
 	}
+	a.x.evict(nil) // it was not idle
 }
 
 // step holds write. It says whether there is more to do.
@@ -71,13 +73,16 @@ func (a *arranger) step() (more bool) {
 	case a.sp.write <- struct{}{}:
 		defer func() { <-a.sp.write }()
 	case <-a.x.quit:
-		return false // Close keeps what there is of the graph
+		return false // Close keeps what was made of the graph
 	}
 	if a.x.ended(context.Background()) == nil && a.advance() {
 		return true
 	}
 	a.x.mu.Lock()
 	defer a.x.mu.Unlock()
+	if _, v, _ := a.sp.state(); v != a.v && !a.x.closed {
+		return true // it was opened anew meanwhile, by who does not hold write
+	}
 	a.sp.arranging = false
 	return false
 }
@@ -116,15 +121,13 @@ func (a *arranger) begin() bool {
 	if v.graph == nil {
 		v.graph = newGraph()
 	}
-	a.begun, a.at, a.going = true, 0, maps.Clone(v.graph.dead)
+	a.begun, a.at, a.end, a.going = true, 0, int32(len(v.ids)), maps.Clone(v.graph.dead)
 	return true
 }
 
 // mend leads links past the nodes that are going and, when all are, takes these out.
 func (a *arranger) mend() {
 	v := a.v
-	v.mu.Lock()
-	defer v.mu.Unlock()
 	end := min(a.at+arrangeStep, int32(len(v.graph.level)))
 	for ; a.at < end; a.at++ {
 		v.graph.mend(v, a.at, a.going)
@@ -132,6 +135,8 @@ func (a *arranger) mend() {
 	if int(end) < len(v.graph.level) {
 		return
 	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	v.graph.drop(a.going)
 	for s := range a.going {
 		v.free = append(v.free, s)
@@ -141,10 +146,9 @@ func (a *arranger) mend() {
 }
 
 // insert puts in what has a vector and is no node, and says whether there is more.
-// What takes a slot that it has passed is of the next round.
 func (a *arranger) insert() (more bool) {
 	v := a.v
-	for n := 0; n < arrangeStep && int(a.at) < len(v.ids); a.at++ {
+	for n := 0; n < arrangeStep && a.at < a.end; a.at++ {
 		if v.versions[a.at] != 0 && !v.graph.has(a.at) {
 			n++
 			v.mu.Lock()
@@ -153,13 +157,14 @@ func (a *arranger) insert() (more bool) {
 			v.mu.Unlock()
 		}
 	}
-	return int(a.at) < len(v.ids)
+	return a.at < a.end
 }
 
-// keepGraph writes the graph to its file. The caller holds write.
+// keepGraph writes the graph to its file. The caller holds write. One of which more
+// than a sixteenth is dead is not read again.
 func (x *Index) keepGraph(sp *space) {
 	rec, v, _ := sp.state()
-	if v == nil || v.graph == nil {
+	if v == nil || v.graph == nil || v.graph.nodes == 0 {
 		return
 	}
 	err := x.room(sp.dir)

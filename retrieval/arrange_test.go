@@ -206,3 +206,122 @@ func TestSearchWhileArranging(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// Whoever writes the graph's file between two steps, or takes it away, the graph is kept.
+func TestGraphIsKept(t *testing.T) {
+	for name, what := range map[string]func(b *bench, a *arranger){
+		"rebuilt when it has begun": func(b *bench, a *arranger) {
+			a.step()
+			if err := b.Rebuild(b.t.Context(), "s", nil); err != nil {
+				b.t.Fatal(err)
+			}
+		},
+		"closed before a node is in": func(b *bench, a *arranger) {
+			a.step()
+			a.step()
+			b.reopen()
+		},
+		"the words broke": func(b *bench, a *arranger) {
+			a.run()
+			a.sp.breaks()
+			b.update()
+		},
+		"what went is not known": func(b *bench, a *arranger) {
+			a.run()
+			b.feed.add("s", numbered(400, 1)...)
+			b.feed.spaces["s"].trimmed = b.feed.spaces["s"].seq
+			b.update()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(o *Options) { o.GraphFrom = 200 })
+			b.feed.add("s", numbered(0, 100)...)
+			a := b.own()
+			b.feed.add("s", numbered(100, 300)...)
+			b.update()
+			what(b, a)
+			a.sp.arranging = false
+			b.feed.add("s", numbered(500, 1)...)
+			b.update()
+			b.work.Wait()
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(a.sp.graphFile()); err != nil {
+				t.Error(err)
+			}
+			b.open()
+			b.stats()
+			b.work.Wait()
+			if s := b.stats(); s.Graphed < 400 {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// All that can happen to a space at once, while its graph is made: nothing breaks, and
+// in the end it has a graph.
+func TestManyWhileArranging(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.GraphFrom, o.OpenSpaces = 100, 1 })
+	names := []string{"s", "other"}
+	var wg sync.WaitGroup
+	must := func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for k, name := range names {
+		wg.Go(func() {
+			for i := range 25 {
+				all := numbered((i*37+k*11)%900, 60)
+				b.feed.add(name, all...)
+				must(b.Update(t.Context(), name))
+				if i%3 == 0 {
+					for _, c := range all[:40] {
+						b.feed.remove(name, c.ID)
+					}
+					must(b.Update(t.Context(), name))
+				}
+			}
+		})
+		wg.Go(func() {
+			for i := range 60 {
+				c := numbered(i, 1)[0]
+				_, err := b.Search(t.Context(), Query{Space: name, Text: c.Body, Vector: b.emb.vector(c.Head + "\n" + c.Body), K: 3})
+				must(err)
+			}
+		})
+		wg.Go(func() {
+			for i := range 6 {
+				switch i % 3 {
+				case 0:
+					must(b.Rebuild(t.Context(), name, nil))
+				case 1:
+					must(b.Drop(name))
+				case 2:
+					b.mu.Lock()
+					sp := b.spaces[name]
+					b.mu.Unlock()
+					sp.breaks()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, name := range names {
+		must(b.Update(t.Context(), name))
+		b.work.Wait()
+		sp, err := b.enter(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, v, _ := sp.state()
+		sp.life.RUnlock()
+		b.work.Wait()
+		wantSlots(t, v)
+		if v.graph == nil || v.due(b.o.GraphFrom) {
+			t.Errorf("%s: %d vectors, and the graph is not what it should be", name, len(v.slots))
+		}
+	}
+}

@@ -24,17 +24,18 @@
 //
 // A search compares the question with every vector; from Options.GraphFrom
 // vectors on it walks a graph (HNSW), and compares those that are not in it yet.
-// The graph grows in Update, in steps of a sixteenth, which takes some tenths of
-// a millisecond a vector; the Update that first reaches GraphFrom takes as many
-// seconds as there are some thousand vectors.
+// The graph is made beside all else, and mended when a sixteenth of the vectors is
+// new or gone, in steps between which others change the space: about a millisecond
+// a vector.
 //
-// Disk: nothing is written outside of a call. bleve merges and writes in the
+// Disk: but for the file of the graph nothing is written outside of a call. bleve merges and writes in the
 // background and tries again without a pause what fails, so Update waits until
 // it has come to rest, and closes it if it cannot write. Writing is refused when
 // less than Options.MinFree, and the size of the index for merging, is free.
 //
 // Goroutines: bleve's, from the first use of a space until it is closed, and two
-// that cut texts, from Open to Close. None of ours.
+// that cut texts, from Open to Close. Of ours one for each space whose graph is at
+// work; Close waits for it.
 //
 // State on disk: FORMAT.md. A folder for each space, and keys that begin with V
 // in the database.

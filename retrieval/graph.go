@@ -22,7 +22,8 @@ const (
 	graphSeed   = 0x9e3779b97f4a7c15
 )
 
-// graph is over some of the slots of vectors, and guarded as they are.
+// graph is over some of the slots of vectors, and guarded as they are: who searches
+// holds their lock, who changes it holds write, and the lock while it does.
 type graph struct {
 	level  []int8  // by slot; -1: not in the graph
 	ground []int32 // links of the lowest level, graphGround a slot
@@ -174,11 +175,14 @@ func sortNear(all []near) {
 }
 
 // mend gives a slot that has links to nodes that are going new ones, from among the
-// neighbours of these.
+// neighbours of these. It takes the lock only to change them: to choose takes long.
 func (g *graph) mend(v *vectors, s int32, going map[int32]bool) {
 	for l := int8(0); l <= g.level[s] && !going[s]; l++ {
 		if slices.ContainsFunc(g.links(s, l), func(n int32) bool { return going[n] }) {
-			g.setLinks(s, l, g.choose(v, g.around2(v, s, l, going), maxLinks(l)))
+			to := g.choose(v, g.around2(v, s, l, going), maxLinks(l))
+			v.mu.Lock()
+			g.setLinks(s, l, to)
+			v.mu.Unlock()
 		}
 	}
 }

@@ -207,8 +207,11 @@ func (sp *space) shut() error {
 }
 
 // replace puts the index that fn makes in the place of the one there is, which
-// is closed before. The caller holds write.
+// is closed before. The file of the graph may go with that. The caller holds write.
 func (sp *space) replace(fn func() (*text, error)) error {
+	if _, v, _ := sp.state(); v != nil && v.graph != nil {
+		v.unkept = true
+	}
 	sp.life.Lock()
 	defer sp.life.Unlock()
 	if sp.text != nil {

@@ -27,12 +27,15 @@ func (s *Scheduler) Foreground() (end func()) {
 }
 
 // Intake says that documents begin to be taken in; end, that they are. The job that
-// runs gives way and none begins meanwhile; behind it nothing is waited for. It waits
-// for nothing.
+// runs gives way, but for Clean, which would never end where documents come all the
+// time, and none begins meanwhile; behind it nothing is waited for. It waits for
+// nothing.
 func (s *Scheduler) Intake() (end func()) {
 	s.mu.Lock()
 	s.intakes++
-	s.giveWay()
+	if s.running == nil || s.running.job.Kind != Clean {
+		s.giveWay()
+	}
 	s.mu.Unlock()
 	return sync.OnceFunc(func() {
 		s.mu.Lock()

@@ -325,10 +325,10 @@ func TestDrainGoesOn(t *testing.T) {
 func TestIntake(t *testing.T) {
 	var d *desk
 	var end func()
-	tries := 0
+	tries, what := 0, Answer
 	d = sit(t, &script{
 		due: func(_ context.Context, _ string, kind Kind, _ int) ([]Due, error) {
-			return map[Kind][]Due{Answer: {{Subject: "a"}}}[kind], nil
+			return map[Kind][]Due{what: {{Subject: "a"}}}[kind], nil
 		},
 		do: func(ctx context.Context, _ Job) (Done, error) {
 			if tries++; tries == 1 {
@@ -346,5 +346,10 @@ func TestIntake(t *testing.T) {
 	end()
 	if st := d.step(); st.End != EndDone {
 		t.Errorf("behind it: %+v", st)
+	}
+	tries, what = 0, Clean
+	d.s.Changed("mail")
+	if st := d.step(); st.End != EndDone || st.Job.Kind != Clean {
+		t.Errorf("an upload waits for a clean-up: %+v", st)
 	}
 }

@@ -84,8 +84,7 @@ func (f *face) cleanUp(ctx context.Context) bool {
 // was asked for. It is forgotten even where that fails, or an upload that waits holds
 // some of it: the receipt says so; idle work tries again, and the upload ends.
 func (f *face) forgotten(ctx context.Context, o api.Forgetting, r ingest.Receipt) api.Receipt {
-	spaces, err := f.service.knowledge.Spaces()
-	if o.CleanUp || err == nil && len(spaces) == 0 { // idle work goes from space to space
+	if o.CleanUp {
 		r.CleanedUp = f.cleanUp(ctx) && !f.inbox.Withholds(o.Space, o.Document)
 	}
 	out := wireReceipt(r)

@@ -43,8 +43,10 @@ func (d *served) run(ctx context.Context, stderr io.Writer) error {
 			return err
 		}
 		if d.daemon {
-			g.Go(func() error { return d.service.scheduler.Run(parts) })
-			g.Go(func() error { d.service.tidy(parts); return nil })
+			g.Go(func() error {
+				d.service.tidy(parts) // idle work would wait for it
+				return d.service.scheduler.Run(parts)
+			})
 		}
 		g.Go(func() error { return in.Run(served) })
 		g.Go(func() error {

@@ -43,14 +43,29 @@ func (in *Inbox) Run(ctx context.Context) error {
 		in.mu.Unlock()
 	}()
 	for ctx.Err() == nil {
-		e, wait := in.next()
-		if e != nil {
-			in.take(ctx, e)
-			continue
+		if e, wait := in.next(); e != nil {
+			in.takeAll(ctx, e)
+		} else {
+			in.rest(ctx, wait)
 		}
-		in.rest(ctx, wait)
 	}
 	return nil
+}
+
+// takeAll takes an upload in, as far as it goes now, and those that may come behind
+// it.
+func (in *Inbox) takeAll(ctx context.Context, e *entry) {
+	stop := in.o.Taking()
+	for e != nil {
+		taken, ended := e, in.take(ctx, e)
+		if e, _ = in.next(); e == nil || ctx.Err() != nil {
+			e = nil
+			stop()
+		}
+		if ended { // who waits for it knows no more than who watches
+			close(taken.over)
+		}
+	}
 }
 
 // rest returns after a while, or when there may be something to do, or when ctx
@@ -88,18 +103,8 @@ func (in *Inbox) next() (*entry, time.Duration) {
 	return nil, wait
 }
 
-// take takes an upload in, as far as it goes now.
-func (in *Inbox) take(ctx context.Context, e *entry) {
-	stop := in.o.Taking()
-	ended := in.try(ctx, e)
-	stop()
-	if ended { // who waits for it knows no more than who watches
-		close(e.over)
-	}
-}
-
-// try says whether the upload has ended.
-func (in *Inbox) try(ctx context.Context, e *entry) (ended bool) {
+// take takes an upload in, as far as it goes now, and says whether it has ended.
+func (in *Inbox) take(ctx context.Context, e *entry) (ended bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	in.mu.Lock()
@@ -122,6 +127,8 @@ func (in *Inbox) try(ctx context.Context, e *entry) (ended bool) {
 		ended = in.end(e, Done, "")
 	case ctx.Err() != nil: // dropped, or all is ending
 		in.stop(e, 0, "")
+	case in.homeless(e, err):
+		ended = in.end(e, Failed, why(err))
 	case lasting(err, e.attempts+1):
 		in.o.Logger.Error("an upload failed", "id", e.ID, "attempts", e.attempts+1, "error", err)
 		ended = in.end(e, Failed, why(err))
@@ -141,6 +148,20 @@ func (in *Inbox) try(ctx context.Context, e *entry) (ended bool) {
 		in.tell(e)
 	}
 	return ended
+}
+
+// homeless says that an upload failed as its space is being forgotten, and notes it.
+func (in *Inbox) homeless(e *entry, err error) bool {
+	if fault.KindOf(err) != fault.NotFound {
+		return false
+	}
+	if _, err = in.o.Spaces.Space(e.Space); fault.KindOf(err) != fault.NotFound {
+		return false
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	e.Dropped = true
+	return true
 }
 
 // attempts takes an upload in; each attempt ends at a pause, and the next goes on

@@ -1,9 +1,11 @@
 package inbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -256,5 +258,29 @@ func TestOpenOdd(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{".upload", "notes.txt"}, entries(t, dir)); d != "" {
 		t.Error(d)
+	}
+}
+
+// An upload whose space is forgotten before the inbox is told of that has not failed
+// by itself: nobody is alarmed.
+func TestSpaceGoesFirst(t *testing.T) {
+	sh := newShelf("mail")
+	sh.begin = func(string) error {
+		sh.mu.Lock()
+		defer sh.mu.Unlock()
+		delete(sh.spaces, "mail")
+		return fault.New(fault.NotFound, "bank", "there is no space %q", "mail")
+	}
+	var log bytes.Buffer
+	o := options(t, sh)
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	in := open(t, folder(t), o)
+	stop := run(t, in)
+	if u := wait(t, in, accept(t, in, "mail", "", notes(0, 1)...).ID); u.State != inbox.Failed || !u.Dropped || !strings.Contains(u.Error, "no space") {
+		t.Errorf("%+v", u)
+	}
+	stop()
+	if log.Len() > 0 {
+		t.Errorf("it is logged: %s", &log)
 	}
 }
