@@ -14,6 +14,7 @@ type Entry struct {
 	Answer   string     `json:"answer"`
 	Answered bool       `json:"answered"` // false: prefilled only
 	Refused  bool       `json:"refused"`
+	Cut      bool       `json:"cut,omitempty"` // it ended at the limit of tokens
 	Stale    bool       `json:"stale"`
 	StaleWhy string     `json:"stale_why,omitempty"`
 	Origin   string     `json:"origin"` // asked or predicted
@@ -78,6 +79,7 @@ type ExportedEntry struct {
 	Question string              `json:"question"`
 	Answer   string              `json:"answer"`
 	Refused  bool                `json:"refused,omitempty"`
+	Cut      bool                `json:"cut,omitempty"`
 	Evidence []percached.ChunkID `json:"evidence"`
 	Sources  []percached.ChunkID `json:"sources,omitempty"`
 	Origin   string              `json:"origin"`
@@ -92,6 +94,7 @@ type Imported struct {
 	Imported int             `json:"imported"`
 	Skipped  int             `json:"skipped"` // the bank has an answer
 	Refused  []ImportRefused `json:"refused"`
+	Unnamed  int             `json:"unnamed,omitempty"` // refused, beyond those named
 }
 
 // ImportRefused is a line that was not imported.

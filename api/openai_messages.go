@@ -45,7 +45,10 @@ func (u *unwanted) conversation(turns []chatTurn, a *Asked) {
 		default:
 			u.no(at+"/role", "must be system, developer, user or assistant")
 		}
-		text := u.content(at+"/content", t.Content)
+		text := ""
+		if last || t.Role != "assistant" || string(t.Content) != "null" { // of a turn in which it said nothing
+			text = u.content(at+"/content", t.Content)
+		}
 		switch {
 		case last:
 			a.Question.Question = text

@@ -95,7 +95,7 @@ func TestChatAsks(t *testing.T) {
 		{"a question", chat(user, ""), Asked{Question: when}},
 		{"a question in parts", chat(`{"role":"user","content":[{"type":"text","text":"Who,"},{"type":"text","text":"and when?"}]}`, ""), Asked{Question: Question{Question: "Who,\nand when?"}}},
 		{
-			"earlier turns", chat(`{"role":"user","content":"Who?"},{"role":"assistant","content":[{"type":"text","text":"Ana."}]},`+user, ""),
+			"earlier turns", chat(`{"role":"user","content":"Who?"},{"role":"assistant","content":[{"type":"text","text":"Ana."}]},{"role":"assistant","content":null},`+user, ""),
 			Asked{Question: when, Earlier: []Turn{{"user", "Who?"}, {"assistant", "Ana."}}},
 		},
 		{

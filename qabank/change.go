@@ -137,7 +137,7 @@ func (b *Bank) Veto(ctx context.Context, space, asked string, id ID) error {
 			v.chunks = append(v.chunks, c)
 		}
 	}
-	e.Answer, e.Answered, e.Refused = "", false, false
+	e.Answer, e.Answered, e.Refused, e.Cut = "", false, false, false
 	content := encodeContent(&e)
 	err = b.db.Update(func(tx *kv.Tx) error {
 		if err := b.begin(tx, s); err != nil {

@@ -21,6 +21,7 @@ const (
 	flagAnswered = 1 << iota
 	flagRefused
 	flagStale
+	flagCut
 )
 
 // state is the part of an entry that changes often.
@@ -63,6 +64,9 @@ func flags(e *Entry) (f byte) {
 	if e.Refused {
 		f |= flagRefused
 	}
+	if e.Cut {
+		f |= flagCut
+	}
 	return f
 }
 
@@ -93,7 +97,7 @@ func decodeContent(value []byte) (Entry, error) {
 		return Entry{}, err
 	}
 	f := r.Byte()
-	e := Entry{Answered: f&flagAnswered != 0, Refused: f&flagRefused != 0}
+	e := Entry{Answered: f&flagAnswered != 0, Refused: f&flagRefused != 0, Cut: f&flagCut != 0}
 	e.Question, e.Answer = r.Text(maxQuestion), r.Text(maxAnswer)
 	e.Embedder, e.Origin, e.Settings = r.Text(maxName), r.Text(maxName), r.Text(maxName)
 	e.Made, e.Expires = r.Time(), r.Time()
@@ -114,7 +118,7 @@ func decodeContent(value []byte) (Entry, error) {
 			e.Vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(p[4*i:]))
 		}
 	}
-	if f &^= flagAnswered | flagRefused; f != 0 {
+	if f &^= flagAnswered | flagRefused | flagCut; f != 0 {
 		r.Fail()
 	}
 	if err := r.End("an entry"); err != nil {

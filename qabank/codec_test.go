@@ -18,7 +18,7 @@ import (
 
 func sample() Entry {
 	return Entry{
-		Question: "When?", Answer: "Now.", Answered: true, Refused: true, Vector: []float32{1, -2, 0.5}, Embedder: "e", Origin: "asked", Settings: "s",
+		Question: "When?", Answer: "Now.", Answered: true, Refused: true, Cut: true, Vector: []float32{1, -2, 0.5}, Embedder: "e", Origin: "asked", Settings: "s",
 		Evidence: []percached.Evidence{{Chunk: percached.ChunkID{1}, Version: 2}, {Chunk: percached.ChunkID{3}, Version: 4}},
 		Sources:  []percached.ChunkID{{5}, {1}},
 		Made:     time.Unix(1, 2).UTC(), Expires: time.Unix(3, 4).UTC(),
@@ -71,7 +71,7 @@ func TestCodecFindsDamage(t *testing.T) {
 	}
 }
 
-// What version 1 wrote is read, and has no sources; what is written of it is of
+// What version 1 wrote is read, and has no sources, nor was it known to be cut; what is written of it is of
 // the version of today. The file holds what an earlier release wrote of the
 // sample.
 func TestContentOfVersion1(t *testing.T) {
@@ -80,7 +80,7 @@ func TestContentOfVersion1(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := sample()
-	want.Sources = nil
+	want.Sources, want.Cut = nil, false
 	got, err := decodeContent(old)
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Error(d, err)

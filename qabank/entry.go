@@ -45,6 +45,7 @@ type Entry struct {
 	Answer   string
 	Answered bool // false: prefilled only; never served
 	Refused  bool // the answer says that the documents do not say
+	Cut      bool // the answer ended at the limit of tokens that its settings set
 	// Vector is the question's embedding and Embedder the fingerprint of what
 	// made it. Without them the entry is found by exact repeats alone.
 	Vector   []float32

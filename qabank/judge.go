@@ -61,7 +61,11 @@ const (
 func Judge(c Candidate, ask Ask) Verdict {
 	g := gate{verdict: Verdict{Serve: true}}
 	g.test(TestAnswered, c.Answered, "it has no answer yet")
-	g.test(TestVeto, !slices.Contains(c.Vetoed, NewID(c.Space, ask.Question)), "somebody said that it answers another question")
+	asked, why := NewID(c.Space, ask.Question), "somebody said that it answers another question"
+	if asked == NewID(c.Space, c.Question) {
+		why = "somebody said that its stored answer was wrong"
+	}
+	g.test(TestVeto, !slices.Contains(c.Vetoed, asked), why)
 	g.test(TestStale, !c.Stale, c.StaleWhy)
 	if ask.MaxAge > 0 {
 		g.test(TestAge, ask.Now.Sub(c.Made) <= ask.MaxAge, fmt.Sprintf("made at %s", c.Made.Format(time.RFC3339)))

@@ -103,3 +103,33 @@ func TestConfigureConcurrently(t *testing.T) {
 		t.Errorf("windows in %v, floor %v; config %+v", now.window.Start.Location(), d.s.sensor.rules, c)
 	}
 }
+
+// Who looks while other windows hold for a while does not make what was spent forgotten.
+func TestSpentIsRemembered(t *testing.T) {
+	d := sit(t, &script{
+		due: func(_ context.Context, _ string, kind Kind, _ int) ([]Due, error) {
+			return map[Kind][]Due{Answer: {{Subject: "a"}}}[kind], nil
+		},
+		do: func(context.Context, Job) (Done, error) { return Done{Written: 7}, nil },
+	})
+	d.config.Windows = nil
+	d.open()
+	used := func() int64 {
+		st, err := d.s.Status()
+		must(t, err)
+		return st.Window.Used.Written
+	}
+	if st := d.step(); st.End != EndDone || used() != 7 {
+		t.Fatalf("%+v, %d bytes", st, used())
+	}
+	other := d.config
+	other.Windows = []Window{{Cron: "0 1 * * *", Length: 48 * time.Hour}}
+	must(t, d.s.Configure(other))
+	if n := used(); n != 0 {
+		t.Errorf("another window has %d bytes of the first", n)
+	}
+	must(t, d.s.Configure(d.config))
+	if n := used(); n != 7 {
+		t.Errorf("%d bytes are left of 7", n)
+	}
+}

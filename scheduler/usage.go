@@ -18,10 +18,12 @@ type usage struct {
 	asked     map[kv.SpaceID][2]int // times questions were predicted, from knowledge and from history
 }
 
-// usageIn is what was spent of the budget of this window. It wants mu.
+// usageIn is what was spent of the budget of this window. What is known of another
+// stays, as that may be the one again, until something is spent in this one. It wants
+// mu.
 func (s *Scheduler) usageIn(w span) *usage {
 	if !s.usage.start.Equal(w.Start) {
-		s.usage = usage{start: w.Start}
+		return &usage{start: w.Start}
 	}
 	return &s.usage
 }
@@ -35,7 +37,8 @@ func asking(k Kind) int {
 
 // spend books a job on its window. It wants mu.
 func (s *Scheduler) spend(w span, b *book, k Kind, c cost) {
-	u := s.usageIn(w)
+	s.usage = *s.usageIn(w)
+	u := &s.usage
 	u.compute += c.took
 	u.questions += max(0, c.done.Questions)
 	u.written += max(0, c.done.Written)

@@ -375,7 +375,7 @@ type Answer struct {
 	Citations []Citation `json:"citations"`
 	Entry     *EntryID   `json:"entry,omitempty"`
 
-	// Finish Why a computed answer ended; `length` says that it was cut.
+	// Finish Why an answer ended; `length` says that it was cut. Of a stored one nothing else is told.
 	Finish *Finish `json:"finish,omitempty"`
 
 	// Gate Why a stored answer was served, or why none was.
@@ -595,7 +595,7 @@ type ChatRequest struct {
 	// MaxCompletionTokens Instead of `max_tokens`.
 	MaxCompletionTokens *int `json:"max_completion_tokens,omitempty"`
 
-	// MaxTokens Of an answer that is computed; a stored one is given whole.
+	// MaxTokens Of an answer that is computed, if it is less than the setting `max-tokens`; a stored one is given whole.
 	MaxTokens *int `json:"max_tokens,omitempty"`
 
 	// Messages The last one is the question, and a user's.
@@ -869,7 +869,10 @@ type Entry struct {
 	Answer string `json:"answer"`
 
 	// Answered False: it is prefilled, and its answer comes when it is asked.
-	Answered bool       `json:"answered"`
+	Answered bool `json:"answered"`
+
+	// Cut The answer ended at the limit of tokens.
+	Cut      *bool      `json:"cut,omitempty"`
 	Evidence []Evidence `json:"evidence"`
 	Expires  *time.Time `json:"expires,omitempty"`
 
@@ -941,6 +944,7 @@ type Evidence struct {
 // ExportedEntry A line of an export. `settings` is the mark of the model, prompt and retrieval that made the answer.
 type ExportedEntry struct {
 	Answer   string     `json:"answer"`
+	Cut      *bool      `json:"cut,omitempty"`
 	Evidence []ChunkID  `json:"evidence"`
 	Expires  *time.Time `json:"expires,omitempty"`
 	Hits     int64      `json:"hits"`
@@ -970,7 +974,7 @@ type FieldError struct {
 	Field string `json:"field"`
 }
 
-// Finish Why a computed answer ended; `length` says that it was cut.
+// Finish Why an answer ended; `length` says that it was cut. Of a stored one nothing else is told.
 type Finish string
 
 // Gate Why a stored answer was served, or why none was.
@@ -1051,11 +1055,16 @@ type ImportRefused struct {
 
 // Imported defines model for Imported.
 type Imported struct {
-	Imported int             `json:"imported"`
-	Refused  []ImportRefused `json:"refused"`
+	Imported int `json:"imported"`
+
+	// Refused The lines that were not imported, but for `unnamed` more.
+	Refused []ImportRefused `json:"refused"`
 
 	// Skipped The bank has an answer for their questions.
 	Skipped int `json:"skipped"`
+
+	// Unnamed How many more than those in `refused`, of which there are 1,000 at most.
+	Unnamed *int `json:"unnamed,omitempty"`
 }
 
 // Job One piece of idle work.
@@ -1735,7 +1744,7 @@ type UploadStatus struct {
 	// Failed Documents or files that could not be taken in.
 	Failed int `json:"failed"`
 
-	// Failures What could not be taken in.
+	// Failures What could not be taken in; 1,000 of it at most.
 	Failures []Failure `json:"failures"`
 	Files    int       `json:"files"`
 	ID       string    `json:"id"`
@@ -1896,7 +1905,7 @@ type UploadParams struct {
 	// Wait Answer when all is in.
 	Wait *bool `form:"wait,omitempty" json:"wait,omitempty"`
 
-	// Name The name of the file that is the body, if Content-Disposition does not give one. Leave it out for JSON and for
+	// Name The name of the file that is the body; else Content-Disposition gives one. Leave it out for JSON and for
 	// `multipart/form-data`, where each part has a file name of its own.
 	Name *string `form:"name,omitempty" json:"name,omitempty"`
 
@@ -2352,7 +2361,8 @@ type ClientInterface interface {
 	// `[DONE]`.
 	//
 	// Answers are computed greedily: `temperature`, `top_p` and `seed` are read and have no effect. Tools, several choices,
-	// stop strings and formats other than text are refused; members that are not listed here are ignored.
+	// stop strings, formats other than text and what else would make another answer (log probabilities, penalties, biases,
+	// audio) are refused; all other members that are not listed here are ignored.
 	// Token: ask, for any space.
 	//
 	// Takes any type of body and a specified content type.
@@ -2370,7 +2380,8 @@ type ClientInterface interface {
 	// `[DONE]`.
 	//
 	// Answers are computed greedily: `temperature`, `top_p` and `seed` are read and have no effect. Tools, several choices,
-	// stop strings and formats other than text are refused; members that are not listed here are ignored.
+	// stop strings, formats other than text and what else would make another answer (log probabilities, penalties, biases,
+	// audio) are refused; all other members that are not listed here are ignored.
 	// Token: ask, for any space.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2783,8 +2794,9 @@ type ClientInterface interface {
 
 	// VetoEntryWithBody Say that a stored answer was wrong for a question
 	//
-	// The entry goes, and the two questions are never served for each other again. Call this when a person says that an
-	// answer does not fit: `entry` and the question that they asked.
+	// The entry loses its answer, and the two questions are never served for each other again. Where they are the same
+	// question, it is computed anew each time. Call this when a person says that an answer does not fit: `entry` and the
+	// question that they asked.
 	// Token: write, for this space.
 	//
 	// Takes any type of body and a specified content type.
@@ -2794,8 +2806,9 @@ type ClientInterface interface {
 
 	// VetoEntry Say that a stored answer was wrong for a question
 	//
-	// The entry goes, and the two questions are never served for each other again. Call this when a person says that an
-	// answer does not fit: `entry` and the question that they asked.
+	// The entry loses its answer, and the two questions are never served for each other again. Where they are the same
+	// question, it is computed anew each time. Call this when a person says that an answer does not fit: `entry` and the
+	// question that they asked.
 	// Token: write, for this space.
 	//
 	// Takes a body of the `application/json` content type.
@@ -3125,7 +3138,8 @@ func (c *Client) VerifyCache(ctx context.Context, reqEditors ...RequestEditorFn)
 // `[DONE]`.
 //
 // Answers are computed greedily: `temperature`, `top_p` and `seed` are read and have no effect. Tools, several choices,
-// stop strings and formats other than text are refused; members that are not listed here are ignored.
+// stop strings, formats other than text and what else would make another answer (log probabilities, penalties, biases,
+// audio) are refused; all other members that are not listed here are ignored.
 // Token: ask, for any space.
 //
 // Takes any type of body and a specified content type.
@@ -3153,7 +3167,8 @@ func (c *Client) CreateChatCompletionWithBody(ctx context.Context, contentType s
 // `[DONE]`.
 //
 // Answers are computed greedily: `temperature`, `top_p` and `seed` are read and have no effect. Tools, several choices,
-// stop strings and formats other than text are refused; members that are not listed here are ignored.
+// stop strings, formats other than text and what else would make another answer (log probabilities, penalties, biases,
+// audio) are refused; all other members that are not listed here are ignored.
 // Token: ask, for any space.
 //
 // Takes a body of the `application/json` content type.
@@ -3956,8 +3971,9 @@ func (c *Client) GetEntry(ctx context.Context, space SpacePath, entry EntryPath,
 
 // VetoEntryWithBody Say that a stored answer was wrong for a question
 //
-// The entry goes, and the two questions are never served for each other again. Call this when a person says that an
-// answer does not fit: `entry` and the question that they asked.
+// The entry loses its answer, and the two questions are never served for each other again. Where they are the same
+// question, it is computed anew each time. Call this when a person says that an answer does not fit: `entry` and the
+// question that they asked.
 // Token: write, for this space.
 //
 // Takes any type of body and a specified content type.
@@ -3977,8 +3993,9 @@ func (c *Client) VetoEntryWithBody(ctx context.Context, space SpacePath, entry E
 
 // VetoEntry Say that a stored answer was wrong for a question
 //
-// The entry goes, and the two questions are never served for each other again. Call this when a person says that an
-// answer does not fit: `entry` and the question that they asked.
+// The entry loses its answer, and the two questions are never served for each other again. Where they are the same
+// question, it is computed anew each time. Call this when a person says that an answer does not fit: `entry` and the
+// question that they asked.
 // Token: write, for this space.
 //
 // Takes a body of the `application/json` content type.
@@ -6639,7 +6656,8 @@ type ClientWithResponsesInterface interface {
 	// `[DONE]`.
 	//
 	// Answers are computed greedily: `temperature`, `top_p` and `seed` are read and have no effect. Tools, several choices,
-	// stop strings and formats other than text are refused; members that are not listed here are ignored.
+	// stop strings, formats other than text and what else would make another answer (log probabilities, penalties, biases,
+	// audio) are refused; all other members that are not listed here are ignored.
 	// Token: ask, for any space.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -6657,7 +6675,8 @@ type ClientWithResponsesInterface interface {
 	// `[DONE]`.
 	//
 	// Answers are computed greedily: `temperature`, `top_p` and `seed` are read and have no effect. Tools, several choices,
-	// stop strings and formats other than text are refused; members that are not listed here are ignored.
+	// stop strings, formats other than text and what else would make another answer (log probabilities, penalties, biases,
+	// audio) are refused; all other members that are not listed here are ignored.
 	// Token: ask, for any space.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -7120,8 +7139,9 @@ type ClientWithResponsesInterface interface {
 
 	// VetoEntryWithBodyWithResponse Say that a stored answer was wrong for a question
 	//
-	// The entry goes, and the two questions are never served for each other again. Call this when a person says that an
-	// answer does not fit: `entry` and the question that they asked.
+	// The entry loses its answer, and the two questions are never served for each other again. Where they are the same
+	// question, it is computed anew each time. Call this when a person says that an answer does not fit: `entry` and the
+	// question that they asked.
 	// Token: write, for this space.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -7131,8 +7151,9 @@ type ClientWithResponsesInterface interface {
 
 	// VetoEntryWithResponse Say that a stored answer was wrong for a question
 	//
-	// The entry goes, and the two questions are never served for each other again. Call this when a person says that an
-	// answer does not fit: `entry` and the question that they asked.
+	// The entry loses its answer, and the two questions are never served for each other again. Where they are the same
+	// question, it is computed anew each time. Call this when a person says that an answer does not fit: `entry` and the
+	// question that they asked.
 	// Token: write, for this space.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -8784,7 +8805,8 @@ func (c *ClientWithResponses) VerifyCacheWithResponse(ctx context.Context, reqEd
 // `[DONE]`.
 //
 // Answers are computed greedily: `temperature`, `top_p` and `seed` are read and have no effect. Tools, several choices,
-// stop strings and formats other than text are refused; members that are not listed here are ignored.
+// stop strings, formats other than text and what else would make another answer (log probabilities, penalties, biases,
+// audio) are refused; all other members that are not listed here are ignored.
 // Token: ask, for any space.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -8808,7 +8830,8 @@ func (c *ClientWithResponses) CreateChatCompletionWithBodyWithResponse(ctx conte
 // `[DONE]`.
 //
 // Answers are computed greedily: `temperature`, `top_p` and `seed` are read and have no effect. Tools, several choices,
-// stop strings and formats other than text are refused; members that are not listed here are ignored.
+// stop strings, formats other than text and what else would make another answer (log probabilities, penalties, biases,
+// audio) are refused; all other members that are not listed here are ignored.
 // Token: ask, for any space.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -9505,8 +9528,9 @@ func (c *ClientWithResponses) GetEntryWithResponse(ctx context.Context, space Sp
 
 // VetoEntryWithBodyWithResponse Say that a stored answer was wrong for a question
 //
-// The entry goes, and the two questions are never served for each other again. Call this when a person says that an
-// answer does not fit: `entry` and the question that they asked.
+// The entry loses its answer, and the two questions are never served for each other again. Where they are the same
+// question, it is computed anew each time. Call this when a person says that an answer does not fit: `entry` and the
+// question that they asked.
 // Token: write, for this space.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -9522,8 +9546,9 @@ func (c *ClientWithResponses) VetoEntryWithBodyWithResponse(ctx context.Context,
 
 // VetoEntryWithResponse Say that a stored answer was wrong for a question
 //
-// The entry goes, and the two questions are never served for each other again. Call this when a person says that an
-// answer does not fit: `entry` and the question that they asked.
+// The entry loses its answer, and the two questions are never served for each other again. Where they are the same
+// question, it is computed anew each time. Call this when a person says that an answer does not fit: `entry` and the
+// question that they asked.
 // Token: write, for this space.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).

@@ -12,7 +12,7 @@ import (
 
 func wireEntry(e qabank.Entry) api.Entry {
 	out := api.Entry{
-		ID: e.ID.String(), Question: e.Question, Answer: e.Answer, Answered: e.Answered, Refused: e.Refused, Stale: e.Stale, StaleWhy: e.StaleWhy,
+		ID: e.ID.String(), Question: e.Question, Answer: e.Answer, Answered: e.Answered, Refused: e.Refused, Cut: e.Cut, Stale: e.Stale, StaleWhy: e.StaleWhy,
 		Origin: e.Origin, Evidence: []api.Evidence{}, Hits: e.Hits, Made: e.Made, Used: e.Used, Expires: e.Expires,
 	}
 	for _, ev := range e.Evidence {

@@ -252,8 +252,8 @@ func TestImportRefuses(t *testing.T) {
 	if got := exported(t, to); !strings.Contains(got, `"origin":"asked"`) {
 		t.Error(got)
 	}
-	if got := imported(t, to, strings.NewReader(strings.Repeat("x\n", 5000))); len(got.Refused) != maxImportRefused+1 {
-		t.Errorf("%d lines are named", len(got.Refused))
+	if got := imported(t, to, strings.NewReader(strings.Repeat("x\n", 5000))); len(got.Refused) != maxImportRefused || got.Unnamed != 4000 {
+		t.Errorf("%d lines are named, %d not", len(got.Refused), got.Unnamed)
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 	maxImportLine     = 1 << 20 // bytes
 	maxImportQuestion = 8 << 10 // bytes; nobody can ask a longer one
 	maxImportHits     = 1 << 20 // more would keep an entry for good
-	maxImportRefused  = 1000    // lines that are named, then the import ends
+	maxImportRefused  = 1000    // lines that are named; more are counted
 	importBatch       = 32      // questions that get their vectors together
 )
 
@@ -39,7 +39,7 @@ func (s *service) export(ctx context.Context, space string, each func(api.Export
 
 func wireExported(e qabank.Entry) api.ExportedEntry {
 	out := api.ExportedEntry{
-		Question: e.Question, Answer: e.Answer, Refused: e.Refused, Evidence: []percached.ChunkID{}, Sources: e.Sources,
+		Question: e.Question, Answer: e.Answer, Refused: e.Refused, Cut: e.Cut, Evidence: []percached.ChunkID{}, Sources: e.Sources,
 		Origin: e.Origin, Settings: e.Settings, Made: e.Made, Expires: e.Expires, Hits: e.Hits,
 	}
 	for _, ev := range e.Evidence {
@@ -81,10 +81,6 @@ func (i *importing) all(ctx context.Context, lines io.Reader) error {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return errors.Join(err, i.flush(ctx))
 		}
-		if len(i.out.Refused) == maxImportRefused {
-			i.refuse(n, "too many lines were refused: this one and those behind it were not looked at")
-			return i.flush(ctx)
-		}
 		switch e, why := readImported(line); {
 		case long:
 			i.refuse(n, "it has more than 1 MiB")
@@ -103,6 +99,10 @@ func (i *importing) all(ctx context.Context, lines io.Reader) error {
 }
 
 func (i *importing) refuse(line int, why string) {
+	if len(i.out.Refused) == maxImportRefused {
+		i.out.Unnamed++
+		return
+	}
 	i.out.Refused = append(i.out.Refused, api.ImportRefused{Line: line, Reason: why})
 }
 

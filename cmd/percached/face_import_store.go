@@ -27,7 +27,7 @@ func (i *importing) store(ctx context.Context, l importedLine, vector []float32)
 	}
 	now := i.now()
 	e := qabank.Entry{
-		Space: i.space, Question: l.Question, Answer: l.Answer, Answered: true, Refused: l.Refused, Vector: vector, Embedder: i.embedder.Info().Fingerprint,
+		Space: i.space, Question: l.Question, Answer: l.Answer, Answered: true, Refused: l.Refused, Cut: l.Cut, Vector: vector, Embedder: i.embedder.Info().Fingerprint,
 		Sources: l.Sources, Origin: l.Origin, Settings: l.Settings, Made: l.Made, Expires: l.Expires, Hits: min(l.Hits, maxImportHits),
 	}
 	for _, id := range l.Evidence {

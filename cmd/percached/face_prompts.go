@@ -110,6 +110,21 @@ func checkPrompts(p *api.Prompts, space, at string) (wrong api.FieldErrors) {
 	return wrong
 }
 
+// tooLong says that instructions leave documents no room in the model's context.
+func (s *service) tooLong(p *api.Prompts, at string) (wrong api.FieldErrors) {
+	if p == nil || p.Instructions == nil || s.engine == nil || len(*p.Instructions) > maxPrompt {
+		return nil
+	}
+	info := s.engine.Info()
+	tokens, err := s.engine.Tokenize(info.Chat.Ask(*p.Instructions, nil, ""))
+	if err != nil || len(tokens[0]) <= info.Context/2 { // who asks will hear of an error
+		return nil
+	}
+	return api.FieldErrors{{
+		Field: at + "prompts/instructions", Detail: fmt.Sprintf("it has %d tokens, it may have half of the model's %d", len(tokens[0]), info.Context),
+	}}
+}
+
 // read gives the space's own prompts; nil if it has none.
 func (f prompts) read() (*api.Prompts, error) {
 	var p api.Prompts

@@ -104,6 +104,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		{`{"order":"alphabetic","prediction":"all"}`, []string{"order", "prediction"}},
 		{`{"prompts":{"abstract":"Sum up.","knowledge":"{text}","history":"{abstract}","instructions":"Be kind."}}`, []string{"prompts/abstract", "prompts/knowledge", "prompts/history"}},
 		{`{"prompts":{"instructions":"` + strings.Repeat("x", maxPrompt+1) + `"}}`, []string{"prompts/instructions"}},
+		{`{"prompts":{"instructions":"` + strings.Repeat("be kind ", maxPrompt/8) + `"}}`, []string{"prompts/instructions"}},
 	} {
 		var set api.Settings
 		if err := json.Unmarshal([]byte(tc.settings), &set); err != nil {

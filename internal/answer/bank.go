@@ -146,6 +146,9 @@ func (r *run) consider(ctx context.Context, c qabank.Candidate, exact bool) (boo
 	r.Bank.Hit(r.q.Space, c.Entry.ID)
 	r.answer.Entry = c.Entry.ID
 	r.answer.Outcome, r.answer.Text, r.answer.Refused = AnswerHit, c.Entry.Answer, c.Entry.Refused
+	if c.Entry.Cut {
+		r.answer.Finish = percached.FinishLength
+	}
 	r.cite(evidence)
 	r.f.tell(event{piece: c.Entry.Answer})
 	return true, nil
@@ -237,7 +240,7 @@ func (r *run) keep(ctx context.Context) error {
 	}
 	now := r.Now()
 	e := qabank.Entry{
-		Space: r.q.Space, Question: r.q.Text, Answer: r.answer.Text, Answered: true, Refused: r.answer.Refused,
+		Space: r.q.Space, Question: r.q.Text, Answer: r.answer.Text, Answered: true, Refused: r.answer.Refused, Cut: r.answer.Finish == percached.FinishLength,
 		Vector: r.vector, Embedder: r.Embedder.Info().Fingerprint, Seen: r.seen, Origin: Asked, Settings: r.mark, Made: now,
 	}
 	var want func(qabank.Info, bool) bool

@@ -22,7 +22,7 @@ func (r *run) compute(ctx context.Context, chunks []percached.Chunk, sure bool) 
 	}
 	r.cite(p.used())
 	if len(r.rests) == 0 { // a model would make something up
-		return fault.New(fault.Invalid, "answer.compute", "no document fits into the model's context beside the question")
+		return fault.New(fault.Invalid, "answer.compute", "no document fits into the model's context beside the instructions and the question")
 	}
 	prefill := r.work != nil && r.work.Prefill
 	tensors := r.set.Tensors && r.Engine.Info().NoSlices == ""

@@ -13,7 +13,7 @@ import (
 // Bounds of what is asked, in bytes but for the number of turns.
 const (
 	maxQuestion     = 8 << 10
-	maxInstructions = 4 << 10
+	maxInstructions = 16 << 10
 	maxTurn         = 64 << 10
 	maxTurns        = 1000
 )

@@ -229,6 +229,20 @@ func TestMaxTokens(t *testing.T) {
 	}
 }
 
+// An answer that the settings' own bound has cut is stored, and said to be cut
+// whenever it is served.
+func TestStoredAnswerIsCut(t *testing.T) {
+	o, set := llmtest.DefaultOptions(), answer.Default()
+	o.Script = llmtest.Answers(map[string]string{heron.Text: "one two three four five six"})
+	set.MaxTokens = 2
+	w, _ := readerWorld(t, set, o)
+	for _, outcome := range []answer.Outcome{answer.Miss, answer.AnswerHit} {
+		if a := w.ask(t, heron.Text); a.Outcome != outcome || a.Finish != percached.FinishLength {
+			t.Errorf("want a %s that was cut: %+v", outcome, a)
+		}
+	}
+}
+
 // Who bounds the answer does not follow who does not.
 func TestMaxTokensFlyAlone(t *testing.T) {
 	w, h := heldWorld(t)
@@ -262,7 +276,7 @@ func TestBadConversations(t *testing.T) {
 		"turn that is too long":   {Earlier: []answer.Turn{user(strings.Repeat("a", 1<<17))}},
 		"turn that is no text":    {Earlier: []answer.Turn{user("\xff")}},
 		"too many turns":          {Earlier: slices.Repeat([]answer.Turn{user("Hello?")}, 2000)},
-		"instructions too long":   {Instructions: strings.Repeat("a", 1<<14)},
+		"instructions too long":   {Instructions: strings.Repeat("a", 1<<14+1)},
 		"instructions no text":    {Instructions: "\xff"},
 		"bound below zero":        {MaxTokens: -1},
 		"age below zero, as ever": {MaxAge: -time.Second},
