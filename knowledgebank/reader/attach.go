@@ -10,6 +10,9 @@ import (
 
 // inner reads a mail within a mail.
 func (p *post) inner(ctx context.Context, body string, depth int) []knowledgebank.Block {
+	body, marked := fromMark(body)
+	defer func(outer bool) { p.utf8 = outer }(p.utf8)
+	p.utf8 = p.utf8 || marked
 	h, body := readHeader(strings.TrimLeft(lineEnds(body), "\n"))
 	blocks := p.mail(ctx, h, body, depth+1)
 	about := "Mail"

@@ -20,13 +20,11 @@ func decode(data []byte, label string) string {
 }
 
 func charset(data []byte, label string) string {
-	switch {
-	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
-		return lenient(data[3:])
-	case bytes.HasPrefix(data, []byte("\xff\xfe")):
-		return with(unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM), data)
-	case bytes.HasPrefix(data, []byte("\xfe\xff")):
-		return with(unicode.UTF16(unicode.BigEndian, unicode.ExpectBOM), data)
+	if enc := wide(data); enc != nil {
+		return strings.TrimPrefix(with(enc, data), byteMark)
+	}
+	if rest, ok := bytes.CutPrefix(data, []byte(byteMark)); ok {
+		return lenient(rest)
 	}
 	label = strings.ToLower(strings.Trim(label, " \t\"'"))
 	if ascii(data) && !strings.HasPrefix(label, "utf-16") && !strings.HasPrefix(label, "iso-2022") && label != "hz-gb-2312" {
@@ -51,6 +49,32 @@ func charset(data []byte, label string) string {
 		return lenient(data)
 	}
 	return text
+}
+
+// byteMark is the byte order mark, in UTF-8.
+const byteMark = "\ufeff"
+
+// wide is the UTF-16 that a byte order mark tells, or nil. Decoded, the mark is
+// still there.
+func wide(data []byte) encoding.Encoding {
+	switch {
+	case bytes.HasPrefix(data, []byte("\xff\xfe")):
+		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+	case bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+	}
+	return nil
+}
+
+// hasMark says that a byte order mark tells the charset.
+func hasMark(data []byte) bool { return wide(data) != nil || bytes.HasPrefix(data, []byte(byteMark)) }
+
+// fromMark takes off a byte order mark; what it says was UTF-16 becomes UTF-8.
+func fromMark(s string) (text string, had bool) {
+	if wide([]byte(s[:min(len(s), 2)])) != nil {
+		return charset([]byte(s), ""), true
+	}
+	return strings.CutPrefix(s, byteMark)
 }
 
 func with(enc encoding.Encoding, data []byte) string {

@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -34,6 +35,7 @@ var (
 	srtStart  = regexp.MustCompile(`^\s*(\d+\s*\n)?\s*\d{1,3}:\d\d:\d\d[,.]\d{1,3} +--> +\d`)
 	frontKeys = regexp.MustCompile(`^---[ \t]*\n(?:[^\n]*\n){0,40}?(title|date|tags|author)[ \t]*:`)
 	htmlStart = regexp.MustCompile(`(?i)^(<\?xml[^>]*>\s*)?(<!--[\s\S]*?-->\s*)*<(!doctype html|html|head|body)[\s>]`)
+	htmlBlock = regexp.MustCompile(`(?i)<(article|section|main|header|footer|nav|aside|figure|blockquote|pre|dl)[\s>]`)
 	htmlTag   = regexp.MustCompile(`(?i)</?(p|div|br|h[1-6]|table|tr|td|ul|ol|li|span|a|b|i|em|strong|meta|title|style|font|body|html)(\s[^<>]*)?/?>`)
 )
 
@@ -47,13 +49,16 @@ func sniff(name string, head []byte) kind {
 		return pdfKind
 	}
 	cut := len(head) == window
-	text := decode(head, metaCharset(head))
-	if cut && len(text) > 200 {
-		text = text[:len(text)-4] // the last character may be torn
+	if cut {
+		head = untorn(head)
 	}
+	text := decode(head, metaCharset(head))
 	if !readable(head, text) {
-		// A mail may carry bytes that are no text, and is still a mail.
-		if mailStart(text, ending) {
+		// Mail may carry bytes that are no text, and is still mail.
+		switch {
+		case mboxStart(text, ending):
+			return mboxKind
+		case mailStart(text, ending):
 			return mailKind
 		}
 		return unknownKind
@@ -81,13 +86,15 @@ func sniff(name string, head []byte) kind {
 	switch {
 	case markdownEnding(ending), frontKeys.MatchString(start):
 		return markdownKind
-	case htmlEnding(ending) && htmlTag.MatchString(start), start[0] == '<' && len(htmlTag.FindAllStringIndex(start, 4)) == 4:
+	case htmlEnding(ending) && (htmlTag.MatchString(start) || htmlBlock.MatchString(start)), start[0] == '<' && len(htmlTag.FindAllStringIndex(start, 4)) == 4:
 		return htmlKind
 	}
 	return textKind
 }
 
 func markdownEnding(e string) bool { return e == ".md" || e == ".markdown" || e == ".mdown" }
+
+func textEnding(e string) bool { return e == ".txt" || e == ".text" || markdownEnding(e) }
 
 func htmlEnding(e string) bool { return e == ".html" || e == ".htm" || e == ".xhtml" }
 
@@ -96,6 +103,19 @@ func gzipped(head []byte) bool { return bytes.HasPrefix(head, []byte{0x1f, 0x8b,
 // carriage says that lines end in a lone carriage return.
 func carriage(head []byte) bool {
 	return bytes.IndexByte(head, '\n') < 0 && bytes.IndexByte(head, '\r') >= 0 && !gzipped(head)
+}
+
+// untorn leaves out a character of UTF-8 at the end that is not all there.
+func untorn(head []byte) []byte {
+	for i := len(head) - 1; i >= max(0, len(head)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(head[i]) {
+			if !utf8.FullRune(head[i:]) {
+				return head[:i]
+			}
+			break
+		}
+	}
+	return head
 }
 
 // readable says whether bytes are text: no NUL once decoded, and few other
@@ -109,16 +129,37 @@ func readable(head []byte, text string) bool {
 			odd++
 		}
 	}
-	// Bytes that no single-byte charset gives to a letter: an image, an archive.
-	if !utf8.Valid(head) {
-		for _, c := range head {
-			if c >= 0x80 && c < 0xA0 {
-				odd++
-			}
-		}
-		return odd*10 <= len(head)
+	switch {
+	case wide(head) != nil:
+		return (odd+strange(text))*20 <= utf8.RuneCountInString(text)
+	case !utf8.Valid(head):
+		return (odd+stray(head))*10 <= len(head)
 	}
 	return odd*50 <= len(text)
+}
+
+// strange counts what UTF-16 gives for bytes that are no text: any two make a
+// character, but many of those nobody writes.
+func strange(text string) (n int) {
+	for _, r := range text {
+		if r == utf8.RuneError || unicode.Is(unicode.Co, r) {
+			n++
+		}
+	}
+	return n
+}
+
+// stray counts bytes that are of no character in UTF-8, and that no single-byte
+// charset gives to a letter: those of an image, an archive.
+func stray(head []byte) (n int) {
+	for len(head) > 0 {
+		r, size := utf8.DecodeRune(head)
+		if r == utf8.RuneError && size == 1 && head[0] >= 0x80 && head[0] < 0xA0 {
+			n++
+		}
+		head = head[size:]
+	}
+	return n
 }
 
 // mboxStart: the line that separates mails, then a header.
@@ -161,27 +202,33 @@ func mailStart(text, ending string) bool {
 	return seen >= 3 || sure && seen >= 2 || ending == ".eml" && seen > 0
 }
 
-// jsonStart: JSON lines if the first line is an object by itself; one JSON value
-// if the name says so.
+// jsonStart: JSON lines if the first line is an object by itself, and the next as
+// it seems; one JSON value if the name says so. Text that begins with an object is
+// text.
 func jsonStart(start, ending string, cut bool) kind {
-	first, _, whole := strings.Cut(start, "\n")
-	if start[0] == '{' {
-		if json.Valid([]byte(first)) {
-			return linesKind
-		}
-		if !whole && cut && strings.HasPrefix(strings.TrimLeft(start[1:], " "), `"`) {
-			return linesKind // a long line
-		}
-	}
-	switch ending {
-	case ".jsonl", ".ndjson":
+	first, rest, whole := strings.Cut(start, "\n")
+	rest = strings.TrimLeft(rest, " \t\n")
+	named := ending == ".json" || ending == ".jsonl" || ending == ".ndjson"
+	switch {
+	case textEnding(ending), !named && rest != "" && !objectStart(rest):
+		return unknownKind
+	case start[0] == '{' && json.Valid([]byte(first)):
 		return linesKind
-	case ".json":
-		if start[0] == '{' || start[0] == '[' {
-			return jsonKind
-		}
+	case !whole && cut && objectStart(start):
+		return linesKind // a long line
+	case named && ending != ".json":
+		return linesKind
+	case named && (start[0] == '{' || start[0] == '['):
+		return jsonKind
 	}
 	return unknownKind
+}
+
+// objectStart says that a JSON object seems to begin.
+func objectStart(s string) bool {
+	s, ok := strings.CutPrefix(s, "{")
+	s = strings.TrimLeft(s, " \t")
+	return ok && (strings.HasPrefix(s, `"`) || strings.HasPrefix(s, "}"))
 }
 
 // crToLF makes lines of a text whose lines end in a carriage return.

@@ -29,7 +29,7 @@ func (f *file) jsonLines(ctx context.Context, in *bufio.Reader) error {
 		}
 		name := fmt.Sprintf("%s: line %d", f.name, n)
 		if n == 1 {
-			l = bytes.TrimPrefix(l, []byte("\xef\xbb\xbf"))
+			l = bytes.TrimPrefix(l, []byte(byteMark))
 		}
 		l = bytes.TrimSpace(l)
 		switch {
@@ -74,7 +74,7 @@ func boundedLine(in *bufio.Reader, limit int64) ([]byte, error) {
 
 // jsonWhole reads one JSON value: an object, or a list of objects.
 func (f *file) jsonWhole(ctx context.Context, data []byte) error {
-	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte(byteMark)))
 	if !json.Valid(data) {
 		return errJSON
 	}

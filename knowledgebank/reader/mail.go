@@ -13,7 +13,8 @@ import (
 
 // parseMail reads one mail. The separator is the line of the mailbox before it.
 func (f *file) parseMail(ctx context.Context, data []byte, separator string) (*knowledgebank.Source, error) {
-	text := strings.TrimLeft(lineEnds(string(data)), "\n")
+	text, marked := fromMark(string(data))
+	text = strings.TrimLeft(lineEnds(text), "\n")
 	h, body := readHeader(text)
 	if len(h) == 0 && strings.TrimSpace(body) == "" {
 		return nil, errEmpty
@@ -22,7 +23,7 @@ func (f *file) parseMail(ctx context.Context, data []byte, separator string) (*k
 	if err != nil {
 		return nil, err
 	}
-	p := &post{o: f.o, from: sender(h), pdfs: pdfs}
+	p := &post{o: f.o, from: sender(h), pdfs: pdfs, utf8: f.marked || marked}
 	s := &knowledgebank.Source{
 		Title:  oneLine(words(h.get("subject"))),
 		Source: "mail",
@@ -63,6 +64,7 @@ type post struct {
 	notes []string
 	files []attachment
 	pdfs  *pdf.Files // one budget for all that are attached
+	utf8  bool       // a mark says that the mail is, whatever its parts say
 }
 
 type attachment struct {

@@ -8,49 +8,11 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// front is what a note says of itself before its text.
-type front struct{ title, date string }
-
-// frontMatter reads the lines between "---" or "+++" at the start.
-func frontMatter(text string) (front, string) {
-	var f front
-	text = strings.TrimLeft(text, "\n ")
-	fence := text[:min(3, len(text))]
-	if fence != "---" && fence != "+++" {
-		return f, text
-	}
-	first, rest, ok := strings.Cut(text, "\n")
-	if !ok || strings.TrimSpace(first) != fence {
-		return f, text
-	}
-	whole := rest
-	for n := 0; rest != "" && n < 200; n++ {
-		l, more, _ := strings.Cut(rest, "\n")
-		if t := strings.TrimSpace(l); t == fence || t == "..." {
-			return f, more
-		}
-		name, value, ok := strings.Cut(l, ":")
-		if fence == "+++" {
-			name, value, ok = strings.Cut(l, "=")
-		}
-		if value = strings.Trim(value, ` "'`); ok {
-			switch strings.ToLower(strings.TrimSpace(name)) {
-			case "title":
-				f.title = value
-			case "date":
-				f.date = value
-			}
-		}
-		rest = more
-	}
-	return front{}, whole // it was a drawn line
-}
-
 var (
 	mdHeading = regexp.MustCompile(`^ {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$`)
 	mdFence   = regexp.MustCompile("^\\s{0,12}(`{3,}|~{3,})")
 	mdItem    = regexp.MustCompile(`^\s*(?:[-*+]|(\d{1,9}[.)]))\s+(.*)$`)
-	mdRef     = regexp.MustCompile(`^ {0,3}\[[^\]^]+\]:\s*\S+`)
+	mdRef     = regexp.MustCompile(`^ {0,3}\[[^\]^]+\]:\s*(?:<[^<>]*>|[^\s@]*(?:[/#]|\.[A-Za-z])[^\s@]*)(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?\s*$`)
 	mdTable   = regexp.MustCompile(`^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$`)
 	mdQuote   = regexp.MustCompile(`^\s{0,3}(>\s?)+`)
 
@@ -60,7 +22,6 @@ var (
 	mdNote     = regexp.MustCompile(`\[\^[^\[\]\s]{1,50}\]`)
 	mdAuto     = regexp.MustCompile(`<((?:https?|mailto|ftp):[^<>\s]+)>`)
 	mdTag      = regexp.MustCompile(`(?i)</?(?:a|b|i|u|em|strong|br|p|div|span|sub|sup|kbd|img|details|summary|center|font|hr|small|del|ins|mark|table|tr|td|th)(?:\s[^<>]*)?/?>`)
-	mdComment  = regexp.MustCompile(`<!--[\s\S]*?(?:-->|$)`)
 	mdStrong   = regexp.MustCompile(`(\*\*\*|\*\*|~~)([^\s*~](?:[^*~]*?[^\s*~])?)(\*\*\*|\*\*|~~)`)
 	mdUnder    = regexp.MustCompile(`(^|[^\p{L}\p{N}_])(___|__|_)([^\s_](?:[^_]*?[^\s_])?)(___|__|_)($|[^\p{L}\p{N}_])`)
 	mdEmphasis = regexp.MustCompile(`\*([^\s*](?:[^*]*?[^\s*])?)\*`)
@@ -72,8 +33,10 @@ var (
 // gives the first heading too.
 func markdown(text string) (blocks []knowledgebank.Block, heading string) {
 	m := mdReader{}
-	text = mdComment.ReplaceAllString(text, "")
-	for l := range strings.SplitSeq(clean(text), "\n") {
+	if text = clean(text); strings.Contains(text, commentOpens) {
+		text = clean(uncommented(text)) // what a comment parted may now be one
+	}
+	for l := range strings.SplitSeq(text, "\n") {
 		m.line(l)
 	}
 	m.flush()
@@ -113,7 +76,7 @@ func (m *mdReader) endCode() {
 func (m *mdReader) line(l string) {
 	t := strings.TrimSpace(l)
 	if m.fence != "" {
-		if strings.HasPrefix(t, m.fence) && strings.Trim(t, m.fence[:1]) == "" {
+		if endsFence(l, m.fence) {
 			m.endCode()
 		} else {
 			if n := len(m.code); t != "" || n > 0 && m.code[n-1] != "" {

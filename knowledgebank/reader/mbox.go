@@ -16,6 +16,11 @@ import (
 // mbox reads a mailbox mail by mail. A mail that is too large or that cannot be
 // read is reported, and the rest goes on.
 func (f *file) mbox(ctx context.Context, in *bufio.Reader) error {
+	if f.marked {
+		if _, err := in.Discard(len(byteMark)); err != nil {
+			return damaged(err)
+		}
+	}
 	box := &mailbox{in: in, limit: f.o.MaxBytes}
 	for n := 1; ; n++ {
 		if err := ctx.Err(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/percached/percached/knowledgebank"
 )
@@ -50,24 +51,36 @@ func (p *post) part(ctx context.Context, h header, body string, depth int) writt
 	case typ == "message/rfc822" || typ == "message/global":
 		return written{mails: p.inner(ctx, transfer(encoding, body), depth)}
 	case disposition == "attachment" || name != "" || !strings.HasPrefix(typ, "text/"):
-		p.files = append(p.files, attachment{name, typ, transfer(encoding, body), params["charset"]})
+		p.files = append(p.files, attachment{name, typ, transfer(encoding, body), p.label(encoding, body, params["charset"])})
 		return written{}
 	case typ == "text/html":
 		page := []byte(transfer(encoding, body))
-		return webText(charset(page, or(params["charset"], metaCharset(page))))
+		return webText(charset(page, p.label(encoding, body, or(params["charset"], metaCharset(page)))))
 	case typ != "text/plain" && typ != "text/enriched" && typ != "text/markdown":
 		p.left(name, typ)
 		return written{}
 	}
 	raw := []byte(transfer(encoding, body))
 	if encoding != "quoted-printable" && encoding != "base64" && quotedPrintable(body) {
-		raw = unquote(raw)
+		raw, encoding = unquote(raw), "quoted-printable"
 	}
-	text := decode(raw, params["charset"])
+	text := decode(raw, p.label(encoding, body, params["charset"]))
 	if typ == "text/enriched" || strings.Contains(text, "</color>") {
 		text = enriched(text)
 	}
 	return plainText(text, strings.EqualFold(params["format"], "flowed"))
+}
+
+// label is the charset of a part. In a file that a mark says to be UTF-8, what is
+// not encoded is that too: the part's header tells what it was before.
+func (p *post) label(encoding, body, named string) string {
+	if !p.utf8 || encoding == "quoted-printable" || encoding == "base64" || !utf8.ValidString(body) {
+		return named
+	}
+	if ascii([]byte(body)) && !strings.HasPrefix(strings.ToLower(named), "utf-16") {
+		return named // it may still be encoded, as ISO-2022-JP is
+	}
+	return "utf-8"
 }
 
 var (

@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"strings"
 
+	"golang.org/x/text/transform"
+
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/knowledgebank/pdf"
@@ -53,6 +55,7 @@ type file struct {
 	mail bool   // it is known to be one mail
 	// mailLike: it may be one, although its header tells little.
 	mailLike bool
+	marked   bool // a byte order mark says that what is read of it is UTF-8
 	emit     func(*knowledgebank.Source) error
 	failed   func(name string, err error)
 }
@@ -104,8 +107,9 @@ func (f *file) any(ctx context.Context, rd io.Reader) error {
 	if f.mail && k != gzipKind {
 		k = mailKind
 	}
-	if carriage(head) && k != pdfKind {
-		in = bufio.NewReaderSize(&crToLF{rd: in}, window)
+	if k != pdfKind {
+		f.marked = hasMark(head)
+		in = textOf(in, head)
 	}
 	switch k {
 	case unknownKind:
@@ -131,6 +135,18 @@ func (f *file) any(ctx context.Context, rd io.Reader) error {
 		return f.jsonWhole(ctx, data)
 	}
 	return f.document(ctx, f.name, func() (*knowledgebank.Source, error) { return f.parse(ctx, k, data) })
+}
+
+// textOf gives text as its readers take it: UTF-16 as UTF-8, with its mark, and
+// lines that end in \n.
+func textOf(in *bufio.Reader, head []byte) *bufio.Reader {
+	if enc := wide(head); enc != nil {
+		in = bufio.NewReaderSize(transform.NewReader(in, enc.NewDecoder()), window)
+	}
+	if carriage(head) {
+		in = bufio.NewReaderSize(&crToLF{rd: in}, window)
+	}
+	return in
 }
 
 // parse reads a file that is one document.

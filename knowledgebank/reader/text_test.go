@@ -176,6 +176,7 @@ func TestLong(t *testing.T) {
 		{"turn.vtt", "WEBVTT\n\n00:00.000 --> 00:01.000\n", "<v Ana>hi\n<v Ana>ho\n", "", 1 << 16, "hi ho hi"},
 		{"turn.json", `{"messages": [{"from": "Ana", "text": "hi"}`, `, {"from": "Ana", "text": "ho"}`, "]}", 1 << 14, "hi ho ho"},
 		{"paragraph.md", "", "a\n", "", 1 << 16, "a a a"},
+		{"comments.md", "the end", " `<!--` <!----> <!-- -->", " <!--\n", 1 << 16, "the end"},
 		{"flowed.eml", "From: ana@example.com\nContent-Type: text/plain; format=flowed\n\n", "a \n", "", 1 << 16, "a a a"},
 		{"footers.eml", "From: ana@example.com\n\n", "Do you Yahoo!?\n", "", 1 << 18, "Do you"},
 	} {
