@@ -99,9 +99,15 @@ func (s *Server) fail(w *writer, r *http.Request, x *exchange, err error) int {
 		x.cut = true
 		return row.status
 	}
-	if !x.body.ended() && r.ProtoMajor == 1 {
-		w.Header().Set("Connection", "close") // rather than to wait for the rest of the body
+	if x.body.ended() || r.ProtoMajor != 1 {
+		x.tell(w, err)
+		return row.status
 	}
+	w.Header().Set("Connection", "close")
+	_ = w.control.EnableFullDuplex() // the answer goes first, the rest of the body comes behind it
 	x.tell(w, err)
+	if w.FlushError() == nil && !w.broken {
+		x.body.pass(r)
+	}
 	return row.status
 }

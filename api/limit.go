@@ -71,6 +71,18 @@ func (b *body) Close() error { return nil } // net/http closes its own
 // ended says whether all was read: only then can the connection be used again.
 func (b *body) ended() bool { return b.err == io.EOF }
 
+// pass reads past the rest of a body that is not wanted, for as long as a client may
+// send nothing: one that writes all before it reads would else find the connection
+// reset, and never see its answer. Who waits to be asked for the body is not asked.
+func (b *body) pass(r *http.Request) {
+	name, _, _ := problemFor(b.err)
+	if b.err != nil && name != problemTooLarge || b.read == 0 && r.Header.Get("Expect") != "" {
+		return
+	}
+	b.extend()
+	_, _ = io.Copy(io.Discard, b.from)
+}
+
 // fault is why the body could not be read to its end, if that is so.
 func (b *body) fault() error {
 	if b.err == io.EOF {

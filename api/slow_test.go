@@ -173,3 +173,28 @@ func TestSlowReader(t *testing.T) {
 		})
 	}
 }
+
+// A client that sends all of its body before it reads learns why nothing came of it.
+func TestRefusedAfterAllIsSent(t *testing.T) {
+	srv := testServer(t, about(), func(o *Options) { o.MaxBody, o.MaxUpload = 1<<20, 8<<20 })
+	rest := strings.Repeat("x", 32<<20)
+	for request, want := range map[string]int{
+		raw("POST /v1/chat/completions", rest):                                                        413,
+		raw("POST /v1/spaces/mail/documents?name=..", rest, "Content-Type: application/octet-stream"): 400,
+		raw("POST /v1/spaces/mail/ask", rest, "Authorization: Bearer nobody"):                         401,
+		raw("POST /v1/nowhere", rest):                                                                 404,
+	} {
+		conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, request); err != nil {
+			t.Errorf("%.40q: it cannot be sent: %v", request, err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || resp.StatusCode != want || !resp.Close {
+			t.Errorf("%.40q: %v, %v", request, resp, err)
+		}
+		conn.Close()
+	}
+}
