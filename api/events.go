@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// recheckEvery is how often it is looked whether a listener's token still holds.
+const recheckEvery = time.Second
+
 // events streams news to a listener for as long as its token allows it.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params[Nothing](r); err != nil {
@@ -23,7 +26,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	secret, _ := bearer(r)
-	recheck := time.NewTicker(s.Heartbeat)
+	recheck := time.NewTicker(min(recheckEvery, s.Heartbeat))
 	defer recheck.Stop()
 	for {
 		var events []Event

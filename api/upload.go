@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"golang.org/x/text/encoding"
 )
 
 // maxBoundary is how long the boundary of a multipart body may be (RFC 2046).
@@ -116,8 +118,12 @@ func (s *Server) filesOf(r *http.Request, name string) (eachFile, error) {
 	case strings.HasPrefix(kind, "multipart/"):
 		return nil, refuse(problemMediaType, "of the multipart types, only multipart/form-data is read")
 	}
+	charset, known := charsetOf(r.Header.Get("Content-Type"))
+	if !known {
+		return nil, refuse(problemMediaType, "the charset of the body is not known")
+	}
 	name, err = bodyName(r, name)
-	return func(take takeFile) error { return wholeBody(name, r.Body, take) }, err
+	return func(take takeFile) error { return wholeBody(name, r.Body, charset, take) }, err
 }
 
 // mediaType is the type of a body; empty if the client does not say.
@@ -160,7 +166,7 @@ func bodyName(r *http.Request, name string) (string, error) {
 }
 
 // wholeBody hands on a body that is one file.
-func wholeBody(name string, from io.Reader, take takeFile) error {
+func wholeBody(name string, from io.Reader, charset encoding.Encoding, take takeFile) error {
 	m := &meter{in: from}
 	var first [1]byte
 	switch _, err := io.ReadFull(m, first[:]); {
@@ -169,7 +175,7 @@ func wholeBody(name string, from io.Reader, take takeFile) error {
 	case err != nil:
 		return err
 	}
-	err := take.all(name, io.MultiReader(bytes.NewReader(first[:]), m))
+	err := take.all(name, inUTF8(io.MultiReader(bytes.NewReader(first[:]), m), charset))
 	if m.err != nil {
 		return m.err
 	}

@@ -58,9 +58,13 @@ func filePart(at string, part *multipart.Part, body *meter, seen map[string]bool
 		// Documents go by the name of their file: one would replace the other.
 		return wrong(at, "a file before it has the same name")
 	}
+	charset, known := charsetOf(part.Header.Get("Content-Type"))
+	if !known {
+		return wrong(at, "its charset is not known")
+	}
 	seen[name] = true
 	in := &meter{in: part}
-	err := take.all(name, in)
+	err := take.all(name, inUTF8(in, charset))
 	switch {
 	case body.err != nil:
 		return body.err

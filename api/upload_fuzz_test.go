@@ -167,7 +167,7 @@ func TestBodyBreaksWithinAnyByte(t *testing.T) {
 	}{
 		{"documents", `{"documents":[{"text":"a"},{"key":"b","text":"b"}]}`, func(r io.Reader, take takeFile) error { return jsonDocuments(r, 1<<20, take) }},
 		{"files", multi, func(r io.Reader, take takeFile) error { return files(r, boundary, take) }},
-		{"a file", "text", func(r io.Reader, take takeFile) error { return wholeBody("a", r, take) }},
+		{"a file", "text", func(r io.Reader, take takeFile) error { return wholeBody("a", r, nil, take) }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

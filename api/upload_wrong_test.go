@@ -71,6 +71,8 @@ func wrongUploads(t testing.TB) []wrongRequest {
 		{"compressed twice on the way", file("?name=a", "Content-Encoding: identity, br"), wrongAnswer{415, "media_type", ""}},
 		{"compressed documents", documents(`{"text":"a"}`, "Content-Encoding: deflate"), wrongAnswer{415, "media_type", ""}},
 		{"a type that is none", file("?name=a", "Content-Type: text"+"/"), wrongAnswer{415, "media_type", ""}},
+		{"an unknown charset", file("?name=a", "Content-Type: text/plain; charset=runes"), wrongAnswer{415, "media_type", ""}},
+		{"a part of an unknown charset", multi(strings.Replace(one, "\r\n\r\n", "\r\nContent-Type: text/plain; charset=runes\r\n\r\n", 1) + "--b--\r\n"), wrongAnswer{400, "invalid", "/0"}},
 		{"two types", file("?name=a", "Content-Type: text/plain\r\nContent-Type: text/html"), wrongAnswer{415, "media_type", ""}},
 		{"another multipart", raw(uploadPath, one+"--b--", "Content-Type: multipart/mixed; boundary=b"), wrongAnswer{415, "media_type", ""}},
 		{"documents in another charset", documents(`{"text":"a"}`, "Content-Type: application/json; charset=latin1"), wrongAnswer{415, "media_type", ""}},

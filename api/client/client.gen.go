@@ -2680,10 +2680,10 @@ type ClientInterface interface {
 	//
 	// Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
 	// HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-	// their first bytes tell which. Files are streamed, so they may be large. A file's name keeps its folders
-	// (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes by, never a place on the daemon's disk. It
-	// has up to 1000 bytes and no `..`; a backslash counts as a slash. Files in the folders `cur` and `new` of a Maildir
-	// are mails.
+	// their first bytes tell which. A charset that the Content-Type of a text names holds. Files are streamed, so they
+	// may be large. A file's name keeps its folders (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes
+	// by, never a place on the daemon's disk. It has up to 1000 bytes and no `..`; a backslash counts as a slash. Files
+	// in the folders `cur` and `new` of a Maildir are mails.
 	//
 	// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 	// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
@@ -2703,10 +2703,10 @@ type ClientInterface interface {
 	//
 	// Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
 	// HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-	// their first bytes tell which. Files are streamed, so they may be large. A file's name keeps its folders
-	// (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes by, never a place on the daemon's disk. It
-	// has up to 1000 bytes and no `..`; a backslash counts as a slash. Files in the folders `cur` and `new` of a Maildir
-	// are mails.
+	// their first bytes tell which. A charset that the Content-Type of a text names holds. Files are streamed, so they
+	// may be large. A file's name keeps its folders (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes
+	// by, never a place on the daemon's disk. It has up to 1000 bytes and no `..`; a backslash counts as a slash. Files
+	// in the folders `cur` and `new` of a Maildir are mails.
 	//
 	// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 	// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
@@ -3757,10 +3757,10 @@ func (c *Client) ListDocuments(ctx context.Context, space SpacePath, params *Lis
 //
 // Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
 // HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-// their first bytes tell which. Files are streamed, so they may be large. A file's name keeps its folders
-// (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes by, never a place on the daemon's disk. It
-// has up to 1000 bytes and no `..`; a backslash counts as a slash. Files in the folders `cur` and `new` of a Maildir
-// are mails.
+// their first bytes tell which. A charset that the Content-Type of a text names holds. Files are streamed, so they
+// may be large. A file's name keeps its folders (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes
+// by, never a place on the daemon's disk. It has up to 1000 bytes and no `..`; a backslash counts as a slash. Files
+// in the folders `cur` and `new` of a Maildir are mails.
 //
 // 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 // at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
@@ -3790,10 +3790,10 @@ func (c *Client) UploadWithBody(ctx context.Context, space SpacePath, params *Up
 //
 // Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
 // HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-// their first bytes tell which. Files are streamed, so they may be large. A file's name keeps its folders
-// (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes by, never a place on the daemon's disk. It
-// has up to 1000 bytes and no `..`; a backslash counts as a slash. Files in the folders `cur` and `new` of a Maildir
-// are mails.
+// their first bytes tell which. A charset that the Content-Type of a text names holds. Files are streamed, so they
+// may be large. A file's name keeps its folders (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes
+// by, never a place on the daemon's disk. It has up to 1000 bytes and no `..`; a backslash counts as a slash. Files
+// in the folders `cur` and `new` of a Maildir are mails.
 //
 // 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 // at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
@@ -7011,10 +7011,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
 	// HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-	// their first bytes tell which. Files are streamed, so they may be large. A file's name keeps its folders
-	// (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes by, never a place on the daemon's disk. It
-	// has up to 1000 bytes and no `..`; a backslash counts as a slash. Files in the folders `cur` and `new` of a Maildir
-	// are mails.
+	// their first bytes tell which. A charset that the Content-Type of a text names holds. Files are streamed, so they
+	// may be large. A file's name keeps its folders (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes
+	// by, never a place on the daemon's disk. It has up to 1000 bytes and no `..`; a backslash counts as a slash. Files
+	// in the folders `cur` and `new` of a Maildir are mails.
 	//
 	// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 	// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
@@ -7034,10 +7034,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
 	// HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-	// their first bytes tell which. Files are streamed, so they may be large. A file's name keeps its folders
-	// (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes by, never a place on the daemon's disk. It
-	// has up to 1000 bytes and no `..`; a backslash counts as a slash. Files in the folders `cur` and `new` of a Maildir
-	// are mails.
+	// their first bytes tell which. A charset that the Content-Type of a text names holds. Files are streamed, so they
+	// may be large. A file's name keeps its folders (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes
+	// by, never a place on the daemon's disk. It has up to 1000 bytes and no `..`; a backslash counts as a slash. Files
+	// in the folders `cur` and `new` of a Maildir are mails.
 	//
 	// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 	// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
@@ -9340,10 +9340,10 @@ func (c *ClientWithResponses) ListDocumentsWithResponse(ctx context.Context, spa
 //
 // Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
 // HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-// their first bytes tell which. Files are streamed, so they may be large. A file's name keeps its folders
-// (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes by, never a place on the daemon's disk. It
-// has up to 1000 bytes and no `..`; a backslash counts as a slash. Files in the folders `cur` and `new` of a Maildir
-// are mails.
+// their first bytes tell which. A charset that the Content-Type of a text names holds. Files are streamed, so they
+// may be large. A file's name keeps its folders (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes
+// by, never a place on the daemon's disk. It has up to 1000 bytes and no `..`; a backslash counts as a slash. Files
+// in the folders `cur` and `new` of a Maildir are mails.
 //
 // 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 // at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
@@ -9369,10 +9369,10 @@ func (c *ClientWithResponses) UploadWithBodyWithResponse(ctx context.Context, sp
 //
 // Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
 // HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-// their first bytes tell which. Files are streamed, so they may be large. A file's name keeps its folders
-// (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes by, never a place on the daemon's disk. It
-// has up to 1000 bytes and no `..`; a backslash counts as a slash. Files in the folders `cur` and `new` of a Maildir
-// are mails.
+// their first bytes tell which. A charset that the Content-Type of a text names holds. Files are streamed, so they
+// may be large. A file's name keeps its folders (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes
+// by, never a place on the daemon's disk. It has up to 1000 bytes and no `..`; a backslash counts as a slash. Files
+// in the folders `cur` and `new` of a Maildir are mails.
 //
 // 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 // at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
