@@ -40,32 +40,42 @@ func New(b Backend, o Options) (*Server, error) {
 // error in the exchange.
 func (s *Server) newRouter() *chi.Mux {
 	m := chi.NewRouter()
-	var methods []string
+	allowed := map[string][]string{} // methods by path
 	for _, rt := range s.routes() {
 		serve := func(w http.ResponseWriter, r *http.Request) {
 			exchangeOf(r.Context()).err = s.serve(rt, w, r)
 		}
-		m.MethodFunc(rt.method, rt.path, serve)
+		own := []string{rt.method}
 		if rt.method == http.MethodGet && !rt.streams() {
-			m.MethodFunc(http.MethodHead, rt.path, serve)
+			own = append(own, http.MethodHead)
 		}
-		if !slices.Contains(methods, rt.method) {
-			methods = append(methods, rt.method)
+		for _, method := range own {
+			m.MethodFunc(method, rt.path, serve)
 		}
+		allowed[rt.path] = append(allowed[rt.path], own...)
 	}
 	m.NotFound(func(_ http.ResponseWriter, r *http.Request) {
 		exchangeOf(r.Context()).err = refuse(problemNoOperation, "")
 	})
-	m.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
-		for _, method := range append(methods, http.MethodHead) {
-			if m.Match(chi.NewRouteContext(), method, r.URL.Path) {
-				w.Header().Add("Allow", method)
-			}
+	notAllowed := func(w http.ResponseWriter, r *http.Request) {
+		for _, method := range allowed[m.Find(chi.NewRouteContext(), http.MethodGet, r.URL.Path)] {
+			w.Header().Add("Allow", method)
 		}
 		exchangeOf(r.Context()).err = refuse(problemMethod, "")
-	})
+	}
+	m.MethodNotAllowed(notAllowed)
+	for path, own := range allowed { // or "entries/export" would be an entry for other methods
+		for _, method := range everyMethod {
+			if !slices.Contains(own, method) {
+				m.MethodFunc(method, path, notAllowed)
+			}
+		}
+	}
 	return m
 }
+
+// everyMethod is one that a path may have.
+var everyMethod = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
 // streams says whether an operation sends as long as it has something.
 func (r route) streams() bool { return r.op == "events" || r.op == "exportEntries" }
