@@ -71,7 +71,7 @@ and the times. Nothing is stored or reused. For measuring what a model can do.`,
 	f := cmd.Flags()
 	f.StringVar(&o.model, "model", "", "GGUF file to use (default: the one that is built in)")
 	f.StringVar(&o.kv, "kv", "f16", "type of keys and values: f16, q8_0, q4_0")
-	f.IntVar(&o.threads, "threads", runtime.NumCPU(), "threads that compute")
+	f.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "threads that compute")
 	f.IntVar(&o.context, "context", llamacpp.Default().Context, "tokens of the context")
 	return cmd
 }

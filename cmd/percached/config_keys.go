@@ -71,7 +71,7 @@ func modelKeys() []key {
 			of: func(c *setup) field { return aText(&c.kv) },
 		},
 		{
-			name: "threads", flag: true, usual: "one for each processor", about: "threads that compute",
+			name: "threads", flag: true, usual: "one for each processor", about: "threads that compute; where other programs keep processors busy, fewer are faster",
 			of: func(c *setup) field { return anInt(&c.threads) },
 		},
 		{

@@ -147,7 +147,7 @@ func (h *health) test(ctx context.Context, open opener, c llamacpp.Config, t *ty
 
 // conclude says what all of it means.
 func (h *health) conclude() {
-	h.Config = config{KVTypes: []string{}, Threads: runtime.NumCPU()}
+	h.Config = config{KVTypes: []string{}, Threads: runtime.GOMAXPROCS(0)}
 	h.Warnings, h.Failures = []string{}, []string{}
 	warn := func(format string, args ...any) { h.Warnings = append(h.Warnings, fmt.Sprintf(format, args...)) }
 	fail := func(format string, args ...any) { h.Failures = append(h.Failures, fmt.Sprintf(format, args...)) }

@@ -67,7 +67,7 @@ does not count and is asked again.`,
 	f.Float64Var(&o.stored, "stored", 0.9, "share of them that is stored")
 	f.IntVar(&o.generate, "generate", 32, "tokens of the answer; 0 computes the prompt alone")
 	f.IntVar(&o.runs, "runs", 21, "how many pairs are asked")
-	f.IntVar(&o.threads, "threads", runtime.NumCPU(), "threads that compute")
+	f.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "threads that compute")
 	f.IntVar(&o.split, "split", llamacpp.Default().Split, "tokens computed at a time")
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd

@@ -70,7 +70,7 @@ are llama.cpp on the same tokens without anything of percached around.`,
 	f.IntVar(&o.suffix, "suffix-tokens", 64, "tokens of the question")
 	f.IntVar(&o.generate, "generate", 128, "tokens decoded to measure decoding")
 	f.IntVar(&o.runs, "runs", 5, "how often each kind is run")
-	f.IntVar(&o.threads, "threads", runtime.NumCPU(), "threads that compute")
+	f.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "threads that compute")
 	f.IntVar(&o.split, "split", d.Split, "tokens computed at a time")
 	f.StringVar(&o.flash, "flash-attn", d.FlashAttn, "flash attention: auto, on, off")
 	f.BoolVar(&o.json, "json", false, "print a JSON object")

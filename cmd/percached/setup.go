@@ -64,7 +64,7 @@ type setup struct {
 func defaultSetup() setup {
 	set := answer.Default()
 	return setup{
-		kv: "f16", threads: runtime.NumCPU(), context: llamacpp.Default().Context, limit: math.MaxInt64, chunkWords: 100,
+		kv: "f16", threads: runtime.GOMAXPROCS(0), context: llamacpp.Default().Context, limit: math.MaxInt64, chunkWords: 100,
 		bankLimit: qabank.Default().Limit, inboxLimit: 8 << 30, history: historyLimit,
 		fusion: string(retrieval.Default().Fusion), order: string(set.Order), k: set.K, threshold: -1, guard: set.Guard, maxTokens: set.MaxTokens, maxWaiting: 32,
 		revival: revival{most: 3, within: 10 * time.Minute}, idle: idle.Default(), serving: defaultServing(),

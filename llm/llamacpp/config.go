@@ -32,7 +32,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Context:   4096,
-		Threads:   runtime.NumCPU(),
+		Threads:   runtime.GOMAXPROCS(0),
 		Split:     64,
 		KeyType:   "f16",
 		ValueType: "f16",
