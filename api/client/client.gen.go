@@ -1174,7 +1174,7 @@ type ModelShape struct {
 
 // NewDocument A text to be taken in.
 type NewDocument struct {
-	// Date A time as in RFC 3339, or its day alone.
+	// Date A time as in RFC 3339, or its day alone, from 1970 to 2100.
 	//
 	// Example: 2025-05-30
 	Date *string `json:"date,omitempty"`
@@ -1182,10 +1182,12 @@ type NewDocument struct {
 	// Key What the source goes by with you. The same key again replaces the document. Without it the text itself names the document.
 	Key *string `json:"key,omitempty"`
 
-	// Source As prompts are to name it: "note", "mail from Ana Ruiz".
+	// Source As prompts are to name it, in up to 120 characters: "note", "mail from Ana Ruiz".
 	Source *string `json:"source,omitempty"`
 	Text   string  `json:"text"`
-	Title  *string `json:"title,omitempty"`
+
+	// Title Its first 120 characters count.
+	Title *string `json:"title,omitempty"`
 }
 
 // NewSpace A space to be made.
