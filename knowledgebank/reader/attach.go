@@ -82,6 +82,9 @@ func attachedKind(a attachment) kind {
 			return unknownKind
 		}
 	case textKind:
+		if a.typ == "text/html" {
+			return htmlKind
+		}
 		switch ending := strings.ToLower(path.Ext(a.name)); ending {
 		case ".txt", ".text", ".log", ".csv", ".tsv", ".org", ".rst", ".tex":
 		case "":

@@ -20,11 +20,13 @@ var (
 	wroteMark    = regexp.MustCompile(`(?i)(\b(wrote|writes|schrieb|schreef|skrev|napisał\(?a?\)?|escribió|escreveu|scritto|kirjoitti|пишет|написал\(?а?\)?)|a écrit|寫道|写道)[^:\n]{0,40}\s*[:：]\s*$`)
 	wroteInline  = regexp.MustCompile(`^\s*["'\pL][^<>:]{0,60}<[^<>@\s]+@[^<>\s]+> (wrote|writes|schrieb|a écrit|escribió) ?:`)
 	wroteStart   = regexp.MustCompile(`(?i)^[\s*]*(on|am|le|el|il|op|em|den|på|dnia|w dniu|em|at|-{2,3})\s.*(\d|@)`)
+	clockTime    = regexp.MustCompile(`\b\d{1,2}[:.h]\d\d\b|\d ?[ap]\.?m\b`)
+	dayAndYear   = regexp.MustCompile(`\b(19|20)\d\d\b|\d[./-]\d`)
 	notesDate    = regexp.MustCompile(`(?i)\d{1,2}/\d{1,2}/\d{2,4},? +\d{1,2}:\d\d`)
 )
 
 // breakAt says whether another person's words begin at a line.
-func breakAt(lines []string, i int) (pause, bool) {
+func breakAt(lines []string, i int, first bool) (pause, bool) {
 	l := lines[i]
 	mark := strings.TrimLeft(l, " \t*")
 	if mark == "" || mark[0] == '>' {
@@ -50,12 +52,13 @@ func breakAt(lines []string, i int) (pause, bool) {
 	if h, ok := headerBlock(lines, i); ok {
 		return pause{cause: byReply, about: h.about, back: h.back, next: h.next}, true
 	}
-	return attributed(lines, i)
+	return attributed(lines, i, first)
 }
 
 // attributed finds "On Monday, Ana wrote:" that no marked line follows: then all
-// below is quoted.
-func attributed(lines []string, i int) (pause, bool) {
+// below is quoted. Minutes and letters cite people so too: it must say when, and
+// in a mail that answers none at what time or by which address.
+func attributed(lines []string, i int, first bool) (pause, bool) {
 	if l := lines[i]; strings.Contains(l, "> ") && wroteInline.MatchString(l) {
 		if next := skipBlank(lines, i+1); next == len(lines) || !marked(lines[next]) {
 			return pause{cause: byReply, next: i + 1}, true
@@ -75,6 +78,9 @@ func attributed(lines []string, i int) (pause, bool) {
 		if next == len(lines) || marked(lines[next]) {
 			return pause{}, false
 		}
+		if !strings.Contains(text, "@") && !clockTime.MatchString(text) && (first || !dayAndYear.MatchString(text)) {
+			return pause{}, false
+		}
 		return pause{cause: byReply, next: next}, true
 	}
 	return pause{}, false
@@ -82,7 +88,8 @@ func attributed(lines []string, i int) (pause, bool) {
 
 // attributes says whether text is an attribution.
 func attributes(text string) bool {
-	return len(text) < 300 && wroteMark.MatchString(text)
+	text = strings.TrimRight(text, " ")
+	return len(text) < 300 && (strings.HasSuffix(text, ":") || strings.HasSuffix(text, "：")) && wroteMark.MatchString(text)
 }
 
 // quotedHeader reads the header behind a mark, if there is one.

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -8,30 +9,58 @@ import (
 )
 
 // traits is what the attributes of an element mean for its text.
-type traits struct{ hidden, quote bool }
+type traits struct {
+	hidden, quote bool
+	shown         bool // although elements of its kind are not
+	empty         bool // it ends where it begins
+	alt           string
+	fade, unfade  faint
+	number        int // that a list or an item begins with
+}
 
-func traitsOf(z *html.Tokenizer, mail, quotes bool) (t traits) {
+// faint is why text is not seen although an element in it may be.
+type faint uint8
+
+const (
+	noSize faint = 1 << iota
+	unseen
+)
+
+func traitsOf(z *html.Tokenizer, mail bool, a atom.Atom) (t traits) {
+	quotes := mail && a == atom.Blockquote
 	for more := true; more; {
 		var k, v []byte
 		k, v, more = z.TagAttr()
 		switch string(k) {
 		case "hidden":
-			t.hidden = true
+			t.hidden = t.hidden || string(v) != "until-found"
 		case "style":
-			t.hidden = t.hidden || invisible(string(v))
+			t.style(string(v), mail)
 		case "type":
-			t.quote = t.quote || quotes && mail && strings.EqualFold(string(v), "cite")
+			t.quote = t.quote || quotes && strings.EqualFold(string(v), "cite")
 		case "class":
 			c := string(v)
-			t.quote = t.quote || quotes && mail && strings.Contains(c, "quote")
+			t.quote = t.quote || quotes && strings.Contains(sayings.Replace(c), "quote")
 			t.hidden = t.hidden || mail && (strings.Contains(c, "gmail_signature") || strings.Contains(c, "moz-signature"))
+		case "start", "value":
+			if n, err := strconv.Atoi(string(v)); err == nil && n > 0 && n < 1e6 && (a == atom.Ol || a == atom.Li) {
+				t.number = n
+			}
+		case "alt":
+			t.alt = string(v)
+		case "shadowrootmode":
+			t.shown = true
 		}
 	}
 	return t
 }
 
-// invisible reads a style.
-func invisible(style string) bool {
+// sayings are classes of quotes that the writer set in a page, and answers nobody by.
+var sayings = strings.NewReplacer("block-quote", "", "blockquote", "", "pullquote", "", "pull-quote", "")
+
+// style reads a style. What a page fades in or folds out is there to be read; in
+// mail nothing moves.
+func (t *traits) style(style string, mail bool) {
 	if len(style) > 4096 {
 		style = style[:4096]
 	}
@@ -40,26 +69,35 @@ func invisible(style string) bool {
 		name, value, _ := strings.Cut(rule, ":")
 		value, _, _ = strings.Cut(strings.TrimSpace(value), "!")
 		value = strings.TrimSpace(value)
+		if value == "" {
+			continue
+		}
 		switch strings.TrimSpace(name) {
 		case "display":
-			if value == "none" {
-				return true
-			}
+			t.hidden = t.hidden || value == "none"
 		case "visibility":
-			if value == "hidden" || value == "collapse" {
-				return true
-			}
-		case "mso-hide":
-			if value == "all" {
-				return true
-			}
-		case "opacity", "font-size", "max-height":
-			if strings.Trim(value, "0.") == "" || strings.Trim(value, "0.") == "px" {
-				return value != ""
-			}
+			t.faint(unseen, value == "hidden" || value == "collapse")
+		case "font-size":
+			t.faint(noSize, zero(value))
+		case "opacity", "max-height":
+			t.hidden = t.hidden || mail && zero(value)
 		}
 	}
-	return false
+}
+
+// faint notes a property that an element in this one may set anew.
+func (t *traits) faint(f faint, gone bool) {
+	t.fade &^= f
+	t.unfade |= f
+	if gone {
+		t.fade |= f
+	}
+}
+
+// zero says that a length or number is none.
+func zero(value string) bool {
+	unit := strings.TrimLeft(value, "0.")
+	return len(unit) < len(value) && (unit == "" || unit == "px" || unit == "pt" || unit == "em" || unit == "%")
 }
 
 // breaks is how many line ends an element has around it: 1 for a line, 2 for a

@@ -166,6 +166,10 @@ func fields(lines []string, i int) (block, bool) {
 	if !seen[fromField] && !seen[toField] || !seen[subjectField] && !(seen[fromField] && seen[sentField]) {
 		return block{}, false
 	}
+	if !seen[subjectField] && !strings.Contains(from, "@") && !clockTime.MatchString(sent) && !dayAndYear.MatchString(sent) && !notesDate.MatchString(from) {
+		// "From: Hamburg", "To: Bremen", "Date: 4 March".
+		return block{}, false
+	}
 	if at := notesDate.FindStringIndex(from); at != nil && sent == "" {
 		from, sent = strings.TrimSuffix(strings.TrimSpace(from[:at[0]]), " on"), from[at[0]:]
 	}

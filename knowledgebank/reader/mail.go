@@ -77,13 +77,18 @@ func (p *post) mail(ctx context.Context, h header, body string, depth int) []kno
 	outer := p.files
 	p.files = nil
 	text := p.part(ctx, h, body, depth)
-	blocks := own(text, forwarding.MatchString(words(h.get("subject"))), words(h.get("subject")))
+	subject := words(h.get("subject"))
+	text.first = !answering.MatchString(subject) && h.get("in-reply-to") == "" && h.get("references") == ""
+	blocks := own(text, forwarding.MatchString(subject), subject)
 	for _, a := range p.files {
 		blocks = append(blocks, p.attached(ctx, a, depth)...)
 	}
 	p.files = outer
 	return blocks
 }
+
+// answering is how the subject of a reply begins.
+var answering = regexp.MustCompile(`(?i)(^|\]|:)\s*(re|aw|sv|vs|antw|antwort|res|ref|rif|odp|ynt|vá|回复|答复|返信)\s*([\[(^]\d+[\])]?)?\s*[:：]`)
 
 // forwarding is how the subject of forwarded mail begins.
 var forwarding = regexp.MustCompile(`(?i)^\s*(fwd?|wg|tr|rv|vs|vb|vl|i|enc|fs|doorst|pd|転送|转发)\s*(\[\d+\])?\s*[:：]`)

@@ -17,6 +17,8 @@ type written struct {
 	text  string // lines, cleaned
 	html  bool   // the lines are as the writer broke them
 	flow  bool   // format=flowed: a space at the end of a line says that it goes on
+	tight bool   // and is no space of the text (delsp=yes)
+	first bool   // the mail answers none, as its header says
 	mails []knowledgebank.Block
 }
 
@@ -68,7 +70,9 @@ func (p *post) part(ctx context.Context, h header, body string, depth int) writt
 	if typ == "text/enriched" || strings.Contains(text, "</color>") {
 		text = enriched(text)
 	}
-	return plainText(text, strings.EqualFold(params["format"], "flowed"))
+	w := plainText(text, strings.EqualFold(params["format"], "flowed"))
+	w.tight = w.flow && strings.EqualFold(params["delsp"], "yes")
+	return w
 }
 
 // label is the charset of a part. In a file that a mark says to be UTF-8, what is
@@ -85,6 +89,7 @@ func (p *post) label(encoding, body, named string) string {
 
 var (
 	wholePage = regexp.MustCompile(`(?i)<(!doctype html|html)[\s>]`)
+	pageBody  = regexp.MustCompile(`(?i)<(body|/html)[\s>]`)
 	openTag   = regexp.MustCompile(`(?i)<(p|div|br|td|font|tr|li|span)[\s>]`)
 	richParam = regexp.MustCompile(`(?i)<param>[^<]*</param>|</?(color|smaller|bigger|bold|italic|underline|fontfamily|excerpt|fixed|center|flushleft|flushright|paraindent|nofill|x-color|x-tad-smaller)>`)
 )
@@ -94,16 +99,23 @@ func enriched(text string) string { return richParam.ReplaceAllString(text, "") 
 // plainText is text that should be plain, but may turn out to be HTML in whole or
 // from some place on.
 func plainText(text string, flow bool) written {
-	if at := wholePage.FindStringIndex(text); at != nil {
-		if strings.TrimSpace(text[:at[0]]) == "" {
-			return webText(text)
-		}
+	at := wholePage.FindStringIndex(text)
+	if at != nil && strings.TrimSpace(text[:at[0]]) == "" {
+		return webText(text)
+	}
+	if at != nil && (at[0] == 0 || text[at[0]-1] == '\n') && pageBody.MatchString(text[at[0]:]) {
 		return written{text: clean(text[:at[0]]) + "\n\n" + webText(text[at[0]:]).text}
 	}
-	if n := len(openTag.FindAllStringIndex(text, 1000)); n > 5 && n*3 > strings.Count(text, "\n") {
+	if n := len(openTag.FindAllStringIndex(text, 1000)); n > 5 && n*3 > strings.Count(text, "\n") && (strings.Contains(text, "</") || brOnly(text, n)) {
 		return webText(text)
 	}
 	return written{text: clean(text), flow: flow}
+}
+
+// brOnly says that no more tags are in text but those that end a line. One that
+// names others, and closes none, is about tags.
+func brOnly(text string, n int) bool {
+	return strings.Count(strings.ToLower(text), "<br") >= n
 }
 
 // left names a part that is not read.
@@ -131,6 +143,10 @@ func (p *post) multipart(ctx context.Context, typ string, params map[string]stri
 		return p.part(ctx, header{}, body, depth+1)
 	}
 	var all []written
+	root := 0
+	if typ == "multipart/related" {
+		root = rootOf(parts, params["start"])
+	}
 	for i, part := range parts {
 		h, body := readHeader(strings.TrimLeft(part, "\n"))
 		if strings.HasPrefix(part, "\n") {
@@ -139,7 +155,7 @@ func (p *post) multipart(ctx context.Context, typ string, params map[string]stri
 		if typ == "multipart/digest" && h.get("content-type") == "" {
 			h["content-type"] = []string{"message/rfc822"}
 		}
-		if typ == "multipart/related" && i > 0 && h.get("content-disposition") == "" {
+		if typ == "multipart/related" && i != root && h.get("content-disposition") == "" {
 			h["content-disposition"] = []string{"attachment"}
 		}
 		all = append(all, p.part(ctx, h, body, depth+1))
@@ -148,32 +164,6 @@ func (p *post) multipart(ctx context.Context, typ string, params map[string]stri
 		return choose(all)
 	}
 	return concat(all)
-}
-
-// choose picks between forms of one text: plain text unless there is little in
-// it of what the others say.
-func choose(all []written) written {
-	var best written
-	for _, w := range all {
-		switch {
-		case w.empty():
-		case best.empty():
-			best = w
-		case best.html && !w.html && !stub(w, best), !best.html && w.html && stub(best, w):
-			w.mails = append(w.mails, best.mails...)
-			best = w
-		default:
-			best.mails = append(best.mails, w.mails...)
-		}
-	}
-	return best
-}
-
-var stubText = regexp.MustCompile(`(?i)\b(view|read|see|display)\b.{0,60}\b(browser|html)\b|\bhtml[ -](format|version|mail|message|e-?mail|capable|enabled|only)|does(n't| not) support html|kein html|html-ansicht|version html`)
-
-func stub(text, html written) bool {
-	n, m := text.words(), html.words()
-	return n < 40 && m > 3*n+20 || n < 60 && m > n && stubText.MatchString(text.text)
 }
 
 func concat(all []written) written {
@@ -185,10 +175,11 @@ func concat(all []written) written {
 			continue
 		}
 		if len(texts) == 0 {
-			out.html, out.flow = w.html, w.flow
+			out.html, out.flow, out.tight = w.html, w.flow, w.tight
 		}
 		out.html = out.html && w.html
 		out.flow = out.flow && w.flow
+		out.tight = out.tight && w.tight
 		texts = append(texts, w.text)
 	}
 	out.text = strings.Join(texts, "\n\n")

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/percached/percached/knowledgebank"
@@ -28,17 +29,18 @@ type passage struct {
 func own(w written, forward bool, subject string) []knowledgebank.Block {
 	lines := strings.Split(strings.TrimRight(w.text, "\n "), "\n")
 	if w.flow {
-		lines = reflow(lines)
+		lines = reflow(lines, w.tight)
 	}
-	all := passages(lines)
-	forward = forward || len(all) > 1 && (all[1].cause == byForward || nothingMuch(all[0].lines))
+	all := passages(lines, w.first)
+	forward = forward || len(all) > 1 && (all[1].cause == byForward || nothingMuch(all[0].lines) || answersBelow(all[0].lines))
+	quotes := !w.first || w.html || len(all) > 1 || !introduced(lines)
 	var blocks []knowledgebank.Block
 	if !forward {
-		blocks = says(all[:1], false, w.html, subject)
+		blocks = says(all[:1], !quotes, w.html, subject)
 	}
 	if len(blocks) == 0 {
 		// Marked lines count now, and may hold forwarded mail in their turn.
-		all = passages(unmark(lines))
+		all = passages(unmark(lines), w.first)
 		if forward || len(all) == 1 {
 			blocks = says(all, true, w.html, subject)
 		} else if blocks = says(all[:2], true, w.html, subject); len(blocks) == 0 {
@@ -81,11 +83,11 @@ func blocksOf(lines []string, html bool) []knowledgebank.Block {
 }
 
 // passages parts a mail where somebody else's words begin.
-func passages(lines []string) []passage {
+func passages(lines []string, first bool) []passage {
 	all := []passage{{}}
 	for i := 0; i < len(lines); {
 		here := &all[len(all)-1]
-		b, ok := breakAt(lines, i)
+		b, ok := breakAt(lines, i, first)
 		if !ok {
 			here.lines = append(here.lines, lines[i])
 			i++
@@ -141,6 +143,23 @@ func unquoted(lines []string) []string {
 	return out
 }
 
+// introduced says that marked lines are the writer's own: commands, a passage of a
+// book. Each run of them stands below a line that ends in a colon, and none is a
+// quote by an attribution or a header.
+func introduced(lines []string) bool {
+	before := ""
+	for _, l := range lines {
+		switch {
+		case strings.TrimSpace(l) == "":
+			continue
+		case marked(l) && !marked(before) && !strings.HasSuffix(strings.TrimSpace(before), ":"), attributes(l):
+			return false
+		}
+		before = l
+	}
+	return len(passages(unmark(lines), true)) == 1
+}
+
 // unattributed takes an attribution off the end: "On Monday Ana wrote:", over up
 // to three lines.
 func unattributed(lines []string) []string {
@@ -174,8 +193,17 @@ func nothingMuch(lines []string) bool {
 	return false
 }
 
+var below = regexp.MustCompile(`(?i)\bin-?line\b|\b(answers?|comments?|repl(y|ies)|responses?|remarks|notes)\b.{0,30}\b(below|in (red|blue|green|bold|caps|capitals))\b|\b(antworten|kommentare|anmerkungen)\b.{0,30}\b(unten|im text|rot|blau)\b|\bréponses\b.{0,30}\bci-dessous\b`)
+
+// answersBelow says that the writer goes on between the lines of what is quoted,
+// where no mark tells whose they are.
+func answersBelow(lines []string) bool {
+	text := strings.Join(unsigned(unquoted(lines)), " ")
+	return len(text) < 1000 && below.MatchString(text)
+}
+
 // reflow joins the lines of a format=flowed text.
-func reflow(lines []string) []string {
+func reflow(lines []string, tight bool) []string {
 	var out, here []string // here: the parts of the line to come
 	open := false
 	for i, l := range lines {
@@ -186,8 +214,11 @@ func reflow(lines []string) []string {
 			out = append(out, strings.Join(here, ""))
 			here = here[:0]
 		}
-		here = append(here, l)
 		open = strings.HasSuffix(l, " ") && l != "-- " && strings.TrimSpace(l) != "" && !marked(l)
+		if open && tight {
+			l = l[:len(l)-1]
+		}
+		here = append(here, l)
 	}
 	return append(out, strings.Join(here, ""))
 }

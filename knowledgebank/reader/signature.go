@@ -6,7 +6,7 @@ import (
 )
 
 var (
-	sentFrom = regexp.MustCompile(`(?i)^(sent (wirelessly )?(from|via|by) (my |a |an |the )?(iphone|ipad|ipod|android|blackberry|samsung|galaxy|huawei|pixel|nokia|windows phone|mobile|phone|tablet|mail for windows|yahoo! ?mail|outlook|proton ?mail|gmail mobile)|get outlook for |von meinem .{2,40} gesendet|gesendet mit der .{2,40} app|envoyé (de|depuis) mon |enviado desde mi |enviado do meu |inviato da(l mio)? |verstuurd vanaf mijn |verzonden vanaf mijn |skickat från min |sendt fra min |lähetetty .{2,30}ista$|wysłane z )`)
+	sentFrom = regexp.MustCompile(`(?i)^(sent (wirelessly )?(from|via|by) (my |a |an |the )?(iphone|ipad|ipod|android|blackberry|samsung|galaxy|huawei|pixel|nokia|windows phone|mobile|phone|tablet|mail for windows|yahoo! ?mail|outlook|proton ?mail|gmail mobile)|get outlook for (ios|android|mac|windows|iphone)|von meinem .{2,40} gesendet|gesendet mit der .{2,40} app|envoyé (de|depuis) mon |enviado desde mi |enviado do meu |inviato da(l mio)? |verstuurd vanaf mijn |verzonden vanaf mijn |skickat från min |sendt fra min |lähetetty .{2,30}ista$|wysłane z )`)
 	adFooter = regexp.MustCompile(`(?i)^(do you yahoo!\?|get your (private, )?free,? (private, )?(e-?mail|download)|join the world.s largest e-?mail service|chat with friends online|send and receive hotmail|msn photos is the easiest way|virus-free\. |this email has been (scanned|checked) (for viruses|by)|to unsubscribe from this (group|list), send|your use of yahoo! groups is subject)`)
 	phone    = regexp.MustCompile(`(?i)(\(?\+?\d{1,4}\)?[ ./-]*\(?\d{2,4}\)?[ ./-]+\d{3,4}([ ./-]?\d{2,4})*\b)|\b(tel|phone|fax|cell|mobile|mobil|office|telefon|ph|pager)\b\.? ?[:#.]?`)
 	contact  = regexp.MustCompile(`(?i)@\S+\.\w|\bwww\.|https?://|\b[A-Z]{2},? +\d{5}(-\d{4})?\b|\b\d{2,6} \S+ .*(street|st\.|avenue|ave\.?|road|rd\.?|drive|blvd|suite|floor)\b|\b(street|suite|floor|p\. ?o\. box)\b.*\d|\b(inc|corp|llc|llp|ltd|gmbh)\b\.?|texas|\beb ?\d{3,4}`)
@@ -45,25 +45,46 @@ func unsigned(lines []string) []string {
 	return lines
 }
 
-// undashed cuts behind "-- " if what follows is as short as a signature.
+// undashed cuts behind "-- " if what follows is as short as a signature. Dashes
+// without the space may also part a text or head a table.
 func undashed(lines []string) []string {
 	const longest = 15
-	left, wide := 0, false // lines with words behind, and whether somebody goes on writing there
+	left, wide, prose := 0, false, false // lines with words behind, and whether somebody goes on writing there
+	bare := 0
+	for _, l := range lines {
+		if l == "--" {
+			bare++
+		}
+	}
 	for i := len(lines) - 1; i > 0; i-- {
 		l := lines[i]
 		if strings.TrimRight(l, " ") == "--" {
-			if left <= longest && !wide {
-				lines = lines[:i]
-				left = 0
+			parts := l == "--" && (bare > 1 || prose || table(lines[i-1]))
+			if left <= longest && !wide && !parts {
+				lines = append(lines[:i:i], postscript(lines[i:])...)
+				left, prose = 0, false
 			}
 			continue
 		}
 		if strings.TrimSpace(l) != "" {
 			left++
 			wide = wide || len(l) > 120
+			prose = prose || len(strings.Fields(l)) > 10
 		}
 	}
 	return lines
+}
+
+var afterwards = regexp.MustCompile(`^\s*(P\.? ?S\.?|p\.s\.|PPS|NB|N\.B\.)[:;,.-]?\s+\S+ \S`)
+
+// postscript is what the writer went on with behind the signature.
+func postscript(lines []string) []string {
+	for i, l := range lines {
+		if afterwards.MatchString(l) {
+			return lines[i:]
+		}
+	}
+	return nil
 }
 
 // unadvertised drops lines that programs and services add.
@@ -87,7 +108,7 @@ func unadvertised(lines []string) []string {
 			sponsored = true
 			continue
 		case t == "" || len(t) > 100:
-		case sentFrom.MatchString(t):
+		case sentFrom.MatchString(t) && !strings.Contains(t, ": ") && (i+1 == len(lines) || wordless(lines[i+1])):
 			continue
 		case i > footer && adFooter.MatchString(t):
 			return out
@@ -173,6 +194,25 @@ func occurring(text string, signs []string) (n int) {
 
 var farewell = regexp.MustCompile(`(?i)^\s*(thanks|thank you|many thanks|(best|kind|warm) (regards|wishes)|regards|cheers|sincerely|mit freundlichen grüßen|viele grüße)[ .!]*$`)
 
+var (
+	asksFor    = regexp.MustCompile(`(?i)\b(new|following|these)\b.{0,25}\b(numbers?|contacts|address(es)?|nummern?|adressen?)\b|\b(numbers?|contacts|address(es)?|nummern?|adressen?)\b.{0,15}\b(below|follow|as follows|is|are|lautet|lauten)\b`)
+	numbers    = regexp.MustCompile(`(?i)\b(tel|telephone|phone|fax|cell|mobile|mobil|office|telefon|ph|pager|home|work|direct|main|voice)\b`)
+	startsName = regexp.MustCompile(`^\p{Lu}\p{L}+\b.*\d{3}`)
+)
+
+// listed says that what stands above a block of numbers announces it.
+func listed(above []string, first string) bool {
+	if farewell.MatchString(strings.TrimRight(strings.TrimSpace(first), ",")) {
+		return false
+	}
+	for i := len(above) - 1; i >= 0; i-- {
+		if l := strings.TrimSpace(above[i]); l != "" {
+			return strings.HasSuffix(l, ":") || asksFor.MatchString(l)
+		}
+	}
+	return false
+}
+
 // uncontacted cuts the block of addresses and numbers below a name at the end.
 // It stays if it is short: then it may be what the mail is about.
 func uncontacted(lines []string) []string {
@@ -185,7 +225,10 @@ func uncontacted(lines []string) []string {
 	if n < 4 || n > 14 {
 		return lines
 	}
-	phones, signs := 0, 0
+	if listed(lines[:last.from], lines[last.from]) {
+		return lines
+	}
+	phones, signs, people := 0, 0, 0
 	for _, l := range lines[last.from+1 : last.to] {
 		l = strings.TrimSpace(l)
 		if len(l) > 60 {
@@ -195,6 +238,9 @@ func uncontacted(lines []string) []string {
 		case phone.MatchString(l):
 			phones++
 			signs++
+			if startsName.MatchString(l) && !numbers.MatchString(l) {
+				people++
+			}
 		case contact.MatchString(l):
 			signs++
 		}
@@ -204,7 +250,7 @@ func uncontacted(lines []string) []string {
 		at++
 	}
 	name := strings.TrimSpace(lines[at])
-	if phones == 0 || signs < 3 || signs*2 < n-1 || len(name) > 40 || strings.ContainsAny(name, ":?@0123456789") {
+	if phones == 0 || people > 2 || signs < 3 || signs*2 < n-1 || len(name) > 40 || strings.ContainsAny(name, ":?@0123456789") {
 		return lines
 	}
 	return lines[:at+1]

@@ -10,11 +10,52 @@ import (
 func transfer(encoding, body string) string {
 	switch {
 	case encoding == "base64":
-		return string(unbase64(body))
+		code, behind := coded(body)
+		return string(unbase64(code)) + behind
 	case encoding == "quoted-printable" && strings.Contains(body, "="):
 		return string(unquote([]byte(body)))
 	}
 	return body
+}
+
+// coded parts base64 from plain text that somebody put behind its padding. All is
+// plain if nothing is encoded in spite of the header.
+func coded(body string) (code, behind string) {
+	for end, n := 0, 0; n < 8; n++ {
+		i := strings.IndexByte(body[end:], '=')
+		if i < 0 {
+			break
+		}
+		for end += i; end < len(body) && body[end] == '='; {
+			end++
+		}
+		if whole := strings.Join(strings.Fields(body[:end]), ""); len(whole)%4 == 0 && !prose(body[:end]) && prose(body[end:]) {
+			return body[:end], "\n" + body[end:]
+		}
+	}
+	if prose(body) {
+		return "", body
+	}
+	return body, ""
+}
+
+// prose says that text is words with single spaces, of which base64 has none.
+func prose(text string) bool {
+	text = text[:min(len(text), window)]
+	fields := strings.Fields(text)
+	if len(fields) < 3 {
+		return false
+	}
+	between, long := 0, 0
+	for _, f := range fields {
+		if len(f) > 24 {
+			long += len(f)
+		}
+	}
+	for l := range strings.Lines(text) {
+		between += strings.Count(strings.Trim(l, " \t\r\n"), " ")
+	}
+	return between*2 >= len(fields) && long*3 < len(text)
 }
 
 // quotedPrintable says that a body is encoded although its header does not say
@@ -39,8 +80,12 @@ func quotedPrintable(body string) bool {
 		case len(rest) >= 2 && digit(rest[0]) >= 0 && digit(rest[1]) >= 0 && rest[:2] == strings.ToUpper(rest[:2]):
 			right++
 			switch rest[:2] {
-			case "20", "09", "3D":
+			case "3D":
 				soft++
+			case "20", "09": // the last of a line, else it was not encoded
+				if rest = rest[2:]; rest == "" || rest[0] == '\n' || strings.HasPrefix(rest, "=\n") {
+					soft++
+				}
 			}
 		}
 	}

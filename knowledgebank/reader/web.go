@@ -26,12 +26,25 @@ type page struct {
 
 // web makes text of HTML. The tokens are taken one by one, without a tree, so
 // that no nesting costs more than any other text. In mail, text that is quoted
-// gets a ">" before its lines, and signatures that say so are left out.
+// gets a ">" before its lines, and signatures that say so are left out. A page
+// that shows no words is read again for what it shows to few.
 func web(s string, mail bool) page {
-	w := webReader{mail: mail}
+	p := webReader{mail: mail}.page(s)
+	if !wordless(p.text) {
+		return p
+	}
+	if all := (webReader{mail: mail, all: true}).page(s); !wordless(all.text) {
+		return all
+	}
+	return p
+}
+
+func (w webReader) page(s string) page {
+	s = lessThan(s)
 	z := html.NewTokenizer(strings.NewReader(s))
+	z.AllowCDATA(strings.Contains(s, "]]>"))
 	for {
-		switch z.Next() {
+		switch kind := z.Next(); kind {
 		case html.ErrorToken:
 			for len(w.rows) > 0 {
 				w.endRow()
@@ -44,7 +57,13 @@ func web(s string, mail bool) page {
 			a := atom.Lookup(name)
 			var t traits
 			if attrs {
-				t = traitsOf(z, mail, a == atom.Blockquote)
+				t = traitsOf(z, w.mail, a)
+			}
+			if kind == html.SelfClosingTagToken {
+				z.NextIsNotRawText()
+				t.empty = true
+			} else if w.all && (a == atom.Noframes || a == atom.Iframe) {
+				z.NextIsNotRawText()
 			}
 			w.start(a, t)
 		case html.EndTagToken:
@@ -57,12 +76,13 @@ func web(s string, mail bool) page {
 type element struct {
 	atom atom.Atom
 	traits
-	begin int // where its text begins
+	begin int   // where its text begins
+	faint faint // as it was around it
 }
 
 // webReader collects the text of one page.
 type webReader struct {
-	mail           bool
+	mail, all      bool // all: what few are shown counts as well
 	out            []byte
 	want           int    // line ends before the next word
 	space          bool   // a space before the next word
@@ -71,6 +91,7 @@ type webReader struct {
 	count          [1 << 10]uint16 // of open elements, by a hash of their name
 	lost           int             // elements too deep to be kept
 	hidden, pre    int
+	faint          faint
 	lists          []int // the number of the last item; negative: not numbered
 	rows           []row
 	title, heading string
@@ -78,12 +99,12 @@ type webReader struct {
 
 func (w *webReader) text(s []byte) {
 	if n := len(w.open); n > 0 && w.open[n-1].atom == atom.Title {
-		if w.title == "" {
+		if w.title == "" && w.hidden == 0 { // a drawing has titles too
 			w.title = string(s)
 		}
 		return
 	}
-	if w.hidden > 0 {
+	if w.hidden > 0 || w.faint != 0 && !w.all {
 		return
 	}
 	for _, c := range s {
@@ -123,7 +144,14 @@ func (w *webReader) lines(n int) { w.want = max(w.want, n) }
 
 func (w *webReader) start(a atom.Atom, t traits) {
 	switch a {
-	case 0, atom.Html, atom.Body, atom.Head, atom.Img, atom.Input, atom.Meta, atom.Link, atom.Base, atom.Col, atom.Wbr,
+	case atom.Img:
+		if w.all && t.alt != "" && w.hidden == 0 {
+			w.lines(1)
+			w.text([]byte(t.alt))
+			w.lines(1)
+		}
+		return
+	case 0, atom.Html, atom.Body, atom.Head, atom.Input, atom.Meta, atom.Link, atom.Base, atom.Col, atom.Wbr,
 		atom.Area, atom.Embed, atom.Source, atom.Track, atom.Param:
 		return
 	case atom.Br:
@@ -140,19 +168,25 @@ func (w *webReader) start(a atom.Atom, t traits) {
 		w.lines(2)
 		return
 	case atom.P, atom.Div, atom.H1, atom.H2, atom.H3, atom.Ul, atom.Ol, atom.Table:
+		w.closesUnfinished()
 		w.closes(atom.P)
 	case atom.Li, atom.Dt, atom.Dd, atom.Td, atom.Th, atom.Tr, atom.Option:
 		w.closeItem(a)
-	case atom.Script, atom.Style, atom.Template, atom.Svg, atom.Object, atom.Select, atom.Canvas, atom.Audio, atom.Video,
-		atom.Datalist, atom.Textarea, atom.Iframe, atom.Noframes, atom.Noscript, atom.Map:
-		t.hidden = true
 	}
+	t.hidden = t.hidden && !w.all || !t.shown && w.unshown(a)
 	w.lines(breaks(a, len(w.lists) > 0))
+	if a == atom.Button || a == atom.Textarea {
+		w.space = true
+	}
+	if t.empty && (t.hidden || a == atom.Title || a == atom.Textarea || a == atom.Iframe) {
+		return // "<script/>": nothing is in it
+	}
 	if len(w.open) >= maxOpen {
 		w.lost++
 		return
 	}
-	e := element{a, t, len(w.out)}
+	e := element{a, t, len(w.out), w.faint}
+	w.faint = w.faint&^t.unfade | t.fade
 	w.open = append(w.open, e)
 	w.count[hash(a)]++
 	if t.hidden {
@@ -175,11 +209,14 @@ func (w *webReader) enter(e element) {
 	case atom.Ul:
 		w.lists = append(w.lists, -1)
 	case atom.Ol:
-		w.lists = append(w.lists, 0)
+		w.lists = append(w.lists, max(e.number-1, 0))
 	case atom.Li:
 		w.marker = "- "
 		if n := len(w.lists); n > 0 && w.lists[n-1] >= 0 {
 			w.lists[n-1]++
+			if e.number > 0 {
+				w.lists[n-1] = e.number
+			}
 			w.marker = strconv.Itoa(w.lists[n-1]) + ". "
 		}
 	case atom.Tr:
@@ -188,6 +225,8 @@ func (w *webReader) enter(e element) {
 		if n := len(w.rows); n > 0 {
 			w.rows[n-1].cells = append(w.rows[n-1].cells, len(w.out))
 			w.lines(1) // undone where a row turns out to be one line
+		} else {
+			w.lines(1) // a row that nothing begins
 		}
 	}
 }
@@ -198,8 +237,13 @@ func (w *webReader) end(a atom.Atom) {
 		w.lines(breaks(a, len(w.lists) > 0))
 		return
 	}
-	if a == atom.P {
+	switch a {
+	case atom.P:
 		w.lines(2)
+	case atom.Br: // as if it were right
+		w.start(a, traits{})
+	case atom.Button, atom.Textarea:
+		w.space = true
 	}
 	if w.count[hash(a)] == 0 {
 		return
@@ -275,6 +319,7 @@ func (w *webReader) closeTo(i int) {
 		if e.hidden {
 			w.hidden--
 		}
+		w.faint = e.faint
 		w.lines(breaks(e.atom, len(w.lists) > 0))
 	}
 }
