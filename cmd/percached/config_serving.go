@@ -150,7 +150,10 @@ func aLevel(to *slog.Level) field {
 
 // validate tells all that is wrong.
 func (c *serving) validate(bad func(wrong bool, key, format string, args ...any)) {
-	_, _, err := net.SplitHostPort(c.listen)
+	_, port, err := net.SplitHostPort(c.listen)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
 	bad(err != nil, "listen", "%q is no address with a port, as 127.0.0.1:7337 is", c.listen)
 	bad(err == nil && !c.secure() && !c.insecure && !loopback(c.listen), "listen",
 		"other machines can reach %s, and could read what is said there: set tls-cert and tls-key, or insecure-listen to true", c.listen)

@@ -231,6 +231,7 @@ func TestListenIsRefused(t *testing.T) {
 		{"0.0.0.0:7337", "insecure-listen", true},
 		{"0.0.0.0:7337", "tls", true},
 		{"127.0.0.1", "", false},
+		{"127.0.0.1:99999", "", false},
 	} {
 		env := []string{"PERCACHED_LISTEN=" + tc.listen, "PERCACHED_DATA=" + t.TempDir()}
 		switch tc.more {

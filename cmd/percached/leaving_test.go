@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/percached/percached/api"
@@ -157,4 +159,29 @@ func TestWatchLines(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+}
+
+// Several who add to a space that is new make it once, and each adds its own.
+func TestAddAtOnce(t *testing.T) {
+	a := startServe(t, t.TempDir())
+	a.ready()
+	const many = 4
+	var wg sync.WaitGroup
+	for i := range many {
+		note := filepath.Join(t.TempDir(), fmt.Sprintf("note%d.txt", i))
+		if err := os.WriteFile(note, fmt.Appendf(nil, "The code for gate %d is 61%d0.\n", i, i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			if out, err := printed(t, "add", note, "--space", "fresh", "--data", a.dir); err != nil {
+				t.Error(out, err)
+			}
+		})
+	}
+	wg.Wait()
+	out, err := printed(t, "documents", "list", "--json", "--space", "fresh", "--data", a.dir)
+	if err != nil || !strings.Contains(out, `"total": 4`) {
+		t.Error(out, err)
+	}
+	a.end()
 }

@@ -125,7 +125,11 @@ func (r *run) consider(ctx context.Context, c qabank.Candidate, exact bool) (boo
 		if err != nil {
 			return false, err
 		}
-		v.Tests = append(v.Tests, qabank.Test{Name: "fresh", Passed: fresh})
+		test := qabank.Test{Name: "fresh", Passed: fresh}
+		if !fresh {
+			test.Detail = "newer documents bear on it"
+		}
+		v.Tests = append(v.Tests, test)
 		v.Serve = fresh
 	}
 	g := &r.answer.Gate

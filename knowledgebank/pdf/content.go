@@ -35,6 +35,7 @@ type program struct {
 	mute  map[ref]bool // forms that were seen to show no text
 	shown int          // strings shown so far
 	blind int          // characters shown that no font gave a meaning
+	drawn int          // pictures so large that they may show text
 	marks []mark
 	deep  int // forms within each other
 	open  map[ref]bool
@@ -165,7 +166,9 @@ func (p *program) operator(w word, args array, sc *scope) {
 		p.showAll(last())
 	case "Do":
 		if n, ok := firstName(args); ok {
-			p.form(p.f.stream(p.f.dict(sc.resources["XObject"])[n]), sc.resources)
+			s := p.f.stream(p.f.dict(sc.resources["XObject"])[n])
+			p.picture(s)
+			p.form(s, sc.resources)
 		}
 	case "BMC":
 		p.mark(nil)

@@ -89,3 +89,13 @@ func plausible(rest []byte) bool {
 	}
 	return true
 }
+
+// largePicture is how wide and high a picture is that may be of text, in dots.
+const largePicture = 200
+
+// picture counts the large ones.
+func (p *program) picture(s *stream) {
+	if s != nil && p.f.name(s.dict["Subtype"]) == "Image" && p.f.int(s.dict["Width"], 0) >= largePicture && p.f.int(s.dict["Height"], 0) >= largePicture {
+		p.drawn++
+	}
+}

@@ -10,6 +10,8 @@ import (
 type Page struct {
 	Number     int // from 1
 	Paragraphs []string
+	Picture    bool // it shows a picture, and no text
+	Unread     bool // much of it is in fonts that do not say what their characters are
 }
 
 // Document is what a file says.
@@ -71,9 +73,13 @@ func read(ctx context.Context, data []byte, most int, b *budget) (d Document, er
 		if err := ctx.Err(); err != nil {
 			return d, err
 		}
-		paragraphs := p.page(l)
-		text = text || len(paragraphs) > 0
-		d.Pages = append(d.Pages, Page{Number: i + 1, Paragraphs: paragraphs})
+		shown, blind, drawn := p.shown, p.blind, p.drawn
+		page := Page{Number: i + 1, Paragraphs: p.page(l)}
+		text = text || len(page.Paragraphs) > 0
+		page.Picture = len(page.Paragraphs) == 0 && p.drawn > drawn
+		// Many fonts give the space no meaning; a sixth of a text are spaces.
+		page.Unread = p.blind-blind > max((p.shown-shown)/3, 10)
+		d.Pages = append(d.Pages, page)
 	}
 	switch {
 	case b.err != nil:

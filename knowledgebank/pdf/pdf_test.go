@@ -100,7 +100,7 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect := []Page{{1, []string{"One"}}, {2, nil}, {3, []string{"Three"}}}
+	expect := []Page{{Number: 1, Paragraphs: []string{"One"}}, {Number: 2}, {Number: 3, Paragraphs: []string{"Three"}}}
 	if diff := cmp.Diff(expect, got); diff != "" {
 		t.Errorf("pages (-want +got):\n%s", diff)
 	}

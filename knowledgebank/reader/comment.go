@@ -19,14 +19,14 @@ func uncommented(text string) string {
 			end = at + n + 1
 		}
 		l := text[at:end]
-		opens := mdFence.FindStringSubmatch(l)
+		opens, _ := beginsFence(l)
 		switch {
 		case fence != "":
 			if endsFence(l, fence) {
 				fence = ""
 			}
-		case opens != nil:
-			fence = opens[1]
+		case opens != "":
+			fence = opens
 		default:
 			at = uncommentedLine(&b, text, at, last)
 			continue
@@ -62,18 +62,6 @@ func uncommentedLine(b *strings.Builder, text string, at, last int) int {
 			at++
 		}
 	}
-}
-
-// codeSize is how long the code at the start of s is; without an end in its line
-// it is but the marks.
-func codeSize(s string) int {
-	marks := len(s) - len(strings.TrimLeft(s, "`"))
-	n := strings.IndexAny(s[marks:], "`\n")
-	if n < 0 || s[marks+n] == '\n' {
-		return marks
-	}
-	rest := s[marks+n:]
-	return marks + n + len(rest) - len(strings.TrimLeft(rest, "`"))
 }
 
 // endsFence says that a line ends the code that a fence began.

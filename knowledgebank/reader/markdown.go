@@ -1,7 +1,6 @@
 package reader
 
 import (
-	"html"
 	"regexp"
 	"strings"
 
@@ -9,24 +8,13 @@ import (
 )
 
 var (
-	mdHeading = regexp.MustCompile(`^ {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$`)
-	mdFence   = regexp.MustCompile("^\\s{0,12}(`{3,}|~{3,})")
-	mdItem    = regexp.MustCompile(`^\s*(?:[-*+]|(\d{1,9}[.)]))\s+(.*)$`)
-	mdRef     = regexp.MustCompile(`^ {0,3}\[[^\]^]+\]:\s*(?:<[^<>]*>|[^\s@]*(?:[/#]|\.[A-Za-z])[^\s@]*)(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?\s*$`)
-	mdTable   = regexp.MustCompile(`^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$`)
-	mdQuote   = regexp.MustCompile(`^\s{0,3}(>\s?)+`)
-
-	mdImage    = regexp.MustCompile(`!\[([^\[\]]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:\s+"[^"]*")?\)`)
-	mdLink     = regexp.MustCompile(`\[([^\[\]]+)\](?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:\s+"[^"]*")?\)|\[[^\[\]]*\])`)
-	mdWiki     = regexp.MustCompile(`\[\[(?:[^\[\]|]+\|)?([^\[\]|]+)\]\]`)
-	mdNote     = regexp.MustCompile(`\[\^[^\[\]\s]{1,50}\]`)
-	mdAuto     = regexp.MustCompile(`<((?:https?|mailto|ftp):[^<>\s]+)>`)
-	mdTag      = regexp.MustCompile(`(?i)</?(?:a|b|i|u|em|strong|br|p|div|span|sub|sup|kbd|img|details|summary|center|font|hr|small|del|ins|mark|table|tr|td|th)(?:\s[^<>]*)?/?>`)
-	mdStrong   = regexp.MustCompile(`(\*\*\*|\*\*|~~)([^\s*~](?:[^*~]*?[^\s*~])?)(\*\*\*|\*\*|~~)`)
-	mdUnder    = regexp.MustCompile(`(^|[^\p{L}\p{N}_])(___|__|_)([^\s_](?:[^_]*?[^\s_])?)(___|__|_)($|[^\p{L}\p{N}_])`)
-	mdEmphasis = regexp.MustCompile(`\*([^\s*](?:[^*]*?[^\s*])?)\*`)
-	mdCode     = regexp.MustCompile("(`+)([^`]+)(`+)")
-	mdEscape   = regexp.MustCompile("\\\\([!-/:-@\\[-`{-~])")
+	mdHeading  = regexp.MustCompile(`^ {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$`)
+	mdFence    = regexp.MustCompile("^\\s{0,12}(`{3,}|~{3,})")
+	mdItem     = regexp.MustCompile(`^\s*(?:[-*+]|(\d{1,9}[.)]))\s+(.*)$`)
+	mdRef      = regexp.MustCompile(`^ {0,3}\[[^\]^]+\]:\s*(?:<[^<>]*>|[^\s@]*(?:[/#]|\.[A-Za-z])[^\s@]*)(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?\s*$`)
+	mdNoteText = regexp.MustCompile(`^\[\^[^\[\]]{1,50}\]: `)
+	mdTable    = regexp.MustCompile(`^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$`)
+	mdQuote    = regexp.MustCompile(`^\s{0,3}(>\s?)+`)
 )
 
 // markdown makes text of Markdown: its marks go, its words and its code stay. It
@@ -36,6 +24,7 @@ func markdown(text string) (blocks []knowledgebank.Block, heading string) {
 	if text = clean(text); strings.Contains(text, commentOpens) {
 		text = clean(uncommented(text)) // what a comment parted may now be one
 	}
+	m.defined = definitions(text)
 	for l := range strings.SplitSeq(text, "\n") {
 		m.line(l)
 	}
@@ -51,6 +40,7 @@ type mdReader struct {
 	glue    bool       // the next line goes on in the last one
 	code    []string
 	fence   string // of the code that is open
+	defined labels
 }
 
 func (m *mdReader) add(text string) {
@@ -85,13 +75,16 @@ func (m *mdReader) line(l string) {
 		}
 		return
 	}
-	if f := mdFence.FindStringSubmatch(l); f != nil {
+	if fence, info := beginsFence(l); fence != "" {
 		m.flush()
-		m.fence = f[1]
+		m.fence = fence
+		if len(strings.Fields(info)) >= 3 && !strings.ContainsAny(info, "={") {
+			m.code = append(m.code, info) // no name of a language: code that begins at once
+		}
 		return
 	}
-	if mdQuote.MatchString(l) {
-		l = l[len(mdQuote.FindString(l)):]
+	if q := mdQuote.FindString(l); q != "" && !(strings.HasSuffix(q, ">") && strings.HasPrefix(l[len(q):], "= ")) { // ">= 5" is no quote
+		l = l[len(q):]
 		t = strings.TrimSpace(l)
 	}
 	if h := mdHeading.FindStringSubmatch(l); h != nil {
@@ -100,12 +93,11 @@ func (m *mdReader) line(l string) {
 		return
 	}
 	switch {
-	case t == "", mdRef.MatchString(l):
+	case t == "", m.defined.link(l):
 		m.flush()
-	case strings.HasPrefix(t, "[^") && strings.Contains(t, "]: "):
+	case mdNoteText.MatchString(t):
 		m.flush()
-		_, note, _ := strings.Cut(t, "]: ")
-		m.prose(note)
+		m.prose(mdNoteText.ReplaceAllString(t, ""))
 	case len(m.lines) > 0 && (strings.Trim(t, "=") == "" || strings.Trim(t, "-") == "") && len(m.lines) == 1:
 		text := strings.Join(m.lines[0], " ")
 		m.lines = nil
@@ -116,7 +108,7 @@ func (m *mdReader) line(l string) {
 	case strings.HasPrefix(t, "|"), strings.Count(t, " | ") > 0 && !m.glue:
 		cells := strings.Split(strings.Trim(t, "|"), "|")
 		for i, c := range cells {
-			cells[i] = inline(strings.TrimSpace(c))
+			cells[i] = m.inline(strings.TrimSpace(c))
 		}
 		m.lines, m.glue = append(m.lines, []string{strings.Join(cells, " | ")}), false
 	default:
@@ -133,8 +125,8 @@ func (m *mdReader) prose(l string) {
 		if item[1] != "" {
 			mark = item[1] + " "
 		}
-		m.lines = append(m.lines, []string{mark + inline(line(item[2]))})
-	} else if text, n := inline(line(l)), len(m.lines); m.glue && n > 0 {
+		m.lines = append(m.lines, []string{mark + m.inline(line(item[2]))})
+	} else if text, n := m.inline(line(l)), len(m.lines); m.glue && n > 0 {
 		m.lines[n-1] = append(m.lines[n-1], text)
 	} else {
 		m.lines = append(m.lines, []string{text})
@@ -143,56 +135,9 @@ func (m *mdReader) prose(l string) {
 }
 
 func (m *mdReader) title(text string) {
-	text = inline(line(text))
+	text = m.inline(line(text))
 	if m.heading == "" {
 		m.heading = text
 	}
 	m.add(text)
-}
-
-// inline takes the marks out of one line. Code is left as it stands.
-func inline(l string) string {
-	const longest = 64 << 10 // what is longer nobody wrote by hand
-	if len(l) > longest || !strings.ContainsAny(l, "*_`[<&\\~!") {
-		return l
-	}
-	var b strings.Builder
-	for l != "" {
-		at := mdCode.FindStringSubmatchIndex(l)
-		if at == nil {
-			b.WriteString(unmarked(l))
-			break
-		}
-		b.WriteString(unmarked(l[:at[0]]))
-		b.WriteString(strings.TrimSpace(l[at[4]:at[5]]))
-		l = l[at[1]:]
-	}
-	return line(clean(b.String()))
-}
-
-func unmarked(s string) string {
-	s = mdImage.ReplaceAllString(s, "$1")
-	s = mdWiki.ReplaceAllString(s, "$1")
-	s = mdLink.ReplaceAllString(s, "$1")
-	s = mdNote.ReplaceAllString(s, "")
-	s = mdAuto.ReplaceAllString(s, "$1")
-	s = mdTag.ReplaceAllStringFunc(s, func(tag string) string {
-		switch name := strings.ToLower(strings.Trim(tag, "</> ")); {
-		case strings.HasPrefix(name, "br"), strings.HasPrefix(name, "p"), strings.HasPrefix(name, "div"), strings.HasPrefix(name, "t"):
-			return " "
-		}
-		return ""
-	})
-	// What is escaped must not be taken for a mark.
-	s = mdEscape.ReplaceAllStringFunc(s, func(e string) string { return string(rune(0xE000) + rune(e[1])) })
-	s = mdStrong.ReplaceAllString(s, "$2")
-	s = mdEmphasis.ReplaceAllString(s, "$1")
-	s = mdUnder.ReplaceAllString(s, "$1$3$5")
-	s = strings.Map(func(r rune) rune {
-		if r > 0xE000 && r < 0xE080 {
-			return r - 0xE000
-		}
-		return r
-	}, s)
-	return html.UnescapeString(s)
 }

@@ -3,9 +3,7 @@ package reader
 import (
 	"context"
 	"encoding/json"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -89,7 +87,7 @@ func (o object) id() string {
 func (f *file) jsonSource(ctx context.Context, o object) (*knowledgebank.Source, error) {
 	s := &knowledgebank.Source{Source: "note", Format: "json", Title: oneLine(o.text("title", "subject", "name"))}
 	s.Date = when(o.find("date", "created_at", "created", "timestamp", "time", "sent"), f.o.Location)
-	text := o.text("text", "body", "content", "email")
+	text := o.text(textFields...)
 	if mailStart(lineEnds(text), "") {
 		m, err := f.parseMail(ctx, []byte(text), "")
 		if err == nil && len(m.Blocks) > 0 {
@@ -114,7 +112,7 @@ func (f *file) jsonSource(ctx context.Context, o object) (*knowledgebank.Source,
 		s.Blocks = blocksOf(strings.Split(clean(lineEnds(text)), "\n"), false)
 		if source := oneLine(o.text("source")); source != "" {
 			s.Source = source
-		} else if user := or(from, o.text("user")); user != "" {
+		} else if user := or(from, o.text("user", "speaker")); user != "" {
 			s.Source = "note from " + person(clean(user))
 		}
 	}
@@ -124,69 +122,8 @@ func (f *file) jsonSource(ctx context.Context, o object) (*knowledgebank.Source,
 	if len(s.Blocks) == 0 || allWordless(s.Blocks) {
 		return nil, errEmpty
 	}
+	s.Notes = o.unread(s)
 	return s, nil
-}
-
-// talk gives the turns of the first list of messages in an object, or in the
-// objects in it.
-func (o object) talk(depth int) []knowledgebank.Block {
-	for _, name := range []string{"messages", "segments", "transcriptsegments", "turns", "utterances", "transcript", "dialogue"} {
-		if list, ok := o.find(name).([]any); ok {
-			if blocks := turnsOf(list); len(blocks) > 0 {
-				return blocks
-			}
-		}
-	}
-	if depth == 0 {
-		return nil
-	}
-	for _, k := range slices.Sorted(keysOf(o)) {
-		if in, ok := o[k].(map[string]any); ok {
-			if blocks := object(in).talk(depth - 1); len(blocks) > 0 {
-				return blocks
-			}
-		}
-	}
-	return nil
-}
-
-func turnsOf(list []any) []knowledgebank.Block {
-	var out talk
-	for _, item := range list {
-		in, ok := item.(map[string]any)
-		if !ok {
-			continue
-		}
-		o := object(in)
-		text := clean(lineEnds(o.text("text", "content", "message", "utterance")))
-		if text = strings.Join(strings.Fields(spoken(text)), " "); wordless(text) {
-			continue
-		}
-		b := knowledgebank.Block{Speaker: oneLine(o.text("speaker", "speakername", "from", "name", "user", "role")), Text: text}
-		if n, err := strconv.ParseFloat(o.text("start", "starttime", "start_time"), 64); err == nil && n >= 0 && n < 1e6 {
-			b.At = clockOf(time.Duration(n * float64(time.Second)))
-		}
-		if n := len(out.turns); n > 0 && b.Speaker != "" && out.turns[n-1].Speaker == b.Speaker {
-			out.goOn(text)
-			continue
-		}
-		out.begin(b)
-	}
-	return out.end()
-}
-
-var (
-	noises = regexp.MustCompile(`\{[a-z_]{2,20}\}`)
-	apart  = regexp.MustCompile(` +([.,!?;:)]|'(?:s|re|ve|ll|m|d)\b|n't\b)`)
-)
-
-// spoken joins words and signs that a transcript keeps apart ("OK , we 're on .")
-// and drops the names of noises.
-func spoken(text string) string {
-	if !strings.Contains(text, " .") && !strings.Contains(text, " ,") && !strings.Contains(text, " ?") && !strings.Contains(text, "{") {
-		return text
-	}
-	return apart.ReplaceAllString(noises.ReplaceAllString(text, ""), "$1")
 }
 
 // when reads a date: text, or seconds or milliseconds since 1970.

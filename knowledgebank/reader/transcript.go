@@ -23,6 +23,7 @@ var (
 	cueTime = regexp.MustCompile(`^\s*(?:(\d{1,4}):)?(\d{1,2}):(\d\d)[.,](\d{1,3})\s+-->\s+(?:(\d{1,4}):)?(\d{1,2}):(\d\d)[.,](\d{1,3})(?:\s|$)`)
 	cueTag  = regexp.MustCompile(`<(/?)([a-zA-Z]*)([^<>]*)>|\{\\[^{}]*\}`)
 	named   = regexp.MustCompile(`^(?:>>\s*)?(\p{Lu}[\p{L}\p{M}\p{N}.'’_-]*(?: (?:\p{L}[\p{L}\p{M}.'’-]*|\d{1,3}|\([\p{L} ]{1,20}\))){0,3}): +(\S.*)$`)
+	within  = regexp.MustCompile(`^(?:\d+:)?\d\d?:\d\d[.,]\d{1,3}$`) // a time in a cue
 	index   = regexp.MustCompile(`^\d{1,7}$`)
 	inHead  = regexp.MustCompile(`(?i)^(kind|language|region|style|x-timestamp-map)\b.*[:=]`)
 )
@@ -85,6 +86,7 @@ func readCues(text string) (cues []cue, head string, notes []string) {
 		}
 	}
 	var here *cue
+	comments := i > 0 // SRT has none: there NOTE is a word
 	for ; i < len(lines); i++ {
 		l := strings.TrimSpace(lines[i])
 		if m := cueTime.FindStringSubmatch(lines[i]); m != nil {
@@ -96,12 +98,12 @@ func readCues(text string) (cues []cue, head string, notes []string) {
 		case l == "":
 			// A blank line within a cue occurs; what follows is no cue's name then.
 			next := skipBlank(lines, i)
-			if here != nil && len(here.lines) > 0 && beginsCue(lines, next) {
+			if here != nil && len(here.lines) > 0 && beginsCue(lines, next, comments) {
 				here = nil
 			}
 			i = next - 1
 			continue
-		case here == nil && (first == "NOTE" || l == "STYLE" || l == "REGION"):
+		case here == nil && comments && (first == "NOTE" || l == "STYLE" || l == "REGION"):
 			for ; i < len(lines) && strings.TrimSpace(lines[i]) != ""; i++ {
 				if first == "NOTE" {
 					notes = append(notes, strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(lines[i]), "NOTE")))
@@ -117,8 +119,12 @@ func readCues(text string) (cues []cue, head string, notes []string) {
 }
 
 // beginsCue says whether the lines from i on begin a cue, a comment or nothing.
-func beginsCue(lines []string, i int) bool {
-	if i >= len(lines) || cueTime.MatchString(lines[i]) || strings.HasPrefix(lines[i], "NOTE") || strings.HasPrefix(lines[i], "STYLE") {
+func beginsCue(lines []string, i int, comments bool) bool {
+	if i >= len(lines) || cueTime.MatchString(lines[i]) {
+		return true
+	}
+	l := strings.TrimSpace(lines[i])
+	if comments && (l == "NOTE" || l == "STYLE" || strings.HasPrefix(l, "NOTE ")) {
 		return true
 	}
 	return i+1 < len(lines) && cueTime.MatchString(lines[i+1])
@@ -157,7 +163,7 @@ func voices(l string) []said {
 		if m[4] >= 0 {
 			tag = l[m[4]:m[5]]
 		}
-		if strings.EqualFold(tag, "v") {
+		if strings.EqualFold(tag, "v") && (m[6] == m[7] || strings.ContainsRune(" .", rune(l[m[6]]))) {
 			flush()
 			if speaker = ""; m[2] == m[3] { // not an end
 				rest := l[m[6]:m[7]]
@@ -166,8 +172,10 @@ func voices(l string) []said {
 				}
 				speaker = oneLine(html.UnescapeString(rest))
 			}
-		} else if tag != "" && m[6] < m[7] && l[m[6]] != '.' && l[m[6]] != ' ' && l[m[6]] != '/' {
-			b.WriteString(l[m[0]:m[1]]) // no tag: "<3", "<ana@example.com>"
+		} else if strings.EqualFold(tag, "br") && marksUp(tag, l[m[6]:m[7]]) {
+			b.WriteByte(' ')
+		} else if m[4] >= 0 && !marksUp(tag, l[m[6]:m[7]]) {
+			b.WriteString(l[m[0]:m[1]])
 		}
 		l = l[m[1]:]
 	}

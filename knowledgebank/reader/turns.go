@@ -44,7 +44,7 @@ func turns(cues []cue) []knowledgebank.Block {
 	names := speakers(cues)
 	var out talk
 	var end time.Duration
-	last := "" // the last line, for captions that roll
+	last, by := "", "" // the last line and who said it, for captions that roll
 	for _, c := range cues {
 		from := c.from
 		speaker := "" // goes on within a cue
@@ -58,10 +58,10 @@ func turns(cues []cue) []knowledgebank.Block {
 				s.speaker = speaker
 			}
 			speaker = s.speaker
-			if s.text == last && from <= end+50*time.Millisecond && (len(c.lines) > 1 || names == nil) {
+			if s.text == last && from <= end+50*time.Millisecond && (len(c.lines) > 1 || names == nil) && (s.speaker == by || s.speaker == "") {
 				continue
 			}
-			last = s.text
+			last, by = s.text, s.speaker
 			n := len(out.turns)
 			if n > 0 && (out.turns[n-1].Speaker == s.speaker || s.speaker == "" && names == nil) && !(s.speaker == "" && out.enough()) {
 				out.goOn(s.text)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"time"
@@ -29,7 +30,8 @@ func addCommand(h Host) *cobra.Command {
 		use: "add PATH...", short: "Take in documents: files, mailboxes, folders",
 		long: `Reads files and folders into a space: plain text, Markdown, HTML, mails (.eml,
 .mbox, maildir folders), transcripts (WebVTT, SRT), PDF and JSON lines; any of
-them may be packed with gzip. Folders are read with all below them.
+them may be packed with gzip. Folders are read with all below them but hidden files
+and links; name these to take them in.
 
 Adding the same thing twice does nothing. A document that has changed replaces
 its former self and keeps the chunks that are the same. What cannot be read is
@@ -73,11 +75,15 @@ named with the reason, and the rest is taken in; the exit status is then 1.`,
 func (c *call) makeSpace(ctx context.Context, kind client.SpaceKind) error {
 	r, err := c.GetSpaceWithResponse(ctx, c.space)
 	if isMissing(err) {
-		made, err := c.CreateSpaceWithResponse(ctx, client.NewSpace{Name: c.space, Kind: optional(kind)})
-		if err == nil && c.space != DefaultSpace {
+		made, late := c.CreateSpaceWithResponse(ctx, client.NewSpace{Name: c.space, Kind: optional(kind)})
+		switch {
+		case late == nil && c.space != DefaultSpace:
 			c.say("the space %s is new, for %s", c.space, made.JSON201.Kind)
+			return nil
+		case !isStatus(late, http.StatusConflict):
+			return late
 		}
-		return err
+		r, err = c.GetSpaceWithResponse(ctx, c.space) // another made it just now
 	}
 	if err == nil && kind != "" && r.JSON200.Kind != kind {
 		return fault.New(fault.Conflict, "cli.add", "space %q is there, and of the kind %s", c.space, r.JSON200.Kind)

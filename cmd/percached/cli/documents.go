@@ -37,6 +37,7 @@ func documentsList(h Host) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				all.Total = r.JSON200.Total
 				all.Documents = append(all.Documents, r.JSON200.Documents...)
 				if p.After = r.JSON200.Next; deref(p.After) == "" {
 					break
@@ -86,9 +87,11 @@ func areDocuments(names []string) error {
 }
 
 // isMissing says whether something is not there.
-func isMissing(err error) bool {
+func isMissing(err error) bool { return isStatus(err, http.StatusNotFound) }
+
+func isStatus(err error, status int) bool {
 	e, ok := errors.AsType[*client.ProblemError](err)
-	return ok && e.Problem.Status == http.StatusNotFound
+	return ok && e.Problem.Status == status
 }
 
 // isID says whether a name is one that documents, chunks and stored answers have.

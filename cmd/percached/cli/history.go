@@ -45,7 +45,8 @@ with their questions: see percached qa. The files are then written anew.`,
 			return c.show(r.Body, func(p *Printer) {
 				p.Line("forgotten: %d questions", r.JSON200.Removed)
 				if r.JSON200.CleanedUp {
-					p.Line("No file of the data folder holds any of it any more.")
+					p.Line("No file of the data folder holds the history any more.")
+					p.Line("Stored answers keep their questions: percached qa list names them.")
 				}
 			})
 		},

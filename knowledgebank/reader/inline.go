@@ -1,0 +1,114 @@
+package reader
+
+import (
+	"html"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+var (
+	mdImage    = regexp.MustCompile(`!\[([^\[\]]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:\s+"[^"]*")?\)`)
+	mdLink     = regexp.MustCompile(`\[([^\[\]]+)\](?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:\s+"[^"]*")?\)|\[([^\[\]]*)\])`)
+	mdWiki     = regexp.MustCompile(`\[\[(?:[^\[\]|]+\|)?([^\[\]|]+)\]\]`)
+	mdNote     = regexp.MustCompile(`\[\^[^\[\]\s]{1,50}\]`)
+	mdAuto     = regexp.MustCompile(`<((?:https?|mailto|ftp):[^<>\s]+)>`)
+	mdTag      = regexp.MustCompile(`(?i)</?(?:a|b|i|u|em|strong|br|p|div|span|sub|sup|kbd|img|details|summary|center|font|hr|small|del|ins|mark|table|tr|td|th)(?:\s[^<>]*)?/?>`)
+	mdStrong   = regexp.MustCompile(`(\*\*\*|\*\*|~~)([^\s*~](?:[^*~]*?[^\s*~])?)(\*\*\*|\*\*|~~)`)
+	mdUnder    = regexp.MustCompile(`(^|[^\p{L}\p{N}_])(___|__|_)([^\s_](?:[^_]*?[^\s_])?)(___|__|_)($|[^\p{L}\p{N}_])`)
+	mdEmphasis = regexp.MustCompile(`\*([^\s*](?:[^*]*?[^\s*])?)\*`)
+	mdEscape   = regexp.MustCompile("\\\\([!-/:-@\\[-`{-~])")
+
+	mdAlt  = regexp.MustCompile(`(?i)\salt\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+	mdFlag = regexp.MustCompile(`(?i)^</?[a-z0-9]+(?:\s+(?:open|hidden|border|noshade|nowrap|compact|inert|ismap|clear))*\s*/?>$`)
+)
+
+// inline takes the marks out of one line. Code is left as it stands.
+func (m *mdReader) inline(l string) string {
+	const longest = 64 << 10 // what is longer nobody wrote by hand
+	if len(l) > longest || !strings.ContainsAny(l, "*_`[<&\\~!") {
+		return l
+	}
+	var b strings.Builder
+	for l != "" {
+		c, ok := firstCode(l)
+		if !ok {
+			b.WriteString(m.unmarked(l))
+			break
+		}
+		b.WriteString(m.unmarked(l[:c.begin]))
+		b.WriteString(strings.TrimSpace(l[c.from:c.to]))
+		l = l[c.end:]
+	}
+	return line(clean(b.String()))
+}
+
+func (m *mdReader) unmarked(s string) string {
+	s = mdImage.ReplaceAllString(s, "$1")
+	s = mdWiki.ReplaceAllString(s, "$1")
+	s = mdLink.ReplaceAllStringFunc(s, m.defined.shown)
+	s = mdNote.ReplaceAllStringFunc(s, func(note string) string {
+		if number(note[2:len(note)-1]) || m.defined[note[1:len(note)-1]] {
+			return ""
+		}
+		return note // "[^aeiou]"
+	})
+	s = mdAuto.ReplaceAllString(s, "$1")
+	s = mdTag.ReplaceAllStringFunc(s, untagged)
+	// What is escaped must not be taken for a mark.
+	s = mdEscape.ReplaceAllStringFunc(s, func(e string) string { return string(rune(0xE000) + rune(e[1])) })
+	s = unstarred(s, mdStrong, 2)
+	s = unstarred(s, mdEmphasis, 1)
+	s = mdUnder.ReplaceAllString(s, "$1$3$5")
+	s = strings.Map(func(r rune) rune {
+		if r > 0xE000 && r < 0xE080 {
+			return r - 0xE000
+		}
+		return r
+	}, s)
+	return html.UnescapeString(s)
+}
+
+// untagged gives what a tag leaves: nothing, a space, a picture's words; all of
+// it where it is none: "a <b and c> d".
+func untagged(tag string) string {
+	if !strings.Contains(tag, "=") && !mdFlag.MatchString(tag) {
+		return tag
+	}
+	switch name := strings.ToLower(strings.Trim(tag, "</> ")); {
+	case strings.HasPrefix(name, "img"):
+		if alt := mdAlt.FindStringSubmatch(tag); alt != nil {
+			return " " + alt[1] + alt[2] + " "
+		}
+	case strings.HasPrefix(name, "br"), strings.HasPrefix(name, "p"), strings.HasPrefix(name, "div"), strings.HasPrefix(name, "t"):
+		return " "
+	}
+	return ""
+}
+
+// unstarred takes marks off, but where they stand between digits: "2*3*4".
+func unstarred(s string, marks *regexp.Regexp, group int) string {
+	all := marks.FindAllStringSubmatchIndex(s, -1)
+	if all == nil {
+		return s
+	}
+	var b strings.Builder
+	last := 0
+	for _, m := range all {
+		from, to := m[2*group], m[2*group+1]
+		b.WriteString(s[last:m[0]])
+		last = m[1]
+		before, _ := utf8.DecodeLastRuneInString(s[:m[0]])
+		first, _ := utf8.DecodeRuneInString(s[from:])
+		if s[m[0]] == '*' && unicode.IsDigit(before) && unicode.IsDigit(first) {
+			b.WriteString(strings.ReplaceAll(s[m[0]:m[1]], "*", string(rune(0xE000+'*')))) // as if escaped
+			continue
+		}
+		b.WriteString(s[from:to])
+	}
+	b.WriteString(s[last:])
+	return b.String()
+}
+
+func number(s string) bool { return strings.Trim(s, "0123456789") == "" }

@@ -1,0 +1,151 @@
+package reader
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/percached/percached/knowledgebank"
+)
+
+// talk gives the turns of the first list of messages in an object, or in the
+// objects in it.
+func (o object) talk(depth int) []knowledgebank.Block {
+	for _, name := range []string{"messages", "segments", "transcriptsegments", "meeting_transcripts", "turns", "utterances", "transcript", "dialogue"} {
+		if list, ok := o.find(name).([]any); ok {
+			if blocks := turnsOf(list); len(blocks) > 0 {
+				return blocks
+			}
+		}
+	}
+	if depth == 0 {
+		return nil
+	}
+	for _, k := range slices.Sorted(keysOf(o)) {
+		if in, ok := o[k].(map[string]any); ok {
+			if blocks := object(in).talk(depth - 1); len(blocks) > 0 {
+				return blocks
+			}
+		}
+	}
+	return nil
+}
+
+// turnsOf makes turns of messages: objects, and strings among them.
+func turnsOf(list []any) []knowledgebank.Block {
+	var out talk
+	objects := false
+	for _, item := range list {
+		in, ok := item.(map[string]any)
+		objects = objects || ok
+		o := object(in)
+		text, _ := item.(string)
+		if text == "" {
+			text = o.said("text", "content", "message", "utterance")
+		}
+		text = clean(lineEnds(text))
+		if text = strings.Join(strings.Fields(spoken(text)), " "); wordless(text) {
+			continue
+		}
+		b := knowledgebank.Block{Speaker: oneLine(o.speaker()), Text: text}
+		if n, err := strconv.ParseFloat(o.text("start", "starttime", "start_time"), 64); err == nil && n >= 0 && n < 1e6 {
+			b.At = clockOf(time.Duration(n * float64(time.Second)))
+		}
+		if n := len(out.turns); n > 0 && b.Speaker != "" && out.turns[n-1].Speaker == b.Speaker {
+			out.goOn(text)
+			continue
+		}
+		out.begin(b)
+	}
+	if !objects {
+		return nil
+	}
+	return out.end()
+}
+
+// speaker is who said a message: a name, or an object with one.
+func (o object) speaker() string {
+	if name := o.text("speaker", "speakername", "from", "name", "user", "role", "author", "sender"); name != "" {
+		return name
+	}
+	for _, field := range []string{"speaker", "author", "sender", "from", "user"} {
+		if in, ok := o.find(field).(map[string]any); ok {
+			if name := object(in).text("name", "displayname", "display_name", "real_name", "username", "nickname", "email", "role"); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// said gives the first of the fields that holds words, be it in parts.
+func (o object) said(names ...string) string {
+	if text := o.text(names...); text != "" {
+		return text
+	}
+	for _, name := range names {
+		switch v := o.find(name).(type) {
+		case map[string]any:
+			if text := object(v).text("text", "content"); text != "" {
+				return text
+			}
+		case []any:
+			if text := parts(v); strings.TrimSpace(text) != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// parts joins the parts of a message. Where strings stand among objects, they
+// hold the spaces between them too.
+func parts(list []any) string {
+	var out []string
+	strs := 0
+	for _, v := range list {
+		switch v := v.(type) {
+		case string:
+			out = append(out, v)
+			strs++
+		case map[string]any:
+			if text := object(v).text("text", "content"); text != "" {
+				out = append(out, text)
+			}
+		}
+	}
+	if strs > 0 && strs < len(list) {
+		return strings.Join(out, "")
+	}
+	return strings.Join(out, "\n")
+}
+
+var (
+	noises = regexp.MustCompile(`\{ ?(?:vocalsound|nonvocalsound|disfmarker|pause|gap|comment|laugh|laughs|laughter|cough|breath|breathing|noise|click|sigh|music|silence|crosstalk|inaudible) ?\}`)
+	apart  = regexp.MustCompile(` +([.,!?;:)]|'(?:s|re|ve|ll|m|d)\b|n't\b)`)
+)
+
+// spoken joins words and signs that a transcript keeps apart ("OK , we 're on .")
+// and drops the names of noises. A sign that begins a word stays: "use .NET".
+func spoken(text string) string {
+	if !strings.Contains(text, " .") && !strings.Contains(text, " ,") && !strings.Contains(text, " ?") && !strings.Contains(text, "{") {
+		return text
+	}
+	text = noises.ReplaceAllString(text, "")
+	var b strings.Builder
+	from := 0
+	for _, m := range apart.FindAllStringSubmatchIndex(text, -1) {
+		next, _ := utf8.DecodeRuneInString(text[m[3]:])
+		if m[3] < len(text) && text[m[2]] != '\'' && text[m[2]] != 'n' && (unicode.IsLetter(next) || unicode.IsDigit(next) || next == '/') {
+			continue
+		}
+		b.WriteString(text[from:m[0]])
+		from = m[2]
+	}
+	b.WriteString(text[from:])
+	return b.String()
+}
