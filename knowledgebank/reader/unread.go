@@ -18,14 +18,14 @@ var fieldsUsed = map[string]bool{
 var textFields = []string{"text", "body", "content", "email"}
 
 const (
-	unreadWords  = 3   // a text of fewer is a label
-	unreadLooked = 256 // texts of one field, at most
+	unreadWords  = 3  // a text of fewer is a label
+	unreadLooked = 64 // texts of a document, at most: each is looked for in all of it
 )
 
 // unread names the fields whose text is in no block, in one note.
 func (o object) unread(s *knowledgebank.Source) []string {
 	var fields []string
-	have := ""
+	have, left := "", unreadLooked
 	for _, k := range slices.Sorted(keysOf(o)) {
 		if fieldsUsed[strings.ToLower(k)] || s.Format == "mail" && slices.Contains(textFields, strings.ToLower(k)) {
 			continue // a mail goes without what it quotes
@@ -33,7 +33,6 @@ func (o object) unread(s *knowledgebank.Source) []string {
 		if have == "" {
 			have = lettersIn(s)
 		}
-		left := unreadLooked
 		if more(o[k], have, &left) {
 			fields = append(fields, shorten(oneLine(k), 40))
 		}
