@@ -99,14 +99,13 @@ func (s *Server) fail(w *writer, r *http.Request, x *exchange, err error) int {
 		x.cut = true
 		return row.status
 	}
-	if x.body.ended() || r.ProtoMajor != 1 {
-		x.tell(w, err)
-		return row.status
+	rest := !x.body.ended() && r.ProtoMajor == 1
+	if rest {
+		w.Header().Set("Connection", "close")
+		_ = w.control.EnableFullDuplex() // the answer goes first, the rest of the body comes behind it
 	}
-	w.Header().Set("Connection", "close")
-	_ = w.control.EnableFullDuplex() // the answer goes first, the rest of the body comes behind it
 	x.tell(w, err)
-	if w.FlushError() == nil && !w.broken {
+	if rest && w.FlushError() == nil && !w.broken {
 		x.body.pass(r)
 	}
 	return row.status

@@ -118,7 +118,7 @@ func (s *Server) filesOf(r *http.Request, name string) (eachFile, error) {
 	case strings.HasPrefix(kind, "multipart/"):
 		return nil, refuse(problemMediaType, "of the multipart types, only multipart/form-data is read")
 	}
-	charset, known := charsetOf(r.Header.Get("Content-Type"))
+	charset, known := charsetOf(kind, params)
 	if !known {
 		return nil, refuse(problemMediaType, "the charset of the body is not known")
 	}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"io"
-	"mime"
 	"strings"
 
 	"golang.org/x/text/encoding"
@@ -10,12 +9,11 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// charsetOf is the charset of a text, as its Content-Type names it: nil if that is
+// charsetOf is the charset of a text, as its media type names it: nil if that is
 // UTF-8, or told by the text itself. It is false if nobody knows it.
-func charsetOf(contentType string) (encoding.Encoding, bool) {
-	kind, params, err := mime.ParseMediaType(contentType)
+func charsetOf(kind string, params map[string]string) (encoding.Encoding, bool) {
 	label := strings.ToLower(params["charset"])
-	if err != nil || !strings.HasPrefix(kind, "text/") || label == "" || strings.HasSuffix(label, "ascii") {
+	if !strings.HasPrefix(kind, "text/") || label == "" || strings.HasSuffix(label, "ascii") {
 		return nil, true
 	}
 	enc, err := htmlindex.Get(label)

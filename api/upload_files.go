@@ -2,6 +2,7 @@ package api
 
 import (
 	"io"
+	"mime"
 	"mime/multipart"
 	"strconv"
 	"strings"
@@ -58,7 +59,8 @@ func filePart(at string, part *multipart.Part, body *meter, seen map[string]bool
 		// Documents go by the name of their file: one would replace the other.
 		return wrong(at, "a file before it has the same name")
 	}
-	charset, known := charsetOf(part.Header.Get("Content-Type"))
+	kind, params, _ := mime.ParseMediaType(part.Header.Get("Content-Type")) // what cannot be read names none
+	charset, known := charsetOf(kind, params)
 	if !known {
 		return wrong(at, "its charset is not known")
 	}

@@ -14,8 +14,8 @@ import (
 const maxFileName = 1000 // bytes
 
 // fileName is a name as its document goes by it: with its folders, as a path of
-// any system, and written in one way, accents too: systems differ in that. It names no place on this machine. It says
-// what is wrong with a name: empty if nothing is.
+// any system, and written in one way, accents too: systems differ in that. It names
+// no place on this machine. It says what is wrong with a name: empty if nothing is.
 func fileName(name string) (whole, wrong string) {
 	switch {
 	case !utf8.ValidString(name):

@@ -121,7 +121,7 @@ func (s *service) tooLong(p *api.Prompts, at string) (wrong api.FieldErrors) {
 		return nil
 	}
 	return api.FieldErrors{{
-		Field: at + "prompts/instructions", Detail: fmt.Sprintf("it has %d tokens, it may have half of the model's %d", len(tokens[0]), info.Context),
+		Field: at + "instructions", Detail: fmt.Sprintf("it has %d tokens, it may have half of the model's %d", len(tokens[0]), info.Context),
 	}}
 }
 

@@ -68,7 +68,7 @@ func (s *service) createSpace(ctx context.Context, n api.NewSpace) (api.Space, e
 	if err == nil {
 		return api.Space{}, fault.New(fault.Conflict, "percached", "there is a space %q already", n.Name)
 	}
-	wrong := append(checkSettings(n.Settings, n.Name, "/settings/"), s.tooLong(n.Settings.Prompts, "/settings/")...)
+	wrong := s.checkSettings(n.Settings, n.Name, "/settings/")
 	if !slices.Contains(knowledgebank.Kinds(), n.Kind) {
 		wrong = append(wrong, api.FieldError{Field: "/kind", Detail: "it must be one of " + strings.Join(knowledgebank.Kinds(), ", ")})
 	}
@@ -125,7 +125,7 @@ func (s *service) changeSpace(name string, patch []byte) (sp percached.Space, ke
 	after, keys, err := merged(before, patch)
 	if err == nil {
 		fresh := api.Settings{Settings: after.Settings, Prompts: differing(before.Prompts, after.Prompts)}
-		err = invalids(append(checkSettings(fresh, name, "/"), s.tooLong(fresh.Prompts, "/")...))
+		err = invalids(s.checkSettings(fresh, name, "/"))
 	}
 	if err != nil {
 		return sp, nil, err
