@@ -24,6 +24,7 @@ type DB struct {
 	// b changes while the gate is shut, by who holds space. All others read it
 	// inside the gate.
 	b    *badger.DB
+	rec  *journal // of b; nil where data may be lost
 	gate gate
 	// space is held by who reclaims or rewrites, and by Close.
 	space chan struct{}
@@ -34,8 +35,8 @@ type DB struct {
 	dirty  map[string]struct{} // keys written since, while Rewrite copies; else nil
 }
 
-func newDB(dir string, o Options, b *badger.DB) *DB {
-	return &DB{dir: dir, o: o, b: b, space: make(chan struct{}, 1)}
+func newDB(dir string, o Options, b *badger.DB, rec *journal) *DB {
+	return &DB{dir: dir, o: o, b: b, rec: rec, space: make(chan struct{}, 1)}
 }
 
 // Open opens the database in dir and makes the folder if there is none.
@@ -59,12 +60,15 @@ func Open(dir string, o Options) (*DB, error) {
 	if err := room(dir, o, -o.MinFree/2); err != nil {
 		return nil, fault.Wrap(op, err)
 	}
-	b, err := open(dir, o)
+	b, rec, err := open(dir, o)
 	if err == nil {
-		return newDB(dir, o, b), nil
+		return newDB(dir, o, b, rec), nil
 	}
 	if locked(dir) {
 		return nil, fault.New(fault.Conflict, op, "another process uses %s", dir)
+	}
+	if _, ok := errors.AsType[*Damage](err); ok {
+		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
 	if !o.Disposable {
 		return nil, fault.New(fault.Unavailable, op, "%s cannot be opened: %w", dir, err)
@@ -79,23 +83,49 @@ func Open(dir string, o Options) (*DB, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
-	if b, err = open(dir, o); err != nil {
+	if b, rec, err = open(dir, o); err != nil {
 		return nil, fault.New(fault.Unavailable, op, "%s cannot be started empty: %w", dir, err)
 	}
-	return newDB(dir, o, b), nil
+	return newDB(dir, o, b, rec), nil
 }
 
-// open makes an error of what badger panics about in broken files.
-func open(dir string, o Options) (b *badger.DB, err error) {
+// open verifies a database and opens it. It makes an error of what badger panics
+// about in broken files.
+func open(dir string, o Options) (b *badger.DB, rec *journal, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			b, err = nil, fmt.Errorf("badger: %v", p)
+			err = fmt.Errorf("badger: %v", p)
+		}
+		if err != nil && rec != nil {
+			err = errors.Join(err, rec.end(false))
 		}
 	}()
-	if err := inspect(dir, o); err != nil {
-		return nil, err
+	if o.Disposable {
+		err = inspectTables(dir, o)
+	} else {
+		var commit uint64
+		var known []fileRecord
+		if commit, known, err = verify(dir, o); err == nil {
+			// From here on the files change.
+			rec, err = startJournal(dir, commit, known)
+		}
 	}
-	return badger.Open(o.badger(dir))
+	if err == nil {
+		err = mend(dir, o)
+	}
+	if err == nil {
+		b, err = badger.Open(o.badger(dir))
+	}
+	return b, rec, err
+}
+
+// shut closes what open has opened.
+func shut(b *badger.DB, rec *journal) error {
+	err := b.Close()
+	if rec != nil {
+		err = errors.Join(err, rec.end(err == nil))
+	}
+	return err
 }
 
 // Close writes what is in memory and lets go of the folder. Transactions and
@@ -103,7 +133,10 @@ func open(dir string, o Options) (b *badger.DB, err error) {
 func (db *DB) Close() error {
 	db.space <- struct{}{}
 	defer func() { <-db.space }()
-	return wrap("kv.Close", db.b.Close())
+	if db.b.IsClosed() {
+		return nil
+	}
+	return wrap("kv.Close", shut(db.b, db.rec))
 }
 
 // enter goes through the gate, for as long as badger is used.

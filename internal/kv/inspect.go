@@ -14,15 +14,11 @@ import (
 	"github.com/dgraph-io/badger/v4/table"
 )
 
-// inspect looks at the files of a closed database before badger does. What
-// badger would end the process over, hang on, or pass over with a loss is an
-// error here: a damaged table or list of tables. What it can do without is
-// mended: files that a crash left empty, counts of garbage that cannot be
-// right, and logs behind an entry that cannot be one.
-func inspect(dir string, o Options) error {
-	if err := inspectTables(dir, o); err != nil {
-		return err
-	}
+// mend prepares the files of a closed database for badger. It repairs what badger
+// would end the process over or hang on, where nothing is lost by it: files that a
+// crash left empty, counts of garbage that cannot be right, and logs behind an
+// entry that cannot be one. What may not be lost was verified before.
+func mend(dir string, o Options) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -54,7 +50,7 @@ func inspect(dir string, o Options) error {
 	return nil
 }
 
-// inspectTables reads every table that is in use.
+// inspectTables reads every table that is in use, of a database that may be lost.
 func inspectTables(dir string, o Options) error {
 	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
 	if errors.Is(err, os.ErrNotExist) {
@@ -75,7 +71,7 @@ func inspectTables(dir string, o Options) error {
 	}
 	// A power failure can leave half an entry at the end, and so can a flipped
 	// byte: what may be lost is not trusted then.
-	if info, err := f.Stat(); err == nil && info.Size() != end && o.Disposable {
+	if info, err := f.Stat(); err == nil && info.Size() != end {
 		return errors.New("the manifest ends in half an entry")
 	}
 	for id := range manifest.Tables {

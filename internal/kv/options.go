@@ -45,6 +45,9 @@ type Options struct {
 type Observer struct {
 	// SetAside: dir could not be opened and now lies at aside.
 	SetAside func(dir, aside string, cause error)
+	// RecordDamaged: the record in dir cannot be read. The rest was verified
+	// without it.
+	RecordDamaged func(dir string, cause error)
 }
 
 // Default is for a store of large values.

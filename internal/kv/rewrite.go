@@ -92,11 +92,11 @@ func (c *copier) begin() error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fault.New(fault.Unavailable, "kv.begin", "%w", err)
 	}
-	b, err := open(dir, o)
+	b, rec, err := open(dir, o)
 	if err != nil {
 		return fault.New(fault.Unavailable, "kv.begin", "%w", err)
 	}
-	c.next = newDB(dir, o, b)
+	c.next = newDB(dir, o, b, rec)
 	return nil
 }
 
@@ -200,13 +200,13 @@ func (db *DB) noted() (*Tx, map[string]struct{}) {
 // replace puts the copy in place and opens it; nobody is inside the gate. If
 // that fails the old database is opened again.
 func (db *DB) replace() error {
-	err := db.b.Close()
+	err := shut(db.b, db.rec)
 	if err == nil {
 		err = swap(db.dir)
 	}
 	if err == nil {
-		if b, failed := open(db.dir, db.o); failed == nil {
-			db.b = b
+		if b, rec, failed := open(db.dir, db.o); failed == nil {
+			db.b, db.rec = b, rec
 			return nil
 		} else {
 			err = failed
@@ -216,9 +216,9 @@ func (db *DB) replace() error {
 	if !exists(db.dir) {
 		err = errors.Join(err, os.Rename(db.dir+lastSuffix, db.dir))
 	}
-	b, failed := open(db.dir, db.o)
+	b, rec, failed := open(db.dir, db.o)
 	if failed == nil {
-		db.b = b
+		db.b, db.rec = b, rec
 	}
 	return fault.New(fault.Unavailable, "kv.replace", "%w", errors.Join(err, failed))
 }

@@ -222,9 +222,7 @@ func TestRewriteOfDamage(t *testing.T) {
 	for i := range 6 {
 		set(t, db, string(key(i)), large(1, 1<<20))
 	}
-	db.Close()
 	flip(t, filepath.Join(dir, "000001.vlog"), 5000)
-	db = open(t, dir, options())
 	if err := db.Rewrite(context.Background(), nil); !errors.Is(err, kv.ErrDamaged) {
 		t.Error(err)
 	}

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"errors"
 	"runtime"
 
@@ -99,12 +100,30 @@ func (tx *Tx) Set(key, value []byte) error {
 		}
 	}
 	tx.sets = true
+	if err := tx.mark(); err != nil {
+		return wrap(op, err)
+	}
 	tx.keys = append(tx.keys, key)
 	return wrap(op, tx.t.Set(key, value))
 }
 
+// commitMark is a key that every transaction writes where commits are recorded.
+// badger keeps its newest version, so that the number of the last commit outlives
+// what was deleted in it.
+var commitMark = []byte("\x00commit")
+
+func (tx *Tx) mark() error {
+	if len(tx.keys) > 0 || tx.db.rec == nil {
+		return nil
+	}
+	return tx.t.Set(commitMark, []byte{1})
+}
+
 // Delete removes a key, if it is there.
 func (tx *Tx) Delete(key []byte) error {
+	if err := tx.mark(); err != nil {
+		return wrap("kv.Delete", err)
+	}
 	tx.keys = append(tx.keys, key)
 	return wrap("kv.Delete", tx.t.Delete(key))
 }
@@ -145,6 +164,9 @@ func (tx *Tx) each(prefix []byte, fn func(*badger.Item) error) error {
 	it := tx.t.NewIterator(badger.IteratorOptions{Prefix: prefix})
 	defer it.Close()
 	for it.Rewind(); it.Valid(); it.Next() {
+		if bytes.Equal(it.Item().Key(), commitMark) { // nobody's but ours
+			continue
+		}
 		if err := fn(it.Item()); err != nil {
 			return err
 		}
@@ -176,7 +198,26 @@ func (tx *Tx) commit() error {
 		}
 		tx.db.noting.Unlock()
 	}
-	return tx.t.Commit()
+	err := tx.t.Commit()
+	if tx.db.rec == nil || len(tx.keys) == 0 {
+		return err
+	}
+	return errors.Join(err, tx.record(err))
+}
+
+// record notes a commit, or one that failed, before anybody is told of it.
+func (tx *Tx) record(failed error) error {
+	switch {
+	case failed == nil:
+		// badger says only up to which number all commits are done; it waits for those
+		// that are under way.
+		done := tx.db.b.NewTransaction(false)
+		defer done.Discard()
+		return tx.db.rec.committed(done.ReadTs())
+	case errors.Is(failed, badger.ErrConflict), errors.Is(failed, badger.ErrTxnTooBig):
+		return nil // they take no number
+	}
+	return tx.db.rec.failed()
 }
 
 func (tx *Tx) end() {

@@ -1,0 +1,317 @@
+package kv
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+	"github.com/dgraph-io/badger/v4/pb"
+	"github.com/dgraph-io/badger/v4/table"
+	"github.com/dgraph-io/badger/v4/y"
+	"google.golang.org/protobuf/proto"
+)
+
+// badger's marks on an entry, where a log or a table holds it.
+const (
+	markDelete  = 1 << 0
+	markPointer = 1 << 1 // the value lies in a value log
+	markTxn     = 1 << 6 // part of a transaction
+	markFinTxn  = 1 << 7 // the end of one
+)
+
+// stored is one version of a key, as a table or a memtable's log holds it. It is
+// valid during a call only.
+type stored struct {
+	key     []byte
+	version uint64
+	mark    byte
+	value   []byte // or where it lies
+}
+
+func (s *stored) pointer() (pointer, bool) {
+	if s.mark&markPointer == 0 || s.mark&markDelete != 0 || len(s.value) != 12 {
+		return pointer{}, false
+	}
+	return pointer{
+		file:   binary.NativeEndian.Uint32(s.value),
+		length: binary.NativeEndian.Uint32(s.value[4:]),
+		offset: binary.NativeEndian.Uint32(s.value[8:]),
+	}, true
+}
+
+// pointer says where in the value logs a value lies.
+type pointer struct{ file, length, offset uint32 }
+
+// survey reads a database that nobody has open, and changes nothing.
+type survey struct {
+	dir     string
+	tables  []uint64        // that the manifest lists, those with older versions of a key first
+	deleted map[uint64]bool // that it listed once
+	orphans []uint64        // tables that are there and that it never listed
+	logs    []uint32        // of memtables, oldest first
+	last    string          // the newest value log
+}
+
+// takeSurvey reads the manifest and the names of files. Where there is no database
+// yet, it is nil.
+func takeSurvey(dir string, o Options) (*survey, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &survey{dir: dir, deleted: map[uint64]bool{}}
+	var tables []uint64
+	used := false
+	for _, e := range entries {
+		name := e.Name()
+		used = used || recorded(name)
+		if strings.HasSuffix(name, ".vlog") { // by name
+			s.last = name
+		}
+		if id, ok := table.ParseFileID(name); ok {
+			tables = append(tables, id)
+		}
+		if id, ok := logNumber(name); ok {
+			s.logs = append(s.logs, id)
+		} else if strings.HasSuffix(name, ".mem") {
+			return nil, damaged(name, "its name is not that of a log")
+		}
+	}
+	if !used {
+		return nil, nil
+	}
+	slices.Sort(s.logs)
+	if err := s.readManifest(o); err != nil {
+		return nil, err
+	}
+	for _, id := range tables {
+		if !slices.Contains(s.tables, id) && !s.deleted[id] {
+			s.orphans = append(s.orphans, id)
+		}
+	}
+	return s, nil
+}
+
+// readManifest reads which tables are in use, and which were.
+func (s *survey) readManifest(o Options) error {
+	name := badger.ManifestFilename
+	f, err := os.Open(filepath.Join(s.dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return damaged(name, "it is missing: there is no manifest")
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	manifest, end, err := badger.ReplayManifestFile(f, 0, o.badger(s.dir))
+	if err != nil {
+		return damaged(name, "%v", err)
+	}
+	s.tables = slices.SortedFunc(maps.Keys(manifest.Tables), func(a, b uint64) int {
+		return cmp.Or(cmp.Compare(manifest.Tables[b].Level, manifest.Tables[a].Level), cmp.Compare(a, b))
+	})
+	b, err := os.ReadFile(f.Name())
+	if err != nil {
+		return err
+	}
+	for rest := b[min(8, end):end]; len(rest) >= 8; { // as badger has just read it
+		n := int(binary.BigEndian.Uint32(rest))
+		var set pb.ManifestChangeSet
+		if err := proto.Unmarshal(rest[8:8+n], &set); err != nil {
+			return damaged(name, "%v", err)
+		}
+		for _, c := range set.Changes {
+			if c.Op == pb.ManifestChange_DELETE {
+				s.deleted[c.Id] = true
+			}
+		}
+		rest = rest[8+n:]
+	}
+	return nil
+}
+
+// eachInTable calls fn with every version that a table holds.
+func (s *survey) eachInTable(id uint64, fn func(*stored) error) (err error) {
+	path := table.NewFilename(id, s.dir)
+	name := filepath.Base(path)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return damaged(name, "MANIFEST lists this table and it is missing: it was removed, or MANIFEST was cut")
+	}
+	if err != nil {
+		return err
+	}
+	if err := inspectTable(b); err != nil {
+		return damaged(name, "the table is damaged: %v", err)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = damaged(name, "the table cannot be read: %v", p)
+		}
+	}()
+	t, err := table.OpenInMemoryTable(b, id, &table.Options{ChkMode: options.NoVerification})
+	if err != nil {
+		return damaged(name, "the table cannot be read: %v", err)
+	}
+	it := t.NewIterator(table.NOCACHE)
+	defer it.Close()
+	var e stored
+	for it.Rewind(); it.Valid(); it.Next() {
+		v := it.Value()
+		e = stored{key: y.ParseKey(it.Key()), version: y.ParseTs(it.Key()), mark: v.Meta, value: v.Value}
+		if err := fn(&e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachInLog calls fn with every version of the whole transactions at the beginning
+// of a memtable's log, as badger will when it opens the database, and says whether
+// something stands behind them.
+func (s *survey) eachInLog(id uint32, fn func(*stored) error) (tail bool, err error) {
+	b, err := os.ReadFile(filepath.Join(s.dir, logFileName(id)))
+	if err != nil {
+		return false, err
+	}
+	if len(b) < logHeader {
+		return len(b) > 0, nil
+	}
+	return readLog(b[logHeader:], fn)
+}
+
+func logFileName(id uint32) string { return fmt.Sprintf("%05d.mem", id) }
+
+func logNumber(name string) (uint32, bool) {
+	base, ok := strings.CutSuffix(name, ".mem")
+	id, err := strconv.ParseUint(base, 10, 32)
+	return uint32(id), ok && err == nil
+}
+
+func readLog(b []byte, fn func(*stored) error) (tail bool, err error) {
+	var open []stored // of a transaction whose end is not read yet
+	whole := b        // what stands behind the last whole transaction
+	for rest := b; ; {
+		e, n := readEntry(rest)
+		if n == 0 {
+			break
+		}
+		rest = rest[n:]
+		if e.mark&markTxn != 0 {
+			if len(open) > 0 && open[0].version != e.version {
+				break
+			}
+			open = append(open, e)
+			continue
+		}
+		if e.mark&markFinTxn != 0 {
+			at, err := strconv.ParseUint(string(e.value), 10, 64)
+			if err != nil || len(open) == 0 || open[0].version != at {
+				break
+			}
+			for i := range open {
+				if err := fn(&open[i]); err != nil {
+					return false, err
+				}
+			}
+			open = open[:0]
+		} else {
+			if len(open) > 0 {
+				break
+			}
+			if err := fn(&e); err != nil {
+				return false, err
+			}
+		}
+		whole = rest
+	}
+	return len(bytes.Trim(whole, "\x00")) > 0, nil
+}
+
+// readEntry reads an entry of a log and says how long it is; 0 for what is none.
+func readEntry(b []byte) (e stored, n int) {
+	length, end := entryLength(b)
+	if end || length < 0 || length > int64(len(b)) {
+		return stored{}, 0
+	}
+	sum := length - crc32.Size
+	if binary.BigEndian.Uint32(b[sum:]) != crc32.Checksum(b[:sum], castagnoli) {
+		return stored{}, 0
+	}
+	at := 2
+	var size [3]uint64
+	for i := range size {
+		v, n := binary.Uvarint(b[at:])
+		size[i] = v
+		at += n
+	}
+	key := b[at:][:size[0]]
+	if len(key) < 8 {
+		return stored{}, 0
+	}
+	return stored{
+		key: y.ParseKey(key), version: y.ParseTs(key), mark: b[0], value: b[at+len(key) : sum],
+	}, int(length)
+}
+
+func valueLogName(id uint32) string { return fmt.Sprintf("%06d.vlog", id) }
+
+// value reads a value out of a value log.
+func (s *survey) value(p pointer) (key, value []byte, err error) {
+	name := valueLogName(p.file)
+	f, err := os.Open(filepath.Join(s.dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, damaged(name, "the value log is missing")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	b := make([]byte, p.length)
+	if _, err := f.ReadAt(b, int64(p.offset)); errors.Is(err, io.EOF) {
+		return nil, nil, damaged(name, "it was cut: a value is missing")
+	} else if err != nil {
+		return nil, nil, err
+	}
+	e, n := readEntry(b)
+	if n != len(b) {
+		return nil, nil, damaged(name, "a value does not match its checksum")
+	}
+	return e.key, e.value, nil
+}
+
+// readable is up to where the newest value log can be read: badger cuts it there
+// when it opens the database.
+func (s *survey) readable() (int64, error) {
+	if s.last == "" {
+		return 0, nil
+	}
+	b, err := os.ReadFile(filepath.Join(s.dir, s.last))
+	if err != nil {
+		return 0, err
+	}
+	at := min(logHeader, len(b))
+	for {
+		_, n := readEntry(b[at:])
+		if n == 0 {
+			return int64(at), nil
+		}
+		at += n
+	}
+}
