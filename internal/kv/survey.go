@@ -17,7 +17,6 @@ import (
 	"strings"
 
 	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/pb"
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/badger/v4/y"
@@ -58,7 +57,7 @@ type pointer struct{ file, length, offset uint32 }
 // survey reads a database that nobody has open, and changes nothing.
 type survey struct {
 	dir     string
-	tables  []uint64        // that the manifest lists, those with older versions of a key first
+	tables  []uint64        // that the manifest lists, those with older values of a version first
 	deleted map[uint64]bool // that it listed once
 	orphans []uint64        // tables that are there and that it never listed
 	logs    []uint32        // of memtables, oldest first
@@ -66,7 +65,7 @@ type survey struct {
 }
 
 // takeSurvey reads the manifest and the names of files. Where there is no database
-// yet, it is nil.
+// yet, it is nil. If the manifest is damaged, the survey comes beside the Damage.
 func takeSurvey(dir string, o Options) (*survey, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,15 +96,14 @@ func takeSurvey(dir string, o Options) (*survey, error) {
 		return nil, nil
 	}
 	slices.Sort(s.logs)
-	if err := s.readManifest(o); err != nil {
-		return nil, err
-	}
+	slices.Sort(tables)
+	err = s.readManifest(o)
 	for _, id := range tables {
 		if !slices.Contains(s.tables, id) && !s.deleted[id] {
 			s.orphans = append(s.orphans, id)
 		}
 	}
-	return s, nil
+	return s, err
 }
 
 // readManifest reads which tables are in use, and which were.
@@ -147,7 +145,7 @@ func (s *survey) readManifest(o Options) error {
 }
 
 // eachInTable calls fn with every version that a table holds.
-func (s *survey) eachInTable(id uint64, fn func(*stored) error) (err error) {
+func (s *survey) eachInTable(id uint64, fn func(*stored) error) error {
 	path := table.NewFilename(id, s.dir)
 	name := filepath.Base(path)
 	b, err := os.ReadFile(path)
@@ -157,29 +155,16 @@ func (s *survey) eachInTable(id uint64, fn func(*stored) error) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := inspectTable(b); err != nil {
+	var stopped error // by fn
+	if err := eachBlock(b, func(data []byte, damage error) error {
+		if damage == nil {
+			damage = eachInBlock(data, func(e *stored) error { stopped = fn(e); return stopped })
+		}
+		return damage
+	}); err != nil && stopped == nil {
 		return damaged(name, "the table is damaged: %v", err)
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = damaged(name, "the table cannot be read: %v", p)
-		}
-	}()
-	t, err := table.OpenInMemoryTable(b, id, &table.Options{ChkMode: options.NoVerification})
-	if err != nil {
-		return damaged(name, "the table cannot be read: %v", err)
-	}
-	it := t.NewIterator(table.NOCACHE)
-	defer it.Close()
-	var e stored
-	for it.Rewind(); it.Valid(); it.Next() {
-		v := it.Value()
-		e = stored{key: y.ParseKey(it.Key()), version: y.ParseTs(it.Key()), mark: v.Meta, value: v.Value}
-		if err := fn(&e); err != nil {
-			return err
-		}
-	}
-	return nil
+	return stopped
 }
 
 // eachInLog calls fn with every version of the whole transactions at the beginning
