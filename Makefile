@@ -15,7 +15,7 @@ GO := sh internal/tools/go.sh
 TOOL := go tool -modfile=internal/tools/go.mod
 CLIENT := $(TOOL) oapi-codegen --config api/client/generate.yaml
 
-.PHONY: help need build demo test check bench eval rehearse generate generated clients page release
+.PHONY: help need build demo test check bench eval rehearse generate generated clients page release sweep
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -78,6 +78,9 @@ EVAL_OUT ?= build/eval
 eval: build ## run the evaluation in small over EVAL_DATA, with reports in build/eval/results (EVAL_SHAPE=0.5b: random weights)
 	@$(GO) build -buildvcs=true -o bin/percached ./cmd/percached 2>/dev/null || echo "The report will not tell the commit: git does not."
 	@sh internal/tools/eval.sh bin/percached "$(EVAL_DATA)" "$(EVAL_OUT)" $(EVAL_SHAPE)
+
+sweep: need ## damage every file of a data folder in turn, 600 trials, and print what percached did; takes minutes
+	@TEST_FULL_SWEEP=1 $(GO) test -count=1 -timeout 60m -run 'TestSweep$$' -v ./cmd/percached
 
 release: ## make archives and Debian packages for linux/amd64 and linux/arm64, in build/release
 	@sh packaging/release.sh

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/percached/percached"
@@ -129,11 +130,27 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 	return s, nil
 }
 
+// metaOptions are those of the database that must not lose anything.
+func metaOptions(log *slog.Logger) kv.Options {
+	o := kv.Default()
+	o.Sync, o.Logger, o.ValueLogFileSize, o.MinFree = true, log, logFile, minFree
+	o.Observer.RecordDamaged = func(dir string, cause error) {
+		log.Warn("cannot read RECORD; verified the database without it", "folder", dir, "cause", cause)
+	}
+	return o
+}
+
 func (s *service) openDatabases(log *slog.Logger) (err error) {
-	meta := kv.Default()
+	if err := hasMeta(s.home); err != nil {
+		return err
+	}
+	meta := metaOptions(log)
 	meta.Sync = !s.volatile
-	meta.Logger, meta.ValueLogFileSize, meta.MinFree = log, logFile, minFree
-	if s.meta, err = kv.Open(s.home.Path("meta"), meta); err != nil {
+	s.meta, err = kv.Open(s.home.Path("meta"), meta)
+	if _, ok := errors.AsType[*kv.Damage](err); ok {
+		return fault.New(fault.Unavailable, "percached", "%s; %s", sentence(err), wayOut)
+	}
+	if err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.meta.Close)
@@ -147,6 +164,26 @@ func (s *service) openDatabases(log *slog.Logger) (err error) {
 	}
 	s.closers = append(s.closers, s.tensors.Close)
 	return nil
+}
+
+// wayOut says what to do about a store that is damaged.
+const wayOut = "restore a backup with percached restore FILE, or save what can be read with percached repair"
+
+// hasMeta refuses a folder that was used and whose documents are gone: an empty
+// store in their place would let what is left of them be removed.
+func hasMeta(h *home.Home) error {
+	meta := h.Path("meta")
+	if found, _ := filepath.Glob(filepath.Join(meta, "*")); len(found) > 0 {
+		return nil
+	}
+	if left, _ := filepath.Glob(meta + ".*"); len(left) > 0 {
+		return nil // of a rewrite, which kv.Open ends
+	}
+	// Tensors come after meta when a folder is made.
+	if !home.Exists(h.Path("tensors")) && !home.Exists(h.Path("index")) {
+		return nil
+	}
+	return fault.New(fault.Unavailable, "percached", "%s is missing or empty: it held all documents; nothing was changed; put it back, or restore a backup with percached restore FILE", meta)
 }
 
 func (s *service) openStores(ctx context.Context, c setup, withEngine bool, log *slog.Logger) (err error) {

@@ -12,7 +12,7 @@
 //
 // State on disk, in the folder:
 //
-//	schema    {"version": 1}
+//	schema    {"version": 2}
 //	key       32 random bytes, readable for the owner alone
 //	lock      held while the folder is in use; holds the process's number
 //	unclean   is there while the folder is in use, and after a crash

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	version = 1
+	// Version 2: databases hold a RECORD, which an earlier percached would not keep.
+	version = 2
 	keySize = 32
 	op      = "home.Open"
 )
@@ -120,19 +121,20 @@ func (h *Home) vacant() (bool, error) {
 		case "lock", "key", "key" + durable.Unfinished, "schema" + durable.Unfinished, "percached.conf",
 			"key.part", "schema.part": // so earlier builds called what they had not finished
 		default:
-			return false, fault.New(fault.Invalid, op, "%s is not empty and no data folder of percached; name another with --data", h.dir)
+			return false, fault.New(fault.Invalid, op, "%s is not empty and no data folder of percached: it has no file named schema; name another folder with --data", h.dir)
 		}
 	}
 	return true, nil
 }
+
+func schemaText() []byte { return fmt.Appendf(nil, "{\"version\": %d}\n", version) }
 
 func (h *Home) enter(fresh bool) error {
 	if err := os.Chmod(h.dir, 0o700); err != nil {
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}
 	if fresh {
-		schema := fmt.Appendf(nil, "{\"version\": %d}\n", version)
-		if err := durable.Write(h.Path("schema"), schema); err != nil {
+		if err := durable.Write(h.Path("schema"), schemaText()); err != nil {
 			return fault.New(fault.Unavailable, op, "%w", err)
 		}
 	}
@@ -146,6 +148,10 @@ func (h *Home) enter(fresh bool) error {
 	switch err := json.Unmarshal(b, &schema); {
 	case err != nil || schema.Version < 1:
 		return fault.New(fault.Unavailable, op, "%s cannot be read", h.Path("schema"))
+	case schema.Version < version:
+		if err := durable.Write(h.Path("schema"), schemaText()); err != nil {
+			return fault.New(fault.Unavailable, op, "%w", err)
+		}
 	case schema.Version > version:
 		return fault.New(fault.Unsupported, op, "%s was written by a newer percached (version %d of the folder, this one knows %d)", h.dir, schema.Version, version)
 	}

@@ -135,7 +135,7 @@ func TestRefuses(t *testing.T) {
 		says              string
 	}{
 		{"somebody's folder", "letter.txt", "Dear", false, fault.Invalid, "no data folder of percached"},
-		{"newer", "schema", `{"version": 2}`, true, fault.Unsupported, "newer"},
+		{"newer", "schema", `{"version": 3}`, true, fault.Unsupported, "newer"},
 		{"no schema", "schema", `oh`, true, fault.Unavailable, "schema cannot be read"},
 		{"short key", "key", `oh`, true, fault.Unavailable, "key cannot be read"},
 	} {

@@ -24,7 +24,9 @@
 //
 // Goroutines: badger's own, from Open to Close. None of ours.
 //
-// State on disk: badger's files in the folder given to Open. A folder that
+// State on disk: badger's files in the folder given to Open, and RECORD, which says
+// what they must hold (FORMAT.md): a damaged database is refused, before anything
+// is changed, and Salvage saves what can be read of it. A folder that
 // badger cannot open and that may be lost is renamed to the same name with
 // ".aside" behind it, in place of an earlier one; it stays until Rewrite or
 // RemoveAside. Rewrite fills the folder with ".new" behind its name, and while

@@ -87,7 +87,7 @@ func (c *copier) begin() error {
 		return fault.New(fault.Unavailable, "kv.begin", "%w", err)
 	}
 	o := c.db.o
-	o.Sync, o.Disposable, o.Observer = false, false, Observer{}
+	o.Sync, o.Observer = false, Observer{}
 	o.MinFree /= 2 // it makes room
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fault.New(fault.Unavailable, "kv.begin", "%w", err)

@@ -28,7 +28,8 @@ type Salvaged struct {
 
 // Salvage puts a fresh database in the place of a damaged one, with the newest
 // version of all that can be read. The damaged one stays beside it. Deletions that
-// cannot be read are undone. A crash leaves one of the two.
+// cannot be read are undone. Values in a damaged block are copied as they are: who
+// stored them must be able to tell. A crash leaves one of the two.
 func Salvage(ctx context.Context, dir string, o Options) (Salvaged, error) {
 	const op = "kv.Salvage"
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -195,8 +196,11 @@ func (r *salvager) eachReadable(id uint64, fn func(*stored) error) error {
 	}
 	var stopped error // by fn
 	err = eachBlock(b, func(data []byte, damage error) error {
+		// Who stored a value has sealed it with its key, so entries of a damaged block
+		// are worth a look.
+		unread := eachInBlock(data, func(e *stored) error { stopped = fn(e); return stopped })
 		if damage == nil {
-			damage = eachInBlock(data, func(e *stored) error { stopped = fn(e); return stopped })
+			damage = unread
 		}
 		if damage != nil && stopped == nil {
 			r.lose(damaged(name, "a part of it cannot be read: %v", damage))

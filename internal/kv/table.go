@@ -17,7 +17,7 @@ func inspectTable(b []byte) error {
 	return eachBlock(b, func(_ []byte, err error) error { return err })
 }
 
-// eachBlock calls fn with every block of a table, or with what is wrong with it.
+// eachBlock calls fn with every block of a table, and with what is wrong with it.
 // From the end, a table is: the length of a checksum, the checksum, the length of
 // the index, the index that it covers; the index names the blocks.
 func eachBlock(b []byte, fn func(data []byte, damage error) error) error {
@@ -57,7 +57,7 @@ func blockAt(b []byte, at extent) ([]byte, error) {
 		return nil, err
 	}
 	if crc32.Checksum(data, castagnoli) != sum {
-		return nil, errors.New("it does not match its checksum")
+		return data, errors.New("it does not match its checksum")
 	}
 	return data, nil
 }

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/knowledgebank"
+)
+
+func repairCommand() *cobra.Command {
+	var spaces []string
+	var kind string
+	cmd := &cobra.Command{
+		Use: "repair", Short: "Save what can be read of a damaged data folder", Args: cobra.NoArgs,
+		Long: `Saves what can be read of a data folder that percached refuses because it is
+damaged, and lists the documents that are lost. If you have a backup, restore it
+instead (percached restore FILE).
+
+The damaged database stays beside the repaired one, as meta.damaged; delete it when
+you no longer need it. A document that you deleted shortly before the damage may be
+back: look through the list of documents. Stop the daemon first.`,
+		Example: `  percached repair
+  percached repair --space mail --kind emails`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			conf, _, err := configOf(cmd)
+			if err != nil {
+				return err
+			}
+			c := conf.setup()
+			if !home.Exists(c.data) {
+				return noFolder(c.data)
+			}
+			named := make([]percached.Space, 0, len(spaces))
+			for _, name := range spaces {
+				named = append(named, percached.Space{Name: name, Kind: kind})
+			}
+			return repair(cmd.Context(), c, named, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	host{}.Flags(cmd)
+	cmd.Flags().StringSliceVar(&spaces, "space", nil, "name of a space whose own record is lost")
+	cmd.Flags().StringVar(&kind, "kind", "notes", "kind of the spaces that --space names: emails, dialog, meetings or notes")
+	return cmd
+}
+
+// repair saves what can be read, makes the spaces consistent, and lets what is
+// derived from documents be built anew.
+func repair(ctx context.Context, c setup, named []percached.Space, stdout, stderr io.Writer) (err error) {
+	h, err := home.Open(c.data)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if shut := h.Close(); err == nil {
+			err = shut
+		}
+	}()
+	if err := hasMeta(h); err != nil {
+		return err
+	}
+	log := newLog(stderr, "text", c.serving.level)
+	saved, err := kv.Salvage(ctx, h.Path("meta"), metaOptions(log))
+	if err != nil {
+		return err
+	}
+	p := &cli.Printer{W: stdout}
+	for _, d := range saved.Lost {
+		p.Line("damaged: %s: %s", d.File, d.What)
+	}
+	found, err := repairSpaces(h, log, named)
+	if err != nil {
+		return err
+	}
+	found.tell(p)
+	if saved.Sound && !found.changed {
+		p.Line("Nothing is damaged: nothing was changed.")
+		return p.Err
+	}
+	if !saved.Sound {
+		p.Line("The damaged database is kept in %s.", saved.Aside)
+	}
+	if err := os.RemoveAll(h.Path("index")); err != nil { // it may be ahead of the documents
+		return err
+	}
+	h.Unclean = true // answers and tensors of chunks that are gone must go
+	c.folder = h
+	s, err := openService(ctx, c, false, stderr)
+	if err != nil {
+		return err
+	}
+	if err := s.close(); err != nil {
+		return err
+	}
+	p.Line("The data folder can be used again.")
+	return p.Err
+}
+
+// repaired is what became of all spaces.
+type repaired struct {
+	spaces  []string
+	of      map[string]knowledgebank.Repaired
+	lost    int // documents in spaces whose name is lost
+	changed bool
+}
+
+func repairSpaces(h *home.Home, log *slog.Logger, named []percached.Space) (r repaired, err error) {
+	r.of = map[string]knowledgebank.Repaired{}
+	db, err := kv.Open(h.Path("meta"), metaOptions(log))
+	if err != nil {
+		return r, err
+	}
+	defer func() {
+		if shut := db.Close(); err == nil {
+			err = shut
+		}
+	}()
+	bank, err := knowledgebank.Open(db, knowledgebank.Default())
+	if err != nil {
+		return r, err
+	}
+	all, err := bank.Spaces()
+	if err != nil {
+		return r, err
+	}
+	for _, s := range named {
+		if !slices.ContainsFunc(all, func(a percached.Space) bool { return a.Name == s.Name }) {
+			all = append(all, s)
+		}
+	}
+	for _, s := range all {
+		done, err := bank.Repair(s)
+		if err != nil {
+			return r, err
+		}
+		r.spaces, r.of[s.Name] = append(r.spaces, s.Name), done
+		r.changed = r.changed || done.Changed
+	}
+	r.lost, err = bank.Lost()
+	return r, err
+}
+
+func (r repaired) tell(p *cli.Printer) {
+	if len(r.spaces) == 0 && r.lost == 0 {
+		p.Line("No space and no document can be read.")
+	}
+	for _, name := range r.spaces {
+		done := r.of[name]
+		p.Line("%s: %d documents are whole, %d are lost", name, done.Whole, len(done.Lost))
+		nameless := 0
+		for _, d := range done.Lost {
+			if d.Title == "" && d.Key == "" {
+				nameless++
+				continue
+			}
+			p.Line("  lost: %s", lostName(d))
+		}
+		if nameless > 0 {
+			p.Line("  lost: %d documents whose titles are lost, too", nameless)
+		}
+	}
+	if r.lost > 0 {
+		p.Line("%d documents lie in spaces whose names are lost: name them with --space, for example percached repair --space mail --kind emails", r.lost)
+	}
+}
+
+func lostName(d percached.Document) string {
+	if d.Path != "" && d.Path != d.Title {
+		return fmt.Sprintf("%s (%s)", d.Title, d.Path)
+	}
+	return d.Title
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Repair saves what can be read and names the rest: every document is either there
+// afterwards or listed as lost. What was damaged stays beside it.
+func TestRepair(t *testing.T) {
+	base := t.TempDir()
+	killed, closed, want := usedFolder(t, filepath.Join(base, "data"))
+	dir := filepath.Join(base, "trial")
+	for _, tc := range []struct {
+		name  string
+		all   diskFiles
+		file  string // a pattern; the first file that fits is damaged
+		do    func(b []byte) []byte
+		whole bool // nothing may be lost
+	}{
+		{"sound", closed, "meta/MANIFEST", func(b []byte) []byte { return b }, true},
+		{"list of tables cut", closed, "meta/MANIFEST", func(b []byte) []byte { return b[:len(b)-5] }, true},
+		{"list of tables gone", killed, "meta/MANIFEST", func([]byte) []byte { return nil }, true},
+		{"record gone", killed, "meta/RECORD", func([]byte) []byte { return nil }, true},
+		{"table cut", closed, "meta/*.sst", func(b []byte) []byte { return b[:len(b)/2] }, false},
+		{"table flipped", closed, "meta/*.sst", func(b []byte) []byte { b[len(b)/3] ^= 8; return b }, false},
+		{"log flipped", killed, "meta/*.mem", func(b []byte) []byte { b[3000] ^= 8; return b }, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.all.lay(t, dir)
+			found, err := filepath.Glob(filepath.Join(dir, tc.file))
+			if err != nil || len(found) == 0 {
+				t.Fatal(err)
+			}
+			b, err := os.ReadFile(found[0])
+			if err == nil {
+				err = os.WriteFile(found[0], tc.do(b), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			damaged := filesOf(t, filepath.Join(dir, "meta"))
+			out, err := printed(t, "repair", "--data", dir)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			var have []string
+			nameless := false
+			for _, line := range strings.Split(out, "\n") {
+				if lost, ok := strings.CutPrefix(line, "  lost: "); ok {
+					have = append(have, lost)
+					nameless = nameless || strings.Contains(lost, "whose titles are lost")
+				}
+			}
+			if tc.whole && len(have) > 0 {
+				t.Errorf("lost: %q", have)
+			}
+			if aside := filepath.Join(dir, "meta.damaged"); tc.name != "sound" && !strings.Contains(out, "Nothing is damaged") {
+				if !maps.EqualFunc(damaged, filesOf(t, aside), bytes.Equal) {
+					t.Error("what was damaged is not kept as it was")
+				}
+			}
+			if err := os.RemoveAll(filepath.Join(dir, "meta.damaged")); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(out, "No space and no document") || strings.Contains(out, "whose names are lost") {
+				return
+			}
+			out, err = printed(t, "documents", "list", "--data", dir, "--space", lifeSpace, "--json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var list struct{ Documents []struct{ Title string } }
+			if err := json.Unmarshal([]byte(out), &list); err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range list.Documents {
+				have = append(have, d.Title)
+			}
+			slices.Sort(have)
+			if d := cmp.Diff(want, have); d != "" && !nameless {
+				t.Error(d)
+			}
+			if out, err := printed(t, "repair", "--data", dir); err != nil || !strings.Contains(out, "Nothing is damaged") {
+				t.Errorf("repaired twice: %s, %v", out, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/knowledgebank"
+)
+
+// fullSweep is the environment variable that asks for every trial of TestSweep.
+const fullSweep = "TEST_FULL_SWEEP"
+
+// diskFiles is a folder as it lies on the disk.
+type diskFiles map[string][]byte
+
+func filesOf(t *testing.T, dir string) diskFiles {
+	t.Helper()
+	all := diskFiles{}
+	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err == nil {
+			all[name], err = os.ReadFile(path)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// lay writes the diskFiles into a fresh folder; what is zeros at an end takes no disk.
+func (f diskFiles) lay(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range f {
+		path := filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		if err == nil {
+			err = os.WriteFile(path, bytes.TrimRight(b, "\x00"), 0o600)
+		}
+		if err == nil {
+			err = os.Truncate(path, int64(len(b)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// stored is f without what every process that opens the folder writes.
+func (f diskFiles) stored() diskFiles {
+	s := maps.Clone(f)
+	for _, name := range []string{"lock", "unclean", "address", "tokens.lock", "token", "schema"} {
+		delete(s, name)
+	}
+	return s
+}
+
+// harm is a way to damage a file.
+type harm struct {
+	name string
+	do   func(path string) error
+}
+
+func harmsOf(b []byte) (all []harm) {
+	size, filled := len(b), len(bytes.TrimRight(b, "\x00"))
+	for _, at := range slices.Compact([]int{0, 1, size / 2, size - 1}) {
+		if at >= 0 && at < size {
+			all = append(all, harm{fmt.Sprintf("cut at %d of %d", at, size), func(path string) error { return os.Truncate(path, int64(at)) }})
+		}
+	}
+	var flips []int
+	for i := range 10 {
+		flips = append(flips, i*(filled-1)/9)
+	}
+	for _, at := range slices.Compact(flips) {
+		if at >= 0 && filled > 0 {
+			all = append(all, harm{fmt.Sprintf("bit flipped at %d of %d", at, size), func(path string) error {
+				b, err := os.ReadFile(path)
+				if err == nil {
+					b[at] ^= 1 << (at % 8)
+					err = os.WriteFile(path, b, 0o600)
+				}
+				return err
+			}})
+		}
+	}
+	return append(all, harm{"removed", os.Remove})
+}
+
+// usedFolder is a data folder with some history, as it is while a process uses it
+// and after it has ended, and the titles of its documents.
+func usedFolder(t *testing.T, dir string) (killed, closed diskFiles, titles []string) {
+	t.Helper()
+	ctx := context.Background()
+	c := defaultSetup()
+	c.data, c.create, c.threads, c.chunkWords, c.maxTokens, c.limit = dir, true, 1, 40, 8, 1<<30
+	notes := func(from, to int) func(context.Context, func(*knowledgebank.Source) error, func(string, error)) error {
+		return func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+			for i := from; i < to; i++ {
+				if err := emit(&knowledgebank.Source{
+					Key: fmt.Sprint("note", i), Title: fmt.Sprint("Note ", i), Source: "note",
+					Blocks: []knowledgebank.Block{{Text: strings.Repeat(fmt.Sprintf("Box %d of the archive holds the letters of year %d. ", i, 1900+i), 20)}},
+				}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	s := lettersIn(t, c)
+	for round := range 3 {
+		_, err := s.library.Add(ctx, lifeSpace, notes(20*round, 20*round+20), nil)
+		if err == nil {
+			_, err = s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: fmt.Sprintf("What is the budget for %s?", letterNames[round])}, answer.Listener{})
+		}
+		if err == nil {
+			_, err = s.library.Delete(ctx, lifeSpace, percached.NewDocumentID(fmt.Sprint("note", 20*round+3)))
+		}
+		if err == nil && round == 1 {
+			err = s.library.CleanUp(ctx, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if round == 2 {
+			killed = filesOf(t, dir)
+		}
+		if err := s.close(); err != nil {
+			t.Fatal(err)
+		}
+		if s, err = openService(ctx, c, round < 2, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := s.knowledge.Documents(lifeSpace, percached.DocumentID{}, 1000)
+	for _, d := range all {
+		titles = append(titles, d.Title)
+	}
+	slices.Sort(titles)
+	if err := errors.Join(err, s.close()); err != nil {
+		t.Fatal(err)
+	}
+	return killed, filesOf(t, dir), titles
+}
+
+// Whatever happens to one file of a data folder: percached starts with every
+// document that was there and none that was deleted, or it refuses, names the file
+// and changes nothing.
+func TestSweep(t *testing.T) {
+	base := t.TempDir()
+	killed, closed, want := usedFolder(t, filepath.Join(base, "data"))
+	step := 11
+	if os.Getenv(fullSweep) != "" {
+		step = 1
+	}
+	type row struct{ trials, whole, refused int }
+	table := map[string]*row{}
+	dir := filepath.Join(base, "trial")
+	n := 0
+	for state, all := range map[string]diskFiles{"closed": closed, "killed": killed} {
+		all.lay(t, dir)
+		if refused, err := sweepTrial(t, dir, "", want); refused || err != nil {
+			t.Fatalf("unharmed: %v", err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if strings.HasPrefix(name, "models/") {
+				continue // opened by a command with a model alone, and written anew where it is damaged: TestModelFile
+			}
+			for _, h := range harmsOf(all[name]) {
+				if n++; n%step != 0 {
+					continue
+				}
+				all.lay(t, dir)
+				if err := h.do(filepath.Join(dir, name)); err != nil {
+					t.Fatal(err)
+				}
+				kind := state + " " + filepath.Dir(name) + "/*" + filepath.Ext(name)
+				if filepath.Ext(name) == "" {
+					kind = state + " " + name
+				}
+				r := table[kind]
+				if r == nil {
+					r = &row{}
+					table[kind] = r
+				}
+				r.trials++
+				refused, err := sweepTrial(t, dir, name, want)
+				if err != nil {
+					t.Errorf("%s, %s: %s: %v", state, name, h.name, err)
+				}
+				if refused {
+					r.refused++
+				} else {
+					r.whole++
+				}
+			}
+		}
+	}
+	total := row{}
+	for _, kind := range slices.Sorted(maps.Keys(table)) {
+		r := table[kind]
+		t.Logf("%-40s %4d trials %4d start whole %4d refused", kind, r.trials, r.whole, r.refused)
+		total.trials, total.whole, total.refused = total.trials+r.trials, total.whole+r.whole, total.refused+r.refused
+	}
+	t.Logf("%-40s %4d trials %4d start whole %4d refused", "all", total.trials, total.whole, total.refused)
+}
+
+func sweepTrial(t *testing.T, dir, name string, want []string) (refused bool, err error) {
+	t.Helper()
+	before := filesOf(t, dir).stored()
+	out, err := printed(t, "documents", "list", "--data", dir, "--space", lifeSpace, "--json")
+	if err != nil {
+		if !strings.Contains(sentence(err), filepath.Base(name)) {
+			return true, fmt.Errorf("the message does not name the file: %w", err)
+		}
+		for name, b := range filesOf(t, dir).stored() {
+			if !bytes.Equal(before[name], b) {
+				return true, fmt.Errorf("%s was changed", name)
+			}
+		}
+		return true, nil
+	}
+	var list struct{ Documents []struct{ Title string } }
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		return false, err
+	}
+	var got []string
+	for _, d := range list.Documents {
+		got = append(got, d.Title)
+	}
+	slices.Sort(got)
+	if d := cmp.Diff(want, got); d != "" {
+		return false, fmt.Errorf("other documents: %s", d)
+	}
+	return false, nil
+}

@@ -1,0 +1,226 @@
+package knowledgebank
+
+import (
+	"slices"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+)
+
+// Repaired says what became of a space.
+type Repaired struct {
+	Whole   int                  // documents that are whole
+	Lost    []percached.Document // those that were not, and are gone now; the title is empty where it is lost, too
+	Changed bool                 // something was wrong
+}
+
+// Repair makes a space consistent after a part of its records was lost: documents
+// of which a part is missing go, and so do chunks that no document holds. A space
+// whose own record is lost gets one if s names it.
+func (b *Bank) Repair(s percached.Space) (Repaired, error) {
+	const op = "knowledgebank.Repair"
+	b.mu.Lock()
+	id := newSpaceID(s.Name)
+	sp := b.spaces[id]
+	if sp == nil {
+		sp = &space{id: id}
+		b.spaces[id] = sp
+	}
+	b.mu.Unlock()
+	sp.writing.Lock()
+	defer sp.writing.Unlock()
+	if err := b.finish(sp); err != nil && !damaged(err) && fault.KindOf(err) != fault.NotFound {
+		return Repaired{}, fault.Wrap(op, err)
+	}
+	old := sp.record.Load()
+	if old != nil && !old.Live {
+		return Repaired{}, nil
+	}
+	r := &spaceRecord{Live: true, Space: s}
+	if old != nil {
+		*r = *old
+	}
+	var done Repaired
+	var writes []write
+	err := b.db.View(func(tx *kv.Tx) error {
+		d := newDraft(id, tx, r)
+		if err := d.rebuild(&done); err != nil {
+			return err
+		}
+		done.Changed = done.Changed || old == nil || *old != d.space
+		if !done.Changed {
+			return nil
+		}
+		// Who follows the space begins anew.
+		if err := above(tx, id, &d.space); err != nil {
+			return err
+		}
+		writes = d.all()
+		return nil
+	})
+	if err == nil && done.Changed {
+		err = b.commit(sp, writes)
+	}
+	return done, fault.Wrap(op, err)
+}
+
+// rebuild keeps the documents of a space that are whole, and makes all else agree
+// with them.
+func (d *draft) rebuild(done *Repaired) error {
+	names, err := d.keys(documentType, 16)
+	if err != nil {
+		return err
+	}
+	holders := map[percached.ChunkID][]percached.DocumentID{}
+	known := map[percached.DocumentID]bool{}
+	pages := map[string]bool{}
+	d.space.Documents, d.space.Chunks, d.space.Words = 0, 0, 0
+	for _, name := range names {
+		id := percached.DocumentID([]byte(name))
+		known[id] = true
+		doc, err := d.whole(id)
+		if err != nil {
+			return err
+		}
+		if doc == nil {
+			done.Lost = append(done.Lost, d.titleOf(id))
+			d.delete(d.id.document(id))
+			continue
+		}
+		done.Whole++
+		d.space.Documents++
+		d.space.Words += int64(doc.Words)
+		for n := 0; (n+1)*pageIDs < doc.Count; n++ {
+			pages[string(d.id.page(id, n))] = true
+		}
+		for _, c := range doc.Chunks {
+			if !slices.Contains(holders[c], id) {
+				holders[c] = append(holders[c], id)
+			}
+		}
+	}
+	if err := d.rehold(holders, known); err != nil {
+		return err
+	}
+	for id, here := range known {
+		if !here { // chunks name it, and its record is lost
+			done.Lost = append(done.Lost, percached.Document{ID: id})
+		}
+	}
+	if err := d.dropOthers(pageType, 20, pages); err != nil {
+		return err
+	}
+	done.Changed = len(d.writes) > 0
+	return nil
+}
+
+// whole gives a document all of whose records can be read; nil if some cannot.
+func (d *draft) whole(id percached.DocumentID) (*documentRecord, error) {
+	lost := func(err error) bool { return damaged(err) || fault.KindOf(err) == fault.NotFound }
+	doc, err := d.document(id)
+	if err != nil {
+		if lost(err) {
+			err = nil
+		}
+		return nil, err
+	}
+	for _, c := range doc.Chunks {
+		if _, err := d.chunk(c); lost(err) {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return doc, nil
+}
+
+// titleOf reads what it can of a document that is not whole.
+func (d *draft) titleOf(id percached.DocumentID) percached.Document {
+	if payload, err := d.read(d.id.document(id)); err == nil {
+		if r, err := decodeDocument(id, payload); err == nil {
+			return r.Document
+		}
+	}
+	return percached.Document{ID: id}
+}
+
+// rehold makes chunks name the documents that hold them, and list as live. Documents
+// that chunks name and nobody knows are entered as false.
+func (d *draft) rehold(holders map[percached.ChunkID][]percached.DocumentID, known map[percached.DocumentID]bool) error {
+	names, err := d.keys(chunkType, 16)
+	if err != nil {
+		return err
+	}
+	live := map[string]bool{}
+	for _, name := range names {
+		id := percached.ChunkID([]byte(name))
+		c, err := d.chunk(id)
+		if err != nil && !damaged(err) {
+			return err
+		}
+		if c != nil {
+			for _, h := range c.Documents {
+				if _, ok := known[h]; !ok {
+					known[h] = false
+				}
+			}
+		}
+		if len(holders[id]) == 0 { // a chunk of a whole document can be read
+			d.delete(d.id.chunk(id))
+			continue
+		}
+		d.space.Chunks++
+		now := slices.DeleteFunc(slices.Clone(c.Documents), func(h percached.DocumentID) bool { return !slices.Contains(holders[id], h) })
+		for _, h := range holders[id] {
+			if !slices.Contains(now, h) {
+				now = append(now, h)
+			}
+		}
+		if !slices.Equal(now, c.Documents) {
+			c.Documents = now
+			d.setChunk(c)
+		}
+		key := d.id.change(liveType, c.Version, id)
+		live[string(key)] = true
+		if there, err := d.tx.Has(key); err != nil {
+			return err
+		} else if !there {
+			d.set(key, nil)
+		}
+	}
+	return d.dropOthers(liveType, 8+16, live)
+}
+
+// dropOthers removes the keys of a type that are not wanted.
+func (d *draft) dropOthers(typ byte, n int, wanted map[string]bool) error {
+	names, err := d.keys(typ, n)
+	for _, name := range names {
+		if key := d.id.key(typ, []byte(name)); !wanted[string(key)] {
+			d.delete(key)
+		}
+	}
+	return err
+}
+
+// Lost gives the number of documents in spaces whose record is lost.
+func (b *Bank) Lost() (documents int, err error) {
+	spaces := map[spaceID]bool{}
+	err = b.db.View(func(tx *kv.Tx) error {
+		if err := tx.Keys([]byte{owner, spaceType}, func(key []byte, _ int64) error {
+			if len(key) == 18 {
+				spaces[spaceID(key[2:])] = true
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		return tx.Keys([]byte{owner, documentType}, func(key []byte, _ int64) error {
+			if len(key) == 34 && !spaces[spaceID(key[2:18])] {
+				documents++
+			}
+			return nil
+		})
+	})
+	return documents, fault.Wrap("knowledgebank.Lost", err)
+}
