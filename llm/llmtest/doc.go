@@ -7,6 +7,8 @@
 // own tests run it on engines that are broken on purpose: each check is shown
 // to fail.
 //
+// RealModel finds the real models that `make models` fetches.
+//
 // # Tokens
 //
 //   - A segment's tokens depend on its own texts alone, and each text's on that
