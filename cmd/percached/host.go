@@ -101,6 +101,9 @@ func running(data string) (*cli.Link, error) {
 	if !home.Exists(filepath.Join(data, "lock")) {
 		return nil, nil
 	}
+	if err := token.Verify(data); err != nil {
+		return nil, err
+	}
 	h, err := home.Open(data)
 	if _, busy := errors.AsType[*home.InUse](err); busy {
 		return toDaemon(data)

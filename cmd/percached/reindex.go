@@ -9,6 +9,7 @@ import (
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/token"
 )
 
 func reindexCommand() *cobra.Command {
@@ -46,6 +47,9 @@ func withService(cmd *cobra.Command, run func(context.Context, *service) error) 
 	c := conf.setup()
 	if !home.Exists(c.data) {
 		return noFolder(c.data)
+	}
+	if err := token.Verify(c.data); err != nil { // as every command on a data folder
+		return err
 	}
 	s, err := openService(cmd.Context(), c, false, cmd.ErrOrStderr())
 	if err != nil {

@@ -56,9 +56,9 @@ type served struct {
 }
 
 // newServed prepares all that is there before anything is loaded.
-func newServed(conf *tuning, as reach, stderr io.Writer) (d *served, err error) {
+func newServed(conf *tuning, as reach, stderr io.Writer) (*served, error) {
 	c := conf.setup()
-	d = &served{
+	d := &served{
 		reach: as, conf: conf, setup: c, level: &slog.LevelVar{}, metrics: metrics.New(), hub: &api.Hub{}, begun: time.Now(),
 	}
 	d.level.Set(c.serving.level)
@@ -67,21 +67,20 @@ func newServed(conf *tuning, as reach, stderr io.Writer) (d *served, err error) 
 	}
 	d.log = newLog(stderr, c.serving.format, d.level)
 	d.stage.log = d.log
+	var err error
 	if as.daemon {
 		if d.cert, err = c.serving.certificate(); err != nil {
 			return nil, err
 		}
 	}
+	if err := token.Verify(c.data); err != nil { // before anything of the folder is touched
+		return nil, err
+	}
 	if d.home, err = home.Open(c.data); err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = joined(err, d.home.Close())
-		}
-	}()
 	if err := d.openTokens(); err != nil {
-		return nil, err
+		return nil, joined(err, d.home.Close())
 	}
 	d.face = &face{hub: d.hub, tokens: d.tokens, config: conf, about: d.about, begun: d.begun, log: d.log}
 	d.stage.at(stageOpening, 0)

@@ -23,7 +23,7 @@ sees at once what these commands do.`,
 }
 
 // tokenVerb is a command on the tokens of a data folder, which may be in use.
-func tokenVerb(use, short string, args cobra.PositionalArgs, run func(s *token.Store, args []string) (showable, error)) *cobra.Command {
+func tokenVerb(use, short string, args cobra.PositionalArgs, run func(dir string, args []string) (showable, error)) *cobra.Command {
 	c := defaultSetup()
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -32,11 +32,7 @@ func tokenVerb(use, short string, args cobra.PositionalArgs, run func(s *token.S
 			if !home.Exists(c.data) {
 				return fault.New(fault.NotFound, "percached: token", "there is no data folder %s yet: percached serve and percached add make it", c.data)
 			}
-			s, err := token.Open(c.data)
-			if err != nil {
-				return err
-			}
-			r, err := run(s, args)
+			r, err := run(c.data, args)
 			if err != nil {
 				return err
 			}
@@ -49,6 +45,17 @@ func tokenVerb(use, short string, args cobra.PositionalArgs, run func(s *token.S
 	c.dataFlag(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd
+}
+
+// ofStore runs fn on the tokens of a data folder, if its files can be used.
+func ofStore(fn func(s *token.Store, args []string) (showable, error)) func(dir string, args []string) (showable, error) {
+	return func(dir string, args []string) (showable, error) {
+		s, err := token.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		return fn(s, args)
+	}
 }
 
 // tokenLine is a token as it is told of.
@@ -94,14 +101,14 @@ func (r *secretReport) remark(stderr io.Writer) {
 }
 
 func tokenShow() *cobra.Command {
-	return tokenVerb("show", "Print the main token, which may do everything; it is made if there is none", cobra.NoArgs, func(s *token.Store, _ []string) (showable, error) {
+	return tokenVerb("show", "Print the main token, which may do everything; it is made if there is none", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (showable, error) {
 		secret, _, err := s.Main()
 		return &secretReport{Secret: secret}, err
-	})
+	}))
 }
 
 func tokenPage() *cobra.Command {
-	return tokenVerb("page", "Print the address of the running daemon's page, with the main token that opens it", cobra.NoArgs, func(s *token.Store, _ []string) (showable, error) {
+	return tokenVerb("page", "Print the address of the running daemon's page, with the main token that opens it", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (showable, error) {
 		l, err := running(s.Dir())
 		if err != nil {
 			return nil, err
@@ -111,7 +118,7 @@ func tokenPage() *cobra.Command {
 		}
 		secret, _, err := s.Main()
 		return &pageReport{Page: l.Daemon + "/#token=" + secret}, err
-	})
+	}))
 }
 
 // pageReport is where the page is.
@@ -139,19 +146,19 @@ func (r *tokensReport) table(w io.Writer) error {
 }
 
 func tokenList() *cobra.Command {
-	return tokenVerb("list", "List the tokens, without their secrets", cobra.NoArgs, func(s *token.Store, _ []string) (showable, error) {
+	return tokenVerb("list", "List the tokens, without their secrets", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (showable, error) {
 		r := &tokensReport{Tokens: []tokenLine{}}
 		all, err := s.List()
 		for _, t := range all {
 			r.Tokens = append(r.Tokens, lineOfToken(t))
 		}
 		return r, err
-	})
+	}))
 }
 
 func tokenCreate() *cobra.Command {
 	var name, space, role string
-	cmd := tokenVerb("create", "Make a token for one space or for all, and print it once", cobra.NoArgs, func(s *token.Store, _ []string) (showable, error) {
+	cmd := tokenVerb("create", "Make a token for one space or for all, and print it once", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (showable, error) {
 		if !token.Role(role).Known() {
 			return nil, misuse("--role: %q is none of ask, write and admin", role)
 		}
@@ -161,7 +168,7 @@ func tokenCreate() *cobra.Command {
 		}
 		line := lineOfToken(t)
 		return &secretReport{tokenLine: &line, Secret: secret}, err
-	})
+	}))
 	cmd.Long = `Makes a token and prints it, once. Roles, each of which may do what those before may:
 
   ask     ask questions, and read what answers rest on
@@ -177,15 +184,16 @@ A token for one space learns nothing of another, not even whether it is there.`
 }
 
 func tokenRevoke() *cobra.Command {
-	return tokenVerb("revoke ID", "End a token; main gets a new one in its place", cobra.ExactArgs(1), func(s *token.Store, args []string) (showable, error) {
-		if err := s.Revoke(args[0]); err != nil {
+	return tokenVerb("revoke ID", "End a token; main gets a new one in its place", cobra.ExactArgs(1), func(dir string, args []string) (showable, error) {
+		if args[0] == token.MainID { // even where its file cannot be used
+			secret, err := token.Renew(dir)
+			return &secretReport{Secret: secret, replaced: true}, err
+		}
+		s, err := token.Open(dir)
+		if err != nil {
 			return nil, err
 		}
-		if args[0] != token.MainID {
-			return &revoked{ID: args[0]}, nil
-		}
-		secret, _, err := s.Main()
-		return &secretReport{Secret: secret, replaced: true}, err
+		return &revoked{ID: args[0]}, s.Revoke(args[0])
 	})
 }
 

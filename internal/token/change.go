@@ -97,16 +97,16 @@ func (s *Store) DropSpace(space string) error {
 
 // list reads the tokens of the list.
 func (s *Store) list() ([]held, os.FileInfo, error) {
-	b, info, err := read(s.path(listFile), maxList)
+	b, info, err := s.read(listSource)
 	if err != nil {
 		return nil, info, err
 	}
 	all, err := decode(b)
 	switch {
-	case errors.Is(err, errNewer):
-		err = fault.New(fault.Unsupported, "token.list", "%s cannot be used: %w", s.path(listFile), err)
+	case errors.Is(err, errVersion):
+		err = unusable(fault.Unsupported, s.path(listFile), err, "use the percached that wrote it, or "+listSource.moved)
 	case err != nil:
-		err = fault.New(fault.Unavailable, "token.list", "%s is damaged: %w; remove it, and make the tokens anew", s.path(listFile), err)
+		err = unusable(fault.Unavailable, s.path(listFile), err, listSource.damaged)
 	}
 	return all, info, err
 }
@@ -135,7 +135,7 @@ func (s *Store) lock() (unlock func(), err error) {
 	let, err := lock(s.path(lockFile))
 	if err != nil {
 		s.changing.Unlock()
-		return nil, fault.New(fault.Unavailable, "token.lock", "%w", err)
+		return nil, fault.New(fault.Unavailable, "token.lock", "cannot lock the tokens: %w; remove %s if it is not a file that percached can write", err, s.path(lockFile))
 	}
 	return func() {
 		let()

@@ -18,7 +18,7 @@ const version = 1
 var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 	idForm     = regexp.MustCompile(`^[0-9a-f]{12}$`)
-	errNewer   = errors.New("it was written by a newer percached")
+	errVersion = errors.New("it has version")
 )
 
 // listed is tokens.json.
@@ -65,11 +65,11 @@ func sumList(tokens []byte) string {
 
 // decode takes a list apart, and trusts nothing in it.
 func decode(b []byte) ([]held, error) {
-	var newer struct {
-		Version int `json:"version"`
+	var other struct {
+		Version *int `json:"version"`
 	}
-	if json.Unmarshal(b, &newer) == nil && newer.Version > version {
-		return nil, fmt.Errorf("%w (version %d, this one knows %d)", errNewer, newer.Version, version)
+	if json.Unmarshal(b, &other) == nil && other.Version != nil && *other.Version != version {
+		return nil, fmt.Errorf("%w %d and this percached reads version %d", errVersion, *other.Version, version)
 	}
 	var l listed
 	if err := strictly(b, &l); err != nil {
@@ -78,7 +78,7 @@ func decode(b []byte) ([]held, error) {
 	var entries []entry
 	switch {
 	case l.Version != version:
-		return nil, fmt.Errorf("its version is %d", l.Version)
+		return nil, errors.New("it names no version")
 	case l.Sum != sumList(l.Tokens):
 		return nil, errors.New("its checksum is wrong")
 	case strictly(l.Tokens, &entries) != nil:

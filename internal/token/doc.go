@@ -7,11 +7,13 @@
 // at the next Check.
 //
 // Invariants: of all but the main token only the SHA-256 is stored; a secret is
-// compared with every one in constant time. Files are for their owner alone: one
-// that others can read is refused. A file is replaced whole or not at all, and
-// what was acknowledged is durable. A list that cannot be read admits nobody and
-// is never written over; the main token does not depend on it. The data folder's
-// own lock is not taken.
+// compared with every one in constant time. Open refuses files that cannot be used
+// (other users can access them, they are damaged, of another version, no files) and
+// says what to do; Renew replaces a main token whatever is wrong with it. A file is
+// replaced whole or not at all, and what was acknowledged is durable. If the list
+// becomes unusable while a Store is open, it admits nobody and is never written
+// over; the main token does not depend on it. The data folder's own lock is not
+// taken.
 //
 // Goroutines: none. A Store is safe for concurrent use, as are several Stores and
 // processes on one folder.

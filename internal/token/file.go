@@ -2,6 +2,7 @@ package token
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -11,39 +12,71 @@ import (
 	"github.com/percached/percached/internal/fault"
 )
 
+// source is a file of tokens, and what a person does about one that cannot be used.
+type source struct {
+	name    string
+	limit   int64  // bytes
+	exposed string // other users can access it
+	damaged string // it does not contain what it should
+	moved   string // there is something else in its place
+}
+
+var (
+	mainSource = source{
+		mainFile, maxMain, "run percached token revoke main to replace it", "run percached token revoke main to replace it",
+		"move it away, and percached creates a new token",
+	}
+	listSource = source{
+		listFile, maxList, "run chmod 600 on it, and revoke the tokens that you did not create",
+		"move it away, and create its tokens again with percached token create", "move it away, and create its tokens again with percached token create",
+	}
+)
+
+// unusable says that a file cannot be used, why, and what to do.
+func unusable(kind fault.Kind, path string, why error, cure string) error {
+	return fault.New(kind, "token.read", "cannot use %s: %w; %s", path, why, cure)
+}
+
 // read reads a file that is for its owner alone. One that is not there is
-// fs.ErrNotExist, one that others can read is Invalid.
-func read(path string, limit int64) ([]byte, os.FileInfo, error) {
-	const op = "token.read"
+// fs.ErrNotExist.
+func (s *Store) read(from source) ([]byte, os.FileInfo, error) {
+	path := s.path(from.name)
+	refuse := func(cure, format string, args ...any) error {
+		return unusable(fault.Unavailable, path, fmt.Errorf(format, args...), cure)
+	}
+	unread := func(err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fault.New(fault.NotFound, "token.read", "%w", err)
+		}
+		if p, ok := errors.AsType[*fs.PathError](err); ok { // it names the file once more
+			err = p.Err
+		}
+		return unusable(fault.Unavailable, path, err, "make it readable for the user that runs percached, or "+from.moved)
+	}
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, fault.New(fault.NotFound, op, "%w", err)
 	case err != nil:
-		return nil, nil, fault.New(fault.Unavailable, op, "%w", err)
+		return nil, nil, unread(err)
 	case !info.Mode().IsRegular(): // before it is opened, as a pipe would wait
-		return nil, info, fault.New(fault.Unavailable, op, "%s is not a file", path)
+		return nil, info, refuse(from.moved, "it is not a regular file")
 	}
 	f, err := os.Open(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, fault.New(fault.NotFound, op, "%w", err)
-	case err != nil:
-		return nil, info, fault.New(fault.Unavailable, op, "%w", err)
+	if err != nil {
+		return nil, info, unread(err)
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
 	if info, err = f.Stat(); err != nil {
-		return nil, nil, fault.New(fault.Unavailable, op, "%w", err)
+		return nil, nil, unread(err)
 	}
 	if exposed(info) {
-		return nil, info, fault.New(fault.Invalid, op, "%s can be read by others (%v): chmod 600 it, and revoke the tokens that they may have seen", path, info.Mode().Perm())
+		return nil, info, refuse(from.exposed, "other users can access it (mode %04o)", info.Mode().Perm())
 	}
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	b, err := io.ReadAll(io.LimitReader(f, from.limit+1))
 	switch {
 	case err != nil:
-		return nil, info, fault.New(fault.Unavailable, op, "%w", err)
-	case int64(len(b)) > limit:
-		return nil, info, fault.New(fault.Unavailable, op, "%s is larger than %d bytes", path, limit)
+		return nil, info, unread(err)
+	case int64(len(b)) > from.limit:
+		return nil, info, refuse(from.damaged, "it is larger than %d bytes", from.limit)
 	}
 	return b, info, nil
 }

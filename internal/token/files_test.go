@@ -67,21 +67,20 @@ func TestListOfNoUse(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		spoil func(path string, whole []byte) error
-		open  fault.Kind // of Open, afterwards
-		kind  fault.Kind // of what would change it
+		kind  fault.Kind // of Open, and of what would change it
 		says  string
 	}{
-		{"cut", func(p string, b []byte) error { return os.WriteFile(p, b[:len(b)/2], 0o600) }, 0, fault.Unavailable, "damaged"},
-		{"empty", func(p string, _ []byte) error { return os.Truncate(p, 0) }, 0, fault.Unavailable, "damaged"},
+		{"cut", func(p string, b []byte) error { return os.WriteFile(p, b[:len(b)/2], 0o600) }, fault.Unavailable, "not the JSON it should be"},
+		{"empty", func(p string, _ []byte) error { return os.Truncate(p, 0) }, fault.Unavailable, "not the JSON it should be"},
 		{"another space", func(p string, b []byte) error {
 			return os.WriteFile(p, []byte(strings.Replace(string(b), `"mail"`, `"male"`, 1)), 0o600)
-		}, 0, fault.Unavailable, "checksum"},
-		{"newer", func(p string, _ []byte) error { return os.WriteFile(p, []byte(`{"version": 2, "grants": {}}`), 0o600) }, fault.Unsupported, fault.Unsupported, "newer percached"},
-		{"open to all", func(p string, _ []byte) error { return os.Chmod(p, 0o644) }, fault.Invalid, fault.Invalid, "can be read by others"},
-		{"open to the group", func(p string, _ []byte) error { return os.Chmod(p, 0o610) }, fault.Invalid, fault.Invalid, "can be read by others"},
-		{"a folder", func(p string, _ []byte) error { return errors.Join(os.Remove(p), os.Mkdir(p, 0o700)) }, 0, fault.Unavailable, "not a file"},
-		{"a pipe", func(p string, _ []byte) error { return errors.Join(os.Remove(p), syscall.Mkfifo(p, 0o600)) }, 0, fault.Unavailable, "not a file"},
-		{"huge", func(p string, _ []byte) error { return os.Truncate(p, 1<<30) }, 0, fault.Unavailable, "larger than"},
+		}, fault.Unavailable, "checksum"},
+		{"newer", func(p string, _ []byte) error { return os.WriteFile(p, []byte(`{"version": 2, "grants": {}}`), 0o600) }, fault.Unsupported, "it has version 2"},
+		{"open to all", func(p string, _ []byte) error { return os.Chmod(p, 0o644) }, fault.Unavailable, "other users can access it"},
+		{"open to the group", func(p string, _ []byte) error { return os.Chmod(p, 0o610) }, fault.Unavailable, "other users can access it"},
+		{"a folder", func(p string, _ []byte) error { return errors.Join(os.Remove(p), os.Mkdir(p, 0o700)) }, fault.Unavailable, "not a regular file"},
+		{"a pipe", func(p string, _ []byte) error { return errors.Join(os.Remove(p), syscall.Mkfifo(p, 0o600)) }, fault.Unavailable, "not a regular file"},
+		{"huge", func(p string, _ []byte) error { return os.Truncate(p, 1<<30) }, fault.Unavailable, "larger than"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := folder(t)
@@ -118,7 +117,7 @@ func TestListOfNoUse(t *testing.T) {
 			if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) || before.Size() != after.Size() {
 				t.Error("it was written over", err)
 			}
-			if _, err := token.Open(dir); fault.KindOf(err) != tc.open {
+			if _, err := token.Open(dir); fault.KindOf(err) != tc.kind {
 				t.Error(err)
 			}
 			// Mended, it holds again, and the next trouble is told again.
@@ -142,13 +141,12 @@ func TestMainOfNoUse(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		spoil func(path string) error
-		open  fault.Kind
 		kind  fault.Kind
 		says  string
 	}{
-		{"cut", func(p string) error { return os.Truncate(p, 20) }, 0, fault.Unavailable, "holds no token"},
-		{"empty", func(p string) error { return os.Truncate(p, 0) }, 0, fault.Unavailable, "holds no token"},
-		{"open to all", func(p string) error { return os.Chmod(p, 0o604) }, fault.Invalid, fault.Invalid, "can be read by others"},
+		{"cut", func(p string) error { return os.Truncate(p, 20) }, fault.Unavailable, "does not contain a token"},
+		{"empty", func(p string) error { return os.Truncate(p, 0) }, fault.Unavailable, "does not contain a token"},
+		{"open to all", func(p string) error { return os.Chmod(p, 0o604) }, fault.Unavailable, "other users can access it"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := folder(t)
@@ -165,7 +163,7 @@ func TestMainOfNoUse(t *testing.T) {
 			if _, _, err := s.Main(); fault.KindOf(err) != tc.kind || !strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), path) {
 				t.Error(err)
 			}
-			if _, err := token.Open(dir); fault.KindOf(err) != tc.open {
+			if _, err := token.Open(dir); fault.KindOf(err) != tc.kind {
 				t.Error(err)
 			}
 			// Who has the store can put another in its place.

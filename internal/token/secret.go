@@ -48,13 +48,13 @@ func (s *Store) Main() (secret string, made bool, err error) {
 
 // main reads the main token.
 func (s *Store) main() (string, os.FileInfo, error) {
-	b, info, err := read(s.path(mainFile), maxMain)
+	b, info, err := s.read(mainSource)
 	if err != nil {
 		return "", info, err
 	}
 	secret := strings.TrimSpace(string(b))
 	if !secretForm.MatchString(secret) {
-		return "", info, fault.New(fault.Unavailable, "token.main", "%s holds no token: remove it, or call percached token revoke %s, to have a new one made", s.path(mainFile), MainID)
+		return "", info, unusable(fault.Unavailable, s.path(mainFile), errors.New("it does not contain a token"), mainSource.damaged)
 	}
 	return secret, info, nil
 }

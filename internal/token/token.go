@@ -77,10 +77,52 @@ type Store struct {
 // Dir is the data folder.
 func (s *Store) Dir() string { return s.dir }
 
-// Open looks at a data folder and makes nothing in it. It refuses files that
-// others can read, and a list of a later version.
+// Open looks at a data folder and changes nothing in it. It refuses token files
+// that cannot be used, and its error says what to do.
 func Open(dir string) (*Store, error) {
 	const op = "token.Open"
+	s, err := at(dir)
+	if err != nil {
+		return nil, fault.Wrap(op, err)
+	}
+	_, _, noMain := s.main()
+	_, _, noList := s.list()
+	for _, err := range []error{noMain, noList} {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fault.Wrap(op, err)
+		}
+	}
+	return s, nil
+}
+
+// Verify says why the token files of a data folder cannot be used. A folder that is
+// not there yet, or not percached's, has none.
+func Verify(dir string) error {
+	if _, err := at(dir); err != nil {
+		return nil
+	}
+	_, err := Open(dir)
+	return err
+}
+
+// Renew puts a new main token in the place of the old one, whatever is wrong with
+// that, and gives it.
+func Renew(dir string) (secret string, err error) {
+	const op = "token.Renew"
+	s, err := at(dir)
+	if err != nil {
+		return "", fault.Wrap(op, err)
+	}
+	if err := s.Revoke(MainID); err != nil {
+		return "", fault.Wrap(op, err)
+	}
+	secret, _, err = s.Main()
+	return secret, fault.Wrap(op, err)
+}
+
+// at is the store of a data folder, whatever its files hold.
+func at(dir string) (*Store, error) {
+	const op = "token.at"
 	switch _, err := os.Stat(dir); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fault.New(fault.NotFound, op, "there is no data folder %s yet", dir)
@@ -93,15 +135,7 @@ func Open(dir string) (*Store, error) {
 	case err != nil:
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
-	s := &Store{Now: time.Now, dir: dir, told: map[string]string{}}
-	if _, _, err := read(s.path(mainFile), maxMain); fault.KindOf(err) == fault.Invalid {
-		return nil, fault.Wrap(op, err)
-	}
-	switch _, _, err := s.list(); fault.KindOf(err) {
-	case fault.Invalid, fault.Unsupported:
-		return nil, fault.Wrap(op, err)
-	}
-	return s, nil
+	return &Store{Now: time.Now, dir: dir, told: map[string]string{}}, nil
 }
 
 func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/token"
+)
+
+// wrongTokens are the ways in which a token file can be of no use, and what a
+// command says of it.
+var wrongTokens = []struct {
+	name, file string
+	spoil      func(path string) error
+	says       string
+}{
+	{"open to all", "token", func(p string) error { return os.Chmod(p, 0o644) }, "other users can access it (mode 0644); run percached token revoke main"},
+	{"damaged", "token", func(p string) error { return os.WriteFile(p, []byte("pc_short\n"), 0o600) }, "it does not contain a token; run percached token revoke main"},
+	{"empty", "token", func(p string) error { return os.Truncate(p, 0) }, "it does not contain a token; run percached token revoke main"},
+	{"huge", "token", func(p string) error { return os.Truncate(p, 1<<30) }, "it is larger than 4096 bytes; run percached token revoke main"},
+	{"folder", "token", folderInstead, "it is not a regular file; move it away"},
+	{"link to itself", "token", linkInstead("token"), "too many levels of symbolic links"},
+
+	{"list open to all", "tokens.json", func(p string) error { return os.Chmod(p, 0o644) }, "other users can access it (mode 0644); run chmod 600 "},
+	{"list damaged", "tokens.json", func(p string) error { return os.Truncate(p, 40) }, "it is not the JSON it should be; move it away"},
+	{"list with another sum", "tokens.json", func(p string) error {
+		return os.WriteFile(p, []byte(`{"version": 1, "sum": "00000000", "tokens": []}`), 0o600)
+	}, "its checksum is wrong; move it away"},
+	{"list empty", "tokens.json", func(p string) error { return os.Truncate(p, 0) }, "it is not the JSON it should be; move it away"},
+	{"list of a later version", "tokens.json", func(p string) error {
+		return os.WriteFile(p, []byte(`{"version": 2, "grants": {}}`), 0o600)
+	}, "it has version 2 and this percached reads version 1; use the percached that wrote it"},
+	{"list of version 0", "tokens.json", func(p string) error {
+		return os.WriteFile(p, []byte(`{"version": 0, "sum": "", "tokens": []}`), 0o600)
+	}, "it has version 0 and this percached reads version 1"},
+	{"list huge", "tokens.json", func(p string) error { return os.Truncate(p, 1<<30) }, "it is larger than 1048576 bytes; move it away"},
+	{"list is a folder", "tokens.json", folderInstead, "it is not a regular file; move it away"},
+	{"list is a link to itself", "tokens.json", linkInstead("tokens.json"), "too many levels of symbolic links"},
+}
+
+func folderInstead(p string) error { return errors.Join(os.Remove(p), os.Mkdir(p, 0o700)) }
+
+// linkInstead leads a file to itself.
+func linkInstead(name string) func(string) error {
+	return func(p string) error { return errors.Join(os.Remove(p), os.Symlink(name, p)) }
+}
+
+// withoutTokens are the commands that use no token file: they use no data folder, or
+// one of their own, or its settings and models alone.
+var withoutTokens = []string{"bench", "completion", "config check", "config init", "demo", "eval", "help", "pull", "simulate", "version"}
+
+// examples are arguments of commands, in the place of their names.
+var examples = strings.NewReplacer("PATH...", "/dev/null", "QUESTION", "When?", "SIZE", "1GiB", "KEY=VALUE...", "k=3", "SPACE", "mail",
+	"veto ID", "veto --asked When? "+noID, "ID...", noID, "ID", noID, "[JOB]...", noID[:16], " [flags]", "")
+
+const noID = "00000000000000000000000000000000"
+
+// leaves gives every command that uses a token file, with arguments that are right.
+func leaves(cmd *cobra.Command) (all [][]string) {
+	for _, under := range cmd.Commands() {
+		all = append(all, leaves(under)...)
+	}
+	line := strings.TrimPrefix(cmd.UseLine(), "percached ")
+	for _, own := range withoutTokens {
+		if line == own || strings.HasPrefix(line, own+" ") {
+			return nil
+		}
+	}
+	if !cmd.HasSubCommands() && cmd.HasParent() {
+		all = append(all, strings.Fields(examples.Replace(line)))
+	}
+	return all
+}
+
+// A token file that is of no use is an error that says what to do, whichever
+// command meets it, whether a daemon runs or not, and nothing is changed.
+func TestWrongTokenFiles(t *testing.T) {
+	every := leaves(commands(strings.NewReader(""), io.Discard, io.Discard))
+	if len(every) < 35 {
+		t.Fatalf("only %d commands: %v", len(every), every)
+	}
+	for _, tc := range wrongTokens {
+		for _, daemon := range []bool{false, true} {
+			t.Run(tc.name+map[bool]string{true: ", beside a daemon"}[daemon], func(t *testing.T) {
+				dir := withTokens(t)
+				path := filepath.Join(dir, tc.file)
+				if err := tc.spoil(path); err != nil {
+					t.Fatal(err)
+				}
+				if daemon {
+					h, err := home.Open(dir)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer h.Close()
+					if err := os.WriteFile(h.Path(addressFile), []byte("http://127.0.0.1:1\n"), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				before := holdings(t, dir)
+				for _, args := range every {
+					if args[0] == "doctor" { // below: it looks at models, too
+						continue
+					}
+					var out, log bytes.Buffer
+					err := run(t.Context(), append(args, "--data", dir), strings.NewReader(""), &out, &log)
+					status := finish(t.Context(), err, &log)
+					if said := log.String(); status != exitFailed || out.Len() > 0 || strings.Count(said, "\n") != 1 ||
+						!strings.HasPrefix(said, "percached: cannot ") || !strings.Contains(said, path) || !strings.Contains(said, tc.says) {
+						t.Errorf("%v: status %d, prints %q, says %q", args, status, out.String(), said)
+					}
+				}
+				if f := lookAt(t.Context(), dir); !strings.Contains(f.Fault, tc.says) {
+					t.Errorf("doctor: %+v", f)
+				}
+				if d := cmp.Diff(before, holdings(t, dir)); d != "" {
+					t.Error("something was changed:", d)
+				}
+			})
+		}
+	}
+}
+
+// The command that the message of a wrong main token names makes it good.
+func TestWrongMainTokenIsReplaced(t *testing.T) {
+	for _, tc := range wrongTokens {
+		if tc.file != "token" || !strings.Contains(tc.says, "token revoke main") {
+			continue
+		}
+		dir := withTokens(t)
+		if err := tc.spoil(filepath.Join(dir, "token")); err != nil {
+			t.Fatal(err)
+		}
+		call := func(args ...string) (string, error) {
+			var out bytes.Buffer
+			err := run(context.Background(), append(args, "--data", dir), strings.NewReader(""), &out, io.Discard)
+			return out.String(), err
+		}
+		secret, err := call("token", "revoke", "main")
+		shown, err2 := call("token", "show")
+		if err != nil || err2 != nil || secret != shown || !strings.HasPrefix(secret, "pc_") {
+			t.Errorf("%s: %q %v, %q %v", tc.name, secret, err, shown, err2)
+		}
+	}
+}
+
+// withTokens is a data folder with a main token and another.
+func withTokens(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
+	h, err := home.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := token.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = s.Main()
+	_, _, err2 := s.Create("phone", "mail", token.RoleAsk)
+	if err := errors.Join(err, err2, h.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// holdings is all that lies in a folder.
+func holdings(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		all[path] = info.Mode().String()
+		if info.Mode().IsRegular() && info.Size() < 1<<20 {
+			b, err := os.ReadFile(path)
+			all[path] += " " + string(b)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
