@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 
+	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/token"
 )
 
 // folderState is what doctor finds out of a data folder.
@@ -22,7 +24,14 @@ func lookAt(ctx context.Context, dir string) (f folderState) {
 	if !f.There {
 		return f
 	}
-	l, err := running(dir)
+	err := home.Check(dir)
+	if err == nil {
+		err = token.Verify(dir)
+	}
+	var l *cli.Link
+	if err == nil {
+		l, err = running(dir)
+	}
 	switch {
 	case err != nil:
 		f.Fault = sentence(err)

@@ -58,7 +58,7 @@ func linkInstead(name string) func(string) error {
 
 // withoutTokens are the commands that use no token file: they use no data folder, or
 // one of their own, or its settings and models alone.
-var withoutTokens = []string{"bench", "completion", "config check", "config init", "demo", "eval", "help", "pull", "simulate", "version"}
+var withoutTokens = []string{"bench", "completion", "config check", "config init", "demo", "eval", "help", "pull", "repair", "restore", "simulate", "version"}
 
 // examples are arguments of commands, in the place of their names.
 var examples = strings.NewReplacer("PATH...", "/dev/null", "QUESTION", "When?", "SIZE", "1GiB", "KEY=VALUE...", "k=3", "SPACE", "mail",

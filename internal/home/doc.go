@@ -2,7 +2,7 @@
 // the key that signs what is stored in it.
 //
 // Purpose: Open makes or opens the folder for one process and says clearly why
-// it cannot. Path names what lies in it.
+// it cannot; Check says so without touching it. Path names what lies in it.
 //
 // Invariants: the folder is for its owner alone (0700). One process uses it at a
 // time. A folder of a newer version is refused. Unclean is true when a process

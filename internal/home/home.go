@@ -53,10 +53,11 @@ func Default() (string, error) {
 	return filepath.Join(user, ".local", "share", "percached"), nil
 }
 
-// Exists says whether there is something at dir, whatever it is.
+// Exists says whether there is something at dir, whatever it is, even if it cannot
+// be looked at.
 func Exists(dir string) bool {
 	_, err := os.Stat(dir)
-	return err == nil
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // Open opens the folder, and makes it if there is none. What is in a folder that
