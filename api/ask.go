@@ -69,10 +69,11 @@ type token struct {
 func (s *Server) answer(ctx context.Context, q Asked, l Listener) (Answer, error) {
 	limited, cancel := context.WithTimeout(ctx, s.AskTimeout)
 	defer cancel()
-	a, err := s.backend.Ask(limited, q, l)
+	grant := grantOf(ctx)
+	a, err := s.backend.Ask(limited, q, grant.listener(l))
 	switch {
 	case err == nil:
-		return a, nil
+		return grant.answer(a), nil
 	case ctx.Err() != nil:
 		return a, errGone // what the backend says of that is no failure
 	case errors.Is(limited.Err(), context.DeadlineExceeded):

@@ -50,7 +50,7 @@ func TestEvents(t *testing.T) {
 	defer end()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	sent := []Event{
-		{EventAnswer, at, "mail", map[string]any{"outcome": "miss", "ms": 1.5}},
+		{EventAnswer, at, "mail", map[string]any{"outcome": "miss", "ms": 4000.0}},
 		{EventStored, at, "notes", nil},
 		{EventSettings, at, "", nil},
 		{EventJob, at, "mail", nil},

@@ -51,13 +51,17 @@ func (h *Hub) Publish(e Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for l := range h.listeners {
+		if !l.grant.sees(e.Space) {
+			continue
+		}
+		told, ok := l.grant.event(e)
 		switch {
-		case !l.grant.sees(e.Space):
+		case !ok:
 			continue
 		case len(l.queue) >= backlog:
 			l.missed++
 		default:
-			l.queue = append(l.queue, e)
+			l.queue = append(l.queue, told)
 		}
 		l.wake()
 	}

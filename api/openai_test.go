@@ -28,7 +28,7 @@ func chatAnswer() Answer {
 		Answer: "On Friday.", Outcome: "tensor_hit", Finish: "end",
 		Citations: []Citation{{Document: percached.NewDocumentID("d"), Chunk: percached.NewChunkID("c"), About: "Plan", Quote: "on Friday"}},
 		Gate:      Gate{Why: "nothing near"}, Chunks: Reuse{Stored: 1, All: 2},
-		Tokens: Tokens{Prompt: 100, Reused: 60, Computed: 40, Generated: 4, Attended: 3010}, Times: map[string]float64{"decode_ms": 1.5},
+		Tokens: Tokens{Prompt: 100, Reused: 60, Computed: 40, Generated: 4, Attended: 3010}, Times: map[string]float64{"total_ms": 1.5},
 	}
 }
 
@@ -72,7 +72,7 @@ func TestChat(t *testing.T) {
 		`"usage":{"prompt_tokens":100,"completion_tokens":4,"total_tokens":104,"prompt_tokens_details":{"cached_tokens":60}},` +
 		`"percached":{"outcome":"tensor_hit","refused":false,"citations":[{"document":"` + percached.NewDocumentID("d").String() + `","chunk":"` +
 		percached.NewChunkID("c").String() + `","about":"Plan","quote":"on Friday"}],"gate":{"why":"nothing near"},"chunks":{"stored":1,"all":2},` +
-		`"tokens":{"prompt":100,"reused":60,"computed":40,"generated":4,"attended":3010},"times":{"decode_ms":1.5}}}` + "\n"
+		`"tokens":{"prompt":100,"reused":60,"computed":40,"generated":4,"attended":3010},"times":{"total_ms":1.5}}}` + "\n"
 	if diff := cmp.Diff(want, got.text); diff != "" || got.StatusCode != 200 || got.Header.Get("Content-Type") != jsonType {
 		t.Error(got.Status, diff)
 	}

@@ -49,7 +49,7 @@ func (s *Server) routes() []route {
 		{"deleteDocument", "DELETE", document, inSpace(RoleWrite), call(200, b.DeleteDocument)},
 
 		{"ask", "POST", space + "/ask", inSpace(RoleAsk), s.ask},
-		{"listHistory", "GET", space + "/history", inSpace(RoleAsk), call(200, b.History)},
+		{"listHistory", "GET", space + "/history", inSpace(RoleAsk), call(200, s.history)},
 		{"clearHistory", "DELETE", space + "/history", inSpace(RoleWrite), call(200, b.ClearHistory)},
 
 		{"listEntries", "GET", space + "/entries", inSpace(RoleAsk), call(200, b.Entries)},
@@ -69,7 +69,7 @@ func (s *Server) routes() []route {
 		{"clearSpaceCache", "DELETE", space + "/cache", inSpace(RoleAdmin), call(200, b.ClearSpaceCache)},
 
 		{"listPredictions", "GET", space + "/predictions", inSpace(RoleAsk), call(200, b.Predictions)},
-		{"predict", "POST", space + "/predictions", inSpace(RoleWrite), call(200, b.Predict)},
+		{"predict", "POST", space + "/predictions", inSpace(RoleWrite), call(200, s.predict)},
 
 		{"getIdle", "GET", "/v1/idle", everywhere(RoleAsk), call(200, b.Idle)},
 		{"postDevice", "POST", "/v1/idle/device", everywhere(RoleWrite), call(200, b.Device)},

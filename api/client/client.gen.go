@@ -393,6 +393,7 @@ type Answer struct {
 
 	// Times Milliseconds by stage: `match_question_ms`, `retrieve_ms`, `match_tensors_ms`, `queue_ms`, `load_tensors_ms`,
 	// `prefill_ms`, `first_token_ms`, `decode_ms`, `capture_ms`, `store_ms`, `total_ms`. A stage that did not take place took 0.
+	// A token for one space gets `total_ms` alone: the others would show what other spaces do.
 	Times Times `json:"times"`
 
 	// Tokens Tokens of the prompt and of the answer. The prompt's are reused or computed.
@@ -560,6 +561,7 @@ type ChatExtra struct {
 
 	// Times Milliseconds by stage: `match_question_ms`, `retrieve_ms`, `match_tensors_ms`, `queue_ms`, `load_tensors_ms`,
 	// `prefill_ms`, `first_token_ms`, `decode_ms`, `capture_ms`, `store_ms`, `total_ms`. A stage that did not take place took 0.
+	// A token for one space gets `total_ms` alone: the others would show what other spaces do.
 	Times Times `json:"times"`
 
 	// Tokens Tokens of the prompt and of the answer. The prompt's are reused or computed.
@@ -779,8 +781,10 @@ type Drained struct {
 	Kinds []KindWork `json:"kinds"`
 
 	// Nothing Jobs that had nothing to do any more.
-	Nothing   int `json:"nothing"`
-	Parked    int `json:"parked"`
+	Nothing int `json:"nothing"`
+	Parked  int `json:"parked"`
+
+	// Preempted Attempts that gave way to a request; 0 for a token for one space.
 	Preempted int `json:"preempted"`
 
 	// Questions Questions that were predicted or answered.
@@ -788,7 +792,9 @@ type Drained struct {
 
 	// Reasons Why it ended.
 	Reasons []Reason `json:"reasons"`
-	Seconds float64  `json:"seconds"`
+
+	// Seconds For a token for one space, rounded down to a power of two; 0 below one second.
+	Seconds float64 `json:"seconds"`
 }
 
 // Dropped defines model for Dropped.
@@ -1111,13 +1117,17 @@ type KindWork struct {
 	Kind JobKind `json:"kind"`
 
 	// Nothing Jobs that had nothing to do any more.
-	Nothing   int `json:"nothing"`
-	Parked    int `json:"parked"`
+	Nothing int `json:"nothing"`
+	Parked  int `json:"parked"`
+
+	// Preempted Attempts that gave way to a request; 0 for a token for one space.
 	Preempted int `json:"preempted"`
 
 	// Questions Questions that were predicted or answered.
-	Questions int     `json:"questions"`
-	Seconds   float64 `json:"seconds"`
+	Questions int `json:"questions"`
+
+	// Seconds For a token for one space, rounded down to a power of two; 0 below one second.
+	Seconds float64 `json:"seconds"`
 }
 
 // Ledger defines model for Ledger.
@@ -1432,7 +1442,9 @@ type Record struct {
 	// computed from nothing (`miss`).
 	Outcome  Outcome `json:"outcome"`
 	Question string  `json:"question"`
-	TookMs   float64 `json:"took_ms"`
+
+	// TookMs For a token for one space, rounded down to a power of two seconds; 0 below one second.
+	TookMs float64 `json:"took_ms"`
 }
 
 // Records defines model for Records.
@@ -1700,6 +1712,7 @@ type Texts struct {
 
 // Times Milliseconds by stage: `match_question_ms`, `retrieve_ms`, `match_tensors_ms`, `queue_ms`, `load_tensors_ms`,
 // `prefill_ms`, `first_token_ms`, `decode_ms`, `capture_ms`, `store_ms`, `total_ms`. A stage that did not take place took 0.
+// A token for one space gets `total_ms` alone: the others would show what other spaces do.
 type Times map[string]float64
 
 // Token The next piece of the answer's text.
@@ -1824,13 +1837,17 @@ type Work struct {
 	GeneratedTokens int `json:"generated_tokens"`
 
 	// Nothing Jobs that had nothing to do any more.
-	Nothing   int `json:"nothing"`
-	Parked    int `json:"parked"`
+	Nothing int `json:"nothing"`
+	Parked  int `json:"parked"`
+
+	// Preempted Attempts that gave way to a request; 0 for a token for one space.
 	Preempted int `json:"preempted"`
 
 	// Questions Questions that were predicted or answered.
-	Questions int     `json:"questions"`
-	Seconds   float64 `json:"seconds"`
+	Questions int `json:"questions"`
+
+	// Seconds For a token for one space, rounded down to a power of two; 0 below one second.
+	Seconds float64 `json:"seconds"`
 }
 
 // CleanUp defines model for CleanUp.
@@ -2447,7 +2464,8 @@ type ClientInterface interface {
 	// evicted, idle work, uploads. Each has the event's type as `event:` and one line of JSON as `data:`. They hold no
 	// text of documents or questions. A line that begins with a colon comes every 15 seconds when nothing else does.
 	// Who reads too slowly misses events, and is told how many by an event `lost`. A token for one space hears of that
-	// space alone.
+	// space alone. It does not get `evicted`, nor a `job` that gave way, and gets `ms` and `seconds` rounded down to a
+	// power of two seconds: other spaces cause those, too.
 	// Token: ask, for any space.
 	//
 	// Corresponds with GET /v1/events (the `Events` operationId).
@@ -3294,7 +3312,8 @@ func (c *Client) CreateEmbedding(ctx context.Context, body CreateEmbeddingJSONRe
 // evicted, idle work, uploads. Each has the event's type as `event:` and one line of JSON as `data:`. They hold no
 // text of documents or questions. A line that begins with a colon comes every 15 seconds when nothing else does.
 // Who reads too slowly misses events, and is told how many by an event `lost`. A token for one space hears of that
-// space alone.
+// space alone. It does not get `evicted`, nor a `job` that gave way, and gets `ms` and `seconds` rounded down to a
+// power of two seconds: other spaces cause those, too.
 // Token: ask, for any space.
 //
 // Corresponds with GET /v1/events (the `Events` operationId).
@@ -6744,7 +6763,8 @@ type ClientWithResponsesInterface interface {
 	// evicted, idle work, uploads. Each has the event's type as `event:` and one line of JSON as `data:`. They hold no
 	// text of documents or questions. A line that begins with a colon comes every 15 seconds when nothing else does.
 	// Who reads too slowly misses events, and is told how many by an event `lost`. A token for one space hears of that
-	// space alone.
+	// space alone. It does not get `evicted`, nor a `job` that gave way, and gets `ms` and `seconds` rounded down to a
+	// power of two seconds: other spaces cause those, too.
 	// Token: ask, for any space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -8935,7 +8955,8 @@ func (c *ClientWithResponses) CreateEmbeddingWithResponse(ctx context.Context, b
 // evicted, idle work, uploads. Each has the event's type as `event:` and one line of JSON as `data:`. They hold no
 // text of documents or questions. A line that begins with a colon comes every 15 seconds when nothing else does.
 // Who reads too slowly misses events, and is told how many by an event `lost`. A token for one space hears of that
-// space alone.
+// space alone. It does not get `evicted`, nor a `job` that gave way, and gets `ms` and `seconds` rounded down to a
+// power of two seconds: other spaces cause those, too.
 // Token: ask, for any space.
 //
 // Returns a wrapper object for the known response body format(s).
