@@ -98,7 +98,7 @@ func (b *Bank) addSome(ctx context.Context, sp *space, items []*item) ([]Change,
 				changes = append(changes, c)
 			}
 			if err != nil {
-				return &stopError{i, fault.New(fault.KindOf(err), "knowledgebank.put", "document %s: %w", it.document.ID, err)}
+				return &stopError{i, fault.New(fault.KindOf(err), "knowledgebank.put", "document %s: %w", sp.told(it.document.ID), err)}
 			}
 		}
 		if len(d.writes) > 0 {
@@ -139,7 +139,7 @@ func (b *Bank) Delete(ctx context.Context, space string, id percached.DocumentID
 		err = b.commit(sp, writes)
 	}
 	if err != nil {
-		return Change{}, fault.New(fault.KindOf(err), op, "document %s: %w", id, err)
+		return Change{}, fault.New(fault.KindOf(err), op, "document %s: %w", sp.told(id), err)
 	}
 	return c, nil
 }

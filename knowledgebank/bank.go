@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
 )
@@ -34,6 +35,19 @@ type space struct {
 	unfinished, litter bool
 
 	record atomic.Pointer[spaceRecord] // nil if it is damaged
+}
+
+// publicIDs are those of the space as it is now.
+func (sp *space) publicIDs() percached.PublicIDs {
+	if r := sp.record.Load(); r != nil {
+		return r.ids
+	}
+	return percached.PublicIDs{}
+}
+
+// told is the id by which an error names a document.
+func (sp *space) told(id percached.DocumentID) percached.DocumentID {
+	return sp.publicIDs().Document(id)
 }
 
 // Open opens the bank that lies in db, and ends what a crash left unfinished.
@@ -108,7 +122,23 @@ func readSpace(tx *kv.Tx, id spaceID) (*spaceRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeSpace(payload)
+	r, err := decodeSpace(payload)
+	if err != nil || !r.Live {
+		return r, err
+	}
+	secret, err := read(tx, id.key(secretType))
+	switch {
+	case fault.KindOf(err) == fault.NotFound: // it was made before there were any
+		return r, nil
+	case err == nil && len(secret) != secretSize:
+		err = ErrDamaged
+	case err == nil:
+		r.ids = percached.NewPublicIDs([secretSize]byte(secret))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // read gives the payload of a record; NotFound if there is none.

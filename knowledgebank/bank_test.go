@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
 	"github.com/percached/percached"
@@ -96,11 +97,16 @@ func verify(t testing.TB, b *Bank, name string) {
 	}
 	err = b.view(sp, func(tx *kv.Tx) error {
 		stored, err := readSpace(tx, sp.id)
-		if d := cmp.Diff(r, stored); err != nil || d != "" {
+		if d := cmp.Diff(r, stored, cmpopts.IgnoreUnexported(spaceRecord{})); err != nil || d != "" {
 			t.Error("the record in memory is another", err, d)
+		} else if some := (percached.ChunkID{1}); r.ids.Chunk(some) != stored.ids.Chunk(some) {
+			t.Error("the public ids in memory are others")
 		}
 		d := newDraft(sp.id, tx, r)
 		want := map[string]bool{string(sp.id.key(spaceType)): true}
+		if r.ids != (percached.PublicIDs{}) {
+			want[string(sp.id.key(secretType))] = true
+		}
 		holders := map[percached.ChunkID][]percached.DocumentID{}
 		words := 0
 		ids, err := d.keys(documentType, 16)

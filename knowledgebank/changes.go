@@ -37,11 +37,11 @@ func (b *Bank) Changes(space string, after uint64, fn func(c percached.Chunk) er
 			return err
 		}
 		return eachChange(tx, sp.id, liveType, after, upto, func(seq uint64, id percached.ChunkID) error {
-			c, err := chunkOf(tx, sp.id, id)
+			c, err := chunkOf(tx, sp, id)
 			switch {
 			case damaged(err), fault.KindOf(err) == fault.NotFound, err == nil && c.Version != seq:
 				if err == nil || !damaged(err) {
-					err = fault.New(fault.Internal, op, "chunk %s at %d: %w", id, seq, ErrDamaged)
+					err = fault.New(fault.Internal, op, "chunk %s at %d: %w", sp.publicIDs().Chunk(id), seq, ErrDamaged)
 				}
 				gone = append(gone, id)
 				if b.o.Observer.Damaged != nil {

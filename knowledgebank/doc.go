@@ -14,7 +14,8 @@
 // is cut depends on the words near by, not on what stands far before. Of what is
 // deleted no text is left under any key; tombstones hold a hash. A damaged record
 // is an Internal error that names its document, and nothing else suffers; adding
-// or deleting the document mends it.
+// or deleting the document mends it. Errors name documents and chunks by their
+// public ids, which differ between spaces; all else takes and gives their own.
 //
 // Goroutines: none. A space is changed by one at a time, and read by any number.
 //

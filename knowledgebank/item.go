@@ -52,7 +52,7 @@ func (b *Bank) prepare(s *Source) (*item, error) {
 		pieces = []piece{{body: d.Title}} // so that a mail that is all subject is found
 	}
 	if len(pieces) > maxChunks {
-		return nil, fault.New(fault.Invalid, op, "document %s is too long: %d chunks, and %d is the most", d.ID, len(pieces), maxChunks)
+		return nil, fault.New(fault.Invalid, op, "the document is too long: %d chunks, and %d is the most", len(pieces), maxChunks)
 	}
 	it.bytes = 256 + len(d.Key) + len(d.Path)
 	for _, p := range pieces {

@@ -20,6 +20,7 @@ const (
 	goneType     = 'T' // tombstones by version
 	markType     = 'M' // the journal is whole
 	journalType  = 'J'
+	secretType   = 'I' // of the space's public ids
 )
 
 // spaceID stands for a space in keys.

@@ -1,8 +1,10 @@
 package knowledgebank
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -11,7 +13,9 @@ type Options struct {
 	// ChunkWords is how long a chunk is, about.
 	ChunkWords int
 	// Now is the clock.
-	Now      func() time.Time
+	Now func() time.Time
+	// Random is where the secrets of spaces come from.
+	Random   io.Reader
 	Observer Observer
 }
 
@@ -22,7 +26,7 @@ type Observer struct {
 }
 
 // Default is what the built-in models were made for.
-func Default() Options { return Options{ChunkWords: 100, Now: time.Now} }
+func Default() Options { return Options{ChunkWords: 100, Now: time.Now, Random: rand.Reader} }
 
 // Validate joins all that is wrong.
 func (o Options) Validate() error {
@@ -32,6 +36,9 @@ func (o Options) Validate() error {
 	}
 	if o.Now == nil {
 		errs = append(errs, errors.New("there is no clock"))
+	}
+	if o.Random == nil {
+		errs = append(errs, errors.New("there is no randomness"))
 	}
 	return errors.Join(errs...)
 }

@@ -210,7 +210,7 @@ func (d *draft) drop(id percached.DocumentID) (Change, error) {
 		return Change{}, err
 	}
 	if was == nil {
-		return Change{}, fault.New(fault.NotFound, "knowledgebank.drop", "there is no document %s", id)
+		return Change{}, fault.New(fault.NotFound, "knowledgebank.drop", "there is none")
 	}
 	d.space.Seq++
 	d.space.Documents--

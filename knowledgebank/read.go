@@ -46,19 +46,19 @@ func (b *Bank) Document(space string, id percached.DocumentID) (percached.Docume
 	}
 	var d percached.Document
 	err = b.view(sp, func(tx *kv.Tx) (err error) {
-		d, err = documentOf(tx, sp.id, id)
+		d, err = documentOf(tx, sp, id)
 		return err
 	})
 	return d, fault.Wrap(op, err)
 }
 
-func documentOf(tx *kv.Tx, space spaceID, id percached.DocumentID) (percached.Document, error) {
-	r, err := readDocument(func(key []byte) ([]byte, error) { return read(tx, key) }, space, id)
+func documentOf(tx *kv.Tx, sp *space, id percached.DocumentID) (percached.Document, error) {
+	r, err := readDocument(func(key []byte) ([]byte, error) { return read(tx, key) }, sp.id, id)
 	switch {
 	case fault.KindOf(err) == fault.NotFound:
-		return percached.Document{}, fault.New(fault.NotFound, "knowledgebank.read", "there is no document %s", id)
+		return percached.Document{}, fault.New(fault.NotFound, "knowledgebank.read", "there is no document %s", sp.told(id))
 	case err != nil:
-		return percached.Document{}, fault.New(fault.KindOf(err), "knowledgebank.read", "document %s: %w", id, err)
+		return percached.Document{}, fault.New(fault.KindOf(err), "knowledgebank.read", "document %s: %w", sp.told(id), err)
 	}
 	return r.Document, nil
 }
@@ -88,7 +88,7 @@ func (b *Bank) Documents(space string, after percached.DocumentID, limit int) ([
 				if slices.Compare(id[:], after[:]) <= 0 && after != (percached.DocumentID{}) {
 					return nil
 				}
-				d, err := documentOf(tx, sp.id, id)
+				d, err := documentOf(tx, sp, id)
 				if damaged(err) {
 					bad = append(bad, err)
 					return nil
@@ -133,7 +133,7 @@ func (b *Bank) chunks(op, space string, ids []percached.ChunkID, fn func(*percac
 	var bad []error
 	err = b.view(sp, func(tx *kv.Tx) error {
 		for _, id := range ids {
-			c, err := chunkOf(tx, sp.id, id)
+			c, err := chunkOf(tx, sp, id)
 			switch {
 			case fault.KindOf(err) == fault.NotFound:
 			case damaged(err):
@@ -153,8 +153,8 @@ func (b *Bank) chunks(op, space string, ids []percached.ChunkID, fn func(*percac
 }
 
 // chunkOf reads a chunk; of a damaged one it finds out which documents have it.
-func chunkOf(tx *kv.Tx, space spaceID, id percached.ChunkID) (*percached.Chunk, error) {
-	payload, err := read(tx, space.chunk(id))
+func chunkOf(tx *kv.Tx, sp *space, id percached.ChunkID) (*percached.Chunk, error) {
+	payload, err := read(tx, sp.id.chunk(id))
 	var c *percached.Chunk
 	if err == nil {
 		c, err = decodeChunk(id, payload)
@@ -162,9 +162,12 @@ func chunkOf(tx *kv.Tx, space spaceID, id percached.ChunkID) (*percached.Chunk, 
 	if !damaged(err) {
 		return c, err
 	}
-	holders, lookErr := newDraft(space, tx, &spaceRecord{}).holders(id)
+	holders, lookErr := newDraft(sp.id, tx, &spaceRecord{}).holders(id)
 	if lookErr != nil {
 		return nil, lookErr
 	}
-	return nil, fault.New(fault.Internal, "knowledgebank.read", "chunk %s of documents %s: %w", id, holders, err)
+	for i, h := range holders {
+		holders[i] = sp.told(h)
+	}
+	return nil, fault.New(fault.Internal, "knowledgebank.read", "chunk %s of documents %s: %w", sp.publicIDs().Chunk(id), holders, err)
 }

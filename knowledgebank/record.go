@@ -47,6 +47,8 @@ type spaceRecord struct {
 	Documents       int64
 	Chunks, Words   int64
 	percached.Space // empty unless live
+
+	ids percached.PublicIDs // of a record of their own
 }
 
 func (s *spaceRecord) encode() []byte {

@@ -3,6 +3,7 @@ package knowledgebank
 import (
 	"cmp"
 	"context"
+	"io"
 	"regexp"
 	"slices"
 
@@ -55,18 +56,46 @@ func (b *Bank) CreateSpace(s percached.Space) error {
 	if err := b.sweep(sp); err != nil { // of a deletion that was cut short
 		return fault.Wrap(op, err)
 	}
-	return fault.Wrap(op, b.setSpace(sp, &spaceRecord{Live: true, Seq: r.Seq, Trimmed: r.Trimmed, Space: s}))
+	secret, err := b.newSecret(sp)
+	if err != nil {
+		return fault.Wrap(op, err)
+	}
+	return fault.Wrap(op, b.setSpace(sp, &spaceRecord{Live: true, Seq: r.Seq, Trimmed: r.Trimmed, Space: s}, secret))
 }
 
-// setSpace writes a space's record. The caller writes to the space.
-func (b *Bank) setSpace(sp *space, r *spaceRecord) error {
+// secretSize is how many bytes the secret of a space's public ids has.
+const secretSize = 16
+
+// newSecret makes the public ids of a space others than those of all others.
+func (b *Bank) newSecret(sp *space) (write, error) {
+	secret := make([]byte, secretSize)
+	if _, err := io.ReadFull(b.o.Random, secret); err != nil {
+		return write{}, fault.New(fault.Unavailable, "knowledgebank.newSecret", "%w", err)
+	}
+	key := sp.id.key(secretType)
+	return write{key, seal(key, secret)}, nil
+}
+
+// PublicIDs gives the ids under which a space's clients know its documents and
+// chunks.
+func (b *Bank) PublicIDs(space string) (percached.PublicIDs, error) {
+	_, r, err := b.find("knowledgebank.PublicIDs", space)
+	if err != nil {
+		return percached.PublicIDs{}, err
+	}
+	return r.ids, nil
+}
+
+// setSpace writes a space's record, and more with it. The caller writes to the
+// space.
+func (b *Bank) setSpace(sp *space, r *spaceRecord, more ...write) error {
 	key := sp.id.key(spaceType)
-	return b.commit(sp, []write{{key, seal(key, r.encode())}})
+	return b.commit(sp, append(more, write{key, seal(key, r.encode())}))
 }
 
 // mendSpace makes a record for a space whose own is damaged. Its count of
 // changes goes on far above all that it can have been, and who follows must
-// begin anew.
+// begin anew. Its public ids stay as they are, unless their secret is damaged.
 func (b *Bank) mendSpace(sp *space, s percached.Space) error {
 	r := &spaceRecord{Live: true, Space: s}
 	var writes []write
@@ -77,6 +106,13 @@ func (b *Bank) mendSpace(sp *space, s percached.Space) error {
 		d := newDraft(sp.id, tx, r)
 		err := d.recount()
 		writes = d.all()
+		if _, bad := read(tx, sp.id.key(secretType)); damaged(bad) {
+			secret, err := b.newSecret(sp)
+			if err != nil {
+				return err
+			}
+			writes = append(writes, secret)
+		}
 		return err
 	})
 	if err != nil {
@@ -177,7 +213,7 @@ func (b *Bank) DeleteSpace(name string) (documents, chunks int, err error) {
 func (b *Bank) sweep(sp *space) error {
 	sp.begin.Lock()
 	defer sp.begin.Unlock()
-	for _, typ := range []byte{markType, journalType, documentType, pageType, chunkType, liveType, goneType} {
+	for _, typ := range []byte{markType, journalType, documentType, pageType, chunkType, liveType, goneType, secretType} {
 		if err := b.remove(sp.id.key(typ)); err != nil {
 			return err
 		}

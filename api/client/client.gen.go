@@ -632,22 +632,28 @@ type ChatUsageDetails struct {
 	CachedTokens int `json:"cached_tokens"`
 }
 
-// ChunkID defines model for ChunkId.
+// ChunkID The same text has another id in every space, and in a space that is created again.
 type ChunkID = string
 
 // ChunkText A chunk as it stands in prompts.
 type ChunkText struct {
 	// About Title, source and date.
-	About string  `json:"about"`
-	Body  string  `json:"body"`
+	About string `json:"about"`
+	Body  string `json:"body"`
+
+	// Chunk The same text has another id in every space, and in a space that is created again.
 	Chunk ChunkID `json:"chunk"`
 }
 
 // Citation A chunk that an answer rests on.
 type Citation struct {
 	// About Title, source and date.
-	About    string     `json:"about"`
-	Chunk    ChunkID    `json:"chunk"`
+	About string `json:"about"`
+
+	// Chunk The same text has another id in every space, and in a space that is created again.
+	Chunk ChunkID `json:"chunk"`
+
+	// Document The same document has another id in every space, and in a space that is created again.
 	Document DocumentID `json:"document"`
 	Quote    string     `json:"quote"`
 }
@@ -713,7 +719,9 @@ type Document struct {
 	// Date Of the document itself.
 	Date   *time.Time     `json:"date,omitempty"`
 	Format DocumentFormat `json:"format"`
-	ID     DocumentID     `json:"id"`
+
+	// ID The same document has another id in every space, and in a space that is created again.
+	ID DocumentID `json:"id"`
 
 	// Path The file that it was read from, or sent in: the name of the latest one. Documents of a JSON body have
 	// `documents.jsonl`.
@@ -730,7 +738,7 @@ type Document struct {
 // DocumentFormat defines model for DocumentFormat.
 type DocumentFormat string
 
-// DocumentID defines model for DocumentId.
+// DocumentID The same document has another id in every space, and in a space that is created again.
 type DocumentID = string
 
 // DocumentText A document with its text.
@@ -741,7 +749,9 @@ type DocumentText struct {
 	// Date Of the document itself.
 	Date   *time.Time     `json:"date,omitempty"`
 	Format DocumentFormat `json:"format"`
-	ID     DocumentID     `json:"id"`
+
+	// ID The same document has another id in every space, and in a space that is created again.
+	ID DocumentID `json:"id"`
 
 	// Path The file that it was read from, or sent in: the name of the latest one. Documents of a JSON body have
 	// `documents.jsonl`.
@@ -943,25 +953,31 @@ type EventType string
 
 // Evidence A chunk that an answer was made from, at the version that it had.
 type Evidence struct {
+	// Chunk The same text has another id in every space, and in a space that is created again.
 	Chunk   ChunkID `json:"chunk"`
 	Version int64   `json:"version"`
 }
 
 // ExportedEntry A line of an export. `settings` is the mark of the model, prompt and retrieval that made the answer.
 type ExportedEntry struct {
-	Answer   string     `json:"answer"`
-	Cut      *bool      `json:"cut,omitempty"`
+	Answer string `json:"answer"`
+	Cut    *bool  `json:"cut,omitempty"`
+
+	// Evidence The chunks that the answer rests on, by the hash of their text: the same in every space, so that the entry can be
+	// imported where the same documents are. An import also takes the ids that the chunks have in the space.
 	Evidence []ChunkID  `json:"evidence"`
 	Expires  *time.Time `json:"expires,omitempty"`
 	Hits     int64      `json:"hits"`
 	Made     time.Time  `json:"made"`
 
 	// Origin Where a stored question came from.
-	Origin   Origin    `json:"origin"`
-	Question string    `json:"question"`
-	Refused  *bool     `json:"refused,omitempty"`
-	Settings string    `json:"settings"`
-	Sources  []ChunkID `json:"sources,omitempty"`
+	Origin   Origin `json:"origin"`
+	Question string `json:"question"`
+	Refused  *bool  `json:"refused,omitempty"`
+	Settings string `json:"settings"`
+
+	// Sources As evidence, of the chunks that the question was predicted from.
+	Sources []ChunkID `json:"sources,omitempty"`
 }
 
 // Failure defines model for Failure.
@@ -2690,7 +2706,7 @@ type ClientInterface interface {
 
 	// ListDocuments List the documents
 	//
-	// A page of them, by id. Give `next` of a page as `after` to get the one behind it; with `find`, give that again, too.
+	// A page of them, in an order that stays. Give `next` of a page as `after` to get the one behind it; with `find`, give that again, too.
 	// Token: ask, for this space.
 	//
 	// Corresponds with GET /v1/spaces/{space}/documents (the `ListDocuments` operationId).
@@ -3758,7 +3774,7 @@ func (c *Client) GetTree(ctx context.Context, space SpacePath, params *GetTreePa
 
 // ListDocuments List the documents
 //
-// A page of them, by id. Give `next` of a page as `after` to get the one behind it; with `find`, give that again, too.
+// A page of them, in an order that stays. Give `next` of a page as `after` to get the one behind it; with `find`, give that again, too.
 // Token: ask, for this space.
 //
 // Corresponds with GET /v1/spaces/{space}/documents (the `ListDocuments` operationId).
@@ -7021,7 +7037,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListDocumentsWithResponse List the documents
 	//
-	// A page of them, by id. Give `next` of a page as `after` to get the one behind it; with `find`, give that again, too.
+	// A page of them, in an order that stays. Give `next` of a page as `after` to get the one behind it; with `find`, give that again, too.
 	// Token: ask, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -9345,7 +9361,7 @@ func (c *ClientWithResponses) GetTreeWithResponse(ctx context.Context, space Spa
 
 // ListDocumentsWithResponse List the documents
 //
-// A page of them, by id. Give `next` of a page as `after` to get the one behind it; with `find`, give that again, too.
+// A page of them, in an order that stays. Give `next` of a page as `after` to get the one behind it; with `find`, give that again, too.
 // Token: ask, for this space.
 //
 // Returns a wrapper object for the known response body format(s).

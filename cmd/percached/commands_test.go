@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -77,7 +78,7 @@ func tested(e *testscript.Env) error {
 }
 
 // scriptCommands are what scripts have beside testscript's own commands.
-var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "many": many}
+var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "many": many, "keep": keep}
 
 // exits STATUS COMMAND... wants a command to end with this status.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
@@ -95,6 +96,21 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("the exit status is %d, not %d", got, want)
 	}
+}
+
+// keep NAME PATTERN puts what the pattern's group matches of the last output into a
+// variable.
+func keep(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: keep NAME PATTERN")
+	}
+	pattern, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	found := pattern.FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(found) != 2 {
+		ts.Fatalf("there is no %s", args[1])
+	}
+	ts.Setenv(args[0], found[1])
 }
 
 // many FOLDER COUNT makes so many small notes in a folder.

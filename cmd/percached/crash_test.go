@@ -33,6 +33,7 @@ type victim struct {
 	killed  map[string]int  // by command
 	ended   map[string]int
 	took    map[string]time.Duration // of the last that was not killed
+	ids     percached.PublicIDs      // of the space, once it was looked at
 }
 
 func TestKill(t *testing.T) {
@@ -157,7 +158,10 @@ func (v *victim) delete() {
 	}
 	slices.Sort(titles)
 	title := titles[v.rng.IntN(len(titles))]
-	id := percached.NewDocumentID("file:" + filepath.Join(v.inbox, strings.ReplaceAll(title, " ", "-")+".md"))
+	if v.ids == (percached.PublicIDs{}) {
+		v.examine("before the first is deleted")
+	}
+	id := v.ids.Document(percached.NewDocumentID("file:" + filepath.Join(v.inbox, strings.ReplaceAll(title, " ", "-")+".md")))
 	delete(v.there, title)
 	v.unsure[title] = true
 	if _, ok := v.run("delete", "documents", "delete", id.String()); ok {
@@ -185,6 +189,9 @@ func (v *victim) examine(when string) {
 			v.Errorf("%s: %v", when, err)
 		}
 		return
+	}
+	if v.ids, err = s.knowledge.PublicIDs(cli.DefaultSpace); err != nil {
+		v.Errorf("%s: %v", when, err)
 	}
 	docs, err := s.knowledge.Documents(cli.DefaultSpace, percached.DocumentID{}, 1000)
 	if err != nil {

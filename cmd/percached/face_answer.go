@@ -12,7 +12,7 @@ import (
 )
 
 // wireAnswer is an answer as clients and programs get it.
-func wireAnswer(a answer.Answer) api.Answer {
+func wireAnswer(ids percached.PublicIDs, a answer.Answer) api.Answer {
 	out := api.Answer{
 		Answer: a.Text, Outcome: string(a.Outcome), Refused: a.Refused, Citations: []api.Citation{},
 		Gate:   api.Gate{Why: a.Gate.Why, Similarity: a.Gate.Similarity},
@@ -22,7 +22,7 @@ func wireAnswer(a answer.Answer) api.Answer {
 		out.Entry = a.Entry.String()
 	}
 	for _, c := range a.Citations {
-		out.Citations = append(out.Citations, api.Citation(c))
+		out.Citations = append(out.Citations, wireCitation(ids, c))
 	}
 	for _, c := range a.Gate.Considered {
 		out.Gate.Considered = append(out.Gate.Considered, wireConsidered(c))
@@ -31,6 +31,11 @@ func wireAnswer(a answer.Answer) api.Answer {
 		out.Times[s.Name+"_ms"] = wireMS(s.Took)
 	}
 	return out
+}
+
+func wireCitation(ids percached.PublicIDs, c answer.Citation) api.Citation {
+	c.Document, c.Chunk = ids.Document(c.Document), ids.Chunk(c.Chunk)
+	return api.Citation(c)
 }
 
 func wireConsidered(c answer.Considered) api.Considered {
@@ -47,13 +52,13 @@ func wireConsidered(c answer.Considered) api.Considered {
 func wireMS(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // wireListener passes on what is heard of an answer.
-func wireListener(l api.Listener) answer.Listener {
+func wireListener(ids percached.PublicIDs, l api.Listener) answer.Listener {
 	out := answer.Listener{Piece: l.Token}
 	if l.Stage != nil {
 		out.Stage = func(name string, took time.Duration) { l.Stage(api.Stage{Name: name, MS: wireMS(took)}) }
 	}
 	if l.Citation != nil {
-		out.Cite = func(c answer.Citation) { l.Citation(api.Citation(c)) }
+		out.Cite = func(c answer.Citation) { l.Citation(wireCitation(ids, c)) }
 	}
 	return out
 }
@@ -85,11 +90,18 @@ func age(seconds float64) time.Duration {
 }
 
 func (f *face) ask(ctx context.Context, q api.Asked, l api.Listener) (api.Answer, error) {
-	a, err := f.service.asker.Ask(ctx, questionOf(q), wireListener(l))
+	ids, err := f.service.knowledge.PublicIDs(q.Space)
+	if err != nil { // the asker says so, too, and counts it
+		if _, failed := f.service.asker.Ask(ctx, questionOf(q), answer.Listener{}); failed != nil {
+			err = failed
+		}
+		return api.Answer{}, err
+	}
+	a, err := f.service.asker.Ask(ctx, questionOf(q), wireListener(ids, l))
 	if err != nil {
 		return api.Answer{}, err
 	}
-	return wireAnswer(a), nil
+	return wireAnswer(ids, a), nil
 }
 
 func (f *face) embed(ctx context.Context, texts []string) (api.Embedded, error) {
@@ -100,20 +112,21 @@ func (f *face) embed(ctx context.Context, texts []string) (api.Embedded, error) 
 
 // asked lists the latest questions of a space, the latest last.
 func (s *service) asked(space string, n int) (api.Records, error) {
-	if _, err := s.knowledge.Space(space); err != nil {
+	ids, err := s.knowledge.PublicIDs(space)
+	if err != nil {
 		return api.Records{}, err
 	}
 	found, err := s.history.Recent(space, n)
 	out := api.Records{Questions: []api.Record{}}
 	for _, r := range found {
-		out.Questions = append(out.Questions, wireRecord(r))
+		out.Questions = append(out.Questions, wireRecord(ids, r))
 	}
 	return out, err
 }
 
-func wireRecord(r answer.Record) api.Record {
+func wireRecord(ids percached.PublicIDs, r answer.Record) api.Record {
 	return api.Record{
-		Asked: r.Asked, Question: r.Question, Outcome: string(r.Outcome), Chunks: append([]percached.ChunkID{}, r.Chunks...), TookMS: wireMS(r.Took),
+		Asked: r.Asked, Question: r.Question, Outcome: string(r.Outcome), Chunks: ids.Chunks(r.Chunks), TookMS: wireMS(r.Took),
 	}
 }
 

@@ -25,13 +25,14 @@ func wireGroup(g qkvtree.GroupStats) api.CacheGroup {
 	return api.CacheGroup{Space: g.Space, Model: g.Model, Placement: g.Placement, Slices: g.Nodes, Bytes: g.Bytes, Hits: g.Hits, Used: g.Used}
 }
 
-func wireSlice(n qkvtree.Info) api.Slice {
+func wireSlice(ids percached.PublicIDs, n qkvtree.Info) api.Slice {
 	out := api.Slice{
-		Space: n.Space, Model: n.Model, Placement: n.Placement, Depth: n.Depth, Path: n.Path.String(), Tokens: n.Tokens,
+		Space: n.Space, Model: n.Model, Placement: n.Placement, Depth: n.Depth, Path: ids.Path(n.Path), Tokens: n.Tokens,
 		Bytes: n.Bytes, Planes: n.Planes, Hits: n.Hits, Used: n.Used,
 	}
 	if n.Chunk != (percached.ChunkID{}) {
-		out.Chunk = &n.Chunk
+		chunk := ids.Chunk(n.Chunk)
+		out.Chunk = &chunk
 	}
 	return out
 }
@@ -64,9 +65,13 @@ func (s *service) spaceCache(space string) (api.SpaceCache, error) {
 func (s *service) slices(space string, n int) (api.Tree, error) {
 	out := api.Tree{Slices: []api.Slice{}}
 	err := s.eachSpace(space, func(name string) error {
+		ids, err := s.knowledge.PublicIDs(name)
+		if err != nil {
+			return err
+		}
 		s.tree.Nodes(name, func(i qkvtree.Info) {
 			if out.More = len(out.Slices) >= n; !out.More {
-				out.Slices = append(out.Slices, wireSlice(i))
+				out.Slices = append(out.Slices, wireSlice(ids, i))
 			}
 		})
 		return nil

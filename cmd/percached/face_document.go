@@ -12,21 +12,21 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-func wireDocument(d percached.Document) api.Document {
+func wireDocument(ids percached.PublicIDs, d percached.Document) api.Document {
 	return api.Document{
-		ID: d.ID, Title: d.Title, Source: d.Source, Format: d.Format, Date: d.Date, Path: d.Path, Added: d.Added.UTC(),
+		ID: ids.Document(d.ID), Title: d.Title, Source: d.Source, Format: d.Format, Date: d.Date, Path: d.Path, Added: d.Added.UTC(),
 		Words: d.Words, Chunks: len(d.Chunks),
 	}
 }
 
-func wireChunk(c percached.Chunk) api.ChunkText {
-	return api.ChunkText{Chunk: c.ID, About: strings.TrimPrefix(c.Head, "### "), Body: c.Body}
+func wireChunk(ids percached.PublicIDs, c percached.Chunk) api.ChunkText {
+	return api.ChunkText{Chunk: ids.Chunk(c.ID), About: strings.TrimPrefix(c.Head, "### "), Body: c.Body}
 }
 
 // documentsRead is how many documents are read at once when some are looked for.
 const documentsRead = 500
 
-// documents is a page of a space's documents, by ID. Beside an error that is
+// documents is a page of a space's documents, in an order that stays. Beside an error that is
 // knowledgebank.ErrDamaged it holds those that can be read.
 func (s *service) documents(ctx context.Context, p api.DocumentPage) (api.Documents, error) {
 	out := api.Documents{Documents: []api.Document{}}
@@ -39,6 +39,13 @@ func (s *service) documents(ctx context.Context, p api.DocumentPage) (api.Docume
 		return out, err
 	}
 	out.Total = st.Documents
+	ids, err := s.knowledge.PublicIDs(p.Space)
+	if err != nil {
+		return out, err
+	}
+	if p.After != "" {
+		from = ids.DocumentOf(from)
+	}
 	fold := cases.Fold()
 	words := fold.String(string(p.Find))
 	read := p.Limit + 1
@@ -64,7 +71,7 @@ func (s *service) documents(ctx context.Context, p api.DocumentPage) (api.Docume
 				out.Next = out.Documents[p.Limit-1].ID.String()
 				return out, damaged
 			}
-			out.Documents = append(out.Documents, wireDocument(d))
+			out.Documents = append(out.Documents, wireDocument(ids, d))
 		}
 		if len(found) < read {
 			return out, damaged
@@ -72,16 +79,20 @@ func (s *service) documents(ctx context.Context, p api.DocumentPage) (api.Docume
 	}
 }
 
-// document is a document with its text.
+// document is a document with its text, by its public id.
 func (s *service) document(space string, id percached.DocumentID) (api.DocumentText, error) {
-	d, err := s.knowledge.Document(space, id)
+	ids, err := s.knowledge.PublicIDs(space)
+	if err != nil {
+		return api.DocumentText{}, err
+	}
+	d, err := s.knowledge.Document(space, ids.DocumentOf(id))
 	if err != nil {
 		return api.DocumentText{}, err
 	}
 	chunks, err := s.knowledge.Chunks(space, d.Chunks)
-	out := api.DocumentText{Document: wireDocument(d), Text: []api.ChunkText{}}
+	out := api.DocumentText{Document: wireDocument(ids, d), Text: []api.ChunkText{}}
 	for _, c := range chunks {
-		out.Text = append(out.Text, wireChunk(c))
+		out.Text = append(out.Text, wireChunk(ids, c))
 	}
 	return out, err
 }

@@ -46,7 +46,7 @@ func TestDocumentsOfFace(t *testing.T) {
 	}
 	_, err := b.Documents(ctx, api.DocumentPage{Page: api.Page{InSpace: in, Limit: 1, After: "x"}})
 	wantFault(t, "a cursor", err, fault.Invalid, "query:after")
-	id := percached.NewDocumentID(letter(0, 0).Key)
+	id := f.publicID(t, letter(0, 0).Key)
 	d := given[api.DocumentText](t)(b.Document(ctx, api.OneDocument{InSpace: in, Document: id}))
 	if d.ID != id || d.Title != letterNames[0] || len(d.Text) != d.Chunks || !strings.HasPrefix(d.Text[0].About, letterNames[0]+" (mail from ") || !strings.Contains(d.Text[0].Body, "the budget for") {
 		t.Errorf("%+v", d)
@@ -131,7 +131,7 @@ func TestReceiptsOfFace(t *testing.T) {
 	if due, err := f.service.library.Untidy(); !due || err != nil {
 		t.Errorf("nothing is left for idle work: %v", err)
 	}
-	other := percached.NewDocumentID(letter(1, 0).Key)
+	other := f.publicID(t, letter(1, 0).Key)
 	if got := given[api.Receipt](t)(b.DeleteDocument(ctx, api.Forgetting{InSpace: in, Document: other, CleanUp: true})); !got.CleanedUp || got.Documents != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -206,7 +206,7 @@ func TestNewsOfFace(t *testing.T) {
 	in := api.InSpace{Space: lifeSpace}
 	given[api.UploadStatus](t)(b.Upload(ctx, api.Upload{Space: lifeSpace, Wait: true, Each: files("note.txt", "The password is swordfish.")}))
 	given[api.Space](t)(b.ChangeSpace(ctx, api.SpaceChange{InSpace: in, Merge: []byte(`{"k":4,"prompts":{"instructions":"swordfish"}}`)}))
-	given[api.Receipt](t)(b.DeleteDocument(ctx, api.Forgetting{InSpace: in, Document: percached.NewDocumentID(letter(0, 0).Key)}))
+	given[api.Receipt](t)(b.DeleteDocument(ctx, api.Forgetting{InSpace: in, Document: f.publicID(t, letter(0, 0).Key)}))
 	given[api.Config](t)(b.ChangeConfig(ctx, api.ConfigChange{"tensor-limit": "3MiB"}))
 	var heard []string
 	for lines := bufio.NewScanner(resp.Body); len(heard) < 6 && lines.Scan(); {
@@ -239,4 +239,10 @@ func TestNewsOfFace(t *testing.T) {
 	if d := cmp.Diff(want, heard); d != "" {
 		t.Error(d)
 	}
+}
+
+// publicID is the id by which clients know the document with a key.
+func (f *face) publicID(t *testing.T, key string) percached.DocumentID {
+	t.Helper()
+	return given[percached.PublicIDs](t)(f.service.knowledge.PublicIDs(lifeSpace)).Document(percached.NewDocumentID(key))
 }

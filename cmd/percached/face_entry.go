@@ -10,13 +10,13 @@ import (
 	"github.com/percached/percached/qabank"
 )
 
-func wireEntry(e qabank.Entry) api.Entry {
+func wireEntry(ids percached.PublicIDs, e qabank.Entry) api.Entry {
 	out := api.Entry{
 		ID: e.ID.String(), Question: e.Question, Answer: e.Answer, Answered: e.Answered, Refused: e.Refused, Cut: e.Cut, Stale: e.Stale, StaleWhy: e.StaleWhy,
 		Origin: e.Origin, Evidence: []api.Evidence{}, Hits: e.Hits, Made: e.Made, Used: e.Used, Expires: e.Expires,
 	}
 	for _, ev := range e.Evidence {
-		out.Evidence = append(out.Evidence, api.Evidence(ev))
+		out.Evidence = append(out.Evidence, api.Evidence{Chunk: ids.Chunk(ev.Chunk), Version: ev.Version})
 	}
 	return out
 }
@@ -24,7 +24,8 @@ func wireEntry(e qabank.Entry) api.Entry {
 // entries is a page of a space's stored answers, by ID.
 func (s *service) entries(space string, limit int, after string) (api.Entries, error) {
 	out := api.Entries{Entries: []api.Entry{}}
-	if _, err := s.knowledge.Space(space); err != nil {
+	ids, err := s.knowledge.PublicIDs(space)
+	if err != nil {
 		return out, err
 	}
 	var from qabank.ID
@@ -37,7 +38,7 @@ func (s *service) entries(space string, limit int, after string) (api.Entries, e
 			out.Next = out.Entries[i-1].ID
 			break
 		}
-		out.Entries = append(out.Entries, wireEntry(e))
+		out.Entries = append(out.Entries, wireEntry(ids, e))
 	}
 	bank := api.Bank(s.bank.Stats(space))
 	out.Bank = &bank
@@ -47,7 +48,8 @@ func (s *service) entries(space string, limit int, after string) (api.Entries, e
 // searchEntries finds the stored questions most like a text: the same one first.
 func (s *service) searchEntries(ctx context.Context, space, text string, n int) (api.Entries, error) {
 	out := api.Entries{Entries: []api.Entry{}}
-	if _, err := s.knowledge.Space(space); err != nil {
+	ids, err := s.knowledge.PublicIDs(space)
+	if err != nil {
 		return out, err
 	}
 	if qabank.Normalise(text) == "" {
@@ -67,7 +69,7 @@ func (s *service) searchEntries(ctx context.Context, space, text string, n int) 
 		found = append([]qabank.Candidate{{Entry: same, Similarity: 1}}, found[:min(len(found), n-1)]...)
 	}
 	for _, c := range found {
-		e := wireEntry(c.Entry)
+		e := wireEntry(ids, c.Entry)
 		e.Similarity = &c.Similarity
 		out.Entries = append(out.Entries, e)
 	}
@@ -128,11 +130,15 @@ func (f *face) searchEntries(ctx context.Context, q api.EntrySearch) (api.Entrie
 }
 
 func (f *face) entry(_ context.Context, o api.OneEntry) (api.Entry, error) {
+	ids, err := f.service.knowledge.PublicIDs(o.Space)
+	if err != nil {
+		return api.Entry{}, err
+	}
 	e, err := f.service.storedAnswer(o.Space, o.Entry)
 	if err != nil {
 		return api.Entry{}, err
 	}
-	return wireEntry(e), nil
+	return wireEntry(ids, e), nil
 }
 
 func (f *face) deleteEntry(ctx context.Context, o api.OneEntry) (api.Nothing, error) {

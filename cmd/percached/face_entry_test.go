@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/qabank"
@@ -137,6 +138,34 @@ func TestExportImport(t *testing.T) {
 	}
 	if exported(t, to) != "" {
 		t.Error("what was forgotten came back")
+	}
+}
+
+// An import may name chunks as the space does, too. What another space calls them is
+// no chunk of this one.
+func TestImportByPublicIDs(t *testing.T) {
+	from, to := scriptedFace(t), scriptedFace(t)
+	from.askAll(t)
+	lines := exported(t, from)
+	called := func(f *face) string {
+		ids := given[percached.PublicIDs](t)(f.service.knowledge.PublicIDs(lifeSpace))
+		renamed := lines
+		for _, e := range given[api.Entries](t)(from.entries(t.Context(), api.Page{InSpace: api.InSpace{Space: lifeSpace}, Limit: 100})).Entries {
+			for _, ev := range e.Evidence {
+				own := given[percached.PublicIDs](t)(from.service.knowledge.PublicIDs(lifeSpace)).ChunkOf(ev.Chunk)
+				renamed = strings.ReplaceAll(renamed, own.String(), ids.Chunk(own).String())
+			}
+		}
+		return renamed
+	}
+	if got := imported(t, to, strings.NewReader(called(from))); got.Imported != 0 || len(got.Refused) != len(scripted()) {
+		t.Errorf("as the other space calls them: %+v", got)
+	}
+	if got := imported(t, to, strings.NewReader(called(to))); got.Imported != len(scripted()) {
+		t.Errorf("as this space calls them: %+v", got)
+	}
+	if d := cmp.Diff(lines, exported(t, to)); d != "" {
+		t.Error(d)
 	}
 }
 

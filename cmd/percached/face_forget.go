@@ -18,7 +18,12 @@ func wireReceipt(r ingest.Receipt) api.Receipt {
 }
 
 func (f *face) deleteDocument(ctx context.Context, o api.Forgetting) (api.Receipt, error) {
-	_, err := f.service.knowledge.Document(o.Space, o.Document)
+	ids, err := f.service.knowledge.PublicIDs(o.Space)
+	if err != nil {
+		return api.Receipt{}, err
+	}
+	o.Document = ids.DocumentOf(o.Document)
+	_, err = f.service.knowledge.Document(o.Space, o.Document)
 	if err != nil && fault.KindOf(err) != fault.Internal { // what is damaged can be forgotten, too
 		return api.Receipt{}, err
 	}

@@ -59,6 +59,23 @@ func wireJob(j scheduler.Job) api.Job {
 	}
 }
 
+// publicIDs finds the public ids of a space.
+type publicIDs func(space string) (percached.PublicIDs, error)
+
+// subject is what a job is about. Jobs of some kinds are about a chunk, which nobody
+// can look up any more once its space is gone.
+func (of publicIDs) subject(j scheduler.Job) string {
+	if j.Kind != scheduler.Warm && j.Kind != scheduler.Abstract {
+		return j.Subject
+	}
+	var chunk percached.ChunkID
+	ids, err := of(j.Space)
+	if err != nil || chunk.UnmarshalText([]byte(j.Subject)) != nil {
+		return ""
+	}
+	return ids.Chunk(chunk).String()
+}
+
 func wireAccount(a scheduler.Account) api.Account {
 	return api.Account{
 		Kind: string(a.Kind), Jobs: a.Jobs, Failed: a.Failed, Preempted: a.Preempted, Seconds: a.Seconds, Computed: a.Computed,
@@ -105,7 +122,11 @@ func (s *service) idleStatus(space string) (api.Idle, error) {
 		}
 		maps.DeleteFunc(st.Pace, func(name string, _ scheduler.Pace) bool { return name != space })
 	}
-	return wireIdle(st, s.worker.Config().Policy.Windows), err
+	out := wireIdle(st, s.worker.Config().Policy.Windows)
+	if out.Running != nil {
+		out.Running.Subject = publicIDs(s.knowledge.PublicIDs).subject(*st.Running)
+	}
+	return out, err
 }
 
 // queue lists the jobs of a space, or of all if none is named.
@@ -113,7 +134,9 @@ func (s *service) queue(space string) api.Queue {
 	out := api.Queue{Jobs: []api.Job{}}
 	for _, j := range s.scheduler.Queue() {
 		if space == "" || j.Space == space {
-			out.Jobs = append(out.Jobs, wireJob(j))
+			job := wireJob(j)
+			job.Subject = publicIDs(s.knowledge.PublicIDs).subject(j)
+			out.Jobs = append(out.Jobs, job)
 		}
 	}
 	return out

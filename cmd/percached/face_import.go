@@ -37,6 +37,8 @@ func (s *service) export(ctx context.Context, space string, each func(api.Export
 	})
 }
 
+// wireExported names chunks by the hash of their text, as they are called in every
+// space: so an entry can be imported where the same text is.
 func wireExported(e qabank.Entry) api.ExportedEntry {
 	out := api.ExportedEntry{
 		Question: e.Question, Answer: e.Answer, Refused: e.Refused, Cut: e.Cut, Evidence: []percached.ChunkID{}, Sources: e.Sources,
@@ -52,6 +54,7 @@ func wireExported(e qabank.Entry) api.ExportedEntry {
 type importing struct {
 	*service
 	space string
+	ids   percached.PublicIDs
 	out   api.Imported
 	batch []importedLine
 }
@@ -65,10 +68,11 @@ type importedLine struct {
 // named, and the rest goes on; with an error, what was done stays done.
 func (s *service) importEntries(ctx context.Context, space string, lines io.Reader) (api.Imported, error) {
 	i := &importing{service: s, space: space, out: api.Imported{Refused: []api.ImportRefused{}}}
-	if _, err := s.knowledge.Space(space); err != nil {
+	var err error
+	if i.ids, err = s.knowledge.PublicIDs(space); err != nil {
 		return i.out, err
 	}
-	err := i.all(ctx, lines)
+	err = i.all(ctx, lines)
 	slices.SortFunc(i.out.Refused, func(a, b api.ImportRefused) int { return a.Line - b.Line })
 	s.scheduler.Changed(space)
 	return i.out, err

@@ -16,6 +16,7 @@ import (
 // keeps its mark, so that an answer of another model is not served; and as it has
 // seen nothing of this space, it is held against today's search first.
 func (i *importing) store(ctx context.Context, l importedLine, vector []float32) error {
+	l.Evidence, l.Sources = i.own(l.Evidence), i.own(l.Sources)
 	ids := slices.Concat(l.Evidence, l.Sources)
 	alive, err := i.knowledge.Versions(i.space, ids)
 	if err != nil && !errors.Is(err, knowledgebank.ErrDamaged) { // what is damaged is not there
@@ -50,6 +51,19 @@ func (i *importing) store(ctx context.Context, l importedLine, vector []float32)
 		i.out.Skipped++
 	}
 	return nil
+}
+
+// own are the chunks that an imported line names: by the hash of their text, as an
+// export does, or by their public ids in this space. What is neither is not there.
+func (i *importing) own(named []percached.ChunkID) []percached.ChunkID {
+	found := slices.Clone(named)
+	alive, _ := i.knowledge.Versions(i.space, named) // what cannot be read is looked for again
+	for n, id := range named {
+		if _, ok := alive[id]; !ok {
+			found[n] = i.ids.ChunkOf(id)
+		}
+	}
+	return found
 }
 
 func (f *face) export(ctx context.Context, x api.Export) (api.Nothing, error) {

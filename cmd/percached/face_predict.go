@@ -10,9 +10,9 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-func wirePrediction(p predictor.Prediction, space string) api.Prediction {
+func wirePrediction(ids percached.PublicIDs, p predictor.Prediction, space string) api.Prediction {
 	return api.Prediction{
-		ID: hex.EncodeToString(p.ID[:]), Space: space, Question: p.Question, From: string(p.From), Chunks: append([]percached.ChunkID{}, p.Chunks...),
+		ID: hex.EncodeToString(p.ID[:]), Space: space, Question: p.Question, From: string(p.From), Chunks: ids.Chunks(p.Chunks),
 		Made: p.Made, Populated: p.Populated, Hits: p.Hits, LastHit: p.LastHit,
 	}
 }
@@ -31,12 +31,13 @@ func wirePredictionStats(st predictor.Stats) api.PredictionStats {
 // predictions lists the predictions of a space, the latest first.
 func (s *service) predictions(space string) (api.Predictions, error) {
 	out := api.Predictions{Predictions: []api.Prediction{}}
-	if _, err := s.knowledge.Space(space); err != nil {
+	ids, err := s.knowledge.PublicIDs(space)
+	if err != nil {
 		return out, err
 	}
 	found, err := s.predictor.Predictions(space)
 	for _, p := range found {
-		out.Predictions = append(out.Predictions, wirePrediction(p, space))
+		out.Predictions = append(out.Predictions, wirePrediction(ids, p, space))
 	}
 	if err != nil {
 		return out, err

@@ -9,10 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached"
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/metrics"
 	"github.com/percached/percached/predictor"
 	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/qkvtree"
 	"github.com/percached/percached/scheduler"
 )
 
@@ -120,18 +123,19 @@ func (w fieldWalker) walk(path string, v reflect.Value, set func()) {
 
 // What there is to know of anything is told, but for what is nobody's business.
 func TestConversionsShowAll(t *testing.T) {
-	shows(t, wireAnswer, "Loaded", "Loaded.#", "Made", "Made.#", "Written")
-	shows(t, wireRecord, "Number")
-	shows(t, wireDocument, "Key", "Chunks")
-	shows(t, wireChunk, "Version", "Documents", "Documents.#")
+	none := percached.PublicIDs{}
+	shows(t, func(a answer.Answer) api.Answer { return wireAnswer(none, a) }, "Loaded", "Loaded.#", "Made", "Made.#", "Written")
+	shows(t, func(r answer.Record) api.Record { return wireRecord(none, r) }, "Number")
+	shows(t, func(d percached.Document) api.Document { return wireDocument(none, d) }, "Key", "Chunks")
+	shows(t, func(c percached.Chunk) api.ChunkText { return wireChunk(none, c) }, "Version", "Documents", "Documents.#")
 	shows(t, wireReceipt)
-	shows(t, wireEntry, "Space", "Vector", "Vector.#", "Embedder", "Sources", "Sources.#", "Seen", "Settings", "Vetoed", "Vetoed.#")
+	shows(t, func(e qabank.Entry) api.Entry { return wireEntry(none, e) }, "Space", "Vector", "Vector.#", "Embedder", "Sources", "Sources.#", "Seen", "Settings", "Vetoed", "Vetoed.#")
 	shows(t, func(e qabank.Entry) any { return wireExported(e) },
 		"ID", "Space", "Answered", "Vector", "Vector.#", "Embedder", "Evidence.Version", "Seen", "Used", "Stale", "StaleWhy", "Vetoed", "Vetoed.#")
 	shows(t, wireCache, "Slack", "Dropped", "Moved", "Flushes")
-	shows(t, wireSlice, "Priority")
+	shows(t, func(i qkvtree.Info) api.Slice { return wireSlice(none, i) }, "Priority")
 	shows(t, wireVerified)
-	shows(t, func(p predictor.Prediction) any { return wirePrediction(p, "") }, "Asked", "Asked.#")
+	shows(t, func(p predictor.Prediction) any { return wirePrediction(none, p, "") }, "Asked", "Asked.#")
 	shows(t, wirePredictionStats)
 	shows(t, wireJob)
 	shows(t, wireAccount)

@@ -56,17 +56,28 @@ func TestStatusOfFace(t *testing.T) {
 	}
 }
 
-// The event of an answer names the chunks that it rests on, in order.
+// The event of an answer names the chunks that it rests on, in order, as its space
+// does.
 func TestEventNamesChunks(t *testing.T) {
 	a, b := percached.ChunkID{1}, percached.ChunkID{2}
+	ids := percached.NewPublicIDs([16]byte{1})
+	n := &news{ids: func(space string) (percached.PublicIDs, error) {
+		if space != lifeSpace {
+			return percached.PublicIDs{}, errors.New("it is gone")
+		}
+		return ids, nil
+	}}
 	for name, tt := range map[string]struct {
 		cited []answer.Citation
 		want  []percached.ChunkID
 	}{
-		"some": {[]answer.Citation{{Chunk: b}, {Chunk: a}}, []percached.ChunkID{b, a}},
+		"some": {[]answer.Citation{{Chunk: b}, {Chunk: a}}, ids.Chunks([]percached.ChunkID{b, a})},
 		"none": {nil, []percached.ChunkID{}},
 	} {
-		if d := cmp.Diff(tt.want, chunksOf(answer.Answer{Citations: tt.cited})); d != "" {
+		if got := n.chunksOf("gone", answer.Answer{Citations: tt.cited}); len(got) > 0 {
+			t.Errorf("%s: %v in no space", name, got)
+		}
+		if d := cmp.Diff(tt.want, n.chunksOf(lifeSpace, answer.Answer{Citations: tt.cited})); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 	}

@@ -55,7 +55,7 @@ func scriptedFace(t *testing.T) *face {
 		service: s, hub: &api.Hub{}, tokens: tokens, config: config, log: slog.New(slog.DiscardHandler),
 		about: func() api.About { return api.About{Version: "test"} },
 	}
-	s.news = &news{metrics: metrics.New(), hub: f.hub, now: s.now, log: f.log}
+	s.news = &news{metrics: metrics.New(), hub: f.hub, now: s.now, log: f.log, ids: s.knowledge.PublicIDs}
 	if f.inbox, err = openInbox(s, defaultSetup(), f.log); err != nil {
 		t.Fatal(err)
 	}

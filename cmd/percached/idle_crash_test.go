@@ -280,9 +280,13 @@ func (h *toil) examine(when string) {
 	if err != nil {
 		h.Errorf("%s: %v", when, err)
 	}
+	ids, err := s.knowledge.PublicIDs(cli.DefaultSpace)
+	if err != nil {
+		h.Errorf("%s: %v", when, err)
+	}
 	made := 0
 	for _, l := range h.done {
-		if err := kept(s, l, bare); err != nil {
+		if err := kept(s, ids, l, bare); err != nil {
 			h.Errorf("%s: %s %s was done: %v", when, l.Kind, l.Subject, err)
 		}
 		if l.Kind == scheduler.Predict || l.Kind == scheduler.History {
@@ -304,14 +308,14 @@ func (h *toil) examine(when string) {
 }
 
 // kept says what is missing of a job that was told as done.
-func kept(s *service, l stepLine, bare []percached.ChunkID) error {
+func kept(s *service, ids percached.PublicIDs, l stepLine, bare []percached.ChunkID) error {
 	var id qabank.ID
 	if id.UnmarshalText([]byte(l.Subject)) != nil {
 		return nil // it is about no single thing
 	}
 	switch l.Kind {
 	case scheduler.Abstract:
-		if slices.Contains(bare, percached.ChunkID(id)) {
+		if slices.Contains(bare, ids.ChunkOf(percached.ChunkID(id))) {
 			return errors.New("there is no summary")
 		}
 	case scheduler.Populate:
@@ -328,7 +332,7 @@ func kept(s *service, l stepLine, bare []percached.ChunkID) error {
 	case scheduler.Answer, scheduler.Decode, scheduler.Refresh:
 		return isAnswered(s, id)
 	case scheduler.Warm:
-		n, err := s.asker.Missing(cli.DefaultSpace, []percached.ChunkID{percached.ChunkID(id)})
+		n, err := s.asker.Missing(cli.DefaultSpace, []percached.ChunkID{ids.ChunkOf(percached.ChunkID(id))})
 		if err == nil && n > 0 {
 			err = fmt.Errorf("the tensors of %d tokens are missing", n)
 		}

@@ -23,6 +23,7 @@ type news struct {
 	hub     *api.Hub
 	now     func() time.Time
 	log     *slog.Logger
+	ids     publicIDs // of the knowledge bank, set before anything is told
 
 	mu    sync.Mutex
 	cold  time.Duration // what an answer takes without anything stored, about; zero: not known yet
@@ -119,7 +120,7 @@ func (n *news) ofScheduler() scheduler.Observer {
 			d := st.Done
 			n.metrics.Job(string(st.Job.Kind), string(st.End), st.Took, d.Computed, d.Generated, d.Written)
 			n.publish(api.EventJob, st.Job.Space, map[string]any{
-				"id": st.Job.ID(), "kind": st.Job.Kind, "subject": st.Job.Subject, "end": st.End, "seconds": st.Took.Seconds(), "computed_tokens": d.Computed,
+				"id": st.Job.ID(), "kind": st.Job.Kind, "subject": n.ids.subject(*st.Job), "end": st.End, "seconds": st.Took.Seconds(), "computed_tokens": d.Computed,
 				"generated_tokens": d.Generated, "bytes_written": d.Written, "questions": d.Questions,
 			})
 		},
@@ -172,7 +173,7 @@ func (n *news) asked(other func(space, question string) func(answer.Answer, erro
 			n.counted(told)
 			n.publish(api.EventAnswer, space, map[string]any{
 				"outcome": a.Outcome, "ms": float64(a.Times.Total.Microseconds()) / 1000,
-				"chunks": chunksOf(a), "chunks_stored": a.Chunks.Stored, "chunks_all": a.Chunks.All, "tokens_reused": a.Tokens.Reused, "tokens_computed": a.Tokens.Computed,
+				"chunks": n.chunksOf(space, a), "chunks_stored": a.Chunks.Stored, "chunks_all": a.Chunks.All, "tokens_reused": a.Tokens.Reused, "tokens_computed": a.Tokens.Computed,
 			})
 		}
 	}
@@ -248,10 +249,14 @@ func (n *news) stopped() func() {
 
 // chunksOf are the chunks that stood in the prompt of an answer, or that a stored
 // one rests on.
-func chunksOf(a answer.Answer) []percached.ChunkID {
-	ids := make([]percached.ChunkID, len(a.Citations))
-	for i, c := range a.Citations {
-		ids[i] = c.Chunk
+func (n *news) chunksOf(space string, a answer.Answer) []percached.ChunkID {
+	ids, err := n.ids(space)
+	if err != nil { // the space has gone, and its chunks with it
+		return []percached.ChunkID{}
 	}
-	return ids
+	chunks := make([]percached.ChunkID, len(a.Citations))
+	for i, c := range a.Citations {
+		chunks[i] = ids.Chunk(c.Chunk)
+	}
+	return chunks
 }

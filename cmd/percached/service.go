@@ -192,6 +192,9 @@ func (s *service) openStores(ctx context.Context, c setup, withEngine bool, log 
 	if s.knowledge, err = knowledgebank.Open(s.meta, k); err != nil {
 		return err
 	}
+	if s.news != nil {
+		s.news.ids = s.knowledge.PublicIDs
+	}
 	r := retrieval.Default()
 	r.Dir, r.DB, r.Embedder, r.Feed, r.Logger, r.Fusion = s.home.Path("index"), s.meta, s.embedder, s.knowledge, log, retrieval.Fusion(c.fusion)
 	if s.index, err = retrieval.Open(r); err != nil {

@@ -31,7 +31,7 @@ func (u *unit) answer(ctx context.Context, s *system, q eval.Asked) (eval.Answer
 	if a.Gate.Similarity != nil {
 		out.Similarity = *a.Gate.Similarity
 	}
-	holders := u.holders[q.Number]
+	holders := s.holders[q.Number]
 	if holders != nil {
 		out.Recalled = new(false)
 	}

@@ -80,13 +80,13 @@ func send(form *multipart.Writer, f eval.File) error {
 	return err
 }
 
-// locate finds for each question the chunks of the documents that hold its answer.
-// Documents and chunks go by the same names in every space.
-func (u *unit) locate(ctx context.Context, space string) error {
+// locate finds for each question the chunks of the documents that hold its answer, as
+// a system's space calls them.
+func (u *unit) locate(ctx context.Context, s *system) error {
 	chunks := map[string][]string{} // by file, of those that hold answers
 	count := 0
 	for params := (client.ListDocumentsParams{Limit: new(1000)}); ; {
-		page, err := call[client.Documents](u.api.ListDocuments(ctx, space, &params))
+		page, err := call[client.Documents](u.api.ListDocuments(ctx, s.space, &params))
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (u *unit) locate(ctx context.Context, space string) error {
 			if d.Path == nil || !u.holds(*d.Path) {
 				continue
 			}
-			whole, err := call[client.DocumentText](u.api.GetDocument(ctx, space, d.ID))
+			whole, err := call[client.DocumentText](u.api.GetDocument(ctx, s.space, d.ID))
 			if err != nil {
 				return err
 			}
@@ -112,10 +112,10 @@ func (u *unit) locate(ctx context.Context, space string) error {
 		for file, ids := range chunks {
 			for _, id := range ids {
 				if answeredBy(q, file) {
-					if u.holders[q.Number] == nil {
-						u.holders[q.Number] = map[string]bool{}
+					if s.holders[q.Number] == nil {
+						s.holders[q.Number] = map[string]bool{}
 					}
-					u.holders[q.Number][id] = true
+					s.holders[q.Number][id] = true
 				}
 			}
 		}

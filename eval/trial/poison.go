@@ -26,7 +26,7 @@ func (u *unit) poison(ctx context.Context, s *system) error {
 	to := json.NewEncoder(&lines)
 	for i, q := range u.Asked {
 		rests := chunks[0]
-		if at := slices.IndexFunc(chunks, func(c string) bool { return !u.holders[q.Number][c] }); at >= 0 {
+		if at := slices.IndexFunc(chunks, func(c string) bool { return !s.holders[q.Number][c] }); at >= 0 {
 			rests = chunks[at]
 		}
 		if err := to.Encode(client.ExportedEntry{

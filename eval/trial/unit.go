@@ -24,15 +24,15 @@ type unit struct {
 	api      *client.Client
 	set      *eval.Set
 	systems  []*system
-	percache *system                 // nil if it is none of them
-	holders  map[int]map[string]bool // by question: the chunks of the document with its answer
-	cache    client.Cache            // as it was last seen
+	percache *system      // nil if it is none of them
+	cache    client.Cache // as it was last seen
 }
 
 // system is a system in a unit.
 type system struct {
 	eval.System
 	space          string
+	holders        map[int]map[string]bool // by question: the chunks of the document with its answer
 	result         eval.Result
 	spent, granted int   // tokens of idle work
 	bytes, written int64 // of tensors: there are, were written
@@ -41,7 +41,7 @@ type system struct {
 // unit asks one user's questions of every system.
 func (r *runner) unit(ctx context.Context, repeat int, set *eval.Set) (*eval.Unit, error) {
 	u := &unit{
-		runner: r, set: set, holders: map[int]map[string]bool{},
+		runner: r, set: set,
 		Unit: &eval.Unit{Repeat: repeat, User: set.User, Began: time.Now().UTC(), Asked: stream(set, &r.Run.Plan)},
 	}
 	err := r.during(ctx, func(api *client.Client) error {
@@ -120,7 +120,7 @@ func change(s client.Settings) (c client.SettingsChange, err error) {
 func (u *unit) takeIn(ctx context.Context) error {
 	for i, s := range u.Run.Systems {
 		// A name may say more than a space's may.
-		one := &system{System: s, space: "s" + strconv.Itoa(i), result: eval.Result{System: s.Name, Answers: []eval.Answer{}}}
+		one := &system{System: s, space: "s" + strconv.Itoa(i), holders: map[int]map[string]bool{}, result: eval.Result{System: s.Name, Answers: []eval.Answer{}}}
 		u.systems = append(u.systems, one)
 		if s.Name == systems.PerCache {
 			u.percache = one
@@ -137,11 +137,11 @@ func (u *unit) takeIn(ctx context.Context) error {
 		u.step(u, "taking in", 0)
 	}
 	u.step(u, "taking in", ahead/2)
-	if err := u.locate(ctx, u.systems[0].space); err != nil {
+	if err := u.each(func(s *system) error { return u.locate(ctx, s) }); err != nil {
 		return err
 	}
 	for i := range u.Asked {
-		u.Asked[i].Located = u.holders[u.Asked[i].Number] != nil
+		u.Asked[i].Located = u.systems[0].holders[u.Asked[i].Number] != nil
 	}
 	return nil
 }

@@ -1,0 +1,65 @@
+package percached
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+)
+
+// PublicIDs gives the documents and chunks of one space the ids under which its
+// clients know them. A document's own id is a hash of its key and a chunk's one of
+// its text, the same in every space; the public ids of two spaces have nothing in
+// common, so nobody finds out by them that two spaces hold the same. Each function
+// has its inverse. The zero PublicIDs leave ids as they are: so it is in spaces that
+// were made before there were public ids.
+type PublicIDs struct{ block cipher.Block }
+
+// NewPublicIDs makes the ids of a space with this secret.
+func NewPublicIDs(secret [16]byte) PublicIDs {
+	block, err := aes.NewCipher(secret[:])
+	if err != nil {
+		panic(err) // not with 16 bytes
+	}
+	return PublicIDs{block}
+}
+
+// Chunk is the public id of a chunk.
+func (p PublicIDs) Chunk(own ChunkID) ChunkID { return ChunkID(p.seal(own)) }
+
+// ChunkOf is the chunk with a public id.
+func (p PublicIDs) ChunkOf(public ChunkID) ChunkID { return ChunkID(p.open(public)) }
+
+// Chunks are the public ids of chunks.
+func (p PublicIDs) Chunks(own []ChunkID) []ChunkID {
+	public := make([]ChunkID, len(own))
+	for i, id := range own {
+		public[i] = p.Chunk(id)
+	}
+	return public
+}
+
+// Document is the public id of a document.
+func (p PublicIDs) Document(own DocumentID) DocumentID { return DocumentID(p.seal(own)) }
+
+// DocumentOf is the document with a public id.
+func (p PublicIDs) DocumentOf(public DocumentID) DocumentID { return DocumentID(p.open(public)) }
+
+// Path is the public name of a path, which is a hash of texts, too.
+func (p PublicIDs) Path(own Path) string {
+	first := p.seal([16]byte(own[:16]))
+	copy(own[:], first[:])
+	return own.String()
+}
+
+func (p PublicIDs) seal(own [16]byte) [16]byte {
+	if p.block != nil {
+		p.block.Encrypt(own[:], own[:])
+	}
+	return own
+}
+
+func (p PublicIDs) open(public [16]byte) [16]byte {
+	if p.block != nil {
+		p.block.Decrypt(public[:], public[:])
+	}
+	return public
+}

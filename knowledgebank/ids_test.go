@@ -1,0 +1,96 @@
+package knowledgebank
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv"
+)
+
+// publicly gives a document's own and public id in a space.
+func publicly(t *testing.T, b *Bank, space, key string) (own, public percached.DocumentID) {
+	t.Helper()
+	ids, err := b.PublicIDs(space)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own = percached.NewDocumentID(key)
+	if public = ids.Document(own); ids.DocumentOf(public) != own {
+		t.Error("it does not lead back")
+	}
+	return own, public
+}
+
+// The same document has another public id in every space, which stays as long as the
+// space is there, and is another in one that is made anew under its name.
+func TestPublicIDsDiffer(t *testing.T) {
+	b, db := newBank(t)
+	create(t, b, "other")
+	own, here := publicly(t, b, "home", "a")
+	_, there := publicly(t, b, "other", "a")
+	if here == there || here == own || there == own {
+		t.Error(own, here, there)
+	}
+	if _, err := b.Delete(context.Background(), "home", own); err == nil || strings.Contains(err.Error(), own.String()) || !strings.Contains(err.Error(), here.String()) {
+		t.Error("an error names it otherwise:", err)
+	}
+	if _, err := b.Document("home", own); err == nil || strings.Contains(err.Error(), own.String()) || !strings.Contains(err.Error(), here.String()) {
+		t.Error("an error names it otherwise:", err)
+	}
+	add(t, b, "home", note("a", "One."))
+	b = openBank(t, db)
+	if _, again := publicly(t, b, "home", "a"); again != here {
+		t.Error("they change")
+	}
+	if _, _, err := b.DeleteSpace("home"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.PublicIDs("home"); fault.KindOf(err) != fault.NotFound {
+		t.Error(err)
+	}
+	create(t, b, "home")
+	if _, again := publicly(t, b, "home", "a"); again == here {
+		t.Error("those of the former life are back")
+	}
+}
+
+// A space of an earlier release has no secret: its ids stay what they were.
+func TestNoPublicIDsBefore(t *testing.T) {
+	b, db := newBank(t)
+	add(t, b, "home", note("a", "One."))
+	if err := db.Update(func(tx *kv.Tx) error { return tx.Delete(newSpaceID("home").key(secretType)) }); err != nil {
+		t.Fatal(err)
+	}
+	b = openBank(t, db)
+	add(t, b, "home", note("b", "Two."))
+	if own, public := publicly(t, b, "home", "a"); own != public {
+		t.Error(own, public)
+	}
+	verify(t, b, "home")
+}
+
+// Of a damaged space the ids stay, unless it is their secret that is damaged: then
+// the space is refused until it is made again, and gets others.
+func TestPublicIDsAfterDamage(t *testing.T) {
+	for typ, stay := range map[byte]bool{spaceType: true, secretType: false} {
+		b, db := newBank(t)
+		add(t, b, "home", note("a", "One."))
+		own, before := publicly(t, b, "home", "a")
+		spoil(t, db, newSpaceID("home").key(typ))
+		b = openBank(t, db)
+		if _, err := b.PublicIDs("home"); fault.KindOf(err) != fault.Internal {
+			t.Error(string(typ), err)
+		}
+		create(t, b, "home")
+		if _, after := publicly(t, b, "home", "a"); (after == before) != stay || after == own {
+			t.Error(string(typ), before, after)
+		}
+		if _, err := b.Document("home", own); err != nil {
+			t.Error(err)
+		}
+		verify(t, b, "home")
+	}
+}
