@@ -28,7 +28,7 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	r.Body = x.body
 	status := s.attend(w, r, x)
 	took := s.Now().Sub(began)
-	s.Logger.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("id", x.id), slog.String("op", x.route.op),
+	s.Logger.LogAttrs(r.Context(), levelOf(r, x, status), "request", slog.String("id", x.id), slog.String("op", x.route.op),
 		slog.Int("status", status), slog.Float64("ms", float64(took)/float64(time.Millisecond)),
 		slog.String("token", x.grant.Token), slog.String("problem", string(x.problem)))
 	if s.Observer.Request != nil {
@@ -40,6 +40,17 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if !x.body.ended() {
 		x.body.extend() // net/http reads what is left, and must not wait for it for ever
 	}
+}
+
+// levelOf is the level at which a request is logged. What clients and probes read
+// again and again, and what waits for percached to be ready, says something only
+// where it fails.
+func levelOf(r *http.Request, x *exchange, status int) slog.Level {
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if reads && (status < http.StatusBadRequest || x.route.op == "ready") {
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
 }
 
 // attend serves a request or tells why not, and says with which status.

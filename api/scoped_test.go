@@ -38,7 +38,7 @@ func TestTimesOfAScopedToken(t *testing.T) {
 		{"chat, stream", "POST /v1/chat/completions", strings.Replace(chat, "{", `{"stream":true,`, 1), nil},
 	} {
 		for token, scoped := range map[string]bool{mailAdminToken: true, mailAskToken: true, askToken: false, adminToken: false} {
-			resp, text := send(t, srv, tc.what, tc.body, append(tc.headers, "Authorization: Bearer "+token)...)
+			resp, text := send(t, srv, tc.what, tc.body, append(tc.headers, "X-Request-Id: fixed", "Authorization: Bearer "+token)...)
 			if resp.StatusCode != 200 || !strings.Contains(text, `"total_ms":4400`) {
 				t.Errorf("%s, %s: status %d: %s", tc.name, token, resp.StatusCode, text)
 			}

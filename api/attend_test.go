@@ -1,0 +1,50 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What a client or a probe asks again and again is logged at DEBUG, as long as it
+// works. What changes something, and what fails, is logged at INFO.
+func TestLevelOfRequests(t *testing.T) {
+	var log logs
+	ready, logged := false, make(chan bool, 1)
+	srv := testServer(t, Backend{
+		About:  func(context.Context, Nothing) (About, error) { return About{}, nil },
+		Device: func(context.Context, Device) (Idle, error) { return Idle{}, nil },
+	}, func(o *Options) {
+		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		o.Observer.Request = func(string, int, time.Duration) { logged <- true }
+		o.Ready = func() Ready { return Ready{Ready: ready, Stage: "loading"} }
+	})
+	for _, tc := range []struct {
+		what, body string
+		ready      bool
+		status     int
+		level      string
+	}{
+		{"GET /readyz", "", false, 503, "DEBUG"}, // whoever waits for it asks often
+		{"GET /v1/about", "", false, 503, "INFO"},
+		{"GET /readyz", "", true, 200, "DEBUG"},
+		{"GET /healthz", "", true, 200, "DEBUG"},
+		{"HEAD /healthz", "", true, 200, "DEBUG"},
+		{"GET /v1/about", "", true, 200, "DEBUG"},
+		{"GET /v1/nothing", "", true, 404, "INFO"},
+		{"GET /v1/about?x=1", "", true, 400, "INFO"},
+		{"POST /v1/idle/device", `{"charging":true}`, true, 200, "INFO"},
+	} {
+		ready = tc.ready
+		log.mu.Lock()
+		log.text.Reset()
+		log.mu.Unlock()
+		resp, _ := send(t, srv, tc.what, tc.body)
+		<-logged
+		if resp.StatusCode != tc.status || !strings.Contains(log.String(), "level="+tc.level+" msg=request") {
+			t.Errorf("%s: status %d, logged %q", tc.what, resp.StatusCode, log.String())
+		}
+	}
+}
