@@ -15,7 +15,7 @@ const (
 	Working State = "working" // a job runs
 	Idle    State = "idle"    // work is allowed, and there is none
 	Waiting State = "waiting" // there may be work, but not now
-	Paused  State = "paused"  // somebody paused it
+	Paused  State = "paused"  // somebody paused it; a job may still be stopping
 )
 
 // Status is what there is to know of idle work.
@@ -76,17 +76,20 @@ func (s *Scheduler) Status() (Status, error) {
 	for _, b := range s.books {
 		st.Pace[b.name] = s.pace(b, a.now)
 	}
+	if s.running != nil {
+		job := s.running.job
+		st.Running, st.Since = &job, s.running.since
+	}
 	allowed := len(st.Reasons) == 0
 	c := s.pick(a, nil)
 	if c.item == nil && !s.lookPending(a.now) {
 		st.Reasons = append(st.Reasons, c.reasons...)
 	}
 	switch {
-	case s.running != nil:
-		job := s.running.job
-		st.State, st.Running, st.Since = Working, &job, s.running.since
-	case s.paused:
+	case s.paused: // what runs was told to stop
 		st.State = Paused
+	case s.running != nil:
+		st.State = Working
 	case allowed && c.item == nil && !s.lookPending(a.now):
 		st.State = Idle
 	default:

@@ -1056,7 +1056,7 @@ type Idle struct {
 	// Since When the running job began.
 	Since *time.Time `json:"since,omitempty"`
 
-	// State A job runs (`working`), there is none (`idle`), there may be one but not now (`waiting`), or somebody paused it.
+	// State A job runs (`working`), there is none (`idle`), there may be one but not now (`waiting`), or somebody paused it: then a job that runs stops.
 	State IdleState `json:"state"`
 
 	// Window The window that is open, or when the next one opens.
@@ -1066,7 +1066,7 @@ type Idle struct {
 	Windows []string `json:"windows"`
 }
 
-// IdleState A job runs (`working`), there is none (`idle`), there may be one but not now (`waiting`), or somebody paused it.
+// IdleState A job runs (`working`), there is none (`idle`), there may be one but not now (`waiting`), or somebody paused it: then a job that runs stops.
 type IdleState string
 
 // ImportRefused A line that was not imported.
@@ -1665,7 +1665,7 @@ type StatusIdle struct {
 	// SpentSeconds Of compute, in the last 30 days.
 	SpentSeconds float64 `json:"spent_seconds"`
 
-	// State A job runs (`working`), there is none (`idle`), there may be one but not now (`waiting`), or somebody paused it.
+	// State A job runs (`working`), there is none (`idle`), there may be one but not now (`waiting`), or somebody paused it: then a job that runs stops.
 	State IdleState `json:"state"`
 }
 
