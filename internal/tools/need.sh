@@ -1,7 +1,8 @@
 #!/bin/sh
 # Finds out whether what percached is built with is here: Go and a C++ compiler, or,
-# when called with "node", Node.js and npm. Prints the command that installs what is
-# missing; for root on Debian a compiler or Node.js is installed at once.
+# when called with "node", Node.js and npm. When called with "chromium", it installs
+# that. Prints the command that installs what is missing; for root on Debian a
+# compiler, Node.js or Chromium is installed at once.
 set -eu
 
 cd "$(dirname "$0")/../.."
@@ -61,6 +62,12 @@ if [ "${1:-}" = node ]; then
 	if [ "${number%%.*}" -lt "$node" ]; then
 		missing "Node.js $node or newer is needed, this is $have." "see https://nodejs.org/en/download"
 	fi
+	exit
+fi
+
+if [ "${1:-}" = chromium ]; then
+	goal="The page cannot be tested"
+	install "Chromium" "brew install --cask chromium" "--no-install-recommends chromium fonts-dejavu-core" chromium chromium chromium
 	exit
 fi
 

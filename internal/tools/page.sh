@@ -21,15 +21,12 @@ browser() {
 	return 1
 }
 
-# On Debian it is one package.
-if ! browser >/dev/null && [ -e /etc/debian_version ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-	echo "Chromium is missing. Installing it: apt-get install -y chromium" >&2
-	install() { DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium fonts-dejavu-core </dev/null; }
-	{ install || { apt-get update -q </dev/null && install; }; } >&2 || true
-fi
 if ! CHROMIUM=$(browser); then
-	echo "The page is NOT tested: there is no Chromium, and it cannot be installed here (on Debian: sudo apt-get install -y chromium)."
-	exit 0
+	sh internal/tools/need.sh chromium >&2 # or it fails, and names the command that installs it
+	if ! CHROMIUM=$(browser); then
+		echo "Chromium was installed and is not found: set CHROMIUM to its path." >&2
+		exit 1
+	fi
 fi
 export CHROMIUM
 
