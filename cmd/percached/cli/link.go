@@ -38,6 +38,8 @@ type Link struct {
 	// Daemon is the address of the process that answers; empty: it is this one.
 	Daemon string
 	Close  func() error
+	// Patience is how long a daemon has for what it answers at once.
+	Patience time.Duration
 
 	raw *http.Client
 	at  string
@@ -48,7 +50,7 @@ func NewLink(address, secret string, way http.RoundTripper) (*Link, error) {
 	l := &Link{raw: &http.Client{
 		Transport:     way,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, at: address}
+	}, at: address, Patience: Patience}
 	var err error
 	l.ClientWithResponses, err = client.NewClientWithResponses(address, client.WithHTTPClient(l), client.WithToken(secret))
 	if err != nil {
@@ -61,7 +63,7 @@ const maxProblem = 1 << 20 // bytes
 
 // Do sends a request; the client calls it.
 func (l *Link) Do(r *http.Request) (*http.Response, error) {
-	resp, err := l.raw.Do(r)
+	resp, err := l.send(r)
 	if err != nil {
 		if r.Context().Err() != nil {
 			return nil, r.Context().Err()
@@ -85,6 +87,9 @@ func unanswered(op string, err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
 	}
+	if fault.KindOf(err) == fault.Timeout {
+		return err
+	}
 	return fault.New(fault.Unavailable, op, "percached does not answer: %w", err)
 }
 
@@ -93,7 +98,7 @@ type answering struct{ io.ReadCloser }
 
 func (a answering) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && err != io.EOF && fault.KindOf(err) != fault.Timeout {
 		err = fault.New(fault.Unavailable, "cli", "percached does not answer any more: %w", err)
 	}
 	return n, err
@@ -110,7 +115,7 @@ func (l *Link) Ready(ctx context.Context, stderr io.Writer) error {
 		if err != nil {
 			return fault.New(fault.Internal, "cli.Ready", "%w", err)
 		}
-		resp, err := l.raw.Do(r)
+		resp, err := l.send(r)
 		if err != nil {
 			return unanswered("cli.Ready", err)
 		}
@@ -148,6 +153,8 @@ func (l *Link) readiness(resp *http.Response) (client.Ready, error) {
 		return now, nil
 	case err == nil && resp.StatusCode >= http.StatusBadRequest:
 		return now, client.Failed(resp.StatusCode, b)
+	case fault.KindOf(err) == fault.Timeout:
+		return now, err
 	}
 	return now, fault.New(fault.Unavailable, "cli.Ready", "who listens at %s is no percached", l.at)
 }
