@@ -123,17 +123,11 @@ func readSpace(tx *kv.Tx, id spaceID) (*spaceRecord, error) {
 		return nil, err
 	}
 	r, err := decodeSpace(payload)
-	if err != nil || !r.Live {
+	if err != nil || !r.Secret { // it was created before there were public ids
 		return r, err
 	}
-	secret, err := read(tx, id.key(secretType))
-	switch {
-	case fault.KindOf(err) == fault.NotFound: // it was made before there were any
-		return r, nil
-	case err == nil && len(secret) != secretSize:
+	if r.ids, err = readIDs(tx, id); fault.KindOf(err) == fault.NotFound {
 		err = ErrDamaged
-	case err == nil:
-		r.ids = percached.NewPublicIDs([secretSize]byte(secret))
 	}
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package knowledgebank
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -61,7 +62,16 @@ func TestPublicIDsDiffer(t *testing.T) {
 func TestNoPublicIDsBefore(t *testing.T) {
 	b, db := newBank(t)
 	add(t, b, "home", note("a", "One."))
-	if err := db.Update(func(tx *kv.Tx) error { return tx.Delete(newSpaceID("home").key(secretType)) }); err != nil {
+	_, r, err := b.find("test", "home")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := *r
+	before.Secret = false
+	key := newSpaceID("home").key(spaceType)
+	if err := db.Update(func(tx *kv.Tx) error {
+		return errors.Join(tx.Delete(newSpaceID("home").key(secretType)), tx.Set(key, seal(key, before.encode())))
+	}); err != nil {
 		t.Fatal(err)
 	}
 	b = openBank(t, db)
@@ -72,21 +82,33 @@ func TestNoPublicIDsBefore(t *testing.T) {
 	verify(t, b, "home")
 }
 
-// Of a damaged space the ids stay, unless it is their secret that is damaged: then
-// the space is refused until it is made again, and gets others.
+// Of a damaged space the ids stay, unless it is their secret that is damaged or lost:
+// then the space is refused until it is made again, and gets others.
 func TestPublicIDsAfterDamage(t *testing.T) {
-	for typ, stay := range map[byte]bool{spaceType: true, secretType: false} {
+	for _, tc := range []struct {
+		name string
+		hurt func(t *testing.T, db *kv.DB)
+		stay bool
+	}{
+		{"the space", func(t *testing.T, db *kv.DB) { spoil(t, db, newSpaceID("home").key(spaceType)) }, true},
+		{"the secret", func(t *testing.T, db *kv.DB) { spoil(t, db, newSpaceID("home").key(secretType)) }, false},
+		{"no secret", func(t *testing.T, db *kv.DB) {
+			if err := db.Update(func(tx *kv.Tx) error { return tx.Delete(newSpaceID("home").key(secretType)) }); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+	} {
 		b, db := newBank(t)
 		add(t, b, "home", note("a", "One."))
 		own, before := publicly(t, b, "home", "a")
-		spoil(t, db, newSpaceID("home").key(typ))
+		tc.hurt(t, db)
 		b = openBank(t, db)
 		if _, err := b.PublicIDs("home"); fault.KindOf(err) != fault.Internal {
-			t.Error(string(typ), err)
+			t.Error(tc.name, err)
 		}
 		create(t, b, "home")
-		if _, after := publicly(t, b, "home", "a"); (after == before) != stay || after == own {
-			t.Error(string(typ), before, after)
+		if _, after := publicly(t, b, "home", "a"); (after == before) != tc.stay || after == own {
+			t.Error(tc.name, before, after)
 		}
 		if _, err := b.Document("home", own); err != nil {
 			t.Error(err)

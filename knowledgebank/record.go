@@ -42,19 +42,23 @@ func unseal(key, value []byte) ([]byte, error) {
 // spaceRecord is the record of a space. It is never changed: a change makes another.
 type spaceRecord struct {
 	Live            bool
+	Secret          bool   // it has public ids, whose secret is a record of its own
 	Seq             uint64 // goes on where it was when a space is made again
 	Trimmed         uint64 // up to here tombstones are gone
 	Documents       int64
 	Chunks, Words   int64
 	percached.Space // empty unless live
 
-	ids percached.PublicIDs // of a record of their own
+	ids percached.PublicIDs
 }
 
 func (s *spaceRecord) encode() []byte {
 	b := []byte{0}
 	if s.Live {
 		b[0] = 1
+		if s.Secret {
+			b[0] = 2
+		}
 	}
 	for _, n := range []uint64{s.Seq, s.Trimmed, uint64(max(0, s.Documents)), uint64(max(0, s.Chunks)), uint64(max(0, s.Words))} {
 		b = binary.AppendUvarint(b, n)
@@ -69,7 +73,8 @@ func (s *spaceRecord) encode() []byte {
 
 func decodeSpace(payload []byte) (*spaceRecord, error) {
 	r := reader{b: payload}
-	s := &spaceRecord{Live: r.byte() == 1, Seq: r.uvarint(), Trimmed: r.uvarint(), Documents: r.count(), Chunks: r.count(), Words: r.count()}
+	state := r.byte()
+	s := &spaceRecord{Live: state == 1 || state == 2, Secret: state == 2, Seq: r.uvarint(), Trimmed: r.uvarint(), Documents: r.count(), Chunks: r.count(), Words: r.count()}
 	s.Name, s.Kind = r.text(), r.text()
 	if r.bad || s.Trimmed > s.Seq || json.Unmarshal(r.b, &s.Settings) != nil {
 		return nil, ErrDamaged

@@ -48,6 +48,10 @@ func (b *Bank) Repair(s percached.Space) (Repaired, error) {
 		if err := d.rebuild(&done); err != nil {
 			return err
 		}
+		secret, err := b.mendSecret(tx, id, &d.space)
+		if err != nil {
+			return err
+		}
 		done.Changed = done.Changed || old == nil || *old != d.space
 		if !done.Changed {
 			return nil
@@ -56,7 +60,7 @@ func (b *Bank) Repair(s percached.Space) (Repaired, error) {
 		if err := above(tx, id, &d.space); err != nil {
 			return err
 		}
-		writes = d.all()
+		writes = append(d.all(), secret...)
 		return nil
 	})
 	if err == nil && done.Changed {

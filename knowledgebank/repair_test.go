@@ -73,7 +73,7 @@ func TestRepair(t *testing.T) {
 		}
 		lost := len(got.Lost)
 		switch key[1] {
-		case spaceType, liveType:
+		case spaceType, liveType, secretType:
 			if lost > 0 {
 				t.Errorf("%q: %d documents are lost", key, lost)
 			}

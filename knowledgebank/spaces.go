@@ -3,7 +3,6 @@ package knowledgebank
 import (
 	"cmp"
 	"context"
-	"io"
 	"regexp"
 	"slices"
 
@@ -56,34 +55,11 @@ func (b *Bank) CreateSpace(s percached.Space) error {
 	if err := b.sweep(sp); err != nil { // of a deletion that was cut short
 		return fault.Wrap(op, err)
 	}
-	secret, err := b.newSecret(sp)
+	secret, err := b.newSecret(sp.id)
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
-	return fault.Wrap(op, b.setSpace(sp, &spaceRecord{Live: true, Seq: r.Seq, Trimmed: r.Trimmed, Space: s}, secret))
-}
-
-// secretSize is how many bytes the secret of a space's public ids has.
-const secretSize = 16
-
-// newSecret makes the public ids of a space others than those of all others.
-func (b *Bank) newSecret(sp *space) (write, error) {
-	secret := make([]byte, secretSize)
-	if _, err := io.ReadFull(b.o.Random, secret); err != nil {
-		return write{}, fault.New(fault.Unavailable, "knowledgebank.newSecret", "%w", err)
-	}
-	key := sp.id.key(secretType)
-	return write{key, seal(key, secret)}, nil
-}
-
-// PublicIDs gives the ids under which a space's clients know its documents and
-// chunks.
-func (b *Bank) PublicIDs(space string) (percached.PublicIDs, error) {
-	_, r, err := b.find("knowledgebank.PublicIDs", space)
-	if err != nil {
-		return percached.PublicIDs{}, err
-	}
-	return r.ids, nil
+	return fault.Wrap(op, b.setSpace(sp, &spaceRecord{Live: true, Secret: true, Seq: r.Seq, Trimmed: r.Trimmed, Space: s}, secret))
 }
 
 // setSpace writes a space's record, and more with it. The caller writes to the
@@ -105,13 +81,10 @@ func (b *Bank) mendSpace(sp *space, s percached.Space) error {
 		}
 		d := newDraft(sp.id, tx, r)
 		err := d.recount()
-		writes = d.all()
-		if _, bad := read(tx, sp.id.key(secretType)); damaged(bad) {
-			secret, err := b.newSecret(sp)
-			if err != nil {
-				return err
-			}
-			writes = append(writes, secret)
+		if err == nil {
+			var secret []write
+			secret, err = b.mendSecret(tx, sp.id, &d.space)
+			writes = append(d.all(), secret...)
 		}
 		return err
 	})
