@@ -36,18 +36,19 @@ func (l *Link) send(r *http.Request) (*http.Response, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, l.Patience, errSilent)
 	}
 	resp, err := l.raw.Do(r.WithContext(ctx))
+	why := func(err error) error { return l.silence(context.Cause(ctx), err) }
 	if err != nil {
-		err = l.silence(ctx, err)
+		err = why(err)
 		cancel()
 		return nil, err
 	}
-	resp.Body = awaited{resp.Body, l, ctx, cancel}
+	resp.Body = awaited{resp.Body, why, cancel}
 	return resp, nil
 }
 
-// silence is err, or that the deadline has passed.
-func (l *Link) silence(ctx context.Context, err error) error {
-	if !errors.Is(context.Cause(ctx), errSilent) {
+// silence is err, or that the deadline has passed if that is the cause.
+func (l *Link) silence(cause, err error) error {
+	if !errors.Is(cause, errSilent) {
 		return err
 	}
 	return fault.New(fault.Timeout, "cli", "no answer from the daemon at %s within %v: its process is stopped or overloaded; look at its log, or restart it", l.at, l.Patience)
@@ -56,15 +57,14 @@ func (l *Link) silence(ctx context.Context, err error) error {
 // awaited is the body of an answer that may have a deadline.
 type awaited struct {
 	io.ReadCloser
-	l      *Link
-	ctx    context.Context
+	why    func(error) error // it broke off
 	cancel context.CancelFunc
 }
 
 func (a awaited) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {
-		err = a.l.silence(a.ctx, err)
+		err = a.why(err)
 	}
 	return n, err
 }
