@@ -75,6 +75,9 @@ func TestAsk(t *testing.T) {
 		if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > Default().AskTimeout {
 			t.Error("the question has no end")
 		}
+		if caller := Caller(ctx); caller != "admin" {
+			t.Errorf("asked by %q", caller)
+		}
 		if l.Stage != nil {
 			l.Stage(Stage{"search", 1.5})
 			l.Citation(answered.Citations[0])

@@ -29,6 +29,14 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
+// Caller is the id of the token whose request a backend serves; empty: it is not known.
+func Caller(ctx context.Context) string {
+	if x := exchangeOf(ctx); x != nil {
+		return x.grant.Token
+	}
+	return ""
+}
+
 // grantOf is what the caller's token allows.
 func grantOf(ctx context.Context) Grant { return exchangeOf(ctx).grant }
 

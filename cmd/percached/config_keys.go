@@ -79,7 +79,7 @@ func modelKeys() []key {
 			of: func(c *setup) field { return anInt(&c.context) },
 		},
 		{
-			name: "max-waiting", flag: true, about: "questions that the model works on or that wait for it; further ones are told to come back. When fewer than a quarter of the places are left, chance decides who gets one",
+			name: "max-waiting", flag: true, about: "questions that the model works on or that wait for it. A token gets as many places as are still free, so half of them while no other token asks; further questions are answered 429. When fewer than a quarter of a token's places are left, chance decides which question gets one",
 			of: func(c *setup) field { return anInt(&c.maxWaiting) },
 		},
 		{

@@ -90,14 +90,16 @@ func age(seconds float64) time.Duration {
 }
 
 func (f *face) ask(ctx context.Context, q api.Asked, l api.Listener) (api.Answer, error) {
+	asked := questionOf(q)
+	asked.Caller = api.Caller(ctx)
 	ids, err := f.service.knowledge.PublicIDs(q.Space)
 	if err != nil { // the asker says so, too, and counts it
-		if _, failed := f.service.asker.Ask(ctx, questionOf(q), answer.Listener{}); failed != nil {
+		if _, failed := f.service.asker.Ask(ctx, asked, answer.Listener{}); failed != nil {
 			err = failed
 		}
 		return api.Answer{}, err
 	}
-	a, err := f.service.asker.Ask(ctx, questionOf(q), wireListener(ids, l))
+	a, err := f.service.asker.Ask(ctx, asked, wireListener(ids, l))
 	if err != nil {
 		return api.Answer{}, err
 	}

@@ -66,7 +66,7 @@ func defaultSetup() setup {
 	return setup{
 		kv: "f16", threads: runtime.GOMAXPROCS(0), context: llamacpp.Default().Context, limit: math.MaxInt64, chunkWords: 100,
 		bankLimit: qabank.Default().Limit, inboxLimit: 8 << 30, history: historyLimit,
-		fusion: string(retrieval.Default().Fusion), order: string(set.Order), k: set.K, threshold: -1, guard: set.Guard, maxTokens: set.MaxTokens, maxWaiting: 32,
+		fusion: string(retrieval.Default().Fusion), order: string(set.Order), k: set.K, threshold: -1, guard: set.Guard, maxTokens: set.MaxTokens, maxWaiting: 64,
 		revival: revival{most: 3, within: 10 * time.Minute}, idle: idle.Default(), serving: defaultServing(),
 	}
 }

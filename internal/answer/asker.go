@@ -71,12 +71,13 @@ type Parts struct {
 	Instructions func(space string) (string, bool, error)
 	// Patience is how long stored tensors may keep a question waiting.
 	Patience time.Duration
-	// Waiting is how many questions may wait for the engine or use it at a time; one
-	// more is Overloaded. Those that the bank answers are none of them, identical
-	// ones count once. 0: any number.
+	// Waiting is how many questions may wait for the engine or use it at a time, and
+	// a caller may have as many as are still free, so half of them alone; one more is
+	// Overloaded. Questions that the bank answers do not count, identical ones of one
+	// caller count once. 0: any number.
 	Waiting int
-	// Chance, a number from 0 to 1, decides who gets the last places, so that who was
-	// refused is not always refused. Nil: who comes first.
+	// Chance, a number from 0 to 1, decides which question of a caller gets one of the
+	// caller's last places, so that a client is not refused for ever. Nil: the first.
 	Chance   func() float64
 	Now      func() time.Time
 	Logger   *slog.Logger

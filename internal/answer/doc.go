@@ -8,10 +8,10 @@
 // Invariants: a warm answer equals the cold one: stored tensors change what an
 // answer costs, never what it says. A stored answer is served only if it passes
 // the gate. A store that fails costs reuse and is noted in the answer; only a
-// failing engine fails the question. Identical questions in flight are computed
-// once; who asks after a change of the documents never follows one from before.
-// Questions that need the engine stand in one line, first come, first served, of a
-// bounded length. What a client brings beside its question (earlier turns,
+// failing engine fails the question. Identical questions of one caller in flight are
+// computed once; who asks after a change of the documents never follows one from
+// before. Questions that need the engine wait in one queue of a bounded length, in
+// which callers take turns; stored answers need no place in it. What a client brings beside its question (earlier turns,
 // instructions) stands behind the chunks, as text: stored tensors serve such a
 // question like any other, and the bank has no part in it. Citations are known
 // before the answer begins: what does not fit the context is left out here.

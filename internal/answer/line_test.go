@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/fault"
@@ -56,11 +58,16 @@ func (s *single) Generate(ctx context.Context, p percached.Prompt, emit func(str
 // What it gives is closed when the question has ended.
 func (q *queue) ask(ctx context.Context, text string, kind fault.Kind) (ended <-chan struct{}) {
 	q.t.Helper()
+	return q.askAs(ctx, "", text, kind)
+}
+
+func (q *queue) askAs(ctx context.Context, caller, text string, kind fault.Kind) (ended <-chan struct{}) {
+	q.t.Helper()
 	found, done := make(chan struct{}), make(chan struct{})
 	q.all.Go(func() {
 		defer close(done)
 		var once sync.Once
-		_, err := q.Ask(ctx, answer.Question{Space: "s", Text: text}, answer.Listener{
+		_, err := q.Ask(ctx, answer.Question{Space: "s", Text: text, Caller: caller}, answer.Listener{
 			Cite: func(answer.Citation) { once.Do(func() { close(found) }) },
 		})
 		if fault.KindOf(err) != kind {
@@ -73,10 +80,92 @@ func (q *queue) ask(ctx context.Context, text string, kind fault.Kind) (ended <-
 
 func numbered(i int) string { return fmt.Sprintf("What of the budget is number %d?", i) }
 
-// Who comes first is served first; one too many is told at once.
+// served lets the engine answer n questions, and gives the order in which it did.
+func (q *queue) served(n int) (order []string) {
+	for range n {
+		order = append(order, <-q.began)
+		q.let <- struct{}{}
+	}
+	q.all.Wait()
+	return order
+}
+
+// Callers take turns, whoever came first and however much one of them asks.
+func TestCallersTakeTurns(t *testing.T) {
+	q := newQueue(t, 0)
+	ctx := context.Background()
+	for i := range 5 {
+		q.askAs(ctx, "flood", numbered(i), 0)
+	}
+	q.askAs(ctx, "one", numbered(10), 0)
+	q.askAs(ctx, "two", numbered(20), 0)
+	q.askAs(ctx, "one", numbered(11), 0)
+	want := []string{numbered(0), numbered(10), numbered(20), numbered(1), numbered(11), numbered(2), numbered(3), numbered(4)}
+	if diff := cmp.Diff(want, q.served(len(want))); diff != "" {
+		t.Errorf("served (-want +got):\n%s", diff)
+	}
+	// A caller who asks one question after the other is served in every second turn, and
+	// does not keep others from theirs.
+	q.askAs(ctx, "flood", numbered(30), 0)
+	q.askAs(ctx, "flood", numbered(31), 0)
+	q.askAs(ctx, "flood", numbered(32), 0)
+	q.askAs(ctx, "one", numbered(40), 0)
+	var order []string
+	for i := range 5 {
+		order = append(order, <-q.began)
+		if i == 2 { // its first was answered
+			q.askAs(ctx, "one", numbered(41), 0)
+		}
+		q.let <- struct{}{}
+	}
+	q.all.Wait()
+	want = []string{numbered(30), numbered(40), numbered(31), numbered(41), numbered(32)}
+	if diff := cmp.Diff(want, order); diff != "" {
+		t.Errorf("served (-want +got):\n%s", diff)
+	}
+}
+
+// A caller may have as many places as are still free: one that floods the line leaves
+// places to others, and is told nothing of them.
+func TestCallersShareTheLine(t *testing.T) {
+	q := newQueue(t, 8)
+	ctx := context.Background()
+	refused := func(caller string) string {
+		t.Helper()
+		_, err := q.Ask(ctx, answer.Question{Space: "s", Text: numbered(99), Caller: caller}, answer.Listener{})
+		if fault.KindOf(err) != fault.Overloaded {
+			t.Fatalf("%s: %v", caller, err)
+		}
+		return err.Error()
+	}
+	for i := range 4 {
+		q.askAs(ctx, "flood", numbered(i), 0)
+	}
+	alone := refused("flood")
+	for i := range 2 {
+		q.askAs(ctx, "one", numbered(10+i), 0)
+	}
+	refused("one")
+	q.askAs(ctx, "two", numbered(20), 0)
+	if beside := refused("flood"); beside != alone {
+		t.Errorf("what others do is told: %q, then %q", alone, beside)
+	}
+	// The same question of another caller has a place of its own.
+	q.askAs(ctx, "three", numbered(3), 0)
+	if n := q.Waiting(); n != 8 {
+		t.Errorf("%d wait", n)
+	}
+	close(q.let)
+	q.all.Wait()
+	if n := q.Waiting(); n != 0 {
+		t.Errorf("%d wait in the end", n)
+	}
+}
+
+// Questions of one caller are served in their order; one too many is told at once.
 func TestLine(t *testing.T) {
 	const most = 5
-	q := newQueue(t, most)
+	q := newQueue(t, 2*most)
 	ctx := context.Background()
 	for i := range most {
 		q.ask(ctx, numbered(i), 0)
@@ -97,15 +186,9 @@ func TestLine(t *testing.T) {
 	if a, err := q.Work(ctx, answer.Work{Space: "s", Question: heron.Text, Prefill: true}); err != nil || a.Tokens.Computed == 0 {
 		t.Errorf("idle work has no place in this line: %+v, %v", a, err)
 	}
-	var order []string
-	for range most {
-		order = append(order, <-q.began)
-		q.let <- struct{}{}
-	}
-	q.all.Wait()
-	for i, text := range order {
+	for i, text := range q.served(most) {
 		if text != numbered(i) {
-			t.Errorf("served %q", order)
+			t.Errorf("%d: served %q", i, text)
 			break
 		}
 	}
@@ -126,11 +209,11 @@ func TestLine(t *testing.T) {
 	q.all.Wait()
 }
 
-// Near the end of the line chance decides.
+// For the last places of a caller chance decides.
 func TestLastPlaces(t *testing.T) {
-	const most = 8 // the first seven are sure
+	const most = 8 // of one caller; the first seven are sure
 	drawn := 1.0
-	q := newQueue(t, most, func(p *answer.Parts) { p.Chance = func() float64 { return drawn } })
+	q := newQueue(t, 2*most, func(p *answer.Parts) { p.Chance = func() float64 { return drawn } })
 	ctx := context.Background()
 	for i := range 7 {
 		q.ask(ctx, numbered(i), 0)
@@ -159,7 +242,7 @@ func TestLastPlaces(t *testing.T) {
 // Who gives up leaves his place to others, wherever he stands. Only of him whom the
 // engine worked for it is told that it was stopped, once.
 func TestLeavingTheLine(t *testing.T) {
-	q := newQueue(t, 3)
+	q := newQueue(t, 6)
 	var give [3]context.CancelFunc
 	var ended [3]<-chan struct{}
 	for i := range give {

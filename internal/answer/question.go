@@ -22,6 +22,9 @@ const (
 type Question struct {
 	Space string
 	Text  string
+	// Caller names who asks. Callers take turns at the engine, and only identical
+	// questions of one caller are computed together.
+	Caller string
 	// Bypass leaves the bank's answers alone: the answer is computed, and
 	// stored if the bank has none.
 	Bypass bool

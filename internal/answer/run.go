@@ -121,7 +121,7 @@ func (r *run) without(part string, err error) {
 // fromDocuments computes the answer from the question's chunks.
 func (r *run) fromDocuments(ctx context.Context) (err error) {
 	if r.work == nil {
-		if r.place, err = r.line.enter(); err != nil {
+		if r.place, err = r.line.enter(r.q.Caller); err != nil {
 			return err
 		}
 	}
