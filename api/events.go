@@ -13,10 +13,6 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params[Nothing](r); err != nil {
 		return err
 	}
-	if !s.streams.take() {
-		return refuse(problemTooManyStreams, "%d are the most", s.MaxStreams)
-	}
-	defer s.streams.give()
 	grant := grantOf(r.Context())
 	l := s.Hub.listen(grant)
 	defer s.Hub.leave(l)

@@ -86,19 +86,29 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// No more than MaxStreams listen at the same time, and they take no slot of other
+// A token listens in as many places as are still free, and those are none of other
 // requests.
 func TestManyListeners(t *testing.T) {
 	srv := testServer(t, Backend{About: func(context.Context, Nothing) (About, error) { return About{}, nil }},
-		func(o *Options) { o.MaxStreams, o.MaxRequests = 2, 1 })
-	_, end1 := listenTo(t, srv, askToken)
-	defer end1()
-	_, end2 := listenTo(t, srv, mailAskToken)
-	defer end2()
-	a := exchangeRaw(t, srv, raw("GET /v1/events", ""))
-	if a.StatusCode != 429 || a.name() != "too_many_streams" || a.Header.Get("Retry-After") == "" {
-		t.Errorf("status %d: %s", a.StatusCode, a.text)
+		func(o *Options) { o.MaxStreams, o.MaxRequests = 5, 1 })
+	refused := func(token string) {
+		t.Helper()
+		a := exchangeRaw(t, srv, raw("GET /v1/events", "", "Authorization: Bearer "+token))
+		if a.StatusCode != 429 || a.name() != "too_many_streams" || a.Header.Get("Retry-After") == "" {
+			t.Errorf("status %d: %s", a.StatusCode, a.text)
+		}
 	}
+	for _, token := range []string{askToken, askToken, mailAskToken} {
+		_, end := listenTo(t, srv, token)
+		defer end()
+		if token == askToken {
+			continue
+		}
+		refused(askToken)
+		refused(mailAskToken)
+	}
+	_, end := listenTo(t, srv, adminToken)
+	defer end()
 	if a := exchangeRaw(t, srv, raw("GET /v1/about", "")); a.StatusCode != 200 {
 		t.Errorf("status %d: %s", a.StatusCode, a.text)
 	}

@@ -51,5 +51,8 @@ func (g Grant) meets(n need, space string) bool {
 	return true
 }
 
+// owner says whether a grant is that of who owns the daemon: it may do everything.
+func (g Grant) owner() bool { return g.Space == "" && g.Role == RoleAdmin }
+
 // sees says whether a space is one of the grant's.
 func (g Grant) sees(space string) bool { return g.Space == "" || g.Space == space }

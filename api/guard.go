@@ -143,15 +143,11 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 			return refuse(problemStarting, "it is %s: %.0f %%", now.Stage, 100*now.Progress)
 		}
 	}
-	switch {
-	case rt.need.reach == toAll: // who has no token must not hold the slots of who has
-	case rt.op == "events": // streams are counted on their own
-	default:
-		if !s.requests.take() {
-			return refuse(problemTooManyRequests, "%d are the most", s.MaxRequests)
-		}
-		defer s.requests.give()
+	give, err := s.takePlace(r.Context(), rt, x.grant)
+	if err != nil {
+		return err
 	}
+	defer give()
 	if rt.method == http.MethodGet || rt.method == http.MethodDelete {
 		if err := noBody(r); err != nil {
 			return err

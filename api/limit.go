@@ -5,17 +5,21 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"sync/atomic"
 	"time"
 )
 
+// minRate is how many bytes of a body must come in a second, over all. A slow modem
+// sends as much. A sender below it would hold a place for hours.
+const minRate = 1 << 10
+
 // body is the body of a request: no longer than it may be, and given up when
-// nothing of it comes for a while.
+// nothing of it comes for a while, or too little in all.
 type body struct {
 	from     io.ReadCloser
 	control  *http.ResponseController
 	wait     time.Duration
-	declared int64 // its length, as the client says; -1: not said
+	waited   time.Duration // for the sender, in all
+	declared int64         // its length, as the client says; -1: not said
 	limit    int64
 	read     int64
 	err      error // sticky
@@ -47,8 +51,12 @@ func (b *body) Read(p []byte) (int, error) {
 	case int64(len(p))-1 > left: // one more shows that there is more
 		p = p[:left+1]
 	}
-	b.extend()
+	// A sender has so much time for nothing, and a second for each minRate bytes.
+	earned := b.wait + time.Duration(b.read)*(time.Second/minRate)
+	began := time.Now() // sockets go by the machine's clock
+	_ = b.control.SetReadDeadline(began.Add(min(b.wait, earned-b.waited)))
 	n, err := b.from.Read(p)
+	b.waited += time.Since(began)
 	if int64(n) > left {
 		n, err = int(left), b.tooLarge()
 	}
@@ -56,7 +64,7 @@ func (b *body) Read(p []byte) (int, error) {
 	switch {
 	case err == nil || err == io.EOF:
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = refuse(problemSlowRequest, "nothing came for %v", b.wait)
+		err = refuse(problemSlowRequest, "nothing came for %v, or less than %d bytes a second for longer", b.wait, minRate)
 	default:
 		if _, ours := errors.AsType[*problemError](err); !ours {
 			err = refuse(problemBadBody, "it broke off")
@@ -97,20 +105,3 @@ func (b *body) extend() { _ = b.control.SetReadDeadline(time.Now().Add(b.wait)) 
 func (b *body) tooLarge() error {
 	return refuse(problemTooLarge, "%d bytes are the most that may come here", b.limit)
 }
-
-// slots bounds what goes on at the same time.
-type slots struct {
-	taken atomic.Int64
-	all   int64
-}
-
-// take takes a slot, if one is free: nobody waits for one.
-func (s *slots) take() bool {
-	if s.taken.Add(1) <= s.all {
-		return true
-	}
-	s.taken.Add(-1)
-	return false
-}
-
-func (s *slots) give() { s.taken.Add(-1) }

@@ -4,46 +4,163 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// No more than MaxRequests are served at the same time. Others are told at once
-// to come back, whether it lives can be asked at any time, and slots that were
-// given back can be taken.
-func TestTooManyRequests(t *testing.T) {
-	const most = 3
-	begun, goOn := make(chan bool), make(chan bool)
-	srv := testServer(t, Backend{About: func(context.Context, Nothing) (About, error) {
-		begun <- true
-		<-goOn
-		return About{}, nil
-	}}, func(o *Options) { o.MaxRequests = most })
-	for range 2 {
-		var all sync.WaitGroup
-		for range most {
-			all.Go(func() {
-				if resp, text := send(t, srv, "GET /v1/about", ""); resp.StatusCode != 200 {
-					t.Errorf("status %d: %s", resp.StatusCode, text)
-				}
-			})
-			<-begun
-		}
-		for range 5 {
-			a := exchangeRaw(t, srv, raw("GET /v1/about", ""))
-			if a.StatusCode != 429 || a.name() != "too_many_requests" || a.Header.Get("Retry-After") != "1" {
-				t.Errorf("status %d: %s", a.StatusCode, a.text)
+// busy is a server whose requests go on until they are let.
+type busy struct {
+	*httptest.Server
+	t          *testing.T
+	begun, let chan struct{}
+	all        sync.WaitGroup
+}
+
+func newBusy(t *testing.T, change ...func(*Options)) *busy {
+	b := &busy{t: t, begun: make(chan struct{}), let: make(chan struct{})}
+	wait := func() {
+		b.begun <- struct{}{}
+		<-b.let
+	}
+	b.Server = testServer(t, Backend{
+		About: func(context.Context, Nothing) (About, error) {
+			wait()
+			return About{}, nil
+		},
+		Upload: func(_ context.Context, u Upload) (UploadStatus, error) {
+			wait()
+			return UploadStatus{Failures: []Failure{}, LeftOut: []Failure{}}, nil
+		},
+		Import: func(context.Context, Import) (Imported, error) {
+			wait()
+			return Imported{}, nil
+		},
+	}, change...)
+	return b
+}
+
+// begin makes n requests with a token, and returns when they are being served.
+func (b *busy) begin(n int, token, what string, headers ...string) {
+	for range n {
+		b.all.Go(func() {
+			resp, text := send(b.t, b.Server, what, "", append(headers, "Authorization: Bearer "+token)...)
+			if resp.StatusCode >= 300 {
+				b.t.Errorf("%s of %s: status %d: %s", what, token, resp.StatusCode, text)
 			}
-		}
+		})
+		<-b.begun
+	}
+}
+
+// refused makes a request that gets no place.
+func (b *busy) refused(token, what string, headers ...string) {
+	b.t.Helper()
+	a := exchangeRaw(b.t, b.Server, raw(what, "", append(headers, "Authorization: Bearer "+token)...))
+	if a.StatusCode != 429 || a.name() != "too_many_requests" || a.Header.Get("Retry-After") != "1" {
+		b.t.Errorf("%s of %s: status %d: %s", what, token, a.StatusCode, a.text)
+	}
+}
+
+// end lets n requests end.
+func (b *busy) end(n int) {
+	for range n {
+		b.let <- struct{}{}
+	}
+	b.all.Wait()
+}
+
+// A token gets as many places as are still free: alone half of them. So a token
+// that has none finds one, however many requests another makes, and the last place
+// is the owner's. Who gets none is told at once to come back; whether it lives can be
+// asked at any time, and places that were given back can be taken.
+func TestSharesOfRequests(t *testing.T) {
+	const about = "GET /v1/about"
+	b := newBusy(t, func(o *Options) { o.MaxRequests = 8 }) // 6, and 2 uploads
+	for range 2 {
+		b.begin(3, askToken, about)
+		b.refused(askToken, about)
+		b.begin(1, writeToken, about)
+		b.refused(writeToken, about)
+		b.begin(1, mailAskToken, about)
+		b.refused(mailWriteToken, about)
+		b.begin(1, adminToken, about)
+		b.refused(adminToken, about)
 		for _, path := range []string{"/healthz", "/readyz"} {
-			if a := exchangeRaw(t, srv, raw("GET "+path, "")); a.StatusCode != 200 {
+			if a := exchangeRaw(t, b.Server, raw("GET "+path, "")); a.StatusCode != 200 {
 				t.Errorf("%s: status %d", path, a.StatusCode)
 			}
 		}
-		for range most {
-			goOn <- true
+		b.end(6)
+	}
+	b.begin(3, adminToken, about)
+	b.refused(adminToken, about)
+	b.begin(1, askToken, about)
+	b.end(4)
+}
+
+// Uploads have places of their own: those of one token keep neither another token's
+// from being sent, nor the token from its other requests.
+func TestSharesOfUploads(t *testing.T) {
+	const upload, entries = "POST /v1/spaces/mail/documents?name=a.txt", "POST /v1/spaces/mail/entries/import"
+	b := newBusy(t, func(o *Options) { o.MaxRequests = 16 }) // 12, and 4 uploads
+	b.begin(2, writeToken, upload, "Content-Type: text/plain")
+	b.refused(writeToken, upload, "Content-Type: text/plain")
+	b.begin(1, writeToken, "GET /v1/about")
+	b.begin(1, mailAdminToken, entries, "Content-Type: "+linesType)
+	b.refused(mailAdminToken, entries, "Content-Type: "+linesType)
+	b.begin(1, adminToken, upload, "Content-Type: text/plain")
+	b.refused(adminToken, upload, "Content-Type: text/plain")
+	b.end(5)
+}
+
+// Where there is one place alone, each token may have it.
+func TestOnePlace(t *testing.T) {
+	p := newPlaces(1)
+	for _, g := range []Grant{{Token: "a", Role: RoleAdmin}, {Token: "b", Space: "mail", Role: RoleAsk}} {
+		if !p.take(g) || p.take(g) || p.take(Grant{Token: "c"}) {
+			t.Errorf("%+v", g)
 		}
-		all.Wait()
+		p.give(g)
+	}
+	if len(p.taken) > 0 {
+		t.Errorf("kept of those who went: %v", p.taken)
+	}
+	if newPlaces(0).take(Grant{Role: RoleAdmin}) {
+		t.Error("there is no place, and it was taken")
+	}
+}
+
+// What has a place is told until it gives it back.
+func TestWorking(t *testing.T) {
+	var mu sync.Mutex
+	var told []string
+	note := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, what)
+	}
+	srv := testServer(t, Backend{About: func(context.Context, Nothing) (About, error) {
+		note("served")
+		return About{}, nil
+	}}, func(o *Options) {
+		o.Observer.Working = func(ctx context.Context, token string) func() {
+			if ctx.Value(http.ServerContextKey) == nil {
+				t.Error("it is not the request's context")
+			}
+			note(token)
+			return func() { note("done") }
+		}
+	})
+	for _, path := range []string{"/v1/about", "/healthz", "/v1/nothing"} {
+		send(t, srv, "GET "+path, "", "Authorization: Bearer "+mailAskToken)
+	}
+	send(t, srv, "GET /v1/about", "", "Authorization: Bearer nobody")
+	srv.Close()
+	if diff := cmp.Diff([]string{"mail-ask", "served", "done"}, told); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -36,7 +37,7 @@ type Options struct {
 
 	MaxBody      int64         // bytes of a body that is held in memory
 	MaxUpload    int64         // bytes of an upload
-	MaxRequests  int           // at the same time; others are told to come back
+	MaxRequests  int           // at the same time, a quarter of them uploads; others are told to come back
 	MaxStreams   int           // of /v1/events at the same time
 	SendTimeout  time.Duration // a client that sends nothing of its body for so long is given up
 	WriteTimeout time.Duration // a client that reads nothing for so long is given up
@@ -53,12 +54,15 @@ type Observer struct {
 	// Request: an operation was served; op is its operationId, or empty where
 	// no operation was reached.
 	Request func(op string, status int, took time.Duration)
+	// Working: a request with a token got a place, and has it until done is called.
+	// The context is the request's.
+	Working func(ctx context.Context, token string) (done func())
 }
 
 // Default needs Authorize, Ready and a Hub.
 func Default() Options {
 	return Options{
-		MaxBody: 1 << 20, MaxUpload: 4 << 30, MaxRequests: 256, MaxStreams: 16,
+		MaxBody: 1 << 20, MaxUpload: 4 << 30, MaxRequests: 256, MaxStreams: 32,
 		SendTimeout: 15 * time.Second, WriteTimeout: 15 * time.Second, AskTimeout: 10 * time.Minute, Heartbeat: 15 * time.Second,
 		Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 	}

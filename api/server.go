@@ -16,8 +16,9 @@ type Server struct {
 	Options
 	backend  Backend
 	router   *chi.Mux
-	requests slots
-	streams  slots
+	requests *places
+	uploads  *places
+	streams  *places
 }
 
 // New makes a server in front of a backend.
@@ -31,7 +32,11 @@ func New(b Backend, o Options) (*Server, error) {
 			return nil, fault.New(fault.Invalid, "api.New", "the backend has no %s", v.Type().Field(i).Name)
 		}
 	}
-	s := &Server{Options: o, backend: b, requests: slots{all: int64(o.MaxRequests)}, streams: slots{all: int64(o.MaxStreams)}}
+	uploads := o.MaxRequests / 4 // they are few and take long
+	s := &Server{
+		Options: o, backend: b,
+		requests: newPlaces(o.MaxRequests - uploads), uploads: newPlaces(max(uploads, 1)), streams: newPlaces(o.MaxStreams),
+	}
 	s.router = s.newRouter()
 	return s, nil
 }

@@ -64,7 +64,8 @@ func response(t *testing.T, c net.Conn) answer {
 }
 
 // A client that sends nothing of its body for SendTimeout is given up, however it
-// began; one that goes on sending is not.
+// began, and so is one that falls so far behind the least rate; one that is slow and
+// keeps to it is not.
 func TestSlowSender(t *testing.T) {
 	const wait = 3 * time.Second
 	server := func(t *testing.T) *Server {
@@ -111,22 +112,49 @@ func TestSlowSender(t *testing.T) {
 			})
 		})
 	}
-	t.Run("a byte now and then", func(t *testing.T) {
+	// drip sends a body in pieces, each after a pause, and tells what came of it, when.
+	drip := func(t *testing.T, text string, piece int, pause time.Duration) (a answer, took time.Duration) {
 		inBubble(t, func(t *testing.T, serve func(*Server) pipes) {
-			c := serve(server(t)).dial()
+			c, began, over := serve(server(t)).dial(), time.Now(), make(chan struct{})
 			defer c.Close()
+			defer close(over)
 			go func() {
-				_, _ = io.WriteString(c, head)
-				for i := range len(body) {
-					<-time.After(wait - 1)
-					_, _ = io.WriteString(c, body[i:i+1])
+				_, _ = io.WriteString(c, strings.TrimSuffix(raw(ask, text), text))
+				for ; text != ""; text = text[min(piece, len(text)):] {
+					select {
+					case <-time.After(pause):
+						_, _ = io.WriteString(c, text[:min(piece, len(text))])
+					case <-over:
+						return
+					}
 				}
 			}()
-			if a := response(t, c); a.StatusCode != 200 || !strings.Contains(a.text, "when is it?") {
-				t.Errorf("status %d: %s", a.StatusCode, a.text)
+			a = response(t, c)
+			took = time.Since(began)
+		})
+		return a, took
+	}
+	long := `{"question":"` + strings.Repeat(" ", 5*minRate) + `when is it?"}`
+	for _, tt := range []struct {
+		name, text string
+		piece      int
+		pause      time.Duration
+		status     int
+		from, to   time.Duration
+	}{
+		{"a byte now and then", body, 1, time.Second, 408, wait, wait + time.Second},
+		{"a small body, slowly", body, 10, time.Second, 200, 3 * time.Second, 3 * time.Second},
+		{"below the least rate", long, minRate / 2, time.Second, 408, 4 * time.Second, 7 * time.Second},
+		{"the least rate", long, minRate, time.Second, 200, 6 * time.Second, 6 * time.Second},
+		{"a pause in a fast one", long, 3 * minRate, wait - time.Millisecond, 200, 2*wait - 2*time.Millisecond, 2*wait - 2*time.Millisecond},
+		{"a long pause in a fast one", long, 3 * minRate, wait + 1, 408, wait, wait},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if a, took := drip(t, tt.text, tt.piece, tt.pause); a.StatusCode != tt.status || took < tt.from || took > tt.to {
+				t.Errorf("status %d after %v: %s", a.StatusCode, took, a.text)
 			}
 		})
-	})
+	}
 }
 
 // A client that reads nothing for WriteTimeout is given up, and its work stops.

@@ -87,11 +87,11 @@ func boundKeys() []key {
 			of: func(c *setup) field { return aSize(&c.serving.api.MaxUpload) },
 		},
 		{
-			name: "max-requests", about: "requests at the same time; further ones are told to come back",
+			name: "max-requests", about: "requests at the same time, a quarter of them uploads. A token gets as many places as are still free, so half of them while no other token wants one; further requests are answered 429",
 			of: func(c *setup) field { return anInt(&c.serving.api.MaxRequests) },
 		},
 		{
-			name: "max-streams", about: "listeners to events at the same time",
+			name: "max-streams", about: "streams of events at the same time, shared between tokens as max-requests is",
 			of: func(c *setup) field { return anInt(&c.serving.api.MaxStreams) },
 		},
 		{
@@ -107,7 +107,7 @@ func boundKeys() []key {
 			of: func(c *setup) field { return aDuration(&c.serving.headerTimeout) },
 		},
 		{
-			name: "send-timeout", about: "a client that sends nothing of its body for so long is given up",
+			name: "send-timeout", about: "a client that sends nothing of its body for so long, or falls so far behind 1 KiB a second, is given up",
 			of: func(c *setup) field { return aDuration(&c.serving.api.SendTimeout) },
 		},
 		{
