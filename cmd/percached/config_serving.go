@@ -95,7 +95,7 @@ func boundKeys() []key {
 			of: func(c *setup) field { return anInt(&c.serving.api.MaxStreams) },
 		},
 		{
-			name: "max-connections", about: "connections at the same time; further ones wait",
+			name: "max-connections", about: "open connections, half of them without a token. Where there are more, the oldest that serves no request is closed, of the address or token that has most",
 			of: func(c *setup) field { return anInt(&c.serving.connections) },
 		},
 		{
@@ -103,7 +103,7 @@ func boundKeys() []key {
 			of: func(c *setup) field { return aSize(&c.serving.header) },
 		},
 		{
-			name: "header-timeout", about: "a client that has not sent its header after so long is given up",
+			name: "header-timeout", about: "a client that has not sent its header after so long is given up; a client without a token may be silent for as long",
 			of: func(c *setup) field { return aDuration(&c.serving.headerTimeout) },
 		},
 		{
@@ -115,7 +115,7 @@ func boundKeys() []key {
 			of: func(c *setup) field { return aDuration(&c.serving.api.WriteTimeout) },
 		},
 		{
-			name: "idle-timeout", about: "a connection without requests is closed after so long",
+			name: "idle-timeout", about: "a connection of a client with a token is closed after so long without a request",
 			of: func(c *setup) field { return aDuration(&c.serving.idleTimeout) },
 		},
 		{
@@ -177,10 +177,10 @@ func (c *serving) validate(bad func(wrong bool, key, format string, args ...any)
 		{"max-upload", c.api.MaxUpload},
 		{"max-requests", int64(c.api.MaxRequests)},
 		{"max-streams", int64(c.api.MaxStreams)},
-		{"max-connections", int64(c.connections)},
 	} {
 		bad(n.value < 1, n.key, "%d is not positive", n.value)
 	}
+	bad(c.connections < 2, "max-connections", "%d is less than 2: a client without a token needs one, and so does a client with one", c.connections)
 	bad(c.header < 1<<10 || c.header > 16<<20, "max-header", "%d is not between 1KiB and 16MiB", c.header)
 	for _, d := range []struct {
 		key   string

@@ -44,10 +44,11 @@ type served struct {
 	stage   stage
 	begun   time.Time
 
-	listener net.Listener
-	server   *http.Server
-	requests requests
-	service  *service
+	listener    net.Listener
+	connections *connections
+	server      *http.Server
+	requests    requests
+	service     *service
 
 	// looking is held shared by who looks how things stand, for the metrics: nobody
 	// waits for a slow one but close.
@@ -112,7 +113,7 @@ func (d *served) options() api.Options {
 	o := d.setup.serving.api
 	o.Hosts = append(o.Hosts[:len(o.Hosts):len(o.Hosts)], ownHost(d.listener.Addr())...)
 	o.Authorize, o.Ready, o.Spec, o.Metrics, o.Hub, o.Version = d.authorize, d.stage.ready, percached.OpenAPI(), d.metrics.Handler(), d.hub, version()
-	o.Logger, o.Observer.Request = d.log, d.metrics.Request
+	o.Logger, o.Observer.Request, o.Observer.Working = d.log, d.metrics.Request, d.connections.working
 	if !d.daemon { // who owns the folder needs no bounds against strangers
 		o.MaxUpload, o.WriteTimeout, o.SendTimeout, o.AskTimeout = math.MaxInt64, endless, endless, endless
 	}

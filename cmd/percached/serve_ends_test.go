@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -181,57 +180,23 @@ func TestServeCutsQuestions(t *testing.T) {
 	a.end()
 }
 
-// A client takes no more connections than there may be, and no more header.
+// A client sends no more header than it may.
 func TestServeBounds(t *testing.T) {
-	t.Setenv("PERCACHED_MAX_CONNECTIONS", "1")
 	t.Setenv("PERCACHED_MAX_HEADER", "2KiB")
 	a := startServe(t, t.TempDir())
 	a.ready()
-	address := strings.TrimPrefix(a.url, "http://")
-	dial := func() (net.Conn, *bufio.Reader) {
-		c, err := net.Dial("tcp", address)
+	for long, want := range map[int]int{1 << 10: http.StatusOK, 16 << 10: http.StatusRequestHeaderFieldsTooLarge} {
+		r := a.request("GET", "/healthz", nil)
+		r.Header.Set("X-Long", strings.Repeat("a", long))
+		resp, err := a.client.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return c, bufio.NewReader(c)
-	}
-	ask := func(c net.Conn, more string) {
-		if _, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n"+more+"\r\n"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	hear := func(r *bufio.Reader) int {
-		resp, err := http.ReadResponse(r, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
-		return resp.StatusCode
+		if resp.StatusCode != want {
+			t.Errorf("%d bytes: status %d, want %d", long, resp.StatusCode, want)
+		}
 	}
-	first, from := dial()
-	ask(first, "")
-	if got := hear(from); got != 200 {
-		t.Error(got)
-	}
-	second, next := dial()
-	ask(second, "X-Request-Id: second\r\n")
-	ask(first, "X-Request-Id: first\r\n")
-	if got := hear(from); got != 200 {
-		t.Error(got)
-	}
-	first.Close()
-	if got := hear(next); got != 200 {
-		t.Error(got)
-	}
-	if log := a.log.String(); strings.Index(log, "id=first") > strings.Index(log, "id=second") || !strings.Contains(log, "id=first") {
-		t.Errorf("the second connection was served beside the first:\n%s", log)
-	}
-	ask(second, "X-Long: "+strings.Repeat("a", 16<<10)+"\r\n")
-	if got := hear(next); got != http.StatusRequestHeaderFieldsTooLarge {
-		t.Error(got)
-	}
-	second.Close()
 	a.end()
 }
 

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/percached/percached/api"
@@ -68,17 +67,17 @@ func (d *served) run(ctx context.Context, stderr io.Writer) error {
 
 // accept serves connections, a bounded number at a time.
 func (d *served) accept() error {
-	l := netutil.LimitListener(d.listener, d.setup.serving.connections)
 	if d.cert == nil {
-		return d.server.Serve(l)
+		return d.server.Serve(d.connections)
 	}
-	return d.server.ServeTLS(l, "", "")
+	return d.server.ServeTLS(d.connections, "", "")
 }
 
 // newServer serves HTTP at the listener, with bounds on what a client may take
 // before the interface sees it.
 func (d *served) newServer() (*http.Server, error) {
 	c := &d.setup.serving
+	d.connections = newConnections(d.listener, c.connections, c.headerTimeout, d.metrics.ConnectionDropped)
 	front, err := api.New(d.face.backend(), d.options())
 	if err != nil {
 		return nil, err
@@ -89,7 +88,7 @@ func (d *served) newServer() (*http.Server, error) {
 	one := &http.Protocols{}
 	one.SetHTTP1(true)
 	return &http.Server{
-		Handler: &d.requests, Protocols: one, DisableGeneralOptionsHandler: true, TLSConfig: d.cert, ReadHeaderTimeout: c.headerTimeout, IdleTimeout: c.idleTimeout,
+		ConnContext: withConnection, Handler: &d.requests, Protocols: one, DisableGeneralOptionsHandler: true, TLSConfig: d.cert, ReadHeaderTimeout: c.headerTimeout, IdleTimeout: c.idleTimeout,
 		MaxHeaderBytes: int(c.header), ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
 	}, nil
 }

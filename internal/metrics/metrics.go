@@ -19,7 +19,7 @@ type Metrics struct {
 	layers   layers
 	uploads  by[prometheus.Counter]
 
-	forgotten, restarts, cancelled prometheus.Counter
+	forgotten, restarts, cancelled, dropped prometheus.Counter
 
 	watcher *watcher
 }
@@ -38,6 +38,7 @@ func newIn(r *prometheus.Registry) *Metrics {
 	m.forgotten = to.counter("percached_documents_forgotten_total", "Documents that were forgotten.")
 	m.restarts = to.counter("percached_engine_restarts_total", "How often the engine was opened anew.")
 	m.cancelled = to.counter("percached_engine_cancelled_total", "Computations that were stopped because nobody waited for the answer any more.")
+	m.dropped = to.counter("percached_http_connections_dropped_total", "Connections without a request that were closed to make room for others.")
 	r.MustRegister(m.watcher, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -60,6 +61,9 @@ func (m *Metrics) EngineRestarted() { m.restarts.Inc() }
 // EngineCancelled counts that the engine stopped computing an answer because
 // nobody waited for it any more.
 func (m *Metrics) EngineCancelled() { m.cancelled.Inc() }
+
+// ConnectionDropped counts that a connection was closed to make room for another.
+func (m *Metrics) ConnectionDropped() { m.dropped.Inc() }
 
 // buckets of everything that is timed, in seconds: from 0.1 ms to a minute.
 func buckets() []float64 {

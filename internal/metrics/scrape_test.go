@@ -53,6 +53,7 @@ func TestScrape(t *testing.T) {
 		`percached_uploads_total{state="done"}`:                                      1,
 		`percached_engine_restarts_total`:                                            1,
 		`percached_engine_cancelled_total`:                                           1,
+		`percached_http_connections_dropped_total`:                                   1,
 		`percached_state_up`:                                                         1,
 		`percached_layer_bytes{layer="tensors"}`:                                     100,
 		`percached_layer_bytes{layer="bank"}`:                                        10,

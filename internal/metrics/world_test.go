@@ -166,6 +166,7 @@ func busy(m *Metrics) {
 	m.Upload("done")
 	m.EngineRestarted()
 	m.EngineCancelled()
+	m.ConnectionDropped()
 	m.Watch(func() (State, error) { return standing(), nil })
 }
 

@@ -1,0 +1,283 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// table is a table of connections that nobody is behind.
+type table struct {
+	*connections
+	t       *testing.T
+	pending chan net.Conn
+	closed  []string
+	dropped int
+}
+
+// blank is a connection that notes when it is closed.
+type blank struct {
+	net.Conn
+	from net.Addr
+	shut func()
+}
+
+func (b *blank) RemoteAddr() net.Addr { return b.from }
+func (b *blank) Close() error         { b.shut(); return nil }
+
+func (t *table) Accept() (net.Conn, error) {
+	c, ok := <-t.pending
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (t *table) Close() error {
+	close(t.pending)
+	return nil
+}
+
+func (t *table) Addr() net.Addr { return &net.TCPAddr{} }
+
+func newTable(t *testing.T, most int) *table {
+	tb := &table{t: t, pending: make(chan net.Conn, 1)}
+	tb.connections = newConnections(tb, most, time.Second, func() { tb.dropped++ })
+	return tb
+}
+
+// dial opens a connection from an address.
+func (t *table) dial(name, from string) net.Conn {
+	t.t.Helper()
+	t.pending <- &blank{from: &net.TCPAddr{IP: net.ParseIP(from)}, shut: func() { t.closed = append(t.closed, name) }}
+	c, err := t.connections.Accept()
+	if err != nil {
+		t.t.Fatal(err)
+	}
+	return c
+}
+
+// begin begins a request of a token.
+func (t *table) begin(c net.Conn, token string) (done func()) {
+	return t.working(withConnection(context.Background(), c), token)
+}
+
+// gone checks which connections were closed since the last time.
+func (t *table) gone(want ...string) {
+	t.t.Helper()
+	if diff := cmp.Diff(want, t.closed); diff != "" {
+		t.t.Errorf("closed (-want +got):\n%s", diff)
+	}
+	t.closed = nil
+}
+
+// Where there are too many connections without a token, the oldest of the address that
+// has most of them is closed for the next, once it had time to send a request.
+func TestAnonymousConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb := newTable(t, 8) // of which 4 without a token
+		began := time.Now()
+		tb.dial("a1", "10.0.0.1")
+		tb.dial("b1", "10.0.0.2")
+		tb.dial("a2", "10.0.0.1")
+		left := tb.dial("c1", "10.0.0.3")
+		tb.gone()
+		tb.dial("d1", "10.0.0.4")
+		tb.gone("a1")
+		if waited := time.Since(began); waited != safe {
+			t.Errorf("closed after %v", waited)
+		}
+		tb.dial("b2", "10.0.0.2")
+		tb.gone("b1")
+		if waited := time.Since(began); waited != safe {
+			t.Errorf("an old one is closed after %v", waited)
+		}
+		left.Close()
+		tb.gone("c1")
+		tb.dial("e1", "2001:db8::1:1")
+		tb.gone()
+		tb.dial("e2", "2001:db8::2:2") // as good as the same
+		tb.gone("e1")
+		if tb.dropped != 3 {
+			t.Errorf("%d were told", tb.dropped)
+		}
+	})
+}
+
+// Who waits for a place gets it as soon as one is free.
+func TestWaitForConnection(t *testing.T) {
+	for name, free := range map[string]func(*table, net.Conn){
+		"closed":       func(_ *table, c net.Conn) { c.Close() },
+		"with a token": func(tb *table, c net.Conn) { tb.begin(c, "a") },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tb := newTable(t, 2)
+			first, began := tb.dial("1", "127.0.0.1"), time.Now()
+			next := make(chan struct{})
+			go func() {
+				defer close(next)
+				tb.dial("2", "127.0.0.1")
+			}()
+			synctest.Wait()
+			free(tb, first)
+			<-next
+			if waited := time.Since(began); waited > 0 || tb.dropped > 0 {
+				t.Errorf("%s: after %v, %d dropped", name, waited, tb.dropped)
+			}
+		})
+	}
+}
+
+// Connections of tokens are counted apart. Where there are too many, the oldest idle
+// one of the token that has most is closed; one that serves a request never is.
+func TestOwnedConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb := newTable(t, 6) // 3 without a token, 3 with one
+		done := tb.begin(tb.dial("f1", "127.0.0.1"), "flood")
+		for _, name := range []string{"f2", "f3"} {
+			tb.begin(tb.dial(name, "127.0.0.1"), "flood")()
+		}
+		for _, name := range []string{"x1", "x2", "x3", "x4", "x5"} {
+			tb.dial(name, "127.0.0.1")
+		}
+		tb.gone("x1", "x2") // and none of the token's
+		tb.begin(tb.dial("o1", "127.0.0.1"), "other")
+		tb.gone("x3", "f2")
+		tb.begin(tb.dial("o2", "127.0.0.1"), "other")
+		tb.gone("f3") // the other token has as many, but they serve requests
+		tb.begin(tb.dial("f4", "127.0.0.1"), "flood")
+		tb.gone() // all serve requests, whose places bound them
+		done()
+		tb.begin(tb.dial("o3", "127.0.0.1"), "other")
+		tb.gone("f1")
+		tb.working(context.Background(), "somebody")() // without a connection
+	})
+}
+
+// What was used last is closed last.
+func TestOldestIdleConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb := newTable(t, 6)
+		first := tb.dial("1", "127.0.0.1")
+		tb.begin(first, "a")()
+		tb.begin(tb.dial("2", "127.0.0.1"), "a")()
+		tb.begin(first, "a")()
+		tb.begin(tb.dial("3", "127.0.0.1"), "a")()
+		tb.begin(tls.Server(tb.dial("4", "127.0.0.1"), nil), "a")() // also under TLS
+		tb.gone("2")
+	})
+}
+
+// A client without a token may be silent for a short time, one with a token for as
+// long as the server allows.
+func TestSilentConnections(t *testing.T) {
+	const short, long = 10 * time.Second, 2 * time.Minute
+	synctest.Test(t, func(t *testing.T) {
+		tb := newTable(t, 8)
+		tb.patience = short
+		srv := &http.Server{
+			ConnContext: withConnection, ReadHeaderTimeout: short, IdleTimeout: long,
+			Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				if token := r.Header.Get("Authorization"); token != "" {
+					tb.working(r.Context(), token)()
+				}
+			}),
+		}
+		ended := make(chan error)
+		go func() { ended <- srv.Serve(tb.connections) }()
+		for _, tt := range []struct {
+			name, sent string
+			want       time.Duration
+		}{
+			{"nothing", "", short},
+			{"half a header", "GET / HTTP/1.1\r\nHost: a\r\n", short},
+			{"a request without a token", "GET / HTTP/1.1\r\nHost: a\r\n\r\n", short},
+			{"a request with one", "GET / HTTP/1.1\r\nHost: a\r\nAuthorization: a\r\n\r\n", long},
+		} {
+			near, far := net.Pipe()
+			began := time.Now()
+			tb.pending <- far
+			if _, err := io.WriteString(near, tt.sent); err != nil {
+				t.Fatal(err)
+			}
+			_, err := io.Copy(io.Discard, near)
+			if took := time.Since(began); err != nil || took != tt.want {
+				t.Errorf("%s: closed after %v, want %v: %v", tt.name, took, tt.want, err)
+			}
+			near.Close()
+		}
+		if len(tb.open) > 0 {
+			t.Errorf("%d are still known", len(tb.open))
+		}
+		srv.Close()
+		<-ended
+	})
+}
+
+// Clients without a token, however many and however silent, neither keep one with a
+// token from being served nor cost it its connection.
+func TestServeClosesSilentConnections(t *testing.T) {
+	t.Setenv("PERCACHED_MAX_CONNECTIONS", "8")
+	t.Setenv("PERCACHED_HEADER_TIMEOUT", "1h") // nothing but the want of room closes any
+	a := startServe(t, t.TempDir())
+	a.ready()
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", strings.TrimPrefix(a.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	own := dial()
+	heard := bufio.NewReader(own)
+	ask := func() {
+		t.Helper()
+		if _, err := io.WriteString(own, "GET /v1/about HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+a.token+"\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(heard, nil)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatal(resp, err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	ask()
+	var closed sync.WaitGroup
+	var open []net.Conn
+	for i := range 12 {
+		c := dial()
+		if i%2 == 1 {
+			io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+		}
+		if i >= 8 { // the last four have the places of those without a token
+			open = append(open, c)
+		} else {
+			closed.Go(func() {
+				if _, err := c.Read(make([]byte, 1)); err == nil {
+					t.Errorf("connection %d is answered", i)
+				}
+			})
+		}
+	}
+	closed.Wait()
+	ask()
+	if got := call[struct{ Version string }](a, "GET", "/v1/about", ""); got.Version == "" {
+		t.Error("a new connection is not served")
+	}
+	for _, c := range open { // the daemon would wait for what they send
+		c.Close()
+	}
+	a.end()
+}
