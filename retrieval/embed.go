@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
@@ -30,7 +31,7 @@ func (w *writer) embed(ctx context.Context) ([]vector, error) {
 		out = append(out, vector{id: c.ID, version: c.Version})
 		texts = append(texts, c.Head+"\n"+c.Body)
 	}
-	rows, err := w.x.embed(ctx, texts, w.vec.dim)
+	rows, err := w.x.embed(ctx, texts, w.vec.dim, patience)
 	if err != nil {
 		if ended := w.x.ended(ctx); ended != nil {
 			return nil, ended
@@ -44,22 +45,38 @@ func (w *writer) embed(ctx context.Context) ([]vector, error) {
 	return out, nil
 }
 
-// embedTexts is how many texts the embedder gets at a time: what a question
-// interrupts is done again.
-const embedTexts = 64
+const (
+	// embedTexts is how many texts the embedder gets at a time: what a question
+	// interrupts is done again.
+	embedTexts = 64
+	// hurriedTexts is how many it gets beside questions, which wait for them.
+	hurriedTexts = 8
+	// patience is how long documents that were sent let questions go first. A client
+	// may wait for them, and a flood of questions leaves no pause between two.
+	patience = 250 * time.Millisecond
+)
 
-// embed goes on after each time that somebody's question came first.
-func (x *Index) embed(ctx context.Context, texts []string, dim int) ([][]float32, error) {
+// embed goes on after each time that somebody's question came first. With patience,
+// which doubles each time that it ends, some texts are then embedded beside questions.
+// Zero waits for as long as there are questions.
+func (x *Index) embed(ctx context.Context, texts []string, dim int, patience time.Duration) ([][]float32, error) {
 	out := make([][]float32, 0, len(texts))
+	gaveWay := time.Now()
 	for len(out) < len(texts) {
 		if err := x.ended(ctx); err != nil {
 			return nil, err
 		}
 		some := texts[len(out):min(len(texts), len(out)+embedTexts)]
-		rows, err := x.o.Embedder.Embed(ctx, percached.Background, some)
+		rows, late, err := x.embedBehind(ctx, some, patience-time.Since(gaveWay), patience > 0)
+		if late {
+			patience *= 2
+			some = some[:min(len(some), hurriedTexts)]
+			rows, err = x.o.Embedder.Embed(ctx, percached.Foreground, some)
+		}
 		if errors.Is(err, percached.ErrPreempted) {
 			continue
 		}
+		gaveWay = time.Now()
 		if err != nil {
 			return nil, err
 		}
@@ -69,6 +86,19 @@ func (x *Index) embed(ctx context.Context, texts []string, dim int) ([][]float32
 		out = append(out, rows...)
 	}
 	return out, nil
+}
+
+// embedBehind embeds texts behind all questions, and says whether they made it wait
+// for too long, if there is a bound.
+func (x *Index) embedBehind(ctx context.Context, texts []string, wait time.Duration, bounded bool) (rows [][]float32, late bool, err error) {
+	behind := ctx
+	if bounded {
+		var cancel context.CancelFunc
+		behind, cancel = context.WithTimeout(ctx, wait)
+		defer cancel()
+	}
+	rows, err = x.o.Embedder.Embed(behind, percached.Background, texts)
+	return rows, err != nil && behind.Err() != nil && ctx.Err() == nil, err
 }
 
 // rounded is a vector as it is once it was stored, so that a search finds the

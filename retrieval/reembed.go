@@ -139,7 +139,7 @@ func (p *reembedding) write(ctx context.Context) error {
 	for i := range p.pending {
 		texts[i] = p.pending[i].Head + "\n" + p.pending[i].Body
 	}
-	rows, err := p.x.embed(ctx, texts, info.Dimensions)
+	rows, err := p.x.embed(ctx, texts, info.Dimensions, 0)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/qabank"
@@ -55,7 +54,7 @@ func (s *service) searchEntries(ctx context.Context, space, text string, n int) 
 	if qabank.Normalise(text) == "" {
 		return out, invalid("query:q", "it says nothing")
 	}
-	vectors, err := s.embedder.Embed(ctx, percached.Foreground, []string{text})
+	vectors, err := s.asker.Embed(ctx, api.Caller(ctx), []string{text})
 	if err != nil {
 		return out, err
 	}

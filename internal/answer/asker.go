@@ -97,7 +97,8 @@ type Observer struct {
 type Asker struct {
 	Parts
 	settings atomic.Pointer[Settings]
-	line     line
+	line     line // for the engine
+	embeds   line // for the embedder
 
 	mu      sync.Mutex
 	flights map[string]*flight

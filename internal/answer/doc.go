@@ -11,7 +11,8 @@
 // failing engine fails the question. Identical questions of one caller in flight are
 // computed once; who asks after a change of the documents never follows one from
 // before. Questions that need the engine wait in one queue of a bounded length, in
-// which callers take turns; stored answers need no place in it. What a client brings beside its question (earlier turns,
+// which callers take turns; stored answers need no place in it. Callers take turns at
+// the embedder, too. What a client brings beside its question (earlier turns,
 // instructions) stands behind the chunks, as text: stored tensors serve such a
 // question like any other, and the bank has no part in it. Citations are known
 // before the answer begins: what does not fit the context is left out here.

@@ -172,7 +172,13 @@ func (r *run) embed(ctx context.Context) error {
 	if r.vector != nil {
 		return nil
 	}
-	vs, err := r.Embedder.Embed(ctx, r.priority(), []string{r.q.wanted()})
+	var vs [][]float32
+	var err error
+	if texts := []string{r.q.wanted()}; r.work == nil {
+		vs, err = r.Embed(ctx, r.q.Caller, texts)
+	} else {
+		vs, err = r.Embedder.Embed(ctx, percached.Background, texts)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return fault.Wrap("embed", ctx.Err())
