@@ -61,7 +61,9 @@ func (a *Asker) answer(ctx context.Context, q Question, set Settings, w *Work, f
 		}
 	}
 	r.answer.Times.Total = a.Now().Sub(r.began)
-	f.stage("total", r.answer.Times.Total)
+	if err == nil { // who is refused hears that alone
+		f.stage("total", r.answer.Times.Total)
+	}
 	return r.answer, err
 }
 
