@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/qabank"
