@@ -110,6 +110,7 @@ func (s *Server) fail(w *writer, r *http.Request, x *exchange, err error) int {
 		x.cut = true
 		return row.status
 	}
+	x.body.finish(r)
 	rest := !x.body.ended() && r.ProtoMajor == 1
 	if rest {
 		w.Header().Set("Connection", "close")

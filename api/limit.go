@@ -79,6 +79,18 @@ func (b *body) Close() error { return nil } // net/http closes its own
 // ended says whether all was read: only then can the connection be used again.
 func (b *body) ended() bool { return b.err == io.EOF }
 
+// finish reads what came of a body that is not wanted, without waiting for more: a
+// small one came with the header, and its connection can be used again.
+func (b *body) finish(r *http.Request) {
+	if b.err != nil || r.Header.Get("Expect") != "" {
+		return
+	}
+	_ = b.control.SetReadDeadline(time.Now())
+	if _, err := io.Copy(io.Discard, b.from); err == nil {
+		b.err = io.EOF
+	}
+}
+
 // pass reads past the rest of a body that is not wanted, for as long as a client may
 // send nothing: one that writes all before it reads would else find the connection
 // reset, and never see its answer. Who waits to be asked for the body is not asked.

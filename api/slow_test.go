@@ -202,6 +202,39 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
+// A client that is refused keeps its connection if its body came with its header: else
+// each request of a flood would cost a new one.
+func TestRefusedKeepsConnection(t *testing.T) {
+	const ask, body = "POST /v1/spaces/mail/ask", `{"question":"when is it?"}`
+	inBubble(t, func(t *testing.T, serve func(*Server) pipes) {
+		c := serve(newServer(t, Backend{Ask: func(_ context.Context, q Asked, _ Listener) (Answer, error) {
+			return Answer{Answer: q.Question.Question}, nil
+		}})).dial()
+		defer c.Close()
+		in := bufio.NewReader(c)
+		for _, tt := range []struct {
+			text   string
+			status int
+		}{
+			{raw(ask, body, "Authorization: Bearer nobody"), 401},
+			{raw(ask, body, "Content-Type: text/plain"), 415},
+			{raw("POST /v1/nowhere", body), 404},
+			{raw(ask, body), 200},
+		} {
+			go io.WriteString(c, tt.text)
+			resp, err := http.ReadResponse(in, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode != tt.status || resp.Close {
+				t.Errorf("status %d, want %d; closed: %v", resp.StatusCode, tt.status, resp.Close)
+			}
+		}
+	})
+}
+
 // A client that sends all of its body before it reads learns why nothing came of it.
 func TestRefusedAfterAllIsSent(t *testing.T) {
 	srv := testServer(t, about(), func(o *Options) { o.MaxBody, o.MaxUpload = 1<<20, 8<<20 })
