@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 
 	"golang.org/x/sync/semaphore"
 
@@ -54,8 +55,13 @@ func (l *Library) Add(ctx context.Context, space string, read Source, progress f
 	if _, err := l.Knowledge.Space(space); err != nil {
 		return a.report, fault.Wrap(op, err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	left, err := l.turns.add(a, cancel)
+	if err != nil {
+		return a.report, fault.Wrap(op, err)
+	}
+	defer left()
 	found := make(chan item, batchDocuments)
 	ahead := semaphore.NewWeighted(batchBytes) // of documents that were read and not looked at
 	end := make(chan error, 1)
@@ -76,14 +82,17 @@ func (l *Library) Add(ctx context.Context, space string, read Source, progress f
 			func(s *knowledgebank.Source) error { return send(item{source: s}) },
 			func(name string, err error) { send(item{failure: &Failure{name, reason(err)}}) })
 	}()
-	err := a.all(ctx, found, ahead)
+	err = a.all(ctx, found, ahead)
 	if err != nil {
-		cancel()
+		cancel(nil)
 	}
 	for range found { // until the reader has ended
 	}
 	if readErr := <-end; err == nil {
 		err = readErr
+	}
+	if err != nil && errors.Is(context.Cause(ctx), errForgotten) {
+		err = errForgotten
 	}
 	return a.report, fault.Wrap(op, err)
 }
@@ -183,7 +192,7 @@ func name(s *knowledgebank.Source) string {
 // some brings the first n of the batch into the knowledge bank, and the other
 // layers after it. Bad is why the document behind those cannot be taken in.
 func (a *adding) some(ctx context.Context) (n int, bad, err error) {
-	done, err := a.change(ctx)
+	done, err := a.turns.change(ctx, a.space)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -210,7 +219,7 @@ func (a *adding) some(ctx context.Context) (n int, bad, err error) {
 		bad, err = err, nil
 	}
 	if n > 0 { // these are in, whatever became of the rest
-		if late := a.catchUp(ctx, gone); err == nil {
+		if late := a.catchUp(ctx, a.space, gone); err == nil {
 			err = late
 		}
 	}
@@ -219,20 +228,38 @@ func (a *adding) some(ctx context.Context) (n int, bad, err error) {
 
 // catchUp brings the other layers after the knowledge bank, and makes good what
 // failed of that before: documents that are taken in again are unchanged by then,
-// and nobody would tell which chunks have gone.
-func (a *adding) catchUp(ctx context.Context, gone []percached.ChunkID) error {
+// and nobody would tell which chunks have gone. The caller has the space's turn.
+func (l *Library) catchUp(ctx context.Context, space string, gone []percached.ChunkID) error {
 	var err error
-	if a.behind[a.space] {
-		a.Asker.Settle()
+	if l.isBehind(space) {
+		l.Asker.Settle()
 		var more []percached.ChunkID
-		more, err = a.orphans(a.space, false)
+		more, err = l.orphans(space, false)
 		gone = append(gone, more...)
 	}
-	if late := a.follow(ctx, a.space, gone); err == nil {
+	if late := l.follow(ctx, space, gone); err == nil {
 		err = late
 	}
-	a.behind[a.space] = err != nil
+	l.setBehind(space, err != nil)
 	return err
+}
+
+// CatchUp makes good what an Add that was ended has left undone: documents that
+// came in are found from then on.
+func (l *Library) CatchUp(ctx context.Context, space string) error {
+	const op = "ingest.CatchUp"
+	if !l.isBehind(space) {
+		return nil
+	}
+	done, err := l.turns.change(ctx, space)
+	if err != nil {
+		return fault.Wrap(op, err)
+	}
+	defer done()
+	if _, err := l.Knowledge.Space(space); err != nil {
+		return fault.Wrap(op, err)
+	}
+	return fault.Wrap(op, l.catchUp(ctx, space, nil))
 }
 
 // reason is an error as a person is told of it.

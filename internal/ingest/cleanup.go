@@ -11,7 +11,7 @@ import (
 // work for a daemon.
 func (l *Library) CleanUp(ctx context.Context, progress func(done, total int64)) error {
 	const op = "ingest.CleanUp"
-	done, err := l.change(ctx)
+	done, err := l.turns.changeAll(ctx)
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
@@ -19,7 +19,7 @@ func (l *Library) CleanUp(ctx context.Context, progress func(done, total int64))
 	return fault.Wrap(op, l.cleanUp(ctx, progress))
 }
 
-// cleanUp is CleanUp for who changes something already.
+// cleanUp is CleanUp while nobody else changes anything.
 func (l *Library) cleanUp(ctx context.Context, progress func(done, total int64)) error {
 	notes, err := l.noted()
 	if err != nil {

@@ -12,6 +12,10 @@
 // made good by Recover, and a failure by CleanUp. Questions under way bring nothing
 // back. A receipt says CleanedUp only when the bytes are gone.
 //
+// Each space is changed by one caller at a time, and no change waits for one of
+// another space. CleanUp and Recover change all of them: nothing else is changed
+// meanwhile.
+//
 // Goroutines: Add reads ahead on one of its own, which ends before Add returns.
 //
 // State on disk: notes of what is being forgotten, under the prefix 'F' of the

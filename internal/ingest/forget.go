@@ -47,7 +47,7 @@ func (r Receipt) Plus(o Receipt) Receipt {
 // to do is done by CleanUp or Recover.
 func (l *Library) Delete(ctx context.Context, space string, id percached.DocumentID) (Receipt, error) {
 	const op = "ingest.Delete"
-	done, err := l.change(ctx)
+	done, err := l.turns.change(ctx, space)
 	if err != nil {
 		return Receipt{}, fault.Wrap(op, err)
 	}
@@ -89,24 +89,33 @@ func (l *Library) deleteNoted(ctx context.Context, p *pending) (Receipt, error) 
 }
 
 // DeleteSpace makes a space and everything in it forgotten, as Delete does it with
-// a document.
+// a document. What is being added to it ends.
 func (l *Library) DeleteSpace(ctx context.Context, space string) (Receipt, error) {
 	const op = "ingest.DeleteSpace"
-	done, err := l.change(ctx)
+	defer l.turns.end(space)()
+	r, noted, err := l.deleteSpace(ctx, space)
+	if noted {
+		r.CleanedUp = l.handOver(ctx)
+	}
+	return r, fault.Wrap(op, err)
+}
+
+// deleteSpace says whether it noted that the space is to go.
+func (l *Library) deleteSpace(ctx context.Context, space string) (r Receipt, noted bool, err error) {
+	done, err := l.turns.change(ctx, space)
 	if err != nil {
-		return Receipt{}, fault.Wrap(op, err)
+		return r, false, err
 	}
 	defer done()
 	if _, err := l.Knowledge.Space(space); err != nil {
-		return Receipt{}, fault.Wrap(op, err)
+		return r, false, err
 	}
 	p := &pending{Space: space, Whole: true}
 	if err := l.note(p); err != nil {
-		return Receipt{}, fault.Wrap(op, err)
+		return r, false, err
 	}
-	r, err := l.deleteNotedSpace(ctx, p)
-	r.CleanedUp = l.handOver(ctx)
-	return r, fault.Wrap(op, err)
+	r, err = l.deleteNotedSpace(ctx, p)
+	return r, true, err
 }
 
 // deleteNotedSpace makes the space of a note forgotten.
@@ -126,6 +135,9 @@ func (l *Library) deleteNotedSpace(ctx context.Context, p *pending) (Receipt, er
 	// that is made anew under its name.
 	r, err := l.forgetSpace(context.WithoutCancel(ctx), p.Space)
 	r.Documents, r.Chunks = documents, chunks
+	if err == nil {
+		l.setBehind(p.Space, false)
+	}
 	return r, err
 }
 
@@ -145,7 +157,7 @@ func (l *Library) handOver(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastCleanUp)
 	defer cancel()
-	if err := l.cleanUp(ctx, nil); err != nil {
+	if err := l.CleanUp(ctx, nil); err != nil {
 		l.Logger.Warn("what was forgotten is still on the disk", "kind", fault.KindOf(err), "error", err)
 		return false
 	}
@@ -160,7 +172,7 @@ func (l *Library) Vacate(ctx context.Context, space string) error {
 	if noted, err := l.has(p.key()); err != nil || !noted {
 		return fault.Wrap(op, err)
 	}
-	done, err := l.change(ctx)
+	done, err := l.turns.change(ctx, space)
 	if err != nil {
 		return fault.Wrap(op, err)
 	}

@@ -1,11 +1,10 @@
 package ingest
 
 import (
-	"context"
 	"log/slog"
+	"sync"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/kv"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/qabank"
@@ -56,39 +55,44 @@ type Layers struct {
 	Logger    *slog.Logger
 }
 
-// Library changes what the layers hold. It is safe for concurrent use: one
-// change is made at a time.
+// Library changes what the layers hold. It is safe for concurrent use: each space
+// is changed by one at a time.
 type Library struct {
 	Layers
-	changing chan struct{} // holds one while something is changed
-	// behind: the layers of a space could not follow its knowledge bank in whole. Who
-	// changes something may look.
+	turns *turns
+
+	mu sync.Mutex // guards behind
+	// behind: the layers of a space could not follow its knowledge bank in whole.
 	behind map[string]bool
 }
 
 // New makes a library of these layers. Call Recover before anything else.
 func New(l Layers) *Library {
-	return &Library{Layers: l, changing: make(chan struct{}, 1), behind: map[string]bool{}}
+	return &Library{Layers: l, turns: newTurns(), behind: map[string]bool{}}
 }
 
 // Behind says that layers of some space could not follow the knowledge bank: then
 // the folder is as after a crash, and the next Recover makes that good. Nothing may
 // be changed at the same time.
 func (l *Library) Behind() bool {
-	for _, behind := range l.behind {
-		if behind {
-			return true
-		}
-	}
-	return false
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.behind) > 0
 }
 
-// change waits until nobody else changes anything; who called it calls done.
-func (l *Library) change(ctx context.Context) (done func(), err error) {
-	select {
-	case l.changing <- struct{}{}:
-		return func() { <-l.changing }, nil
-	case <-ctx.Done():
-		return nil, fault.Wrap("ingest: another change is under way", ctx.Err())
+// isBehind says that layers of a space could not follow; setBehind notes it.
+func (l *Library) isBehind(space string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.behind[space]
+}
+
+func (l *Library) setBehind(space string, behind bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if behind {
+		l.behind[space] = true
+	} else {
+		delete(l.behind, space)
 	}
 }

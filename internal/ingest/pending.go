@@ -122,7 +122,7 @@ func (l *Library) pardon(space string, coming []*knowledgebank.Source) error {
 // meanwhile, which might have copied them already, and would strike that note out.
 func (l *Library) Soil(ctx context.Context, remove func() error) error {
 	const op = "ingest.Soil"
-	done, err := l.change(ctx)
+	done, err := l.turns.beside(ctx)
 	if err != nil {
 		return fault.Wrap(op, err)
 	}

@@ -13,7 +13,7 @@ import (
 // to be done, and nothing wrong is served. CleanUp does the rest.
 func (l *Library) Recover(ctx context.Context, unclean bool) error {
 	const op = "ingest.Recover"
-	done, err := l.change(ctx)
+	done, err := l.turns.changeAll(ctx)
 	if err != nil {
 		return fault.Wrap(op, err)
 	}

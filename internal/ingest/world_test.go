@@ -116,6 +116,7 @@ type world struct {
 	pred     *predicted
 	engine   *llmtest.Fake
 	embedder *llmtest.FakeEmbedder
+	use      percachedEmbedder // in its place; nil: itself
 	close    func()
 }
 
@@ -144,6 +145,15 @@ func (w *world) ok(err error) {
 	}
 }
 
+// reembed does what the next process does that has another embedder of the same name.
+func (w *world) reembed(e percachedEmbedder) {
+	w.Helper()
+	w.close()
+	w.use = e
+	w.open()
+	w.ok(w.Recover(context.Background(), false))
+}
+
 func (w *world) open() {
 	w.Helper()
 	o := kv.Default()
@@ -159,6 +169,9 @@ func (w *world) open() {
 	w.ok(err)
 	r := retrieval.Default()
 	r.Dir, r.DB, r.Embedder, r.Feed, r.MinFree = filepath.Join(w.dir, "index"), w.Meta, w.embedder, w.Knowledge, 0
+	if w.use != nil {
+		r.Embedder = w.use
+	}
 	w.Index, err = retrieval.Open(r)
 	w.ok(err)
 	b := qabank.Default()
