@@ -43,7 +43,7 @@ func (b *Bank) add(ctx context.Context, op, space string, sources []*Source) ([]
 			break
 		}
 		var it *item
-		if it, bad = b.prepare(s); bad != nil {
+		if it, bad = b.prepare(ctx, s); bad != nil {
 			break
 		}
 		items = append(items, it)
@@ -94,7 +94,7 @@ func (b *Bank) addSome(ctx context.Context, sp *space, items []*item) ([]Change,
 			err := ctx.Err()
 			if err == nil {
 				var c Change
-				c, err = d.put(it.document, it.chunks)
+				c, err = d.put(ctx, it.document, it.chunks)
 				changes = append(changes, c)
 			}
 			if err != nil {
@@ -107,7 +107,7 @@ func (b *Bank) addSome(ctx context.Context, sp *space, items []*item) ([]Change,
 		return nil
 	})
 	if err == nil && len(writes) > 0 {
-		err = b.commit(sp, writes)
+		err = b.commit(ctx, sp, writes)
 	}
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (b *Bank) Delete(ctx context.Context, space string, id percached.DocumentID
 		return err
 	})
 	if err == nil {
-		err = b.commit(sp, writes)
+		err = b.commit(context.WithoutCancel(ctx), sp, writes)
 	}
 	if err != nil {
 		return Change{}, fault.New(fault.KindOf(err), op, "document %s: %w", sp.told(id), err)

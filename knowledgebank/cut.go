@@ -1,6 +1,7 @@
 package knowledgebank
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"math"
@@ -20,12 +21,13 @@ type piece struct {
 // two units has a price as a cut: by what it parts, and by a number drawn from
 // the text around it. The cheapest place far and wide is always a cut, and
 // between two such the cheapest way is taken. Both depend on the text near by
-// alone, so an edit changes the pieces around it and no others.
-func cut(units []unit, target int) []piece {
-	units = shorten(units, 2*target*13/10)
+// alone, so an edit changes the pieces around it and no others. When ctx ends, what
+// it gives is of no use.
+func cut(ctx context.Context, units []unit, target int) []piece {
+	units = shorten(ctx, units, 2*target*13/10)
 	var out []piece
 	from := 0
-	for _, to := range cuts(units, 2*target) {
+	for _, to := range cuts(ctx, units, 2*target) {
 		p := piece{body: render(units[from:to]), minute: units[from].by.minute()}
 		n := 0
 		for _, u := range units[from:to] {
@@ -38,12 +40,22 @@ func cut(units []unit, target int) []piece {
 	return out
 }
 
+// lookEvery is how many units, or lines, are worked at between two looks whether
+// somebody still waits for them.
+const lookEvery = 512
+
+// ended says, at every so many, whether nobody waits for the work any more.
+func ended(ctx context.Context, i int) bool { return i%lookEvery == 0 && ctx.Err() != nil }
+
 // cuts gives where pieces end. Sizes are in half words.
-func cuts(units []unit, target int) []int {
+func cuts(ctx context.Context, units []unit, target int) []int {
 	n := len(units)
 	prices := make([]int, n+1) // of a cut before the i-th unit
 	at := make([]int, n+1)     // what stands before it
 	for i, u := range units {
+		if ended(ctx, i) {
+			return nil
+		}
 		at[i+1] = at[i] + int(u.size)
 		if i > 0 {
 			prices[i] = int(units[i-1].price) + chance(units, i)
@@ -53,10 +65,13 @@ func cuts(units []unit, target int) []int {
 	var ends []int
 	from := 0
 	for i := 1; i <= n; i++ {
+		if ended(ctx, i) {
+			return nil
+		}
 		if i < n && !cheapestAround(prices, at, i, target*7/10) {
 			continue
 		}
-		for _, end := range cheapest(units[from:i], prices[from:i], target) {
+		for _, end := range cheapest(ctx, units[from:i], prices[from:i], target) {
 			ends = append(ends, from+end)
 		}
 		from = i
@@ -82,12 +97,15 @@ func cheapestAround(prices, at []int, i, reach int) bool {
 
 // cheapest gives the ends of pieces at which their sizes and the cuts between
 // them cost least.
-func cheapest(units []unit, prices []int, target int) []int {
+func cheapest(ctx context.Context, units []unit, prices []int, target int) []int {
 	n := len(units)
 	most := target * 16 / 10
 	cost := make([]int, n+1) // of the first units
 	from := make([]int, n+1) // where their last piece begins
 	for to := 1; to <= n; to++ {
+		if ended(ctx, to) {
+			return nil
+		}
 		size := 0
 		cost[to] = math.MaxInt
 		for i := to - 1; i >= 0; i-- {
@@ -143,24 +161,32 @@ func render(units []unit) string {
 const maxToken = 240
 
 // shorten takes units apart that are too long for one piece, at words.
-func shorten(units []unit, most int) []unit {
+func shorten(ctx context.Context, units []unit, most int) []unit {
 	n := 0
 	for _, u := range units {
 		if int(u.size) > most {
 			n += strings.Count(u.text, " ") + 1
+			for _, r := range u.text {
+				if isWide(r) {
+					n++
+				}
+			}
 		}
 	}
 	if n == 0 {
 		return units
 	}
 	out := make([]unit, 0, len(units)+n)
-	for _, u := range units {
+	for i, u := range units {
+		if ended(ctx, i) {
+			return nil
+		}
 		if int(u.size) <= most {
 			out = append(out, u)
 			continue
 		}
 		from := len(out)
-		out = words(out, u.text)
+		out = words(ctx, out, u.text)
 		for i := range out[from:] {
 			out[from+i].by = u.by
 		}
@@ -171,10 +197,13 @@ func shorten(units []unit, most int) []unit {
 }
 
 // words puts the words of a sentence behind out; wide characters are words.
-func words(out []unit, s string) []unit {
+func words(ctx context.Context, out []unit, s string) []unit {
 	joint := ""
 	for part := range strings.SplitSeq(s, " ") {
 		for part != "" {
+			if ended(ctx, len(out)) {
+				return out
+			}
 			n := token(part)
 			u := unit{text: part[:n], joint: joint, price: wordEnd}
 			r, _ := utf8.DecodeLastRuneInString(u.text)

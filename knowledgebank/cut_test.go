@@ -1,6 +1,7 @@
 package knowledgebank
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -48,7 +49,7 @@ func blocks(text [][]string) []Block {
 
 func bodies(s *Source) []string {
 	var out []string
-	for _, p := range cut(units(s), 100) {
+	for _, p := range cut(context.Background(), units(context.Background(), s), 100) {
 		out = append(out, p.body)
 	}
 	return out
@@ -99,7 +100,7 @@ func TestSizes(t *testing.T) {
 	for _, paragraph := range []int{1, 5, 1000} {
 		text := blocks(prose(9, 20_000, paragraph))
 		n, good, words := 0, 0, 0
-		for _, p := range cut(units(&Source{Blocks: text}), 100) {
+		for _, p := range cut(t.Context(), units(t.Context(), &Source{Blocks: text}), 100) {
 			n, words = n+1, words+p.words
 			if p.words >= 70 && p.words <= 130 {
 				good++
@@ -124,7 +125,7 @@ func TestShortTexts(t *testing.T) {
 			}
 			s = append(s, w)
 		}
-		got := cut(units(&Source{Blocks: []Block{{Text: strings.Join(s, " ")}}}), 100)
+		got := cut(t.Context(), units(t.Context(), &Source{Blocks: []Block{{Text: strings.Join(s, " ")}}}), 100)
 		if len(got) < 1 || len(got) > most {
 			t.Errorf("%d words make %d chunks", words, len(got))
 		}
@@ -156,7 +157,7 @@ func TestNothingIsLost(t *testing.T) {
 			want += b.String()
 		}
 		got := ""
-		for _, p := range cut(units(s), 20) {
+		for _, p := range cut(t.Context(), units(t.Context(), s), 20) {
 			got += p.body
 			if n := size(p.body); n > 2*20*16/10 {
 				t.Errorf("a chunk of %d half words", n)
@@ -205,7 +206,7 @@ func TestTranscript(t *testing.T) {
 		{Speaker: "Bo: ", At: "01:00:02", Text: "It is fine."},
 		{At: "01:00:09", Text: "(laughter)"},
 	}}
-	got := cut(units(s), 100)
+	got := cut(t.Context(), units(t.Context(), s), 100)
 	want := []piece{{
 		body:   "Ana Ruiz: Good morning. Let us begin. The budget first.\nBo: It is fine.\n(laughter)",
 		minute: "minute 59",
@@ -248,7 +249,7 @@ func TestCaptions(t *testing.T) {
 func BenchmarkCut(b *testing.B) {
 	s := &Source{Blocks: blocks(prose(1, 5000, 6))}
 	for b.Loop() {
-		cut(units(s), 100)
+		cut(b.Context(), units(b.Context(), s), 100)
 	}
 }
 
@@ -259,7 +260,7 @@ func TestLongTexts(t *testing.T) {
 	var before, after runtime.MemStats
 	text := strings.Repeat("a ", maxChunks*100+1)
 	runtime.ReadMemStats(&before)
-	_, err := b.prepare(note("a", text))
+	_, err := b.prepare(t.Context(), note("a", text))
 	runtime.ReadMemStats(&after)
 	wantKind(t, fault.Invalid, err)
 	if n := after.TotalAlloc - before.TotalAlloc; n > uint64(len(text)) {
@@ -268,7 +269,7 @@ func TestLongTexts(t *testing.T) {
 	takes := func(n int) uint64 {
 		text := strings.Repeat(strings.Repeat("again and ", 8)+"\n", n)
 		runtime.ReadMemStats(&before)
-		lines := unwrap(text)
+		lines := unwrap(t.Context(), text)
 		runtime.ReadMemStats(&after)
 		if len(lines) != 1 || len(lines[0]) != len(text)-1-n {
 			t.Errorf("%d lines", len(lines))

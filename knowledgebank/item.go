@@ -2,6 +2,7 @@ package knowledgebank
 
 import (
 	"cmp"
+	"context"
 	"unicode/utf8"
 
 	"github.com/percached/percached"
@@ -23,7 +24,7 @@ type item struct {
 }
 
 // prepare cuts a document.
-func (b *Bank) prepare(s *Source) (*item, error) {
+func (b *Bank) prepare(ctx context.Context, s *Source) (*item, error) {
 	const op = "knowledgebank.prepare"
 	switch {
 	case s == nil:
@@ -47,7 +48,10 @@ func (b *Bank) prepare(s *Source) (*item, error) {
 		Format: line(s.Format), Path: cmp.Or(s.Path, s.File), Date: s.Date, Added: b.o.Now().Round(0),
 	}}
 	d := &it.document
-	pieces := cut(units(s), b.o.ChunkWords)
+	pieces := cut(ctx, units(ctx, s), b.o.ChunkWords)
+	if err := ctx.Err(); err != nil {
+		return nil, fault.Wrap(op, err)
+	}
 	if len(pieces) == 0 && hasWords(line(s.Title)) {
 		pieces = []piece{{body: d.Title}} // so that a mail that is all subject is found
 	}
@@ -55,7 +59,10 @@ func (b *Bank) prepare(s *Source) (*item, error) {
 		return nil, fault.New(fault.Invalid, op, "the document is too long: %d chunks, and %d is the most", len(pieces), maxChunks)
 	}
 	it.bytes = 256 + len(d.Key) + len(d.Path)
-	for _, p := range pieces {
+	for i, p := range pieces {
+		if ended(ctx, i) {
+			return nil, fault.Wrap(op, ctx.Err())
+		}
 		c := percached.Chunk{Head: head(d, p.minute), Body: p.body}
 		c.ID = percached.NewChunkID(c.Rendered())
 		d.Words += p.words

@@ -1,6 +1,7 @@
 package knowledgebank
 
 import (
+	"context"
 	"encoding/binary"
 	"slices"
 
@@ -20,8 +21,9 @@ type write struct {
 // commit brings writes in, all or none, and durably. The caller writes to the
 // space. What a transaction cannot hold goes through a journal: it is written
 // first, then a mark that it is whole, and only then the keys themselves. A
-// crash behind the mark is made good by writing them again.
-func (b *Bank) commit(sp *space, writes []write) error {
+// crash behind the mark is made good by writing them again; so until then, and no
+// longer, ctx may end it.
+func (b *Bank) commit(ctx context.Context, sp *space, writes []write) error {
 	err := b.db.Update(func(tx *kv.Tx) error {
 		for _, w := range writes {
 			if err := apply(tx, w); err != nil {
@@ -31,7 +33,7 @@ func (b *Bank) commit(sp *space, writes []write) error {
 		return nil
 	})
 	if fault.KindOf(err) == fault.Invalid { // more than a transaction holds
-		err = b.commitLong(sp, writes)
+		err = b.commitLong(ctx, sp, writes)
 	}
 	if loadErr := b.load(sp); err == nil {
 		err = loadErr
@@ -51,8 +53,8 @@ func apply(to writer, w write) error {
 	return to.Set(w.key, w.value)
 }
 
-func (b *Bank) commitLong(sp *space, writes []write) error {
-	rows, err := b.writeJournal(sp, writes)
+func (b *Bank) commitLong(ctx context.Context, sp *space, writes []write) error {
+	rows, err := b.writeJournal(ctx, sp, writes)
 	sp.begin.Lock()
 	defer sp.begin.Unlock()
 	sp.litter = true
@@ -70,11 +72,14 @@ func (b *Bank) commitLong(sp *space, writes []write) error {
 }
 
 // writeJournal gives the number of rows.
-func (b *Bank) writeJournal(sp *space, writes []write) (rows int, err error) {
+func (b *Bank) writeJournal(ctx context.Context, sp *space, writes []write) (rows int, err error) {
 	bulk := b.db.Bulk()
 	defer bulk.Cancel()
 	var payload []byte
 	flush := func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		key := sp.id.journal(rows)
 		rows++
 		err := bulk.Set(key, seal(key, payload))

@@ -72,7 +72,7 @@ func TestHugeDocument(t *testing.T) {
 // planned gives the writes that would add a document.
 func planned(t *testing.T, b *Bank, s *Source) (*space, []write) {
 	t.Helper()
-	it, err := b.prepare(s)
+	it, err := b.prepare(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func planned(t *testing.T, b *Bank, s *Source) (*space, []write) {
 	var writes []write
 	if err := b.db.View(func(tx *kv.Tx) error {
 		d := newDraft(sp.id, tx, r)
-		_, err := d.put(it.document, it.chunks)
+		_, err := d.put(t.Context(), it.document, it.chunks)
 		writes = d.all()
 		return err
 	}); err != nil {
@@ -110,7 +110,7 @@ func TestCrashInJournal(t *testing.T) {
 			create(t, b, "other")
 			add(t, b, "home", note("kept", "This is kept."))
 			sp, writes := planned(t, b, long("a", 1, 20_000))
-			rows, err := b.writeJournal(sp, writes)
+			rows, err := b.writeJournal(t.Context(), sp, writes)
 			if err != nil || rows < 3 {
 				t.Fatal(rows, err)
 			}
@@ -156,7 +156,7 @@ func TestLitter(t *testing.T) {
 	b, db := newBank(t)
 	c := add(t, b, "home", note("kept", "This is kept."))
 	sp, writes := planned(t, b, long("a", 1, 20_000))
-	if _, err := b.writeJournal(sp, writes); err != nil {
+	if _, err := b.writeJournal(t.Context(), sp, writes); err != nil {
 		t.Fatal(err)
 	}
 	rows := func() (n int) {

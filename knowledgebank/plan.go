@@ -2,6 +2,7 @@ package knowledgebank
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"github.com/percached/percached"
@@ -29,7 +30,7 @@ type Change struct {
 }
 
 // put works a document in.
-func (d *draft) put(doc percached.Document, chunks []percached.Chunk) (Change, error) {
+func (d *draft) put(ctx context.Context, doc percached.Document, chunks []percached.Chunk) (Change, error) {
 	was, old, err := d.old(doc.ID)
 	if err != nil {
 		return Change{}, err
@@ -61,6 +62,9 @@ func (d *draft) put(doc percached.Document, chunks []percached.Chunk) (Change, e
 	c.Seq = d.space.Seq
 	has := make(map[percached.ChunkID]bool, len(chunks))
 	for i := range chunks {
+		if ended(ctx, i) {
+			return Change{}, ctx.Err()
+		}
 		if has[chunks[i].ID] {
 			continue
 		}

@@ -1,6 +1,7 @@
 package knowledgebank
 
 import (
+	"context"
 	"slices"
 
 	"github.com/percached/percached"
@@ -64,7 +65,7 @@ func (b *Bank) Repair(s percached.Space) (Repaired, error) {
 		return nil
 	})
 	if err == nil && done.Changed {
-		err = b.commit(sp, writes)
+		err = b.commit(context.Background(), sp, writes)
 	}
 	return done, fault.Wrap(op, err)
 }

@@ -116,8 +116,8 @@ func hasLetters(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// ended says that a line ends with the end of a sentence.
-func ended(s string) bool {
+// complete says that a line ends with the end of a sentence.
+func complete(s string) bool {
 	r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s, closers))
 	return strings.ContainsRune(ends, r) || strings.ContainsRune(wideEnds, r)
 }

@@ -66,7 +66,7 @@ func (b *Bank) CreateSpace(s percached.Space) error {
 // space.
 func (b *Bank) setSpace(sp *space, r *spaceRecord, more ...write) error {
 	key := sp.id.key(spaceType)
-	return b.commit(sp, append(more, write{key, seal(key, r.encode())}))
+	return b.commit(context.Background(), sp, append(more, write{key, seal(key, r.encode())}))
 }
 
 // mendSpace makes a record for a space whose own is damaged. Its count of
@@ -91,7 +91,7 @@ func (b *Bank) mendSpace(sp *space, s percached.Space) error {
 	if err != nil {
 		return err
 	}
-	return b.commit(sp, writes)
+	return b.commit(context.Background(), sp, writes)
 }
 
 // above sets a count that is above every one that the space's keys show, and

@@ -111,7 +111,7 @@ func TestCrashInDeletion(t *testing.T) {
 	b, db := newBank(t)
 	add(t, b, "home", long("a", 1, 3000))
 	sp, writes := planned(t, b, long("b", 1, 3000))
-	rows, err := b.writeJournal(sp, writes)
+	rows, err := b.writeJournal(t.Context(), sp, writes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func TestUnwrap(t *testing.T) {
 		"a  b\t c\n-----\nd":         {"a b c", "d"},
 		"私たちは来週の会議で予算について話し合う予定があります\nそして終わり": {"私たちは来週の会議で予算について話し合う予定がありますそして終わり"},
 	} {
-		if d := cmp.Diff(want, unwrap(text)); d != "" {
+		if d := cmp.Diff(want, unwrap(t.Context(), text)); d != "" {
 			t.Errorf("%q: %s", text, d)
 		}
 	}

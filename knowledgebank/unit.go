@@ -1,6 +1,7 @@
 package knowledgebank
 
 import (
+	"context"
 	"regexp"
 	"strings"
 	"unicode"
@@ -49,11 +50,14 @@ const (
 
 var bullet = regexp.MustCompile(`^([-*•◦‣–—+>|#]|\(?[0-9]{1,3}[.)]|\(?[A-Za-z][.)])(\s|$)`)
 
-// units takes a source's text apart.
-func units(s *Source) []unit {
+// units takes a source's text apart. When ctx ends, what it gives is of no use.
+func units(ctx context.Context, s *Source) []unit {
 	var out []unit
 	var turn *Block
 	for i := range s.Blocks {
+		if ended(ctx, i) {
+			return nil
+		}
 		b := s.Blocks[i]
 		b.Text, b.Speaker = clean(b.Text), strings.TrimRight(bounded(squeeze(clean(b.Speaker)), maxSpeaker), ": ")
 		if !hasWords(b.Text) {
@@ -61,7 +65,7 @@ func units(s *Source) []unit {
 		}
 		if b.Speaker == "" && s.Format != "transcript" {
 			turn = nil
-			out = append(out, paragraph(b.Text, i+1 < len(s.Blocks))...)
+			out = append(out, paragraph(ctx, b.Text, i+1 < len(s.Blocks))...)
 			continue
 		}
 		goes := turn != nil && turn.Speaker == b.Speaker
@@ -69,7 +73,7 @@ func units(s *Source) []unit {
 		if goes && len(out) > 0 && len(said) > 0 {
 			last := &out[len(out)-1]
 			last.price = sentenceEnd
-			if !ended(last.text) {
+			if !complete(last.text) {
 				last.price = wrapEnd
 			}
 		}
@@ -99,10 +103,13 @@ func spoken(b *Block, goes bool) []unit {
 }
 
 // paragraph gives the sentences of a paragraph; more says that another follows.
-func paragraph(text string, more bool) []unit {
-	lines := unwrap(text)
+func paragraph(ctx context.Context, text string, more bool) []unit {
+	lines := unwrap(ctx, text)
 	var out []unit
 	for i, l := range lines {
+		if ended(ctx, i) {
+			return nil
+		}
 		price := int16(lineEnd)
 		last := i+1 == len(lines)
 		switch {
@@ -121,7 +128,7 @@ func paragraph(text string, more bool) []unit {
 }
 
 func isHeading(l string) bool {
-	return !ended(l) && !bullet.MatchString(l) && size(l) <= 2*headingWords
+	return !complete(l) && !bullet.MatchString(l) && size(l) <= 2*headingWords
 }
 
 // cutLine gives the sentences of a line; end is the price of a cut behind it.
@@ -144,7 +151,7 @@ func cutLine(l, joint string, end int16) []unit {
 }
 
 // unwrap gives a text's lines, without those breaks that only keep lines short.
-func unwrap(text string) []string {
+func unwrap(ctx context.Context, text string) []string {
 	var out, here []string // here: the parts of the line to come
 	flush := func() {
 		if len(here) > 0 {
@@ -153,7 +160,11 @@ func unwrap(text string) []string {
 		}
 	}
 	last := "" // the line before, as it was
+	n := 0
 	for l := range strings.SplitSeq(text, "\n") {
+		if n++; ended(ctx, n) {
+			return nil
+		}
 		l = squeeze(l)
 		if !hasWords(l) {
 			last = ""
@@ -180,7 +191,7 @@ func goesOn(last, l string) (joint string, goes bool) {
 	case last == "" || bullet.MatchString(l):
 		return "", false
 	case isWide(first) && isWide(end):
-		return "", !ended(last) && size(last) >= wrapFrom/2
+		return "", !complete(last) && size(last) >= wrapFrom/2
 	}
 	return " ", wrapped(last) && unicode.IsLower(first)
 }
@@ -188,5 +199,5 @@ func goesOn(last, l string) (joint string, goes bool) {
 // wrapped says that a line looks as if it went on in the next.
 func wrapped(l string) bool {
 	n := utf8.RuneCountInString(l)
-	return n >= wrapFrom && n <= wrapTo && !ended(l) && !strings.HasSuffix(l, ":") && strings.Contains(l, " ")
+	return n >= wrapFrom && n <= wrapTo && !complete(l) && !strings.HasSuffix(l, ":") && strings.Contains(l, " ")
 }

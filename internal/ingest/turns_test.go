@@ -155,4 +155,3 @@ func TestWaitingEnds(t *testing.T) {
 		t.Error(err)
 	}
 }
-
