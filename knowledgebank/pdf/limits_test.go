@@ -3,6 +3,7 @@ package pdf
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -107,6 +108,50 @@ func TestHostile(t *testing.T) {
 			b.steps, b.values = b.steps/10, b.values/10
 			d, err := read(context.Background(), data, Default().MaxPages, b)
 			check(t, d.Pages, err)
+		})
+	}
+}
+
+// impatient is a context that ends when it was looked at so many times.
+type impatient struct {
+	context.Context
+	looks, most int
+}
+
+func (i *impatient) Err() error {
+	if i.looks++; i.looks > i.most {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A file that costs much is read no further when nobody waits for it, within a page
+// and within a stream.
+func TestReadEnds(t *testing.T) {
+	long := plainText()
+	long.objects[2] = fmt.Sprintf("<< /Filter /RunLengthDecode /Length 1 >>\nstream\n%s\nendstream", strings.Repeat("\x81 ", 1<<18))
+	for name, data := range map[string][]byte{
+		"operators": document("/Font << /F1 "+helveticaFont+" >>", "BT /F1 10 Tf 9 9 Td "+strings.Repeat("(abcdefgh) Tj -40 0 Td ", 50_000)+" ET").bytes(),
+		"a stream":  long.bytes(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := &impatient{Context: context.Background(), most: 1 << 60}
+			files, err := NewFiles(Default())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := files.Read(all, data); err != nil && fault.KindOf(err) != fault.Unsupported {
+				t.Fatal(err)
+			}
+			if all.looks < 100 {
+				t.Errorf("it looks %d times", all.looks)
+			}
+			for most := 0; most < all.looks-3; most += 1 + all.looks/7 {
+				ctx := &impatient{Context: context.Background(), most: most}
+				if d, err := files.Read(ctx, data); !errors.Is(err, context.Canceled) || ctx.looks-most > 10 {
+					t.Errorf("ended at look %d of %d, it looks %d times more: %d pages, %v", most, all.looks, ctx.looks-most, len(d.Pages), err)
+				}
+			}
 		})
 	}
 }

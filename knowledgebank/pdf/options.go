@@ -53,6 +53,24 @@ const (
 type budget struct {
 	bytes, steps, values int
 	err                  error // the limit that was hit; nothing more is read then
+	// over says that nobody waits any more, and looks counts what was spent since it
+	// was asked.
+	over  func() bool
+	looks int
+}
+
+// lookEvery is how many steps are taken, or KiB decoded, between two looks whether
+// anybody still waits.
+const lookEvery = 1024
+
+// look ends the reading if nobody waits for it.
+func (b *budget) look(spent int) {
+	if b.looks += spent; b.looks < lookEvery {
+		return
+	}
+	if b.looks = 0; b.over != nil && b.over() && b.err == nil {
+		b.err = fault.New(fault.Timeout, "pdf.Read", "nobody waits for it")
+	}
 }
 
 func newBudget(o Options) *budget {
@@ -75,6 +93,7 @@ func (b *budget) stride(n int) bool {
 		return false
 	}
 	b.steps -= n
+	b.look(n)
 	return b.err == nil
 }
 
@@ -86,5 +105,6 @@ func (b *budget) take(n int) bool {
 		return false
 	}
 	b.bytes -= n
+	b.look(1 + n>>10)
 	return b.err == nil
 }

@@ -42,14 +42,18 @@ func NewFiles(o Options) (*Files, error) {
 // When ctx ends, so does reading, with its error.
 func (s *Files) Read(ctx context.Context, data []byte) (Document, error) {
 	b := s.left
+	b.over = func() bool { return ctx.Err() != nil }
 	d, err := read(ctx, data, s.pages, &b)
-	b.err = nil // that of this file
+	b.err, b.over = nil, nil // those of this file
 	s.left = b
 	return d, fault.Wrap("pdf.Read", err)
 }
 
 func read(ctx context.Context, data []byte, most int, b *budget) (d Document, err error) {
 	f, err := open(data, b)
+	if late := ctx.Err(); late != nil {
+		err = late
+	}
 	if err != nil {
 		return d, err
 	}
@@ -82,6 +86,8 @@ func read(ctx context.Context, data []byte, most int, b *budget) (d Document, er
 		d.Pages = append(d.Pages, page)
 	}
 	switch {
+	case ctx.Err() != nil:
+		return d, ctx.Err()
 	case b.err != nil:
 		return d, b.err
 	case !text:

@@ -54,7 +54,7 @@ func (p *post) attached(ctx context.Context, a attachment, depth int) []knowledg
 			if k == pdfKind {
 				return f.pdf(ctx, p.pdfs, []byte(a.data))
 			}
-			return f.note(k, []byte(a.data), a.charset)
+			return f.note(ctx, k, []byte(a.data), a.charset)
 		})
 		if err != nil {
 			p.left(a.name, a.typ)

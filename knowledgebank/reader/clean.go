@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"context"
 	"regexp"
 	"strings"
 	"unicode"
@@ -127,7 +128,7 @@ func wordless(s string) bool {
 }
 
 // paragraphs makes blocks of text whose paragraphs are parted by blank lines.
-func paragraphs(text string) []knowledgebank.Block {
+func paragraphs(ctx context.Context, text string) []knowledgebank.Block {
 	var out []knowledgebank.Block
 	var here []string
 	flush := func() {
@@ -136,7 +137,11 @@ func paragraphs(text string) []knowledgebank.Block {
 			here = here[:0]
 		}
 	}
+	n := 0
 	for l := range strings.SplitSeq(text, "\n") {
+		if n++; ended(ctx, n) {
+			break
+		}
 		if l = line(l); l == "" || rule(l) {
 			flush()
 		} else {

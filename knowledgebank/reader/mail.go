@@ -79,7 +79,7 @@ func (p *post) mail(ctx context.Context, h header, body string, depth int) []kno
 	text := p.part(ctx, h, body, depth)
 	subject := words(h.get("subject"))
 	text.first = !answering.MatchString(subject) && h.get("in-reply-to") == "" && h.get("references") == ""
-	blocks := own(text, forwarding.MatchString(subject), subject)
+	blocks := own(ctx, text, forwarding.MatchString(subject), subject)
 	for _, a := range p.files {
 		blocks = append(blocks, p.attached(ctx, a, depth)...)
 	}

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"context"
 	"regexp"
 	"strings"
 
@@ -19,13 +20,17 @@ var (
 
 // markdown makes text of Markdown: its marks go, its words and its code stay. It
 // gives the first heading too.
-func markdown(text string) (blocks []knowledgebank.Block, heading string) {
+func markdown(ctx context.Context, text string) (blocks []knowledgebank.Block, heading string) {
 	m := mdReader{}
 	if text = clean(text); strings.Contains(text, commentOpens) {
 		text = clean(uncommented(text)) // what a comment parted may now be one
 	}
 	m.defined = definitions(text)
+	n := 0
 	for l := range strings.SplitSeq(text, "\n") {
+		if n++; ended(ctx, n) {
+			break
+		}
 		m.line(l)
 	}
 	m.flush()

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"context"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,10 +15,10 @@ import (
 
 // talk gives the turns of the first list of messages in an object, or in the
 // objects in it.
-func (o object) talk(depth int) []knowledgebank.Block {
+func (o object) talk(ctx context.Context, depth int) []knowledgebank.Block {
 	for _, name := range []string{"messages", "segments", "transcriptsegments", "meeting_transcripts", "turns", "utterances", "transcript", "dialogue"} {
 		if list, ok := o.find(name).([]any); ok {
-			if blocks := turnsOf(list); len(blocks) > 0 {
+			if blocks := turnsOf(ctx, list); len(blocks) > 0 {
 				return blocks
 			}
 		}
@@ -27,7 +28,7 @@ func (o object) talk(depth int) []knowledgebank.Block {
 	}
 	for _, k := range slices.Sorted(keysOf(o)) {
 		if in, ok := o[k].(map[string]any); ok {
-			if blocks := object(in).talk(depth - 1); len(blocks) > 0 {
+			if blocks := object(in).talk(ctx, depth-1); len(blocks) > 0 {
 				return blocks
 			}
 		}
@@ -36,10 +37,13 @@ func (o object) talk(depth int) []knowledgebank.Block {
 }
 
 // turnsOf makes turns of messages: objects, and strings among them.
-func turnsOf(list []any) []knowledgebank.Block {
+func turnsOf(ctx context.Context, list []any) []knowledgebank.Block {
 	var out talk
 	objects := false
-	for _, item := range list {
+	for i, item := range list {
+		if ended(ctx, i) {
+			break
+		}
 		in, ok := item.(map[string]any)
 		objects = objects || ok
 		o := object(in)

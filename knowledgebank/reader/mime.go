@@ -57,7 +57,7 @@ func (p *post) part(ctx context.Context, h header, body string, depth int) writt
 		return written{}
 	case typ == "text/html":
 		page := []byte(transfer(encoding, body))
-		return webText(charset(page, p.label(encoding, body, or(params["charset"], metaCharset(page)))))
+		return webText(ctx, charset(page, p.label(encoding, body, or(params["charset"], metaCharset(page)))))
 	case typ != "text/plain" && typ != "text/enriched" && typ != "text/markdown":
 		p.left(name, typ)
 		return written{}
@@ -70,7 +70,7 @@ func (p *post) part(ctx context.Context, h header, body string, depth int) writt
 	if typ == "text/enriched" || strings.Contains(text, "</color>") {
 		text = enriched(text)
 	}
-	w := plainText(text, strings.EqualFold(params["format"], "flowed"))
+	w := plainText(ctx, text, strings.EqualFold(params["format"], "flowed"))
 	w.tight = w.flow && strings.EqualFold(params["delsp"], "yes")
 	return w
 }
@@ -98,16 +98,16 @@ func enriched(text string) string { return richParam.ReplaceAllString(text, "") 
 
 // plainText is text that should be plain, but may turn out to be HTML in whole or
 // from some place on.
-func plainText(text string, flow bool) written {
+func plainText(ctx context.Context, text string, flow bool) written {
 	at := wholePage.FindStringIndex(text)
 	if at != nil && strings.TrimSpace(text[:at[0]]) == "" {
-		return webText(text)
+		return webText(ctx, text)
 	}
 	if at != nil && (at[0] == 0 || text[at[0]-1] == '\n') && pageBody.MatchString(text[at[0]:]) {
-		return written{text: clean(text[:at[0]]) + "\n\n" + webText(text[at[0]:]).text}
+		return written{text: clean(text[:at[0]]) + "\n\n" + webText(ctx, text[at[0]:]).text}
 	}
 	if n := len(openTag.FindAllStringIndex(text, 1000)); n > 5 && n*3 > strings.Count(text, "\n") && (strings.Contains(text, "</") || brOnly(text, n)) {
-		return webText(text)
+		return webText(ctx, text)
 	}
 	return written{text: clean(text), flow: flow}
 }
@@ -132,8 +132,8 @@ func (p *post) left(name, typ string) {
 }
 
 // webText is HTML of a mail as text. What it quotes gets the mark of quotes.
-func webText(s string) written {
-	return written{text: web(s, true).text, html: true}
+func webText(ctx context.Context, s string) written {
+	return written{text: web(ctx, s, true).text, html: true}
 }
 
 func (p *post) multipart(ctx context.Context, typ string, params map[string]string, body string, depth int) written {

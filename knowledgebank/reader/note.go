@@ -10,7 +10,7 @@ import (
 )
 
 // note reads a file of text that is one document.
-func (f *file) note(k kind, data []byte, label string) (*knowledgebank.Source, error) {
+func (f *file) note(ctx context.Context, k kind, data []byte, label string) (*knowledgebank.Source, error) {
 	text := decode(data, or(label, metaCharset(data)))
 	s := &knowledgebank.Source{Key: f.key(), Title: oneLine(stem(f.base)), Source: "note", Format: "text"}
 	title := ""
@@ -20,19 +20,19 @@ func (f *file) note(k kind, data []byte, label string) (*knowledgebank.Source, e
 		var front front
 		front, text = frontMatter(text)
 		var heading string
-		s.Blocks, heading = markdown(text)
+		s.Blocks, heading = markdown(ctx, text)
 		title = or(front.title, heading)
 		s.Date = date(front.date, f.o.Location)
 	case htmlKind:
 		s.Format = "html"
-		p := web(text, false)
-		s.Blocks = paragraphs(p.text)
+		p := web(ctx, text, false)
+		s.Blocks = paragraphs(ctx, p.text)
 		title = or(p.title, p.heading)
 	case vttKind, srtKind:
 		s.Format, s.Source = "transcript", "meeting"
-		f.transcript(s, text)
+		f.transcript(ctx, s, text)
 	default:
-		s.Blocks = blocksOf(strings.Split(clean(text), "\n"), false)
+		s.Blocks = blocksOf(ctx, strings.Split(clean(text), "\n"), false)
 	}
 	if title = oneLine(title); title != "" && !wordless(title) {
 		s.Title = title
@@ -59,7 +59,7 @@ func (f *file) pdf(ctx context.Context, files *pdf.Files, data []byte) (*knowled
 			unread = append(unread, p.Number)
 		}
 		for _, text := range p.Paragraphs {
-			s.Blocks = append(s.Blocks, paragraphs(clean(text))...)
+			s.Blocks = append(s.Blocks, paragraphs(ctx, clean(text))...)
 		}
 	}
 	switch {

@@ -101,15 +101,15 @@ func (f *file) jsonSource(ctx context.Context, o object) (*knowledgebank.Source,
 		if o.find("messages") != nil {
 			s.Source = "conversation"
 		}
-		s.Blocks = o.talk(3)
+		s.Blocks = o.talk(ctx, 3)
 		if id := o.deep("meetingid"); s.Title == "" && id != "" {
 			s.Title = oneLine("Meeting " + id)
 		}
 	case from != "" && o.text("subject") != "":
 		s.Format, s.Source = "mail", "mail from "+person(from)
-		s.Blocks = own(written{text: clean(lineEnds(text))}, forwarding.MatchString(s.Title), s.Title)
+		s.Blocks = own(ctx, written{text: clean(lineEnds(text))}, forwarding.MatchString(s.Title), s.Title)
 	default:
-		s.Blocks = blocksOf(strings.Split(clean(lineEnds(text)), "\n"), false)
+		s.Blocks = blocksOf(ctx, strings.Split(clean(lineEnds(text)), "\n"), false)
 		if source := oneLine(o.text("source")); source != "" {
 			s.Source = source
 		} else if user := or(from, o.text("user", "speaker")); user != "" {

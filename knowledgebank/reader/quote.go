@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"context"
 	"regexp"
 	"strings"
 
@@ -25,40 +26,43 @@ type passage struct {
 
 // own gives the blocks of what a mail's writer says. What a reply quotes goes;
 // what a forward carries is its content and stays, as does a quote that is all
-// there is.
-func own(w written, forward bool, subject string) []knowledgebank.Block {
+// there is. When ctx ends, what it gives is of no use, here and in all that it calls.
+func own(ctx context.Context, w written, forward bool, subject string) []knowledgebank.Block {
 	lines := strings.Split(strings.TrimRight(w.text, "\n "), "\n")
 	if w.flow {
 		lines = reflow(lines, w.tight)
 	}
-	all := passages(lines, w.first)
-	forward = forward || len(all) > 1 && (all[1].cause == byForward || nothingMuch(all[0].lines) || answersBelow(all[0].lines))
-	quotes := !w.first || w.html || len(all) > 1 || !introduced(lines)
+	all := passages(ctx, lines, w.first)
+	forward = forward || len(all) > 1 && (all[1].cause == byForward || nothingMuch(ctx, all[0].lines) || answersBelow(ctx, all[0].lines))
+	quotes := !w.first || w.html || len(all) > 1 || !introduced(ctx, lines)
 	var blocks []knowledgebank.Block
 	if !forward {
-		blocks = says(all[:1], !quotes, w.html, subject)
+		blocks = says(ctx, all[:1], !quotes, w.html, subject)
 	}
 	if len(blocks) == 0 {
 		// Marked lines count now, and may hold forwarded mail in their turn.
-		all = passages(unmark(lines), w.first)
+		all = passages(ctx, unmark(lines), w.first)
 		if forward || len(all) == 1 {
-			blocks = says(all, true, w.html, subject)
-		} else if blocks = says(all[:2], true, w.html, subject); len(blocks) == 0 {
-			blocks = says(all, true, w.html, subject)
+			blocks = says(ctx, all, true, w.html, subject)
+		} else if blocks = says(ctx, all[:2], true, w.html, subject); len(blocks) == 0 {
+			blocks = says(ctx, all, true, w.html, subject)
 		}
 	}
 	return append(blocks, w.mails...)
 }
 
 // says makes blocks of passages; unless quoted, marked lines go.
-func says(all []passage, quoted, html bool, subject string) []knowledgebank.Block {
+func says(ctx context.Context, all []passage, quoted, html bool, subject string) []knowledgebank.Block {
 	var out []knowledgebank.Block
-	for _, p := range all {
+	for i, p := range all {
+		if ended(ctx, i) {
+			break
+		}
 		lines := p.lines
 		if !quoted {
-			lines = unquoted(lines)
+			lines = unquoted(ctx, lines)
 		}
-		blocks := blocksOf(unsigned(lines), html)
+		blocks := blocksOf(ctx, unsigned(ctx, lines), html)
 		if p.about != "" && len(blocks) > 0 {
 			about := strings.TrimSuffix(p.about, ": "+bare(subject))
 			out = append(out, knowledgebank.Block{Text: about})
@@ -68,12 +72,12 @@ func says(all []passage, quoted, html bool, subject string) []knowledgebank.Bloc
 	return out
 }
 
-func blocksOf(lines []string, html bool) []knowledgebank.Block {
+func blocksOf(ctx context.Context, lines []string, html bool) []knowledgebank.Block {
 	text := strings.Join(lines, "\n")
 	if !html {
-		text = unwrap(lines)
+		text = unwrap(ctx, lines)
 	}
-	out := paragraphs(text)
+	out := paragraphs(ctx, text)
 	for _, b := range out {
 		if !wordless(b.Text) {
 			return out
@@ -83,9 +87,12 @@ func blocksOf(lines []string, html bool) []knowledgebank.Block {
 }
 
 // passages parts a mail where somebody else's words begin.
-func passages(lines []string, first bool) []passage {
+func passages(ctx context.Context, lines []string, first bool) []passage {
 	all := []passage{{}}
 	for i := 0; i < len(lines); {
+		if ended(ctx, i) {
+			break
+		}
 		here := &all[len(all)-1]
 		b, ok := breakAt(lines, i, first)
 		if !ok {
@@ -122,7 +129,7 @@ func unmark(lines []string) []string {
 }
 
 // unquoted drops marked lines, and the line above them that says whose they are.
-func unquoted(lines []string) []string {
+func unquoted(ctx context.Context, lines []string) []string {
 	var out []string
 	blank := func() {
 		if n := len(out); n > 0 && out[n-1] != "" {
@@ -130,6 +137,9 @@ func unquoted(lines []string) []string {
 		}
 	}
 	for i, l := range lines {
+		if ended(ctx, i) {
+			break
+		}
 		switch {
 		case strings.TrimSpace(l) == "":
 			blank()
@@ -146,10 +156,12 @@ func unquoted(lines []string) []string {
 // introduced says that marked lines are the writer's own: commands, a passage of a
 // book. Each run of them stands below a line that ends in a colon, and none is a
 // quote by an attribution or a header.
-func introduced(lines []string) bool {
+func introduced(ctx context.Context, lines []string) bool {
 	before := ""
-	for _, l := range lines {
+	for i, l := range lines {
 		switch {
+		case ended(ctx, i):
+			return false
 		case strings.TrimSpace(l) == "":
 			continue
 		case marked(l) && !marked(before) && !strings.HasSuffix(strings.TrimSpace(before), ":"), attributes(l):
@@ -157,7 +169,7 @@ func introduced(lines []string) bool {
 		}
 		before = l
 	}
-	return len(passages(unmark(lines), true)) == 1
+	return len(passages(ctx, unmark(lines), true)) == 1
 }
 
 // unattributed takes an attribution off the end: "On Monday Ana wrote:", over up
@@ -179,11 +191,11 @@ func unattributed(lines []string) []string {
 }
 
 // nothingMuch says that the writer only passes something on.
-func nothingMuch(lines []string) bool {
+func nothingMuch(ctx context.Context, lines []string) bool {
 	if filled(lines) > 20 {
 		return false
 	}
-	text := strings.ToLower(strings.Trim(strings.Join(strings.Fields(strings.Join(unsigned(unquoted(lines)), " ")), " "), " .!-:,"))
+	text := strings.ToLower(strings.Trim(strings.Join(strings.Fields(strings.Join(unsigned(ctx, unquoted(ctx, lines)), " ")), " "), " .!-:,"))
 	switch text {
 	case "fyi", "for your information", "see below", "please see below", "see attached", "please see attached", "f.y.i",
 		"zur info", "zur information", "zk", "z.k", "siehe unten", "pour info", "pour information", "para su información",
@@ -197,8 +209,8 @@ var below = regexp.MustCompile(`(?i)\bin-?line\b|\b(answers?|comments?|repl(y|ie
 
 // answersBelow says that the writer goes on between the lines of what is quoted,
 // where no mark tells whose they are.
-func answersBelow(lines []string) bool {
-	text := strings.Join(unsigned(unquoted(lines)), " ")
+func answersBelow(ctx context.Context, lines []string) bool {
+	text := strings.Join(unsigned(ctx, unquoted(ctx, lines)), " ")
 	return len(text) < 1000 && below.MatchString(text)
 }
 

@@ -65,6 +65,14 @@ type stop struct{ error }
 
 func (s stop) Unwrap() error { return s.error }
 
+// lookEvery is how many lines, or other small parts, are read between two looks
+// whether somebody still waits for the document.
+const lookEvery = 512
+
+// ended says, at every so many parts, whether nobody waits for the document any
+// more: what is made of it is thrown away then.
+func ended(ctx context.Context, i int) bool { return i%lookEvery == 0 && ctx.Err() != nil }
+
 // read reads the file whatever it is. It returns an error only if reading must
 // not go on with other files; any other has gone to failed.
 func (f *file) read(ctx context.Context, rd io.Reader) error {
@@ -161,7 +169,7 @@ func (f *file) parse(ctx context.Context, k kind, data []byte) (*knowledgebank.S
 		}
 		return f.pdf(ctx, files, data)
 	}
-	return f.note(k, data, "")
+	return f.note(ctx, k, data, "")
 }
 
 // document runs a parser, survives its panic, and hands on what it made.

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"context"
 	"regexp"
 	"strings"
 )
@@ -32,10 +33,10 @@ var (
 // unsigned takes off what stands below a mail without being part of it: the
 // signature behind "-- ", what phones add, contact blocks, legal disclaimers. It
 // takes nothing if nothing else would be left.
-func unsigned(lines []string) []string {
+func unsigned(ctx context.Context, lines []string) []string {
 	out := undashed(lines)
-	out = unadvertised(out)
-	out = undisclaimed(out)
+	out = unadvertised(ctx, out)
+	out = undisclaimed(ctx, out)
 	out = uncontacted(out)
 	for _, l := range out {
 		if !wordless(l) {
@@ -88,7 +89,7 @@ func postscript(lines []string) []string {
 }
 
 // unadvertised drops lines that programs and services add.
-func unadvertised(lines []string) []string {
+func unadvertised(ctx context.Context, lines []string) []string {
 	var out []string
 	footer := len(lines) - 1 // where the last eight lines with words begin
 	for n := 0; footer >= 0; footer-- {
@@ -98,6 +99,9 @@ func unadvertised(lines []string) []string {
 	}
 	sponsored := false // within the box of a sponsor
 	for i, l := range lines {
+		if ended(ctx, i) {
+			break
+		}
 		t := strings.TrimSpace(l)
 		if sponsored {
 			sponsored = t != "" && !strings.HasSuffix(t, "-~->")
@@ -147,11 +151,14 @@ func spans(lines []string) []span {
 }
 
 // undisclaimed drops paragraphs that only lawyers wrote.
-func undisclaimed(lines []string) []string {
+func undisclaimed(ctx context.Context, lines []string) []string {
 	all := spans(lines)
 	drop := map[int]bool{} // lines
 	gone := 0
 	for i := len(all) - 1; i >= 0; i-- {
+		if ended(ctx, i) {
+			break
+		}
 		s := all[i]
 		text := strings.Join(lines[s.from:s.to], " ")
 		if words := len(strings.Fields(text)); words < 15 || words > 400 {

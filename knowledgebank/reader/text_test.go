@@ -116,7 +116,7 @@ func TestUnwrap(t *testing.T) {
 			"Gutter of the long side, in copper        4      12.50 apiece or more\nbracket                                  16       1.20 apiece",
 		},
 	} {
-		if diff := cmp.Diff(tt.want, unwrap(strings.Split(tt.in, "\n"))); diff != "" {
+		if diff := cmp.Diff(tt.want, unwrap(t.Context(), strings.Split(tt.in, "\n"))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -152,7 +152,7 @@ func TestDeep(t *testing.T) {
 		"lists":    strings.Repeat("<ul><li>", 100000) + "end",
 		"ends":     strings.Repeat("<div>", 300) + strings.Repeat("</b></i></div>", 100000) + "end",
 	} {
-		if got := web(text, true).text; !strings.Contains(got, "end") {
+		if got := web(t.Context(), text, true).text; !strings.Contains(got, "end") {
 			t.Errorf("%s: %.100q", name, got)
 		}
 	}

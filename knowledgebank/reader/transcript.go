@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"context"
 	"html"
 	"regexp"
 	"strconv"
@@ -29,8 +30,8 @@ var (
 )
 
 // transcript fills a source with the turns of a WebVTT or SRT file.
-func (f *file) transcript(s *knowledgebank.Source, text string) {
-	cues, head, notes := readCues(clean(text))
+func (f *file) transcript(ctx context.Context, s *knowledgebank.Source, text string) {
+	cues, head, notes := readCues(ctx, clean(text))
 	name := stem(f.base)
 	when, rest := nameDate(name, f.o.Location)
 	for _, t := range append([]string{head}, notes...) {
@@ -74,7 +75,7 @@ func titleOf(rest, name string) string {
 
 // readCues reads both forms: they differ in little that matters. It gives the
 // text behind WEBVTT, and the comments.
-func readCues(text string) (cues []cue, head string, notes []string) {
+func readCues(ctx context.Context, text string) (cues []cue, head string, notes []string) {
 	lines := strings.Split(text, "\n")
 	i := 0
 	if rest, ok := strings.CutPrefix(strings.TrimSpace(lines[0]), "WEBVTT"); ok {
@@ -87,7 +88,10 @@ func readCues(text string) (cues []cue, head string, notes []string) {
 	}
 	var here *cue
 	comments := i > 0 // SRT has none: there NOTE is a word
-	for ; i < len(lines); i++ {
+	for n := 0; i < len(lines); i++ {
+		if n++; ended(ctx, n) {
+			break
+		}
 		l := strings.TrimSpace(lines[i])
 		if m := cueTime.FindStringSubmatch(lines[i]); m != nil {
 			cues = append(cues, cue{from: moment(m[1:5]), to: moment(m[5:9])})

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"context"
 	"regexp"
 	"strings"
 	"unicode"
@@ -15,10 +16,13 @@ var (
 
 // unwrap joins the lines of paragraphs that a mail program broke at a fixed
 // width, and leaves all others: lists, tables, addresses, verse.
-func unwrap(lines []string) string {
+func unwrap(ctx context.Context, lines []string) string {
 	width := wrapWidth(lines)
 	var b strings.Builder
 	for i, l := range lines {
+		if ended(ctx, i) {
+			break
+		}
 		if i > 0 {
 			b.WriteString(joint(lines, i-1, width))
 		}

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"context"
 	"strconv"
 	"strings"
 
@@ -28,22 +29,25 @@ type page struct {
 // that no nesting costs more than any other text. In mail, text that is quoted
 // gets a ">" before its lines, and signatures that say so are left out. A page
 // that shows no words is read again for what it shows to few.
-func web(s string, mail bool) page {
-	p := webReader{mail: mail}.page(s)
+func web(ctx context.Context, s string, mail bool) page {
+	p := webReader{mail: mail}.page(ctx, s)
 	if !wordless(p.text) {
 		return p
 	}
-	if all := (webReader{mail: mail, all: true}).page(s); !wordless(all.text) {
+	if all := (webReader{mail: mail, all: true}).page(ctx, s); !wordless(all.text) {
 		return all
 	}
 	return p
 }
 
-func (w webReader) page(s string) page {
+func (w webReader) page(ctx context.Context, s string) page {
 	s = lessThan(s)
 	z := html.NewTokenizer(strings.NewReader(s))
 	z.AllowCDATA(strings.Contains(s, "]]>"))
-	for {
+	for i := 0; ; i++ {
+		if ended(ctx, i) {
+			return page{}
+		}
 		switch kind := z.Next(); kind {
 		case html.ErrorToken:
 			for len(w.rows) > 0 {
