@@ -22,7 +22,7 @@ func (f *file) jsonLines(ctx context.Context, in *bufio.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return stop{err}
 		}
-		l, err := boundedLine(in, f.o.MaxBytes)
+		l, err := boundedLine(in, f.o.MaxBytes, func(n int) error { return f.grow(ctx, n) })
 		end := errors.Is(err, io.EOF)
 		if err != nil && !end && !errors.Is(err, errLarge) {
 			return fault.Wrap(fmt.Sprintf("line %d and all behind it", n), damaged(err))
@@ -34,14 +34,21 @@ func (f *file) jsonLines(ctx context.Context, in *bufio.Reader) error {
 		l = bytes.TrimSpace(l)
 		switch {
 		case errors.Is(err, errLarge):
-			f.failed(name, f.tooLarge())
+			f.leave()
+			if err := f.fail(name, f.tooLarge()); err != nil {
+				return err
+			}
 			found = true
 		case len(l) > 0:
 			found = true
+			if f.room != nil {
+				f.room.Shrink(int64(len(l)))
+			}
 			if err := f.document(ctx, name, func() (*knowledgebank.Source, error) { return f.jsonObject(ctx, l) }); err != nil {
 				return err
 			}
 		}
+		f.leave()
 		if end {
 			if !found {
 				return errEmpty
@@ -52,7 +59,7 @@ func (f *file) jsonLines(ctx context.Context, in *bufio.Reader) error {
 }
 
 // boundedLine reads one line; errLarge for a longer one, which is skipped.
-func boundedLine(in *bufio.Reader, limit int64) ([]byte, error) {
+func boundedLine(in *bufio.Reader, limit int64, grow func(n int) error) ([]byte, error) {
 	var out []byte
 	large := false
 	for {
@@ -60,6 +67,9 @@ func boundedLine(in *bufio.Reader, limit int64) ([]byte, error) {
 		if large = large || int64(len(out)+len(part)) > limit+1; large {
 			out = nil
 		} else {
+			if err := grow(len(out) + len(part)); err != nil {
+				return nil, err
+			}
 			out = append(out, part...)
 		}
 		if err == bufio.ErrBufferFull {

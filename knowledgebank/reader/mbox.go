@@ -21,7 +21,7 @@ func (f *file) mbox(ctx context.Context, in *bufio.Reader) error {
 			return damaged(err)
 		}
 	}
-	box := &mailbox{in: in, limit: f.o.MaxBytes}
+	box := &mailbox{in: in, limit: f.o.MaxBytes, grow: func(n int) error { return f.grow(ctx, n) }}
 	for n := 1; ; n++ {
 		if err := ctx.Err(); err != nil {
 			return stop{err}
@@ -33,15 +33,22 @@ func (f *file) mbox(ctx context.Context, in *bufio.Reader) error {
 		name := fmt.Sprintf("%s: mail %d", f.name, n)
 		switch {
 		case errors.Is(err, errLarge):
-			f.failed(name, f.tooLarge())
+			f.leave()
+			if err := f.fail(name, f.tooLarge()); err != nil {
+				return err
+			}
 			continue
 		case err != nil:
 			// The mails before the damage were read, this one ends in it.
 			return fault.Wrap(fmt.Sprintf("mail %d and all behind it", n), damaged(err))
 		}
+		if f.room != nil {
+			f.room.Shrink(int64(len(mail.data)))
+		}
 		if err := f.document(ctx, name, func() (*knowledgebank.Source, error) { return f.parseMail(ctx, mail.data, mail.separator) }); err != nil {
 			return err
 		}
+		f.leave()
 	}
 }
 
@@ -78,6 +85,7 @@ type boxed struct {
 type mailbox struct {
 	in        *bufio.Reader
 	limit     int64
+	grow      func(n int) error // asks for room for so many bytes of a mail
 	separator []byte // of the mail to come
 	begun     bool
 }
@@ -119,6 +127,9 @@ func (b *mailbox) next() (boxed, error) {
 				large, data = true, nil
 			}
 			if !large {
+				if err := b.grow(len(data) + len(l)); err != nil {
+					return boxed{}, err
+				}
 				data = append(data, l...)
 			}
 			if err != bufio.ErrBufferFull {

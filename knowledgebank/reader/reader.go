@@ -40,7 +40,13 @@ func New(o Options) (*Reader, error) {
 // could not be read; Stream returns an error only if the context ended or emit
 // failed.
 func (r *Reader) Stream(ctx context.Context, name string, rd io.Reader, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error {
-	f := &file{Reader: r, name: name, base: baseName(name), id: name, emit: emit, failed: failed}
+	return r.StreamWithin(ctx, Bounds{}, name, rd, emit, failed)
+}
+
+// StreamWithin does what Stream does, within bounds.
+func (r *Reader) StreamWithin(ctx context.Context, b Bounds, name string, rd io.Reader, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error {
+	f := &file{Reader: r, name: name, base: baseName(name), id: name, bounds: b, emit: emit, failed: failed}
+	defer f.leave()
 	f.mail, f.mailLike = maildirName(name)
 	return fault.Wrap("reader.Stream", f.read(ctx, until(ctx, rd)))
 }
@@ -56,6 +62,9 @@ type file struct {
 	// mailLike: it may be one, although its header tells little.
 	mailLike bool
 	marked   bool // a byte order mark says that what is read of it is UTF-8
+	packed   bool // it is compressed
+	bounds   Bounds
+	room     Room // of the document at hand; nil: it needs none
 	emit     func(*knowledgebank.Source) error
 	failed   func(name string, err error)
 }
@@ -84,7 +93,9 @@ func (f *file) read(ctx context.Context, rd io.Reader) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		f.failed(f.name, fault.Wrap("reader.Read", err))
+		if s, ok := errors.AsType[stop](f.fail(f.name, fault.Wrap("reader.Read", err))); ok {
+			return s.error
+		}
 	}
 	return nil
 }
@@ -102,7 +113,7 @@ func (f *file) any(ctx context.Context, rd io.Reader) error {
 			return damaged(err)
 		}
 		f.base = inside(f.base)
-		in = bufio.NewReaderSize(z, window)
+		in = bufio.NewReaderSize(f.unpack(z), window)
 		if head, err = in.Peek(window); len(head) == 0 && err != nil && err != io.EOF {
 			return damaged(err)
 		}
@@ -132,12 +143,12 @@ func (f *file) any(ctx context.Context, rd io.Reader) error {
 	case linesKind:
 		return f.jsonLines(ctx, in)
 	}
-	data, err := io.ReadAll(io.LimitReader(in, f.o.MaxBytes+1))
-	if err != nil {
-		return damaged(err)
-	}
-	if int64(len(data)) > f.o.MaxBytes {
+	data, err := f.whole(ctx, in)
+	switch {
+	case errors.Is(err, errLarge):
 		return f.tooLarge()
+	case err != nil:
+		return damaged(err)
 	}
 	if k == jsonKind {
 		return f.jsonWhole(ctx, data)
@@ -174,6 +185,10 @@ func (f *file) parse(ctx context.Context, k kind, data []byte) (*knowledgebank.S
 
 // document runs a parser, survives its panic, and hands on what it made.
 func (f *file) document(ctx context.Context, name string, parse func() (*knowledgebank.Source, error)) error {
+	skip, err := f.next()
+	if skip || err != nil {
+		return err
+	}
 	s, err := guarded(parse)
 	if ctx.Err() != nil { // what the parser gave may be a part
 		return stop{ctx.Err()}
@@ -181,6 +196,9 @@ func (f *file) document(ctx context.Context, name string, parse func() (*knowled
 	if err != nil {
 		f.failed(name, fault.Wrap("reader.Read", err))
 		return nil
+	}
+	if f.room != nil {
+		detach(s)
 	}
 	if s.Path = f.path; s.Path == "" {
 		s.File = f.name

@@ -1,0 +1,143 @@
+package reader
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/percached/percached/knowledgebank"
+)
+
+// large is how many bytes of a document are held without asking for room.
+const large = 1 << 20
+
+// Bounds say what reading one file may take, and where it begins. Any func may be
+// nil.
+type Bounds struct {
+	// Skip is how many documents are passed over, those that cannot be read among
+	// them.
+	Skip int
+	// Size is how many bytes are to be read; 0: nobody knows.
+	Size int64
+	// Next is asked before each document that is not passed over; its error ends all
+	// reading.
+	Next func() error
+	// Expand is told how many bytes came out of a compressed file; its error ends all
+	// reading.
+	Expand func(bytes int) error
+	// Hold is asked for room before a large document is held, and its error ends all
+	// reading. The room is given back when the document was handed on.
+	Hold func(ctx context.Context, bytes int64) (Room, error)
+}
+
+// Room is what a document may take of the memory.
+type Room interface {
+	// Shrink gives back what is more than this.
+	Shrink(bytes int64)
+	// Release gives back all.
+	Release()
+}
+
+// next passes over a document, or asks whether to read it.
+func (f *file) next() (skip bool, err error) {
+	if f.bounds.Skip > 0 {
+		f.bounds.Skip--
+		return true, nil
+	}
+	if f.bounds.Next == nil {
+		return false, nil
+	}
+	if err := f.bounds.Next(); err != nil {
+		return false, stop{err}
+	}
+	return false, nil
+}
+
+// fail reports a document that cannot be read.
+func (f *file) fail(name string, err error) error {
+	if skip, stopped := f.next(); skip || stopped != nil {
+		return stopped
+	}
+	f.failed(name, err)
+	return nil
+}
+
+// grow asks for room, if so many bytes of a document are too many without.
+func (f *file) grow(ctx context.Context, bytes int) error {
+	if bytes <= large || f.room != nil || f.bounds.Hold == nil {
+		return nil
+	}
+	most := f.o.MaxBytes
+	if f.bounds.Size > 0 && !f.packed {
+		most = min(most, f.bounds.Size)
+	}
+	room, err := f.bounds.Hold(ctx, most)
+	if err != nil {
+		return stop{err}
+	}
+	f.room = room
+	return nil
+}
+
+// leave gives back the room of a document that was handed on.
+func (f *file) leave() {
+	if f.room != nil {
+		f.room.Release()
+		f.room = nil
+	}
+}
+
+// whole reads a file that is one document; errLarge for one that is too large.
+func (f *file) whole(ctx context.Context, in io.Reader) ([]byte, error) {
+	most := f.o.MaxBytes + 1
+	data, err := io.ReadAll(io.LimitReader(in, min(most, large+1)))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > large {
+		if err := f.grow(ctx, len(data)); err != nil {
+			return nil, err
+		}
+		rest, err := io.ReadAll(io.LimitReader(in, most-int64(len(data))))
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, rest...)
+	}
+	if int64(len(data)) > f.o.MaxBytes {
+		return nil, errLarge
+	}
+	if f.room != nil {
+		f.room.Shrink(int64(len(data)))
+	}
+	return data, nil
+}
+
+// unpack counts what comes out of a compressed file.
+func (f *file) unpack(z io.Reader) io.Reader {
+	if f.packed = true; f.bounds.Expand == nil {
+		return z
+	}
+	return readFunc(func(p []byte) (int, error) {
+		n, err := z.Read(p)
+		if over := f.bounds.Expand(n); over != nil {
+			return n, stop{over}
+		}
+		return n, err
+	})
+}
+
+// detach copies what a document says out of the text that it was read from, which
+// may be much larger.
+func detach(s *knowledgebank.Source) {
+	for _, text := range []*string{&s.Key, &s.Title, &s.Source} {
+		*text = strings.Clone(*text)
+	}
+	for i := range s.Blocks {
+		b := &s.Blocks[i]
+		b.Speaker, b.At, b.Text = strings.Clone(b.Speaker), strings.Clone(b.At), strings.Clone(b.Text)
+	}
+	for i, n := range s.Notes {
+		s.Notes[i] = strings.Clone(n)
+	}
+}

@@ -1,0 +1,179 @@
+package reader
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/knowledgebank"
+)
+
+func zipped(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := io.WriteString(z, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// outcomes are the documents of a file, and what could not be read, in order.
+func outcomes(t *testing.T, b Bounds, o Options, name, text string) (all []string, err error) {
+	t.Helper()
+	rd, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = rd.StreamWithin(context.Background(), b, name, strings.NewReader(text), func(s *knowledgebank.Source) error {
+		all = append(all, s.Key)
+		return nil
+	}, func(name string, err error) { all = append(all, name+": "+err.Error()) })
+	return all, err
+}
+
+// files of which each holds several documents, and some that cannot be read.
+func manyFiles(t *testing.T) map[string]string {
+	mail := func(n int, text string) string {
+		return fmt.Sprintf("From a@b.example Mon Jan  2 15:04:05 2006\nFrom: a@b.example\nSubject: s\nMessage-ID: <%d@x>\n\n%s\n\n", n, text)
+	}
+	lines := `{"id": "1", "text": "One."}` + "\n" + `{"id": "2", "text": ""}` + "\n\nnone\n" + `{"id": "3", "text": "` + strings.Repeat("long ", 1000) + `"}` + "\n" + `{"id": "4", "text": "Four."}`
+	return map[string]string{
+		"a.mbox":     mail(1, "One.") + mail(2, "Two.") + mail(3, strings.Repeat("Long. ", 1000)) + mail(4, "Four."),
+		"a.jsonl":    lines,
+		"b.jsonl.gz": zipped(t, lines),
+		"c.jsonl.gz": zipped(t, lines)[:100], // damaged
+		"a.json":     "[" + `{"id": "1", "text": "One."},` + "\n" + `{"id": "2", "text": ""}, {"id": "3", "text": "Three."}]`,
+		"a.txt":      "One.",
+		"b.txt":      strings.Repeat("Long. ", 1000),
+		"c.txt":      "",
+	}
+}
+
+// Reading that goes on behind so many documents gives those that are left, whatever
+// became of the ones before; and it can be ended before each.
+func TestSkip(t *testing.T) {
+	o := Default()
+	o.MaxBytes = 2000
+	for name, text := range manyFiles(t) {
+		all, err := outcomes(t, Bounds{}, o, name, text)
+		if err != nil || len(all) == 0 {
+			t.Fatal(name, all, err)
+		}
+		end := errors.New("enough")
+		for n := range len(all) + 1 {
+			if got, err := outcomes(t, Bounds{Skip: n}, o, name, text); err != nil || !cmp.Equal(got, all[n:], cmp.Transformer("some", func(s []string) string { return fmt.Sprint(s) })) {
+				t.Errorf("%s behind %d: %q, want %q, %v", name, n, got, all[n:], err)
+			}
+			left := n
+			got, err := outcomes(t, Bounds{Next: func() error {
+				if left--; left < 0 {
+					return end
+				}
+				return nil
+			}}, o, name, text)
+			if fmt.Sprint(got) != fmt.Sprint(all[:n]) || errors.Is(err, end) != (n < len(all)) {
+				t.Errorf("%s ended behind %d: %q, %v", name, n, got, err)
+			}
+		}
+	}
+}
+
+// What comes out of a compressed file is counted as it comes, and ends where it is
+// too much.
+func TestExpand(t *testing.T) {
+	var lines strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&lines, `{"id": "%d", "text": "One."}`+"\n", i)
+	}
+	over, total := errors.New("too much"), 0
+	got, err := outcomes(t, Bounds{Expand: func(n int) error {
+		if total += n; total > 1_000_000 {
+			return over
+		}
+		return nil
+	}}, Default(), "a.jsonl.gz", zipped(t, lines.String()))
+	if !errors.Is(err, over) || total > 1_000_000+window || len(got) < 20_000 || len(got) > 50_000 {
+		t.Errorf("%d documents out of %d bytes: %v", len(got), total, err)
+	}
+	if got, err := outcomes(t, Bounds{Expand: func(int) error { return over }}, Default(), "a.txt", "One."); err != nil || len(got) != 1 {
+		t.Error("what is not compressed counts", got, err)
+	}
+}
+
+// room counts what documents hold.
+type room struct {
+	*testing.T
+	asked []int64
+	held  int64
+}
+
+func (r *room) hold(_ context.Context, n int64) (Room, error) {
+	if r.held != 0 {
+		r.Error("a document is held beside another")
+	}
+	r.asked, r.held = append(r.asked, n), n
+	return r, nil
+}
+
+func (r *room) Shrink(n int64) {
+	if n > r.held {
+		r.Errorf("%d bytes are held, and %d were asked for", n, r.held)
+	}
+	r.held = n
+}
+
+func (r *room) Release() { r.held = 0 }
+
+// A large document is read once there is room for it, as much as it may take; what
+// it takes is held until it was handed on. A small one asks for nothing.
+func TestHold(t *testing.T) {
+	big := strings.Repeat("The heron stands in the pond. ", 2<<20/30)
+	line := `{"text": "` + big + `"}` + "\n"
+	mail := "From: a@b.example\nSubject: s\nMessage-ID: <1@x>\n\n" + big
+	box := "From a@b.example Mon Jan  2 15:04:05 2006\n" + mail + "\n\n"
+	for _, tc := range []struct {
+		name, text string
+		size       int64
+		asked      []int64
+	}{
+		{"a.txt", big, int64(len(big)), []int64{int64(len(big))}},
+		{"a.txt", big, 0, []int64{32 << 20}},
+		{"a.txt.gz", zipped(t, big), 1000, []int64{32 << 20}},
+		{"a.jsonl", line + `{"text": "One."}` + "\n" + line, 0, []int64{32 << 20, 32 << 20}},
+		{"a.mbox", box + box, 0, []int64{32 << 20, 32 << 20}},
+		{"a.eml", mail, 0, []int64{32 << 20}},
+		{"b.txt", big[:1<<20], 0, nil},
+		{"b.jsonl", strings.Repeat(line[:1000]+`"}`+"\n", 3000), 0, nil},
+	} {
+		r := &room{T: t}
+		rd, err := New(Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		err = rd.StreamWithin(context.Background(), Bounds{Size: tc.size, Hold: r.hold}, tc.name, strings.NewReader(tc.text), func(s *knowledgebank.Source) error {
+			if n++; len(s.Blocks[0].Text) > large && (r.held < int64(len(s.Blocks[0].Text)) || r.held > 3<<20) {
+				t.Errorf("%s: %d bytes are held", tc.name, r.held)
+			}
+			return nil
+		}, func(name string, err error) { t.Error(name, err) })
+		if d := cmp.Diff(tc.asked, r.asked); d != "" || err != nil || r.held != 0 || n == 0 {
+			t.Errorf("%s: %s, %d documents, %d held, %v", tc.name, d, n, r.held, err)
+		}
+	}
+	no := errors.New("none")
+	if _, err := outcomes(t, Bounds{Hold: func(context.Context, int64) (Room, error) { return nil, no }}, Default(), "a.txt", big); !errors.Is(err, no) {
+		t.Error(err)
+	}
+}
