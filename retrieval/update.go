@@ -11,9 +11,14 @@ import (
 	"github.com/percached/percached/internal/kv"
 )
 
-// batchChunks is how many chunks are written at a time: each batch costs bleve
-// a file, and files cost merging.
-const batchChunks = 512
+const (
+	// batchChunks is how many chunks are written at a time: each batch costs bleve
+	// a file, and files cost merging.
+	batchChunks = 512
+	// batchBytes of text are enough, too: while they are written, their terms take many
+	// times as much memory, and more where no word comes twice.
+	batchBytes = 1 << 20
+)
 
 // Update catches up with the feed. It is cheap when there is nothing to do.
 // After it returned, no chunk is found that was gone when it began.
@@ -114,6 +119,7 @@ type writer struct {
 	from, vecFrom uint64
 
 	pending []percached.Chunk
+	bytes   int // of their text
 	seen    map[percached.ChunkID]bool
 	taken   int
 	// lost is why vectors could not be made. Words go on without them, and
@@ -127,7 +133,7 @@ type writer struct {
 func (w *writer) pull(ctx context.Context, after uint64, progress func(done int)) error {
 	w.seen = map[percached.ChunkID]bool{}
 	gone, upto, err := w.x.o.Feed.Changes(w.sp.name, after, func(c percached.Chunk) error {
-		if len(w.pending) == batchChunks {
+		if len(w.pending) == batchChunks || w.bytes >= batchBytes {
 			if err := w.flush(ctx, nil, 0); err != nil {
 				return err
 			}
@@ -137,6 +143,7 @@ func (w *writer) pull(ctx context.Context, after uint64, progress func(done int)
 		}
 		w.seen[c.ID] = true
 		w.pending = append(w.pending, c)
+		w.bytes += len(c.Head) + len(c.Body)
 		w.taken++
 		return nil
 	})
@@ -198,7 +205,7 @@ func (w *writer) flush(ctx context.Context, gone []percached.ChunkID, upto uint6
 			chunks = append(chunks, c)
 		}
 	}
-	w.pending = w.pending[:0]
+	w.pending, w.bytes = w.pending[:0], 0
 	if len(chunks) == 0 && upto == 0 {
 		return nil
 	}

@@ -46,9 +46,10 @@ func (r *Report) Documents() int { return r.Added + r.Unchanged + r.Replaced }
 type Source func(ctx context.Context, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error
 
 // Add takes documents into a space. Each is in whole and durable, or not at all;
-// progress, when not nil, hears of every batch. What cannot be taken in is named
-// in the report, and the others go on. With an error the report holds what was
-// done before. Other changes may be made between two batches.
+// progress, when not nil, hears of every batch. Emit returns when a large document is
+// in, and at once for others. What cannot be taken in is named in the report, and the
+// others go on. With an error the report holds what was done before. Other changes may
+// be made between two batches.
 func (l *Library) Add(ctx context.Context, space string, read Source, progress func(Report)) (Report, error) {
 	const op = "ingest.Add"
 	a := &adding{Library: l, space: space, progress: progress}
@@ -73,13 +74,27 @@ func (l *Library) Add(ctx context.Context, space string, read Source, progress f
 			}
 			select {
 			case found <- i:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			if i.in == nil {
+				return nil
+			}
+			select {
+			case <-i.in:
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 		}
 		end <- read(ctx,
-			func(s *knowledgebank.Source) error { return send(item{source: s}) },
+			func(s *knowledgebank.Source) error {
+				i := item{source: s}
+				if i.bytes() >= batchBytes {
+					i.in = make(chan struct{})
+				}
+				return send(i)
+			},
 			func(name string, err error) { send(item{failure: &Failure{name, reason(err)}}) })
 	}()
 	err = a.all(ctx, found, ahead)
@@ -101,6 +116,9 @@ func (l *Library) Add(ctx context.Context, space string, read Source, progress f
 type item struct {
 	source  *knowledgebank.Source
 	failure *Failure
+	// in is closed when a large document is in: none is read ahead beside it, as two
+	// take too much memory. It is nil for others.
+	in chan struct{}
 }
 
 // bytes of text that a document holds.
@@ -140,6 +158,9 @@ func (a *adding) all(ctx context.Context, found <-chan item, ahead *semaphore.We
 			if err := a.flush(ctx); err != nil {
 				return err
 			}
+		}
+		if i.in != nil {
+			close(i.in)
 		}
 	}
 	return a.flush(ctx)
