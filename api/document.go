@@ -80,7 +80,9 @@ type OneDocument struct {
 
 // Upload is what is to be taken in. Each calls take with one file after the
 // other, as they come off the wire; the documents of a JSON body come as one file
-// of JSON lines. Key is the idempotency key, or empty: the same key with the same
+// of JSON lines. Reading that parses it, for which a whole document is in memory: so
+// its body also has the methods Sent, which is the body unparsed, and Parse, to call
+// with it when it was read. Key is the idempotency key, or empty: the same key with the same
 // files is the same upload, with others a Conflict. With Wait the upload is
 // answered when all is in; what was sent is taken in although the client goes.
 // Each is called once, and its error ends the upload: the body was wrong or broke

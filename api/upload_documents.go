@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,6 +45,8 @@ type documentLine struct {
 // documents is the file of JSON lines that a body {"documents":[...]} stands
 // for. Each document is parsed when its line is read.
 type documents struct {
+	from  io.Reader
+	sent  *meter // what comes of the body, where it is not parsed as it comes
 	body  *meter
 	json  *json.Decoder
 	most  int64 // bytes of a document
@@ -57,6 +60,9 @@ type documents struct {
 func jsonDocuments(from io.Reader, most int64, take takeFile) error {
 	d := documentsOf(from, most)
 	err := take.all(documentsName, d)
+	if d.sent != nil && d.sent.err != nil {
+		return d.sent.err
+	}
 	if d.err != nil && d.err != io.EOF {
 		return d.err
 	}
@@ -65,8 +71,23 @@ func jsonDocuments(from io.Reader, most int64, take takeFile) error {
 
 func documentsOf(from io.Reader, most int64) *documents {
 	m := &meter{in: from}
-	return &documents{body: m, json: json.NewDecoder(m), most: most}
+	return &documents{from: from, body: m, json: json.NewDecoder(m), most: most}
 }
+
+// Sent is the body as it comes. Who reads it calls Parse with it then.
+func (d *documents) Sent() io.Reader {
+	d.sent = &meter{in: d.from}
+	return d.sent
+}
+
+// Parse makes the lines out of a body that was read.
+func (d *documents) Parse(sent io.Reader) io.Reader {
+	d.body.in = sent
+	return d
+}
+
+// Held is how many bytes of the body are held at a time.
+func (d *documents) Held() int64 { return d.most }
 
 func (d *documents) Read(p []byte) (int, error) {
 	if len(d.line) == 0 && d.err == nil {
@@ -192,8 +213,9 @@ func lineOf(at string, raw []byte) ([]byte, error) {
 	if strings.TrimSpace(d.Title) == "" { // else the reader would name it after the file, which is none
 		d.Title = beginning(d.Text)
 	}
-	line, err := json.Marshal(documentLine{d.Key, d.Title, d.Date, d.Source, d.Text})
-	return append(line, '\n'), err
+	var line bytes.Buffer
+	err := json.NewEncoder(&line).Encode(documentLine{d.Key, d.Title, d.Date, d.Source, d.Text}) // with a line end
+	return line.Bytes(), err
 }
 
 // beginning is what a text without a title goes by: its first words.

@@ -2725,6 +2725,10 @@ type ClientInterface interface {
 	// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
 	// received is taken in although the client goes.
 	//
+	// An upload holds up to 1,000,000 documents (`max-documents`), and its compressed files unpack to 4 GiB at most
+	// (`max-upload`). One that holds more ends as `failed`: its `error` names the limit, and its counts tell what is in
+	// by then, which stays. JSON is parsed in memory: when too many bodies wait for that, 429 says when to come back.
+	//
 	// The same document again does nothing, and a changed one replaces its former self: a document is known by its
 	// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
 	// with the same content is the same upload, and with other content it is refused with 409.
@@ -2747,6 +2751,10 @@ type ClientInterface interface {
 	// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 	// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
 	// received is taken in although the client goes.
+	//
+	// An upload holds up to 1,000,000 documents (`max-documents`), and its compressed files unpack to 4 GiB at most
+	// (`max-upload`). One that holds more ends as `failed`: its `error` names the limit, and its counts tell what is in
+	// by then, which stays. JSON is parsed in memory: when too many bodies wait for that, 429 says when to come back.
 	//
 	// The same document again does nothing, and a changed one replaces its former self: a document is known by its
 	// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
@@ -3803,6 +3811,10 @@ func (c *Client) ListDocuments(ctx context.Context, space SpacePath, params *Lis
 // at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
 // received is taken in although the client goes.
 //
+// An upload holds up to 1,000,000 documents (`max-documents`), and its compressed files unpack to 4 GiB at most
+// (`max-upload`). One that holds more ends as `failed`: its `error` names the limit, and its counts tell what is in
+// by then, which stays. JSON is parsed in memory: when too many bodies wait for that, 429 says when to come back.
+//
 // The same document again does nothing, and a changed one replaces its former self: a document is known by its
 // `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
 // with the same content is the same upload, and with other content it is refused with 409.
@@ -3835,6 +3847,10 @@ func (c *Client) UploadWithBody(ctx context.Context, space SpacePath, params *Up
 // 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 // at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
 // received is taken in although the client goes.
+//
+// An upload holds up to 1,000,000 documents (`max-documents`), and its compressed files unpack to 4 GiB at most
+// (`max-upload`). One that holds more ends as `failed`: its `error` names the limit, and its counts tell what is in
+// by then, which stays. JSON is parsed in memory: when too many bodies wait for that, 429 says when to come back.
 //
 // The same document again does nothing, and a changed one replaces its former self: a document is known by its
 // `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
@@ -7058,6 +7074,10 @@ type ClientWithResponsesInterface interface {
 	// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
 	// received is taken in although the client goes.
 	//
+	// An upload holds up to 1,000,000 documents (`max-documents`), and its compressed files unpack to 4 GiB at most
+	// (`max-upload`). One that holds more ends as `failed`: its `error` names the limit, and its counts tell what is in
+	// by then, which stays. JSON is parsed in memory: when too many bodies wait for that, 429 says when to come back.
+	//
 	// The same document again does nothing, and a changed one replaces its former self: a document is known by its
 	// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
 	// with the same content is the same upload, and with other content it is refused with 409.
@@ -7080,6 +7100,10 @@ type ClientWithResponsesInterface interface {
 	// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 	// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
 	// received is taken in although the client goes.
+	//
+	// An upload holds up to 1,000,000 documents (`max-documents`), and its compressed files unpack to 4 GiB at most
+	// (`max-upload`). One that holds more ends as `failed`: its `error` names the limit, and its counts tell what is in
+	// by then, which stays. JSON is parsed in memory: when too many bodies wait for that, 429 says when to come back.
 	//
 	// The same document again does nothing, and a changed one replaces its former self: a document is known by its
 	// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
@@ -9388,6 +9412,10 @@ func (c *ClientWithResponses) ListDocumentsWithResponse(ctx context.Context, spa
 // at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
 // received is taken in although the client goes.
 //
+// An upload holds up to 1,000,000 documents (`max-documents`), and its compressed files unpack to 4 GiB at most
+// (`max-upload`). One that holds more ends as `failed`: its `error` names the limit, and its counts tell what is in
+// by then, which stays. JSON is parsed in memory: when too many bodies wait for that, 429 says when to come back.
+//
 // The same document again does nothing, and a changed one replaces its former self: a document is known by its
 // `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
 // with the same content is the same upload, and with other content it is refused with 409.
@@ -9416,6 +9444,10 @@ func (c *ClientWithResponses) UploadWithBodyWithResponse(ctx context.Context, sp
 // 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
 // at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
 // received is taken in although the client goes.
+//
+// An upload holds up to 1,000,000 documents (`max-documents`), and its compressed files unpack to 4 GiB at most
+// (`max-upload`). One that holds more ends as `failed`: its `error` names the limit, and its counts tell what is in
+// by then, which stays. JSON is parsed in memory: when too many bodies wait for that, 429 says when to come back.
 //
 // The same document again does nothing, and a changed one replaces its former self: a document is known by its
 // `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key

@@ -115,6 +115,10 @@ func storageKeys() []key {
 			name: "inbox-limit", about: "bytes that uploads may take on disk until they are taken in",
 			of: func(c *setup) field { return aSize(&c.inboxLimit) },
 		},
+		{
+			name: "upload-memory", usual: "a sixteenth of the machine's memory, 64MiB to 256MiB", about: "memory that documents may take while they are read, cut and indexed; further uploads wait, or are told to come back",
+			of: func(c *setup) field { return aSize(&c.uploadMemory) },
+		},
 	}
 }
 

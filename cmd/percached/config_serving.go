@@ -18,6 +18,7 @@ type serving struct {
 	insecure      bool
 	cert, key     string // files
 	api           api.Options
+	documents     int // of an upload
 	connections   int
 	header        int64
 	headerTimeout time.Duration
@@ -29,7 +30,7 @@ type serving struct {
 
 func defaultServing() serving {
 	return serving{
-		listen: "127.0.0.1:7337", api: api.Default(), connections: 512, header: 32 << 10, headerTimeout: 10 * time.Second,
+		listen: "127.0.0.1:7337", api: api.Default(), documents: 1_000_000, connections: 512, header: 32 << 10, headerTimeout: 10 * time.Second,
 		idleTimeout: 2 * time.Minute, grace: 5 * time.Second, level: slog.LevelInfo, format: "text",
 	}
 }
@@ -83,8 +84,12 @@ func boundKeys() []key {
 			of: func(c *setup) field { return aSize(&c.serving.api.MaxBody) },
 		},
 		{
-			name: "max-upload", about: "bytes of an upload",
+			name: "max-upload", about: "bytes of an upload, as it is sent and as its compressed files unpack",
 			of: func(c *setup) field { return aSize(&c.serving.api.MaxUpload) },
+		},
+		{
+			name: "max-documents", about: "documents of an upload",
+			of: func(c *setup) field { return anInt(&c.serving.documents) },
 		},
 		{
 			name: "max-requests", about: "requests at the same time, a quarter of them uploads. A token gets as many places as are still free, so half of them while no other token wants one; further requests are answered 429",
@@ -175,6 +180,7 @@ func (c *serving) validate(bad func(wrong bool, key, format string, args ...any)
 	}{
 		{"max-body", c.api.MaxBody},
 		{"max-upload", c.api.MaxUpload},
+		{"max-documents", int64(c.documents)},
 		{"max-requests", int64(c.api.MaxRequests)},
 		{"max-streams", int64(c.api.MaxStreams)},
 	} {

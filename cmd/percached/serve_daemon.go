@@ -182,8 +182,8 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 		return nil, err
 	}
 	d.service = s
-	if !d.daemon {
-		c.inboxLimit = math.MaxInt64
+	if !d.daemon { // as in options
+		c.inboxLimit, c.serving.api.MaxUpload, c.serving.documents = math.MaxInt64, math.MaxInt64, math.MaxInt
 	}
 	in, err := openInbox(s, c, d.log)
 	if err != nil {

@@ -21,6 +21,7 @@ func openInbox(s *service, c setup, log *slog.Logger) (*inbox.Inbox, error) {
 	o := inbox.Default()
 	o.Library, o.Spaces, o.Reader, o.MaxBytes, o.Now, o.Logger, o.Observer = s.library, s.knowledge, rd, c.inboxLimit, s.now, log, s.news.ofInbox()
 	o.Taking = s.scheduler.Intake
+	o.Memory, o.MaxDocuments, o.MaxExpanded = c.uploadMemory, c.serving.documents, c.serving.api.MaxUpload
 	o.MinFree = 2 * minFree // what is sent must not take the room in which it is taken in
 	in, err := inbox.Open(s.home.Path("inbox"), o)
 	if err != nil {

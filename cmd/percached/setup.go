@@ -35,29 +35,30 @@ const tensorLimit = 1 << 30
 
 // setup is what a service is opened with, and served.
 type setup struct {
-	create     bool // a data folder is made where there is none
-	data       string
-	model      string // empty: the built-in one
-	embedModel string // empty: the built-in one
-	kv         string
-	threads    int
-	context    int
-	limit      int64 // bytes of tensors; commands that store none set no bounds
-	bankLimit  int64 // bytes of stored answers
-	inboxLimit int64 // bytes of uploads that are not in yet
-	history    int   // questions that a space remembers
-	chunkWords int
-	fusion     string
-	placement  string // empty: what serves the model best
-	order      string
-	k          int
-	threshold  float64 // negative: the embedder's
-	guard      bool
-	maxTokens  int
-	maxWaiting int // questions that wait for the model
-	revival    revival
-	idle       idle.Config
-	serving    serving
+	create       bool // a data folder is made where there is none
+	data         string
+	model        string // empty: the built-in one
+	embedModel   string // empty: the built-in one
+	kv           string
+	threads      int
+	context      int
+	limit        int64 // bytes of tensors; commands that store none set no bounds
+	bankLimit    int64 // bytes of stored answers
+	inboxLimit   int64 // bytes of uploads that are not in yet
+	uploadMemory int64 // bytes that documents take while they come in
+	history      int   // questions that a space remembers
+	chunkWords   int
+	fusion       string
+	placement    string // empty: what serves the model best
+	order        string
+	k            int
+	threshold    float64 // negative: the embedder's
+	guard        bool
+	maxTokens    int
+	maxWaiting   int // questions that wait for the model
+	revival      revival
+	idle         idle.Config
+	serving      serving
 	ground
 }
 
@@ -65,11 +66,15 @@ func defaultSetup() setup {
 	set := answer.Default()
 	return setup{
 		kv: "f16", threads: runtime.GOMAXPROCS(0), context: llamacpp.Default().Context, limit: math.MaxInt64, chunkWords: 100,
-		bankLimit: qabank.Default().Limit, inboxLimit: 8 << 30, history: historyLimit,
+		bankLimit: qabank.Default().Limit, inboxLimit: 8 << 30, uploadMemory: uploadMemory(thisMachine().MemoryBytes), history: historyLimit,
 		fusion: string(retrieval.Default().Fusion), order: string(set.Order), k: set.K, threshold: -1, guard: set.Guard, maxTokens: set.MaxTokens, maxWaiting: 64,
 		revival: revival{most: 3, within: 10 * time.Minute}, idle: idle.Default(), serving: defaultServing(),
 	}
 }
+
+// uploadMemory is what documents may take while they come in on a machine with so
+// much memory: enough for the largest, and a small part of all.
+func uploadMemory(all int64) int64 { return min(max(all/16, 64<<20), 256<<20) }
 
 // keyFault is what is wrong with the value of a key.
 type keyFault struct {
@@ -93,6 +98,7 @@ func (c setup) Validate() error {
 	bad(c.limit < 0, "tensor-limit", "%d is negative", c.limit)
 	bad(c.bankLimit < 1, "bank-limit", "%d is not positive", c.bankLimit)
 	bad(c.inboxLimit < 1, "inbox-limit", "%d is not positive", c.inboxLimit)
+	bad(c.uploadMemory < 1<<20, "upload-memory", "%d is less than 1MiB", c.uploadMemory)
 	bad(c.history < 1, "history-limit", "%d is not positive", c.history)
 	bad(c.threshold > 1, "threshold", "%v is above 1", c.threshold)
 	bad(c.k < 1 || c.k > 64, "k", "%d is not between 1 and 64", c.k)

@@ -14,6 +14,7 @@ const (
 	recordEnd = ".upload"
 	spoolEnd  = ".spool"
 	partEnd   = ".part"
+	bodyEnd   = ".body" // of a body that is to be parsed, before partEnd
 
 	withheldName = "withheld"
 	damagedName  = "damaged"

@@ -18,3 +18,27 @@ func Spooled(in *Inbox) int64 {
 func Sealed(version int, body string) []byte {
 	return append(fmt.Appendf(nil, "upload %d %08x\n", version, sum(version, []byte(body))), body...)
 }
+
+// Peaks are the most bytes that were in flight, of each share of the memory, beside
+// its size.
+func Peaks(in *Inbox) (all [][2]int64) {
+	for _, s := range []*share{in.memory.documents, in.memory.bodies, in.memory.smallBodies} {
+		s.mu.Lock()
+		all = append(all, [2]int64{s.peak, s.size})
+		s.mu.Unlock()
+	}
+	return all
+}
+
+// Held are the bytes in flight.
+func Held(in *Inbox) (n int64) {
+	for _, s := range []*share{in.memory.documents, in.memory.bodies, in.memory.smallBodies} {
+		s.mu.Lock()
+		n += s.held
+		s.mu.Unlock()
+	}
+	return n
+}
+
+// MaxWaiting bodies wait for memory.
+const MaxWaiting = maxWaiting

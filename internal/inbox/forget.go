@@ -158,7 +158,7 @@ func (d *dropping) sender(s *sending) {
 	if s.committing {
 		d.ends = append(d.ends, s.done)
 		d.late = append(d.late, s.id+recordEnd, s.id+spoolEnd)
-	} else {
-		d.names = append(d.names, s.id+spoolEnd) // its sender may take long to see it
+	} else { // its sender may take long to see it
+		d.names = append(d.names, s.id+spoolEnd, s.id+bodyEnd+partEnd)
 	}
 }

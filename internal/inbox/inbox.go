@@ -14,8 +14,9 @@ import (
 // Locks, in the order in which they are taken: writing, mu. No callback runs
 // under any.
 type Inbox struct {
-	o    Options
-	disk *disk
+	o      Options
+	disk   *disk
+	memory *memory
 	// wake is rung when there may be something to take in.
 	wake chan struct{}
 	// closing is closed by Close.
@@ -39,6 +40,9 @@ type Inbox struct {
 	aside    bool  // something was set aside
 	running  bool
 	closed   bool
+	busy     map[string]bool   // spaces of which an upload is being taken in
+	served   map[string]uint64 // when a space had its last turn, of those with uploads
+	turns    uint64
 }
 
 // named is a key of a client in a space.

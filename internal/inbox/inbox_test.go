@@ -359,8 +359,8 @@ func TestCloseWhileSending(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	err := inbox.Options{MaxBytes: -1, MinFree: -1, MaxQueued: -1, MaxFiles: -1, Keep: -1, KeepCount: -1}.Validate()
-	if n := strings.Count(err.Error(), "\n"); n != 11 {
+	err := inbox.Options{MaxBytes: -1, MinFree: -1, MaxQueued: -1, MaxFiles: -1, Turn: -1, Keep: -1, KeepCount: -1}.Validate()
+	if n := strings.Count(err.Error(), "\n"); n != 16 {
 		t.Errorf("%d faults are told:\n%v", n+1, err)
 	}
 	if _, err := inbox.Open(folder(t), inbox.Default()); kind(err) != fault.Invalid {

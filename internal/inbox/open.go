@@ -28,6 +28,7 @@ func open(d *disk, o Options) (*Inbox, error) {
 	in := &Inbox{
 		o: o, disk: d, wake: make(chan struct{}, 1), closing: make(chan struct{}),
 		uploads: map[string]*entry{}, keys: map[named]*entry{}, sending: map[*sending]struct{}{},
+		memory: newMemory(o.Memory), busy: map[string]bool{}, served: map[string]uint64{},
 	}
 	l := &loading{Inbox: in, known: map[string]bool{}}
 	err := l.read()

@@ -25,104 +25,31 @@ const (
 	someDocuments = 64
 )
 
-// Run takes in what is queued, one upload after the other, until ctx ends. That
-// is no error; the upload that was running is queued then, to be begun again by
-// the next Run.
-func (in *Inbox) Run(ctx context.Context) error {
-	const op = "inbox.Run"
-	in.mu.Lock()
-	busy := in.running
-	in.running = true
-	in.mu.Unlock()
-	if busy {
-		return fault.New(fault.Conflict, op, "it runs already")
-	}
-	defer func() {
-		in.mu.Lock()
-		in.running = false
-		in.mu.Unlock()
-	}()
-	for ctx.Err() == nil {
-		if e, wait := in.next(); e != nil {
-			in.takeAll(ctx, e)
-		} else {
-			in.rest(ctx, wait)
-		}
-	}
-	return nil
-}
-
-// takeAll takes an upload in, as far as it goes now, and those that may come behind
-// it.
-func (in *Inbox) takeAll(ctx context.Context, e *entry) {
-	stop := in.o.Taking()
-	for e != nil {
-		taken, ended := e, in.take(ctx, e)
-		if e, _ = in.next(); e == nil || ctx.Err() != nil {
-			e = nil
-			stop()
-		}
-		if ended { // who waits for it knows no more than who watches
-			close(taken.over)
-		}
-	}
-}
-
-// rest returns after a while, or when there may be something to do, or when ctx
-// ends.
-func (in *Inbox) rest(ctx context.Context, wait time.Duration) {
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-in.wake:
-	case <-ctx.Done():
-	}
-}
-
-// next gives the upload that is to be taken in now, or how long it may take until
-// there is one. One that has to wait holds up its space: a later one may hold a
-// newer edition of its documents.
-func (in *Inbox) next() (*entry, time.Duration) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	now, wait := in.o.Now(), lastWait // the clock may be set: it is looked at now and then
-	held := map[string]bool{}
-	for _, e := range in.queue {
-		switch {
-		case held[e.Space]:
-		case !e.ready:
-			held[e.Space] = true
-		case e.again.After(now):
-			held[e.Space] = true
-			wait = min(wait, max(e.again.Sub(now), time.Millisecond))
-		default:
-			return e, 0
-		}
-	}
-	return nil, wait
-}
-
 // take takes an upload in, as far as it goes now, and says whether it has ended.
-func (in *Inbox) take(ctx context.Context, e *entry) (ended bool) {
-	ctx, cancel := context.WithCancel(ctx)
+func (in *Inbox) take(lane context.Context, e *entry, turn *turn) (ended bool) {
+	ctx, cancel := context.WithCancel(lane)
 	defer cancel()
 	in.mu.Lock()
 	if e.gone {
 		in.mu.Unlock()
 		return false
 	}
+	anew := e.State != Running // it did not give way before
 	e.State, e.Error, e.cancel, e.stopped = Running, "", cancel, make(chan struct{})
 	err := worn(e.begun)
 	in.mu.Unlock()
-	in.tell(e)
+	if anew {
+		in.tell(e)
+	}
+	gaveWay := false
 	if err == nil {
 		in.mark(e, 1)
-		if err = in.attempts(ctx, e); err != nil {
+		if gaveWay, err = in.attempts(ctx, e, turn); gaveWay || err != nil {
 			in.mark(e, -1) // it came back
 		}
 	}
 	switch {
+	case gaveWay:
 	case err == nil:
 		ended = in.end(e, Done, "")
 	case ctx.Err() != nil: // dropped, or all is ending
@@ -144,10 +71,21 @@ func (in *Inbox) take(ctx context.Context, e *entry) (ended bool) {
 	in.resume(e) // whoever asked since it stopped
 	gone := e.gone
 	in.mu.Unlock()
-	if !gone {
+	switch {
+	case gone && lane.Err() == nil:
+		in.catchUp(lane, e.Space)
+	case !gone && !gaveWay:
 		in.tell(e)
 	}
 	return ended
+}
+
+// catchUp has documents found that were in when their upload was cancelled.
+func (in *Inbox) catchUp(ctx context.Context, space string) {
+	err := in.o.Library.CatchUp(ctx, space)
+	if err != nil && ctx.Err() == nil && fault.KindOf(err) != fault.NotFound {
+		in.o.Logger.Warn("documents of an upload that was cancelled may not be found until the next are added", "kind", fault.KindOf(err), "error", err)
+	}
 }
 
 // homeless says that an upload failed as its space is being forgotten, and notes it.
@@ -165,13 +103,14 @@ func (in *Inbox) homeless(e *entry, err error) bool {
 }
 
 // attempts takes an upload in; each attempt ends at a pause, and the next goes on
-// from there.
-func (in *Inbox) attempts(ctx context.Context, e *entry) error {
+// from there. It says whether the upload gave way to another space before its end.
+func (in *Inbox) attempts(ctx context.Context, e *entry, turn *turn) (gaveWay bool, err error) {
 	for {
 		t, err := in.begun(ctx, e)
 		if err != nil {
-			return err
+			return false, err
 		}
+		t.turn = turn
 		report, err := in.o.Library.Add(ctx, e.Space, t.read, t.progress)
 		t.spool.Close() // it was only read
 		if err == nil {
@@ -185,8 +124,8 @@ func (in *Inbox) attempts(ctx context.Context, e *entry) error {
 		e.nameless = false
 		in.resume(e)
 		in.mu.Unlock()
-		if err != nil || !t.paused {
-			return err
+		if err != nil || !t.paused || t.gaveWay {
+			return t.gaveWay && err == nil, err
 		}
 	}
 }

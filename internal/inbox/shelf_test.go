@@ -26,11 +26,12 @@ import (
 // shelf is a library without anything behind it: like the real one it takes
 // documents in in batches, and acknowledges what is in.
 type shelf struct {
-	mu     sync.Mutex
-	spaces map[string]map[string]string // space → key → text
-	adds   []string                     // "space: files" of each call, as they began
-	begin  func(space string) error     // of a call; nil: all is well
-	before func(key string)             // a document is handed over
+	mu       sync.Mutex
+	spaces   map[string]map[string]string // space → key → text
+	adds     []string                     // "space: files" of each call, as they began
+	begin    func(space string) error     // of a call; nil: all is well
+	before   func(key string)             // a document is handed over
+	caughtUp []string                     // spaces
 }
 
 func newShelf(spaces ...string) *shelf {
@@ -121,10 +122,19 @@ func (s *shelf) Add(ctx context.Context, space string, read ingest.Source, progr
 		r.Failed++
 		r.Failures = append(r.Failures, ingest.Failure{Name: name, Reason: fault.KindOf(err).String()})
 	})
-	if err == nil {
-		err = flush()
+	if err == nil || ctx.Err() == nil { // what came before an error is in
+		if late := flush(); err == nil {
+			err = late
+		}
 	}
 	return r, fault.Wrap("shelf.Add", err)
+}
+
+func (s *shelf) CatchUp(_ context.Context, space string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.caughtUp = append(s.caughtUp, space)
+	return nil
 }
 
 // options are those of an inbox before a shelf.

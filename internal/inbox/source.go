@@ -13,6 +13,7 @@ import (
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/knowledgebank/reader"
 )
 
 var (
@@ -29,10 +30,13 @@ type taking struct {
 	files []file
 	spool *os.File
 	seen  atomic.Int64 // bytes of it that were read
+	turn  *turn
 	// What follows is written by who reads, and read when that has ended.
-	at     int   // documents, and what is none, that were read
-	paused bool  // before the end
-	broken error // the spool could not be read
+	at       place
+	expanded int64 // what came out of the file at hand
+	paused   bool  // before the end
+	gaveWay  bool  // to another space
+	broken   error // the spool could not be read
 }
 
 // begun opens the spool of an upload.
@@ -103,29 +107,32 @@ func (t *taking) verify(ctx context.Context) error {
 // read gives the documents of the upload that were not read yet.
 func (t *taking) read(ctx context.Context, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error {
 	var offset int64
-	from := t.entry.from
-	for _, f := range t.files {
-		part := &watched{r: io.NewSectionReader(t.spool, offset, f.Size), seen: &t.seen}
+	t.at = t.entry.from
+	for i, f := range t.files {
+		section := io.NewSectionReader(t.spool, offset, f.Size)
 		offset += f.Size
-		err := t.o.Reader.Stream(ctx, f.Name, part, func(s *knowledgebank.Source) error {
-			if t.at >= from {
-				switch stop, left := t.look(s); {
-				case stop:
-					return errPaused
-				case left: // out
-				default:
-					if err := emit(s); err != nil {
-						return err
-					}
+		if i < t.at.file {
+			t.seen.Add(f.Size)
+			continue
+		}
+		part := &watched{r: section, seen: &t.seen}
+		err := t.o.Reader.StreamWithin(ctx, t.bounds(f), f.Name, part, func(s *knowledgebank.Source) error {
+			switch stop, left := t.look(s); {
+			case stop:
+				return errPaused
+			case left: // out
+			default:
+				if err := emit(s); err != nil {
+					return err
 				}
 			}
-			t.at++
+			t.at.documents++
 			return nil
 		}, func(name string, err error) {
-			if t.at >= from && part.err == nil {
+			if part.err == nil {
 				failed(name, err)
 			}
-			t.at++
+			t.at.documents++
 		})
 		switch {
 		case errors.Is(err, errPaused):
@@ -137,8 +144,52 @@ func (t *taking) read(ctx context.Context, emit func(*knowledgebank.Source) erro
 			t.broken = unread("inbox.read", part.err)
 			return nil
 		}
+		t.at = place{file: i + 1, before: t.at.all(), expanded: t.at.expanded + t.expanded}
+		t.expanded = 0
 	}
 	return nil
+}
+
+// bounds are those of reading a file, from where the attempt before ended.
+func (t *taking) bounds(f file) reader.Bounds {
+	const op = "inbox.read"
+	return reader.Bounds{
+		Skip: t.at.documents, Size: f.Size,
+		Next: func() error {
+			switch pause, gaveWay := t.pausing(); {
+			case pause:
+				t.gaveWay = gaveWay
+				return errPaused
+			case t.at.all() >= t.o.MaxDocuments:
+				return fault.New(fault.Invalid, op, "the upload holds more than %d documents, which is the most: what is behind them was not read; send it in parts", t.o.MaxDocuments)
+			}
+			return nil
+		},
+		Expand: func(n int) error {
+			if t.expanded += int64(n); t.at.expanded+t.expanded > t.o.MaxExpanded {
+				return fault.New(fault.Invalid, op, "the compressed files of the upload hold more than %d bytes, which is the most: what is behind them was not read; send it in parts", t.o.MaxExpanded)
+			}
+			return nil
+		},
+		Hold: t.memory.document,
+	}
+}
+
+// pausing says whether reading is to pause before the next document, and whether
+// that is to give way to another space.
+func (t *taking) pausing() (pause, gaveWay bool) {
+	t.mu.Lock()
+	pause = t.entry.pause != nil
+	t.mu.Unlock()
+	if pause {
+		return true, false
+	}
+	if t.at == t.entry.from && t.at != (place{}) {
+		t.turn.resume()
+		return false, false
+	}
+	over := t.turn.over()
+	return over, over
 }
 
 // look says whether reading is to pause before a document, or leaves it out.

@@ -11,7 +11,8 @@ import (
 )
 
 // Take takes one file, to its end. The name is one for people and for the reader,
-// whose documents go by it, whatever it looks like.
+// whose documents go by it, whatever it looks like. What of a body is kept may have
+// to be parsed out of it: see unparsed.
 type Take = func(name string, body io.Reader) error
 
 // sending is an upload that is being sent.
@@ -75,8 +76,30 @@ func (s *sending) one(ctx context.Context, name string, body io.Reader) error {
 	case len(s.files) >= s.o.MaxFiles:
 		return fault.New(fault.Invalid, op, "an upload has at most %d files", s.o.MaxFiles)
 	}
-	f := file{Name: name}
+	kept := file{Name: name}
 	h := sha256.New()
+	keep := func(b []byte) error {
+		h.Write(b)
+		kept.Size += int64(len(b))
+		return s.put(s.file, b)
+	}
+	var err error
+	if u, ok := body.(unparsed); ok {
+		err = s.parse(ctx, u, keep)
+	} else {
+		err = each(ctx, body, keep)
+	}
+	if err != nil {
+		return err
+	}
+	h.Sum(kept.Sum[:0])
+	s.files = append(s.files, kept)
+	return nil
+}
+
+// each calls fn with what a body holds, piece by piece. Errors of the body are given
+// as they are.
+func each(ctx context.Context, body io.Reader, fn func([]byte) error) error {
 	buf := make([]byte, 64<<10)
 	for idle := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -85,32 +108,27 @@ func (s *sending) one(ctx context.Context, name string, body io.Reader) error {
 		n, err := body.Read(buf)
 		if n > 0 {
 			idle = 0
-			h.Write(buf[:n])
-			f.Size += int64(n)
-			if err := s.put(buf[:n]); err != nil {
+			if err := fn(buf[:n]); err != nil {
 				return err
 			}
 		} else if idle++; idle == 100 && err == nil {
 			err = io.ErrNoProgress
 		}
 		if err == io.EOF {
-			break
+			return nil
 		}
 		if err != nil {
-			return err // the sender's, as it is
+			return err
 		}
 	}
-	h.Sum(f.Sum[:0])
-	s.files = append(s.files, f)
-	return nil
 }
 
 // put writes bytes, if there is room for them.
-func (s *sending) put(b []byte) error {
+func (s *sending) put(to *os.File, b []byte) error {
 	const op = "inbox.put"
 	s.mu.Lock()
 	err := s.refused
-	if err == nil && s.file != nil {
+	if err == nil && to != nil {
 		if s.bytes+int64(len(b)) > s.o.MaxBytes {
 			err = fault.New(fault.Overloaded, op, "uploads that wait to be taken in leave no room for this one (%d of %d bytes)", s.bytes, s.o.MaxBytes)
 		} else {
@@ -119,13 +137,13 @@ func (s *sending) put(b []byte) error {
 		}
 	}
 	s.mu.Unlock()
-	if err != nil || s.file == nil {
+	if err != nil || to == nil {
 		return err
 	}
 	if err := durable.Room(s.disk.dir, int64(len(b)), s.o.MinFree); err != nil {
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}
-	if err := s.disk.write(s.file, b); err != nil {
+	if err := s.disk.write(to, b); err != nil {
 		return unavailable(op, err)
 	}
 	return nil

@@ -63,13 +63,24 @@ type entry struct {
 	cancel  context.CancelFunc
 	stopped chan struct{} // closed when it runs no more
 	pause   chan struct{} // asked to pause; closed when it does, or runs no more
-	// from counts what was read of it, in attempts that came to a clean end, and
-	// base is what became of that.
-	from int
+	// from is how far it was read, in attempts that came to a clean end, and base is
+	// what became of that.
+	from place
 	base ingest.Report
 	// nameless: names that come up in the attempt under way are forgotten.
 	nameless bool
 }
+
+// place is how far an upload was read.
+type place struct {
+	file      int   // that is read next
+	documents int   // of it that were read, and what cannot be
+	before    int   // those of the files before it
+	expanded  int64 // what came out of the compressed files before it
+}
+
+// all are the documents before the place, and what cannot be read.
+func (p place) all() int { return p.before + p.documents }
 
 // report is what became of the documents, in all attempts. The caller holds mu.
 func (e *entry) report(of ingest.Report) ingest.Report {

@@ -114,6 +114,14 @@ func openWorld(dir string, change func(*inbox.Options)) (w *world, err error) {
 	return w, err
 }
 
+// create makes a space.
+func (w *world) create(t *testing.T, space string) {
+	t.Helper()
+	if err := w.Knowledge.CreateSpace(percached.Space{Name: space, Kind: "notes"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (w *world) close() error {
 	var errs []error
 	if w.Inbox != nil {
