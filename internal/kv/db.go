@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
+	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -17,15 +19,16 @@ var ErrDamaged = errors.New("stored bytes are damaged")
 
 // DB is an open database. It is safe for concurrent use, but for Close.
 //
-// Locks, in the order in which they are taken: space, gate, writes, noting.
+// Locks, in the order in which they are taken: space, gate, writes, noting or bulky.
 type DB struct {
 	dir string
 	o   Options
 	// b changes while the gate is shut, by who holds space. All others read it
 	// inside the gate.
-	b    *badger.DB
-	rec  *journal // of b; nil where data may be lost
-	gate gate
+	b     *badger.DB
+	rec   *journal                   // of b; nil where data may be lost
+	files atomic.Pointer[allocation] // of b
+	gate  gate
 	// space is held by who reclaims or rewrites, and by Close.
 	space chan struct{}
 	// writes is held shared by those who write, and alone by Reclaim while
@@ -33,10 +36,16 @@ type DB struct {
 	writes sync.RWMutex
 	noting sync.Mutex
 	dirty  map[string]struct{} // keys written since, while Rewrite copies; else nil
+	bulky  sync.Mutex          // held by who commits large values
+	// Guarded by space:
+	closing <-chan error // not nil after Close gave up; receives when badger is closed
+	left    *DB          // a copy that Rewrite could not close
 }
 
 func newDB(dir string, o Options, b *badger.DB, rec *journal) *DB {
-	return &DB{dir: dir, o: o, b: b, rec: rec, space: make(chan struct{}, 1)}
+	db := &DB{dir: dir, o: o, space: make(chan struct{}, 1)}
+	db.use(b, rec)
+	return db
 }
 
 // Open opens the database in dir and makes the folder if there is none.
@@ -70,7 +79,7 @@ func Open(dir string, o Options) (*DB, error) {
 	if _, ok := errors.AsType[*Damage](err); ok {
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
-	if !o.Disposable {
+	if !o.Disposable || errors.Is(err, syscall.ENOSPC) {
 		return nil, fault.New(fault.Unavailable, op, "%s cannot be opened: %w", dir, err)
 	}
 	aside := dir + asideSuffix
@@ -114,7 +123,7 @@ func open(dir string, o Options) (b *badger.DB, rec *journal, err error) {
 		err = mend(dir, o)
 	}
 	if err == nil {
-		b, err = badger.Open(o.badger(dir))
+		b, err = openBadger(dir, o)
 	}
 	return b, rec, err
 }
@@ -128,15 +137,12 @@ func shut(b *badger.DB, rec *journal) error {
 	return err
 }
 
-// Close writes what is in memory and lets go of the folder. Transactions and
-// batches must have ended; a Rewrite or Reclaim is waited for.
+// Close writes what is in memory and releases the folder. Transactions and
+// batches must have ended; a Rewrite or Reclaim is waited for. If the disk is
+// full, Close gives up: the folder stays locked until the process ends, or until
+// there is room; nothing that was acknowledged is lost.
 func (db *DB) Close() error {
-	db.space <- struct{}{}
-	defer func() { <-db.space }()
-	if db.b.IsClosed() {
-		return nil
-	}
-	return wrap("kv.Close", shut(db.b, db.rec))
+	return wrap("kv.Close", db.shut())
 }
 
 // enter goes through the gate, for as long as badger is used.
@@ -189,6 +195,7 @@ func wrap(op string, err error) error {
 	if err == nil {
 		return nil
 	}
+	err = noSpace(err)
 	kind := fault.KindOf(err)
 	switch {
 	case kind != fault.Internal:

@@ -13,9 +13,15 @@
 // against badger's checksum of it.
 //
 // badger writes through memory maps over sparse files, so a full disk would
-// kill the process with SIGBUS: writes are refused while less than
-// Options.MinFree is free, or half of it where they make room. What badger
-// checks with log.Fatal cannot be caught.
+// kill the process with SIGBUS. Writes are refused while less than
+// Options.MinFree is free, or half of it where they make room. Since another
+// program may take the last byte all the same, each file gets its blocks before
+// badger writes to it, under Linux on file systems that can allocate (ext4, XFS,
+// tmpfs; not ZFS, and on Btrfs only the first write to a block is sure). What
+// needs more is refused, and a table that needs more waits: see allocation. Only
+// if the disk fills while memtables are being settled or databases are being
+// swapped do reads wait for room, too. What badger checks with log.Fatal cannot
+// be caught.
 //
 // Deleted and overwritten bytes stay in badger's files for a while. Reclaim
 // gives most of their space back; Rewrite alone makes sure that none is left.

@@ -27,6 +27,13 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, flushing(dir))
 		os.Exit(1)
 	}
+	if dir := os.Getenv(fullEnv); dir != "" {
+		if err := writeUntilTold(dir, os.Stdin); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(m)
 }
 

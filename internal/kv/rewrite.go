@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"syscall"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -83,6 +85,14 @@ func (c *copier) run(ctx context.Context) error {
 
 func (c *copier) begin() error {
 	dir := c.db.dir + nextSuffix
+	if left := c.db.left; left != nil { // it still uses the folder
+		select {
+		case <-left.closing:
+			c.db.left = nil
+		default:
+			return errFull("kv.begin")
+		}
+	}
 	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(c.db.dir+lastSuffix)); err != nil {
 		return fault.New(fault.Unavailable, "kv.begin", "%w", err)
 	}
@@ -104,6 +114,10 @@ func (c *copier) begin() error {
 func (c *copier) drop() {
 	if c.next != nil {
 		c.next.Close()
+		if c.next.closing != nil {
+			c.db.left = c.next
+			return
+		}
 	}
 	os.RemoveAll(c.db.dir + nextSuffix)
 }
@@ -200,13 +214,16 @@ func (db *DB) noted() (*Tx, map[string]struct{}) {
 // replace puts the copy in place and opens it; nobody is inside the gate. If
 // that fails the old database is opened again.
 func (db *DB) replace() error {
+	if err := room(db.dir, db.o, -db.o.MinFree/2); err != nil { // or the old one could not be closed, nor opened again
+		return err
+	}
 	err := shut(db.b, db.rec)
 	if err == nil {
 		err = swap(db.dir)
 	}
 	if err == nil {
-		if b, rec, failed := open(db.dir, db.o); failed == nil {
-			db.b, db.rec = b, rec
+		if b, rec, failed := db.reopen(); failed == nil {
+			db.use(b, rec)
 			return nil
 		} else {
 			err = failed
@@ -216,9 +233,25 @@ func (db *DB) replace() error {
 	if !exists(db.dir) {
 		err = errors.Join(err, os.Rename(db.dir+lastSuffix, db.dir))
 	}
-	b, rec, failed := open(db.dir, db.o)
+	b, rec, failed := db.reopen()
 	if failed == nil {
-		db.b, db.rec = b, rec
+		db.use(b, rec)
 	}
 	return fault.New(fault.Unavailable, "kv.replace", "%w", errors.Join(err, failed))
+}
+
+// reopen opens what was closed. It waits for room: without, nothing could be
+// read until the process ends.
+func (db *DB) reopen() (*badger.DB, *journal, error) {
+	for waits := false; ; time.Sleep(again) {
+		b, rec, err := open(db.dir, db.o)
+		if !errors.Is(err, syscall.ENOSPC) {
+			return b, rec, err
+		}
+		if files := db.files.Load(); !waits {
+			waits = true
+			files.wait(1)
+			defer files.wait(-1)
+		}
+	}
 }

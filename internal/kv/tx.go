@@ -189,6 +189,9 @@ func (tx *Tx) commit() error {
 	if err := room(tx.db.dir, tx.db.o, need); err != nil {
 		return err
 	}
+	if err := tx.db.recoverVolatile(); err != nil {
+		return err
+	}
 	tx.db.writes.RLock()
 	defer tx.db.writes.RUnlock()
 	if tx.db.dirty != nil { // before the commit, whose outcome may stay unknown
@@ -198,7 +201,14 @@ func (tx *Tx) commit() error {
 		}
 		tx.db.noting.Unlock()
 	}
-	err := tx.t.Commit()
+	if tx.large > 0 {
+		tx.db.bulky.Lock() // the next one must see that this one left the value log stuck
+		defer tx.db.bulky.Unlock()
+		if err := tx.db.beginLog(); err != nil {
+			return err
+		}
+	}
+	err := tx.db.durably(tx.t)
 	if tx.db.rec == nil || len(tx.keys) == 0 {
 		return err
 	}
@@ -213,7 +223,11 @@ func (tx *Tx) record(failed error) error {
 		// that are under way.
 		done := tx.db.b.NewTransaction(false)
 		defer done.Discard()
-		return tx.db.rec.committed(done.ReadTs())
+		commit := done.ReadTs()
+		if volatile, _ := tx.db.files.Load().state(); volatile { // that one may be lost
+			return errors.Join(errFull("kv.commit"), tx.db.rec.failed())
+		}
+		return tx.db.rec.committed(commit)
 	case errors.Is(failed, badger.ErrConflict), errors.Is(failed, badger.ErrTxnTooBig):
 		return nil // they take no number
 	}

@@ -9,7 +9,8 @@ import (
 // constant in all but the word: an error, an embedded file, a value made once
 // by a function known to give something fixed, an assertion that a type fits an
 // interface, or a table that is not exported and that nothing in its package
-// writes to.
+// writes to. In internal/kv, which cannot do without, another module's variable
+// may stand there by go:linkname.
 func globals(t *Tree, report Report) {
 	writes := map[string]map[string]bool{} // folder → names that are written to somewhere
 	t.code(func(f *File) {
@@ -31,7 +32,10 @@ func globals(t *Tree, report Report) {
 			}
 			for _, s := range decl.Specs {
 				v, ok := s.(*ast.ValueSpec)
-				if !ok || decl.Tok.String() != "var" || embedded(decl.Doc) || embedded(v.Doc) {
+				if !ok || decl.Tok.String() != "var" || directed(decl.Doc, "embed") || directed(v.Doc, "embed") {
+					continue
+				}
+				if f.Folder() == "internal/kv" && directed(decl.Doc, "linkname") {
 					continue
 				}
 				for i, id := range v.Names {
@@ -71,12 +75,13 @@ func constant(v *ast.ValueSpec, i int, writes map[string]bool) bool {
 	return false
 }
 
-func embedded(doc *ast.CommentGroup) bool {
+// directed says whether a declaration has a directive to the compiler.
+func directed(doc *ast.CommentGroup, directive string) bool {
 	if doc == nil {
 		return false
 	}
 	for _, c := range doc.List {
-		if strings.HasPrefix(c.Text, "//go:embed ") {
+		if strings.HasPrefix(c.Text, "//go:"+directive+" ") {
 			return true
 		}
 	}

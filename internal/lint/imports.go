@@ -118,6 +118,7 @@ func doors() map[string]string {
 		"github.com/spf13/cobra":   "cmd/percached/...",
 		"github.com/parquet-go/":   "eval/enronqa",
 		"gonum.org/":               "eval/figure",
+		"golang.org/x/sys":         "internal/kv/...",
 	}
 }
 

@@ -108,14 +108,16 @@ func TestRulesCanFail(t *testing.T) {
 				"var magic = []byte(\"x\")\n",
 			"a/bad.go": "package a\n\nvar n int\nvar Table = []int{1}\nvar cache = map[string]int{}\nvar once sync.Once\n" +
 				"var pool = sync.Pool{}\nvar x = 1\nvar ErrY error\nvar list = []int{1}\nvar s = struct{ n int }{}\n",
-			"a/use.go":  "package a\n\nfunc f() { cache[\"a\"] = 1; list = append(list, 2); g(&s.n); copy(byNo[:], nil) }\n",
-			"b/use.go":  "package b\n\nvar cache = map[string]int{\"a\": 1}\n",
-			"a/byno.go": "package a\n\nvar byNo = [2]byte{}\n",
+			"a/use.go":            "package a\n\nfunc f() { cache[\"a\"] = 1; list = append(list, 2); g(&s.n); copy(byNo[:], nil) }\n",
+			"b/use.go":            "package b\n\nvar cache = map[string]int{\"a\": 1}\n",
+			"a/byno.go":           "package a\n\nvar byNo = [2]byte{}\n",
+			"a/link.go":           "package a\n\n//go:linkname x y.x\nvar x *int\n",
+			"internal/kv/link.go": "package kv\n\n//go:linkname x y.x\nvar x *int\n",
 			"a/a_test.go": "package a\n\n" +
 				"var update = flag.Bool(\"update\", false, \"\")\n",
 		}, []string{
 			"a/bad.go:3", "a/bad.go:4", "a/bad.go:5", "a/bad.go:6", "a/bad.go:7", "a/bad.go:8", "a/bad.go:9",
-			"a/bad.go:10", "a/bad.go:11", "a/byno.go:3",
+			"a/bad.go:10", "a/bad.go:11", "a/byno.go:3", "a/link.go:4",
 		}},
 		{"stored context", map[string]string{
 			"a/a.go": "package a\n\ntype T struct {\n\tctx context.Context\n}\n\nfunc f(ctx context.Context) { _ = struct{ c context.Context }{} }\n",
