@@ -13,6 +13,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/kv/kvtest"
 	"github.com/percached/percached/knowledgebank"
 )
 
@@ -118,7 +119,7 @@ func flipIn(t *testing.T, rng *rand.Rand, dir string) {
 func TestFullDisk(t *testing.T) {
 	ctx := context.Background()
 	c := defaultSetup()
-	c.create, c.data, c.threads, c.chunkWords, c.maxTokens, c.limit = true, filepath.Join(smallDisk(t), "data"), 1, 40, 8, 1<<30
+	c.create, c.data, c.threads, c.chunkWords, c.maxTokens, c.limit = true, filepath.Join(kvtest.NewDisk(t, "tmpfs", "300").Dir, "data"), 1, 40, 8, 1<<30
 	s := lettersIn(t, c)
 	defer func() { s.close() }()
 	const known, other = "What is the budget for Heron?", "Who leads Otter?"

@@ -175,7 +175,7 @@ func finish(ctx context.Context, err error, stderr io.Writer) int {
 		return exitDone
 	case errors.As(err, &unwell):
 		return exitFailed
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !errors.Is(err, syscall.ENOSPC):
 		fmt.Fprintln(stderr, "percached: interrupted")
 		return exitInterrupted
 	case unread(err):
@@ -188,7 +188,11 @@ func finish(ctx context.Context, err error, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "percached: %s; see %s --help\n", sentence(err), of)
 		return exitMisused
 	}
-	fmt.Fprintf(stderr, "percached: %s\n", sentence(err))
+	said := sentence(err)
+	if errors.Is(err, syscall.ENOSPC) && !strings.Contains(said, "disk is full") {
+		said = "the disk is full: " + said
+	}
+	fmt.Fprintf(stderr, "percached: %s\n", said)
 	return exitOf(err)
 }
 

@@ -5,8 +5,13 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/internal/fault"
 )
 
 // The stages of a daemon.
@@ -71,15 +76,74 @@ func serve(ctx context.Context, conf *tuning, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err = d.hasModels(); err == nil {
+	ended := make(chan error, 1)
+	go func() { ended <- d.serve(ctx, stdout, stderr) }()
+	return unlessStuck(ctx, d.setup.serving.grace+2*last, d.waitsForRoom, ended)
+}
+
+func (d *served) serve(ctx context.Context, stdout, stderr io.Writer) error {
+	err := d.hasModels()
+	if err == nil {
 		err = d.listen(stdout)
 	}
 	if err == nil {
 		err = d.run(ctx, stderr)
 	}
 	if shut := d.close(); shut != nil {
+		shut = whenFull(shut)
 		d.log.Error("the daemon did not end cleanly", "error", shut)
+		if err == nil {
+			return shut
+		}
 		err = errors.Join(err, shut)
 	}
 	return err
+}
+
+// unlessStuck waits for the end of a daemon, but not for one that cannot come: on
+// a full disk a database may wait for room, and what uses it waits with it.
+func unlessStuck(ctx context.Context, grace time.Duration, waits func() bool, ended <-chan error) error {
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	for again := time.After(grace); ; again = time.After(last) {
+		select {
+		case err := <-ended:
+			return err
+		case <-again:
+			if waits() {
+				return errFullAtEnd()
+			}
+		}
+	}
+}
+
+// waitsForRoom says whether a database does.
+func (d *served) waitsForRoom() bool {
+	s := d.opened.Load()
+	return s != nil && (s.meta.Waits() || s.tensors.Waits())
+}
+
+func errFullAtEnd() error {
+	return fault.New(fault.Unavailable, "percached: serve",
+		"the disk is full: what was acknowledged is stored, counts of the last minute may be lost; make room before the next start: %w", syscall.ENOSPC)
+}
+
+// whenFull says once what parts that found no room say each by itself.
+func whenFull(err error) error {
+	if onlyFull(err) {
+		return errFullAtEnd()
+	}
+	return err
+}
+
+// onlyFull says whether all that is joined in err is that the disk is full.
+func onlyFull(err error) bool {
+	all, joined := err.(interface{ Unwrap() []error })
+	if !joined {
+		return errors.Is(err, syscall.ENOSPC)
+	}
+	return !slices.ContainsFunc(all.Unwrap(), func(err error) bool { return !onlyFull(err) })
 }

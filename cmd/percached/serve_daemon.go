@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/percached/percached"
@@ -49,6 +50,7 @@ type served struct {
 	server      *http.Server
 	requests    requests
 	service     *service
+	opened      atomic.Pointer[service] // the same, for who comes at any time
 
 	// looking is held shared by who looks how things stand, for the metrics: nobody
 	// waits for a slow one but close.
@@ -182,6 +184,7 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 		return nil, err
 	}
 	d.service = s
+	d.opened.Store(s)
 	if !d.daemon { // as in options
 		c.inboxLimit, c.serving.api.MaxUpload, c.serving.documents = math.MaxInt64, math.MaxInt64, math.MaxInt
 	}
