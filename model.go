@@ -22,6 +22,7 @@ type ModelInfo struct {
 	KeyType      string // how keys are stored: f16, q8_0, q4_0
 	ValueType    string
 	FlashAttn    bool // as resolved
+	Window       int  // tokens that some layers see at most; 0: all layers see all
 	// Fingerprint names everything that shapes the tensors: slices of one
 	// fingerprint are exchangeable, slices of two are not.
 	Fingerprint string
@@ -51,7 +52,13 @@ type ChatFormat struct {
 	Question string // between the instructions (with all chunks) and the question
 	Answer   string // between the question and the answer
 	Lone     string // before a question that has no instructions
+	// Stop are texts with which a model that has no turns goes on by itself: an
+	// answer ends before them.
+	Stop []string
 }
+
+// Plain says that the model has no turns of its own: it continues text.
+func (f ChatFormat) Plain() bool { return f.Name == "plain" }
 
 // Usage counts tokens of one run. Prompt = Reused + Computed.
 type Usage struct {
@@ -80,6 +87,7 @@ const (
 	FinishEnd    Finish = "end"    // the model ended it
 	FinishStop   Finish = "stop"   // a stop string came
 	FinishLength Finish = "length" // MaxTokens was reached
+	FinishLoop   Finish = "loop"   // the model repeated itself; the repetition is cut off
 )
 
 // Result is what came of one prompt. With an error it holds what had been

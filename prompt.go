@@ -105,6 +105,7 @@ type Prompt struct {
 	// MaxTokens bounds the answer; room for it is kept in the context.
 	MaxTokens int
 	Stop      []string // the answer ends before any of these
+	EndLoops  bool     // the answer ends where it begins to repeat itself
 	Sampling  Sampling
 	// Logits asks for the scores behind the last token of the prompt.
 	Logits bool

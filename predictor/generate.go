@@ -29,7 +29,7 @@ func usage(r *percached.Result) Usage {
 func (p *Predictor) say(ctx context.Context, tokens, things, least int, prompt func(n int) string) (res percached.Result, n int, err error) {
 	for n = things; ; n /= 2 {
 		res, err = p.o.Engine.Generate(ctx, percached.Prompt{
-			Segments: p.o.Engine.Info().Chat.Turn(prompt(n)), Priority: percached.Background, MaxTokens: tokens,
+			Segments: p.o.Engine.Info().Chat.Turn(prompt(n)), Priority: percached.Background, MaxTokens: tokens, EndLoops: true,
 		}, nil)
 		if fault.KindOf(err) != fault.Invalid || n/2 < least {
 			return res, n, err

@@ -102,6 +102,7 @@ const (
 const (
 	FinishEnd    Finish = "end"
 	FinishLength Finish = "length"
+	FinishLoop   Finish = "loop"
 	FinishStop   Finish = "stop"
 )
 
@@ -375,7 +376,7 @@ type Answer struct {
 	Citations []Citation `json:"citations"`
 	Entry     *EntryID   `json:"entry,omitempty"`
 
-	// Finish Why an answer ended; `length` says that it was cut. Of a stored one nothing else is told.
+	// Finish Why an answer ended: `end` the model ended it, `stop` a stop string came, `length` it reached the maximum of tokens, `loop` the model repeated itself and the repetition was cut off. A stored answer has `length` or none.
 	Finish *Finish `json:"finish,omitempty"`
 
 	// Gate Why a stored answer was served, or why none was.
@@ -996,7 +997,7 @@ type FieldError struct {
 	Field string `json:"field"`
 }
 
-// Finish Why an answer ended; `length` says that it was cut. Of a stored one nothing else is told.
+// Finish Why an answer ended: `end` the model ended it, `stop` a stop string came, `length` it reached the maximum of tokens, `loop` the model repeated itself and the repetition was cut off. A stored answer has `length` or none.
 type Finish string
 
 // Gate Why a stored answer was served, or why none was.

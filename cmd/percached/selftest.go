@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	testContext = 1024
+	testContext = 2048
 	testAnswer  = 16 // tokens
 )
 
@@ -37,10 +37,20 @@ func (t *typeTest) run(ctx context.Context, e engine) error {
 
 func (t *typeTest) placed(ctx context.Context, e engine, pl percached.Placement) error {
 	name := map[percached.Placement]string{percached.Sequential: "sequential", percached.Parallel: "parallel"}[pl]
-	// Lengths that are no multiples of anything; words that mean nothing.
+	// Lengths that are no multiples of anything; words that mean nothing. Where
+	// layers have a sliding window, the prompt is longer than it.
+	lengths := []int{23, 41, 5}
+	if window := e.Info().Window; window > 0 {
+		n := min(window, e.Info().Context/2) // a word is three tokens or so
+		lengths = []int{n/4 + 3, n/3 + 1, n / 5}
+	}
 	r := rand.New(rand.NewPCG(5, 0))
+	var chunks []string
+	for _, n := range lengths {
+		chunks = append(chunks, words(r, n))
+	}
 	p := percached.Prompt{
-		Segments:  e.Info().Chat.Ask(words(r, 7), []string{words(r, 23), words(r, 41), words(r, 5)}, words(r, 11)),
+		Segments:  e.Info().Chat.Ask(words(r, 7), chunks, words(r, 11)),
 		Placement: pl, MaxTokens: testAnswer, Logits: true,
 	}
 	cold, err := e.Generate(ctx, p, nil)

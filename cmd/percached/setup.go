@@ -146,6 +146,9 @@ func (s *service) settings(c setup) (answer.Settings, error) {
 	set := answer.Default()
 	set.K, set.Order, set.Guard, set.MaxTokens = c.k, percached.Order(c.order), c.guard, c.maxTokens
 	set.Retrieval = c.fusion
+	if c.model != "" { // the built-in model knows its own prompts
+		set.Task = answer.DefaultTask
+	}
 	if s.engine != nil { // documents and question want the other half
 		switch room := s.engine.Info().Context / 2; {
 		case set.MaxTokens <= room:

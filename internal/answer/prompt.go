@@ -51,7 +51,7 @@ func (r *run) layOut(chunks []percached.Chunk) (*laid, error) {
 	}
 	at = r.fit(segments, at)
 	p := &laid{nodes: []qkvtree.Node{{Tokens: segments[0].Tokens}}}
-	p.prompt = percached.Prompt{Priority: r.priority(), Placement: r.set.Placement, Planes: r.set.Planes, MaxTokens: r.set.MaxTokens, Segments: segments[:1:1]}
+	p.prompt = percached.Prompt{Priority: r.priority(), Placement: r.set.Placement, Planes: r.set.Planes, MaxTokens: r.set.MaxTokens, Stop: r.Engine.Info().Chat.Stop, EndLoops: true, Segments: segments[:1:1]}
 	for _, i := range at {
 		s := segments[i+1]
 		p.prompt.Segments = append(p.prompt.Segments, s)
@@ -75,7 +75,7 @@ func (r *run) segments(chunks []percached.Chunk) ([]percached.Segment, error) {
 	}
 	info := r.Engine.Info()
 	for turns := r.q.turns(); ; turns-- {
-		segments := info.Chat.Ask(r.set.Instructions, texts, r.q.asking(turns))
+		segments := r.set.ask(info.Chat, texts, r.q.asking(turns))
 		tokens, err := r.Engine.Tokenize(segments)
 		if err != nil {
 			return nil, err
@@ -89,6 +89,20 @@ func (r *run) segments(chunks []percached.Chunk) ([]percached.Segment, error) {
 			return segments, nil
 		}
 	}
+}
+
+// ask lays out the segments. With a task, the question stands behind it and the
+// model's reply is begun for it, so that it answers and does not go on with a text.
+func (s Settings) ask(chat percached.ChatFormat, chunks []string, question string) []percached.Segment {
+	if s.Task == "" {
+		return chat.Ask(s.Instructions, chunks, question)
+	}
+	if chat.Plain() {
+		chat.Question = "\n\n"
+	} else {
+		chat.Answer += "Answer:"
+	}
+	return chat.Ask(s.Instructions, chunks, s.Task+"\nQuestion: "+question)
 }
 
 // fit leaves out the worst of the chunks at these places until the prompt and an

@@ -39,7 +39,13 @@ type Settings struct {
 	Retrieval string
 	// Instructions begin the prompt.
 	Instructions string
+	// Task, when not empty, is repeated right before the question: small models
+	// lose sight of instructions that stand before all chunks.
+	Task string
 }
+
+// DefaultTask is for models that were not trained on percached's own prompts.
+const DefaultTask = "Using only the texts above, answer in one sentence."
 
 // Default is for models that were trained for no placement in particular; the
 // threshold belongs to the embedder.
@@ -115,6 +121,9 @@ func (a *Asker) Mark(s Settings) string {
 // another mark are not served.
 func (s Settings) mark(model, embedder string) string {
 	shapes := []any{model, embedder, s.Instructions, s.Retrieval, s.K, s.Order, s.Placement, s.MaxTokens}
+	if s.Task != "" {
+		shapes = append(shapes, s.Task)
+	}
 	if s.Whole { // else the mark is what it was before there was such a setting
 		shapes = append(shapes, "whole")
 	}

@@ -14,6 +14,9 @@ import (
 type layout struct {
 	transposed bool // values stand by channel, not by token (flash attention off)
 	layers     []layerLayout
+	// window is the layout of the layers that attend in a sliding window: llama.cpp
+	// keeps them in a cache of their own, and writes it behind the first. Nil: none.
+	window *layout
 }
 
 type layerLayout struct {
@@ -32,6 +35,24 @@ const (
 
 // size is the exact length of a state of n tokens.
 func (l *layout) size(n int) int {
+	size := l.own(n)
+	if l.window != nil {
+		size += l.window.size(n)
+	}
+	return size
+}
+
+// depth is how many layers there are.
+func (l *layout) depth() int {
+	n := len(l.layers)
+	if l.window != nil {
+		n += l.window.depth()
+	}
+	return n
+}
+
+// own is the length of the first cache.
+func (l *layout) own(n int) int {
 	size := blobHead + n*blobToken + blobMid
 	for i := range l.layers {
 		size += 4 + 8 + n*int(l.layers[i].keyRow)
@@ -44,6 +65,17 @@ func (l *layout) size(n int) int {
 	return size
 }
 
+// plain takes out of a state of n tokens the numbers of the sequences that it was
+// written from, which llama.cpp never reads: so equal tensors are equal bytes.
+func (l *layout) plain(b []byte, n int) {
+	for i := range n {
+		clear(b[blobHead+i*blobToken+8:][:4])
+	}
+	if l.window != nil {
+		l.window.plain(b[l.own(n):], n)
+	}
+}
+
 // bytesPerToken is what one token takes.
 func (l *layout) bytesPerToken() int { return l.size(1) - l.size(0) }
 
@@ -51,6 +83,11 @@ func (l *layout) bytesPerToken() int { return l.size(1) - l.size(0) }
 func (l *layout) check(b []byte, start, n int) error {
 	if want := l.size(n); len(b) != want {
 		return fmt.Errorf("has %d bytes, %d tokens take %d", len(b), n, want)
+	}
+	if l.window != nil {
+		if err := l.window.check(b[l.own(n):], start, n); err != nil {
+			return fmt.Errorf("%w (sliding window)", err)
+		}
 	}
 	r := blobReader{b: b}
 	if v := r.u32(); v != 1 {
@@ -107,6 +144,9 @@ func (l *layout) check(b []byte, start, n int) error {
 // finite says whether the tensors in a state of n tokens, which has the right
 // length, are all numbers.
 func (l *layout) finite(b []byte, n int) bool {
+	if l.window != nil && !l.window.finite(b[l.own(n):], n) {
+		return false
+	}
 	b = b[blobHead+n*blobToken+blobMid:]
 	next := func(typ int32, row uint64) bool {
 		const head = 4 + 8 // as long for values by channel
@@ -178,6 +218,10 @@ func readLayout(b []byte, n int) (*layout, error) {
 	r := blobReader{b: b}
 	r.skip(blobHead + n*blobToken)
 	l, err := r.layout(n)
+	if err == nil && len(r.b) != 0 {
+		r.skip(blobHead + n*blobToken)
+		l.window, err = r.layout(n)
+	}
 	if err == nil && len(r.b) != 0 {
 		err = fmt.Errorf("%d bytes behind the last layer", len(r.b))
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/percached/percached"
 )
 
-// layouts are those of the fuzz test: values by token and by channel.
+// layouts are those of the fuzz test: values by token, by channel, and by token with
+// layers of a sliding window behind.
 func layouts() []*layout {
 	byToken, byChannel := &layout{}, &layout{transposed: true}
 	for range 2 {
@@ -18,7 +19,8 @@ func layouts() []*layout {
 		byChannel.layers = append(byChannel.layers, layerLayout{keyType: 1, valueType: 1, keyRow: 8, valueRow: 8, valueElement: 2, valueWidth: 4})
 	}
 	byChannel.layers[1].keyRow = 12
-	return []*layout{byToken, byChannel}
+	window := &layout{layers: byToken.layers[:1], window: &layout{layers: byToken.layers}}
+	return []*layout{byToken, byChannel, window}
 }
 
 // exact writes a state of n tokens as llama.cpp does, field by field, with
@@ -58,6 +60,9 @@ func exact(l *layout, start, n int, src []byte) []byte {
 		}
 		free(n * int(x.valueRow))
 	}
+	if l.window != nil {
+		w.Write(exact(l.window, start, n, src[min(w.Len(), len(src)):]))
+	}
 	return w.Bytes()
 }
 
@@ -70,7 +75,7 @@ func FuzzBlob(f *testing.F) {
 			f.Add(b, uint8(i), uint16(40), uint8(n))
 			f.Add(b[:len(b)-1], uint8(i), uint16(40), uint8(n))
 			f.Add(append(bytes.Clone(b), 0), uint8(i), uint16(40), uint8(n))
-			f.Add(b, uint8(1-i), uint16(40), uint8(n))
+			f.Add(b, uint8(i+1), uint16(40), uint8(n))
 			for _, at := range []int{behindTokens(0)(n), behindTokens(4)(n)} {
 				for _, v := range []byte{0, 1, 2, 255} {
 					wrong := bytes.Clone(b)
@@ -83,7 +88,7 @@ func FuzzBlob(f *testing.F) {
 	}
 	f.Add([]byte{}, uint8(0), uint16(0), uint8(0))
 	f.Fuzz(func(t *testing.T, b []byte, way uint8, start uint16, tokens uint8) {
-		l, n := layouts()[way%2], int(tokens)
+		l, n := layouts()[int(way)%len(layouts())], int(tokens)
 		want := exact(l, int(start), n, b)
 		if len(want) != l.size(n) {
 			t.Fatalf("a state of %d tokens has %d bytes, size says %d", n, len(want), l.size(n))
@@ -100,8 +105,11 @@ func FuzzBlob(f *testing.F) {
 			t.Fatalf("read %d layers, %d bytes of %d", len(got.layers), got.size(n), len(b))
 		}
 		head := blobHead + n*blobToken
-		if again := exact(got, 0, n, b); !bytes.Equal(again[head:], b[head:]) {
-			t.Errorf("what was read is not what was written:\n%x\n%x", b[head:], again[head:])
+		for ; got != nil; got = got.window {
+			if again := exact(got, 0, n, b); !bytes.Equal(again[head:got.own(n)], b[head:got.own(n)]) {
+				t.Errorf("what was read is not what was written:\n%x\n%x", b[head:], again[head:])
+			}
+			b = b[got.own(n):]
 		}
 	})
 }

@@ -21,7 +21,10 @@ const (
 )
 
 // plainChat is for models that name no template, or one that nobody knows.
-var plainChat = percached.ChatFormat{Name: "plain", Question: "\n\nQuestion: ", Answer: "\nAnswer:", Lone: "Question: "}
+var plainChat = percached.ChatFormat{
+	Name: "plain", Question: "\n\nQuestion: ", Answer: "\nAnswer:", Lone: "Question: ",
+	Stop: []string{"\nQuestion:", "\n\n"},
+}
 
 // chatFormat cuts the model's template at the sentinels.
 func chatFormat(template string) percached.ChatFormat {

@@ -132,7 +132,7 @@ func TestModelsSayTheirChatFormat(t *testing.T) {
 				t.Errorf("frame of the model (-want +got):\n%s", diff)
 			}
 		}
-		if c.name == "plain" && got != plainChat {
+		if c.name == "plain" && !cmp.Equal(got, plainChat) {
 			t.Errorf("the plain frame is %+v", got)
 		}
 	}

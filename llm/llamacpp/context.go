@@ -140,6 +140,7 @@ func (k *cache) copyPiece(s *step, seq, from, to int, b []byte) error {
 	if int(n) != len(b) {
 		return fault.New(fault.Internal, opCapture, "got %d bytes for %d tokens instead of %d: %s", int(n), to-from, len(b), takeErrors())
 	}
+	k.layout.plain(b, to-from)
 	if !k.layout.finite(b, to-from) {
 		k.clear(true)
 		return fault.New(fault.Internal, opCapture, "%w", llm.ErrNotFinite)

@@ -110,6 +110,7 @@ func (e *Engine) open(c Config) error {
 	p.flash_attn_type = c.flash()
 	p.type_k, p.type_v = kvTypes[c.KeyType], kvTypes[c.ValueType]
 	p.kv_unified = true
+	p.swa_full = true // layers with a sliding window keep all, so that any of it can be stored
 	e.params = p
 	k := &cache{vocabulary: m.vocab.size, split: split, layers: int(C.llama_model_n_layer(m.c))}
 	k.c = C.pc_context_new(m.c, p, m.flags, true)
@@ -129,8 +130,8 @@ func (e *Engine) open(c Config) error {
 		HeadSize: head, FeedForward: feedForward(m.file),
 		Vocabulary: m.vocab.size, TrainContext: train, Context: size, Split: split, Threads: c.Threads,
 		KeyType: c.KeyType, ValueType: c.ValueType, FlashAttn: c.flash() != flashOff,
-		NoSlices: m.noSlices(),
-		Chat:     chatFormat(C.GoString(C.llama_model_chat_template(m.c, nil))),
+		Window: int(C.llama_model_n_swa(m.c)), NoSlices: m.noSlices(),
+		Chat: chatFormat(C.GoString(C.llama_model_chat_template(m.c, nil))),
 	}
 	return e.learn(cmp.Or(c.piece, pieceBytes))
 }

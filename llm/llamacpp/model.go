@@ -8,7 +8,6 @@ import "C"
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -179,8 +178,6 @@ func (m *model) noSlices() string {
 		return "the model is partly recurrent: its state is not made of separate tokens"
 	case bool(C.llama_model_is_diffusion(m.c)):
 		return "the model is a diffusion model: it has no tensors to keep"
-	case C.llama_model_n_swa(m.c) > 0:
-		return fmt.Sprintf("the model attends in a sliding window of %d tokens, and llama.cpp does not put such tensors back exactly", int(C.llama_model_n_swa(m.c)))
 	case rope == C.LLAMA_ROPE_TYPE_MROPE || rope == C.LLAMA_ROPE_TYPE_IMROPE || rope == C.LLAMA_ROPE_TYPE_VISION:
 		return "the model counts positions on several axes, which llama.cpp does not store"
 	}

@@ -14,11 +14,12 @@ import (
 	"github.com/percached/percached/llm/llmtest"
 )
 
-// openReal opens a real model with few threads, as tests run beside each other.
+// openReal opens a real model. Tests run beside each other, and more than one thread
+// waits for the others by spinning.
 func openReal(t *testing.T, file string) *Engine {
 	t.Helper()
 	c := Default()
-	c.Model, c.Context, c.Threads = llmtest.RealModel(t, file), 2048, 2
+	c.Model, c.Context, c.Threads = llmtest.RealModel(t, file), 2048, 1
 	e, err := OpenEngine(t.Context(), c, NewGate())
 	if err != nil {
 		t.Fatal(err)
@@ -39,8 +40,13 @@ func ferry(e *Engine, place percached.Placement) percached.Prompt {
 	}
 }
 
-func TestRealModelWarmEqualsCold(t *testing.T) {
-	e := openReal(t, llmtest.SmolLM2)
+func TestRealModelsWarmEqualsCold(t *testing.T) {
+	for _, file := range []string{llmtest.SmolLM2, llmtest.Gemma3} {
+		t.Run(file, func(t *testing.T) { testRealModel(t, openReal(t, file)) })
+	}
+}
+
+func testRealModel(t *testing.T, e *Engine) {
 	for _, place := range []percached.Placement{percached.Sequential, percached.Parallel} {
 		t.Run(place.String(), func(t *testing.T) {
 			p := ferry(e, place)
@@ -52,6 +58,17 @@ func TestRealModelWarmEqualsCold(t *testing.T) {
 				equal(t, "stored segments "+sprint(mask), cold, generate(t, e, with(p, cold.Slices, mask)))
 			}
 		})
+	}
+}
+
+// Tensors behind the end of a sliding window come back, too.
+func TestRealModelBeyondItsWindow(t *testing.T) {
+	e := openReal(t, llmtest.Gemma3)
+	for _, place := range []percached.Placement{percached.Sequential, percached.Parallel} {
+		p := newNumbers(9).prompt(place, 20, 150, 560, 10) // the window is 512 tokens long
+		cold := generate(t, e, capturing(p))
+		equal(t, place.String()+", all stored", cold, generate(t, e, with(p, cold.Slices, 0b111)))
+		equal(t, place.String()+", one computed", cold, generate(t, e, with(p, cold.Slices, 0b011)))
 	}
 }
 
@@ -81,7 +98,7 @@ func TestRealEmbedder(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := DefaultEmbedder()
-	c.Model, c.Threads = llmtest.RealModel(t, llmtest.MiniLM), 2
+	c.Model, c.Threads = llmtest.RealModel(t, llmtest.MiniLM), 1
 	e, err := OpenEmbedder(t.Context(), c, NewGate())
 	if err != nil {
 		t.Fatal(err)

@@ -235,9 +235,12 @@ func TestRefuseForeignSlices(t *testing.T) {
 		refuseSlice(t, e, q, 1, "its segment has no tokens", seen)
 	})
 	t.Run("a model without slices", func(t *testing.T) {
-		g := open(t, gguf.RandomOptions{Architecture: "gemma3", Seed: 1}, nil)
+		g, err := openFile(t, axes(t), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		before := generate(t, g, p)
-		refuseSlice(t, g, with(p, cold.Slices, 0b001), 0, "sliding window", seen)
+		refuseSlice(t, g, with(p, cold.Slices, 0b001), 0, "positions on several axes", seen)
 		equal(t, "afterwards", before, generate(t, g, p))
 	})
 	equal(t, "after them all", cold, generate(t, e, p))

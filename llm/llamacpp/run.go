@@ -233,6 +233,9 @@ func (r *run) restore(s *step, sl *percached.Slice) error {
 func (r *run) answer(ctx context.Context) error {
 	p, k := r.plan.prompt, r.cache
 	out := &stream{emit: r.emit, stop: p.Stop}
+	if p.EndLoops {
+		out.loop = &loopWatch{}
+	}
 	defer func() { r.result.Text = out.text.String() }()
 	draw := r.chooser(p.Sampling)
 	last := r.plan.steps[len(r.plan.steps)-1]
@@ -252,12 +255,12 @@ func (r *run) answer(ctx context.Context) error {
 			return out.flush()
 		}
 		r.result.Usage.Generated++
-		stopped, err := out.write(r.vocab.piece(token))
+		ended, err := out.write(r.vocab.piece(token))
 		if err != nil {
 			return err
 		}
-		if stopped {
-			r.result.Finish = percached.FinishStop
+		if ended != "" {
+			r.result.Finish = ended
 			return nil
 		}
 		if r.result.Usage.Generated == p.MaxTokens {

@@ -66,7 +66,7 @@ func (k *sliceChecker) checkPiece(sl *percached.Slice, p *percached.Piece) error
 	}
 	queries := 0
 	if sl.Planes == percached.QKV {
-		queries = 2 * len(k.layout.layers) * n * k.queryWidth
+		queries = 2 * k.layout.depth() * n * k.queryWidth
 	}
 	if len(p.Q) != queries {
 		return fmt.Errorf("has %d bytes of queries instead of %d", len(p.Q), queries)

@@ -3,23 +3,27 @@ package llamacpp
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/percached/percached"
 )
 
 // A stream turns the bytes of tokens into pieces of whole UTF-8 and finds stop
-// strings, which may begin in one token and end in another.
+// strings, which may begin in one token and end in another, and loops.
 type stream struct {
 	emit    func(string) error
 	stop    []string
-	pending []byte // not emitted yet
+	loop    *loopWatch // nil: loops go on
+	pending []byte     // not emitted yet
+	watched int        // of pending: what the watch has seen
 	text    strings.Builder
 }
 
-// write takes the bytes of one token; stopped says that a stop string came.
-func (s *stream) write(b []byte) (stopped bool, err error) {
+// write takes the bytes of one token, and says why the text ends, if it does.
+func (s *stream) write(b []byte) (ended percached.Finish, err error) {
 	s.pending = append(s.pending, b...)
 	whole := wholeRunes(s.pending)
 	text := string(s.pending[:whole])
-	end := len(text)
+	end, stopped := len(text), false
 	for _, stop := range s.stop {
 		if i := strings.Index(text, stop); stop != "" && i >= 0 {
 			end, stopped = min(end, i), true
@@ -27,12 +31,29 @@ func (s *stream) write(b []byte) (stopped bool, err error) {
 	}
 	if stopped {
 		s.pending = nil
-		return true, s.send(text[:end])
+		return percached.FinishStop, s.send(text[:end])
 	}
 	// What may be the head of a stop string waits for the rest of it.
 	hold := heldBack(text, s.stop)
+	if s.loop != nil {
+		s.loop.add(text[s.watched:])
+		if n := s.loop.looped(); n > 0 {
+			s.pending = nil
+			return percached.FinishLoop, s.send(text[:max(0, len(text)-n)])
+		}
+		hold = runeHead(text, max(hold, min(s.loop.hold(), len(text))))
+		s.watched = hold
+	}
 	s.pending = append([]byte(text[len(text)-hold:]), s.pending[whole:]...)
-	return false, s.send(text[:len(text)-hold])
+	return "", s.send(text[:len(text)-hold])
+}
+
+// runeHead makes an end of a text longer until it begins with a whole rune.
+func runeHead(text string, n int) int {
+	for n < len(text) && n > 0 && !utf8.RuneStart(text[len(text)-n]) {
+		n++
+	}
+	return n
 }
 
 // flush emits what is left; bytes that never became UTF-8 are replaced.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/percached/percached"
 )
 
 func TestStream(t *testing.T) {
@@ -35,8 +37,8 @@ func TestStream(t *testing.T) {
 			}}
 			stopped := false
 			for _, token := range c.tokens {
-				var err error
-				if stopped, err = s.write([]byte(token)); err != nil || stopped {
+				ended, err := s.write([]byte(token))
+				if stopped = ended == percached.FinishStop; err != nil || stopped {
 					break
 				}
 			}
