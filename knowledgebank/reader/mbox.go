@@ -86,7 +86,7 @@ type mailbox struct {
 	in        *bufio.Reader
 	limit     int64
 	grow      func(n int) error // asks for room for so many bytes of a mail
-	separator []byte // of the mail to come
+	separator []byte            // of the mail to come
 	begun     bool
 }
 
