@@ -183,6 +183,7 @@ func TestServeCutsQuestions(t *testing.T) {
 // A client sends no more header than it may.
 func TestServeBounds(t *testing.T) {
 	t.Setenv("PERCACHED_MAX_HEADER", "2KiB")
+	t.Setenv("PERCACHED_LOG_LEVEL", "debug") // so that each request is a line
 	a := startServe(t, t.TempDir())
 	a.ready()
 	for long, want := range map[int]int{1 << 10: http.StatusOK, 16 << 10: http.StatusRequestHeaderFieldsTooLarge} {
