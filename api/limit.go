@@ -80,9 +80,10 @@ func (b *body) Close() error { return nil } // net/http closes its own
 func (b *body) ended() bool { return b.err == io.EOF }
 
 // finish reads what came of a body that is not wanted, without waiting for more: a
-// small one came with the header, and its connection can be used again.
+// small one came with the header, and its connection can be used again. One in chunks
+// could not be read on after that.
 func (b *body) finish(r *http.Request) {
-	if b.err != nil || r.Header.Get("Expect") != "" {
+	if b.err != nil || r.ContentLength < 0 || r.Header.Get("Expect") != "" {
 		return
 	}
 	_ = b.control.SetReadDeadline(time.Now())
