@@ -77,7 +77,8 @@ func TestEvalDemo(t *testing.T) {
 			if s.Name != "naive-whole" && a.Outcome != client.OutcomeAnswerHit && a.Text != ref.Answers[i].Text {
 				t.Errorf("%s, question %d: %q, without a cache %q", s.Name, u.Asked[i].Number, a.Text, ref.Answers[i].Text)
 			}
-			if strings.HasPrefix(s.Name, "naive") && (a.Outcome != client.OutcomeMiss || a.Tokens.Reused != 0 || a.TensorBytes != 0 || a.Written != 0 || a.After.Computed != 0) {
+			// Once a minute the daemon writes how often slices were used: far less than a slice.
+			if strings.HasPrefix(s.Name, "naive") && (a.Outcome != client.OutcomeMiss || a.Tokens.Reused != 0 || a.TensorBytes != 0 || a.Written > 16<<10 || a.After.Computed != 0) {
 				t.Errorf("%s caches: %+v", s.Name, a)
 			}
 			if a.Outcome == client.OutcomeAnswerHit && (a.Origin == "" || s.Name == "sleep-time" && a.Origin == string(client.OriginAsked)) {
