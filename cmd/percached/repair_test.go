@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/internal/kv/kvtest"
 )
 
 // Repair saves what can be read and names the rest: every document is either there
@@ -21,7 +23,7 @@ func TestRepair(t *testing.T) {
 	dir := filepath.Join(base, "trial")
 	for _, tc := range []struct {
 		name  string
-		all   diskFiles
+		all   kvtest.Files
 		file  string // a pattern; the first file that fits is damaged
 		do    func(b []byte) []byte
 		whole bool // nothing may be lost
@@ -35,7 +37,7 @@ func TestRepair(t *testing.T) {
 		{"log flipped", killed, "meta/*.mem", func(b []byte) []byte { b[3000] ^= 8; return b }, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			tc.all.lay(t, dir)
+			tc.all.Write(t, dir)
 			found, err := filepath.Glob(filepath.Join(dir, tc.file))
 			if err != nil || len(found) == 0 {
 				t.Fatal(err)
@@ -47,7 +49,7 @@ func TestRepair(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			damaged := filesOf(t, filepath.Join(dir, "meta"))
+			damaged := kvtest.ReadFiles(t, filepath.Join(dir, "meta"))
 			out, err := printed(t, "repair", "--data", dir)
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
@@ -64,7 +66,7 @@ func TestRepair(t *testing.T) {
 				t.Errorf("lost: %q", have)
 			}
 			if aside := filepath.Join(dir, "meta.damaged"); tc.name != "sound" && !strings.Contains(out, "Nothing is damaged") {
-				if !maps.EqualFunc(damaged, filesOf(t, aside), bytes.Equal) {
+				if !maps.EqualFunc(damaged, kvtest.ReadFiles(t, aside), bytes.Equal) {
 					t.Error("what was damaged is not kept as it was")
 				}
 			}
@@ -93,5 +95,22 @@ func TestRepair(t *testing.T) {
 				t.Errorf("repaired twice: %s, %v", out, err)
 			}
 		})
+	}
+}
+
+// A folder whose database is gone is refused, and stays as it is, also where a
+// repair has left the damaged one beside it.
+func TestMissingDatabase(t *testing.T) {
+	base := t.TempDir()
+	_, closed, _ := usedFolder(t, filepath.Join(base, "data"))
+	for _, to := range []string{"elsewhere", "meta.damaged"} {
+		dir := filepath.Join(base, "trial")
+		closed.Write(t, dir)
+		if err := os.Rename(filepath.Join(dir, "meta"), filepath.Join(dir, to)); err != nil {
+			t.Fatal(err)
+		}
+		if refused, err := sweepTrial(t, dir, "meta", nil); !refused || err != nil {
+			t.Errorf("meta moved to %s: refused %v, %v", to, refused, err)
+		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/percached/percached"
@@ -173,11 +172,8 @@ const wayOut = "put a backup of the folder in its place, or save what can be rea
 // store in their place would let what is left of them be removed.
 func hasMeta(h *home.Home) error {
 	meta := h.Path("meta")
-	if found, _ := filepath.Glob(filepath.Join(meta, "*")); len(found) > 0 {
+	if kv.Exists(meta) {
 		return nil
-	}
-	if left, _ := filepath.Glob(meta + ".*"); len(left) > 0 {
-		return nil // of a rewrite, which kv.Open ends
 	}
 	// Tensors come after meta when a folder is made.
 	if !home.Exists(h.Path("tensors")) && !home.Exists(h.Path("index")) {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -19,98 +18,26 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/kv/kvtest"
 	"github.com/percached/percached/knowledgebank"
 )
 
 // fullSweep is the environment variable that asks for every trial of TestSweep.
 const fullSweep = "TEST_FULL_SWEEP"
 
-// diskFiles is a folder as it lies on the disk.
-type diskFiles map[string][]byte
-
-func filesOf(t *testing.T, dir string) diskFiles {
+// storedIn reads a data folder without what every process that opens it writes.
+func storedIn(t *testing.T, dir string) kvtest.Files {
 	t.Helper()
-	all := diskFiles{}
-	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		name, err := filepath.Rel(dir, path)
-		if err == nil {
-			all[name], err = os.ReadFile(path)
-		}
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-// lay writes the diskFiles into a fresh folder; what is zeros at an end takes no disk.
-func (f diskFiles) lay(t *testing.T, dir string) {
-	t.Helper()
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
-	for name, b := range f {
-		path := filepath.Join(dir, name)
-		err := os.MkdirAll(filepath.Dir(path), 0o700)
-		if err == nil {
-			err = os.WriteFile(path, bytes.TrimRight(b, "\x00"), 0o600)
-		}
-		if err == nil {
-			err = os.Truncate(path, int64(len(b)))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// stored is f without what every process that opens the folder writes.
-func (f diskFiles) stored() diskFiles {
-	s := maps.Clone(f)
+	s := kvtest.ReadFiles(t, dir)
 	for _, name := range []string{"lock", "unclean", "address", "tokens.lock", "token", "schema"} {
 		delete(s, name)
 	}
 	return s
 }
 
-// harm is a way to damage a file.
-type harm struct {
-	name string
-	do   func(path string) error
-}
-
-func harmsOf(b []byte) (all []harm) {
-	size, filled := len(b), len(bytes.TrimRight(b, "\x00"))
-	for _, at := range slices.Compact([]int{0, 1, size / 2, size - 1}) {
-		if at >= 0 && at < size {
-			all = append(all, harm{fmt.Sprintf("cut at %d of %d", at, size), func(path string) error { return os.Truncate(path, int64(at)) }})
-		}
-	}
-	var flips []int
-	for i := range 10 {
-		flips = append(flips, i*(filled-1)/9)
-	}
-	for _, at := range slices.Compact(flips) {
-		if at >= 0 && filled > 0 {
-			all = append(all, harm{fmt.Sprintf("bit flipped at %d of %d", at, size), func(path string) error {
-				b, err := os.ReadFile(path)
-				if err == nil {
-					b[at] ^= 1 << (at % 8)
-					err = os.WriteFile(path, b, 0o600)
-				}
-				return err
-			}})
-		}
-	}
-	return append(all, harm{"removed", os.Remove})
-}
-
 // usedFolder is a data folder with some history, as it is while a process uses it
 // and after it has ended, and the titles of its documents.
-func usedFolder(t *testing.T, dir string) (killed, closed diskFiles, titles []string) {
+func usedFolder(t *testing.T, dir string) (killed, closed kvtest.Files, titles []string) {
 	t.Helper()
 	ctx := context.Background()
 	c := defaultSetup()
@@ -144,7 +71,7 @@ func usedFolder(t *testing.T, dir string) (killed, closed diskFiles, titles []st
 			t.Fatal(err)
 		}
 		if round == 2 {
-			killed = filesOf(t, dir)
+			killed = kvtest.ReadFiles(t, dir)
 		}
 		if err := s.close(); err != nil {
 			t.Fatal(err)
@@ -161,7 +88,7 @@ func usedFolder(t *testing.T, dir string) (killed, closed diskFiles, titles []st
 	if err := errors.Join(err, s.close()); err != nil {
 		t.Fatal(err)
 	}
-	return killed, filesOf(t, dir), titles
+	return killed, kvtest.ReadFiles(t, dir), titles
 }
 
 // Whatever happens to one file of a data folder: percached starts with every
@@ -178,8 +105,8 @@ func TestSweep(t *testing.T) {
 	table := map[string]*row{}
 	dir := filepath.Join(base, "trial")
 	n := 0
-	for state, all := range map[string]diskFiles{"closed": closed, "killed": killed} {
-		all.lay(t, dir)
+	for state, all := range map[string]kvtest.Files{"closed": closed, "killed": killed} {
+		all.Write(t, dir)
 		if refused, err := sweepTrial(t, dir, "", want); refused || err != nil {
 			t.Fatalf("unharmed: %v", err)
 		}
@@ -187,12 +114,12 @@ func TestSweep(t *testing.T) {
 			if strings.HasPrefix(name, "models/") {
 				continue // opened by a command with a model alone, and written anew where it is damaged: TestModelFile
 			}
-			for _, h := range harmsOf(all[name]) {
+			for _, h := range kvtest.Harms(all[name]) {
 				if n++; n%step != 0 {
 					continue
 				}
-				all.lay(t, dir)
-				if err := h.do(filepath.Join(dir, name)); err != nil {
+				all.Write(t, dir)
+				if err := h.Do(filepath.Join(dir, name)); err != nil {
 					t.Fatal(err)
 				}
 				kind := state + " " + filepath.Dir(name) + "/*" + filepath.Ext(name)
@@ -207,7 +134,7 @@ func TestSweep(t *testing.T) {
 				r.trials++
 				refused, err := sweepTrial(t, dir, name, want)
 				if err != nil {
-					t.Errorf("%s, %s: %s: %v", state, name, h.name, err)
+					t.Errorf("%s, %s: %s: %v", state, name, h.Name, err)
 				}
 				if refused {
 					r.refused++
@@ -228,13 +155,13 @@ func TestSweep(t *testing.T) {
 
 func sweepTrial(t *testing.T, dir, name string, want []string) (refused bool, err error) {
 	t.Helper()
-	before := filesOf(t, dir).stored()
+	before := storedIn(t, dir)
 	out, err := printed(t, "documents", "list", "--data", dir, "--space", lifeSpace, "--json")
 	if err != nil {
 		if !strings.Contains(sentence(err), filepath.Base(name)) {
 			return true, fmt.Errorf("the message does not name the file: %w", err)
 		}
-		for name, b := range filesOf(t, dir).stored() {
+		for name, b := range storedIn(t, dir) {
 			if !bytes.Equal(before[name], b) {
 				return true, fmt.Errorf("%s was changed", name)
 			}

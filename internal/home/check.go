@@ -1,7 +1,6 @@
 package home
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -49,14 +48,11 @@ func Check(dir string) error {
 			return unreadable(op, h.Path(name), err)
 		}
 	}
-	var schema struct {
-		Version int `json:"version"`
-	}
-	switch err := json.Unmarshal(held["schema"], &schema); {
-	case err != nil || schema.Version < 1:
+	switch found := versionIn(held["schema"]); {
+	case found < 1:
 		return fault.New(fault.Unavailable, op, "%s is damaged; restore it from a backup", h.Path("schema"))
-	case schema.Version > version:
-		return fault.New(fault.Unsupported, op, "%s has version %d and this percached reads version %d; use a newer percached", dir, schema.Version, version)
+	case found > version:
+		return fault.New(fault.Unsupported, op, "%s has version %d and this percached reads version %d; use a newer percached", dir, found, version)
 	case held["key"] != nil && len(held["key"]) != keySize:
 		return fault.New(fault.Unavailable, op, "%s is damaged; restore it from a backup, or remove it to compute the stored tensors again", h.Path("key"))
 	}

@@ -130,6 +130,17 @@ func (h *Home) vacant() (bool, error) {
 
 func schemaText() []byte { return fmt.Appendf(nil, "{\"version\": %d}\n", version) }
 
+// versionIn is 0 for a text that is no schema.
+func versionIn(schemaText []byte) int {
+	var schema struct {
+		Version int `json:"version"`
+	}
+	if json.Unmarshal(schemaText, &schema) != nil {
+		return 0
+	}
+	return schema.Version
+}
+
 func (h *Home) enter(fresh bool) error {
 	if err := os.Chmod(h.dir, 0o700); err != nil {
 		return fault.New(fault.Unavailable, op, "%w", err)
@@ -143,18 +154,15 @@ func (h *Home) enter(fresh bool) error {
 	if err != nil {
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}
-	var schema struct {
-		Version int `json:"version"`
-	}
-	switch err := json.Unmarshal(b, &schema); {
-	case err != nil || schema.Version < 1:
+	switch found := versionIn(b); {
+	case found < 1:
 		return fault.New(fault.Unavailable, op, "%s cannot be read", h.Path("schema"))
-	case schema.Version < version:
+	case found < version:
 		if err := durable.Write(h.Path("schema"), schemaText()); err != nil {
 			return fault.New(fault.Unavailable, op, "%w", err)
 		}
-	case schema.Version > version:
-		return fault.New(fault.Unsupported, op, "%s was written by a newer percached (version %d of the folder, this one knows %d)", h.dir, schema.Version, version)
+	case found > version:
+		return fault.New(fault.Unsupported, op, "%s was written by a newer percached (version %d of the folder, this one knows %d)", h.dir, found, version)
 	}
 	// A daemon that was killed has left where it listened. By now another program
 	// may listen there, and commands would tell it the token.

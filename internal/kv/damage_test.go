@@ -6,95 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/internal/kv/kvtest"
 )
-
-// harm is one way to damage a file.
-type harm struct {
-	name string
-	do   func(path string, size int64) error
-}
-
-// harms are all that the sweep does to a file of a size. Bytes that were allocated
-// but never written are not worth a flip: filled is where they begin.
-func harms(size, filled int64) []harm {
-	var all []harm
-	cut := map[int64]bool{}
-	for _, at := range []int64{0, 1, size / 2, size - 1} {
-		if at < 0 || at >= size || cut[at] {
-			continue
-		}
-		cut[at] = true
-		all = append(all, harm{fmt.Sprintf("cut at %d of %d", at, size), func(path string, _ int64) error { return os.Truncate(path, at) }})
-	}
-	flipped := map[int64]bool{}
-	for i := range int64(10) {
-		at := i * max(filled-1, 0) / 9
-		if filled == 0 || flipped[at] {
-			continue
-		}
-		flipped[at] = true
-		all = append(all, harm{fmt.Sprintf("bit flipped at %d of %d", at, size), func(path string, _ int64) error { return flipBit(path, at) }})
-	}
-	return append(all, harm{"removed", func(path string, _ int64) error { return os.Remove(path) }})
-}
-
-func flipBit(path string, at int64) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	var b [1]byte
-	if _, err := f.ReadAt(b[:], at); err != nil {
-		return err
-	}
-	b[0] ^= 1 << (at % 8)
-	_, err = f.WriteAt(b[:], at)
-	return err
-}
-
-// snapshot reads all files of a folder.
-func snapshot(t *testing.T, dir string) map[string][]byte {
-	t.Helper()
-	files := map[string][]byte{}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[e.Name()] = b
-	}
-	return files
-}
-
-// lay writes files into a fresh folder.
-func lay(t *testing.T, dir string, files map[string][]byte) {
-	t.Helper()
-	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
-		t.Fatal(err)
-	}
-	for name, b := range files {
-		f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_WRONLY, 0o600)
-		if err == nil {
-			filled := bytes.TrimRight(b, "\x00")
-			_, err = f.Write(filled)
-			err = errors.Join(err, f.Truncate(int64(len(b))), f.Close())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 func contentOf(t *testing.T, db *DB) map[string]string {
 	t.Helper()
@@ -154,17 +73,17 @@ func worn(t *testing.T, dir string, fn func()) (want map[string]string) {
 func TestDamage(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "db")
-	var killed map[string][]byte
-	want := worn(t, dir, func() { killed = snapshot(t, dir) })
-	closed := snapshot(t, dir)
+	var killed kvtest.Files
+	want := worn(t, dir, func() { killed = kvtest.ReadFiles(t, dir) })
+	closed := kvtest.ReadFiles(t, dir)
 	at := filepath.Join(base, "trial")
 	trials, refused := 0, 0
-	for state, files := range map[string]map[string][]byte{"closed": closed, "killed": killed} {
+	for state, files := range map[string]kvtest.Files{"closed": closed, "killed": killed} {
 		if trialOf(t, at, files, want, nil, "nothing"); t.Failed() {
 			t.Fatalf("a database that was %s does not open unharmed", state)
 		}
 		for name, b := range files {
-			for i, h := range harms(int64(len(b)), int64(len(bytes.TrimRight(b, "\x00")))) {
+			for i, h := range kvtest.Harms(b) {
 				if testing.Short() && i%4 != 0 {
 					continue
 				}
@@ -173,7 +92,7 @@ func TestDamage(t *testing.T) {
 					refused++
 				}
 				if t.Failed() {
-					t.Fatalf("%s, %s: %s", state, name, h.name)
+					t.Fatalf("%s, %s: %s", state, name, h.Name)
 				}
 			}
 		}
@@ -181,15 +100,15 @@ func TestDamage(t *testing.T) {
 	t.Logf("%d trials, %d refused", trials, refused)
 }
 
-func trialOf(t *testing.T, dir string, files map[string][]byte, want map[string]string, h *harm, name string) (refused bool) {
+func trialOf(t *testing.T, dir string, files kvtest.Files, want map[string]string, h *kvtest.Harm, name string) (refused bool) {
 	t.Helper()
-	lay(t, dir, files)
+	files.Write(t, dir)
 	if h != nil {
-		if err := h.do(filepath.Join(dir, name), 0); err != nil {
+		if err := h.Do(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	before := snapshot(t, dir)
+	before := kvtest.ReadFiles(t, dir)
 	o := small()
 	o.Sync = true
 	db, err := Open(dir, o)
@@ -206,7 +125,7 @@ func trialOf(t *testing.T, dir string, files map[string][]byte, want map[string]
 	if h == nil || !ok || d.Dir == "" || !strings.Contains(err.Error(), filepath.Ext(name)) || !strings.Contains(err.Error(), name) && filepath.Ext(name) == "" {
 		t.Errorf("%v", err)
 	}
-	if after := snapshot(t, dir); !maps.EqualFunc(before, after, bytes.Equal) {
+	if after := kvtest.ReadFiles(t, dir); !maps.EqualFunc(before, after, bytes.Equal) {
 		t.Error("a refused database was changed")
 	}
 	return true

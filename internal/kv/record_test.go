@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/internal/kv/kvtest"
 )
 
 func TestRecord(t *testing.T) {
@@ -49,7 +51,7 @@ func TestRecordLines(t *testing.T) {
 	if err := j.end(false); err != nil {
 		t.Fatal(err)
 	}
-	b := snapshot(t, dir)[recordName]
+	b := kvtest.ReadFiles(t, dir)[recordName]
 	for cut, want := range map[int]uint64{0: 9, 1: 9, slotSize + 1: 6} { // the newest line is the first: 4, 6, 9
 		torn := bytes.Clone(b)
 		if cut > 1 {

@@ -10,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dgraph-io/badger/v4/table"
-
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -84,7 +82,7 @@ type salvager struct {
 // newestVersion is the version of a key that counts.
 type newestVersion struct {
 	version uint64
-	seen    int // the how manieth that was read
+	seen    int // its number in the order of reading
 }
 
 func (r *salvager) lose(d *Damage) {
@@ -165,7 +163,7 @@ func (r *salvager) each(ctx context.Context, fn func(*stored) error) error {
 		return fn(e)
 	}
 	for _, id := range append(r.tables[:len(r.tables):len(r.tables)], r.orphans...) {
-		if err := r.pass(r.eachReadable(id, count)); err != nil {
+		if err := r.eachReadable(id, count, func(d *Damage) error { r.lose(d); return nil }); err != nil {
 			return err
 		}
 	}
@@ -184,33 +182,6 @@ func (r *salvager) each(ctx context.Context, fn func(*stored) error) error {
 		}
 	}
 	return nil
-}
-
-// eachReadable passes over the blocks of a table that cannot be read.
-func (r *salvager) eachReadable(id uint64, fn func(*stored) error) error {
-	path := table.NewFilename(id, r.dir)
-	name := filepath.Base(path)
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return damaged(name, "%v", errors.Unwrap(err))
-	}
-	var stopped error // by fn
-	err = eachBlock(b, func(data []byte, damage error) error {
-		// Who stored a value has sealed it with its key, so entries of a damaged block
-		// are worth a look.
-		unread := eachInBlock(data, func(e *stored) error { stopped = fn(e); return stopped })
-		if damage == nil {
-			damage = unread
-		}
-		if damage != nil && stopped == nil {
-			r.lose(damaged(name, "a part of it cannot be read: %v", damage))
-		}
-		return stopped
-	})
-	if err != nil && stopped == nil {
-		return damaged(name, "%v", err)
-	}
-	return stopped
 }
 
 // salvageLog is readLog that passes over entries that cannot be read, as long as

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/percached/percached/internal/kv/kvtest"
 )
 
 // What can be read of a damaged database is saved, and nothing else comes of it: no
@@ -14,16 +16,16 @@ import (
 func TestSalvage(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "db")
-	var killed map[string][]byte
-	want := worn(t, dir, func() { killed = snapshot(t, dir) })
-	closed := snapshot(t, dir)
+	var killed kvtest.Files
+	want := worn(t, dir, func() { killed = kvtest.ReadFiles(t, dir) })
+	closed := kvtest.ReadFiles(t, dir)
 	at := filepath.Join(base, "trial")
-	for state, files := range map[string]map[string][]byte{"closed": closed, "killed": killed} {
+	for state, files := range map[string]kvtest.Files{"closed": closed, "killed": killed} {
 		for name, b := range files {
 			if name == recordName || name == "LOCK" {
 				continue
 			}
-			for i, h := range harms(int64(len(b)), int64(len(bytes.TrimRight(b, "\x00")))) {
+			for i, h := range kvtest.Harms(b) {
 				if i%5 != 0 && testing.Short() || i%2 != 0 {
 					continue
 				}
@@ -32,24 +34,24 @@ func TestSalvage(t *testing.T) {
 						os.RemoveAll(path)
 					}
 				}
-				lay(t, at, files)
-				if err := h.do(filepath.Join(at, name), 0); err != nil {
+				files.Write(t, at)
+				if err := h.Do(filepath.Join(at, name)); err != nil {
 					t.Fatal(err)
 				}
-				before := snapshot(t, at)
+				before := kvtest.ReadFiles(t, at)
 				got, err := Salvage(context.Background(), at, small())
 				if err != nil {
-					t.Fatalf("%s, %s: %s: %v", state, name, h.name, err)
+					t.Fatalf("%s, %s: %s: %v", state, name, h.Name, err)
 				}
 				if got.Sound {
 					got.Aside = at
 				}
-				if !maps.EqualFunc(before, snapshot(t, got.Aside), bytes.Equal) {
-					t.Errorf("%s, %s: %s: what was damaged is not kept as it was", state, name, h.name)
+				if !maps.EqualFunc(before, kvtest.ReadFiles(t, got.Aside), bytes.Equal) {
+					t.Errorf("%s, %s: %s: what was damaged is not kept as it was", state, name, h.Name)
 				}
 				db, err := Open(at, small())
 				if err != nil {
-					t.Fatalf("%s, %s: %s: %v", state, name, h.name, err)
+					t.Fatalf("%s, %s: %s: %v", state, name, h.Name, err)
 				}
 				have := contentOf(t, db)
 				if err := db.Close(); err != nil {
@@ -60,14 +62,14 @@ func TestSalvage(t *testing.T) {
 					if have[k] == "" {
 						lost++
 					} else if have[k] != v && len(got.Lost) == 0 {
-						t.Errorf("%s, %s: %s: %s is %s", state, name, h.name, k, have[k])
+						t.Errorf("%s, %s: %s: %s is %s", state, name, h.Name, k, have[k])
 					}
 				}
 				if !got.Sound && len(have) != got.Values {
-					t.Errorf("%s, %s: %s: %d values instead of %d", state, name, h.name, len(have), got.Values)
+					t.Errorf("%s, %s: %s: %d values instead of %d", state, name, h.Name, len(have), got.Values)
 				}
 				if lost > 0 && len(got.Lost) == 0 {
-					t.Errorf("%s, %s: %s: %d values are lost without a word", state, name, h.name, lost)
+					t.Errorf("%s, %s: %s: %d values are lost without a word", state, name, h.Name, lost)
 				}
 			}
 		}
@@ -80,7 +82,7 @@ func TestSalvageNothing(t *testing.T) {
 	if _, err := Salvage(context.Background(), dir, small()); err == nil {
 		t.Error("a database was made of nothing")
 	}
-	if left := snapshot(t, dir); len(left) > 0 {
+	if left := kvtest.ReadFiles(t, dir); len(left) > 0 {
 		t.Errorf("%d files", len(left))
 	}
 }

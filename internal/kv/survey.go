@@ -144,27 +144,52 @@ func (s *survey) readManifest(o Options) error {
 	return nil
 }
 
+// readTable reads a table's file, and gives its name beside what it holds.
+func (s *survey) readTable(id uint64) (name string, b []byte, err error) {
+	path := table.NewFilename(id, s.dir)
+	name = filepath.Base(path)
+	b, err = os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = damaged(name, "MANIFEST lists this table and it is missing: it was removed, or MANIFEST was cut")
+	}
+	return name, b, err
+}
+
 // eachInTable calls fn with every version that a table holds.
 func (s *survey) eachInTable(id uint64, fn func(*stored) error) error {
-	path := table.NewFilename(id, s.dir)
-	name := filepath.Base(path)
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return damaged(name, "MANIFEST lists this table and it is missing: it was removed, or MANIFEST was cut")
+	return s.eachReadable(id, fn, func(d *Damage) error { return d })
+}
+
+// eachReadable calls fn with every version that can be read of a table, and lost with
+// what is wrong with a part of it. It ends with the first error of either. Who stored a
+// value has sealed it with its key, so entries of a damaged block are worth a look.
+func (s *survey) eachReadable(id uint64, fn func(*stored) error, lost func(*Damage) error) error {
+	name, b, err := s.readTable(id)
+	if d, ok := errors.AsType[*Damage](err); ok {
+		return lost(d)
 	}
 	if err != nil {
 		return err
 	}
-	var stopped error // by fn
-	if err := eachBlock(b, func(data []byte, damage error) error {
-		if damage == nil {
-			damage = eachInBlock(data, func(e *stored) error { stopped = fn(e); return stopped })
+	stopped := false
+	err = eachBlock(b, func(data []byte, damage error) error {
+		if damage != nil {
+			if err := lost(damaged(name, "the table is damaged: %v", damage)); err != nil {
+				stopped = true
+				return err
+			}
 		}
-		return damage
-	}); err != nil && stopped == nil {
-		return damaged(name, "the table is damaged: %v", err)
+		err := eachInBlock(data, fn)
+		if errors.Is(err, errBlock) {
+			err = lost(damaged(name, "the table is damaged: %v", err))
+		}
+		stopped = err != nil
+		return err
+	})
+	if err != nil && !stopped {
+		return lost(damaged(name, "the table is damaged: %v", err))
 	}
-	return stopped
+	return err
 }
 
 // eachInLog calls fn with every version of the whole transactions at the beginning

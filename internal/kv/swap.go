@@ -62,6 +62,13 @@ func settleSwap(dir string) error {
 	return errors.Join(syncFile(parent), os.RemoveAll(dir+lastSuffix), os.RemoveAll(dir+nextSuffix), syncFile(parent))
 }
 
+// Exists says whether Open would find a database at dir, or what a rewrite that was
+// cut short has left of one.
+func Exists(dir string) bool {
+	files, _ := os.ReadDir(dir)
+	return len(files) > 0 || exists(dir+lastSuffix)
+}
+
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

@@ -62,7 +62,7 @@ func verify(dir string, o Options) (commit uint64, known []fileRecord, err error
 		return 0, nil, nil
 	}
 	if r != nil && r.State == stateClosed {
-		return r.Commit, known, s.readTables()
+		return r.Commit, known, s.checkTables()
 	}
 	if r == nil {
 		r = &record{Gap: true}
@@ -86,7 +86,7 @@ func verifyFiles(dir string, files []fileRecord) error {
 		case info.Size() != f.Size:
 			return damaged(f.Name, "it has %d bytes instead of %d", info.Size(), f.Size)
 		case strings.HasSuffix(f.Name, ".sst"):
-			continue // readTables reads it
+			continue // checkTables reads it
 		}
 		sum, err := sumFile(path)
 		if err != nil {
@@ -113,11 +113,15 @@ func verifyFiles(dir string, files []fileRecord) error {
 	return nil
 }
 
-// readTables reads all tables that are in use.
-func (s *survey) readTables() error {
+// checkTables holds all tables that are in use against their checksums.
+func (s *survey) checkTables() error {
 	for _, id := range s.tables {
-		if err := s.eachInTable(id, func(*stored) error { return nil }); err != nil {
+		name, b, err := s.readTable(id)
+		if err != nil {
 			return err
+		}
+		if err := inspectTable(b); err != nil {
+			return damaged(name, "the table is damaged: %v", err)
 		}
 	}
 	return nil
