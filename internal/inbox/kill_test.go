@@ -17,6 +17,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/inbox"
 )
 
 // TestMain is a process that is to be killed, if it is told so.
@@ -32,6 +33,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// noise are spaces of which nothing is said.
+var noise = []string{"noise", "more-noise"}
+
 // contents are the documents of the upload with this number, by key: some are
 // newer editions of others.
 func contents(n int) (files []sent) {
@@ -43,11 +47,21 @@ func contents(n int) (files []sent) {
 }
 
 // victim sends and deletes until it is killed, and says before and after what it
-// does.
+// does. What else is sent, to other spaces, makes uploads give way to each other, at
+// each document for every other victim.
 func victim(dir string, from int) error {
-	w, err := openWorld(dir, nil)
+	w, err := openWorld(dir, func(o *inbox.Options) {
+		if from%2 == 0 {
+			o.Lanes, o.Turn = 1, 0
+		}
+	})
 	if err != nil {
 		return err
+	}
+	for _, space := range noise {
+		if err := w.Knowledge.CreateSpace(percached.Space{Name: space, Kind: "notes"}); err != nil {
+			return err
+		}
 	}
 	ctx := context.Background()
 	go func() {
@@ -57,6 +71,11 @@ func victim(dir string, from int) error {
 	}()
 	fmt.Println("open")
 	for n := from; ; n++ {
+		for _, space := range noise[:n%3] {
+			if _, err := w.Inbox.Accept(ctx, space, "", each(notes(n, n+2)...)); err != nil {
+				return err
+			}
+		}
 		fmt.Println("sending", n)
 		if _, err := w.Inbox.Accept(ctx, "mail", fmt.Sprint(n), each(contents(n)...)); err != nil {
 			return err
@@ -220,6 +239,13 @@ func (v *witness) examine() {
 	ctx, cancel := context.WithCancel(context.Background())
 	end := make(chan error, 1)
 	go func() { end <- w.Inbox.Run(ctx) }()
+	for _, space := range noise {
+		for _, u := range w.Inbox.List(space, 1_000_000) {
+			if _, err := w.Inbox.Wait(ctx, u.ID); err != nil {
+				v.Error(err)
+			}
+		}
+	}
 	for _, u := range w.Inbox.List("mail", 1_000_000) {
 		u, err := w.Inbox.Wait(ctx, u.ID)
 		switch {

@@ -24,10 +24,28 @@ const (
 // memory bounds the bytes that documents take while they are in flight. A large one
 // that is being taken in may be so for long, so half of it is for those that are
 // being sent, which are parsed in a moment.
-type memory struct{ documents, bodies, smallBodies *share }
+type memory struct {
+	documents, bodies, smallBodies *share
+	// pdfs holds one while a PDF is read: a small one may unpack to much, but ends in
+	// seconds.
+	pdfs chan struct{}
+}
 
 func newMemory(bytes int64) *memory {
-	return &memory{documents: newShare(bytes/2, 0), bodies: newShare(bytes/4, maxWaiting), smallBodies: newShare(bytes/4, maxWaiting)}
+	return &memory{
+		documents: newShare(bytes/2, 0), bodies: newShare(bytes/4, maxWaiting), smallBodies: newShare(bytes/4, maxWaiting),
+		pdfs: make(chan struct{}, 1),
+	}
+}
+
+// pdf waits until no other PDF is being read.
+func (m *memory) pdf(ctx context.Context) (done func(), err error) {
+	select {
+	case m.pdfs <- struct{}{}:
+		return func() { <-m.pdfs }, nil
+	case <-ctx.Done():
+		return nil, fault.Wrap("inbox.memory", ctx.Err())
+	}
 }
 
 // body waits for the memory in which a body can be parsed.
@@ -102,17 +120,38 @@ func (s *share) take(ctx context.Context, bytes int64) (*hold, error) {
 	}
 	s.waiting++
 	s.mu.Unlock()
-	n := s.weight(bytes)
-	err := s.free.Acquire(ctx, n)
+	h := &hold{share: s}
+	err := h.acquire(ctx, s.weight(bytes))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting--
 	if err != nil {
 		return nil, fault.Wrap(op, err)
 	}
-	s.held += n
-	s.peak = max(s.peak, s.held)
-	return &hold{s, n}, nil
+	return h, nil
+}
+
+func (h *hold) acquire(ctx context.Context, n int64) error {
+	if err := h.free.Acquire(ctx, n); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.bytes, h.held = n, h.held+n
+	h.peak = max(h.peak, h.held)
+	return nil
+}
+
+// giveWay lets those who wait for the share have it first, if there are any.
+func (h *hold) giveWay(ctx context.Context) error {
+	h.mu.Lock()
+	n, alone := h.bytes, h.waiting == 0
+	h.mu.Unlock()
+	if alone {
+		return nil
+	}
+	h.Release()
+	return fault.Wrap("inbox.memory", h.acquire(ctx, n))
 }
 
 // Shrink gives back what is more than a document of so many bytes takes.

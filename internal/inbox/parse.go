@@ -10,6 +10,9 @@ import (
 // inMemory is what of a body that is to be parsed is kept in memory until it is here.
 const inMemory = 64 << 10
 
+// turnBytes of one body are parsed before others have their turn.
+const turnBytes = 16 << 20
+
 // unparsed is a body that is parsed while it is read. Who does not want to hold its
 // parts while they come reads all that is sent, and has that parsed then.
 type unparsed interface {
@@ -34,7 +37,16 @@ func (s *sending) parse(ctx context.Context, u unparsed, keep func([]byte) error
 		return err
 	}
 	defer hold.Release()
-	return each(ctx, u.Parse(raw.read()), keep)
+	parsed := 0 // since others had their turn
+	return each(ctx, u.Parse(raw.read()), func(b []byte) error {
+		if parsed += len(b); parsed > turnBytes {
+			parsed = 0
+			if err := hold.giveWay(ctx); err != nil {
+				return err
+			}
+		}
+		return keep(b)
+	})
 }
 
 // body is a body until it is parsed: in memory while it is small, else in a file

@@ -195,6 +195,53 @@ func TestMemory(t *testing.T) {
 	})
 }
 
+// endless is a body that is parsed to much more than was sent.
+type endless struct {
+	loud
+	parsed io.Reader
+}
+
+func (e *endless) Parse(io.Reader) io.Reader { return e.parsed }
+
+// A body that takes long to parse lets others have their turn.
+func TestMemoryTurns(t *testing.T) {
+	dir := folder(t)
+	large := strings.Repeat("ducks swim. ", 2<<20/12)
+	synctest.Test(t, func(t *testing.T) {
+		o := options(t, newShelf("mail"))
+		o.Memory = 64 << 20 // one of them
+		in := open(t, dir, o)
+		left, on := 40<<20, make(chan struct{})
+		first := &endless{loud{Reader: strings.NewReader(large)}, readFunc(func(p []byte) (int, error) {
+			<-on
+			if left -= len(p); left < 0 {
+				return 0, io.EOF
+			}
+			return len(p), nil
+		})}
+		var order []string
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		accept := func(name string, body io.Reader) {
+			if _, err := in.Accept(t.Context(), "mail", "", func(take inbox.Take) error { return take(name, body) }); err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, name)
+		}
+		all.Go(func() { accept("long.txt", first) })
+		synctest.Wait()
+		all.Go(func() { accept("short.txt", &loud{Reader: strings.NewReader(large)}) })
+		synctest.Wait()
+		close(on)
+		all.Wait()
+		if d := cmp.Diff([]string{"short.txt", "long.txt"}, order); d != "" || inbox.Held(in) != 0 {
+			t.Error(d, inbox.Held(in))
+		}
+	})
+}
+
 // Those who wait for memory do not wait for ever: not when they go.
 func TestMemoryWaitEnds(t *testing.T) {
 	dir := folder(t)

@@ -171,7 +171,7 @@ func (t *taking) bounds(f file) reader.Bounds {
 			}
 			return nil
 		},
-		Hold: t.memory.document,
+		Hold: t.memory.document, Unpack: t.memory.pdf,
 	}
 }
 

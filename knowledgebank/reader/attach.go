@@ -49,7 +49,7 @@ func (p *post) attached(ctx context.Context, a attachment, depth int) []knowledg
 		blocks = p.inner(ctx, a.data, depth)
 	default:
 		// A parser that breaks on an attachment must not cost the mail.
-		f := &file{Reader: &Reader{o: p.o}, base: name}
+		f := &file{Reader: &Reader{o: p.o}, base: name, bounds: Bounds{Unpack: p.unpack}}
 		s, err := guarded(func() (*knowledgebank.Source, error) {
 			if k == pdfKind {
 				return f.pdf(ctx, p.pdfs, []byte(a.data))

@@ -28,6 +28,9 @@ type Bounds struct {
 	// Hold is asked for room before a large document is held, and its error ends all
 	// reading. The room is given back when the document was handed on.
 	Hold func(ctx context.Context, bytes int64) (Room, error)
+	// Unpack is asked before a PDF is read, which may unpack to many times its size. The
+	// caller calls done when only its text is left.
+	Unpack func(ctx context.Context) (done func(), err error)
 }
 
 // Room is what a document may take of the memory.
@@ -64,12 +67,17 @@ func (f *file) fail(name string, err error) error {
 
 // grow asks for room, if so many bytes of a document are too many without.
 func (f *file) grow(ctx context.Context, bytes int) error {
-	if bytes <= large || f.room != nil || f.bounds.Hold == nil {
-		return nil
-	}
 	most := f.o.MaxBytes
 	if f.bounds.Size > 0 && !f.packed {
 		most = min(most, f.bounds.Size)
+	}
+	return f.hold(ctx, bytes, most)
+}
+
+// hold takes room for most bytes, if there are too many without.
+func (f *file) hold(ctx context.Context, bytes int, most int64) error {
+	if bytes <= large || f.room != nil || f.bounds.Hold == nil {
+		return nil
 	}
 	room, err := f.bounds.Hold(ctx, most)
 	if err != nil {
@@ -77,6 +85,16 @@ func (f *file) grow(ctx context.Context, bytes int) error {
 	}
 	f.room = room
 	return nil
+}
+
+// said takes room for a document that says more than the file that it was read from
+// is long.
+func (f *file) said(ctx context.Context, s *knowledgebank.Source) error {
+	n := 0
+	for _, b := range s.Blocks {
+		n += len(b.Text)
+	}
+	return f.hold(ctx, n, int64(n))
 }
 
 // leave gives back the room of a document that was handed on.

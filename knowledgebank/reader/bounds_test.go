@@ -3,7 +3,9 @@ package reader
 import (
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -135,6 +137,47 @@ func (r *room) Shrink(n int64) {
 
 func (r *room) Release() { r.held = 0 }
 
+// packedPDF is a small PDF file that says much.
+func packedPDF(t *testing.T, lines int) []byte {
+	t.Helper()
+	var text, b bytes.Buffer
+	text.WriteString("BT /F1 10 Tf 12 TL 9 9 Td")
+	for range lines {
+		fmt.Fprintf(&text, " (%s) '", strings.Repeat("The heron stands in the pond. ", 20))
+	}
+	text.WriteString(" ET")
+	var packed bytes.Buffer
+	z := zlib.NewWriter(&packed)
+	if _, err := z.Write(text.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(&b, "%%PDF-1.4\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj\n"+
+		"3 0 obj << /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >> endobj\n"+
+		"4 0 obj << /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream endobj\ntrailer << /Root 1 0 R >>\n", packed.Len(), packed.Bytes())
+	return b.Bytes()
+}
+
+// A PDF is read when its turn has come, be it a file or attached, and lets the next
+// have its turn when it was read, whatever came out.
+func TestUnpack(t *testing.T) {
+	file := packedPDF(t, 1)
+	mail := "From: a@b.example\nSubject: s\nMessage-ID: <1@x>\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\n" +
+		base64.StdEncoding.EncodeToString(file) + "\n--x--\n"
+	for name, text := range map[string]string{"a.pdf": string(file), "b.pdf": string(file[:200]), "a.eml": mail} {
+		begun, done := 0, 0
+		b := Bounds{Unpack: func(context.Context) (func(), error) { begun++; return func() { done++ }, nil }}
+		if got, err := outcomes(t, b, Default(), name, text); err != nil || len(got) != 1 || begun != 1 || done != 1 {
+			t.Errorf("%s: %q, %d begun, %d done, %v", name, got, begun, done, err)
+		}
+	}
+	if _, err := outcomes(t, Bounds{Unpack: func(context.Context) (func(), error) { t.Error("a text waits for its turn"); return func() {}, nil }}, Default(), "a.txt", "One."); err != nil {
+		t.Error(err)
+	}
+}
+
 // A large document is read once there is room for it, as much as it may take; what
 // it takes is held until it was handed on. A small one asks for nothing.
 func TestHold(t *testing.T) {
@@ -171,6 +214,19 @@ func TestHold(t *testing.T) {
 		if d := cmp.Diff(tc.asked, r.asked); d != "" || err != nil || r.held != 0 || n == 0 {
 			t.Errorf("%s: %s, %d documents, %d held, %v", tc.name, d, n, r.held, err)
 		}
+	}
+	small := &room{T: t}
+	rd, err := New(Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rd.StreamWithin(context.Background(), Bounds{Hold: small.hold}, "a.pdf", bytes.NewReader(packedPDF(t, 3000)), func(s *knowledgebank.Source) error {
+		if small.held == 0 {
+			t.Error("a document of much text is handed on without room")
+		}
+		return nil
+	}, func(name string, err error) { t.Error(name, err) }); err != nil || len(small.asked) != 1 {
+		t.Error(err, small.asked)
 	}
 	no := errors.New("none")
 	if _, err := outcomes(t, Bounds{Hold: func(context.Context, int64) (Room, error) { return nil, no }}, Default(), "a.txt", big); !errors.Is(err, no) {

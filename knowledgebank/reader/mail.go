@@ -23,7 +23,7 @@ func (f *file) parseMail(ctx context.Context, data []byte, separator string) (*k
 	if err != nil {
 		return nil, err
 	}
-	p := &post{o: f.o, from: sender(h), pdfs: pdfs, utf8: f.marked || marked}
+	p := &post{o: f.o, from: sender(h), pdfs: pdfs, unpack: f.bounds.Unpack, utf8: f.marked || marked}
 	s := &knowledgebank.Source{
 		Title:  oneLine(words(h.get("subject"))),
 		Source: "mail",
@@ -58,13 +58,14 @@ const maxKey = 1000
 
 // post is one mail while its parts are read.
 type post struct {
-	o     Options
-	from  string
-	parts int
-	notes []string
-	files []attachment
-	pdfs  *pdf.Files // one budget for all that are attached
-	utf8  bool       // a mark says that the mail is, whatever its parts say
+	o      Options
+	from   string
+	parts  int
+	notes  []string
+	files  []attachment
+	pdfs   *pdf.Files // one budget for all that are attached
+	unpack func(ctx context.Context) (done func(), err error)
+	utf8   bool // a mark says that the mail is, whatever its parts say
 }
 
 type attachment struct {

@@ -45,6 +45,13 @@ func (f *file) note(ctx context.Context, k kind, data []byte, label string) (*kn
 
 // pdf reads a PDF file, one of those that come together.
 func (f *file) pdf(ctx context.Context, files *pdf.Files, data []byte) (*knowledgebank.Source, error) {
+	if f.bounds.Unpack != nil {
+		done, err := f.bounds.Unpack(ctx)
+		if err != nil {
+			return nil, err // ctx has ended
+		}
+		defer done()
+	}
 	d, err := files.Read(ctx, data)
 	if err != nil && len(d.Pages) == 0 {
 		return nil, err

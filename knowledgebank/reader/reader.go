@@ -200,6 +200,9 @@ func (f *file) document(ctx context.Context, name string, parse func() (*knowled
 	if f.room != nil {
 		detach(s)
 	}
+	if err := f.said(ctx, s); err != nil {
+		return err
+	}
 	if s.Path = f.path; s.Path == "" {
 		s.File = f.name
 	}
