@@ -48,6 +48,14 @@ func (d *served) run(ctx context.Context, stderr io.Writer) error {
 			})
 		}
 		g.Go(func() error { return in.Run(served) })
+		if d.daemon {
+			g.Go(func() error {
+				again := time.NewTicker(memoryEvery)
+				defer again.Stop()
+				limitMemory(parts, d.setup.uploadMemory, again.C)
+				return nil
+			})
+		}
 		g.Go(func() error {
 			counted := time.NewTicker(countedFor)
 			defer counted.Stop()

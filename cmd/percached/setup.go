@@ -66,15 +66,11 @@ func defaultSetup() setup {
 	set := answer.Default()
 	return setup{
 		kv: "f16", threads: runtime.GOMAXPROCS(0), context: llamacpp.Default().Context, limit: math.MaxInt64, chunkWords: 100,
-		bankLimit: qabank.Default().Limit, inboxLimit: 8 << 30, uploadMemory: uploadMemory(thisMachine().MemoryBytes), history: historyLimit,
+		bankLimit: qabank.Default().Limit, inboxLimit: 8 << 30, uploadMemory: uploadMemory(machineMemory()), history: historyLimit,
 		fusion: string(retrieval.Default().Fusion), order: string(set.Order), k: set.K, threshold: -1, guard: set.Guard, maxTokens: set.MaxTokens, maxWaiting: 64,
 		revival: revival{most: 3, within: 10 * time.Minute}, idle: idle.Default(), serving: defaultServing(),
 	}
 }
-
-// uploadMemory is what documents may take while they come in on a machine with so
-// much memory: enough for the largest, and a small part of all.
-func uploadMemory(all int64) int64 { return min(max(all/16, 64<<20), 256<<20) }
 
 // keyFault is what is wrong with the value of a key.
 type keyFault struct {

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Documents that come in may take a part of the memory that is neither too small for
+// the largest nor the whole of a small machine's.
+func TestUploadMemory(t *testing.T) {
+	for all, want := range map[int64]int64{0: 64 << 20, 512 << 20: 64 << 20, 2 << 30: 128 << 20, 64 << 30: 256 << 20} {
+		if got := uploadMemory(all); got != want {
+			t.Errorf("of %d: %d, want %d", all, got, want)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "memory.max")
+	if got := groupMemory(file); got != 0 {
+		t.Error(got)
+	}
+	for text, want := range map[string]int64{"max\n": 0, "536870912\n": 512 << 20} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := groupMemory(file); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
+// The limit follows what is in use, so that a large store is not collected all the
+// time, and is as it was behind the end.
+func TestLimitMemory(t *testing.T) {
+	if got, want := memoryLimit(256<<20, 100<<20), int64(512<<20); got != want {
+		t.Errorf("%d, want %d", got, want)
+	}
+	if got, want := memoryLimit(256<<20, 4<<30), int64(6<<30); got != want {
+		t.Errorf("%d, want %d", got, want)
+	}
+	before := debug.SetMemoryLimit(-1)
+	t.Setenv("GOMEMLIMIT", "1GiB")
+	limitMemory(t.Context(), 1<<20, nil) // returns at once
+	if got := debug.SetMemoryLimit(-1); got != before {
+		t.Errorf("the environment's limit became %d", got)
+	}
+	t.Setenv("GOMEMLIMIT", "")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		go limitMemory(ctx, 256<<20, make(chan time.Time))
+		synctest.Wait()
+		if got := debug.SetMemoryLimit(-1); got < 512<<20 || got >= before {
+			t.Errorf("the limit is %d", got)
+		}
+		cancel()
+		synctest.Wait()
+	})
+	if got := debug.SetMemoryLimit(-1); got != before {
+		t.Errorf("the limit stays %d", got)
+	}
+}
