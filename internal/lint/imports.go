@@ -30,6 +30,7 @@ func layers() []layer {
 		{"internal/kv/...", nouns},
 		{"internal/sealed", nouns},
 		{"internal/home", nouns},
+		{"internal/backup", nouns},
 		{"internal/metrics/...", nouns},
 		{"internal/token", nouns},
 		{"internal/pull", nouns},
@@ -54,7 +55,7 @@ func layers() []layer {
 		{"cmd/...", []string{
 			".", "api/...", "eval/...", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
 			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/idle/...", "internal/durable", "internal/fault",
-			"internal/home", "internal/inbox", "internal/kv/...", "internal/metrics/...", "internal/pull", "internal/token",
+			"internal/backup", "internal/home", "internal/inbox", "internal/kv/...", "internal/metrics/...", "internal/pull", "internal/token",
 		}},
 	}
 }
