@@ -1,0 +1,80 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/inbox"
+)
+
+// What waits at the moment of a snapshot is taken in by another inbox, although it
+// went from this one meanwhile, but for documents that were withheld.
+func TestSnapshot(t *testing.T) {
+	s := newShelf("mail")
+	in := open(t, folder(t), options(t, s))
+	defer in.Close()
+	ended := accept(t, in, "mail", "", notes(0, 2)...)
+	stop := run(t, in)
+	wait(t, in, ended.ID)
+	stop()
+	waits := accept(t, in, "mail", "", notes(2, 5)...)
+	if err := in.Withhold(context.Background(), "mail", percached.NewDocumentID("file:n03.txt")); err != nil {
+		t.Fatal(err)
+	}
+	looked := false
+	files, err := in.Snapshot(func() error {
+		looked = true
+		return nil
+	})
+	if err != nil || !looked {
+		t.Fatal(looked, err)
+	}
+	if err := in.Cancel("mail", waits.ID); err != nil {
+		t.Fatal(err)
+	}
+	dir := folder(t)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		b, err := io.ReadAll(f)
+		if err != nil || int64(len(b)) != f.Size {
+			t.Errorf("%s: %d of %d bytes, %v", f.Name, len(b), f.Size, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, f.Name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inbox.CloseAll(files)
+
+	other := newShelf("mail")
+	again := open(t, dir, options(t, other))
+	defer again.Close()
+	run(t, again)
+	wait(t, again, waits.ID)
+	want := shelved(append(notes(2, 3), notes(4, 5)...))
+	if d := cmp.Diff(want, other.texts("mail")); d != "" {
+		t.Error(d)
+	}
+	if _, err := again.Get("mail", ended.ID); err == nil {
+		t.Error("what had ended is there")
+	}
+}
+
+// What cannot be looked at makes no snapshot.
+func TestSnapshotFails(t *testing.T) {
+	in := open(t, folder(t), options(t, newShelf("mail")))
+	defer in.Close()
+	accept(t, in, "mail", "", notes(0, 2)...)
+	mine := errors.New("mine")
+	if files, err := in.Snapshot(func() error { return mine }); !errors.Is(err, mine) || files != nil {
+		t.Errorf("%v, %v", files, err)
+	}
+}
