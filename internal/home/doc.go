@@ -24,6 +24,7 @@
 //	address   where the daemon listens; it is there while one runs, and after a crash
 //	          until the folder is opened again
 //	inbox     uploads that are not taken in yet
+//	restore-* what is being restored from a backup; see EndRestore
 //	token     the main token, and with tokens.json and tokens.lock all others
 //	percached.conf  what the owner has set; it may be there before all else
 package home

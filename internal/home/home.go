@@ -184,5 +184,5 @@ func (h *Home) enter(fresh bool) error {
 	if err := durable.Write(h.Path("unclean"), nil); err != nil {
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}
-	return nil
+	return h.EndRestore()
 }

@@ -1,0 +1,135 @@
+package home
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// used is a data folder that was used, with something of its own in each part.
+func used(t *testing.T, dir string) *Home {
+	t.Helper()
+	h, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"meta", "inbox", "prompts", "tensors", "tensors.aside", "index"} {
+		if err := errors.Join(os.Mkdir(h.Path(part), 0o700), os.WriteFile(h.Path(part, "file"), []byte("old"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+// stage stages other parts.
+func stage(t *testing.T, h *Home) {
+	t.Helper()
+	for _, part := range []string{"meta", "inbox", "prompts"} {
+		if err := errors.Join(os.Mkdir(h.Staged(part), 0o700), os.WriteFile(filepath.Join(h.Staged(part), "file"), []byte("new"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// parts says what each part holds.
+func parts(t *testing.T, h *Home) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	entries, err := os.ReadDir(h.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if b, err := os.ReadFile(h.Path(e.Name(), "file")); err == nil {
+			found[e.Name()] = string(b)
+		} else if strings.HasPrefix(e.Name(), "restore") {
+			found[e.Name()] = "left"
+		}
+	}
+	return found
+}
+
+var (
+	before = map[string]string{"meta": "old", "inbox": "old", "prompts": "old", "tensors": "old", "tensors.aside": "old", "index": "old"}
+	after  = map[string]string{"meta": "new", "inbox": "new", "prompts": "new"}
+)
+
+// What was staged and not committed is gone when the folder is opened next, and
+// nothing else changed.
+func TestRestoreNotCommitted(t *testing.T) {
+	dir := t.TempDir()
+	h := used(t, dir)
+	stage(t, h)
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if d := cmp.Diff(before, parts(t, h)); d != "" || h.Unclean {
+		t.Errorf("unclean %v\n%s", h.Unclean, d)
+	}
+}
+
+// A restore that was committed is ended by the next Open, wherever it was cut short.
+func TestRestoreCutShort(t *testing.T) {
+	for n := 0; ; n++ {
+		dir := t.TempDir()
+		h := used(t, dir)
+		stage(t, h)
+		if err := h.CommitRestore(); err != nil {
+			t.Fatal(err)
+		}
+		steps := h.restoreSteps()
+		if n > len(steps) {
+			return
+		}
+		for _, step := range steps[:n] {
+			if err := step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+		h, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(after, parts(t, h)); d != "" || h.Unclean != (n < len(steps)) {
+			t.Errorf("cut short before step %d: unclean %v\n%s", n, h.Unclean, d)
+		}
+		h.Close()
+	}
+}
+
+// Parts that are links to elsewhere are replaced where they lie.
+func TestRestoreBehindLinks(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	h := used(t, dir)
+	defer h.Close()
+	for _, part := range []string{"meta", "tensors"} {
+		if err := errors.Join(os.Rename(h.Path(part), filepath.Join(elsewhere, part)), os.Symlink(filepath.Join(elsewhere, part), h.Path(part))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stage(t, h)
+	if err := errors.Join(h.CommitRestore(), h.EndRestore()); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(after, parts(t, h)); d != "" {
+		t.Error(d)
+	}
+	if info, err := os.Lstat(h.Path("meta")); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("meta is no link any more: %v", err)
+	}
+	if entries, err := os.ReadDir(elsewhere); err != nil || len(entries) != 1 {
+		t.Errorf("left elsewhere: %v, %v", entries, err)
+	}
+}
