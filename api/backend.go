@@ -61,6 +61,9 @@ type Backend struct {
 	Resume   do[Nothing, Idle]
 	Drain    do[DrainIn, Drained]
 
+	Backup  do[Backup, Nothing]
+	Restore do[Restore, Restored] // Conflict: something is there, and nothing forces it
+
 	Config       do[Nothing, Config]
 	ChangeConfig do[ConfigChange, Config]
 }

@@ -56,7 +56,7 @@ func (s *Server) takePlace(ctx context.Context, rt route, g Grant) (give func(),
 		return func() {}, nil
 	case rt.op == "events":
 		from, problem = s.streams, problemTooManyStreams
-	case rt.op == "upload", rt.op == "importEntries":
+	case rt.op == "upload", rt.op == "importEntries", rt.op == "backup", rt.op == "restore":
 		from = s.uploads
 	}
 	if !from.take(g) {

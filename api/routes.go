@@ -80,6 +80,9 @@ func (s *Server) routes() []route {
 		{"resumeIdle", "POST", "/v1/idle/resume", everywhere(RoleAdmin), call(200, b.Resume)},
 		{"drainIdle", "POST", "/v1/idle/drain", everywhere(RoleAdmin), call(200, b.Drain)},
 
+		{"backup", "GET", "/v1/backup", everywhere(RoleAdmin), s.backup},
+		{"restore", "POST", "/v1/restore", everywhere(RoleAdmin), s.restore},
+
 		{"getConfig", "GET", "/v1/config", everywhere(RoleAdmin), call(200, b.Config)},
 		{"changeConfig", "PATCH", "/v1/config", everywhere(RoleAdmin), call(200, b.ChangeConfig)},
 

@@ -35,6 +35,7 @@ func goodBodies() map[string]string {
 		"upload":               `{"documents":[{"text":"a"}]}`,
 		"ask":                  `{"question":"when?","threshold":0.5,"max_age_seconds":2.5}`,
 		"importEntries":        `{"question":"when?"}`,
+		"restore":              "an archive",
 		"vetoEntry":            `{"asked":"who?"}`,
 		"limitCache":           `{"limit":0}`,
 		"postDevice":           `{"charging":true,"battery":0.5,"at":"2026-01-02T03:04:05Z"}`,
@@ -52,8 +53,11 @@ func allRoutes(t *testing.T) []route {
 
 func (r route) request(space string, headers ...string) string {
 	body := goodBodies()[r.op]
-	if r.op == "importEntries" {
+	switch r.op {
+	case "importEntries":
 		headers = append(headers, "Content-Type: "+linesType)
+	case "restore":
+		headers = append(headers, "Content-Type: "+archiveType)
 	}
 	query := ""
 	if r.op == "searchEntries" {

@@ -83,7 +83,9 @@ func (s *Server) newRouter() *chi.Mux {
 var everyMethod = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
 // streams says whether an operation sends as long as it has something.
-func (r route) streams() bool { return r.op == "events" || r.op == "exportEntries" }
+func (r route) streams() bool {
+	return r.op == "events" || r.op == "exportEntries" || r.op == "backup"
+}
 
 // openAIs are the beginnings of what OpenAI's clients call, also of what is not here.
 var openAIs = []string{"/v1/chat/", "/v1/completions", "/v1/embeddings", "/v1/models", "/v1/responses"}

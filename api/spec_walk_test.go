@@ -52,6 +52,8 @@ func (s sampler) requests(t testing.TB, path, method string, op *openapi3.Operat
 			one.body = s.body(t, schema)
 		case kind == linesType:
 			one.body = s.body(t, s.doc.Components.Schemas["ExportedEntry"].Value) + "\n"
+		case kind == archiveType:
+			one.body = "an archive"
 		case kind == "multipart/form-data":
 			one.headers = []string{"Content-Type: multipart/form-data; boundary=x"}
 			one.body = "--x\r\nContent-Disposition: form-data; name=file; filename=a.txt\r\n\r\ntext\r\n--x--\r\n"

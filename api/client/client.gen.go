@@ -253,10 +253,11 @@ const (
 
 // Defines values for ReadyStage.
 const (
-	ReadyStageClosing ReadyStage = "closing"
-	ReadyStageLoading ReadyStage = "loading"
-	ReadyStageOpening ReadyStage = "opening"
-	ReadyStageReady   ReadyStage = "ready"
+	ReadyStageClosing   ReadyStage = "closing"
+	ReadyStageLoading   ReadyStage = "loading"
+	ReadyStageOpening   ReadyStage = "opening"
+	ReadyStageReady     ReadyStage = "ready"
+	ReadyStageRestoring ReadyStage = "restoring"
 )
 
 // Defines values for ReasonCode.
@@ -1469,6 +1470,18 @@ type Records struct {
 	Questions []Record `json:"questions"`
 }
 
+// Restored defines model for Restored.
+type Restored struct {
+	Documents int `json:"documents"`
+
+	// Made When the backup was made.
+	Made   time.Time `json:"made"`
+	Spaces int       `json:"spaces"`
+
+	// Uploads That wait to be taken in.
+	Uploads int `json:"uploads"`
+}
+
 // Reuse Chunks of the prompt.
 type Reuse struct {
 	All int `json:"all"`
@@ -1907,6 +1920,12 @@ type GetLedgerParams struct {
 	Space *SpaceName `form:"space,omitempty" json:"space,omitempty"`
 }
 
+// RestoreParams defines parameters for Restore.
+type RestoreParams struct {
+	// Force Replace spaces or uploads that are there. Without it they are a conflict.
+	Force *bool `form:"force,omitempty" json:"force,omitempty"`
+}
+
 // DeleteSpaceParams defines parameters for DeleteSpace.
 type DeleteSpaceParams struct {
 	// CleanUp Wait until the bytes have left the disk, too.
@@ -2343,6 +2362,16 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/about (the `About` operationId).
 	About(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// Backup Back up all spaces
+	//
+	// A gzip-compressed tar archive, streamed: documents, stored answers, history and predictions of all spaces as they are at
+	// one moment, uploads that wait, and prompts. Changes may go on meanwhile. Tokens, the key that signs tensors,
+	// tensors and the index are left out. A backup that ends without an error is whole.
+	// Token: admin, for all spaces.
+	//
+	// Corresponds with GET /v1/backup (the `Backup` operationId).
+	Backup(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ClearCache Drop the tensors of all spaces
 	//
 	// Answers and documents stay. What is dropped is computed again when it is needed.
@@ -2583,6 +2612,19 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/models/{model} (the `GetModel` operationId).
 	GetModel(ctx context.Context, model string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RestoreWithBody Restore a backup
+	//
+	// Replaces everything in all spaces by what a backup holds. The whole archive is verified before anything is replaced; a
+	// damaged one changes nothing. Then the daemon opens the restored data: `/readyz` says `restoring` until it does, and
+	// requests that are under way end with an error. Tensors and the index are made anew. Tokens stay.
+	// A backup holds what was deleted after it was made: delete it again.
+	// Token: admin, for all spaces.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/restore (the `Restore` operationId).
+	RestoreWithBody(ctx context.Context, params *RestoreParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSpaces List the spaces
 	//
@@ -3079,6 +3121,26 @@ func (c *Client) About(ctx context.Context, reqEditors ...RequestEditorFn) (*htt
 	return c.Client.Do(req)
 }
 
+// Backup Back up all spaces
+//
+// A gzip-compressed tar archive, streamed: documents, stored answers, history and predictions of all spaces as they are at
+// one moment, uploads that wait, and prompts. Changes may go on meanwhile. Tokens, the key that signs tensors,
+// tensors and the index are left out. A backup that ends without an error is whole.
+// Token: admin, for all spaces.
+//
+// Corresponds with GET /v1/backup (the `Backup` operationId).
+func (c *Client) Backup(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBackupRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ClearCache Drop the tensors of all spaces
 //
 // Answers and documents stay. What is dropped is computed again when it is needed.
@@ -3550,6 +3612,29 @@ func (c *Client) ListModels(ctx context.Context, reqEditors ...RequestEditorFn) 
 // Corresponds with GET /v1/models/{model} (the `GetModel` operationId).
 func (c *Client) GetModel(ctx context.Context, model string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetModelRequest(c.Server, model)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RestoreWithBody Restore a backup
+//
+// Replaces everything in all spaces by what a backup holds. The whole archive is verified before anything is replaced; a
+// damaged one changes nothing. Then the daemon opens the restored data: `/readyz` says `restoring` until it does, and
+// requests that are under way end with an error. Tensors and the index are made anew. Tokens stay.
+// A backup holds what was deleted after it was made: delete it again.
+// Token: admin, for all spaces.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/restore (the `Restore` operationId).
+func (c *Client) RestoreWithBody(ctx context.Context, params *RestoreParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRestoreRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4451,6 +4536,33 @@ func NewAboutRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewBackupRequest constructs an http.Request for the Backup method
+func NewBackupRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/backup")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewClearCacheRequest constructs an http.Request for the ClearCache method
 func NewClearCacheRequest(server string) (*http.Request, error) {
 	var err error
@@ -5141,6 +5253,62 @@ func NewGetModelRequest(server string, model string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewRestoreRequestWithBody constructs an http.Request for the Restore method, with any body, and a specified content type
+func NewRestoreRequestWithBody(server string, params *RestoreParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/restore")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Force != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", *params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -6650,6 +6818,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/about (the `About` operationId).
 	AboutWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*AboutResponse, error)
 
+	// BackupWithResponse Back up all spaces
+	//
+	// A gzip-compressed tar archive, streamed: documents, stored answers, history and predictions of all spaces as they are at
+	// one moment, uploads that wait, and prompts. Changes may go on meanwhile. Tokens, the key that signs tensors,
+	// tensors and the index are left out. A backup that ends without an error is whole.
+	// Token: admin, for all spaces.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/backup (the `Backup` operationId).
+	BackupWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*BackupResponse, error)
+
 	// ClearCacheWithResponse Drop the tensors of all spaces
 	//
 	// Answers and documents stay. What is dropped is computed again when it is needed.
@@ -6918,6 +7098,19 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/models/{model} (the `GetModel` operationId).
 	GetModelWithResponse(ctx context.Context, model string, reqEditors ...RequestEditorFn) (*GetModelResponse, error)
+
+	// RestoreWithBodyWithResponse Restore a backup
+	//
+	// Replaces everything in all spaces by what a backup holds. The whole archive is verified before anything is replaced; a
+	// damaged one changes nothing. Then the daemon opens the restored data: `/readyz` says `restoring` until it does, and
+	// requests that are under way end with an error. Tensors and the index are made anew. Tokens stay.
+	// A backup holds what was deleted after it was made: delete it again.
+	// Token: admin, for all spaces.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/restore (the `Restore` operationId).
+	RestoreWithBodyWithResponse(ctx context.Context, params *RestoreParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RestoreResponse, error)
 
 	// ListSpacesWithResponse List the spaces
 	//
@@ -7498,6 +7691,29 @@ func (r AboutResponse) StatusCode() int {
 	return 0
 }
 
+type BackupResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r BackupResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BackupResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 type ClearCacheResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -7963,6 +8179,31 @@ func (r GetModelResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r GetModelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type RestoreResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Restored
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r RestoreResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RestoreResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -8778,6 +9019,24 @@ func (c *ClientWithResponses) AboutWithResponse(ctx context.Context, reqEditors 
 	return ParseAboutResponse(rsp)
 }
 
+// BackupWithResponse Back up all spaces
+//
+// A gzip-compressed tar archive, streamed: documents, stored answers, history and predictions of all spaces as they are at
+// one moment, uploads that wait, and prompts. Changes may go on meanwhile. Tokens, the key that signs tensors,
+// tensors and the index are left out. A backup that ends without an error is whole.
+// Token: admin, for all spaces.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/backup (the `Backup` operationId).
+func (c *ClientWithResponses) BackupWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*BackupResponse, error) {
+	rsp, err := c.Backup(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBackupResponse(rsp)
+}
+
 // ClearCacheWithResponse Drop the tensors of all spaces
 //
 // Answers and documents stay. What is dropped is computed again when it is needed.
@@ -9189,6 +9448,25 @@ func (c *ClientWithResponses) GetModelWithResponse(ctx context.Context, model st
 		return nil, err
 	}
 	return ParseGetModelResponse(rsp)
+}
+
+// RestoreWithBodyWithResponse Restore a backup
+//
+// Replaces everything in all spaces by what a backup holds. The whole archive is verified before anything is replaced; a
+// damaged one changes nothing. Then the daemon opens the restored data: `/readyz` says `restoring` until it does, and
+// requests that are under way end with an error. Tensors and the index are made anew. Tokens stay.
+// A backup holds what was deleted after it was made: delete it again.
+// Token: admin, for all spaces.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/restore (the `Restore` operationId).
+func (c *ClientWithResponses) RestoreWithBodyWithResponse(ctx context.Context, params *RestoreParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RestoreResponse, error) {
+	rsp, err := c.RestoreWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRestoreResponse(rsp)
 }
 
 // ListSpacesWithResponse List the spaces
@@ -10011,6 +10289,32 @@ func ParseAboutResponse(rsp *http.Response) (*AboutResponse, error) {
 	return response, nil
 }
 
+// ParseBackupResponse parses an HTTP response from a BackupWithResponse call
+func ParseBackupResponse(rsp *http.Response) (*BackupResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BackupResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseClearCacheResponse parses an HTTP response from a ClearCacheWithResponse call
 func ParseClearCacheResponse(rsp *http.Response) (*ClearCacheResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -10613,6 +10917,39 @@ func ParseGetModelResponse(rsp *http.Response) (*GetModelResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Model
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRestoreResponse parses an HTTP response from a RestoreWithResponse call
+func ParseRestoreResponse(rsp *http.Response) (*RestoreResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RestoreResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Restored
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

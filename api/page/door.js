@@ -68,7 +68,7 @@ async function wanted(why) {
   $("token").focus();
 }
 
-const loading = { opening: "percached opens its data folder", loading: "percached loads the model", closing: "percached is about to end" };
+const loading = { opening: "percached opens its data folder", loading: "percached loads the model", restoring: "percached restores a backup", closing: "percached is about to end" };
 
 // ready waits until questions can be asked, and tells how far loading is.
 async function ready() {

@@ -22,6 +22,8 @@ type face struct {
 	about   func() api.About
 	begun   time.Time
 	log     *slog.Logger
+	// restorer replaces what is stored by a backup; nil where no daemon runs.
+	restorer func(context.Context, api.Restore) (api.Restored, error)
 
 	// changing is held while a space is made, changed or removed.
 	changing sync.Mutex
@@ -55,6 +57,8 @@ func (f *face) backend() api.Backend {
 
 		Idle: f.idle, Device: f.device, Queue: f.queue, RetryJob: f.retryJob, Ledger: f.ledger,
 		Pause: f.pause, Resume: f.resume, Drain: f.drain,
+
+		Backup: f.backup, Restore: f.restore,
 
 		Config: f.configured, ChangeConfig: f.changeConfig,
 	}

@@ -87,7 +87,7 @@ is not there; 4 not now, try again; 130 interrupted.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.AddCommand(
-		reindexCommand(), repairCommand(), simulateCommand(), tokenCommand(), configCommand(), pullCommand(), serveCommand(),
+		reindexCommand(), repairCommand(), restoreCommand(), simulateCommand(), tokenCommand(), configCommand(), pullCommand(), serveCommand(),
 		benchCommand(openLlama), evalCommand(), demoCommand(), doctorCommand(openLlama), versionCommand(),
 	)
 	root.AddCommand(cli.Commands(host{})...)
@@ -141,7 +141,7 @@ func arrange(root *cobra.Command) {
 	for _, g := range []struct{ id, title, names string }{
 		{"use", "Ask and add:", "ask add documents spaces status"},
 		{"stored", "What is stored, and idle work:", "qa cache history predict idle reindex"},
-		{"run", "Run it:", "serve demo config token pull doctor repair"},
+		{"run", "Run it:", "serve demo config token pull doctor repair backup restore"},
 		{"measure", "Measure it:", "bench eval simulate"},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -19,7 +20,9 @@ const (
 	stageOpening = "opening"
 	stageLoading = "loading"
 	stageReady   = "ready"
-	stageClosing = "closing"
+	// what is stored is being replaced by a backup
+	stageRestoring = "restoring"
+	stageClosing   = "closing"
 )
 
 func serveCommand() *cobra.Command {
@@ -76,18 +79,37 @@ func serve(ctx context.Context, conf *tuning, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	now := &atomic.Pointer[served]{}
+	now.Store(d)
 	ended := make(chan error, 1)
-	go func() { ended <- d.serve(ctx, stdout, stderr) }()
-	return unlessStuck(ctx, d.setup.serving.grace+2*last, d.waitsForRoom, ended)
+	go func() { ended <- serveOn(ctx, now, stdout, stderr) }()
+	waits := func() bool { return now.Load().waitsForRoom() }
+	return unlessStuck(ctx, d.setup.serving.grace+2*last, waits, ended)
 }
 
-func (d *served) serve(ctx context.Context, stdout, stderr io.Writer) error {
+// serveOn serves with the daemon that is prepared now, and with another behind each
+// restore.
+func serveOn(ctx context.Context, now *atomic.Pointer[served], stdout, stderr io.Writer) error {
+	d := now.Load()
 	err := d.hasModels()
 	if err == nil {
 		err = d.listen(stdout)
 	}
 	if err == nil {
-		err = d.run(ctx, stderr)
+		defer d.listener.(*lasting).TCPListener.Close() //nolint:errcheck // it is closed, unless what was restored is not served
+		err = d.runHere(ctx, stderr)
+	}
+	for err == nil && d.restored.Load() && ctx.Err() == nil {
+		if err = whenFull(d.closeService()); err != nil {
+			break
+		}
+		var next *served
+		if next, err = d.again(); err != nil {
+			break
+		}
+		d = next
+		now.Store(d)
+		err = d.runHere(ctx, stderr)
 	}
 	if shut := d.close(); shut != nil {
 		shut = whenFull(shut)
@@ -98,6 +120,13 @@ func (d *served) serve(ctx context.Context, stdout, stderr io.Writer) error {
 		err = errors.Join(err, shut)
 	}
 	return err
+}
+
+// runHere runs until ctx ends or a backup was restored.
+func (d *served) runHere(ctx context.Context, stderr io.Writer) error {
+	ctx, d.stop = context.WithCancel(ctx)
+	defer d.stop()
+	return d.run(ctx, stderr)
 }
 
 // unlessStuck waits for the end of a daemon, but not for one that cannot come: on
@@ -133,7 +162,7 @@ func errFullAtEnd() error {
 
 // whenFull says once what parts that found no room say each by itself.
 func whenFull(err error) error {
-	if onlyFull(err) {
+	if err != nil && onlyFull(err) {
 		return errFullAtEnd()
 	}
 	return err

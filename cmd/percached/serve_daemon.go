@@ -52,6 +52,10 @@ type served struct {
 	service     *service
 	opened      atomic.Pointer[service] // the same, for who comes at any time
 
+	stop      context.CancelFunc // ends run, for what was restored
+	restoring sync.Mutex         // held while a backup is being restored
+	restored  atomic.Bool        // one was: what is served is replaced when run has ended
+
 	// looking is held shared by who looks how things stand, for the metrics: nobody
 	// waits for a slow one but close.
 	looking sync.RWMutex
@@ -85,9 +89,17 @@ func newServed(conf *tuning, as reach, stderr io.Writer) (*served, error) {
 	if err := d.openTokens(); err != nil {
 		return nil, joined(err, d.home.Close())
 	}
-	d.face = &face{hub: d.hub, tokens: d.tokens, config: conf, about: d.about, begun: d.begun, log: d.log}
+	d.prepare()
 	d.stage.at(stageOpening, 0)
 	return d, nil
+}
+
+// prepare makes what stands behind the interface before anything is loaded.
+func (d *served) prepare() {
+	d.face = &face{hub: d.hub, tokens: d.tokens, config: d.conf, about: d.about, begun: d.begun, log: d.log}
+	if d.daemon {
+		d.face.restorer = d.restore
+	}
 }
 
 func newLog(w io.Writer, format string, level slog.Leveler) *slog.Logger {
@@ -213,15 +225,21 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 	return in, nil
 }
 
-// close closes what is left, in the opposite order.
-func (d *served) close() error {
-	var err error
+// closeService closes what was opened. It does nothing the second time.
+func (d *served) closeService() error {
 	d.looking.Lock()
+	closed := d.closed
 	d.closed = true
 	d.looking.Unlock()
-	if d.service != nil {
-		err = d.service.close()
+	if d.service == nil || closed {
+		return nil
 	}
+	return d.service.close()
+}
+
+// close closes what is left, in the opposite order.
+func (d *served) close() error {
+	err := d.closeService()
 	d.forgetAddress()
 	if err == nil {
 		return d.home.Close()

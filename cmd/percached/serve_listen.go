@@ -26,15 +26,20 @@ func (d *served) listen(stdout io.Writer) (err error) {
 	if host, _, err := net.SplitHostPort(c.listen); err == nil && net.ParseIP(host).To4() != nil {
 		network = "tcp4" // who says 0.0.0.0 does not mean [::]
 	}
-	d.listener, err = net.Listen(network, c.listen)
+	l, err := net.Listen(network, c.listen)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fault.New(fault.Conflict, op, "%s is in use by another program: name another address with --listen", c.listen)
 	case err != nil:
 		return fault.New(fault.Unavailable, op, "%s cannot be listened at: %w", c.listen, err)
 	}
+	d.listener = &lasting{TCPListener: l.(*net.TCPListener)}
+	defer func() {
+		if err != nil {
+			d.listener.Close() //nolint:errcheck // why it fails is known
+		}
+	}()
 	if d.server, err = d.newServer(); err != nil {
-		d.listener.Close()
 		return err
 	}
 	scheme := "http"
@@ -43,7 +48,6 @@ func (d *served) listen(stdout io.Writer) (err error) {
 	}
 	at := d.listener.Addr().(*net.TCPAddr)
 	if !at.IP.IsLoopback() && !c.secure() && !c.insecure { // a name may mean what it says elsewhere
-		d.listener.Close()
 		return cli.Misused(fault.New(fault.Invalid, op, "%s is %s, which other machines can reach: set tls-cert and tls-key, or insecure-listen to true", c.listen, at.IP))
 	}
 	if !at.IP.IsLoopback() && !c.secure() {
@@ -68,7 +72,6 @@ func (d *served) listen(stdout io.Writer) (err error) {
 		}
 	}
 	if err != nil {
-		d.listener.Close()
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}
 	return nil

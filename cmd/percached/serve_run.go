@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -106,11 +107,16 @@ func (d *served) newServer() (*http.Server, error) {
 // grace. What is left then is cut short. It returns when no request is under way
 // any more.
 func (d *served) shutDown(cut func()) {
-	loaded := d.stage.ready().Ready
-	d.forgetAddress() // before another program can listen there: commands would tell it the token
-	d.stage.at(stageClosing, 0)
+	loaded := d.opened.Load() != nil
+	grace := d.setup.serving.grace
+	if d.restored.Load() {
+		grace = last // they had theirs
+	} else {
+		d.forgetAddress() // before another program can listen there: commands would tell it the token
+		d.stage.at(stageClosing, 0)
+	}
 	d.hub.Close()
-	if grace := d.setup.serving.grace; !d.quietWithin(grace) {
+	if !d.quietWithin(grace) {
 		d.log.Warn("requests that did not end are cut short", "after", grace)
 		if loaded {
 			d.service.asker.Close() // who asked is told why there is no answer
@@ -134,9 +140,10 @@ func (d *served) quietWithin(long time.Duration) bool {
 // requests counts those that are under way: net/http does not wait for them when
 // it closes.
 type requests struct {
-	next http.Handler
-	mu   sync.RWMutex // shared by requests
-	over bool
+	next    http.Handler
+	mu      sync.RWMutex // shared by requests
+	over    bool
+	changes atomic.Int64 // requests that may change something
 }
 
 func (r *requests) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -146,7 +153,28 @@ func (r *requests) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
+	if req.Method != http.MethodGet && req.Method != http.MethodHead {
+		r.changes.Add(1)
+		defer r.changes.Add(-1)
+	}
 	r.next.ServeHTTP(w, req)
+}
+
+// settle waits until no request may change something but the caller's own, and says
+// whether that was so within a time.
+func (r *requests) settle(ctx context.Context, long time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, long)
+	defer cancel()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for r.changes.Load() > 1 {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }
 
 // end lets no more in, and returns when none is under way.

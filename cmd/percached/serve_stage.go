@@ -20,12 +20,13 @@ type stage struct {
 func (s *stage) at(name string, of1 float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.now.Stage == stageClosing || s.now.Ready && name != stageClosing {
+	loads := name == stageOpening || name == stageLoading
+	if s.now.Stage == stageClosing || loads && (s.now.Ready || s.now.Stage == stageRestoring) {
 		return
 	}
 	if s.now.Stage != name {
 		s.log.Info(map[string]string{
-			stageOpening: "opening the data folder", stageLoading: "loading the model", stageReady: "ready", stageClosing: "closing",
+			stageOpening: "opening the data folder", stageLoading: "loading the model", stageReady: "ready", stageRestoring: "restoring a backup", stageClosing: "closing",
 		}[name])
 	}
 	s.now = api.Ready{Ready: name == stageReady, Stage: name, Progress: min(max(of1, 0), 1)}

@@ -33,7 +33,7 @@ func TestSpecKnowsTheWords(t *testing.T) {
 		"IdleState":       wordsOf(scheduler.Working, scheduler.Idle, scheduler.Waiting, scheduler.Paused),
 		"Pace.speed":      wordsOf(scheduler.PaceFull, scheduler.PaceSlow, scheduler.PaceStopped),
 		"Prediction.from": wordsOf(predictor.Knowledge, predictor.History),
-		"Ready.stage":     {stageOpening, stageLoading, stageReady, stageClosing},
+		"Ready.stage":     {stageOpening, stageLoading, stageReady, stageRestoring, stageClosing},
 		"ReasonCode": {
 			scheduler.ReasonForeground, scheduler.ReasonRecent, scheduler.ReasonWindow, scheduler.ReasonBudget, scheduler.ReasonBattery,
 			scheduler.ReasonHot, scheduler.ReasonDeviceStale, scheduler.ReasonPaused, scheduler.ReasonNothing, scheduler.ReasonNotYet, scheduler.ReasonNoPay,

@@ -23,7 +23,7 @@ var errSilent = errors.New("it is silent")
 func quick(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodPatch:
-		return r.URL.Path != "/v1/events" && !strings.HasSuffix(r.URL.Path, "/export")
+		return r.URL.Path != "/v1/events" && r.URL.Path != "/v1/backup" && !strings.HasSuffix(r.URL.Path, "/export")
 	}
 	return false
 }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/percached/percached/api/client"
+)
+
+// backupScene backs up, loses a document, and gets it back without a restart.
+func (w *world) backupScene(ctx context.Context) {
+	asked := w.asks(ctx, client.Question{Question: budgetQ})
+	archive, err := w.all.BackupWithResponse(ctx)
+	w.is(200, archive, err)
+	all, err := w.all.ListDocumentsWithResponse(ctx, mail, nil)
+	w.is(200, all, err)
+	gone, err := w.all.DeleteDocumentWithResponse(ctx, mail, all.JSON200.Documents[0].ID, nil)
+	w.is(200, gone, err)
+
+	const kind = "application/gzip"
+	refused, err := w.all.RestoreWithBodyWithResponse(ctx, nil, kind, bytes.NewReader(archive.Body))
+	w.is(409, refused, err)
+	if !strings.Contains(string(refused.Body), "to replace what is there, restore with force") {
+		w.Errorf("%s", refused.Body)
+	}
+	force := &client.RestoreParams{Force: new(true)}
+	damaged, err := w.all.RestoreWithBodyWithResponse(ctx, force, kind, bytes.NewReader(archive.Body[:len(archive.Body)-9]))
+	w.is(400, damaged, err)
+	wrong, err := w.all.RestoreWithBodyWithResponse(ctx, force, "text/plain", strings.NewReader("text"))
+	w.is(415, wrong, err)
+	back, err := w.all.RestoreWithBodyWithResponse(ctx, force, kind, bytes.NewReader(archive.Body))
+	w.is(200, back, err)
+	if err := w.ready(ctx); err != nil {
+		w.Fatal(err)
+	}
+	now, err := w.all.ListDocumentsWithResponse(ctx, mail, nil)
+	w.is(200, now, err)
+	if now.JSON200.Total != all.JSON200.Total {
+		w.Errorf("%d documents, %d were backed up", now.JSON200.Total, all.JSON200.Total)
+	}
+	if a := w.asks(ctx, client.Question{Question: budgetQ}); a.Outcome != client.OutcomeAnswerHit || a.Answer != asked.Answer {
+		w.Errorf("%+v", a)
+	}
+}

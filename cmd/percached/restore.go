@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/backup"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/knowledgebank"
+)
+
+func restoreCommand() *cobra.Command {
+	var force, asJSON bool
+	cmd := &cobra.Command{
+		Use: "restore FILE", Short: "Replace everything in all spaces by a backup", Args: cobra.ExactArgs(1),
+		Long: `Replaces everything in all spaces by what percached backup wrote to FILE ("-" for
+standard input). The whole file is verified before anything is replaced: a damaged
+one changes nothing. If the command or the machine stops in between, the data folder
+holds either what it held or what was restored, never a mixture.
+
+If a daemon is running, it restores and goes on with the restored data; requests that
+are under way end with an error. A data folder that cannot be opened because it is
+damaged can be restored, too: stop the daemon first.
+
+Tokens and an existing percached.conf stay. Tensors and the index are made anew.
+A backup holds what was deleted after it was made: delete it again.`,
+		Example: `  percached restore backup.tar.gz
+  percached restore backup.tar.gz --data /srv/percached --force`,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			conf, _, err := configOf(cmd)
+			if err != nil {
+				return err
+			}
+			from, err := openBackup(args[0], cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			defer from.Close() //nolint:errcheck // nothing was written
+			out, err := restore(cmd.Context(), conf.setup(), from, force, cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(out)
+			}
+			p := &cli.Printer{W: cmd.OutOrStdout()}
+			p.Line("Restored the backup of %s: %s.", out.Made.Local().Format("2006-01-02 15:04"), stock{out.Spaces, out.Documents, out.Uploads})
+			return p.Err
+		},
+	}
+	host{}.Flags(cmd)
+	cmd.Flags().BoolVar(&force, "force", false, "replace spaces and waiting uploads that are there")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as the HTTP interface gives it")
+	return cmd
+}
+
+// openBackup opens a file, or standard input.
+func openBackup(name string, stdin io.Reader) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(stdin), nil
+	}
+	f, err := os.Open(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fault.New(fault.NotFound, "percached: restore", "there is no file %s", name)
+	case err != nil:
+		return nil, fault.New(fault.Unavailable, "percached: restore", "cannot open %s: %w", name, errors.Unwrap(err))
+	}
+	return f, nil
+}
+
+// restore has the daemon restore a backup, or does so itself where none runs.
+func restore(ctx context.Context, c setup, from io.Reader, force bool, stderr io.Writer) (api.Restored, error) {
+	l, err := running(c.data)
+	if err != nil {
+		return api.Restored{}, err
+	}
+	if l == nil {
+		return restoreHere(ctx, c, from, force, stderr)
+	}
+	defer l.Close() //nolint:errcheck // all was said
+	got, err := l.RestoreWithBodyWithResponse(ctx, &client.RestoreParams{Force: &force}, "application/gzip", from)
+	if misused(err) { // a damaged backup is not a wrong call
+		err = fault.New(fault.Invalid, "percached: restore", "%s", sentence(err))
+	}
+	if err != nil {
+		return api.Restored{}, err
+	}
+	if err := l.Ready(ctx, stderr); err != nil {
+		return api.Restored{}, err
+	}
+	r := got.JSON200
+	return api.Restored{Made: r.Made, Spaces: r.Spaces, Documents: r.Documents, Uploads: r.Uploads}, nil
+}
+
+// restoreHere restores a backup in a data folder that nobody uses; it is made if
+// there is none.
+func restoreHere(ctx context.Context, c setup, from io.Reader, force bool, stderr io.Writer) (out api.Restored, err error) {
+	h, err := home.Open(c.data)
+	if err != nil {
+		return out, err
+	}
+	defer func() {
+		if shut := h.Close(); err == nil {
+			err = shut
+		}
+	}()
+	c.log = newLog(stderr, "text", c.serving.level)
+	out, err = stageRestore(ctx, h, c.log, from, func(b backup.Header) error {
+		if force {
+			return nil
+		}
+		there, err := stockIn(h, metaOptions(c.log))
+		if err != nil {
+			return fault.New(fault.Conflict, "percached: restore", "what %s holds cannot be read (%s); to replace it, restore with force", c.data, sentence(err))
+		}
+		return replaceable(c.data, there, b, false)
+	})
+	if err == nil {
+		err = h.CommitRestore()
+	}
+	if err == nil {
+		err = h.EndRestore()
+	}
+	if err != nil {
+		return out, err
+	}
+	// What is derived is made anew, and the folder is known to open.
+	c.folder = h
+	s, err := openService(ctx, c, false, stderr)
+	if err != nil {
+		return out, err
+	}
+	return out, s.close()
+}
+
+// stockIn counts what a data folder holds that nobody uses.
+func stockIn(h *home.Home, o kv.Options) (s stock, err error) {
+	uploads, err := filepath.Glob(h.Path("inbox", "*.spool"))
+	if err != nil {
+		return s, fmt.Errorf("inbox: %w", err)
+	}
+	if err := hasMeta(h); err != nil || !home.Exists(h.Path("meta")) {
+		return stock{uploads: len(uploads)}, err
+	}
+	db, err := kv.Open(h.Path("meta"), o)
+	if err != nil {
+		return s, err
+	}
+	defer func() {
+		if shut := db.Close(); err == nil {
+			err = shut
+		}
+	}()
+	bank, err := knowledgebank.Open(db, knowledgebank.Default())
+	if err != nil {
+		return s, err
+	}
+	s, err = stockOf(bank)
+	s.uploads = len(uploads)
+	return s, err
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/backup"
+	"github.com/percached/percached/internal/durable"
+	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/knowledgebank"
+)
+
+// staging is a backup that is put beside what it is to replace.
+type staging struct {
+	home *home.Home
+	log  *slog.Logger
+	bulk *kv.Bulk
+	out  api.Restored
+}
+
+// stageRestore reads a backup to its end and puts it beside what is there, so that
+// only home.CommitRestore is left to do. allow may refuse it for its header. With an
+// error, nothing is left of it.
+func stageRestore(ctx context.Context, h *home.Home, log *slog.Logger, from io.Reader, allow func(backup.Header) error) (out api.Restored, err error) {
+	if err := h.DropRestore(); err != nil {
+		return out, err
+	}
+	defer func() {
+		if err != nil {
+			if left := h.DropRestore(); left != nil {
+				log.Warn("what was read of a backup could not be removed", "error", left)
+			}
+		}
+	}()
+	s := &staging{home: h, log: log}
+	for _, part := range []string{"inbox", "prompts"} {
+		if err := os.MkdirAll(h.Staged(part), 0o700); err != nil {
+			return out, unstaged(err)
+		}
+	}
+	err = s.read(ctx, from, allow)
+	return s.out, err
+}
+
+func (s *staging) read(ctx context.Context, from io.Reader, allow func(backup.Header) error) (err error) {
+	o := metaOptions(s.log)
+	o.Sync = false // all of it is synced before it is used
+	db, err := kv.Open(s.home.Staged("meta"), o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if shut := db.Close(); err == nil {
+			err = shut
+		}
+	}()
+	s.bulk = db.Bulk()
+	defer s.bulk.Cancel()
+	b, err := backup.Read(from, backup.Target{
+		Header: func(b backup.Header) error {
+			if b.Schema > home.Version {
+				return fault.New(fault.Unsupported, "percached: restore", "a newer percached made this backup (version %d of the data folder, this one knows %d)", b.Schema, home.Version)
+			}
+			return allow(b)
+		},
+		File: s.file,
+		Record: func(key, value []byte) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return s.bulk.Set(key, value)
+		},
+	})
+	if err == nil {
+		err = s.bulk.Flush()
+	}
+	if err != nil {
+		return err
+	}
+	bank, err := knowledgebank.Open(db, knowledgebank.Default())
+	if err != nil {
+		return err
+	}
+	holds, err := stockOf(bank)
+	s.out.Made, s.out.Spaces, s.out.Documents = b.Made, holds.spaces, holds.documents
+	return err
+}
+
+// file stages a file of the data folder, whose name leads nowhere else.
+func (s *staging) file(name string, size int64, from io.Reader) error {
+	part, rest, _ := strings.Cut(name, "/")
+	if part == "percached.conf" && home.Exists(s.home.Path(part)) {
+		return nil // what is set here stays
+	}
+	at := s.home.Staged(part)
+	if rest != "" {
+		at = filepath.Join(at, filepath.FromSlash(rest))
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			return unstaged(err)
+		}
+	}
+	if strings.HasSuffix(name, ".upload") {
+		s.out.Uploads++
+	}
+	if err := durable.Room(s.home.Path(), size, minFree); err != nil {
+		return unstaged(err)
+	}
+	f, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return unstaged(err)
+	}
+	_, err = io.Copy(f, from)
+	return unstaged(errors.Join(err, f.Close()))
+}
+
+func unstaged(err error) error {
+	if err == nil {
+		return nil
+	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return fault.New(fault.Unavailable, "percached: restore", "cannot write %s: %w", p.Path, p.Err)
+	}
+	return fault.New(fault.Unavailable, "percached: restore", "%w", err)
+}

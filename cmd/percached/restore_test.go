@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/api"
+)
+
+// Archives that are damaged or cut, and those of a newer percached, change nothing.
+func TestRestoreRefusesDamaged(t *testing.T) {
+	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0")
+	a := startServe(t, filepath.Join(t.TempDir(), "data"))
+	a.ready()
+	call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)
+	for n := range 20 {
+		a.addNote(fmt.Sprint("gate", n))
+	}
+	a.settled()
+	whole := a.backup()
+	a.addNote("later")
+	a.settled()
+	want := a.titles()
+	trials := map[string][]byte{"nothing": nil, "text": []byte("Dear Ana"), "more": append(bytes.Clone(whole), 1)}
+	for _, n := range []int{1, 9, 10, 11, len(whole) / 3, len(whole) / 2, len(whole) - 9, len(whole) - 1} {
+		trials[fmt.Sprint("cut at ", n)] = whole[:n]
+	}
+	rng := rand.New(rand.NewPCG(7, 7))
+	for range 12 {
+		b := bytes.Clone(whole)
+		at := 10 + rng.IntN(len(b)-10) // behind the header of gzip, which says nothing
+		b[at] ^= 1 << rng.IntN(8)
+		trials[fmt.Sprint("a flip at ", at)] = b
+	}
+	for name, archive := range trials {
+		if status, text := a.restore(archive, "?force=true"); status != http.StatusBadRequest || !strings.Contains(text, "backup") {
+			t.Errorf("%s: %d %s", name, status, text)
+		}
+	}
+	if d := cmp.Diff(want, a.titles()); d != "" {
+		t.Error(d)
+	}
+	if left, _ := filepath.Glob(filepath.Join(a.dir, "restore*")); left != nil {
+		t.Errorf("left: %q", left)
+	}
+	a.end()
+	before := filesIn(t, a.dir)
+	for name, archive := range trials {
+		if errs, status := restoreInto(t, a.dir, archive, "--force"); status != exitFailed || !strings.Contains(errs, "backup") {
+			t.Errorf("%s: %d %s", name, status, errs)
+		}
+	}
+	if d := cmp.Diff(before, filesIn(t, a.dir)); d != "" {
+		t.Errorf("files changed (-before +after):\n%s", d)
+	}
+}
+
+// filesIn are the files of a folder that say what it holds.
+func filesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || d.Name() == "lock" {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		found[path] = string(b)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// A restore that is killed at any moment leaves what was there or what was restored,
+// whole. So does one that a daemon does.
+func TestRestoreKilled(t *testing.T) {
+	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0")
+	dir := filepath.Join(t.TempDir(), "data")
+	archives := map[string][]byte{}
+	for _, generation := range []string{"old", "new"} {
+		a := startServe(t, filepath.Join(t.TempDir(), generation))
+		a.ready()
+		call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)
+		for n := range 12 {
+			a.addNote(fmt.Sprint(generation, n))
+		}
+		a.settled()
+		if err := errors.Join(os.MkdirAll(filepath.Join(a.dir, "prompts"), 0o700), os.WriteFile(filepath.Join(a.dir, "prompts", "instructions.txt"), []byte(generation), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		archives[generation] = a.backup()
+		a.end()
+	}
+	if errs, status := restoreInto(t, dir, archives["old"]); status != exitDone {
+		t.Fatal(errs)
+	}
+	kills := 24
+	if testing.Short() {
+		kills = 6
+	}
+	k := &restoreKiller{T: t, rng: rand.New(rand.NewPCG(2, 6)), dir: dir, archives: archives, now: "old", ended: map[string]int{}}
+	for n := range kills {
+		k.round(n%2 == 1)
+	}
+	t.Logf("%v", k.ended)
+}
+
+type restoreKiller struct {
+	*testing.T
+	rng      *rand.Rand
+	dir      string
+	archives map[string][]byte
+	now      string // what is there
+	took     [2]time.Duration
+	ended    map[string]int
+}
+
+// round restores the other generation, with a daemon or without one, kills what does
+// it, and looks what is there then.
+func (k *restoreKiller) round(daemon bool) {
+	k.Helper()
+	next := map[string]string{"old": "new", "new": "old"}[k.now]
+	file := filepath.Join(k.TempDir(), "backup.tar.gz")
+	if err := os.WriteFile(file, k.archives[next], 0o600); err != nil {
+		k.Fatal(err)
+	}
+	var log lockedBuffer
+	cmd := exec.Command(underTest(k.T), "restore", file, "--force", "--data", k.dir)
+	cmd.Args[0], cmd.Stderr = "percached", &log
+	victim := cmd
+	if daemon {
+		d, err := startProcess(k.Context(), underTest(k.T), k.dir, &log, "--threads", "1")
+		if err != nil {
+			k.Fatal(err, log.String())
+		}
+		victim = d.cmd
+	}
+	took := &k.took[map[bool]int{false: 0, true: 1}[daemon]]
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		k.Fatal(err)
+	}
+	if *took > 0 {
+		time.AfterFunc(time.Duration(k.rng.Int64N(int64(*took)*5/4)), func() { victim.Process.Kill() })
+	}
+	err := cmd.Wait()
+	if *took == 0 {
+		if *took = time.Since(began); err != nil {
+			k.Fatal(err, log.String())
+		}
+	}
+	if daemon {
+		victim.Process.Kill()
+		victim.Wait() //nolint:errcheck // it was killed
+	}
+	k.examine(next, err == nil, log.String())
+}
+
+// examine opens the folder, which holds one generation and nothing of the other.
+func (k *restoreKiller) examine(next string, done bool, log string) {
+	k.Helper()
+	a := startServe(k.T, k.dir)
+	a.ready()
+	a.settled()
+	generations := map[string]int{}
+	for title := range a.titles() {
+		generations[strings.TrimRight(title, "0123456789")]++
+	}
+	prompt := a.file("prompts/instructions.txt")
+	a.end()
+	if left, _ := filepath.Glob(filepath.Join(k.dir, "restore*")); left != nil {
+		k.Errorf("left: %q", left)
+	}
+	now := prompt
+	if generations[now] != 12 || len(generations) != 1 || done && now != next {
+		k.Fatalf("the folder holds %v with the prompt %q, and was to hold %s (ended: %v)\n%s", generations, prompt, next, done, log)
+	}
+	k.now = now
+	k.ended[fmt.Sprintf("ended %v, %v", done, map[bool]string{true: "restored", false: "as it was"}[now == next])]++
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/backup"
+	"github.com/percached/percached/internal/fault"
+)
+
+// restore replaces what the daemon serves by a backup. It returns when that is
+// decided; then the daemon ends in good order, but for its listener and its hold on
+// the data folder, and begins again on what was restored.
+func (d *served) restore(ctx context.Context, r api.Restore) (api.Restored, error) {
+	const op = "percached: restore"
+	if !d.restoring.TryLock() {
+		return api.Restored{}, fault.New(fault.Conflict, op, "another backup is being restored")
+	}
+	defer d.restoring.Unlock()
+	if d.restored.Load() {
+		return api.Restored{}, fault.New(fault.Conflict, op, "another backup was restored")
+	}
+	out, err := stageRestore(ctx, d.home, d.log, r.Archive, func(b backup.Header) error {
+		there, err := stockOf(d.service.knowledge)
+		if err != nil {
+			return err
+		}
+		there.uploads = d.face.inbox.Waiting()
+		return replaceable(d.setup.data, there, b, r.Force)
+	})
+	if err != nil {
+		return api.Restored{}, err
+	}
+	// From here on nobody is told that something was stored that goes.
+	d.stage.at(stageRestoring, 0)
+	if !d.requests.settle(ctx, d.setup.serving.grace) {
+		d.log.Warn("requests that did not end are cut short", "after", d.setup.serving.grace)
+	}
+	if err = ctx.Err(); err == nil {
+		err = d.home.CommitRestore()
+	}
+	if err != nil {
+		d.stage.at(stageReady, 1)
+		if left := d.home.DropRestore(); left != nil {
+			d.log.Warn("what was read of a backup could not be removed", "error", left)
+		}
+		return api.Restored{}, fault.Wrap(op, err)
+	}
+	d.log.Info("a backup is restored", "made", out.Made, "spaces", out.Spaces, "documents", out.Documents, "uploads", out.Uploads)
+	d.restored.Store(true)
+	d.listener.(*lasting).keep()
+	d.stop()
+	return out, nil
+}
+
+// again is the daemon that serves what was restored, in place of one that has ended
+// for it.
+func (d *served) again() (*served, error) {
+	if err := d.home.EndRestore(); err != nil {
+		return nil, err
+	}
+	n := &served{
+		reach: d.reach, conf: d.conf, setup: d.conf.setup(), log: d.log, level: d.level, cert: d.cert, home: d.home, tokens: d.tokens,
+		metrics: d.metrics, hub: &api.Hub{}, begun: time.Now(), listener: d.listener,
+	}
+	n.stage.log = n.log
+	n.prepare()
+	n.stage.at(stageOpening, 0)
+	var err error
+	if n.server, err = n.newServer(); err != nil {
+		return nil, err
+	}
+	return n, n.listener.(*lasting).reopen()
+}
+
+// lasting is a listener that may be kept for the next server: clients that come
+// in between wait.
+type lasting struct {
+	*net.TCPListener
+	kept atomic.Bool
+}
+
+// keep has Close only end who waits in Accept.
+func (l *lasting) keep() { l.kept.Store(true) }
+
+// Close closes the listener, unless it is kept.
+func (l *lasting) Close() error {
+	if l.kept.Load() {
+		return l.SetDeadline(time.Unix(1, 0))
+	}
+	return l.TCPListener.Close()
+}
+
+// reopen is for the next server.
+func (l *lasting) reopen() error {
+	l.kept.Store(false)
+	return l.SetDeadline(time.Time{})
+}
