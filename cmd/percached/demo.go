@@ -19,6 +19,7 @@ import (
 
 // demonstration is what percached demo is asked for.
 type demonstration struct {
+	model        string        // file of a language model; empty: the built-in one
 	data         string        // empty: a folder that goes
 	temp         string        // where folders that go are made; empty: the usual place
 	predicting   time.Duration // how long prediction may take
@@ -29,26 +30,32 @@ func demoCommand() *cobra.Command {
 	// A slow machine leaves some of the prediction undone, and all stays under a minute.
 	o := demonstration{predicting: 25 * time.Second}
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Show what percached does, on an invented inbox and the built-in models", Args: cobra.NoArgs,
+		Use: "demo", Short: "Show what percached does, on an invented inbox", Args: cobra.NoArgs,
 		Long: `Starts a daemon on a data folder of its own, takes in an invented inbox that is part
 of the binary, and asks: for the first time, about another name, in other words,
 what was predicted meanwhile, with stored tensors alone, and after the mail with the
 answer was deleted. It prints what came of each question, tells the address of the
 page and stays up until it is interrupted. Then the daemon ends and the folder goes.
 
-Nothing is fetched from anywhere. The built-in model is tiny: its answers are often
-wrong, and the questions that it predicts are clumsy. What is checked is that stored
+Nothing is fetched from anywhere. The built-in model is tiny and there for
+demonstration: its answers are often wrong, and the questions that it predicts are
+clumsy. --model shows the same with a model that people use. What is checked is that stored
 work is used where it may be, and that nothing of a deleted mail is left: otherwise
 the exit status is 1. DEMO_EXIT=1 in the environment does what --exit does.`,
 		Example: `  percached demo
   percached demo --exit --data ./demo
+  percached demo --model smollm2-360m-instruct-q8_0.gguf
   percached demo --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if info, err := os.Stat(o.model); o.model != "" && (err != nil || info.IsDir()) {
+				return misuse("--model: there is no file %s; percached pull fetches a model, and tells where it is", o.model)
+			}
 			o.exit = o.exit || o.asJSON || os.Getenv("DEMO_EXIT") == "1"
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f := cmd.Flags()
+	f.StringVar(&o.model, "model", "", "GGUF file of a language model (default: the one that is built in)")
 	f.StringVar(&o.data, "data", "", "new data folder that stays behind (default: one that goes)")
 	f.BoolVar(&o.exit, "exit", false, "end when all is shown")
 	f.BoolVar(&o.asJSON, "json", false, "print a JSON object, and end")
@@ -71,7 +78,7 @@ func (o *demonstration) run(ctx context.Context, stdout, stderr io.Writer) (err 
 	}
 	say(stderr, "Starting a daemon.")
 	began := time.Now()
-	d, alive, err := startOwnDaemon(ctx, data, filepath.Join(dir, "log"), stderr)
+	d, alive, err := startOwnDaemon(ctx, data, filepath.Join(dir, "log"), o.model, stderr)
 	if err != nil {
 		return err
 	}
@@ -108,7 +115,7 @@ func (o *demonstration) tell(ctx context.Context, began time.Time, d *ownDaemon,
 	if err != nil {
 		return fault.New(fault.Internal, "percached: demo", "%w", err)
 	}
-	s := &story{api: c, out: stderr, predicting: o.predicting, report: demoReport{Questions: []demoRow{}, Wrong: []string{}}}
+	s := &story{api: c, out: stderr, predicting: o.predicting, report: demoReport{Questions: []demoRow{}, Wrong: []string{}, builtIn: o.model == ""}}
 	if err := s.tell(ctx); err != nil {
 		return err
 	}

@@ -22,9 +22,10 @@ type ownDaemon struct {
 	how  error         // it ended; to be read when it is gone
 }
 
-// startOwnDaemon starts a daemon with the built-in models, whose log goes to a file.
+// startOwnDaemon starts a daemon with this language model, or the built-in one, whose
+// log goes to a file.
 // The context that it gives lives as long as both ctx and the daemon.
-func startOwnDaemon(ctx context.Context, data, log string, stderr io.Writer) (*ownDaemon, context.Context, error) {
+func startOwnDaemon(ctx context.Context, data, log, model string, stderr io.Writer) (*ownDaemon, context.Context, error) {
 	const op = "percached: demo"
 	exe, err := os.Executable()
 	if err != nil {
@@ -36,9 +37,12 @@ func startOwnDaemon(ctx context.Context, data, log string, stderr io.Writer) (*o
 	}
 	defer f.Close() // the daemon has it open, too
 	start := func(at string) (*process, error) {
-		// When ctx ends it is told to end, and not killed. The model is small: where
-		// others compute, too, threads that wait for each other are slower than one.
-		return startProcess(context.WithoutCancel(ctx), exe, data, f, "--listen", at, "--model=", "--embed-model=", "--threads=1")
+		args := []string{"--listen", at, "--model=" + model, "--embed-model="}
+		if model == "" { // it is small: where others compute, too, threads that wait for each other are slower than one
+			args = append(args, "--threads=1")
+		}
+		// When ctx ends it is told to end, and not killed.
+		return startProcess(context.WithoutCancel(ctx), exe, data, f, args...)
 	}
 	const free = "127.0.0.1:0"
 	at := defaultServing().listen

@@ -20,6 +20,7 @@ type demoReport struct {
 	Receipt    *client.Receipt `json:"receipt,omitempty"` // of the deleted mail
 	Wrong      []string        `json:"wrong"`             // what did not come as it must
 	Seconds    float64         `json:"seconds"`
+	builtIn    bool            // the model is
 }
 
 type demoPrediction struct {
@@ -66,8 +67,12 @@ func (r *demoReport) table(w io.Writer) error {
 	}
 	p.W = w
 	p.Line("")
-	p.Line("All of it took %s. The built-in model is tiny, and often wrong; what it says after the", span(time.Duration(r.Seconds*float64(time.Second))))
-	p.Line("deletion may be made up, but does not come from the mail.")
+	p.Line("All of it took %s. What the model says after the deletion may be made up, but does", span(time.Duration(r.Seconds*float64(time.Second))))
+	p.Line("not come from the mail.")
+	if r.builtIn {
+		p.Line("The built-in model is tiny, a demonstration, and often wrong. percached pull fetches a real")
+		p.Line("one, and percached demo --model FILE shows the same with it.")
+	}
 	for _, wrong := range r.Wrong {
 		p.Line("Not as it must be: %s.", wrong)
 	}

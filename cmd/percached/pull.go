@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/home"
 	"github.com/percached/percached/internal/pull"
 )
@@ -24,12 +25,14 @@ type pulling struct {
 func pullCommand() *cobra.Command {
 	var o pulling
 	cmd := &cobra.Command{
-		Use: "pull NAME|ORG/REPO/FILE|URL", Short: "Fetch a model file", Args: cobra.MaximumNArgs(1),
+		Use: "pull [NAME|ORG/REPO/FILE|URL]", Short: "Fetch a model file", Args: cobra.MaximumNArgs(1),
 		Long: `Fetches a GGUF model into the data folder: one of a short list by its name (see
 --list), a file of a hub as ORG/REPO/FILE.gguf, or any address. The hub is
 Hugging Face, or what HF_ENDPOINT names; HF_TOKEN is sent to it and to nobody else.
 ORG/REPO alone tells the files of a repository, or takes the only one;
 ORG/REPO:Q4_K_M takes the one with that in its name; @REVISION may stand behind.
+Without a name it is the largest of the list that takes a quarter of this machine's
+memory.
 
 What was cut goes on from where it was when the same command runs again. Size and
 SHA-256 are checked, and whether it is a model that percached can open, before the
@@ -40,7 +43,8 @@ named: anybody on the way could exchange another.
 
 A daemon may run meanwhile. --model and --embed-model then take the name of the
 model, in the configuration, too.`,
-		Example: `  percached pull --list
+		Example: `  percached pull
+  percached pull --list
   percached pull qwen2.5-0.5b-instruct
   percached pull Qwen/Qwen2.5-0.5B-Instruct-GGUF
   percached pull https://example.org/models/small.gguf --as small --sha256 HASH`,
@@ -55,8 +59,6 @@ model, in the configuration, too.`,
 			switch {
 			case o.list && len(args) > 0:
 				return misuse("--list takes no model")
-			case !o.list && len(args) == 0:
-				return misuse("say what to fetch; percached pull --list shows a few good ones")
 			case o.Name != "" && o.To != "":
 				return misuse("--as names a model of the data folder, --to a file elsewhere: only one of them can be")
 			}
@@ -92,6 +94,12 @@ func (o *pulling) run(cmd *cobra.Command, data string, args []string) error {
 	if o.list {
 		return o.show(cmd, p, data)
 	}
+	if len(args) == 0 {
+		all := machineMemory()
+		e := pull.Suggested(all)
+		say(stderr, "%s (%s, licence %s, %s), for %s of memory. percached pull --list shows others.", e.Name, megabytes(e.Bytes), e.Licence, e.About, megabytes(all))
+		args = []string{e.Name}
+	}
 	s, err := p.Find(cmd.Context(), args[0])
 	if err != nil {
 		return err
@@ -108,6 +116,8 @@ func (o *pulling) run(cmd *cobra.Command, data string, args []string) error {
 	if err != nil {
 		if r.Kept > 0 {
 			say(stderr, "%s are kept: run the same command again to go on from there", megabytes(r.Kept))
+		} else if fault.KindOf(err) == fault.Unavailable {
+			say(stderr, "Without a way to the hub: copy a GGUF file of any small model to this machine, and name it with --model FILE.")
 		}
 		return err
 	}

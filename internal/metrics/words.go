@@ -50,7 +50,7 @@ var (
 		"getCache", "limitCache", "verifyCache", "clearCache", "getSpaceCache", "getTree", "clearSpaceCache",
 		"listPredictions", "predict",
 		"getIdle", "postDevice", "listQueue", "retryJob", "getLedger", "pauseIdle", "resumeIdle", "drainIdle",
-		"getConfig", "changeConfig",
+		"getConfig", "changeConfig", "backup", "restore",
 		"createChatCompletion", "createEmbedding", "listModels", "getModel",
 	}
 )

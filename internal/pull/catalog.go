@@ -54,6 +54,19 @@ func Catalog() []Entry {
 	}
 }
 
+// Suggested is the model of the short list for a machine with so much memory: the
+// largest one that writes answers, is free to use, and takes a quarter of it.
+func Suggested(memory int64) Entry {
+	var best Entry
+	for _, e := range Catalog() {
+		free := e.Licence == "Apache-2.0" || e.Licence == "MIT"
+		if !e.Embeds && free && (best.Name == "" || e.Bytes > best.Bytes && e.Bytes <= memory/4) {
+			best = e
+		}
+	}
+	return best
+}
+
 // Listed finds a model of the short list.
 func Listed(name string) (Entry, bool) {
 	all := Catalog()

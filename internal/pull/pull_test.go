@@ -215,3 +215,12 @@ func TestKnownIsDamaged(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is suggested fits the machine, may be used by everybody, and is never nothing.
+func TestSuggested(t *testing.T) {
+	for memory, want := range map[int64]string{0: "smollm2-135m-instruct", 1 << 30: "smollm2-135m-instruct", 2 << 30: "qwen2.5-0.5b-instruct", 64 << 30: "qwen2.5-1.5b-instruct"} {
+		if got := pull.Suggested(memory); got.Name != want || got.Embeds {
+			t.Errorf("%d bytes: %s, want %s", memory, got.Name, want)
+		}
+	}
+}
