@@ -71,7 +71,7 @@ func modelKeys() []key {
 			of: func(c *setup) field { return aText(&c.kv) },
 		},
 		{
-			name: "threads", flag: true, usual: "one for each processor", about: "threads that compute; where other programs keep processors busy, fewer are faster",
+			name: "threads", flag: true, usual: "one for each processor", about: "threads that compute at most; fewer do while other programs keep processors busy",
 			of: func(c *setup) field { return anInt(&c.threads) },
 		},
 		{
@@ -133,7 +133,7 @@ func answerKeys() []key {
 			of: func(c *setup) field { return aText(&c.fusion) },
 		},
 		{
-			name: "placement", live: true, flag: true, about: "sequential or parallel; empty: parallel for the built-in model, sequential for others",
+			name: "placement", live: true, flag: true, about: "sequential or parallel; empty: what was measured for the model's family (parallel: the built-in model, SmolLM2, Gemma 3), else sequential",
 			of: func(c *setup) field { return aText(&c.placement) },
 		},
 		{

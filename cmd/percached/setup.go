@@ -172,6 +172,8 @@ func (s *service) settings(c setup) (answer.Settings, error) {
 		set.Placement = p
 	case c.model == "":
 		set.Placement = models.NanoPlacement
+	case s.engine != nil:
+		set.Placement = models.Placement(s.engine.Info())
 	}
 	return set, nil
 }

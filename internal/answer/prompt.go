@@ -75,7 +75,7 @@ func (r *run) segments(chunks []percached.Chunk) ([]percached.Segment, error) {
 	}
 	info := r.Engine.Info()
 	for turns := r.q.turns(); ; turns-- {
-		segments := r.set.ask(info.Chat, texts, r.q.asking(turns))
+		segments := r.set.ask(info.Chat, texts, &r.q, turns)
 		tokens, err := r.Engine.Tokenize(segments)
 		if err != nil {
 			return nil, err
@@ -93,16 +93,20 @@ func (r *run) segments(chunks []percached.Chunk) ([]percached.Segment, error) {
 
 // ask lays out the segments. With a task, the question stands behind it and the
 // model's reply is begun for it, so that it answers and does not go on with a text.
-func (s Settings) ask(chat percached.ChatFormat, chunks []string, question string) []percached.Segment {
+func (s Settings) ask(chat percached.ChatFormat, chunks []string, q *Question, turns int) []percached.Segment {
 	if s.Task == "" {
-		return chat.Ask(s.Instructions, chunks, question)
+		return chat.Ask(s.Instructions, chunks, q.asking(turns, false))
 	}
 	if chat.Plain() {
 		chat.Question = "\n\n"
 	} else {
 		chat.Answer += "Answer:"
 	}
-	return chat.Ask(s.Instructions, chunks, s.Task+"\nQuestion: "+question)
+	task := s.Task
+	if s.Instructions != instructions || q.Instructions != "" { // those may want more than a sentence
+		task = freeTask
+	}
+	return chat.Ask(s.Instructions, chunks, task+"\n"+q.asking(turns, true))
 }
 
 // fit leaves out the worst of the chunks at these places until the prompt and an

@@ -47,6 +47,9 @@ type Settings struct {
 // DefaultTask is for models that were not trained on percached's own prompts.
 const DefaultTask = "Using only the texts above, answer in one sentence."
 
+// freeTask stands in its place beside instructions that are not percached's own.
+const freeTask = "Using only the texts above, answer the question."
+
 // Default is for models that were trained for no placement in particular; the
 // threshold belongs to the embedder.
 func Default() Settings {

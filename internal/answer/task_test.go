@@ -31,8 +31,9 @@ func TestTask(t *testing.T) {
 	} {
 		set := Default()
 		set.Task = tc.task
-		segments := set.ask(tc.chat, []string{"A chunk."}, "Who?")
-		without := Default().ask(tc.chat, []string{"A chunk."}, "Who?")
+		q := &Question{Text: "Who?"}
+		segments := set.ask(tc.chat, []string{"A chunk."}, q, 0)
+		without := Default().ask(tc.chat, []string{"A chunk."}, q, 0)
 		if got := text(segments[2]); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.chat.Name, got, tc.want)
 		}
@@ -43,6 +44,31 @@ func TestTask(t *testing.T) {
 		}
 		if (set.mark("m", "e") == Default().mark("m", "e")) != (tc.task == "") {
 			t.Errorf("%s: the mark of answers does not tell the task", tc.chat.Name)
+		}
+	}
+}
+
+// Other instructions than percached's own may want more than a sentence, and the
+// question is marked behind them and behind earlier turns.
+func TestTaskBesideInstructions(t *testing.T) {
+	own := Default()
+	own.Task = DefaultTask
+	others := own
+	others.Instructions = "List all names."
+	turns := []Turn{{Role: RoleUser, Text: "Who came?"}, {Role: RoleAssistant, Text: "Ana."}}
+	for _, tc := range []struct {
+		set  Settings
+		q    Question
+		want string
+	}{
+		{own, Question{Text: "Why?"}, DefaultTask + "\nQuestion: Why?"},
+		{others, Question{Text: "Why?"}, freeTask + "\nQuestion: Why?"},
+		{own, Question{Text: "Why?", Instructions: "In French."}, freeTask + "\nIn French.\n\nQuestion: Why?"},
+		{own, Question{Text: "Why?", Earlier: turns}, DefaultTask + "\nQuestion: Who came?\nAnswer: Ana.\n\nQuestion: Why?"},
+	} {
+		segments := tc.set.ask(percached.ChatFormat{Name: "chatml"}, nil, &tc.q, len(tc.q.Earlier))
+		if got := segments[1].Texts[0].Text; got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
 		}
 	}
 }

@@ -39,11 +39,9 @@ func (q *Question) wanted() string {
 }
 
 // asking is the question as it stands in the prompt, behind the instructions of
-// who asks and so many of the latest turns of the conversation.
-func (q *Question) asking(turns int) string {
-	if q.Instructions == "" && turns == 0 {
-		return q.Text
-	}
+// who asks and so many of the latest turns of the conversation. A question that
+// stands behind other text is marked as one.
+func (q *Question) asking(turns int, marked bool) string {
 	var b strings.Builder
 	if q.Instructions != "" {
 		b.WriteString(q.Instructions + "\n\n")
@@ -51,7 +49,7 @@ func (q *Question) asking(turns int) string {
 	for _, t := range q.Earlier[len(q.Earlier)-turns:] {
 		b.WriteString(t.line())
 	}
-	if turns > 0 {
+	if marked || turns > 0 {
 		b.WriteString(asks)
 	}
 	b.WriteString(q.Text)

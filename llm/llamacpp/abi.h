@@ -207,6 +207,7 @@ struct llama_context_params llama_context_default_params(void);
 struct llama_context *llama_init_from_model(struct llama_model *model, struct llama_context_params params);
 void llama_free(struct llama_context *ctx);
 void llama_attach_threadpool(struct llama_context *ctx, ggml_threadpool_t threadpool, ggml_threadpool_t threadpool_batch);
+void llama_set_n_threads(struct llama_context *ctx, int32_t n_threads, int32_t n_threads_batch);
 enum llama_pooling_type llama_pooling_type(const struct llama_context *ctx);
 llama_memory_t llama_get_memory(const struct llama_context *ctx);
 

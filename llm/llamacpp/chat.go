@@ -23,7 +23,7 @@ const (
 // plainChat is for models that name no template, or one that nobody knows.
 var plainChat = percached.ChatFormat{
 	Name: "plain", Question: "\n\nQuestion: ", Answer: "\nAnswer:", Lone: "Question: ",
-	Stop: []string{"\nQuestion:", "\n\n"},
+	Stop: []string{"\n"}, // a base model goes on with the dialogue of a chunk, or asks itself further questions
 }
 
 // chatFormat cuts the model's template at the sentinels.

@@ -32,6 +32,7 @@ type cache struct {
 	layout     *layout
 	layers     int
 	queryWidth int
+	pace       *pace
 
 	pieceTokens int    // tokens in one piece of a slice
 	room        []byte // for one piece that nobody keeps
@@ -65,6 +66,7 @@ func (k *cache) decode(ctx context.Context, tokens []int32, pos, seq int, logits
 	if k.onBatch != nil {
 		k.onBatch()
 	}
+	k.pace.set(k.c)
 	rc := C.pc_decode(k.c, (*C.llama_token)(unsafe.SliceData(tokens)), C.int32_t(len(tokens)), C.llama_pos(pos), C.llama_seq_id(seq), C.bool(logits), room, shape)
 	switch {
 	case rc == 0:

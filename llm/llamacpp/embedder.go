@@ -23,6 +23,7 @@ type Embedder struct {
 	info   percached.EmbedderInfo
 	model  *model
 	c      *C.pc_context
+	pace   *pace
 	worker *worker
 	// What the model wants around a text: [CLS] and [SEP], or an end token.
 	before, after []int32
@@ -88,6 +89,7 @@ func (e *Embedder) open(c Config) error {
 		}
 	}
 	e.c = C.pc_context_new(m.c, p, m.flags, false)
+	e.pace = newPace(c.Threads)
 	if e.c == nil {
 		return fault.New(fault.Unsupported, opOpenEmbedder, "%s: %s", c.Model, takeErrors())
 	}
@@ -184,6 +186,7 @@ func (e *Embedder) compute(ctx context.Context, tokens []int32) ([]float32, erro
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	e.pace.set(e.c)
 	rc := C.pc_embed(e.c, (*C.llama_token)(&tokens[0]), C.int32_t(len(tokens)))
 	switch {
 	case rc != 0 && ctx.Err() != nil:

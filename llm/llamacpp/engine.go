@@ -112,7 +112,7 @@ func (e *Engine) open(c Config) error {
 	p.kv_unified = true
 	p.swa_full = true // layers with a sliding window keep all, so that any of it can be stored
 	e.params = p
-	k := &cache{vocabulary: m.vocab.size, split: split, layers: int(C.llama_model_n_layer(m.c))}
+	k := &cache{vocabulary: m.vocab.size, split: split, layers: int(C.llama_model_n_layer(m.c)), pace: newPace(c.Threads)}
 	k.c = C.pc_context_new(m.c, p, m.flags, true)
 	if k.c == nil {
 		return fault.New(fault.Unsupported, opOpen, "%s: %s", c.Model, takeErrors())

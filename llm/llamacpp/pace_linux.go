@@ -1,0 +1,70 @@
+package llamacpp
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// tick is what /proc/stat counts in, on every platform of Linux.
+const tick = 10 * time.Millisecond
+
+// lookAtLoad reads what the kernel says of the whole machine and of this process.
+func lookAtLoad() (l load, ok bool) {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return l, false
+	}
+	average, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return l, false
+	}
+	var own syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &own) != nil {
+		return l, false
+	}
+	priority, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
+	if err != nil {
+		return l, false
+	}
+	l.own = time.Duration(own.Utime.Nano() + own.Stime.Nano())
+	return l, l.read(stat, average, priority < usual)
+}
+
+// usual is the priority of a process that is not nice, as the kernel gives it.
+const usual = 20
+
+// read takes busy times from the line of all processors: user, nice, system, idle,
+// iowait, irq, softirq, steal. What a host takes from a virtual machine is busy, too;
+// nice programs are only for one that is nice itself. Of the load it takes the runnable
+// threads, as in "0.31 0.42 0.40 3/411 2077".
+func (l *load) read(stat, average []byte, nice bool) bool {
+	for line := range bytes.Lines(stat) {
+		f := bytes.Fields(line)
+		switch {
+		case len(f) < 9 || !bytes.HasPrefix(f[0], []byte("cpu")):
+		case len(f[0]) > len("cpu"):
+			l.processors++
+		default:
+			for i, word := range f[1:9] {
+				n, err := strconv.ParseInt(string(word), 10, 64)
+				if err != nil {
+					return false
+				}
+				if idle := i == 3 || i == 4; !idle && (i != 1 || nice) {
+					l.busy += time.Duration(n) * tick
+				}
+			}
+		}
+	}
+	f := bytes.Fields(average)
+	if len(f) < 4 {
+		return false
+	}
+	running, _, _ := bytes.Cut(f[3], []byte("/"))
+	var err error
+	l.runnable, err = strconv.Atoi(string(running))
+	return err == nil && l.processors > 0
+}

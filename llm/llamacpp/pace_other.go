@@ -1,0 +1,5 @@
+//go:build !linux
+
+package llamacpp
+
+func lookAtLoad() (load, bool) { return load{}, false }
