@@ -40,13 +40,13 @@ test: need ## run the tests, the long ones in short
 
 # Databases open slowly under the race detector, and these tests open hundreds, one
 # after the other.
-NO_RACE := TestDamage|TestSalvage|TestDiskFills|TestFullDiskEndsNoDaemon|TestSweep|TestRepair|TestMissingDatabase
+NO_RACE := TestDamage|TestKilled|TestSalvage|TestDiskFills|TestFullDiskEndsNoDaemon|TestSweep|TestRepair|TestMissingDatabase
 
-race: need ## run the tests under the race detector, the long ones in short
+race: need ## run all other tests under the race detector than those that make check runs without it
 	@echo "Building for the race detector. The first time compiles llama.cpp once more."
 	@$(GO) build -race ./...
 	@echo "Testing under the race detector."
-	@$(GO) test -race -short -timeout 20m -skip '^($(NO_RACE))' ./...
+	@$(GO) test -race -timeout 25m -skip '^($(NO_RACE))' ./...
 
 check: build ## all that CI runs: build, formatting, vet, staticcheck, clients, tests, end to end, page
 	@echo "Formatting (gofumpt)."
@@ -61,8 +61,9 @@ check: build ## all that CI runs: build, formatting, vet, staticcheck, clients, 
 	@$(MAKE) --no-print-directory models || { [ -z "$$CI" ] || exit 1; \
 		echo "NOT TESTED WITH REAL MODELS: they cannot be fetched (above). Tests that need them are skipped."; }
 	@$(MAKE) --no-print-directory race
-	@echo "All tests, the long ones in full, with bin/percached on a real socket."
-	@TEST_PERCACHED=$(CURDIR)/bin/percached $(GO) test -timeout 20m ./...
+	@echo "What takes too long under the race detector, and bin/percached on a real socket."
+	@TEST_PERCACHED=$(CURDIR)/bin/percached $(GO) test -timeout 20m ./internal/kv ./cmd/percached \
+		-run '^($(NO_RACE)|TestEndToEnd|TestClientGoesAway|TestTwoSpaces|TestHostileRequests|TestExamplesAreReal|TestGuide|TestDemo|TestCommands$$)'
 	@$(MAKE) --no-print-directory page
 	@echo "make check: all is well."
 
