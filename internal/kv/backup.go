@@ -5,12 +5,13 @@ package kv
 type Snapshot struct{ tx *Tx }
 
 // Snapshot takes one. Close ends it; until then, space is given back late, and
-// Rewrite waits.
+// Rewrite is a Conflict.
 func (db *DB) Snapshot() (*Snapshot, error) {
 	tx, err := db.begin(false)
 	if err != nil {
 		return nil, wrap("kv.Snapshot", err)
 	}
+	db.gate.hold()
 	return &Snapshot{tx}, nil
 }
 
@@ -18,4 +19,7 @@ func (db *DB) Snapshot() (*Snapshot, error) {
 func (s *Snapshot) Each(fn func(key, value []byte) error) error { return s.tx.Each(nil, fn) }
 
 // Close ends the snapshot.
-func (s *Snapshot) Close() { s.tx.end() }
+func (s *Snapshot) Close() {
+	s.tx.db.gate.release()
+	s.tx.end()
+}

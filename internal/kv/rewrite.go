@@ -22,6 +22,9 @@ import (
 // copying of the last few changes and for the reopening. So Rewrite must not
 // be called inside a transaction. The DB stays valid for all who hold it.
 //
+// While a Snapshot is open it is a Conflict: that may last for hours, and nobody is to
+// wait for it.
+//
 // When it fails, the old database is still there and in use. A crash at any
 // point leaves one of the two, whole, to the next Open. Between the renames
 // nobody holds badger's lock on the folder: who must keep other processes out
@@ -59,6 +62,9 @@ type copier struct {
 }
 
 func (c *copier) run(ctx context.Context) error {
+	if err := c.db.gate.free(); err != nil {
+		return err
+	}
 	if err := c.begin(); err != nil {
 		return err
 	}

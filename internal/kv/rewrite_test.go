@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -316,5 +317,68 @@ func TestReclaimAfterReaders(t *testing.T) {
 	}
 	if n, err := db.Size(); err != nil || n > 12<<20 {
 		t.Errorf("4 MiB are alive, %d bytes on disk; %v", n, err)
+	}
+}
+
+// A Snapshot may last for hours: a Rewrite does not wait for its end, whenever it was
+// taken, as others may wait for the Rewrite.
+func TestRewriteGivesWayToSnapshots(t *testing.T) {
+	dir := t.TempDir()
+	db := open(t, dir, options())
+	fill(t, db, 3, 1<<20)
+	want := content(t, db)
+	take := func() *kv.Snapshot {
+		t.Helper()
+		s, err := db.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	gaveWay := func(err error) {
+		t.Helper()
+		if fault.KindOf(err) != fault.Conflict {
+			t.Errorf("%v, want a conflict", err)
+		}
+		if got, _ := filepath.Glob(dir + ".*"); got != nil {
+			t.Errorf("left beside it: %q", got)
+		}
+	}
+	before := take()
+	gaveWay(db.Rewrite(ctx, func(int64, int64) { t.Error("it copies") }))
+	before.Close()
+
+	var during *kv.Snapshot
+	gaveWay(db.Rewrite(ctx, func(done, total int64) {
+		if done == total {
+			during = take()
+		}
+	}))
+	during.Close()
+
+	// It waits already, for a reader.
+	copied, got := make(chan struct{}), make(chan error, 1)
+	if err := db.View(func(*kv.Tx) error {
+		go func() {
+			got <- db.Rewrite(ctx, func(done, total int64) {
+				if done == total {
+					close(copied)
+				}
+			})
+		}()
+		<-copied
+		defer take().Close()
+		gaveWay(<-got)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Rewrite(ctx, nil); err != nil {
+		t.Error(err)
+	}
+	if d := cmp.Diff(want, content(t, db)); d != "" {
+		t.Error(d)
 	}
 }
