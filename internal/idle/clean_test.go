@@ -3,6 +3,7 @@ package idle_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -66,4 +67,26 @@ type fullHistory struct{ *answer.History }
 
 func (fullHistory) Cited(string) ([]percached.ChunkID, error) {
 	return nil, fault.New(fault.Unavailable, "history", "the disk is full")
+}
+
+// A backup that takes long is waited for, however often: cleaning is not parked, and
+// is done when the backup has ended.
+func TestCleanAfterABackup(t *testing.T) {
+	b := newBench(t, nil)
+	b.letter("Heron")
+	b.rest()
+	s, err := b.meta.Snapshot()
+	b.ok(err)
+	b.forget("Heron")
+	for range 8 { // more often than what fails is tried
+		b.sleep(7 * time.Hour)
+		if got := kinds(b.work()); got["clean nothing"] != 1 || len(got) != 1 {
+			t.Fatalf("jobs: %v", got)
+		}
+	}
+	s.Close()
+	if got := kinds(b.rest()); got["clean done"] != 1 {
+		t.Errorf("jobs: %v", got)
+	}
+	b.tidy()
 }

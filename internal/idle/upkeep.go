@@ -3,6 +3,7 @@ package idle
 import (
 	"context"
 
+	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/scheduler"
 )
 
@@ -36,5 +37,9 @@ func (w *Worker) dueClean(context.Context, string, rules, int) ([]scheduler.Due,
 }
 
 func (w *Worker) clean(ctx context.Context, _ string, _ rules, _ string) (scheduler.Done, error) {
-	return scheduler.Done{}, w.Library.CleanUp(ctx, nil)
+	err := w.Library.CleanUp(ctx, nil)
+	if fault.KindOf(err) == fault.Conflict { // a backup is being made: later
+		return scheduler.Done{Nothing: true}, nil
+	}
+	return scheduler.Done{}, err
 }
