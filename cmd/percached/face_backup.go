@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/percached/percached/api"
@@ -126,40 +128,44 @@ func (s *service) backup(ctx context.Context, in *inbox.Inbox, to io.Writer) err
 	return w.Close()
 }
 
-// backupFiles adds what the owner has set and written.
+// backupFiles adds what the owner has set and written. A percached.conf that is a link
+// is set for more than this folder.
 func (s *service) backupFiles(w *backup.Writer) error {
-	if err := backupFile(w, s.home.Path("percached.conf"), "percached.conf"); err != nil {
-		return err
+	conf := s.home.Path("percached.conf")
+	if info, err := os.Lstat(conf); err == nil && info.Mode().IsRegular() {
+		if err := backupFile(w, conf, "percached.conf"); err != nil {
+			return err
+		}
 	}
-	root := s.home.Path("prompts")
-	return filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil || d.IsDir() || filepath.Ext(at) != ".txt" {
-			return err
-		}
-		name, err := filepath.Rel(root, at)
-		if err != nil {
-			return err
-		}
-		return backupFile(w, at, path.Join("prompts", filepath.ToSlash(name)))
-	})
-}
-
-// backupFile adds a file, if it is one and no link to elsewhere.
-func backupFile(w *backup.Writer, at, name string) error {
-	info, err := os.Lstat(at)
+	folders := []string{"prompts"}
+	entries, err := os.ReadDir(s.home.Path("prompts"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.Unavailable, "percached: backup", "%w", err)
 	}
-	if err != nil || !info.Mode().IsRegular() {
+	for _, e := range entries {
+		if promptName.MatchString(e.Name()) && !isPromptFile(e.Name()) {
+			folders = append(folders, path.Join("prompts", e.Name()))
+		}
+	}
+	for _, folder := range folders {
+		for _, one := range promptsOf(&api.Prompts{}) {
+			name := path.Join(folder, one.name+".txt")
+			if err := backupFile(w, s.home.Path(filepath.FromSlash(name)), name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// backupFile adds a file, if there is one.
+func backupFile(w *backup.Writer, at, name string) error {
+	b, err := os.ReadFile(at)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
-	f, err := os.Open(at)
 	if err != nil {
 		return fault.New(fault.Unavailable, "percached: backup", "%w", err)
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	return w.File(name, info.Size(), f)
+	return w.File(name, int64(len(b)), bytes.NewReader(b))
 }

@@ -27,11 +27,19 @@ var restored = []string{"meta", "inbox", "prompts", "percached.conf"}
 // derived are those that are made anew from what was restored.
 var derived = []string{"tensors", "tensors.aside", "index"}
 
-// Staged is where a part lies that is to be restored. It is beside the real place
-// of what it replaces, which may be a link's target.
+// Staged is where a part lies that is to be restored: beside what it replaces.
 func (h *Home) Staged(part string) string {
-	real := realPath(h.Path(part))
-	return filepath.Join(filepath.Dir(real), stagedBegin+filepath.Base(real))
+	at := h.place(part)
+	return filepath.Join(filepath.Dir(at), stagedBegin+filepath.Base(at))
+}
+
+// place is what a restore replaces: what percached has written behind a link, but not
+// what the owner has there.
+func (h *Home) place(part string) string {
+	if part == "prompts" || part == "percached.conf" {
+		return h.Path(part)
+	}
+	return realPath(h.Path(part))
 }
 
 // realPath follows a link, even one that leads to nothing.
@@ -92,7 +100,7 @@ func (h *Home) restoreSteps() (steps []func() error) {
 		steps = append(steps, func() error { return os.RemoveAll(realPath(h.Path(part))) })
 	}
 	for _, part := range restored {
-		staged, real := h.Staged(part), realPath(h.Path(part))
+		staged, real := h.Staged(part), h.place(part)
 		here := func() bool { return Exists(staged) }
 		steps = append(steps,
 			func() error {

@@ -109,12 +109,13 @@ func TestRestoreCutShort(t *testing.T) {
 	}
 }
 
-// Parts that are links to elsewhere are replaced where they lie.
+// Databases that are links to elsewhere are replaced where they lie. What lies behind
+// a link to prompts is its owner's: the link is replaced.
 func TestRestoreBehindLinks(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	h := used(t, dir)
 	defer h.Close()
-	for _, part := range []string{"meta", "tensors"} {
+	for _, part := range []string{"meta", "tensors", "prompts"} {
 		if err := errors.Join(os.Rename(h.Path(part), filepath.Join(elsewhere, part)), os.Symlink(filepath.Join(elsewhere, part), h.Path(part))); err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +130,13 @@ func TestRestoreBehindLinks(t *testing.T) {
 	if info, err := os.Lstat(h.Path("meta")); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("meta is no link any more: %v", err)
 	}
-	if entries, err := os.ReadDir(elsewhere); err != nil || len(entries) != 1 {
+	if info, err := os.Lstat(h.Path("prompts")); err != nil || !info.IsDir() {
+		t.Errorf("prompts are no folder: %v", err)
+	}
+	if b, err := os.ReadFile(filepath.Join(elsewhere, "prompts", "file")); string(b) != "old" {
+		t.Errorf("what the owner has elsewhere changed: %q, %v", b, err)
+	}
+	if entries, err := os.ReadDir(elsewhere); err != nil || len(entries) != 2 {
 		t.Errorf("left elsewhere: %v, %v", entries, err)
 	}
 }
