@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bufio"
 	"io"
 	"math"
 	"net/http"
@@ -28,8 +29,8 @@ type Restored struct {
 	Uploads   int       `json:"uploads"` // that wait to be taken in
 }
 
-// backup sends a backup. If something fails behind the first byte, the connection
-// is cut: a backup that ends well is whole.
+// backup sends a backup. What fails at once is told as any problem; behind the first
+// bytes sent the connection is cut: a backup that ends well is whole.
 func (s *Server) backup(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params[Nothing](r); err != nil {
 		return err
@@ -37,8 +38,12 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Type", archiveType)
 	h.Set("Content-Disposition", `attachment; filename="percached-backup.tar.gz"`)
-	_, err := s.backend.Backup(r.Context(), Backup{To: w})
-	return err
+	to := bufio.NewWriterSize(w, 1<<20)
+	if _, err := s.backend.Backup(r.Context(), Backup{To: to}); err != nil {
+		h.Del("Content-Disposition")
+		return err
+	}
+	return to.Flush()
 }
 
 func (s *Server) restore(w http.ResponseWriter, r *http.Request) error {

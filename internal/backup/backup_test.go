@@ -273,3 +273,15 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// An archive whose sender breaks off is not said to be damaged.
+func TestReadSenderBreaksOff(t *testing.T) {
+	whole := archive(t, 9)
+	for _, n := range []int{0, 5, 10, len(whole) / 2} {
+		mine := fmt.Errorf("the sender broke off: %w", io.ErrUnexpectedEOF)
+		_, err := backup.Verify(io.MultiReader(bytes.NewReader(whole[:n]), iotest.ErrReader(mine)))
+		if err != mine {
+			t.Errorf("after %d bytes: %v", n, err)
+		}
+	}
+}

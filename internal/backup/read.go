@@ -79,7 +79,7 @@ func (s *source) Read(p []byte) (int, error) {
 
 // failed is why nothing came any more, unless it was just too short.
 func (s *source) failed() error {
-	if errors.Is(s.err, io.ErrUnexpectedEOF) {
+	if s.err == io.ErrUnexpectedEOF {
 		return nil
 	}
 	return s.err

@@ -68,6 +68,8 @@ func free(name string, force bool) error {
 		return fault.New(fault.Unavailable, "cli.backup", "cannot write %s: %w", name, errors.Unwrap(err))
 	case info.IsDir():
 		return misuse("%s is a folder: name a file in it", name)
+	case info.Mode()&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket) != 0:
+		return misuse("%s is no file: name another, or use - for standard output", name)
 	case force:
 		return nil
 	}
@@ -105,22 +107,19 @@ func (c *counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// backupTo writes a backup to a file, which is there whole or not at all.
+// backupTo writes a backup to a file, which is there whole or not at all. Until it is
+// whole it has a name that nothing else has, not even another backup to the same file.
 func (c *call) backupTo(ctx context.Context, name string, force bool) (h backup.Header, n int64, err error) {
-	part := name + ".part"
-	f, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.part") // for its owner alone
 	if err != nil {
 		return h, 0, unwritable(name, err)
 	}
 	defer func() {
 		if err != nil {
-			f.Close()       //nolint:errcheck // it goes
-			os.Remove(part) //nolint:errcheck // what failed is known
+			f.Close()           //nolint:errcheck // it goes
+			os.Remove(f.Name()) //nolint:errcheck // what failed is known
 		}
 	}()
-	if err = f.Chmod(0o600); err != nil { // it may have been there
-		return h, 0, unwritable(name, err)
-	}
 	if h, n, err = c.backup(ctx, f); err != nil {
 		return h, n, err
 	}
@@ -130,7 +129,7 @@ func (c *call) backupTo(ctx context.Context, name string, force bool) (h backup.
 	if err = free(name, force); err != nil { // it may have come meanwhile
 		return h, n, err
 	}
-	if err = os.Rename(part, name); err == nil {
+	if err = os.Rename(f.Name(), name); err == nil {
 		err = durable.Folder(filepath.Dir(name))
 	}
 	return h, n, unwritable(name, err)
