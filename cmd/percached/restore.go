@@ -49,7 +49,7 @@ A backup holds what was deleted after it was made: delete it again.`,
 				return err
 			}
 			defer from.Close() //nolint:errcheck // nothing was written
-			out, err := restore(cmd.Context(), conf.setup(), from, force, cmd.ErrOrStderr())
+			out, err := restore(cmd.Context(), conf.setup(), untilDone(cmd.Context(), from), force, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -80,6 +80,17 @@ func openBackup(name string, stdin io.Reader) (io.ReadCloser, error) {
 		return nil, fault.New(fault.Unavailable, "percached: restore", "cannot open %s: %w", name, errors.Unwrap(err))
 	}
 	return f, nil
+}
+
+// untilDone reads what from gives, until ctx ends: a pipe may give nothing for long.
+func untilDone(ctx context.Context, from io.Reader) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, from)
+		w.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
+	return r
 }
 
 // restore has the daemon restore a backup, or does so itself where none runs.

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"net/http"
@@ -190,4 +192,23 @@ func (k *restoreKiller) examine(next string, done bool, log string) {
 	}
 	k.now = now
 	k.ended[fmt.Sprintf("ended %v, %v", done, map[bool]string{true: "restored", false: "as it was"}[now == next])]++
+}
+
+// A restore from standard input can be interrupted while nothing comes, and leaves
+// nothing then.
+func TestRestoreInterrupted(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	ctx, cancel := context.WithCancel(patiently(t))
+	in, w := io.Pipe()
+	defer w.Close()
+	go func() {
+		w.Write([]byte("\x1f\x8b\x08")) // once this is read, it waits for more
+		cancel()
+	}()
+	if err := run(ctx, []string{"restore", "-", "--data", data}, in, io.Discard, io.Discard); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(data, "restore*")); left != nil {
+		t.Errorf("left: %q", left)
+	}
 }
