@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 )
@@ -18,8 +19,8 @@ type Kept struct {
 // Snapshot gives the files of the uploads that have not ended, and of documents
 // that are withheld from them, as they are at one moment. It calls at in that moment:
 // no upload ends and no document is withheld before at returns, so that what at sees
-// of the documents and these files belong together. An upload whose spool cannot be
-// read is left out.
+// of the documents and these files belong together. An upload whose spool is gone
+// is left out.
 func (in *Inbox) Snapshot(at func() error) (files []Kept, err error) {
 	defer func() {
 		if err != nil {
@@ -46,8 +47,11 @@ func (in *Inbox) Snapshot(at func() error) (files []Kept, err error) {
 		}
 		files = append(files, r)
 		s, err := in.keep(id + spoolEnd)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return files, err
+		}
 		if err != nil {
-			in.o.Logger.Warn("an upload that cannot be read is not in the backup", "id", id, "error", err)
+			in.o.Logger.Warn("an upload whose file is gone is not in the backup", "id", id, "error", err)
 			CloseAll(files[len(files)-1:])
 			files = files[:len(files)-1]
 			continue

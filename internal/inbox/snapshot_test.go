@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/inbox"
 )
 
@@ -75,6 +76,34 @@ func TestSnapshotFails(t *testing.T) {
 	accept(t, in, "mail", "", notes(0, 2)...)
 	mine := errors.New("mine")
 	if files, err := in.Snapshot(func() error { return mine }); !errors.Is(err, mine) || files != nil {
+		t.Errorf("%v, %v", files, err)
+	}
+}
+
+// An upload whose spool is gone is left out. One that cannot be opened now, say as too
+// many files are open, was acknowledged all the same: without it there is no snapshot.
+func TestSnapshotOfAnUploadThatCannotBeRead(t *testing.T) {
+	dir := folder(t)
+	in := open(t, dir, options(t, newShelf("mail")))
+	defer in.Close()
+	first, second := accept(t, in, "mail", "", notes(0, 1)...), accept(t, in, "mail", "", notes(1, 2)...)
+	spool := filepath.Join(dir, first.ID+".spool")
+	if err := os.Remove(spool); err != nil {
+		t.Fatal(err)
+	}
+	files, err := in.Snapshot(func() error { return nil })
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	inbox.CloseAll(files)
+	if d := cmp.Diff([]string{second.ID + ".upload", second.ID + ".spool"}, names); d != "" || err != nil {
+		t.Error(err, d)
+	}
+	if err := os.Symlink(spool, spool); err != nil { // it leads to itself
+		t.Skip(err)
+	}
+	if files, err := in.Snapshot(func() error { return nil }); kind(err) != fault.Unavailable || files != nil {
 		t.Errorf("%v, %v", files, err)
 	}
 }
