@@ -24,7 +24,7 @@ func repairCommand() *cobra.Command {
 		Use: "repair", Short: "Save what can be read of a damaged data folder", Args: cobra.NoArgs,
 		Long: `Saves what can be read of a data folder that percached refuses because it is
 damaged, and lists the documents that are lost. If you have a backup, restore it
-instead, see docs/operations.md.
+instead: percached restore FILE --force.
 
 The damaged database stays beside the repaired one, as meta.damaged; delete it when
 you no longer need it. A document that you deleted shortly before the damage may be

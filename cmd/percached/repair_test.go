@@ -114,3 +114,26 @@ func TestMissingDatabase(t *testing.T) {
 		}
 	}
 }
+
+// Whatever happened to the database, the error names the commands that help.
+func TestDamageNamesWayOut(t *testing.T) {
+	base := t.TempDir()
+	_, closed, _ := usedFolder(t, filepath.Join(base, "data"))
+	for name, damage := range map[string]func(meta string) error{
+		"gone":    os.RemoveAll,
+		"damaged": func(meta string) error { return os.Truncate(filepath.Join(meta, "MANIFEST"), 3) },
+	} {
+		dir := filepath.Join(base, name)
+		closed.Write(t, dir)
+		if err := damage(filepath.Join(dir, "meta")); err != nil {
+			t.Fatal(err)
+		}
+		_, errs, status := called(patiently(t), "documents", "list", "--data", dir)
+		if status == exitDone || !strings.Contains(errs, "restore a backup with percached restore FILE --force") {
+			t.Errorf("%s: %d %s", name, status, errs)
+		}
+		if strings.Contains(errs, "percached repair") != (name == "damaged") {
+			t.Errorf("%s: %s", name, errs)
+		}
+	}
+}

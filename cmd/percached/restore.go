@@ -110,11 +110,22 @@ func restore(ctx context.Context, c setup, from io.Reader, force bool, stderr io
 	if err != nil {
 		return api.Restored{}, err
 	}
-	if err := l.Ready(ctx, stderr); err != nil {
-		return api.Restored{}, err
+	if err := readyAgain(ctx, l, stderr); err != nil {
+		return api.Restored{}, unserved(err)
 	}
 	r := got.JSON200
 	return api.Restored{Made: r.Made, Spaces: r.Spaces, Documents: r.Documents, Uploads: r.Uploads}, nil
+}
+
+// readyAgain waits until a daemon serves what it restored. It drops the connections
+// that it accepted when it began to.
+func readyAgain(ctx context.Context, l *cli.Link, stderr io.Writer) (err error) {
+	for range 3 {
+		if err = l.Ready(ctx, stderr); fault.KindOf(err) != fault.Unavailable {
+			break
+		}
+	}
+	return err
 }
 
 // restoreHere restores a backup in a data folder that nobody uses; it is made if
@@ -153,9 +164,17 @@ func restoreHere(ctx context.Context, c setup, from io.Reader, force bool, stder
 	c.folder = h
 	s, err := openService(ctx, c, false, stderr)
 	if err != nil {
-		return out, err
+		return out, unserved(err)
 	}
 	return out, s.close()
+}
+
+// unserved is why what was restored cannot be used yet.
+func unserved(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fault.New(fault.KindOf(err), "percached: restore", "the backup is restored, but cannot be used yet: %s", sentence(err))
 }
 
 // stockIn counts what a data folder holds that nobody uses.

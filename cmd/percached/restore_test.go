@@ -9,16 +9,20 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/fault"
 )
 
 // Archives that are damaged or cut, and those of a newer percached, change nothing.
@@ -210,5 +214,27 @@ func TestRestoreInterrupted(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(data, "restore*")); left != nil {
 		t.Errorf("left: %q", left)
+	}
+}
+
+// A daemon that restores drops connections that came at the wrong moment: who waits
+// for it tries again, but not for ever.
+func TestReadyAgain(t *testing.T) {
+	for drops, want := range map[int]fault.Kind{0: 0, 1: 0, 2: 0, 99: fault.Unavailable} {
+		var came atomic.Int64
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if came.Add(1) <= int64(drops) {
+				panic(http.ErrAbortHandler)
+			}
+			fmt.Fprintln(w, `{"ready":true,"stage":"ready","progress":1}`)
+		}))
+		l, err := cli.NewLink(s.URL, "secret", &http.Transport{DisableKeepAlives: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := readyAgain(t.Context(), l, io.Discard); fault.KindOf(err) != want {
+			t.Errorf("%d dropped: %v", drops, err)
+		}
+		s.Close()
 	}
 }

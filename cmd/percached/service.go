@@ -166,7 +166,7 @@ func (s *service) openDatabases(log *slog.Logger) (err error) {
 }
 
 // wayOut says what to do about a store that is damaged.
-const wayOut = "put a backup of the folder in its place, or save what can be read with percached repair"
+const wayOut = "restore a backup with percached restore FILE --force, or save what can be read with percached repair"
 
 // hasMeta refuses a folder that was used and whose documents are gone: an empty
 // store in their place would let what is left of them be removed.
@@ -179,7 +179,7 @@ func hasMeta(h *home.Home) error {
 	if !home.Exists(h.Path("tensors")) && !home.Exists(h.Path("index")) {
 		return nil
 	}
-	return fault.New(fault.Unavailable, "percached", "%s is missing or empty: it held all documents; nothing was changed; put it back, or put a backup of the folder in its place", meta)
+	return fault.New(fault.Unavailable, "percached", "%s is missing or empty: it held all documents; nothing was changed; put it back, or restore a backup with percached restore FILE --force", meta)
 }
 
 func (s *service) openStores(ctx context.Context, c setup, withEngine bool, log *slog.Logger) (err error) {
