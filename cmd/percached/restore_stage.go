@@ -115,6 +115,9 @@ func (s *staging) file(name string, size int64, from io.Reader) error {
 		return unstaged(err)
 	}
 	f, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fault.New(fault.Invalid, "percached: restore", "the backup is damaged: it holds %s twice", name)
+	}
 	if err != nil {
 		return unstaged(err)
 	}

@@ -22,7 +22,9 @@ import (
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/backup"
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/home"
 )
 
 // Archives that are damaged or cut, and those of a newer percached, change nothing.
@@ -236,5 +238,23 @@ func TestReadyAgain(t *testing.T) {
 			t.Errorf("%d dropped: %v", drops, err)
 		}
 		s.Close()
+	}
+}
+
+// A file that an archive holds twice is a fault of the archive.
+func TestRestoreRefusesTwoOfOne(t *testing.T) {
+	var b bytes.Buffer
+	w, err := backup.NewWriter(&b, backup.Header{Schema: home.Version})
+	for range 2 {
+		if err == nil {
+			err = w.File("prompts/instructions.txt", 2, strings.NewReader("be"))
+		}
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	errs, status := restoreInto(t, filepath.Join(t.TempDir(), "data"), b.Bytes())
+	if status != exitFailed || !strings.Contains(errs, "the backup is damaged: it holds prompts/instructions.txt twice") {
+		t.Errorf("%d %s", status, errs)
 	}
 }

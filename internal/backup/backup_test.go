@@ -207,6 +207,7 @@ func TestRefuses(t *testing.T) {
 		{"from the root", made(t, head, "/prompts/x.txt|x", empty), fault.Invalid, "no place"},
 		{"the key", made(t, head, "key|x", empty), fault.Invalid, "no place"},
 		{"a link", made(t, head, "prompts/a.txt|->/etc/passwd", empty), fault.Invalid, "not a file"},
+		{"a huge prompt", made(t, head, "prompts/a.txt|"+strings.Repeat("x", 1<<20+1), empty), fault.Invalid, "too large"},
 		{"a file behind records", made(t, head, "meta/000001|", "percached.conf|", empty), fault.Invalid, "no place"},
 		{"another piece", made(t, head, "meta/000002|\x01\x01ab", empty), fault.Invalid, "no place"},
 		{"half a record", made(t, head, "meta/000001|\x01\x05ab", empty), fault.Invalid, "longer than its piece"},
@@ -256,6 +257,9 @@ func TestErrorsOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := w.File("../key", 0, strings.NewReader("")); fault.KindOf(err) != fault.Invalid {
+		t.Error(err)
+	}
+	if err := w.File("percached.conf", 1<<20+1, strings.NewReader("")); fault.KindOf(err) != fault.Invalid {
 		t.Error(err)
 	}
 	if err := w.File("percached.conf", 9, strings.NewReader("short")); fault.KindOf(err) != fault.Unavailable {

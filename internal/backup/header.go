@@ -41,6 +41,7 @@ type end struct {
 
 const (
 	maxJSON    = 1 << 20  // of header and end
+	maxText    = 1 << 20  // of percached.conf and a prompt
 	maxKey     = 64 << 10 // of a record
 	maxValue   = 16 << 20 // of a record; the database takes half of it
 	pieceBytes = 4 << 20  // a piece of meta ends with the record that exceeds it
@@ -57,6 +58,9 @@ func isFile(name string) bool {
 	return fs.ValidPath(name) && (name == "percached.conf" || inboxName.MatchString(name) || promptName.MatchString(name)) &&
 		!strings.ContainsAny(name, "\\\x00")
 }
+
+// tooLarge: what people write is short. An upload may be as large as it is.
+func tooLarge(name string, size int64) bool { return size > maxText && !inboxName.MatchString(name) }
 
 var errCut = errors.New("it ends too early: it was cut")
 

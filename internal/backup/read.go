@@ -169,6 +169,9 @@ func decode(h *tar.Header, from io.Reader, v any) error {
 }
 
 func (r *reader) file(h *tar.Header, from io.Reader) error {
+	if tooLarge(h.Name, h.Size) {
+		return fmt.Errorf("%s is too large", h.Name)
+	}
 	r.seen.Files++
 	if r.to.File != nil {
 		counted := &source{from: from}

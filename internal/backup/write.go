@@ -42,6 +42,9 @@ func (a *Writer) File(name string, size int64, from io.Reader) error {
 	if !isFile(name) {
 		return fault.New(fault.Invalid, op, "%q is no file of a backup", name)
 	}
+	if tooLarge(name, size) {
+		return fault.New(fault.Invalid, op, "%s is too large for a backup", name)
+	}
 	a.end.Files++
 	err := a.tar.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600, Typeflag: tar.TypeReg})
 	if err == nil {
