@@ -106,6 +106,9 @@ func (a *atWork) isReady() (stages []string) {
 	a.Helper()
 	for ctx := patiently(a.T); ; {
 		resp, err := a.client.Do(a.request("GET", "/readyz", nil))
+		if err != nil && ctx.Err() == nil {
+			continue // a daemon that restores drops the connections that it just accepted
+		}
 		if err != nil {
 			a.Fatal(err)
 		}
