@@ -2616,8 +2616,8 @@ type ClientInterface interface {
 	// RestoreWithBody Restore a backup
 	//
 	// Replaces everything in all spaces by what a backup holds. The whole archive is verified before anything is replaced; a
-	// damaged one changes nothing. Then the daemon opens the restored data: `/readyz` says `restoring` until it does, and
-	// requests that are under way end with an error. Tensors and the index are made anew. Tokens stay.
+	// damaged one changes nothing. Then the daemon opens the restored data: `/readyz` says `restoring` until it does.
+	// Requests that may change something have a minute to end; if they do not, nothing is replaced. Tensors and the index are made anew. Tokens stay.
 	// A backup holds what was deleted after it was made: delete it again.
 	// Token: admin, for all spaces.
 	//
@@ -3625,8 +3625,8 @@ func (c *Client) GetModel(ctx context.Context, model string, reqEditors ...Reque
 // RestoreWithBody Restore a backup
 //
 // Replaces everything in all spaces by what a backup holds. The whole archive is verified before anything is replaced; a
-// damaged one changes nothing. Then the daemon opens the restored data: `/readyz` says `restoring` until it does, and
-// requests that are under way end with an error. Tensors and the index are made anew. Tokens stay.
+// damaged one changes nothing. Then the daemon opens the restored data: `/readyz` says `restoring` until it does.
+// Requests that may change something have a minute to end; if they do not, nothing is replaced. Tensors and the index are made anew. Tokens stay.
 // A backup holds what was deleted after it was made: delete it again.
 // Token: admin, for all spaces.
 //
@@ -7102,8 +7102,8 @@ type ClientWithResponsesInterface interface {
 	// RestoreWithBodyWithResponse Restore a backup
 	//
 	// Replaces everything in all spaces by what a backup holds. The whole archive is verified before anything is replaced; a
-	// damaged one changes nothing. Then the daemon opens the restored data: `/readyz` says `restoring` until it does, and
-	// requests that are under way end with an error. Tensors and the index are made anew. Tokens stay.
+	// damaged one changes nothing. Then the daemon opens the restored data: `/readyz` says `restoring` until it does.
+	// Requests that may change something have a minute to end; if they do not, nothing is replaced. Tensors and the index are made anew. Tokens stay.
 	// A backup holds what was deleted after it was made: delete it again.
 	// Token: admin, for all spaces.
 	//
@@ -9453,8 +9453,8 @@ func (c *ClientWithResponses) GetModelWithResponse(ctx context.Context, model st
 // RestoreWithBodyWithResponse Restore a backup
 //
 // Replaces everything in all spaces by what a backup holds. The whole archive is verified before anything is replaced; a
-// damaged one changes nothing. Then the daemon opens the restored data: `/readyz` says `restoring` until it does, and
-// requests that are under way end with an error. Tensors and the index are made anew. Tokens stay.
+// damaged one changes nothing. Then the daemon opens the restored data: `/readyz` says `restoring` until it does.
+// Requests that may change something have a minute to end; if they do not, nothing is replaced. Tensors and the index are made anew. Tokens stay.
 // A backup holds what was deleted after it was made: delete it again.
 // Token: admin, for all spaces.
 //

@@ -314,7 +314,7 @@ func TestRestoreAmongUploads(t *testing.T) {
 	archive := a.backup()
 	for round := range 4 {
 		var restored atomic.Bool
-		var later sync.Map // acknowledged after the restore was
+		var later sync.Map // sent after the restore was acknowledged
 		over := make(chan struct{})
 		var busy sync.WaitGroup
 		for worker := range 3 {
@@ -325,7 +325,8 @@ func TestRestoreAmongUploads(t *testing.T) {
 						return
 					default:
 					}
-					if name := fmt.Sprintf("r%dw%dn%d", round, worker, n); a.addNote(name) && restored.Load() {
+					after := restored.Load()
+					if name := fmt.Sprintf("r%dw%dn%d", round, worker, n); a.addNote(name) && after {
 						later.Store(name, true)
 					}
 				}
@@ -336,6 +337,11 @@ func TestRestoreAmongUploads(t *testing.T) {
 		}
 		restored.Store(true)
 		a.isReady()
+		if name := fmt.Sprint("after", round); a.addNote(name) {
+			later.Store(name, true)
+		} else {
+			t.Errorf("%s is refused", name)
+		}
 		close(over)
 		busy.Wait()
 		a.settled()

@@ -31,8 +31,8 @@ standard input). The whole file is verified before anything is replaced: a damag
 one changes nothing. If the command or the machine stops in between, the data folder
 holds either what it held or what was restored, never a mixture.
 
-If a daemon is running, it restores and goes on with the restored data; requests that
-are under way end with an error. A data folder that cannot be opened because it is
+If a daemon is running, it lets requests that are under way end, takes no others, and
+goes on with the restored data. A data folder that cannot be opened because it is
 damaged can be restored, too: stop the daemon first.
 
 Tokens and an existing percached.conf stay. Tensors and the index are made anew.

@@ -11,6 +11,9 @@ import (
 	"github.com/percached/percached/internal/fault"
 )
 
+// restorePatience is how long a restore waits for requests that are under way.
+const restorePatience = time.Minute
+
 // restore replaces what the daemon serves by a backup. It returns when that is
 // decided; then the daemon ends in good order, but for its listener and its hold on
 // the data folder, and begins again on what was restored.
@@ -36,11 +39,13 @@ func (d *served) restore(ctx context.Context, r api.Restore) (api.Restored, erro
 	}
 	// From here on nobody is told that something was stored that goes.
 	d.stage.at(stageRestoring, 0)
-	if !d.requests.settle(ctx, d.setup.serving.grace) {
-		d.log.Warn("requests that did not end are cut short", "after", d.setup.serving.grace)
-	}
-	if err = ctx.Err(); err == nil {
+	switch {
+	case d.requests.settle(ctx, restorePatience):
 		err = d.home.CommitRestore()
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	default:
+		err = fault.New(fault.Unavailable, op, "requests that may change something did not end within %v: nothing was replaced; restore again, or stop the daemon first", restorePatience)
 	}
 	if err != nil {
 		d.stage.at(stageReady, 1)
