@@ -56,9 +56,15 @@ func realPath(path string) string {
 	return path
 }
 
-// DropRestore removes what was staged and not committed.
+// DropRestore removes what was staged and not committed, the decision first: one that
+// failed may have left it.
 func (h *Home) DropRestore() error {
 	errs := []error{os.RemoveAll(h.Path(committed + durable.Unfinished))}
+	if Exists(h.Path(committed)) {
+		if err := errors.Join(os.Remove(h.Path(committed)), durable.Folder(h.dir)); err != nil {
+			return unrestored(err)
+		}
+	}
 	for _, part := range restored {
 		errs = append(errs, os.RemoveAll(h.Staged(part)))
 	}

@@ -140,3 +140,21 @@ func TestRestoreBehindLinks(t *testing.T) {
 		t.Errorf("left elsewhere: %v, %v", entries, err)
 	}
 }
+
+// A decision that could not be made durable is taken back: nothing is replaced later.
+func TestRestoreTakenBack(t *testing.T) {
+	dir := t.TempDir()
+	h := used(t, dir)
+	stage(t, h)
+	if err := errors.Join(h.CommitRestore(), h.DropRestore(), h.Close()); err != nil {
+		t.Fatal(err)
+	}
+	h, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if d := cmp.Diff(before, parts(t, h)); d != "" {
+		t.Error(d)
+	}
+}
