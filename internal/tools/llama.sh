@@ -30,7 +30,7 @@ echo "$sum  $archive" | sha256sum -c - >/dev/null || { echo "the source is not t
 tar -xzf "$archive" -C "$work" "llama_cpp_python-$version/vendor/llama.cpp"
 echo "Building llama.cpp, which takes minutes."
 cmake -S "$work/llama_cpp_python-$version/vendor/llama.cpp" -B "$work/build" -DCMAKE_BUILD_TYPE=Release \
-	-DCMAKE_INSTALL_PREFIX="$work/prefix" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_INSTALL_RPATH="$prefix/lib" -DLLAMA_BUILD_IS_DEV=OFF \
+	-DCMAKE_INSTALL_PREFIX="$work/prefix" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_INSTALL_RPATH="$prefix/lib" -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON -DLLAMA_BUILD_IS_DEV=OFF \
 	-DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF -DLLAMA_OPENSSL=OFF >"$work/cmake.log" 2>&1 || { tail -20 "$work/cmake.log" >&2; exit 1; }
 cmake --build "$work/build" --parallel "${JOBS:-$(nproc)}" --target llama-server >"$work/build.log" 2>&1 || { tail -20 "$work/build.log" >&2; exit 1; }
 mkdir -p "$work/prefix/bin" "$work/prefix/lib" "$work/prefix/include"
