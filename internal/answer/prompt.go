@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/qkvtree"
@@ -91,8 +92,9 @@ func (r *run) segments(chunks []percached.Chunk) ([]percached.Segment, error) {
 	}
 }
 
-// ask lays out the segments. With a task, the question stands behind it and the
-// model's reply is begun for it, so that it answers and does not go on with a text.
+// ask lays out the segments. With a task, the question stands behind it and the model's
+// reply is begun for it, so that it answers and does not go on with a text. One that
+// chats gets chunks that are computed apart as quotations; in sequence these harm.
 func (s Settings) ask(chat percached.ChatFormat, chunks []string, q *Question, turns int) []percached.Segment {
 	if s.Task == "" {
 		return chat.Ask(s.Instructions, chunks, q.asking(turns, false))
@@ -101,12 +103,24 @@ func (s Settings) ask(chat percached.ChatFormat, chunks []string, q *Question, t
 		chat.Question = "\n\n"
 	} else {
 		chat.Answer += "Answer:"
+		if s.Placement == percached.Parallel {
+			chunks = quoted(chunks)
+		}
 	}
 	task := s.Task
 	if s.Instructions != instructions || q.Instructions != "" { // those may want more than a sentence
 		task = freeTask
 	}
 	return chat.Ask(s.Instructions, chunks, task+"\n"+q.asking(turns, true))
+}
+
+// quoted marks each chunk off as a quotation.
+func quoted(chunks []string) []string {
+	all := make([]string, len(chunks))
+	for i, c := range chunks {
+		all[i] = "Document:\n\"\"\"\n" + strings.TrimRight(c, "\n ") + "\n\"\"\"\n\n"
+	}
+	return all
 }
 
 // fit leaves out the worst of the chunks at these places until the prompt and an

@@ -126,6 +126,9 @@ func (s Settings) mark(model, embedder string) string {
 	shapes := []any{model, embedder, s.Instructions, s.Retrieval, s.K, s.Order, s.Placement, s.MaxTokens}
 	if s.Task != "" {
 		shapes = append(shapes, s.Task)
+		if s.Placement == percached.Parallel {
+			shapes = append(shapes, "quoted")
+		}
 	}
 	if s.Whole { // else the mark is what it was before there was such a setting
 		shapes = append(shapes, "whole")

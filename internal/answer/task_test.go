@@ -8,7 +8,8 @@ import (
 )
 
 // With a task, it stands before the question in the last segment, which no slice
-// depends on, and the reply is begun; without one the prompt is what it was.
+// depends on, and the reply is begun; who chats gets chunks that are computed apart as
+// quotations. Without one the prompt is what it was.
 func TestTask(t *testing.T) {
 	chatml := percached.ChatFormat{Name: "chatml", System: "<s>", Question: "</s><u>", Answer: "</u><a>"}
 	plain := percached.ChatFormat{Name: "plain", Question: "\n\nQuestion: ", Answer: "\nAnswer:"}
@@ -19,30 +20,34 @@ func TestTask(t *testing.T) {
 		}
 		return b.String()
 	}
+	const chunk = "### Note\nA chunk.\n\n"
 	for _, tc := range []struct {
-		chat percached.ChatFormat
-		task string
-		want string
+		chat      percached.ChatFormat
+		task      string
+		placement percached.Placement
+		want      string
+		chunk     string
 	}{
-		{chatml, "", "</s><u>Who?</u><a>"},
-		{chatml, "In one sentence.", "</s><u>In one sentence.\nQuestion: Who?</u><a>Answer:"},
-		{plain, "", "\n\nQuestion: Who?\nAnswer:"},
-		{plain, "In one sentence.", "\n\nIn one sentence.\nQuestion: Who?\nAnswer:"},
+		{chatml, "", percached.Parallel, "</s><u>Who?</u><a>", chunk},
+		{chatml, "In one sentence.", percached.Sequential, "</s><u>In one sentence.\nQuestion: Who?</u><a>Answer:", chunk},
+		{chatml, "In one sentence.", percached.Parallel, "</s><u>In one sentence.\nQuestion: Who?</u><a>Answer:", "Document:\n\"\"\"\n### Note\nA chunk.\n\"\"\"\n\n"},
+		{plain, "", percached.Parallel, "\n\nQuestion: Who?\nAnswer:", chunk},
+		{plain, "In one sentence.", percached.Parallel, "\n\nIn one sentence.\nQuestion: Who?\nAnswer:", chunk},
 	} {
 		set := Default()
-		set.Task = tc.task
+		taskless := Default()
+		taskless.Placement = tc.placement
+		set.Task, set.Placement = tc.task, tc.placement
 		q := &Question{Text: "Who?"}
-		segments := set.ask(tc.chat, []string{"A chunk."}, q, 0)
-		without := Default().ask(tc.chat, []string{"A chunk."}, q, 0)
+		segments := set.ask(tc.chat, []string{chunk}, q, 0)
+		without := Default().ask(tc.chat, nil, q, 0)
 		if got := text(segments[2]); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.chat.Name, got, tc.want)
 		}
-		for i := range 2 {
-			if text(segments[i]) != text(without[i]) {
-				t.Errorf("%s: segment %d is %q", tc.chat.Name, i, text(segments[i]))
-			}
+		if text(segments[0]) != text(without[0]) || text(segments[1]) != tc.chunk {
+			t.Errorf("%s: %q, %q", tc.chat.Name, text(segments[0]), text(segments[1]))
 		}
-		if (set.mark("m", "e") == Default().mark("m", "e")) != (tc.task == "") {
+		if (set.mark("m", "e") == taskless.mark("m", "e")) != (tc.task == "") {
 			t.Errorf("%s: the mark of answers does not tell the task", tc.chat.Name)
 		}
 	}
