@@ -36,6 +36,12 @@ func (c Config) Population(threshold float64, adaptive bool) Population {
 	return Full
 }
 
+// CutoffAbove is the cut-off for a service's similarity threshold: an eighth of
+// the way from there to sameness, on whatever scale the embedding model has. So a
+// service decodes predicted questions, and a space that wants more likeness, which
+// few questions have, does not.
+func CutoffAbove(threshold float64) float64 { return threshold + (1-threshold)/8 }
+
 // Decodes says whether entries without an answer get one now, in a space with
 // this similarity threshold and this switch for conversion.
 func (c Config) Decodes(threshold float64, conversion bool) bool {

@@ -56,8 +56,8 @@ func idleKeys() []key {
 			of: func(c *setup) field { return anInt(&c.idle.Policy.Retry.Attempts) },
 		},
 		{
-			name: "cutoff", live: true, flag: true, about: "similarity threshold above which predicted questions are prefilled and not answered",
-			of: func(c *setup) field { return aNumber(&c.idle.Policy.Cutoff) },
+			name: "cutoff", live: true, flag: true, about: "similarity threshold above which predicted questions are prefilled and not answered; negative: an eighth of the way from the service's threshold to 1",
+			of: func(c *setup) field { return aNumber(&c.cutoff) },
 		},
 		{
 			name: "stride", live: true, flag: true, about: "questions that are predicted at a time",

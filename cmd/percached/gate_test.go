@@ -17,6 +17,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/knowledgebank/reader"
+	"github.com/percached/percached/llm/llmtest"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/retrieval"
 )
@@ -60,9 +61,14 @@ func (s share) interval() (low, high float64) {
 // and the log tells how many of the paraphrases it lets pass, over the documents
 // that the questions are about.
 func TestGateOnHeldOutPairs(t *testing.T) {
+	t.Run("built in", func(t *testing.T) { testGate(t, "") })
+	t.Run(llmtest.MiniLM, func(t *testing.T) { testGate(t, llmtest.RealModel(t, llmtest.MiniLM)) })
+}
+
+func testGate(t *testing.T, encoder string) {
 	ctx := context.Background()
 	c := defaultSetup()
-	c.data, c.threads = t.TempDir(), 1
+	c.data, c.threads, c.create, c.embedModel = t.TempDir(), 1, true, encoder
 	s, err := openService(ctx, c, false, io.Discard)
 	if err != nil {
 		t.Fatal(err)

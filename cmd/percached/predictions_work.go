@@ -94,10 +94,14 @@ func (a *asking) open(ctx context.Context, c setup, jobs string, stderr io.Write
 		return err
 	}
 	s := a.service
+	rules, err := s.idleRules(c)
+	if err != nil {
+		return err
+	}
 	a.work.Worker, err = idle.New(idle.Parts{
 		Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Tree: s.tree, History: s.history, Asker: s.asker,
 		Predictor: s.predictor, Library: s.library, Embedder: s.embedder, Engine: s.engine, Now: s.now,
-	}, c.idle)
+	}, rules)
 	if err != nil {
 		return err
 	}
@@ -110,7 +114,7 @@ func (a *asking) open(ctx context.Context, c setup, jobs string, stderr io.Write
 	if a.queue, err = kv.Open(jobs, o); err != nil {
 		return err
 	}
-	policy := c.idle.Policy
+	policy := rules.Policy
 	policy.Pay.Trial = 1000 * time.Hour // what it brings is to be seen at its end
 	a.jobs, err = scheduler.Open(scheduler.Options{DB: a.queue, Worker: a.work, Config: policy, Now: s.now})
 	return err

@@ -64,7 +64,7 @@ while slows both.`,
 }
 
 func (o *schedule) flags(cmd *cobra.Command) {
-	o.maxTokens, o.placement = 64, "sequential"
+	o.maxTokens, o.placement, o.cutoff = 64, "sequential", betweenThresholds
 	o.documentFlags(cmd)
 	o.idleFlags(cmd)
 	f := cmd.Flags()

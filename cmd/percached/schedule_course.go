@@ -18,6 +18,7 @@ const (
 	limitRises        = 6
 	lowThreshold      = 0.85
 	highThreshold     = 0.90
+	betweenThresholds = 0.88
 	unlimited         = 1 << 40 // bytes
 )
 
@@ -167,7 +168,7 @@ func (c *course) conclude() (*scheduleReport, error) {
 	}
 	r, info := &c.report, c.sides.With.engine.Info()
 	r.Model, r.Placement, r.Threads, r.Seed = info.Name, c.placement, c.threads, c.seed
-	r.Documents, r.Chunks, r.Share, r.Cutoff = len(c.docs), st.Chunks, c.share, c.setup.idle.Policy.Cutoff
+	r.Documents, r.Chunks, r.Share, r.Cutoff = len(c.docs), st.Chunks, c.share, c.cutoff
 	r.conclude()
 	return r, nil
 }

@@ -67,8 +67,20 @@ func (s *service) reconfigure(from, to setup) error {
 			}
 			return s.asker.Configure(set)
 		},
-		func(c setup) error { return s.worker.Configure(c.idle) },
-		func(c setup) error { return s.scheduler.Configure(c.idle.Policy) }, // looks for work anew, by the worker's rules, too
+		func(c setup) error {
+			rules, err := s.idleRules(c)
+			if err != nil {
+				return err
+			}
+			return s.worker.Configure(rules)
+		},
+		func(c setup) error { // looks for work anew, by the worker's rules, too
+			rules, err := s.idleRules(c)
+			if err != nil {
+				return err
+			}
+			return s.scheduler.Configure(rules.Policy)
+		},
 		func(c setup) error {
 			if from.bankLimit == to.bankLimit {
 				return nil

@@ -261,7 +261,11 @@ func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err erro
 }
 
 // wireIdle joins what works while nobody asks.
-func (s *service) wireIdle(c setup, log *slog.Logger) (err error) {
+func (s *service) wireIdle(c setup, log *slog.Logger) error {
+	rules, err := s.idleRules(c)
+	if err != nil {
+		return err
+	}
 	p := predictor.Default()
 	p.DB, p.Knowledge, p.Engine, p.Now, p.Prompts = s.meta, s.knowledge, noEngine{}, s.now, s.prompt
 	p.Observer.Damaged = s.news.damaged("predictor")
@@ -269,7 +273,7 @@ func (s *service) wireIdle(c setup, log *slog.Logger) (err error) {
 		p.Engine = s.engine
 	}
 	p.Check = &idle.Check{
-		Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Embedder: s.embedder, Settings: s.asker, Floor: c.idle.Floor,
+		Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Embedder: s.embedder, Settings: s.asker, Floor: rules.Floor,
 	}
 	if s.predictor, err = predictor.Open(p); err != nil {
 		return err
@@ -282,12 +286,12 @@ func (s *service) wireIdle(c setup, log *slog.Logger) (err error) {
 	s.worker, err = idle.New(idle.Parts{
 		Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Tree: s.tree, History: s.history, Asker: s.asker,
 		Predictor: s.predictor, Library: s.library, Embedder: s.embedder, Engine: s.engine, Now: s.now,
-	}, c.idle)
+	}, rules)
 	if err != nil {
 		return err
 	}
 	s.scheduler, err = scheduler.Open(scheduler.Options{
-		DB: s.meta, Worker: s.worker, Config: c.idle.Policy, Alive: s.alive, Now: s.now, Sys: s.sys, Logger: log, Observer: s.news.ofScheduler(),
+		DB: s.meta, Worker: s.worker, Config: rules.Policy, Alive: s.alive, Now: s.now, Sys: s.sys, Logger: log, Observer: s.news.ofScheduler(),
 	})
 	if err != nil {
 		return err

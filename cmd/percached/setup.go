@@ -27,6 +27,7 @@ import (
 	"github.com/percached/percached/models"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/retrieval"
+	"github.com/percached/percached/scheduler"
 )
 
 // tensorLimit is how many bytes of tensors are stored, unless somebody says
@@ -53,6 +54,7 @@ type setup struct {
 	order        string
 	k            int
 	threshold    float64 // negative: the embedder's
+	cutoff       float64 // negative: above the service's threshold
 	guard        bool
 	maxTokens    int
 	maxWaiting   int // questions that wait for the model
@@ -67,7 +69,7 @@ func defaultSetup() setup {
 	return setup{
 		kv: "f16", threads: runtime.GOMAXPROCS(0), context: llamacpp.Default().Context, limit: math.MaxInt64, chunkWords: 100,
 		bankLimit: qabank.Default().Limit, inboxLimit: 8 << 30, uploadMemory: uploadMemory(machineMemory()), history: historyLimit,
-		fusion: string(retrieval.Default().Fusion), order: string(set.Order), k: set.K, threshold: -1, guard: set.Guard, maxTokens: set.MaxTokens, maxWaiting: 64,
+		fusion: string(retrieval.Default().Fusion), order: string(set.Order), k: set.K, threshold: -1, cutoff: -1, guard: set.Guard, maxTokens: set.MaxTokens, maxWaiting: 64,
 		revival: revival{most: 3, within: 10 * time.Minute}, idle: idle.Default(), serving: defaultServing(),
 	}
 }
@@ -97,6 +99,7 @@ func (c setup) Validate() error {
 	bad(c.uploadMemory < 1<<20, "upload-memory", "%d is less than 1MiB", c.uploadMemory)
 	bad(c.history < 1, "history-limit", "%d is not positive", c.history)
 	bad(c.threshold > 1, "threshold", "%v is above 1", c.threshold)
+	bad(c.cutoff > 1, "cutoff", "%v is above 1", c.cutoff)
 	bad(c.k < 1 || c.k > 64, "k", "%d is not between 1 and 64", c.k)
 	bad(c.threads < 1 || c.threads > 512, "threads", "%d is not between 1 and 512", c.threads)
 	bad(c.context < 1 || c.context > 1<<24, "context", "%d is not between 1 and %d", c.context, 1<<24)
@@ -176,6 +179,18 @@ func (s *service) settings(c setup) (answer.Settings, error) {
 		set.Placement = models.Placement(s.engine.Info())
 	}
 	return set, nil
+}
+
+// idleRules say what idle work there is. The cut-off, unless somebody says
+// otherwise, lies above the service's own threshold: below it no predicted question
+// would ever be answered.
+func (s *service) idleRules(c setup) (idle.Config, error) {
+	set, err := s.settings(c)
+	rules := c.idle
+	if rules.Policy.Cutoff = c.cutoff; c.cutoff < 0 {
+		rules.Policy.Cutoff = scheduler.CutoffAbove(set.Threshold)
+	}
+	return rules, err
 }
 
 // instructions are what prompts of a space begin with, if the owner of the data

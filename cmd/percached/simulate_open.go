@@ -98,6 +98,7 @@ func (o *simulate) open(ctx context.Context, p person.Profile, dir string, stder
 	c := defaultSetup()
 	c.create, c.data, c.limit = true, dir, p.Room
 	c.idle.Prediction, c.idle.Adaptive, c.idle.Conversion = percached.Prediction(o.prediction), o.adaptive, o.conversion
+	c.cutoff = 0.88 // profiles go from one side of it to the other
 	c.idle.Policy.Zone, c.idle.Policy.Pay = start.Location(), o.pay
 	var engine llm.Engine = s.device.engine
 	c.ground = ground{engine: engine, embedder: s.device.embedder, now: s.device.now, volatile: true, patience: time.Hour} // its clock stands still meanwhile

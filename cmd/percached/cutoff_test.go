@@ -1,0 +1,66 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/llm"
+	"github.com/percached/percached/llm/llmtest"
+	"github.com/percached/percached/scheduler"
+)
+
+// ownThreshold is an embedder that names its threshold.
+type ownThreshold struct {
+	llm.Embedder
+	at float32
+}
+
+func (e ownThreshold) Threshold() (float32, bool) { return e.at, true }
+
+// Whatever the embedding model and the configured threshold: predicted questions are
+// decoded, and tensors become answers, but in a space that wants more likeness.
+func TestCutoffLiesAboveTheThreshold(t *testing.T) {
+	fake := llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
+	embedders := []llm.Embedder{fake}
+	for _, at := range []float32{0, 0.3, 0.7, 0.88, 0.95, 0.999, 1} {
+		embedders = append(embedders, ownThreshold{fake, at})
+	}
+	for _, e := range embedders {
+		for _, configured := range []float64{-1, 0, 0.5, 0.8, 0.88, 0.9, 0.95, 0.99, 1} {
+			c := defaultSetup()
+			c.threshold = configured
+			s := &service{ground: ground{embedder: e}}
+			set, err := s.settings(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules, err := s.idleRules(c)
+			if err != nil || rules.Validate() != nil {
+				t.Fatal(err, rules.Validate())
+			}
+			at, cutoff := set.Threshold, rules.Policy.Cutoff
+			if cutoff < at || cutoff == at && at != 1 {
+				t.Errorf("threshold %v: the cut-off is %v", at, cutoff)
+			}
+			if got := rules.Policy.Population(at, true); got != scheduler.Full || !rules.Policy.Decodes(at, true) {
+				t.Errorf("threshold %v, cut-off %v: %v", at, cutoff, got)
+			}
+			if strict := (1 + cutoff) / 2; cutoff < 1 && rules.Policy.Population(strict, true) != scheduler.PrefillOnly {
+				t.Errorf("threshold %v of a space, cut-off %v: it is decoded", strict, cutoff)
+			}
+		}
+	}
+	if at, cutoff := answer.Default().Threshold, scheduler.Default().Cutoff; at >= cutoff {
+		t.Errorf("by default the threshold is %v and the cut-off %v", at, cutoff)
+	}
+}
+
+// Who names a cut-off gets that one.
+func TestCutoffIsConfigured(t *testing.T) {
+	c := defaultSetup()
+	c.cutoff = 0.5
+	s := &service{ground: ground{embedder: llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())}}
+	if rules, err := s.idleRules(c); err != nil || rules.Policy.Cutoff != 0.5 {
+		t.Error(rules.Policy.Cutoff, err)
+	}
+}
