@@ -67,6 +67,10 @@ func modelKeys() []key {
 			of: func(c *setup) field { return aText(&c.embedModel) },
 		},
 		{
+			name: "embed-context", about: "tokens of a text that the embedding model reads, at most as many as it was trained for; the rest is cut",
+			of: func(c *setup) field { return anInt(&c.embedContext) },
+		},
+		{
 			name: "kv", flag: true, about: "type of keys and values: f16, q8_0, q4_0",
 			of: func(c *setup) field { return aText(&c.kv) },
 		},

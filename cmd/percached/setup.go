@@ -43,6 +43,7 @@ type setup struct {
 	kv           string
 	threads      int
 	context      int
+	embedContext int   // tokens of a text that the embedding model reads
 	limit        int64 // bytes of tensors; commands that store none set no bounds
 	bankLimit    int64 // bytes of stored answers
 	inboxLimit   int64 // bytes of uploads that are not in yet
@@ -67,7 +68,7 @@ type setup struct {
 func defaultSetup() setup {
 	set := answer.Default()
 	return setup{
-		kv: "f16", threads: runtime.GOMAXPROCS(0), context: llamacpp.Default().Context, limit: math.MaxInt64, chunkWords: 100,
+		kv: "f16", threads: runtime.GOMAXPROCS(0), context: llamacpp.Default().Context, embedContext: llamacpp.DefaultEmbedder().Context, limit: math.MaxInt64, chunkWords: 100,
 		bankLimit: qabank.Default().Limit, inboxLimit: 8 << 30, uploadMemory: uploadMemory(machineMemory()), history: historyLimit,
 		fusion: string(retrieval.Default().Fusion), order: string(set.Order), k: set.K, threshold: -1, cutoff: -1, guard: set.Guard, maxTokens: set.MaxTokens, maxWaiting: 64,
 		revival: revival{most: 3, within: 10 * time.Minute}, idle: idle.Default(), serving: defaultServing(),
@@ -103,6 +104,7 @@ func (c setup) Validate() error {
 	bad(c.k < 1 || c.k > 64, "k", "%d is not between 1 and 64", c.k)
 	bad(c.threads < 1 || c.threads > 512, "threads", "%d is not between 1 and 512", c.threads)
 	bad(c.context < 1 || c.context > 1<<24, "context", "%d is not between 1 and %d", c.context, 1<<24)
+	bad(c.embedContext < 16 || c.embedContext > 1<<24, "embed-context", "%d is not between 16 and %d", c.embedContext, 1<<24)
 	bad(c.maxTokens < 1, "max-tokens", "%d is not positive", c.maxTokens)
 	bad(c.maxWaiting < 1, "max-waiting", "%d is not positive", c.maxWaiting)
 	bad(c.revival.most < 0, "engine-restarts", "%d is negative", c.revival.most)
@@ -232,7 +234,7 @@ func (s *service) openEmbedder(ctx context.Context, c setup) (err error) {
 		s.embedder, err = static.Open(ctx, c.embedModel)
 	default:
 		l := llamacpp.DefaultEmbedder()
-		l.Model, l.Threads = c.embedModel, c.threads
+		l.Model, l.Threads, l.Context = c.embedModel, c.threads, c.embedContext
 		s.embedder, err = llamacpp.OpenEmbedder(ctx, l, s.gate)
 	}
 	if err == nil {

@@ -39,10 +39,11 @@ const (
 )
 
 // DefaultEmbedder is Default for an embedding model: Context is how many tokens
-// of one text are read. Split has no meaning there.
+// of one text are read, if the model was trained for so many. The memory for that
+// grows with its square, and no chunk has more. Split has no meaning there.
 func DefaultEmbedder() Config {
 	c := Default()
-	c.Context = 512
+	c.Context = 2048
 	return c
 }
 
@@ -51,8 +52,14 @@ func OpenEmbedder(ctx context.Context, c Config, g *Gate) (*Embedder, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	c.Split = min(c.Context, 4096) // one text is computed in one batch
-	m, err := openModel(ctx, c, func(f *gguf.File) int64 { return contextBytes(f, c) })
+	m, err := openModel(ctx, c, func(f *gguf.File) int64 {
+		of := c
+		of.Split = c.Context
+		if trained, ok := f.Int(f.Key("context_length")); ok {
+			of.Split = int(min(int64(c.Context), trained)) // one text is computed in one batch
+		}
+		return contextBytes(f, of)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +82,7 @@ func (e *Embedder) open(c Config) error {
 	if bool(C.llama_model_has_encoder(m.c)) || !bool(C.llama_model_has_decoder(m.c)) {
 		return fault.New(fault.Unsupported, opOpenEmbedder, "%s is of an encoder-decoder kind, which percached does not run", c.Model)
 	}
-	size := min(c.Split, int(C.llama_model_n_ctx_train(m.c)))
+	size := min(c.Context, int(C.llama_model_n_ctx_train(m.c)))
 	p := C.llama_context_default_params()
 	p.n_ctx, p.n_batch, p.n_ubatch = C.uint32_t(size), C.uint32_t(size), C.uint32_t(size)
 	p.n_seq_max = 1
