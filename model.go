@@ -41,7 +41,12 @@ type EmbedderInfo struct {
 	Dimensions   int
 	MaxTokens    int    // longer texts are cut
 	Pooling      string // mean, cls, last
-	Fingerprint  string
+	// QueryPrefix and DocumentPrefix are what the model wants before a question and
+	// before what questions are to find. Embed adds neither.
+	QueryPrefix, DocumentPrefix string
+	// Fingerprint names everything that shapes the vectors, the prefixes included:
+	// those of two fingerprints cannot be compared.
+	Fingerprint string
 }
 
 // ChatFormat is the frame a model wants around a prompt, cut at the places

@@ -2486,7 +2486,8 @@ type ClientInterface interface {
 
 	// CreateEmbeddingWithBody Get the vectors of texts
 	//
-	// Made by the embedding model; no space has a part in it.
+	// Made by the embedding model; no space has a part in it. Texts are embedded as they are: a client
+	// adds the prefix that the model wants for its purpose.
 	// Token: ask, for any space.
 	//
 	// Takes any type of body and a specified content type.
@@ -2496,7 +2497,8 @@ type ClientInterface interface {
 
 	// CreateEmbedding Get the vectors of texts
 	//
-	// Made by the embedding model; no space has a part in it.
+	// Made by the embedding model; no space has a part in it. Texts are embedded as they are: a client
+	// adds the prefix that the model wants for its purpose.
 	// Token: ask, for any space.
 	//
 	// Takes a body of the `application/json` content type.
@@ -3355,7 +3357,8 @@ func (c *Client) ChangeConfig(ctx context.Context, body ChangeConfigJSONRequestB
 
 // CreateEmbeddingWithBody Get the vectors of texts
 //
-// Made by the embedding model; no space has a part in it.
+// Made by the embedding model; no space has a part in it. Texts are embedded as they are: a client
+// adds the prefix that the model wants for its purpose.
 // Token: ask, for any space.
 //
 // Takes any type of body and a specified content type.
@@ -3375,7 +3378,8 @@ func (c *Client) CreateEmbeddingWithBody(ctx context.Context, contentType string
 
 // CreateEmbedding Get the vectors of texts
 //
-// Made by the embedding model; no space has a part in it.
+// Made by the embedding model; no space has a part in it. Texts are embedded as they are: a client
+// adds the prefix that the model wants for its purpose.
 // Token: ask, for any space.
 //
 // Takes a body of the `application/json` content type.
@@ -6952,7 +6956,8 @@ type ClientWithResponsesInterface interface {
 
 	// CreateEmbeddingWithBodyWithResponse Get the vectors of texts
 	//
-	// Made by the embedding model; no space has a part in it.
+	// Made by the embedding model; no space has a part in it. Texts are embedded as they are: a client
+	// adds the prefix that the model wants for its purpose.
 	// Token: ask, for any space.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -6962,7 +6967,8 @@ type ClientWithResponsesInterface interface {
 
 	// CreateEmbeddingWithResponse Get the vectors of texts
 	//
-	// Made by the embedding model; no space has a part in it.
+	// Made by the embedding model; no space has a part in it. Texts are embedded as they are: a client
+	// adds the prefix that the model wants for its purpose.
 	// Token: ask, for any space.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -9219,7 +9225,8 @@ func (c *ClientWithResponses) ChangeConfigWithResponse(ctx context.Context, body
 
 // CreateEmbeddingWithBodyWithResponse Get the vectors of texts
 //
-// Made by the embedding model; no space has a part in it.
+// Made by the embedding model; no space has a part in it. Texts are embedded as they are: a client
+// adds the prefix that the model wants for its purpose.
 // Token: ask, for any space.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -9235,7 +9242,8 @@ func (c *ClientWithResponses) CreateEmbeddingWithBodyWithResponse(ctx context.Co
 
 // CreateEmbeddingWithResponse Get the vectors of texts
 //
-// Made by the embedding model; no space has a part in it.
+// Made by the embedding model; no space has a part in it. Texts are embedded as they are: a client
+// adds the prefix that the model wants for its purpose.
 // Token: ask, for any space.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).

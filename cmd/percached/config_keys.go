@@ -71,6 +71,14 @@ func modelKeys() []key {
 			of: func(c *setup) field { return anInt(&c.embedContext) },
 		},
 		{
+			name: "embed-query-prefix", about: `text that goes before a question when it is embedded; auto: as the embedding model's family wants it. Write "..." to keep spaces at the end, \n for a new line`,
+			of: func(c *setup) field { return aPrefix(&c.prefixes.query) },
+		},
+		{
+			name: "embed-document-prefix", about: "text that goes before a chunk when it is embedded, as embed-query-prefix",
+			of: func(c *setup) field { return aPrefix(&c.prefixes.document) },
+		},
+		{
 			name: "kv", flag: true, about: "type of keys and values: f16, q8_0, q4_0",
 			of: func(c *setup) field { return aText(&c.kv) },
 		},

@@ -35,6 +35,29 @@ func aText[T ~string](to *T) field {
 	return fieldOf(to, "string", func(v T) string { return string(v) }, func(s string) (T, error) { return T(s), nil })
 }
 
+// aPrefix is a text that may end with a space, and is then quoted; auto is nil.
+func aPrefix(to **string) field {
+	write := func(v *string) string {
+		if v == nil {
+			return "auto"
+		}
+		return strconv.Quote(*v)
+	}
+	return fieldOf(to, "string", write, func(s string) (*string, error) {
+		if s == "auto" {
+			return nil, nil
+		}
+		if strings.HasPrefix(s, `"`) {
+			plain, err := strconv.Unquote(s)
+			if err != nil {
+				return nil, errors.New("its quotation marks do not fit")
+			}
+			s = plain
+		}
+		return &s, nil
+	})
+}
+
 func anInt(to *int) field {
 	return fieldOf(to, "int", strconv.Itoa, func(s string) (int, error) {
 		v, err := strconv.Atoi(s)

@@ -108,7 +108,7 @@ func (f *face) ask(ctx context.Context, q api.Asked, l api.Listener) (api.Answer
 
 func (f *face) embed(ctx context.Context, texts []string) (api.Embedded, error) {
 	defer f.service.scheduler.Foreground()() // the embedder is idle work's, too
-	vectors, err := f.service.asker.Embed(ctx, api.Caller(ctx), texts)
+	vectors, err := f.service.asker.EmbedBy(ctx, f.service.embedder, api.Caller(ctx), texts)
 	return api.Embedded{Model: f.service.embedder.Info().Name, Vectors: vectors}, err
 }
 

@@ -170,7 +170,7 @@ func (i *importing) flush(ctx context.Context) error {
 	for n, l := range batch {
 		questions[n] = l.Question
 	}
-	vectors, err := i.embedder.Embed(ctx, percached.Foreground, questions)
+	vectors, err := i.questions.Embed(ctx, percached.Foreground, questions)
 	if err != nil {
 		return err
 	}

@@ -175,7 +175,7 @@ func pairs(t *testing.T, path string) (all []pair) {
 func judged(t *testing.T, s *service, k int, p pair) (qabank.Candidate, qabank.Ask) {
 	t.Helper()
 	ctx := context.Background()
-	vs, err := s.embedder.Embed(ctx, percached.Foreground, []string{p.Stored, p.Asked})
+	vs, err := s.questions.Embed(ctx, percached.Foreground, []string{p.Stored, p.Asked})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -161,7 +161,7 @@ func (o *hits) fill(ctx context.Context, s *service) error {
 	}
 	for i := range o.entries {
 		q := hitQuestion(i)
-		vs, err := s.embedder.Embed(ctx, percached.Foreground, []string{q})
+		vs, err := s.questions.Embed(ctx, percached.Foreground, []string{q})
 		if err != nil {
 			return err
 		}

@@ -72,10 +72,10 @@ type judge struct {
 
 func (j *judge) all(ctx context.Context, questions []string) ([]verdict, error) {
 	var out []verdict
-	filter := &idle.Check{Knowledge: j.knowledge, Index: j.index, Bank: j.bank, Embedder: j.embedder, Settings: j.asker, Floor: -1}
+	filter := &idle.Check{Knowledge: j.knowledge, Index: j.index, Bank: j.bank, Embedder: j.questions, Settings: j.asker, Floor: -1}
 	for _, q := range questions {
 		g := verdict{Question: q, Ill: illFormed(q)}
-		vs, err := j.embedder.Embed(ctx, percached.Foreground, []string{q})
+		vs, err := j.questions.Embed(ctx, percached.Foreground, []string{q})
 		if err != nil {
 			return nil, err
 		}

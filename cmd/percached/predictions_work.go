@@ -100,7 +100,7 @@ func (a *asking) open(ctx context.Context, c setup, jobs string, stderr io.Write
 	}
 	a.work.Worker, err = idle.New(idle.Parts{
 		Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Tree: s.tree, History: s.history, Asker: s.asker,
-		Predictor: s.predictor, Library: s.library, Embedder: s.embedder, Engine: s.engine, Now: s.now,
+		Predictor: s.predictor, Library: s.library, Embedder: s.questions, Engine: s.engine, Now: s.now,
 	}, rules)
 	if err != nil {
 		return err

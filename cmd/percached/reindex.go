@@ -101,6 +101,6 @@ func (s *service) reindex(ctx context.Context, space string, stderr io.Writer) e
 		}
 		tell(1)
 	}
-	_, err := s.bank.Reembed(ctx, space, s.embedder)
+	_, err := s.bank.Reembed(ctx, space, s.questions)
 	return err
 }

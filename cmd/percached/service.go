@@ -55,8 +55,9 @@ type service struct {
 	scheduler *scheduler.Scheduler
 
 	ground
-	gate    *llamacpp.Gate // shared by all that computes
-	closers []func() error // in order of opening
+	questions llm.Embedder   // the embedder, as it wants questions
+	gate      *llamacpp.Gate // shared by all that computes
+	closers   []func() error // in order of opening
 }
 
 // ground is what a service stands on. What is not given is the real thing.
@@ -183,6 +184,7 @@ func hasMeta(h *home.Home) error {
 }
 
 func (s *service) openStores(ctx context.Context, c setup, withEngine bool, log *slog.Logger) (err error) {
+	s.questions = llm.ForQuestions(s.embedder)
 	k := knowledgebank.Default()
 	k.Now, k.ChunkWords, k.Observer.Damaged = s.now, c.chunkWords, s.news.damaged("knowledge")
 	if s.knowledge, err = knowledgebank.Open(s.meta, k); err != nil {
@@ -192,7 +194,7 @@ func (s *service) openStores(ctx context.Context, c setup, withEngine bool, log 
 		s.news.ids = s.knowledge.PublicIDs
 	}
 	r := retrieval.Default()
-	r.Dir, r.DB, r.Embedder, r.Feed, r.Logger, r.Fusion = s.home.Path("index"), s.meta, s.embedder, s.knowledge, log, retrieval.Fusion(c.fusion)
+	r.Dir, r.DB, r.Embedder, r.Feed, r.Logger, r.Fusion = s.home.Path("index"), s.meta, llm.ForDocuments(s.embedder), s.knowledge, log, retrieval.Fusion(c.fusion)
 	if s.index, err = retrieval.Open(r); err != nil {
 		return err
 	}
@@ -245,7 +247,7 @@ func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err erro
 	}
 	watch := &idle.Watch{}
 	s.asker, err = answer.New(answer.Parts{
-		Knowledge: s.knowledge, Searcher: s.index, Bank: s.bank, Tree: s.tree, Embedder: s.embedder, Engine: s.engine,
+		Knowledge: s.knowledge, Searcher: s.index, Bank: s.bank, Tree: s.tree, Embedder: s.questions, Engine: s.engine,
 		History: s.history, Instructions: s.instructions, Patience: cmp.Or(s.patience, patience), Now: s.now, Logger: log,
 		Observer: answer.Observer{Asked: s.news.asked(watch.Asked), Stopped: s.news.stopped()}, Waiting: c.maxWaiting, Chance: rand.Float64,
 	}, settings)
@@ -273,7 +275,7 @@ func (s *service) wireIdle(c setup, log *slog.Logger) error {
 		p.Engine = s.engine
 	}
 	p.Check = &idle.Check{
-		Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Embedder: s.embedder, Settings: s.asker, Floor: rules.Floor,
+		Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Embedder: s.questions, Settings: s.asker, Floor: rules.Floor,
 	}
 	if s.predictor, err = predictor.Open(p); err != nil {
 		return err
@@ -285,7 +287,7 @@ func (s *service) wireIdle(c setup, log *slog.Logger) error {
 	})
 	s.worker, err = idle.New(idle.Parts{
 		Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Tree: s.tree, History: s.history, Asker: s.asker,
-		Predictor: s.predictor, Library: s.library, Embedder: s.embedder, Engine: s.engine, Now: s.now,
+		Predictor: s.predictor, Library: s.library, Embedder: s.questions, Engine: s.engine, Now: s.now,
 	}, rules)
 	if err != nil {
 		return err

@@ -43,12 +43,13 @@ type setup struct {
 	kv           string
 	threads      int
 	context      int
-	embedContext int   // tokens of a text that the embedding model reads
-	limit        int64 // bytes of tensors; commands that store none set no bounds
-	bankLimit    int64 // bytes of stored answers
-	inboxLimit   int64 // bytes of uploads that are not in yet
-	uploadMemory int64 // bytes that documents take while they come in
-	history      int   // questions that a space remembers
+	embedContext int                               // tokens of a text that the embedding model reads
+	prefixes     struct{ query, document *string } // nil: those of the embedding model's family
+	limit        int64                             // bytes of tensors; commands that store none set no bounds
+	bankLimit    int64                             // bytes of stored answers
+	inboxLimit   int64                             // bytes of uploads that are not in yet
+	uploadMemory int64                             // bytes that documents take while they come in
+	history      int                               // questions that a space remembers
 	chunkWords   int
 	fusion       string
 	placement    string // empty: what serves the model best
@@ -235,6 +236,7 @@ func (s *service) openEmbedder(ctx context.Context, c setup) (err error) {
 	default:
 		l := llamacpp.DefaultEmbedder()
 		l.Model, l.Threads, l.Context = c.embedModel, c.threads, c.embedContext
+		l.QueryPrefix, l.DocumentPrefix = c.prefixes.query, c.prefixes.document
 		s.embedder, err = llamacpp.OpenEmbedder(ctx, l, s.gate)
 	}
 	if err == nil {

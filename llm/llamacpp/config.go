@@ -20,7 +20,11 @@ type Config struct {
 	// plain attention is faster, but on for quantised values, which need it;
 	// on a GPU llama.cpp decides.
 	FlashAttn string
-	Queue     int // requests of one priority that may wait; more are refused
+	// QueryPrefix and DocumentPrefix, when not nil, take the place of those of an
+	// embedding model's family.
+	QueryPrefix, DocumentPrefix *string
+
+	Queue int // requests of one priority that may wait; more are refused
 	// Progress, when not nil, hears how much of the model is loaded, 0 to 1.
 	Progress func(fraction float64)
 

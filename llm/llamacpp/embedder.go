@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"unsafe"
@@ -89,10 +90,16 @@ func (e *Embedder) open(c Config) error {
 	p.n_threads, p.n_threads_batch = C.int32_t(c.Threads), C.int32_t(c.Threads)
 	p.flash_attn_type = c.flash()
 	p.embeddings, p.kv_unified = true, true
+	family := familyOf(m.file, c.Model)
 	if !m.file.Has(arch + ".pooling_type") {
 		p.pooling_type = C.LLAMA_POOLING_TYPE_MEAN
 		if causal, ok := m.file.Bool(arch + ".attention.causal"); !ok || causal {
 			p.pooling_type = C.LLAMA_POOLING_TYPE_LAST
+		}
+		for number, name := range poolings {
+			if name == family.pooling {
+				p.pooling_type = number
+			}
 		}
 	}
 	e.c = C.pc_context_new(m.c, p, m.flags, false)
@@ -104,12 +111,28 @@ func (e *Embedder) open(c Config) error {
 	if !ok {
 		return fault.New(fault.Unsupported, opOpenEmbedder, "%s does not pool its tokens into one vector: it is no embedding model", c.Model)
 	}
-	name, _ := m.file.Str("general.name")
 	e.info = percached.EmbedderInfo{
-		Name: name, Architecture: arch, Dimensions: int(C.llama_model_n_embd(m.c)), MaxTokens: size, Pooling: pooling,
-		Fingerprint: fingerprint(m.hash, engineVersion, pooling, size),
+		Name: m.file.Name(), Architecture: arch, Dimensions: int(C.llama_model_n_embd(m.c)), MaxTokens: size, Pooling: pooling,
+		QueryPrefix: family.query, DocumentPrefix: family.document,
 	}
+	if c.QueryPrefix != nil {
+		e.info.QueryPrefix = *c.QueryPrefix
+	}
+	if c.DocumentPrefix != nil {
+		e.info.DocumentPrefix = *c.DocumentPrefix
+	}
+	e.info.Fingerprint = e.fingerprint()
 	return e.frame()
+}
+
+// fingerprint names a model without prefixes as it did before there were any.
+func (e *Embedder) fingerprint() string {
+	i := e.info
+	parts := []any{e.model.hash, engineVersion, i.Pooling, i.MaxTokens}
+	if i.QueryPrefix != "" || i.DocumentPrefix != "" {
+		parts = append(parts, fmt.Sprintf("%q", []string{i.QueryPrefix, i.DocumentPrefix}))
+	}
+	return fingerprint(parts...)
 }
 
 // frame learns what the tokeniser puts around a text.

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/llm"
+	"github.com/percached/percached/llm/gguf"
+	"github.com/percached/percached/llm/llmtest"
+	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/scheduler"
+)
+
+// heard is an embedder that wants prefixes, and remembers what it was given.
+type heard struct {
+	llm.Embedder
+	mu    sync.Mutex
+	texts []string
+}
+
+func (h *heard) Info() percached.EmbedderInfo {
+	i := h.Embedder.Info()
+	i.QueryPrefix, i.DocumentPrefix = "query: ", "passage: "
+	return i
+}
+
+func (h *heard) Embed(ctx context.Context, p percached.Priority, texts []string) ([][]float32, error) {
+	h.mu.Lock()
+	h.texts = append(h.texts, texts...)
+	h.mu.Unlock()
+	return h.Embedder.Embed(ctx, p, texts)
+}
+
+// since are the texts that came since the last call.
+func (h *heard) since() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	texts := h.texts
+	h.texts = nil
+	return texts
+}
+
+// Chunks are embedded as documents; questions that are asked, searched for,
+// predicted, imported or embedded anew, as questions; a client's texts as they are.
+func TestTextsGetTheirPrefixes(t *testing.T) {
+	ctx := context.Background()
+	h := &heard{Embedder: llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())}
+	c := defaultSetup()
+	c.data, c.create, c.volatile, c.now = t.TempDir(), true, true, time.Now
+	engine := llmtest.NewFake(llmtest.DefaultOptions())
+	c.engine, c.embedder = engine, h
+	s := lettersIn(t, c)
+	all := func(what, prefix string) {
+		t.Helper()
+		texts := h.since()
+		if len(texts) == 0 {
+			t.Errorf("%s: nothing was embedded", what)
+		}
+		for _, text := range texts {
+			if !strings.HasPrefix(text, prefix) || prefix == "" && strings.Contains(text, ": ") {
+				t.Errorf("%s: %q was embedded", what, text)
+			}
+		}
+	}
+	all("documents", "passage: ")
+	if _, err := s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {
+		t.Fatal(err)
+	}
+	all("a question", "query: Who leads")
+	if _, err := s.searchEntries(ctx, lifeSpace, "Who is Otter?", 1); err != nil {
+		t.Fatal(err)
+	}
+	all("a search", "query: Who is")
+	f := &face{service: s}
+	if _, err := f.embed(ctx, []string{"as it is"}); err != nil {
+		t.Fatal(err)
+	}
+	all("a client's text", "")
+	if _, err := s.scheduler.Drain(ctx, scheduler.Errand{}, func(scheduler.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	all("idle work", "query: ")
+	if err := s.reindex(ctx, lifeSpace, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if texts := h.since(); len(texts) != 0 {
+		t.Errorf("embedded anew although nothing changed: %q", texts)
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Vectors made under other prefixes are not compared with today's: they are made
+// anew, in index and bank.
+func TestOtherPrefixesAreAnotherEncoder(t *testing.T) {
+	ctx := context.Background()
+	model := filepath.Join(t.TempDir(), "model.gguf")
+	if err := gguf.WriteRandom(model, gguf.RandomOptions{Architecture: "bert", Seed: 1, Name: "e5-tiny"}); err != nil {
+		t.Fatal(err)
+	}
+	none := ""
+	c := defaultSetup()
+	c.data, c.create, c.volatile, c.now, c.threads, c.embedModel = t.TempDir(), true, true, time.Now, 1, model
+	c.engine = llmtest.NewFake(llmtest.DefaultOptions())
+	c.prefixes.query, c.prefixes.document = &none, &none
+	s := lettersIn(t, c)
+	id, err := askOne(ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := func() qabank.Entry {
+		t.Helper()
+		e, err := s.bank.Get(lifeSpace, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	before := entry()
+	if err := s.close(); err != nil {
+		t.Fatal(err)
+	}
+	c.prefixes.query, c.prefixes.document = nil, nil // as the family wants it
+	if s, err = openService(ctx, c, true, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if st, err := s.index.Standing(lifeSpace); err != nil || !st.EmbedderStale {
+		t.Errorf("the old vectors are searched: %+v, %v", st, err)
+	}
+	if n := len(s.bank.Match(lifeSpace, before.Vector, s.embedder.Info().Fingerprint, -1, 4)); n != 0 {
+		t.Errorf("%d questions with old vectors are compared", n)
+	}
+	if err := s.reindex(ctx, lifeSpace, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := s.index.Standing(lifeSpace); err != nil || st.EmbedderStale {
+		t.Errorf("not made anew: %+v, %v", st, err)
+	}
+	after := entry()
+	want, err := s.questions.Embed(ctx, percached.Foreground, []string{after.Question})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := dot(after.Vector, want[0]); got < 0.999 || dot(before.Vector, want[0]) > 0.9999 || after.Embedder == before.Embedder {
+		t.Errorf("the question has the vector of %s at %.4f of what its prefix makes, before at %.4f", after.Embedder, got, dot(before.Vector, want[0]))
+	}
+}
+
+func askOne(ctx context.Context, s *service) (qabank.ID, error) {
+	a, err := s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{})
+	return a.Entry, err
+}
+
+func TestPrefixesAreConfigured(t *testing.T) {
+	for text, want := range map[string]string{
+		`search: `: "search: ", `"search: "`: "search: ", `"Instruct: find\nQuery:"`: "Instruct: find\nQuery:", ``: "", `""`: "",
+	} {
+		var c setup
+		k, _ := keyOf("embed-query-prefix")
+		f := k.of(&c)
+		if err := f.set(text); err != nil || c.prefixes.query == nil || *c.prefixes.query != want {
+			t.Errorf("%q: %v, %v", text, c.prefixes.query, err)
+			continue
+		}
+		written := f.get()
+		if err := f.set(written); err != nil || *c.prefixes.query != want {
+			t.Errorf("%q is written as %q, and read as %q", text, written, *c.prefixes.query)
+		}
+		if err := f.set("auto"); err != nil || c.prefixes.query != nil || f.get() != "auto" {
+			t.Errorf("auto: %v", err)
+		}
+		if err := f.set(`"half`); err == nil {
+			t.Error("half a quotation is taken")
+		}
+	}
+}
