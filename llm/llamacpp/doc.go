@@ -17,8 +17,9 @@
 //
 // Goroutines: one worker per context owns it; it ends in Close, which waits.
 //
-// State on disk: the weights' SHA-256 is kept beside the model file, in
-// <model>.percached-sum, where the folder can be written.
+// State on disk: what was computed of a model file is kept beside it, where the folder
+// can be written: the weights' SHA-256 in <model>.percached-sum, an encoder's threshold
+// in <model>.percached-threshold.
 package llamacpp
 
 /*

@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -28,6 +29,7 @@ type Embedder struct {
 	worker *worker
 	// What the model wants around a text: [CLS] and [SEP], or an end token.
 	before, after []int32
+	threshold     float32 // 0: not known
 
 	life lifetime
 }
@@ -70,6 +72,9 @@ func OpenEmbedder(ctx context.Context, c Config, g *Gate) (*Embedder, error) {
 		return nil, err
 	}
 	e.worker = g.newWorker(c.Queue, m.stop)
+	if err := e.measureThreshold(ctx, c.Model); err != nil {
+		return nil, errors.Join(fault.New(fault.Timeout, opOpenEmbedder, "%w", err), e.Close())
+	}
 	return e, nil
 }
 

@@ -49,7 +49,7 @@ func weightsHash(ctx context.Context, path string) (string, error) {
 		}
 	}
 	sum := hex.EncodeToString(h.Sum(nil))
-	keepSum(path, sum+" "+stamp+"\n")
+	keepBeside(path, sumFile(path), sum+" "+stamp+"\n")
 	return sum, nil
 }
 
@@ -59,10 +59,10 @@ func stampOf(st os.FileInfo) string {
 	return fmt.Sprintf("%d %d", st.Size(), st.ModTime().UnixNano()) + changed(st)
 }
 
-// keepSum writes the hash file whole or not at all; a folder that cannot be
-// written costs the next start a second reading, no more.
-func keepSum(model, line string) {
-	tmp, err := os.CreateTemp(filepath.Dir(model), ".*.percached-sum")
+// keepBeside writes what was computed of a model to a file beside it, whole or not at
+// all; a folder that cannot be written costs the next start the same work, no more.
+func keepBeside(model, file, line string) {
+	tmp, err := os.CreateTemp(filepath.Dir(model), ".*"+strings.TrimPrefix(file, model))
 	if err != nil {
 		return
 	}
@@ -71,7 +71,7 @@ func keepSum(model, line string) {
 		err = cerr
 	}
 	if err == nil {
-		err = os.Rename(tmp.Name(), sumFile(model))
+		err = os.Rename(tmp.Name(), file)
 	}
 	if err != nil {
 		os.Remove(tmp.Name())
