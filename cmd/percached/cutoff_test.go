@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/llm"
@@ -62,5 +64,21 @@ func TestCutoffIsConfigured(t *testing.T) {
 	s := &service{ground: ground{embedder: llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())}}
 	if rules, err := s.idleRules(c); err != nil || rules.Policy.Cutoff != 0.5 {
 		t.Error(rules.Policy.Cutoff, err)
+	}
+}
+
+// With a real encoder and nothing configured, idle work answers what it predicts.
+func TestPredictedQuestionsAreAnsweredWithARealEncoder(t *testing.T) {
+	c := defaultSetup()
+	c.data, c.create, c.volatile, c.now = t.TempDir(), true, true, time.Now
+	c.threads, c.embedModel = 1, llmtest.RealModel(t, llmtest.MiniLM)
+	c.maxTokens, c.chunkWords = 16, 40
+	s := lettersIn(t, c)
+	defer s.close()
+	if _, err := s.scheduler.Drain(context.Background(), scheduler.Errand{}, func(scheduler.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	if st := s.bank.Stats(lifeSpace); st.Entries == 0 || st.Answered != st.Entries {
+		t.Errorf("%d of %d predicted questions are answered", st.Answered, st.Entries)
 	}
 }
