@@ -115,7 +115,7 @@ func TestSweep(t *testing.T) {
 				continue // opened by a command with a model alone, and written anew where it is damaged: TestModelFile
 			}
 			for _, h := range kvtest.Harms(all[name]) {
-				if n++; n%step != 0 {
+				if n++; n%step != 0 && name != "meta/MANIFEST" { // what names all the others
 					continue
 				}
 				all.Write(t, dir)

@@ -160,13 +160,22 @@ func (s *survey) afterCrash(r *record) error {
 	if err != nil {
 		return err
 	}
-	for _, id := range need {
-		return damaged("MANIFEST", "it does not list the table %06d.sst, and nothing else holds what is in it", id)
+	if err := unlisted(need); err != nil {
+		return err
 	}
 	if far < r.Commit {
 		return damaged(logFileName(max(r.Log, newestLog(s.dir))), "it was cut or is missing: changes are there up to number %d of %d", far, r.Commit)
 	}
 	return s.readValues()
+}
+
+// unlisted is the damage to a manifest that does not list a table which alone holds
+// some versions.
+func unlisted(need map[versionID]uint64) error {
+	for _, id := range need {
+		return damaged("MANIFEST", "it does not list the table %06d.sst, and nothing else holds what is in it", id)
+	}
+	return nil
 }
 
 // readAll reads tables and logs, strikes what it finds off those that are needed,
@@ -206,6 +215,9 @@ func (s *survey) readAll(r *record, need map[versionID]uint64) (far uint64, err 
 	slices.Sort(behind)
 	for i, v := range slices.Compact(behind) {
 		if v != flushed+uint64(i)+1 {
+			if err := unlisted(need); err != nil { // perhaps it is in there
+				return 0, err
+			}
 			return 0, damaged(logFileName(newestLog(s.dir)), "change number %d is missing: it, or a log before it, was cut or removed", flushed+uint64(i)+1)
 		}
 	}
