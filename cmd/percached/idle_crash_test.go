@@ -321,15 +321,24 @@ func kept(s *service, ids percached.PublicIDs, l stepLine, bare []percached.Chun
 	case scheduler.Populate:
 		p, err := s.predictor.Get(cli.DefaultSpace, id)
 		if fault.KindOf(err) == fault.NotFound { // it was about an entry
+			if l.Questions == 0 {
+				return nil
+			}
 			return isAnswered(s, id)
 		}
 		if err != nil {
 			return err
 		}
+		if l.Questions == 0 && p.Populated {
+			return nil // the answer stands in no document, and is not kept
+		}
 		if e, ok, err := s.bank.Exact(cli.DefaultSpace, p.Question); !p.Populated || !ok || !e.Answered {
 			return fmt.Errorf("populated %v, in the bank %v, answered %v, %v", p.Populated, ok, e.Answered, err)
 		}
 	case scheduler.Answer, scheduler.Decode, scheduler.Refresh:
+		if l.Questions == 0 {
+			return nil
+		}
 		return isAnswered(s, id)
 	case scheduler.Warm:
 		n, err := s.asker.Missing(cli.DefaultSpace, []percached.ChunkID{ids.ChunkOf(percached.ChunkID(id))})

@@ -249,7 +249,7 @@ func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err erro
 	s.asker, err = answer.New(answer.Parts{
 		Knowledge: s.knowledge, Searcher: s.index, Bank: s.bank, Tree: s.tree, Embedder: s.questions, Engine: s.engine,
 		History: s.history, Instructions: s.instructions, Patience: cmp.Or(s.patience, patience), Now: s.now, Logger: log,
-		Observer: answer.Observer{Asked: s.news.asked(watch.Asked), Stopped: s.news.stopped()}, Waiting: c.maxWaiting, Chance: rand.Float64,
+		Observer: answer.Observer{Asked: s.news.asked(watch.Asked), Stopped: s.news.stopped()}, Waiting: c.maxWaiting, Chance: rand.Float64, Unchecked: c.engine != nil, // that is none of a user's
 	}, settings)
 	if err != nil {
 		return err

@@ -76,6 +76,9 @@ type Parts struct {
 	// Overloaded. Questions that the bank answers do not count, identical ones of one
 	// caller count once. 0: any number.
 	Waiting int
+	// Unchecked takes answers for grounded without a look: those of an engine whose
+	// answers are made up.
+	Unchecked bool
 	// Chance, a number from 0 to 1, decides which question of a caller gets one of the
 	// caller's last places, so that a client is not refused for ever. Nil: the first.
 	Chance   func() float64

@@ -16,7 +16,8 @@
 // instructions) stands behind the chunks, as text: stored tensors serve such a
 // question like any other, and the bank has no part in it. Citations are known
 // before the answer begins: what does not fit the context is left out here.
-// What is put into the bank holds every chunk of the prompt as evidence. Nothing
+// What is put into the bank stands in the chunks of the prompt, see [Grounds], and
+// holds every one of them as evidence. Nothing
 // is stored of a chunk that went while the question was under way.
 //
 // Goroutines: one for each question in flight; it ends when the answer is there

@@ -124,11 +124,12 @@ type Answer struct {
 	Outcome   Outcome
 	Refused   bool // it says that the documents do not say
 	Citations []Citation
-	Gate      Gate
-	Chunks    Reuse
-	Tokens    Tokens
-	Finish    percached.Finish
-	Times     Times
+	Grounds
+	Gate   Gate
+	Chunks Reuse
+	Tokens Tokens
+	Finish percached.Finish
+	Times  Times
 
 	// For the books.
 	Entry   qabank.ID           // of the bank: served, or made

@@ -54,6 +54,9 @@ func (a *Asker) answer(ctx context.Context, q Question, set Settings, w *Work, f
 	if err == nil && !served {
 		err = r.fromDocuments(ctx)
 	}
+	if err == nil {
+		r.ground()
+	}
 	if err == nil || w != nil {
 		stored := r.store(ctx, err == nil)
 		if err == nil && w != nil {

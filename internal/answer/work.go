@@ -32,7 +32,8 @@ type Work struct {
 // somebody asks, or when ctx ends with that cause; the tensors that were computed
 // until then are kept. With an error the answer says what it took.
 //
-// Done means stored: what was computed but could not be kept is an error.
+// Done means stored: what was computed but could not be kept is an error. An answer
+// that the bank does not want, as it is not grounded or is a loop, has no Entry.
 func (a *Asker) Work(ctx context.Context, w Work) (Answer, error) {
 	const op = "answer.Work"
 	q := Question{Space: w.Space, Text: w.Question, Refresh: true, Settings: w.Settings}

@@ -111,21 +111,32 @@ func (w *Worker) refresh(ctx context.Context, space string, r rules, subject str
 	return w.renew(ctx, space, e, r.prefills() && e.Origin != answer.Asked && (!e.Answered || !used(i)))
 }
 
-// renew computes an entry anew. With no document left to answer it from it goes.
+// renew computes an entry anew. Without a document to answer it from, or without an
+// answer that can be kept, it goes.
 func (w *Worker) renew(ctx context.Context, space string, e qabank.Entry, prefill bool) (scheduler.Done, error) {
 	got, err := w.Asker.Work(ctx, answer.Work{Space: space, Question: e.Question, Prefill: prefill, Again: true})
 	d := cost(got)
 	if err != nil {
 		return d, err
 	}
-	d.Questions = 1
+	d.Questions = wanted(got)
 	switch {
 	case len(got.Citations) == 0:
+		err = w.Bank.Delete(ctx, space, e.ID)
+	case got.Entry != e.ID && d.Questions == 0: // and never will have
 		err = w.Bank.Delete(ctx, space, e.ID)
 	case got.Entry != e.ID: // or it would be done again and again
 		err = fault.New(fault.Unavailable, "idle.renew", "the answer was not kept")
 	}
 	return d, err
+}
+
+// wanted counts an answer that the bank wants: one that is grounded, and no loop.
+func wanted(got answer.Answer) int {
+	if !got.Grounded || got.Finish == percached.FinishLoop {
+		return 0
+	}
+	return 1
 }
 
 func (w *Worker) entry(space, subject string) (qabank.Entry, error) {

@@ -199,6 +199,6 @@ func (w *Worker) populate(ctx context.Context, space string, r rules, subject st
 	if err != nil {
 		return d, err
 	}
-	d.Questions = 1
+	d.Questions = wanted(got)
 	return d, w.Predictor.Populated(space, i)
 }

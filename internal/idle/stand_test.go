@@ -119,6 +119,7 @@ func (b *bench) rewire() {
 		b.Library.Bank = b.Bank
 	}
 	b.Asker, err = answer.New(answer.Parts{
+		Unchecked: !b.checked,
 		Knowledge: b.Knowledge, Searcher: searcher{b.Index, b}, Bank: b.Bank, Tree: b.Tree, Embedder: embedder, Engine: engine,
 		History: b.History, Patience: time.Hour, Now: b.now, Logger: log, Observer: answer.Observer{Asked: watch.Asked},
 	}, b.set)

@@ -46,8 +46,10 @@ type world struct {
 	set    answer.Settings
 	config idle.Config
 	says   func(question string) (string, bool) // the model's script
-	step   func(llmtest.Step)
-	ended  []scheduler.Step
+	// checked holds answers against the documents: without a script the model makes them up.
+	checked bool
+	step    func(llmtest.Step)
+	ended   []scheduler.Step
 }
 
 // costs of a small machine.
@@ -128,6 +130,7 @@ func (w *world) open() {
 	log := slog.New(slog.DiscardHandler)
 	watch := &idle.Watch{}
 	w.Asker, err = answer.New(answer.Parts{
+		Unchecked: !w.checked,
 		Knowledge: w.Knowledge, Searcher: w.Index, Bank: w.Bank, Tree: w.Tree, Embedder: w.embedder, Engine: w.engine, History: w.History,
 		Patience: time.Hour, Now: w.now, Logger: log, Observer: answer.Observer{Asked: watch.Asked},
 	}, w.set)

@@ -1,0 +1,55 @@
+package answer_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/llm/llmtest"
+	"github.com/percached/percached/qabank"
+)
+
+// What stands in no document is told to be so, with what the documents say, and is
+// not banked. That the documents do not say is an answer like others.
+func TestGrounded(t *testing.T) {
+	answers := map[string]string{}
+	o := llmtest.DefaultOptions()
+	o.Script = func(_ percached.Prompt, question string) (string, bool) { return answers[question], true }
+	w := newWorld(t, answer.Default(), o, func(p *answer.Parts) { p.Unchecked = false })
+	w.shelf.put("Heron was approved. Its budget is $46,000 and Tamsin leads it.")
+	for _, tt := range []struct {
+		question, answer string
+		grounded, kept   bool
+	}{
+		{"What is the budget of Heron?", "It is $64,000.", false, false},
+		{"What is the budget of Heron?", "It is $46,000.", true, true},
+		{"Who leads Heron?", "Margit leads Heron.", false, false},
+		{"Who leads Heron?", "I don't know.", true, true},
+		{"Who has the budget of Heron?", "", false, false},
+	} {
+		answers[tt.question] = tt.answer
+		a := w.ask(t, tt.question)
+		if a.Text != tt.answer || a.Grounded != tt.grounded || (a.Instead == nil) != tt.grounded {
+			t.Errorf("%q: %q: %+v", tt.question, a.Text, a.Grounds)
+		}
+		e, there, err := w.bank.Exact("s", tt.question)
+		if there != tt.kept || err != nil || a.Entry != e.ID {
+			t.Errorf("%q: %q: in the bank: %v, %v", tt.question, tt.answer, there, err)
+		}
+		if e := a.Instead; e != nil && (e.Text == "" || e.Passage != 0 || len(e.Marks) == 0) {
+			t.Errorf("%+v", e)
+		}
+	}
+	// A prediction is no exception, and work is done without.
+	answers["Who leads Heron today?"] = "Quentin"
+	got, err := w.Work(context.Background(), answer.Work{Space: "s", Question: "Who leads Heron today?", Origin: "predicted"})
+	if err != nil || got.Grounded || got.Entry != (qabank.ID{}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// What the bank has is served: somebody may have put it there.
+	a := w.ask(t, "What is the budget of Heron?")
+	if a.Outcome != answer.AnswerHit || !a.Grounded || len(a.Spans) != 1 || a.Spans[0].Word != "46,000" {
+		t.Errorf("%s, %+v", a.Outcome, a.Grounds)
+	}
+}
