@@ -80,6 +80,12 @@ func (s *Server) chatStream(w http.ResponseWriter, r *http.Request, asked Asked,
 	if rest, ok := strings.CutPrefix(a.Answer, told.String()); ok {
 		say(rest)
 	}
+	if instead := unsure(a); instead != "" {
+		if told.Len() > 0 { // that cannot be taken back
+			instead = "\n\n" + instead
+		}
+		say(instead)
+	}
 	for _, chunk := range c.ends(a) {
 		if err := out.send("", chunk); err != nil {
 			return err

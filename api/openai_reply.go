@@ -1,5 +1,10 @@
 package api
 
+import (
+	"cmp"
+	"strings"
+)
+
 // chatReply makes what is answered to one chat.
 type chatReply struct {
 	id, model string
@@ -11,7 +16,7 @@ type chatReply struct {
 func (c chatReply) whole(a Answer) chatCompletion {
 	return chatCompletion{
 		ID: c.id, Object: "chat.completion", Created: c.created, Model: c.model,
-		Choices: []chatChoice{{Message: chatMessage{Role: "assistant", Content: a.Answer}, Finish: finishOf(a)}},
+		Choices: []chatChoice{{Message: chatMessage{Role: "assistant", Content: cmp.Or(unsure(a), a.Answer)}, Finish: finishOf(a)}},
 		Usage:   usageOf(a), Own: ownOf(a),
 	}
 }
@@ -65,6 +70,23 @@ func usageOf(a Answer) chatUsage {
 
 func ownOf(a Answer) chatOwn {
 	return chatOwn{
-		Outcome: a.Outcome, Refused: a.Refused, Citations: a.Citations, Gate: a.Gate, Chunks: a.Chunks, Tokens: a.Tokens, Times: a.Times,
+		Outcome: a.Outcome, Refused: a.Refused, Grounds: a.Grounds, Citations: a.Citations, Gate: a.Gate, Chunks: a.Chunks, Tokens: a.Tokens, Times: a.Times,
 	}
+}
+
+// unsure is what is said instead of an answer that is not grounded: the best passage,
+// with the words that may answer the question in bold type.
+func unsure(a Answer) string {
+	if a.Grounded || a.Instead == nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("Not sure; the documents say:\n\n")
+	text, at := []rune(a.Instead.Text), 0
+	for _, m := range a.Instead.Marks {
+		b.WriteString(string(text[at:m.Start]) + "**" + string(text[m.Start:m.End]) + "**")
+		at = m.End
+	}
+	b.WriteString(string(text[at:]))
+	return b.String()
 }

@@ -25,7 +25,7 @@ const chatPath = "POST /v1/chat/completions"
 // chatAnswer is an answer from the model, with tensors of one chunk.
 func chatAnswer() Answer {
 	return Answer{
-		Answer: "On Friday.", Outcome: "tensor_hit", Finish: "end",
+		Answer: "On Friday.", Outcome: "tensor_hit", Finish: "end", Grounds: Grounds{Grounded: true},
 		Citations: []Citation{{Document: percached.NewDocumentID("d"), Chunk: percached.NewChunkID("c"), About: "Plan", Quote: "on Friday"}},
 		Gate:      Gate{Why: "nothing near"}, Chunks: Reuse{Stored: 1, All: 2},
 		Tokens: Tokens{Prompt: 100, Reused: 60, Computed: 40, Generated: 4, Attended: 3010}, Times: map[string]float64{"total_ms": 1.5},
@@ -70,7 +70,7 @@ func TestChat(t *testing.T) {
 	want := `{"id":"chatcmpl-r1","object":"chat.completion","created":1700000000,"model":"mail",` +
 		`"choices":[{"index":0,"message":{"role":"assistant","content":"On Friday.","refusal":null},"logprobs":null,"finish_reason":"stop"}],` +
 		`"usage":{"prompt_tokens":100,"completion_tokens":4,"total_tokens":104,"prompt_tokens_details":{"cached_tokens":60}},` +
-		`"percached":{"outcome":"tensor_hit","refused":false,"citations":[{"document":"` + percached.NewDocumentID("d").String() + `","chunk":"` +
+		`"percached":{"outcome":"tensor_hit","refused":false,"grounded":true,"citations":[{"document":"` + percached.NewDocumentID("d").String() + `","chunk":"` +
 		percached.NewChunkID("c").String() + `","about":"Plan","quote":"on Friday"}],"gate":{"why":"nothing near"},"chunks":{"stored":1,"all":2},` +
 		`"tokens":{"prompt":100,"reused":60,"computed":40,"generated":4,"attended":3010},"times":{"total_ms":1.5}}}` + "\n"
 	if diff := cmp.Diff(want, got.text); diff != "" || got.StatusCode != 200 || got.Header.Get("Content-Type") != jsonType {
@@ -78,6 +78,26 @@ func TestChat(t *testing.T) {
 	}
 	if diff := cmp.Diff([]Asked{{Space: "mail", Question: Question{Question: "When?"}}}, a.was()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// doubtful is an answer that is not grounded.
+func doubtful() Answer {
+	a := chatAnswer()
+	a.Grounds = Grounds{Missing: []string{"Friday"}, Instead: &Instead{Text: "The plan was for Friday.", Marks: []Mark{{4, 8}, {17, 23}}}}
+	return a
+}
+
+// In place of an answer that is not grounded stands what the documents say.
+func TestChatIsHonest(t *testing.T) {
+	a := &asker{answer: doubtful()}
+	got := exchangeRaw(t, testServer(t, a.backend()), raw(chatPath, `{"model":"mail","messages":[{"role":"user","content":"When?"}]}`))
+	var c chatCompletion
+	if err := json.Unmarshal([]byte(got.text), &c); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.Choices[0].Message.Content, "Not sure; the documents say:\n\nThe **plan** was for **Friday**."; got != want || c.Own.Grounded {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -164,6 +184,9 @@ func TestChatStream(t *testing.T) {
 	}
 	long, none := chatAnswer(), chatAnswer()
 	long.Finish, none.Answer = "length", ""
+	doubted, mute := doubtful(), doubtful()
+	mute.Answer = ""
+	const instead = "Not sure; the documents say:\n\nThe **plan** was for **Friday**."
 	usage := c.chunk()
 	usage.Usage = &chatUsage{Prompt: 100, Completion: 4, Total: 104}
 	usage.Usage.Details.Cached = 60
@@ -183,6 +206,10 @@ func TestChatStream(t *testing.T) {
 		}},
 		{"nothing", &asker{answer: none}, "", []chatChunk{role, end("stop", none)}},
 		{"cut", &asker{answer: long}, "", []chatChunk{role, delta(c, chatDelta{Content: text("On Friday.")}), end("length", long)}},
+		{"not grounded", &asker{pieces: []string{"On ", "Friday."}, answer: doubted}, "", []chatChunk{
+			role, delta(c, chatDelta{Content: text("On ")}), delta(c, chatDelta{Content: text("Friday.")}), delta(c, chatDelta{Content: text("\n\n" + instead)}), end("stop", doubted),
+		}},
+		{"not grounded, and nothing", &asker{answer: mute}, "", []chatChunk{role, delta(c, chatDelta{Content: text(instead)}), end("stop", mute)}},
 		{"with usage", &asker{answer: chatAnswer()}, `,"stream_options":{"include_usage":true}`, []chatChunk{
 			role, delta(c, chatDelta{Content: text("On Friday.")}), end("stop", chatAnswer()), usage,
 		}},

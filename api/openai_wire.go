@@ -58,8 +58,9 @@ type chatUsage struct {
 
 // chatOwn is what percached says of an answer besides.
 type chatOwn struct {
-	Outcome   string             `json:"outcome"`
-	Refused   bool               `json:"refused"`
+	Outcome string `json:"outcome"`
+	Refused bool   `json:"refused"`
+	Grounds
 	Citations []Citation         `json:"citations"`
 	Gate      Gate               `json:"gate"`
 	Chunks    Reuse              `json:"chunks"`

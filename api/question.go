@@ -54,9 +54,10 @@ type Stage struct {
 
 // Answer is what a question gets.
 type Answer struct {
-	Answer    string     `json:"answer"`
-	Outcome   string     `json:"outcome"`         // answer_hit, tensor_hit, miss
-	Refused   bool       `json:"refused"`         // it says that the documents do not say
+	Answer  string `json:"answer"`
+	Outcome string `json:"outcome"` // answer_hit, tensor_hit, miss
+	Refused bool   `json:"refused"` // it says that the documents do not say
+	Grounds
 	Entry     string     `json:"entry,omitempty"` // of the bank: served, or made
 	Citations []Citation `json:"citations"`
 	Gate      Gate       `json:"gate"`
@@ -66,6 +67,42 @@ type Answer struct {
 	// Times are milliseconds by stage, each named with _ms behind it.
 	Times map[string]float64 `json:"times"`
 	Notes []string           `json:"notes,omitempty"` // what did not work and was done without
+}
+
+// Grounds say what of an answer stands in its citations.
+type Grounds struct {
+	Grounded bool     `json:"grounded"`
+	Spans    []Span   `json:"spans,omitempty"`   // words of the answer that do
+	Missing  []string `json:"missing,omitempty"` // words that were looked for and do not
+	Instead  *Instead `json:"instead,omitempty"` // what to show for an answer that is not grounded
+}
+
+// Span is where a word of an answer stands: characters of a citation's quote or about.
+type Span struct {
+	Word     string `json:"word"`
+	Citation int    `json:"citation"`
+	In       string `json:"in"` // InQuote or InAbout
+	Start    int    `json:"start"`
+	End      int    `json:"end"`
+}
+
+// The texts of a citation.
+const (
+	InQuote = "quote"
+	InAbout = "about"
+)
+
+// Instead is a part of a citation's quote.
+type Instead struct {
+	Citation int    `json:"citation"`
+	Text     string `json:"text"`
+	Marks    []Mark `json:"marks"` // the words that may answer the question
+}
+
+// Mark is a part of a text, in characters.
+type Mark struct {
+	Start int `json:"start"`
+	End   int `json:"end"`
 }
 
 // Citation is a chunk that an answer rests on.

@@ -53,6 +53,7 @@ func wires() []wire {
 		gives("Failure", reflect.TypeFor[Failure]()),
 
 		takes("Question", reflect.TypeFor[Question](), "question"), gives("Answer", reflect.TypeFor[Answer]()),
+		gives("Span", reflect.TypeFor[Span]()), gives("Instead", reflect.TypeFor[Instead]()), gives("Mark", reflect.TypeFor[Mark]()),
 		gives("Citation", reflect.TypeFor[Citation]()), gives("Gate", reflect.TypeFor[Gate]()),
 		gives("Considered", reflect.TypeFor[Considered]()), gives("GateTest", reflect.TypeFor[Test]()),
 		gives("Reuse", reflect.TypeFor[Reuse]()), gives("TokenCounts", reflect.TypeFor[Tokens]()),

@@ -293,6 +293,12 @@ const (
 	SpaceKindNotes    SpaceKind = "notes"
 )
 
+// Defines values for SpanIn.
+const (
+	SpanInAbout SpanIn = "about"
+	SpanInQuote SpanIn = "quote"
+)
+
 // Defines values for UploadState.
 const (
 	UploadStateDone    UploadState = "done"
@@ -383,6 +389,18 @@ type Answer struct {
 	// Gate Why a stored answer was served, or why none was.
 	Gate Gate `json:"gate"`
 
+	// Grounded The answer's numbers, dates, names and at least half of its other words stand in the citations. If not, do not trust
+	// the answer: show `instead`. It is not stored. True where the answer says that the documents do not say, and of all
+	// stored answers. A grounded answer may still be wrong.
+	Grounded bool `json:"grounded"`
+
+	// Instead The part of the citations that fits the question best, for an answer that is not grounded. Show it as
+	// "Not sure; the documents say:".
+	Instead *Instead `json:"instead,omitempty"`
+
+	// Missing Words of the answer that were looked for and stand in no citation.
+	Missing []string `json:"missing,omitempty"`
+
 	// Notes What did not work, and was done without.
 	Notes []string `json:"notes,omitempty"`
 
@@ -392,6 +410,9 @@ type Answer struct {
 
 	// Refused The answer says that the documents do not say.
 	Refused bool `json:"refused"`
+
+	// Spans Where words of the answer stand, each once.
+	Spans []Span `json:"spans,omitempty"`
 
 	// Times Milliseconds by stage: `match_question_ms`, `retrieve_ms`, `match_tensors_ms`, `queue_ms`, `load_tensors_ms`,
 	// `prefill_ms`, `first_token_ms`, `decode_ms`, `capture_ms`, `store_ms`, `total_ms`. A stage that did not take place took 0.
@@ -554,12 +575,19 @@ type ChatExtra struct {
 	Citations []Citation `json:"citations"`
 
 	// Gate Why a stored answer was served, or why none was.
-	Gate Gate `json:"gate"`
+	Gate     Gate `json:"gate"`
+	Grounded bool `json:"grounded"`
+
+	// Instead The part of the citations that fits the question best, for an answer that is not grounded. Show it as
+	// "Not sure; the documents say:".
+	Instead *Instead `json:"instead,omitempty"`
+	Missing []string `json:"missing,omitempty"`
 
 	// Outcome How an answer came: stored (`answer_hit`), computed with the stored tensors of at least one chunk (`tensor_hit`), or
 	// computed from nothing (`miss`).
 	Outcome Outcome `json:"outcome"`
 	Refused bool    `json:"refused"`
+	Spans   []Span  `json:"spans,omitempty"`
 
 	// Times Milliseconds by stage: `match_question_ms`, `retrieve_ms`, `match_tensors_ms`, `queue_ms`, `load_tensors_ms`,
 	// `prefill_ms`, `first_token_ms`, `decode_ms`, `capture_ms`, `store_ms`, `total_ms`. A stage that did not take place took 0.
@@ -1091,6 +1119,19 @@ type Imported struct {
 	Unnamed *int `json:"unnamed,omitempty"`
 }
 
+// Instead The part of the citations that fits the question best, for an answer that is not grounded. Show it as
+// "Not sure; the documents say:".
+type Instead struct {
+	// Citation Its place in `citations`, from 0.
+	Citation int `json:"citation"`
+
+	// Marks The words of `text` that may answer the question.
+	Marks []Mark `json:"marks"`
+
+	// Text A part of its quote.
+	Text string `json:"text"`
+}
+
 // Job One piece of idle work.
 type Job struct {
 	Added time.Time `json:"added"`
@@ -1152,6 +1193,15 @@ type KindWork struct {
 type Ledger struct {
 	Accounts []Account `json:"accounts"`
 	Since    time.Time `json:"since"`
+}
+
+// Mark A part of a text.
+type Mark struct {
+	// End The character behind it.
+	End int `json:"end"`
+
+	// Start Its first character (Unicode code point), from 0.
+	Start int `json:"start"`
 }
 
 // Model A space, or the embedding model.
@@ -1644,6 +1694,27 @@ type SpaceName = string
 type Spaces struct {
 	Spaces []Space `json:"spaces"`
 }
+
+// Span Where a word of an answer stands.
+type Span struct {
+	// Citation Its place in `citations`, from 0.
+	Citation int `json:"citation"`
+
+	// End The character behind it.
+	End int `json:"end"`
+
+	// In In which text of the citation.
+	In SpanIn `json:"in"`
+
+	// Start The first of its characters (Unicode code points), from 0.
+	Start int `json:"start"`
+
+	// Word As the answer has it: the citation may have another form of it.
+	Word string `json:"word"`
+}
+
+// SpanIn In which text of the citation.
+type SpanIn string
 
 // Stage A stage of the answer that ended.
 type Stage struct {

@@ -19,6 +19,7 @@ export function drawAnswer(question, answer, { again, past }) {
     el("div", { class: "row" },
       el("span", { class: `pill ${answer.outcome}`, id: "answer-outcome", "data-outcome": answer.outcome }, mark(answer.outcome), outcome.name),
       el("strong", { text: ms(answer.times.total_ms ?? 0) })),
+    answer.instead && answer.answer ? el("p", { class: "note small", id: "answer-doubted" }, "The model wrote what does not stand in the documents, and it is not stored: ", el("q", { text: answer.answer })) : null,
     el("p", { class: "soft small", text: answer.outcome === "tensor_hit" && answer.chunks.stored === answer.chunks.all ? wholly : outcome.about }),
     (answer.notes ?? []).map((n) => el("p", { class: "note small", text: n })),
     drawTimes(answer),
@@ -30,6 +31,19 @@ export function drawAnswer(question, answer, { again, past }) {
     after,
     tiny(),
   ];
+}
+
+/** What the documents say, where the model's answer does not stand in them. */
+export function drawInstead({ text, marks }) {
+  const letters = [...text]; // marks count characters, not UTF-16
+  const cut = (from, to) => letters.slice(from, to).join("");
+  const parts = [];
+  let at = 0;
+  for (const { start, end } of marks) {
+    parts.push(cut(at, start), el("mark", { text: cut(start, end) }));
+    at = end;
+  }
+  return [el("span", { class: "unsure", text: "Not sure; the documents say:" }), " ", ...parts, cut(at)];
 }
 
 // A served answer may be right for other questions: it is kept from this one. One

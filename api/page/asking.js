@@ -1,6 +1,6 @@
 // Asking: the question, the answer while it comes, and beside it the tree.
 import { Refused, events, get, send } from "./api.js";
-import { drawAnswer } from "./answer.js";
+import { drawAnswer, drawInstead } from "./answer.js";
 import { $, button, el, fill, show } from "./dom.js";
 import { at, here } from "./here.js";
 import { calm, hear } from "./live.js";
@@ -142,8 +142,8 @@ function ended(question, answer) {
   learn(here.space, answer.citations);
   $("answer").dataset.state = "done";
   $("answer-doing").textContent = "";
-  $("answer-text").textContent = answer.answer;
-  $("answer-text").className = answer.refused ? "said refused" : "said";
+  $("answer-text").className = answer.refused ? "said refused" : answer.instead ? "said instead" : "said";
+  fill($("answer-text"), answer.instead ? drawInstead(answer.instead) : answer.answer);
   fill($("answer-rest"), drawAnswer(question, answer, {
     again: button("Ask again", () => put(question)),
     past: button("Compute it anew", () => put(question, true)),

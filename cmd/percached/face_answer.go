@@ -14,7 +14,7 @@ import (
 // wireAnswer is an answer as clients and programs get it.
 func wireAnswer(ids percached.PublicIDs, a answer.Answer) api.Answer {
 	out := api.Answer{
-		Answer: a.Text, Outcome: string(a.Outcome), Refused: a.Refused, Citations: []api.Citation{},
+		Answer: a.Text, Outcome: string(a.Outcome), Refused: a.Refused, Grounds: wireGrounds(a.Grounds), Citations: []api.Citation{},
 		Gate:   api.Gate{Why: a.Gate.Why, Similarity: a.Gate.Similarity},
 		Chunks: api.Reuse(a.Chunks), Tokens: api.Tokens(a.Tokens), Finish: string(a.Finish), Times: map[string]float64{}, Notes: a.Notes,
 	}
@@ -29,6 +29,24 @@ func wireAnswer(ids percached.PublicIDs, a answer.Answer) api.Answer {
 	}
 	for _, s := range a.Times.Stages() {
 		out.Times[s.Name+"_ms"] = wireMS(s.Took)
+	}
+	return out
+}
+
+func wireGrounds(g answer.Grounds) api.Grounds {
+	out := api.Grounds{Grounded: g.Grounded, Missing: g.Missing}
+	for _, s := range g.Spans {
+		in := api.InQuote
+		if s.About {
+			in = api.InAbout
+		}
+		out.Spans = append(out.Spans, api.Span{Word: s.Word, Citation: s.Passage, In: in, Start: s.Start, End: s.End})
+	}
+	if i := g.Instead; i != nil {
+		out.Instead = &api.Instead{Citation: i.Passage, Text: i.Text, Marks: []api.Mark{}}
+		for _, m := range i.Marks {
+			out.Instead.Marks = append(out.Instead.Marks, api.Mark(m))
+		}
 	}
 	return out
 }

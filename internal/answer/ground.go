@@ -12,6 +12,8 @@ type Grounds struct {
 	Grounded bool
 	// Spans are where words of the answer stand in its citations.
 	Spans []grounded.Span
+	// Missing are words of the answer that were looked for and stand nowhere.
+	Missing []string
 	// Instead is the best part of the citations, for an answer that is not grounded.
 	Instead *grounded.Excerpt
 }
@@ -28,7 +30,7 @@ func (r *run) ground() {
 		passages[i] = grounded.Passage{About: c.About, Quote: c.Quote}
 	}
 	v := grounded.Check(r.q.wanted(), a.Text, passages)
-	a.Spans = v.Spans
+	a.Spans, a.Missing = v.Spans, v.Missing
 	if a.Grounded = v.Grounded || a.Outcome == AnswerHit; a.Grounded {
 		return
 	}

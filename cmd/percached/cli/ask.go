@@ -33,7 +33,10 @@ func askCommand(h Host) *cobra.Command {
 		use: "ask QUESTION", short: "Answer a question from a space's documents",
 		long: `Answers a question from the documents of a space. If the same or a similar
 question was answered before and nothing speaks against it, the stored answer is
-given; else the model computes one, from stored tensors as far as there are any.`,
+given; else the model computes one, from stored tensors as far as there are any.
+An answer whose numbers, dates, names or words do not stand in the documents is
+not stored, and the best passage is shown, on a terminal behind the answer and
+elsewhere instead of it, with the words that may answer between stars.`,
 		example: `  percached ask "When is the dentist appointment?" --space mail
   percached ask "Who leads Heron?" --explain`,
 		args: cobra.ExactArgs(1), keys: answerKeys(), need: Need{Model: true}, space: oneSpace,
@@ -102,13 +105,16 @@ func (s *share) Set(text string) error {
 
 func (*share) Type() string { return "float" }
 
-// listen asks, and prints the answer as it comes.
+// listen asks, and prints the answer: to a person as it comes, and behind one that is
+// not grounded what the documents say; to what is no terminal only what is to be
+// believed.
 func (c *call) listen(ctx context.Context, q client.Question, p *Printer) (*client.Answer, error) {
 	resp, err := c.Ask(ctx, c.space, q, client.AsEvents)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close() //nolint:errcheck // it was read
+	person := Terminal(c.out)
 	for m, err := range client.Messages(resp.Body) {
 		if err != nil {
 			if ctx.Err() != nil {
@@ -122,7 +128,9 @@ func (c *call) listen(ctx context.Context, q client.Question, p *Printer) (*clie
 			if err := json.Unmarshal(m.Data, &t); err != nil {
 				return nil, err
 			}
-			p.Text(t.Text)
+			if person {
+				p.Text(t.Text)
+			}
 		case "error":
 			e := &client.ProblemError{}
 			if err := json.Unmarshal(m.Data, &e.Problem); err != nil {
@@ -134,11 +142,36 @@ func (c *call) listen(ctx context.Context, q client.Question, p *Printer) (*clie
 			if err := json.Unmarshal(m.Data, &a); err != nil {
 				return nil, err
 			}
-			p.Line("")
+			switch {
+			case a.Instead == nil && person:
+				p.Line("")
+			case a.Instead == nil:
+				p.Line("%s", a.Answer)
+			case person && a.Answer != "":
+				p.Line("")
+				fallthrough
+			default:
+				p.Line("Not sure; the documents say:")
+				p.Line("%s", marked(a.Instead))
+			}
 			return &a, p.Err
 		}
 	}
 	return nil, errNoEnd
+}
+
+// marked is a part of a document, with what may answer the question between stars.
+func marked(i *client.Instead) string {
+	var b strings.Builder
+	text, at := []rune(i.Text), 0
+	for _, m := range i.Marks {
+		if m.Start < at || m.End < m.Start || m.End > len(text) {
+			continue
+		}
+		b.WriteString(string(text[at:m.Start]) + "**" + string(text[m.Start:m.End]) + "**")
+		at = m.End
+	}
+	return b.String() + string(text[at:])
 }
 
 // sources tells a person what an answer rests on: beside it, so that the answer
@@ -190,6 +223,14 @@ func explanation(p *Printer, a *client.Answer) {
 	}
 	if a.Tokens.Prompt > 0 {
 		p.Line("reuse     %d of %d chunks stored, %d of %d prompt tokens reused", a.Chunks.Stored, a.Chunks.All, a.Tokens.Reused, a.Tokens.Prompt)
+	}
+	switch {
+	case a.Grounded:
+		p.Line("grounded  yes")
+	case len(a.Missing) > 0:
+		p.Line("grounded  no: in no document %q", a.Missing)
+	default:
+		p.Line("grounded  no")
 	}
 	for _, d := range cited(a) {
 		more := ""
