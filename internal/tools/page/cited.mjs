@@ -54,3 +54,21 @@ export async function together(browser, daemon) {
   assert.deepEqual(faults, []);
   await close();
 }
+
+const walk = "Ana went to the lighthouse at Port Ellery with Samir. The keeper showed them the lamp and said that storms break a window every winter. They saw gulls on the rocks and ate soup in the harbour. Ana wants to go back with her sister when the ferry runs again.";
+
+/** What stands in no document is no answer: a day is asked for, and the model names a place. */
+export async function honest(browser, daemon) {
+  await daemon.call("POST", "v1/spaces", { name: "walks", kind: "notes" });
+  await daemon.call("POST", "v1/spaces/walks/documents?wait=true", { documents: [{ key: "a", title: "walk", text: walk }] });
+  const { page, faults, close } = await open(browser, daemon.base);
+  await enter(page, daemon.base, daemon.token);
+  await page.locator("#space").selectOption("walks");
+  await ask(page, "When did Ana visit the lighthouse at Port Ellery?");
+  await page.locator("#answer-text", { hasText: "Not sure; the documents say: Ana went to the lighthouse at Port Ellery" }).waitFor();
+  assert.deepEqual(await page.locator("#answer-text mark").allTextContents(), ["Ana", "lighthouse", "Port Ellery"]);
+  await page.locator("#answer-doubted", { hasText: "The model wrote what does not stand in the documents" }).waitFor();
+  assert.equal((await daemon.call("GET", "v1/spaces/walks/entries")).entries.length, 0);
+  assert.deepEqual(faults, []);
+  await close();
+}

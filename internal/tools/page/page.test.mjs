@@ -206,6 +206,8 @@ step("an answer that was just computed can be called wrong", () => cited.disowne
 
 step("several chunks of a document are one card, and its dialog holds all it needs", () => cited.together(browser, daemon));
 
+step("an answer that stands in no document is not given for one", () => cited.honest(browser, daemon));
+
 step("a document that is forgotten is gone from the list and from the answers", async () => {
   const { page } = opened;
   const question = "What is the door code of the boathouse?";
