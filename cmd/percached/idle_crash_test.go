@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -159,24 +160,14 @@ func (h *toil) supply(mails int) {
 			}
 		}
 	}
-	for id, l := range h.done { // what comes in may make answers stale once more
-		if l.Kind == scheduler.Refresh || l.Kind == scheduler.Populate && !isPrediction(s, l.Subject) {
-			delete(h.done, id)
-		}
-	}
+	// What comes in may make answers stale once more, and of another answer it may turn
+	// out that it stands in no document.
+	maps.DeleteFunc(h.done, func(_ string, l stepLine) bool {
+		return slices.Contains([]scheduler.Kind{scheduler.Refresh, scheduler.Populate, scheduler.Answer, scheduler.Decode}, l.Kind)
+	})
 	if err := s.close(); err != nil {
 		h.Error(err)
 	}
-}
-
-// isPrediction: a job is about a prediction, and not about an entry made from one.
-func isPrediction(s *service, subject string) bool {
-	var id qabank.ID
-	if id.UnmarshalText([]byte(subject)) != nil {
-		return false
-	}
-	_, err := s.predictor.Get(cli.DefaultSpace, id)
-	return err == nil
 }
 
 // run does idle work and notes the jobs that ended. With kill it is killed: while it starts,
