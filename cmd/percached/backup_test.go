@@ -146,7 +146,7 @@ func TestBackupWhileItChanges(t *testing.T) {
 	a.ready()
 	call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)
 	var mu sync.Mutex
-	added, forgotten := map[string]bool{}, map[string]bool{}
+	added, going, forgotten := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	over := make(chan struct{})
 	var busy sync.WaitGroup
 	busy.Go(func() {
@@ -171,6 +171,9 @@ func TestBackupWhileItChanges(t *testing.T) {
 			default:
 			}
 			for name, id := range a.titles() {
+				mu.Lock()
+				going[name] = true
+				mu.Unlock()
 				if a.send("DELETE", "/"+id, "") {
 					mu.Lock()
 					forgotten[name] = true
@@ -189,7 +192,7 @@ func TestBackupWhileItChanges(t *testing.T) {
 		mu.Lock()
 		var m made
 		for name := range added {
-			if !forgotten[name] {
+			if !going[name] {
 				m.must = append(m.must, name)
 			}
 		}
@@ -199,7 +202,7 @@ func TestBackupWhileItChanges(t *testing.T) {
 		mu.Unlock()
 		m.archive = a.backup()
 		mu.Lock()
-		m.must = slicesDelete(m.must, forgotten) // it may have been before or behind
+		m.must = slicesDelete(m.must, going) // it may have been before or behind
 		mu.Unlock()
 		if len(m.must) > 3 && len(m.mustNot) > 3*(len(all)+1) {
 			all = append(all, m)
