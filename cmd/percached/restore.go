@@ -183,7 +183,7 @@ func stockIn(h *home.Home, o kv.Options) (s stock, err error) {
 	if err != nil {
 		return s, fmt.Errorf("inbox: %w", err)
 	}
-	if err := hasMeta(h); err != nil || !home.Exists(h.Path("meta")) {
+	if err := hasMeta(h); err != nil || !kv.Exists(h.Path("meta")) {
 		return stock{uploads: len(uploads)}, err
 	}
 	db, err := kv.Open(h.Path("meta"), o)

@@ -258,3 +258,23 @@ func TestRestoreRefusesTwoOfOne(t *testing.T) {
 		t.Errorf("%d %s", status, errs)
 	}
 }
+
+// Documents that a rewrite of the database was just moving, when it was killed, are
+// not replaced without being asked for it.
+func TestRestoreSeesWhatARewriteLeft(t *testing.T) {
+	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0")
+	a := startServe(t, filepath.Join(t.TempDir(), "data"))
+	a.ready()
+	call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)
+	a.addNote("gate")
+	a.settled()
+	archive := a.backup()
+	a.end()
+	meta := filepath.Join(a.dir, "meta")
+	if err := os.Rename(meta, meta+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if errs, status := restoreInto(t, a.dir, archive); status != exitFailed || !strings.Contains(errs, "holds 1 space with 1 document") {
+		t.Errorf("status %d: %s", status, errs)
+	}
+}
