@@ -61,6 +61,8 @@ type Backend struct {
 	Resume   do[Nothing, Idle]
 	Drain    do[DrainIn, Drained]
 
+	ForgetPlacements do[Nothing, Nothing]
+
 	Backup  do[Backup, Nothing]
 	Restore do[Restore, Restored] // Conflict: something is there, and nothing forces it
 

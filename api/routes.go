@@ -80,6 +80,8 @@ func (s *Server) routes() []route {
 		{"resumeIdle", "POST", "/v1/idle/resume", everywhere(RoleAdmin), call(200, b.Resume)},
 		{"drainIdle", "POST", "/v1/idle/drain", everywhere(RoleAdmin), call(200, b.Drain)},
 
+		{"forgetPlacements", "DELETE", "/v1/placements", everywhere(RoleAdmin), call(204, b.ForgetPlacements)},
+
 		{"backup", "GET", "/v1/backup", everywhere(RoleAdmin), s.backup},
 		{"restore", "POST", "/v1/restore", everywhere(RoleAdmin), s.restore},
 

@@ -1,14 +1,19 @@
 package api
 
-import "time"
+import (
+	"time"
+
+	"github.com/percached/percached"
+)
 
 // Status is how things stand, at a glance.
 type Status struct {
-	Started   time.Time       `json:"started"`
-	Questions StatusQuestions `json:"questions"` // since then
-	Stored    StatusStored    `json:"stored"`
-	Waiting   StatusWaiting   `json:"waiting"`
-	Idle      StatusIdle      `json:"idle"`
+	Started    time.Time         `json:"started"`
+	Questions  StatusQuestions   `json:"questions"` // since then
+	Stored     StatusStored      `json:"stored"`
+	Waiting    StatusWaiting     `json:"waiting"`
+	Idle       StatusIdle        `json:"idle"`
+	Placements []StatusPlacement `json:"placements"`
 }
 
 // StatusQuestions counts questions, and what was saved on them.
@@ -50,4 +55,16 @@ type StatusIdle struct {
 	State        string  `json:"state"`         // working, idle, waiting, paused
 	SpentSeconds float64 `json:"spent_seconds"` // in the last 30 days
 	SavedSeconds float64 `json:"saved_seconds"`
+}
+
+// StatusPlacement says how the model reads the chunks of prompts over documents of a kind.
+type StatusPlacement struct {
+	Kind         string              `json:"kind"`
+	Placement    percached.Placement `json:"placement"`
+	From         string              `json:"from"` // measured, family, default, configuration, model
+	Why          string              `json:"why"`
+	Questions    int                 `json:"questions"` // that were compared
+	F1Sequential float64             `json:"f1_sequential"`
+	F1Parallel   float64             `json:"f1_parallel"`
+	Decided      time.Time           `json:"decided,omitzero"`
 }

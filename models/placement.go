@@ -25,13 +25,13 @@ func families() []family {
 }
 
 // Placement is the placement for a model that nothing else is known of than what its
-// file says. A family that was not measured reads chunks in sequence, as any model is
-// trained to.
-func Placement(m percached.ModelInfo) percached.Placement {
+// file says, and whether its family was measured. One that was not reads chunks in
+// sequence, as any model is trained to.
+func Placement(m percached.ModelInfo) (p percached.Placement, measured bool) {
 	for _, f := range families() {
 		if m.NoSlices == "" && m.Architecture == f.architecture && strings.HasPrefix(strings.ToLower(m.Name), f.name) {
-			return f.placement
+			return f.placement, true
 		}
 	}
-	return percached.Sequential
+	return percached.Sequential, false
 }

@@ -18,7 +18,7 @@ func TestPlacement(t *testing.T) {
 		{percached.ModelInfo{Architecture: "qwen3", Name: "SmolLM2"}, percached.Sequential},
 		{percached.ModelInfo{}, percached.Sequential},
 	} {
-		if got := Placement(c.model); got != c.want {
+		if got, _ := Placement(c.model); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.model, got, c.want)
 		}
 	}

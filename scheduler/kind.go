@@ -7,22 +7,23 @@ type Kind string
 
 // The kinds of job, most useful first: the order in which they are done.
 const (
-	Reembed  Kind = "reembed"  // vectors of another embedding model are made anew
-	Check    Kind = "check"    // entries that newer documents may bear on are held against today's search
-	Refresh  Kind = "refresh"  // a stale entry is answered again
-	Answer   Kind = "answer"   // a question that was served from the bank is answered for real
-	Restore  Kind = "restore"  // evicted slices of an entry are prefilled again
-	Warm     Kind = "warm"     // a chunk that nobody asked for is prefilled
-	Abstract Kind = "abstract" // a new chunk is summed up
-	Predict  Kind = "predict"  // questions are predicted from the abstract
-	History  Kind = "history"  // questions are predicted from the history
-	Populate Kind = "populate" // a predicted question is prefilled, or answered
-	Decode   Kind = "decode"   // an entry without an answer gets one
-	Clean    Kind = "clean"    // what is left of forgotten things goes
+	Reembed   Kind = "reembed"   // vectors of another embedding model are made anew
+	Check     Kind = "check"     // entries that newer documents may bear on are held against today's search
+	Refresh   Kind = "refresh"   // a stale entry is answered again
+	Answer    Kind = "answer"    // a question that was served from the bank is answered for real
+	Restore   Kind = "restore"   // evicted slices of an entry are prefilled again
+	Calibrate Kind = "calibrate" // placements are compared on a question
+	Warm      Kind = "warm"      // a chunk that nobody asked for is prefilled
+	Abstract  Kind = "abstract"  // a new chunk is summed up
+	Predict   Kind = "predict"   // questions are predicted from the abstract
+	History   Kind = "history"   // questions are predicted from the history
+	Populate  Kind = "populate"  // a predicted question is prefilled, or answered
+	Decode    Kind = "decode"    // an entry without an answer gets one
+	Clean     Kind = "clean"     // what is left of forgotten things goes
 )
 
 // kinds is that order.
-var kinds = [...]Kind{Reembed, Check, Refresh, Answer, Restore, Warm, Abstract, Predict, History, Populate, Decode, Clean}
+var kinds = [...]Kind{Reembed, Check, Refresh, Answer, Restore, Calibrate, Warm, Abstract, Predict, History, Populate, Decode, Clean}
 
 // Kinds lists all kinds in the order in which they are done.
 func Kinds() []Kind { return slices.Clone(kinds[:]) }

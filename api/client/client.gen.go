@@ -145,18 +145,19 @@ const (
 
 // Defines values for JobKind.
 const (
-	JobKindAbstract JobKind = "abstract"
-	JobKindAnswer   JobKind = "answer"
-	JobKindCheck    JobKind = "check"
-	JobKindClean    JobKind = "clean"
-	JobKindDecode   JobKind = "decode"
-	JobKindHistory  JobKind = "history"
-	JobKindPopulate JobKind = "populate"
-	JobKindPredict  JobKind = "predict"
-	JobKindReembed  JobKind = "reembed"
-	JobKindRefresh  JobKind = "refresh"
-	JobKindRestore  JobKind = "restore"
-	JobKindWarm     JobKind = "warm"
+	JobKindAbstract  JobKind = "abstract"
+	JobKindAnswer    JobKind = "answer"
+	JobKindCalibrate JobKind = "calibrate"
+	JobKindCheck     JobKind = "check"
+	JobKindClean     JobKind = "clean"
+	JobKindDecode    JobKind = "decode"
+	JobKindHistory   JobKind = "history"
+	JobKindPopulate  JobKind = "populate"
+	JobKindPredict   JobKind = "predict"
+	JobKindReembed   JobKind = "reembed"
+	JobKindRefresh   JobKind = "refresh"
+	JobKindRestore   JobKind = "restore"
+	JobKindWarm      JobKind = "warm"
 )
 
 // Defines values for ModelObject.
@@ -297,6 +298,15 @@ const (
 const (
 	SpanInAbout SpanIn = "about"
 	SpanInQuote SpanIn = "quote"
+)
+
+// Defines values for StatusPlacementFrom.
+const (
+	StatusPlacementFromConfiguration StatusPlacementFrom = "configuration"
+	StatusPlacementFromDefault       StatusPlacementFrom = "default"
+	StatusPlacementFromFamily        StatusPlacementFrom = "family"
+	StatusPlacementFromMeasured      StatusPlacementFrom = "measured"
+	StatusPlacementFromModel         StatusPlacementFrom = "model"
 )
 
 // Defines values for UploadState.
@@ -1729,6 +1739,9 @@ type Status struct {
 	// Idle Idle work.
 	Idle StatusIdle `json:"idle"`
 
+	// Placements One for each kind of documents. Spaces whose own settings say the placement are left out.
+	Placements []StatusPlacement `json:"placements"`
+
 	// Questions What was asked since the daemon began.
 	Questions StatusQuestions `json:"questions"`
 
@@ -1753,6 +1766,39 @@ type StatusIdle struct {
 	// State A job runs (`working`), there is none (`idle`), there may be one but not now (`waiting`), or somebody paused it: then a job that runs stops.
 	State IdleState `json:"state"`
 }
+
+// StatusPlacement How the model reads the chunks of prompts over documents of a kind.
+type StatusPlacement struct {
+	// Decided When that was enough to decide.
+	Decided *time.Time `json:"decided,omitempty"`
+
+	// F1Parallel The same, chunks side by side.
+	F1Parallel float64 `json:"f1_parallel"`
+
+	// F1Sequential How well answers agree with the documents, from 0 to 1: one chunk behind the other.
+	F1Sequential float64 `json:"f1_sequential"`
+
+	// From What it rests on: questions over these documents (`measured`), measurements of the model's family (`family`),
+	// nothing yet (`default`), the key `placement` (`configuration`), or how the model was made (`model`).
+	From StatusPlacementFrom `json:"from"`
+
+	// Kind Of documents, as spaces name it.
+	Kind string `json:"kind"`
+
+	// Placement What a chunk's tensors depend on: `sequential` on the chunks before it; `parallel` on the instructions alone, so that
+	// a chunk is stored once.
+	Placement Placement `json:"placement"`
+
+	// Questions That were answered in both placements.
+	Questions int `json:"questions"`
+
+	// Why The reason in words.
+	Why string `json:"why"`
+}
+
+// StatusPlacementFrom What it rests on: questions over these documents (`measured`), measurements of the model's family (`family`),
+// nothing yet (`default`), the key `placement` (`configuration`), or how the model was made (`model`).
+type StatusPlacementFrom string
 
 // StatusQuestions What was asked since the daemon began.
 type StatusQuestions struct {
@@ -2685,6 +2731,15 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/models/{model} (the `GetModel` operationId).
 	GetModel(ctx context.Context, model string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ForgetPlacements Measure anew how the model reads chunks best
+	//
+	// Forgets which placement was found to serve the model over each kind of documents. Idle work of the kind `calibrate` finds it anew;
+	// until then the measurements of the model's family hold.
+	// Token: admin, for all spaces.
+	//
+	// Corresponds with DELETE /v1/placements (the `ForgetPlacements` operationId).
+	ForgetPlacements(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RestoreWithBody Restore a backup
 	//
@@ -3687,6 +3742,25 @@ func (c *Client) ListModels(ctx context.Context, reqEditors ...RequestEditorFn) 
 // Corresponds with GET /v1/models/{model} (the `GetModel` operationId).
 func (c *Client) GetModel(ctx context.Context, model string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetModelRequest(c.Server, model)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ForgetPlacements Measure anew how the model reads chunks best
+//
+// Forgets which placement was found to serve the model over each kind of documents. Idle work of the kind `calibrate` finds it anew;
+// until then the measurements of the model's family hold.
+// Token: admin, for all spaces.
+//
+// Corresponds with DELETE /v1/placements (the `ForgetPlacements` operationId).
+func (c *Client) ForgetPlacements(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewForgetPlacementsRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -5325,6 +5399,33 @@ func NewGetModelRequest(server string, model string) (*http.Request, error) {
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewForgetPlacementsRequest constructs an http.Request for the ForgetPlacements method
+func NewForgetPlacementsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/placements")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -7176,6 +7277,17 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/models/{model} (the `GetModel` operationId).
 	GetModelWithResponse(ctx context.Context, model string, reqEditors ...RequestEditorFn) (*GetModelResponse, error)
 
+	// ForgetPlacementsWithResponse Measure anew how the model reads chunks best
+	//
+	// Forgets which placement was found to serve the model over each kind of documents. Idle work of the kind `calibrate` finds it anew;
+	// until then the measurements of the model's family hold.
+	// Token: admin, for all spaces.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/placements (the `ForgetPlacements` operationId).
+	ForgetPlacementsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ForgetPlacementsResponse, error)
+
 	// RestoreWithBodyWithResponse Restore a backup
 	//
 	// Replaces everything in all spaces by what a backup holds. The whole archive is verified before anything is replaced; a
@@ -8256,6 +8368,29 @@ func (r GetModelResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r GetModelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type ForgetPlacementsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r ForgetPlacementsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ForgetPlacementsResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -9527,6 +9662,23 @@ func (c *ClientWithResponses) GetModelWithResponse(ctx context.Context, model st
 		return nil, err
 	}
 	return ParseGetModelResponse(rsp)
+}
+
+// ForgetPlacementsWithResponse Measure anew how the model reads chunks best
+//
+// Forgets which placement was found to serve the model over each kind of documents. Idle work of the kind `calibrate` finds it anew;
+// until then the measurements of the model's family hold.
+// Token: admin, for all spaces.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/placements (the `ForgetPlacements` operationId).
+func (c *ClientWithResponses) ForgetPlacementsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ForgetPlacementsResponse, error) {
+	rsp, err := c.ForgetPlacements(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseForgetPlacementsResponse(rsp)
 }
 
 // RestoreWithBodyWithResponse Restore a backup
@@ -11000,6 +11152,35 @@ func ParseGetModelResponse(rsp *http.Response) (*GetModelResponse, error) {
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseForgetPlacementsResponse parses an HTTP response from a ForgetPlacementsWithResponse call
+func ParseForgetPlacementsResponse(rsp *http.Response) (*ForgetPlacementsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ForgetPlacementsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Problem

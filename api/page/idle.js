@@ -24,7 +24,7 @@ export function reset() {
 export async function refresh() {
   const space = here.space;
   try {
-    const whole = here.may.whole ? await Promise.all([get("v1/idle"), get("v1/idle/queue"), get("v1/idle/ledger")]) : [];
+    const whole = here.may.whole ? await Promise.all([get("v1/idle"), get("v1/idle/queue"), get("v1/idle/ledger"), get("v1/status")]) : [];
     const predicted = space ? await get(at("predictions")) : null;
     if (space !== here.space) return;
     fill(box(), whole.length > 0 ? drawWhole(...whole) : el("p", { class: "note", text: "Queue and ledger belong to all spaces: this token sees one alone." }),
@@ -36,8 +36,15 @@ export async function refresh() {
 
 const states = { working: "Working", idle: "Nothing to do", waiting: "Waiting", paused: "Paused" };
 
-function drawWhole(idle, queue, ledger) {
-  return [drawState(idle), drawQueue(queue.jobs), drawLedger(ledger)];
+function drawWhole(idle, queue, ledger, { placements }) {
+  return [drawState(idle), drawQueue(queue.jobs), drawLedger(ledger), placements.length > 0 ? drawPlacements(placements) : null];
+}
+
+function drawPlacements(placements) {
+  const read = { parallel: "side by side", sequential: "one after the other" };
+  return part("How the model reads documents",
+    drawTable("How the model reads what it answers from", ["Documents", "Chunks", "Why", "Questions compared"],
+      placements.map((p) => [p.kind, read[p.placement] ?? p.placement, p.why, count(p.questions)])));
 }
 
 function drawState(i) {

@@ -75,7 +75,7 @@ export const origins = { asked: "asked", predicted: "predicted" };
 export const kinds = {
   reembed: "making vectors with another model", check: "looking whether newer documents bear on answers", refresh: "answering again what is stale",
   answer: "answering for real what came from the bank", abstract: "summing up new chunks", predict: "thinking of questions", history: "thinking of questions like those before",
-  populate: "getting ready for predicted questions", decode: "writing answers", restore: "reading again what was evicted", warm: "reading ahead", clean: "taking away what was forgotten",
+  populate: "getting ready for predicted questions", decode: "writing answers", restore: "reading again what was evicted", calibrate: "comparing how the model reads best", warm: "reading ahead", clean: "taking away what was forgotten",
 };
 
 const reasons = {

@@ -56,7 +56,7 @@ func (f *face) backend() api.Backend {
 		Predictions: f.predictions, Predict: f.predict,
 
 		Idle: f.idle, Device: f.device, Queue: f.queue, RetryJob: f.retryJob, Ledger: f.ledger,
-		Pause: f.pause, Resume: f.resume, Drain: f.drain,
+		Pause: f.pause, Resume: f.resume, Drain: f.drain, ForgetPlacements: f.forgetPlacements,
 
 		Backup: f.backup, Restore: f.restore,
 

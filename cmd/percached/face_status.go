@@ -31,5 +31,10 @@ func wireStatus(begun time.Time, q api.StatusQuestions, m metrics.State) api.Sta
 
 func (f *face) status(context.Context, api.Nothing) (api.Status, error) {
 	now, err := f.service.state(f.inbox, f.hub.Listeners())
-	return wireStatus(f.begun, f.service.news.questions(), now), err
+	if err != nil {
+		return api.Status{}, err
+	}
+	out := wireStatus(f.begun, f.service.news.questions(), now)
+	out.Placements, err = f.service.listPlacements()
+	return out, err
 }

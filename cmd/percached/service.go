@@ -14,6 +14,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/calibrate"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/home"
 	"github.com/percached/percached/internal/idle"
@@ -40,21 +41,23 @@ const (
 
 // service is percached on one data folder, wired.
 type service struct {
-	home      *home.Home
-	meta      *kv.DB
-	tensors   *kv.DB
-	knowledge *knowledgebank.Bank
-	index     *retrieval.Index
-	bank      *qabank.Bank
-	tree      *qkvtree.Tree
-	history   *answer.History
-	asker     *answer.Asker
-	library   *ingest.Library
-	predictor *predictor.Predictor
-	worker    *idle.Worker
-	scheduler *scheduler.Scheduler
+	home       *home.Home
+	meta       *kv.DB
+	tensors    *kv.DB
+	knowledge  *knowledgebank.Bank
+	index      *retrieval.Index
+	bank       *qabank.Bank
+	tree       *qkvtree.Tree
+	history    *answer.History
+	asker      *answer.Asker
+	library    *ingest.Library
+	predictor  *predictor.Predictor
+	placements *calibrate.Book
+	worker     *idle.Worker
+	scheduler  *scheduler.Scheduler
 
 	ground
+	builtIn   bool           // the language model is percached's own
 	questions llm.Embedder   // the embedder, as it wants questions
 	gate      *llamacpp.Gate // shared by all that computes
 	closers   []func() error // in order of opening
@@ -216,6 +219,9 @@ func (s *service) openStores(ctx context.Context, c setup, withEngine bool, log 
 		return err
 	}
 	s.closers = append(s.closers, s.history.Flush)
+	if s.placements, err = calibrate.Open(s.meta); err != nil {
+		return err
+	}
 	spaces, err := s.knowledge.Spaces()
 	if err != nil {
 		return err
@@ -248,7 +254,7 @@ func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err erro
 	watch := &idle.Watch{}
 	s.asker, err = answer.New(answer.Parts{
 		Knowledge: s.knowledge, Searcher: s.index, Bank: s.bank, Tree: s.tree, Embedder: s.questions, Engine: s.engine,
-		History: s.history, Instructions: s.instructions, Patience: cmp.Or(s.patience, patience), Now: s.now, Logger: log,
+		History: s.history, Instructions: s.instructions, Placement: s.placement, Patience: cmp.Or(s.patience, patience), Now: s.now, Logger: log,
 		Observer: answer.Observer{Asked: s.news.asked(watch.Asked), Stopped: s.news.stopped()}, Waiting: c.maxWaiting, Chance: rand.Float64, Unchecked: c.engine != nil, // that is none of a user's
 	}, settings)
 	if err != nil {
@@ -287,7 +293,7 @@ func (s *service) wireIdle(c setup, log *slog.Logger) error {
 	})
 	s.worker, err = idle.New(idle.Parts{
 		Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Tree: s.tree, History: s.history, Asker: s.asker,
-		Predictor: s.predictor, Library: s.library, Embedder: s.questions, Engine: s.engine, Now: s.now,
+		Predictor: s.predictor, Library: s.library, Placements: s.placements, Embedder: s.questions, Engine: s.engine, Now: s.now,
 	}, rules)
 	if err != nil {
 		return err

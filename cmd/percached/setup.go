@@ -175,11 +175,11 @@ func (s *service) settings(c setup) (answer.Settings, error) {
 		if err != nil {
 			return set, err
 		}
-		set.Placement = p
+		set.Placement, set.Fixed = p, true
 	case c.model == "":
-		set.Placement = models.NanoPlacement
+		set.Placement, set.Fixed = models.NanoPlacement, true
 	case s.engine != nil:
-		set.Placement = models.Placement(s.engine.Info())
+		set.Placement, _ = models.Placement(s.engine.Info())
 	}
 	return set, nil
 }
@@ -267,7 +267,7 @@ func (s *service) openEngine(ctx context.Context, c setup, log *slog.Logger, std
 	l := llamacpp.Default()
 	l.Model, l.KeyType, l.ValueType, l.Threads, l.Context = c.model, c.kv, c.kv, c.threads, c.context
 	l.Queue = max(l.Queue, c.maxWaiting)
-	if c.model == "" {
+	if s.builtIn = c.model == ""; s.builtIn {
 		if l.Model, err = models.Nano(s.home.Path("models")); err != nil {
 			return err
 		}

@@ -69,6 +69,9 @@ type Parts struct {
 	// Instructions, when not nil, gives what prompts of a space begin with
 	// instead of the built-in instructions; false: nothing.
 	Instructions func(space string) (string, bool, error)
+	// Placement, when not nil, says in which placement a model answers best from
+	// documents of a kind, where nobody chose one; false: nothing is known.
+	Placement func(kind string, s Settings) (percached.Placement, bool)
 	// Patience is how long stored tensors may keep a question waiting.
 	Patience time.Duration
 	// Waiting is how many questions may wait for the engine or use it at a time, and

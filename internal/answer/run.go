@@ -101,14 +101,24 @@ func (a *Asker) Settings(space string) (Settings, error) {
 		return Settings{}, err
 	}
 	set, err := a.settings.Load().With(sp.Settings)
-	if err != nil || a.Instructions == nil {
+	if err != nil {
 		return set, err
 	}
-	text, ok, err := a.Instructions(space)
-	if ok {
-		set.Instructions = strings.ReplaceAll(text, "{kind}", sp.Kind)
+	if a.Instructions != nil {
+		text, ok, err := a.Instructions(space)
+		if err != nil {
+			return set, err
+		}
+		if ok {
+			set.Instructions = strings.ReplaceAll(text, "{kind}", sp.Kind)
+		}
 	}
-	return set, err
+	if a.Placement != nil && !set.Fixed && !set.Whole {
+		if p, ok := a.Placement(sp.Kind, set); ok {
+			set.Placement = p
+		}
+	}
+	return set, nil
 }
 
 // ended notes the time of a stage, from the end of the one before.

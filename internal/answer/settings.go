@@ -42,10 +42,17 @@ type Settings struct {
 	// Task, when not empty, is repeated right before the question: small models
 	// lose sight of instructions that stand before all chunks.
 	Task string
+	// Fixed says that somebody chose the placement: none that was found to serve the
+	// model as well takes its place.
+	Fixed bool
 }
 
 // DefaultTask is for models that were not trained on percached's own prompts.
 const DefaultTask = "Using only the texts above, answer in one sentence."
+
+// promptVersion counts changes of how a prompt is laid out: what was measured of
+// another is measured again.
+const promptVersion = 1
 
 // freeTask stands in its place beside instructions that are not percached's own.
 const freeTask = "Using only the texts above, answer the question."
@@ -91,6 +98,7 @@ func (s Settings) With(w percached.Settings) (Settings, error) {
 	over(&s.K, w.K)
 	over(&s.Order, w.Order)
 	over(&s.Placement, w.Placement)
+	s.Fixed = s.Fixed || w.Placement != nil
 	over(&s.Planes, w.Planes)
 	over(&s.Whole, w.Whole)
 	if s.Whole {
@@ -113,6 +121,13 @@ func over[T any](to, from *T) {
 	if from != nil {
 		*to = *from
 	}
+}
+
+// Prompt names what stands around chunks and questions, whatever the placement.
+func (s Settings) Prompt() string {
+	b, _ := json.Marshal([]any{promptVersion, s.Instructions, s.Task}) // plain values always marshal
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16])
 }
 
 // Mark names what shapes an answer under these settings, as entries of the bank

@@ -24,6 +24,8 @@ type Work struct {
 	// Again says that the bank has the question: if it was forgotten by the time
 	// the answer is there, nothing is kept, and that is NotFound.
 	Again bool
+	// MaxTokens of the answer; 0: as the settings say.
+	MaxTokens int
 	// Settings are what this work wants otherwise than its space.
 	Settings percached.Settings
 }
@@ -36,7 +38,7 @@ type Work struct {
 // that the bank does not want, as it is not grounded or is a loop, has no Entry.
 func (a *Asker) Work(ctx context.Context, w Work) (Answer, error) {
 	const op = "answer.Work"
-	q := Question{Space: w.Space, Text: w.Question, Refresh: true, Settings: w.Settings}
+	q := Question{Space: w.Space, Text: w.Question, Refresh: true, MaxTokens: w.MaxTokens, Settings: w.Settings}
 	if err := q.check(); err != nil {
 		return Answer{}, fault.Wrap(op, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/calibrate"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/knowledgebank"
@@ -28,19 +29,20 @@ type engine interface {
 	Info() percached.ModelInfo
 }
 
-// Parts are the layers in which there is work. All are needed.
+// Parts are the layers in which there is work. All are needed but Placements.
 type Parts struct {
-	Knowledge *knowledgebank.Bank
-	Index     *retrieval.Index
-	Bank      *qabank.Bank
-	Tree      *qkvtree.Tree
-	History   *answer.History
-	Asker     *answer.Asker
-	Predictor *predictor.Predictor
-	Library   *ingest.Library
-	Embedder  embedder
-	Engine    engine
-	Now       func() time.Time
+	Knowledge  *knowledgebank.Bank
+	Index      *retrieval.Index
+	Bank       *qabank.Bank
+	Tree       *qkvtree.Tree
+	History    *answer.History
+	Asker      *answer.Asker
+	Predictor  *predictor.Predictor
+	Library    *ingest.Library
+	Placements *calibrate.Book // nil: none is measured
+	Embedder   embedder
+	Engine     engine
+	Now        func() time.Time
 }
 
 // Worker finds idle work and does it, for one scheduler: one call of Due or Do
@@ -69,18 +71,19 @@ func New(p Parts, c Config) (*Worker, error) {
 	w := &Worker{Parts: p, full: map[string]room{}}
 	w.config.Store(&c)
 	w.kinds = map[scheduler.Kind]kind{
-		scheduler.Reembed:  {w.dueReembed, w.reembed},
-		scheduler.Check:    {w.dueCheck, w.check},
-		scheduler.Refresh:  {w.dueRefresh, w.refresh},
-		scheduler.Answer:   {w.dueAnswer, w.decode},
-		scheduler.Abstract: {w.dueAbstract, w.abstract},
-		scheduler.Predict:  {w.duePredict, w.predict},
-		scheduler.History:  {w.dueHistory, w.fromHistory},
-		scheduler.Populate: {w.duePopulate, w.populate},
-		scheduler.Decode:   {w.dueDecode, w.decode},
-		scheduler.Restore:  {w.dueRestore, w.restore},
-		scheduler.Warm:     {w.dueWarm, w.warm},
-		scheduler.Clean:    {w.dueClean, w.clean},
+		scheduler.Reembed:   {w.dueReembed, w.reembed},
+		scheduler.Check:     {w.dueCheck, w.check},
+		scheduler.Refresh:   {w.dueRefresh, w.refresh},
+		scheduler.Answer:    {w.dueAnswer, w.decode},
+		scheduler.Abstract:  {w.dueAbstract, w.abstract},
+		scheduler.Predict:   {w.duePredict, w.predict},
+		scheduler.History:   {w.dueHistory, w.fromHistory},
+		scheduler.Populate:  {w.duePopulate, w.populate},
+		scheduler.Decode:    {w.dueDecode, w.decode},
+		scheduler.Restore:   {w.dueRestore, w.restore},
+		scheduler.Calibrate: {w.dueCalibrate, w.calibrate},
+		scheduler.Warm:      {w.dueWarm, w.warm},
+		scheduler.Clean:     {w.dueClean, w.clean},
 	}
 	return w, nil
 }

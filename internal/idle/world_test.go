@@ -13,6 +13,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/calibrate"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/internal/kv"
@@ -46,6 +47,7 @@ type world struct {
 	set    answer.Settings
 	config idle.Config
 	says   func(question string) (string, bool) // the model's script
+	apart  func(question string) (string, bool) // and where chunks stand side by side; nil: the same
 	// checked holds answers against the documents: without a script the model makes them up.
 	checked bool
 	step    func(llmtest.Step)
@@ -67,7 +69,10 @@ func newWorld(t testing.TB, change func(*world)) *world {
 	}
 	o := llmtest.DefaultOptions()
 	o.Clock, o.Costs = w.clock, costs()
-	o.Script = func(_ percached.Prompt, question string) (string, bool) {
+	o.Script = func(p percached.Prompt, question string) (string, bool) {
+		if w.apart != nil && p.Placement == percached.Parallel {
+			return w.apart(question)
+		}
 		if w.says == nil {
 			return "", false
 		}
@@ -132,7 +137,7 @@ func (w *world) open() {
 	w.Asker, err = answer.New(answer.Parts{
 		Unchecked: !w.checked,
 		Knowledge: w.Knowledge, Searcher: w.Index, Bank: w.Bank, Tree: w.Tree, Embedder: w.embedder, Engine: w.engine, History: w.History,
-		Patience: time.Hour, Now: w.now, Logger: log, Observer: answer.Observer{Asked: watch.Asked},
+		Patience: time.Hour, Now: w.now, Logger: log, Observer: answer.Observer{Asked: watch.Asked}, Placement: w.placement,
 	}, w.set)
 	w.ok(err)
 	p := predictor.Default()
@@ -146,6 +151,8 @@ func (w *world) open() {
 	}
 	w.Library = ingest.New(layers)
 	w.Embedder, w.Engine, w.Now = w.embedder, w.engine, w.now
+	w.Placements, err = calibrate.Open(w.meta)
+	w.ok(err)
 	worker, err := idle.New(w.Parts, w.config)
 	w.ok(err)
 	s := scheduler.Options{DB: w.meta, Worker: worker, Config: w.config.Policy, Now: w.now}
@@ -160,6 +167,12 @@ func (w *world) open() {
 			w.Error(err)
 		}
 	}
+}
+
+// placement is what was found to serve the model, as a service wires it.
+func (w *world) placement(kind string, set answer.Settings) (percached.Placement, bool) {
+	rec := w.Placements.Get(calibrate.Subject{Model: w.engine.Info().Fingerprint, Prompt: set.Prompt(), Kind: kind})
+	return rec.Placement()
 }
 
 func (w *world) add(key, text string) {

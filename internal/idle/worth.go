@@ -32,28 +32,15 @@ func (w *Worker) bare(ctx context.Context, space string, r rules) (found []candi
 			seen[n.Chunk] = true
 		}
 	})
-	var after percached.DocumentID
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		docs, err := w.Knowledge.Documents(space, after, 256)
-		if err != nil && len(docs) == 0 {
-			return nil, err
-		}
-		if len(docs) == 0 {
-			return found, nil
-		}
-		after = docs[len(docs)-1].ID
-		for _, d := range docs {
-			for _, c := range d.Chunks {
-				if !seen[c] {
-					seen[c] = true
-					found = append(found, candidate{id: c, doc: d})
-				}
+	err = w.documents(ctx, space, func(d percached.Document) {
+		for _, c := range d.Chunks {
+			if !seen[c] {
+				seen[c] = true
+				found = append(found, candidate{id: c, doc: d})
 			}
 		}
-	}
+	})
+	return found, err
 }
 
 // rank puts the likeliest to be retrieved first, and then the newest.

@@ -37,7 +37,8 @@ func layers() []layer {
 		{"internal/inbox", append(stores, "internal/ingest", "knowledgebank/...", "qabank", "qkvtree", "retrieval")},
 		{"internal/answer/...", append(stores, "qabank", "qkvtree", "retrieval")},
 		{"internal/ingest/...", append(stores, "knowledgebank", "qabank", "qkvtree", "retrieval")},
-		{"internal/idle/...", append(stores, "internal/answer", "internal/ingest", "knowledgebank", "predictor", "qabank", "qkvtree", "retrieval", "scheduler")},
+		{"internal/calibrate", stores},
+		{"internal/idle/...", append(stores, "internal/answer/...", "internal/calibrate", "internal/ingest", "knowledgebank", "predictor", "qabank", "qkvtree", "retrieval", "scheduler")},
 		{"api/...", stores},
 		{"qabank/...", stores},
 		{"knowledgebank/...", stores},
@@ -55,7 +56,7 @@ func layers() []layer {
 		{"cmd/...", []string{
 			".", "api/...", "eval/...", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
 			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/idle/...", "internal/durable", "internal/fault",
-			"internal/backup", "internal/home", "internal/inbox", "internal/kv/...", "internal/metrics/...", "internal/pull", "internal/token",
+			"internal/backup", "internal/calibrate", "internal/home", "internal/inbox", "internal/kv/...", "internal/metrics/...", "internal/pull", "internal/token",
 		}},
 	}
 }

@@ -26,7 +26,7 @@ var (
 	}
 
 	jobKinds = []string{
-		"reembed", "check", "refresh", "answer", "abstract", "predict", "history", "populate", "decode", "restore", "warm", "clean",
+		"reembed", "check", "refresh", "answer", "abstract", "predict", "history", "populate", "decode", "restore", "calibrate", "warm", "clean",
 	}
 
 	jobEnds = []string{"done", "nothing", "preempted", "failed", "parked"}
@@ -49,7 +49,7 @@ var (
 		"listEntries", "searchEntries", "exportEntries", "importEntries", "getEntry", "deleteEntry", "vetoEntry",
 		"getCache", "limitCache", "verifyCache", "clearCache", "getSpaceCache", "getTree", "clearSpaceCache",
 		"listPredictions", "predict",
-		"getIdle", "postDevice", "listQueue", "retryJob", "getLedger", "pauseIdle", "resumeIdle", "drainIdle",
+		"getIdle", "postDevice", "listQueue", "retryJob", "getLedger", "pauseIdle", "resumeIdle", "drainIdle", "forgetPlacements",
 		"getConfig", "changeConfig", "backup", "restore",
 		"createChatCompletion", "createEmbedding", "listModels", "getModel",
 	}

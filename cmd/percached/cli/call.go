@@ -21,7 +21,7 @@ const DefaultSpace = "default"
 func Commands(h Host) []*cobra.Command {
 	return []*cobra.Command{
 		askCommand(h), addCommand(h), documentsCommand(h), spacesCommand(h), cacheCommand(h), qaCommand(h), historyCommand(h),
-		predictCommand(h), idleCommand(h), statusCommand(h), backupCommand(h),
+		predictCommand(h), idleCommand(h), statusCommand(h), calibrateCommand(h), backupCommand(h),
 	}
 }
 

@@ -97,6 +97,7 @@ func standing(p *Printer, s *client.Status) {
 	p.Line("QA bank    %s %d entries, %d answered, %d stale", gauge(st.BankBytes, st.BankLimit), st.Entries, st.Answered, st.Stale)
 	p.Line("tensors    %s %d slices; %s on disk", gauge(st.TensorBytes, st.TensorLimit), st.Slices, size(st.DiskBytes))
 	p.Line("idle work  %s; %d jobs wait, %d are parked; in 30 days it took %.1f s and saved %.1f s", s.Idle.State, s.Waiting.Jobs, s.Waiting.Parked, s.Idle.SpentSeconds, s.Idle.SavedSeconds)
+	placements(p, s)
 	p.Line("waiting    %d questions, %d uploads", s.Waiting.Questions, s.Waiting.Uploads)
 }
 
