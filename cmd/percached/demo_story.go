@@ -11,6 +11,7 @@ import (
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/answer/grounded"
 	"github.com/percached/percached/internal/fault"
 )
 
@@ -105,18 +106,30 @@ func (s *story) askPredicted(ctx context.Context) error {
 	if err != nil || entries.JSON200 == nil {
 		return unanswered("listing stored answers", entries, err)
 	}
-	answered := map[string]bool{}
+	answers := map[string]string{}
 	for _, e := range entries.JSON200.Entries {
-		answered[e.Question] = e.Origin == client.OriginPredicted && e.Answered && !e.Refused && !e.Stale
+		if e.Origin == client.OriginPredicted && e.Answered && !e.Refused && !e.Stale {
+			answers[e.Question] = e.Answer
+		}
 	}
-	ready := slices.DeleteFunc(predicted.JSON200.Predictions, func(p client.Prediction) bool { return !answered[p.Question] })
+	ready := slices.DeleteFunc(predicted.JSON200.Predictions, func(p client.Prediction) bool { return answers[p.Question] == "" })
 	if len(ready) == 0 {
 		s.say("None of the predicted questions has an answer, so none is asked.")
 		return nil
 	}
-	// What was predicted from the questions above is easiest to follow, and so is what is short.
+	texts, err := s.texts(ctx)
+	if err != nil {
+		return err
+	}
+	told := map[string]float64{}
+	for _, p := range ready {
+		if best, ok := grounded.Best(p.Question, texts); ok {
+			told[p.Question] = grounded.Share(p.Question+" "+answers[p.Question], best.Text)
+		}
+	}
+	// One whose words and whose answer stand in a sentence makes sense to a reader, too.
 	p := slices.MinFunc(ready, func(a, b client.Prediction) int {
-		return cmp.Or(strings.Compare(string(a.From), string(b.From)), len(a.Question)-len(b.Question), strings.Compare(a.Question, b.Question))
+		return cmp.Or(cmp.Compare(told[b.Question], told[a.Question]), len(a.Question)-len(b.Question), strings.Compare(a.Question, b.Question))
 	})
 	s.say("Asking what nobody asked yet: idle work has predicted and answered it.")
 	a, err := s.ask(ctx, "predicted", client.Question{Question: p.Question})
@@ -124,6 +137,24 @@ func (s *story) askPredicted(ctx context.Context) error {
 		s.must(a.Outcome == client.OutcomeAnswerHit, "the answer that was ready for a predicted question was not given: %s", a.Gate.Why)
 	}
 	return err
+}
+
+// texts are all documents.
+func (s *story) texts(ctx context.Context) (texts []grounded.Passage, err error) {
+	all, err := s.api.ListDocumentsWithResponse(ctx, cli.DefaultSpace, &client.ListDocumentsParams{Limit: new(1000)})
+	if err != nil || all.JSON200 == nil {
+		return nil, unanswered("listing documents", all, err)
+	}
+	for _, d := range all.JSON200.Documents {
+		got, err := s.api.GetDocumentWithResponse(ctx, cli.DefaultSpace, d.ID)
+		if err != nil || got.JSON200 == nil {
+			return nil, unanswered("reading a document", got, err)
+		}
+		for _, c := range got.JSON200.Text {
+			texts = append(texts, grounded.Passage{Quote: c.Body})
+		}
+	}
+	return texts, nil
 }
 
 // forget deletes the mail that an answer rests on.

@@ -89,3 +89,27 @@ func repeats(words []word, from, to int) bool {
 	}
 	return false
 }
+
+// Share is how much of what a text says stands in another one.
+func Share(text, within string) float64 {
+	there := map[string]bool{}
+	for _, w := range read(within) {
+		for _, k := range w.keys {
+			there[k] = true
+		}
+	}
+	all, found := 0, 0
+	for _, w := range read(text) {
+		if w.vague() {
+			continue
+		}
+		all++
+		for _, k := range w.keys {
+			if there[k] {
+				found++
+				break
+			}
+		}
+	}
+	return float64(found) / float64(max(1, all))
+}

@@ -56,3 +56,14 @@ func TestGap(t *testing.T) {
 		}
 	}
 }
+
+func TestShare(t *testing.T) {
+	const within = "The rent of the flat is 1,450 euros from May on."
+	for text, want := range map[string]float64{
+		"What is the rent of the flat? 1450 euros": 1, "What is Ann's rent?": 0.5, "Who sings?": 0, "": 0,
+	} {
+		if got := grounded.Share(text, within); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
