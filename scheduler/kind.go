@@ -12,8 +12,8 @@ const (
 	Refresh   Kind = "refresh"   // a stale entry is answered again
 	Answer    Kind = "answer"    // a question that was served from the bank is answered for real
 	Restore   Kind = "restore"   // evicted slices of an entry are prefilled again
-	Calibrate Kind = "calibrate" // placements are compared on a question
 	Warm      Kind = "warm"      // a chunk that nobody asked for is prefilled
+	Calibrate Kind = "calibrate" // placements are compared on a question
 	Abstract  Kind = "abstract"  // a new chunk is summed up
 	Predict   Kind = "predict"   // questions are predicted from the abstract
 	History   Kind = "history"   // questions are predicted from the history
@@ -23,7 +23,7 @@ const (
 )
 
 // kinds is that order.
-var kinds = [...]Kind{Reembed, Check, Refresh, Answer, Restore, Calibrate, Warm, Abstract, Predict, History, Populate, Decode, Clean}
+var kinds = [...]Kind{Reembed, Check, Refresh, Answer, Restore, Warm, Calibrate, Abstract, Predict, History, Populate, Decode, Clean}
 
 // Kinds lists all kinds in the order in which they are done.
 func Kinds() []Kind { return slices.Clone(kinds[:]) }

@@ -145,7 +145,7 @@ func answerKeys() []key {
 			of: func(c *setup) field { return aText(&c.fusion) },
 		},
 		{
-			name: "placement", live: true, flag: true, about: "sequential or parallel; empty: what was measured for the model's family (parallel: the built-in model, SmolLM2, Gemma 3), else sequential",
+			name: "placement", live: true, flag: true, about: "sequential or parallel; empty: what percached calibrate or idle work measured over your documents, before that what was measured for the model's family (parallel: the built-in model, SmolLM2, Gemma 3), else sequential; percached status tells which and why",
 			of: func(c *setup) field { return aText(&c.placement) },
 		},
 		{

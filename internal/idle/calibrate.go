@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
@@ -20,9 +19,6 @@ import (
 const (
 	telling = 32 // chunks; of fewer documents nothing can be said
 	brief   = 48 // tokens of an answer that is compared
-	// readFirst is how long new documents are read ahead before placements are compared,
-	// where chunks stand side by side already, as the model's family was measured.
-	readFirst = 10 * time.Minute
 )
 
 // subject is what a space's placement is decided for.
@@ -30,76 +26,70 @@ func (w *Worker) subject(sp percached.Space, r rules) calibrate.Subject {
 	return calibrate.Subject{Model: w.Engine.Info().Fingerprint, Prompt: r.Prompt(), Kind: sp.Kind}
 }
 
-// dueCalibrate: the placement for the space's model, prompt and kind of documents is
-// not decided yet, and nobody chose one.
-func (w *Worker) dueCalibrate(ctx context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
+// measuring gives what is known of the placement for the space's model, prompt and kind
+// of documents, if it is to be found out: nobody chose one, it is not decided yet, and
+// there are documents to ask about.
+func (w *Worker) measuring(space string, r rules) (rec calibrate.Record, chunks int, ok bool, err error) {
 	if w.Placements == nil || r.Fixed || r.Whole || !r.Tensors {
-		return nil, nil
+		return rec, 0, false, nil
 	}
 	sp, err := w.Knowledge.Space(space)
 	if err != nil {
-		return nil, err
+		return rec, 0, false, err
 	}
 	st, err := w.Knowledge.Stats(space)
-	if err != nil || st.Chunks < telling {
+	if err != nil {
+		return rec, 0, false, err
+	}
+	rec = w.Placements.Get(w.subject(sp, r))
+	open := rec.Verdict == calibrate.Pending && (rec.Lacking == 0 || st.Chunks >= 2*rec.Lacking)
+	return rec, st.Chunks, open && st.Chunks >= telling, nil
+}
+
+// dueCalibrate: the placement is to be found out.
+func (w *Worker) dueCalibrate(_ context.Context, space string, r rules, limit int) (due []scheduler.Due, err error) {
+	rec, _, ok, err := w.measuring(space, r)
+	if err != nil || !ok {
 		return nil, err
 	}
-	rec := w.Placements.Get(w.subject(sp, r))
-	if rec.Verdict != calibrate.Pending || rec.Lacking > 0 && st.Chunks < 2*rec.Lacking {
-		return nil, nil
-	}
-	var from time.Time
-	if r.Placement == percached.Parallel {
-		_, newest, err := w.Predictor.Unsummarised(ctx, space, 0)
-		if err != nil {
-			return nil, err
-		}
-		from = w.quiet(newest, readFirst)
-	}
-	var due []scheduler.Due
 	for n := len(rec.Trials); n < rec.Next() && len(due) < limit; n++ {
-		due = append(due, scheduler.Due{Subject: fmt.Sprintf("question %d", n+1), From: from})
+		due = append(due, scheduler.Due{Subject: fmt.Sprintf("question %d", n+1)})
 	}
 	return due, nil
+}
+
+// waits says that nothing is read ahead in a space until it is known how: chunks stand
+// one after the other for want of better knowledge, and it can be had.
+func (w *Worker) waits(space string, r rules) (bool, error) {
+	if r.Placement == percached.Parallel || w.Parked != nil && w.Parked(space, scheduler.Calibrate) > 0 {
+		return false, nil
+	}
+	_, _, ok, err := w.measuring(space, r)
+	return ok, err
 }
 
 // calibrate answers a question in both placements. The tensors of the space's own are
 // kept: it is read ahead, too.
 func (w *Worker) calibrate(ctx context.Context, space string, r rules, _ string) (scheduler.Done, error) {
-	if w.Placements == nil || r.Fixed || r.Whole || !r.Tensors {
-		return nothing()
-	}
-	sp, err := w.Knowledge.Space(space)
-	if err != nil {
-		return scheduler.Done{}, err
-	}
-	of := w.subject(sp, r)
-	rec := w.Placements.Get(of)
-	if rec.Verdict != calibrate.Pending {
-		return nothing()
-	}
-	st, err := w.Knowledge.Stats(space)
-	if err != nil {
-		return scheduler.Done{}, err
+	rec, chunks, ok, err := w.measuring(space, r)
+	if err != nil || !ok {
+		return scheduler.Done{Nothing: true}, err
 	}
 	if rec.Lacking > 0 {
-		if st.Chunks < 2*rec.Lacking {
-			return nothing()
-		}
-		if err := w.Placements.Restart(of); err != nil {
+		if err := w.Placements.Restart(rec.Subject); err != nil {
 			return scheduler.Done{}, err
 		}
-		rec = w.Placements.Get(of)
+		rec = w.Placements.Get(rec.Subject)
 	}
 	next, ok, err := w.test(ctx, space, rec.Cursor)
 	if err != nil {
 		return scheduler.Done{}, err
 	}
 	if !ok {
-		_, err := w.Placements.End(of, st.Chunks, w.Now())
+		_, err := w.Placements.End(rec.Subject, chunks, w.Now())
 		return scheduler.Done{Nothing: true}, err
 	}
-	return w.compare(ctx, space, r, of, next)
+	return w.compare(ctx, space, r, rec.Subject, next)
 }
 
 // compare answers one question in both placements, and notes how well.

@@ -133,6 +133,9 @@ func (w *Worker) dueWarm(ctx context.Context, space string, r rules, limit int) 
 	if r.Prediction == percached.PredictAnswers || free < w.bytes(chunky, 1) {
 		return nil, nil
 	}
+	if waits, err := w.waits(space, r); err != nil || waits {
+		return nil, err
+	}
 	bare, err := w.bare(ctx, space, r)
 	if err == nil && len(bare) > 0 {
 		err = w.rank(ctx, space, bare)

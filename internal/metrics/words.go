@@ -26,7 +26,7 @@ var (
 	}
 
 	jobKinds = []string{
-		"reembed", "check", "refresh", "answer", "abstract", "predict", "history", "populate", "decode", "restore", "calibrate", "warm", "clean",
+		"reembed", "check", "refresh", "answer", "abstract", "predict", "history", "populate", "decode", "restore", "warm", "calibrate", "clean",
 	}
 
 	jobEnds = []string{"done", "nothing", "preempted", "failed", "parked"}
