@@ -93,7 +93,13 @@ const (
 	FinishStop   Finish = "stop"   // a stop string came
 	FinishLength Finish = "length" // MaxTokens was reached
 	FinishLoop   Finish = "loop"   // the model repeated itself; the repetition is cut off
+	// FinishThought: the model was still thinking when it ended or MaxTokens was
+	// reached; its thoughts are cut out, so there may be no text.
+	FinishThought Finish = "thought"
 )
+
+// Failed says that what was written is no answer, and not to be stored.
+func (f Finish) Failed() bool { return f == FinishLoop || f == FinishThought }
 
 // Result is what came of one prompt. With an error it holds what had been
 // captured before.

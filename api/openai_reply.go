@@ -54,7 +54,7 @@ func (c chatReply) ends(a Answer) []chatChunk {
 
 // finishOf says why an answer ended. That it is complete has one name.
 func finishOf(a Answer) string {
-	if a.Finish == "length" {
+	if a.Finish == "length" || a.Finish == "thought" {
 		return "length"
 	}
 	return "stop"

@@ -63,7 +63,7 @@ type Answer struct {
 	Gate      Gate       `json:"gate"`
 	Chunks    Reuse      `json:"chunks"`
 	Tokens    Tokens     `json:"tokens"`
-	Finish    string     `json:"finish,omitempty"` // end, stop, length, loop
+	Finish    string     `json:"finish,omitempty"` // end, stop, length, loop, thought
 	// Times are milliseconds by stage, each named with _ms behind it.
 	Times map[string]float64 `json:"times"`
 	Notes []string           `json:"notes,omitempty"` // what did not work and was done without

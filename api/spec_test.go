@@ -128,7 +128,7 @@ func TestSpecWords(t *testing.T) {
 		"Placement":      {percached.Sequential.String(), percached.Parallel.String()},
 		"Planes":         {percached.KV.String(), percached.QKV.String()},
 		"PredictionMode": {string(percached.PredictNothing), string(percached.PredictAnswers), string(percached.PredictBoth)},
-		"Finish":         {string(percached.FinishEnd), string(percached.FinishStop), string(percached.FinishLength), string(percached.FinishLoop)},
+		"Finish":         {string(percached.FinishEnd), string(percached.FinishStop), string(percached.FinishLength), string(percached.FinishLoop), string(percached.FinishThought)},
 	} {
 		got := words(schemaOf(t, doc, name).Value)
 		slices.Sort(want)

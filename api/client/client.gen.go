@@ -100,10 +100,11 @@ const (
 
 // Defines values for Finish.
 const (
-	FinishEnd    Finish = "end"
-	FinishLength Finish = "length"
-	FinishLoop   Finish = "loop"
-	FinishStop   Finish = "stop"
+	FinishEnd     Finish = "end"
+	FinishLength  Finish = "length"
+	FinishLoop    Finish = "loop"
+	FinishStop    Finish = "stop"
+	FinishThought Finish = "thought"
 )
 
 // Defines values for GateTestName.
@@ -393,7 +394,7 @@ type Answer struct {
 	Citations []Citation `json:"citations"`
 	Entry     *EntryID   `json:"entry,omitempty"`
 
-	// Finish Why an answer ended: `end` the model ended it, `stop` a stop string came, `length` it reached the maximum of tokens, `loop` the model repeated itself and the repetition was cut off. A stored answer has `length` or none.
+	// Finish Why an answer ended: `end` the model ended it, `stop` a stop string came, `length` it reached the maximum of tokens, `loop` the model repeated itself and the repetition was cut off, `thought` it had not ended thinking; thoughts are never part of an answer. A stored answer has `length` or none.
 	Finish *Finish `json:"finish,omitempty"`
 
 	// Gate Why a stored answer was served, or why none was.
@@ -1036,7 +1037,7 @@ type FieldError struct {
 	Field string `json:"field"`
 }
 
-// Finish Why an answer ended: `end` the model ended it, `stop` a stop string came, `length` it reached the maximum of tokens, `loop` the model repeated itself and the repetition was cut off. A stored answer has `length` or none.
+// Finish Why an answer ended: `end` the model ended it, `stop` a stop string came, `length` it reached the maximum of tokens, `loop` the model repeated itself and the repetition was cut off, `thought` it had not ended thinking; thoughts are never part of an answer. A stored answer has `length` or none.
 type Finish string
 
 // Gate Why a stored answer was served, or why none was.

@@ -239,8 +239,8 @@ func (r *run) keep(ctx context.Context) error {
 	if !r.useBank || r.most < r.set.MaxTokens && r.answer.Finish == percached.FinishLength {
 		return nil // or it would be given to who wants all of it
 	}
-	if r.answer.Finish == percached.FinishLoop || !r.answer.Grounded {
-		return nil // the model lost the thread, or makes something up
+	if r.answer.Finish.Failed() || !r.answer.Grounded {
+		return nil // the model lost the thread or did not come to an answer, or makes something up
 	}
 	if r.vector == nil {
 		return fault.New(fault.Unavailable, "answer.keep", "without a vector nothing is kept")

@@ -131,9 +131,9 @@ func (w *Worker) renew(ctx context.Context, space string, e qabank.Entry, prefil
 	return d, err
 }
 
-// wanted counts an answer that the bank wants: one that is grounded, and no loop.
+// wanted counts an answer that the bank wants: one that is grounded and came to its end.
 func wanted(got answer.Answer) int {
-	if !got.Grounded || got.Finish == percached.FinishLoop {
+	if !got.Grounded || got.Finish.Failed() {
 		return 0
 	}
 	return 1

@@ -23,6 +23,7 @@ type Engine struct {
 	checker sliceChecker
 	model   *model
 	cache   *cache
+	marks   []mark // of thoughts
 	worker  *worker
 	params  C.struct_llama_context_params
 	life    lifetime
@@ -131,8 +132,10 @@ func (e *Engine) open(c Config) error {
 		Vocabulary: m.vocab.size, TrainContext: train, Context: size, Split: split, Threads: c.Threads,
 		KeyType: c.KeyType, ValueType: c.ValueType, FlashAttn: c.flash() != flashOff,
 		Window: int(C.llama_model_n_swa(m.c)), NoSlices: m.noSlices(),
-		Chat: chatFormat(C.GoString(C.llama_model_chat_template(m.c, nil))),
 	}
+	e.marks = thoughtMarks(m.file.ChatTemplate(), m.file.Tokenizer().Tokens)
+	e.info.Chat = chatFormat(C.GoString(C.llama_model_chat_template(m.c, nil)))
+	e.info.Chat.Answer = withoutThought(e.info.Chat.Answer, e.marks)
 	return e.learn(cmp.Or(c.piece, pieceBytes))
 }
 

@@ -26,7 +26,7 @@ func TestLoop(t *testing.T) {
 			for rest := tc.text; rest != "" && ended == ""; {
 				n := min(cut, len(rest))
 				var err error
-				if ended, err = s.write([]byte(rest[:n])); err != nil {
+				if ended, err = s.write([]byte(rest[:n]), false); err != nil {
 					t.Fatal(err)
 				}
 				rest = rest[n:]
@@ -51,7 +51,7 @@ func TestNoLoop(t *testing.T) {
 	} {
 		s := &stream{loop: &loopWatch{}}
 		for i := range len(text) {
-			if ended, err := s.write([]byte{text[i]}); ended != "" || err != nil {
+			if ended, err := s.write([]byte{text[i]}, false); ended != "" || err != nil {
 				t.Fatalf("%q ended %q, %v", text[:i+1], ended, err)
 			}
 		}

@@ -28,7 +28,7 @@ func (e *Engine) do(ctx context.Context, p percached.Prompt, answering bool, emi
 	if p.Planes == percached.QKV && e.info.NoSlices == "" && e.cache.queryWidth == 0 {
 		return percached.Result{}, fault.New(fault.Unsupported, opPrompt, "the queries of a %s model cannot be captured", e.info.Architecture)
 	}
-	r := run{cache: e.cache, vocab: e.model.vocab, fingerprint: e.info.Fingerprint, emit: emit, answering: answering}
+	r := run{cache: e.cache, vocab: e.model.vocab, marks: e.marks, fingerprint: e.info.Fingerprint, emit: emit, answering: answering}
 	r.result.Slices = make([]*percached.Slice, len(p.Segments))
 	begin := time.Now()
 	tokens, err := e.Tokenize(p.Segments)
@@ -65,6 +65,7 @@ func (e *Engine) do(ctx context.Context, p percached.Prompt, answering bool, emi
 type run struct {
 	cache       *cache
 	vocab       *vocabulary
+	marks       []mark
 	fingerprint string
 	plan        *plan
 	answering   bool
@@ -230,9 +231,9 @@ func (r *run) restore(s *step, sl *percached.Slice) error {
 }
 
 // answer chooses tokens until something ends it.
-func (r *run) answer(ctx context.Context) error {
+func (r *run) answer(ctx context.Context) (err error) {
 	p, k := r.plan.prompt, r.cache
-	out := &stream{emit: r.emit, stop: p.Stop}
+	out := &stream{emit: r.emit, stop: p.Stop, cut: thoughtCutter{marks: r.marks}}
 	if p.EndLoops {
 		out.loop = &loopWatch{}
 	}
@@ -251,11 +252,11 @@ func (r *run) answer(ctx context.Context) error {
 			defer func() { r.result.Times.Decode = time.Since(begin) }()
 		}
 		if r.vocab.ends(token) {
-			r.result.Finish = percached.FinishEnd
-			return out.flush()
+			r.result.Finish, err = out.end(percached.FinishEnd)
+			return err
 		}
 		r.result.Usage.Generated++
-		ended, err := out.write(r.vocab.piece(token))
+		ended, err := out.write(r.vocab.written(token))
 		if err != nil {
 			return err
 		}
@@ -264,8 +265,8 @@ func (r *run) answer(ctx context.Context) error {
 			return nil
 		}
 		if r.result.Usage.Generated == p.MaxTokens {
-			r.result.Finish = percached.FinishLength
-			return out.flush()
+			r.result.Finish, err = out.end(percached.FinishLength)
+			return err
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

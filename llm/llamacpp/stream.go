@@ -13,13 +13,20 @@ type stream struct {
 	emit    func(string) error
 	stop    []string
 	loop    *loopWatch // nil: loops go on
-	pending []byte     // not emitted yet
-	watched int        // of pending: what the watch has seen
+	cut     thoughtCutter
+	pending []byte // not emitted yet
+	watched int    // of pending: what the watch has seen
 	text    strings.Builder
 }
 
-// write takes the bytes of one token, and says why the text ends, if it does.
-func (s *stream) write(b []byte) (ended percached.Finish, err error) {
+// write takes the bytes of one token, and says why the text ends, if it does. Of a
+// control token only marks of thoughts are looked at.
+func (s *stream) write(b []byte, control bool) (ended percached.Finish, err error) {
+	return s.add(s.cut.write(b, control))
+}
+
+// add takes what is no thought.
+func (s *stream) add(b []byte) (ended percached.Finish, err error) {
 	s.pending = append(s.pending, b...)
 	whole := wholeRunes(s.pending)
 	text := string(s.pending[:whole])
@@ -54,6 +61,19 @@ func runeHead(text string, n int) int {
 		n++
 	}
 	return n
+}
+
+// end emits what is left when the model has ended, or its budget. It gives the reason:
+// another one, if that came within a thought.
+func (s *stream) end(why percached.Finish) (percached.Finish, error) {
+	thinking := s.cut.thought != nil
+	if ended, err := s.add(s.cut.rest()); ended != "" || err != nil {
+		return ended, err
+	}
+	if thinking {
+		why = percached.FinishThought
+	}
+	return why, s.flush()
 }
 
 // flush emits what is left; bytes that never became UTF-8 are replaced.

@@ -37,7 +37,7 @@ func TestStream(t *testing.T) {
 			}}
 			stopped := false
 			for _, token := range c.tokens {
-				ended, err := s.write([]byte(token))
+				ended, err := s.write([]byte(token), false)
 				if stopped = ended == percached.FinishStop; err != nil || stopped {
 					break
 				}

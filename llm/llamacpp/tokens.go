@@ -210,6 +210,15 @@ func (v *vocabulary) piece(t int32) []byte {
 	return buf[:max(n, 0)]
 }
 
+// written is what a model has written with a token. A control token's text is to be
+// hidden.
+func (v *vocabulary) written(t int32) (text []byte, hidden bool) {
+	if C.llama_vocab_get_attr(v.c, C.llama_token(t))&C.LLAMA_TOKEN_ATTR_CONTROL != 0 {
+		return []byte(C.GoString(C.llama_vocab_get_text(v.c, C.llama_token(t)))), true
+	}
+	return v.piece(t), false
+}
+
 func (v *vocabulary) ends(t int32) bool { return bool(C.llama_vocab_is_eog(v.c, C.llama_token(t))) }
 
 // takeErrors is what llama.cpp complained about, for the error that says so.

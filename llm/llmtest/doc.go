@@ -85,6 +85,8 @@
 //   - The answer ends before the first stop string, even one that comes in several
 //     pieces; what was held back for one that did not come is emitted.
 //   - With MaxTokens reached the Finish is FinishLength, and Generated MaxTokens.
+//     Thoughts are neither emitted nor in Text; where one is not ended, the Finish is
+//     FinishThought.
 //   - emit runs while the request holds the engine. When it returns an error, or
 //     the context was cancelled meanwhile, the run ends there with that error; so
 //     it does before the next token with ErrPreempted. Nothing more is emitted. All
