@@ -2,7 +2,8 @@
 // prompts go in, text and slices come out.
 //
 // Purpose: the one seam with several implementations. llm/llamacpp is the real
-// one, llm/static an embedder without a network, llm/llmtest holds the
+// one, llm/static an embedder without a network, llm/jinja renders chat
+// templates for the first, llm/llmtest holds the
 // conformance suite that each must pass and a scripted one for the tests of
 // other packages.
 //

@@ -26,6 +26,7 @@ type engine interface {
 type opener func(ctx context.Context, c llamacpp.Config) (engine, error)
 
 func openLlama(ctx context.Context, c llamacpp.Config) (engine, error) {
+	c.Render = renderTemplate
 	e, err := llamacpp.OpenEngine(ctx, c, llamacpp.NewGate())
 	if err != nil {
 		return nil, err

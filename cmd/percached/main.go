@@ -20,6 +20,7 @@ import (
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/llm/jinja"
 )
 
 func main() { os.Exit(status()) }
@@ -29,6 +30,9 @@ const oneCause = 250 * time.Millisecond
 
 // status runs the command line of this process.
 func status() int {
+	if renders(os.Args) {
+		return jinja.Serve(os.Stdin, os.Stdout)
+	}
 	private()
 	// Who reads may go: then a write fails, and the data folder is closed in good order.
 	signal.Ignore(syscall.SIGPIPE)

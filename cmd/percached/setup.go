@@ -266,7 +266,7 @@ func (s *service) openEngine(ctx context.Context, c setup, log *slog.Logger, std
 	}
 	l := llamacpp.Default()
 	l.Model, l.KeyType, l.ValueType, l.Threads, l.Context = c.model, c.kv, c.kv, c.threads, c.context
-	l.Queue = max(l.Queue, c.maxWaiting)
+	l.Queue, l.Render = max(l.Queue, c.maxWaiting), renderTemplate
 	if s.builtIn = c.model == ""; s.builtIn {
 		if l.Model, err = models.Nano(s.home.Path("models")); err != nil {
 			return err

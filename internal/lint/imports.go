@@ -49,6 +49,7 @@ func layers() []layer {
 		{"models/...", nouns},
 		{"llm", nouns},
 		{"llm/gguf/...", engine},
+		{"llm/jinja", engine},
 		{"llm/llmtest/...", engine},
 		{"llm/llamacpp/...", append(engine, "llm/gguf")},
 		{"llm/static/...", append(engine, "llm/gguf")},
@@ -63,7 +64,7 @@ func layers() []layer {
 
 // inTests is what the tests of every layer may import besides.
 func inTests() []string {
-	return []string{".", "internal/fault", "internal/kv", "internal/sealed", "llm", "llm/llmtest", "llm/gguf", "llm/static", "models"}
+	return []string{".", "internal/fault", "internal/kv", "internal/sealed", "llm", "llm/llmtest", "llm/gguf", "llm/jinja", "llm/static", "models"}
 }
 
 // imports: the house's packages import each other only in the directions of
@@ -117,6 +118,7 @@ func doors() map[string]string {
 		"github.com/robfig/cron":   "scheduler/...",
 		"github.com/prometheus/":   "internal/metrics/...",
 		"github.com/ollama/ollama": "llm/llamacpp/...",
+		"github.com/ardanlabs/":    "llm/jinja",
 		"github.com/spf13/cobra":   "cmd/percached/...",
 		"github.com/parquet-go/":   "eval/enronqa",
 		"gonum.org/":               "eval/figure",

@@ -7,6 +7,7 @@ package llamacpp
 import "C"
 
 import (
+	"context"
 	"strings"
 	"unsafe"
 
@@ -26,33 +27,49 @@ var plainChat = percached.ChatFormat{
 	Stop: []string{"\n"}, // a base model goes on with the dialogue of a chunk, or asks itself further questions
 }
 
-// chatFormat cuts the model's template at the sentinels.
-func chatFormat(template string) percached.ChatFormat {
+// chatFormat is the frame that a model's own template makes. Where llama.cpp recognises
+// the template and has the same, it is llama.cpp's; and so it is where the template
+// cannot be rendered.
+func chatFormat(ctx context.Context, template string, ends endTokens, render renderer) percached.ChatFormat {
 	if template == "" {
 		return plainChat
 	}
+	known, ok := knownFormat(template)
+	own, rendered := ownFormat(ctx, template, ends, render)
+	switch {
+	case rendered && !(ok && own.System == known.System && own.Question == known.Question && own.Answer == known.Answer):
+		return own
+	case ok:
+		return known
+	}
+	return plainChat
+}
+
+// knownFormat is llama.cpp's, cut at the sentinels.
+func knownFormat(template string) (f percached.ChatFormat, ok bool) {
 	both, ok := applyTemplate(template, sentinelSystem, sentinelUser)
 	if !ok {
-		return plainChat
+		return f, false
 	}
-	before, rest, ok := strings.Cut(both, sentinelSystem)
-	if !ok {
-		return plainChat
-	}
-	between, answer, ok := strings.Cut(rest, sentinelUser)
-	if !ok {
-		return plainChat
-	}
-	f := percached.ChatFormat{Name: templateName(both), System: before, Question: between, Answer: answer}
 	lone, ok := applyTemplate(template, "", sentinelUser)
 	if !ok {
-		return plainChat
+		return f, false
 	}
-	f.Lone, _, ok = strings.Cut(lone, sentinelUser)
-	if !ok {
-		return plainChat
+	return cutFormat(both, lone)
+}
+
+// cutFormat cuts a prompt with instructions and one without at the sentinels, each of
+// which must stand there once.
+func cutFormat(both, lone string) (f percached.ChatFormat, ok bool) {
+	if strings.Count(both, sentinelSystem) != 1 || strings.Count(both, sentinelUser) != 1 || strings.Count(lone, sentinelUser) != 1 || strings.Contains(lone, sentinelSystem) {
+		return f, false
 	}
-	return f
+	var rest string
+	f.Name = templateName(both)
+	f.System, rest, _ = strings.Cut(both, sentinelSystem)
+	f.Question, f.Answer, ok = strings.Cut(rest, sentinelUser)
+	f.Lone, _, _ = strings.Cut(lone, sentinelUser)
+	return f, ok
 }
 
 // templateName tells people what kind of frame it is.

@@ -102,7 +102,7 @@ func TestChatFormats(t *testing.T) {
 			Name: "other", System: "<|system|>\n", Question: "<|endoftext|>\n<|user|>\n", Answer: "<|endoftext|>\n<|assistant|>\n", Lone: "<|user|>\n",
 		}},
 	} {
-		if diff := cmp.Diff(c.want, chatFormat(c.template)); diff != "" {
+		if diff := cmp.Diff(c.want, chatFormat(t.Context(), c.template, endTokens{}, nil)); diff != "" {
 			t.Errorf("template %.60q: frame (-want +got):\n%s", c.template, diff)
 		}
 	}
@@ -128,7 +128,7 @@ func TestModelsSayTheirChatFormat(t *testing.T) {
 			t.Errorf("template %.40q of a %s model: %q, want %q", c.template, c.tokenizer, got.Name, c.name)
 		}
 		if c.template == templateLlama3 {
-			if diff := cmp.Diff(chatFormat(templateLlama3), got); diff != "" {
+			if diff := cmp.Diff(chatFormat(t.Context(), templateLlama3, endTokens{}, nil), got); diff != "" {
 				t.Errorf("frame of the model (-want +got):\n%s", diff)
 			}
 		}

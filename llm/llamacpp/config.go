@@ -1,6 +1,7 @@
 package llamacpp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -23,6 +24,11 @@ type Config struct {
 	// QueryPrefix and DocumentPrefix, when not nil, take the place of those of an
 	// embedding model's family.
 	QueryPrefix, DocumentPrefix *string
+
+	// Render, when not nil, gives what a chat template, in the language Jinja, makes of
+	// each of these variables: "" where it accepts them not. It is not to be trusted.
+	// Without it only templates that llama.cpp recognises are known.
+	Render func(ctx context.Context, template string, inputs []map[string]any) ([]string, error)
 
 	Queue int // requests of one priority that may wait; more are refused
 	// Progress, when not nil, hears how much of the model is loaded, 0 to 1.

@@ -44,7 +44,7 @@ func OpenEngine(ctx context.Context, c Config, g *Gate) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{model: m}
-	if err := e.open(c); err != nil {
+	if err := e.open(ctx, c); err != nil {
 		e.free()
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func contextBytes(f *gguf.File, c Config) int64 {
 	return int64(kv) + 4*int64(c.Split)*perToken + 16<<20
 }
 
-func (e *Engine) open(c Config) error {
+func (e *Engine) open(ctx context.Context, c Config) error {
 	m := e.model
 	if causal, ok := m.file.Bool(m.file.Architecture() + ".attention.causal"); ok && !causal {
 		return fault.New(fault.Unsupported, opOpen, "%s is an embedding model: it does not write text", c.Model)
@@ -133,8 +133,9 @@ func (e *Engine) open(c Config) error {
 		KeyType: c.KeyType, ValueType: c.ValueType, FlashAttn: c.flash() != flashOff,
 		Window: int(C.llama_model_n_swa(m.c)), NoSlices: m.noSlices(),
 	}
-	e.marks = thoughtMarks(m.file.ChatTemplate(), m.file.Tokenizer().Tokens)
-	e.info.Chat = chatFormat(C.GoString(C.llama_model_chat_template(m.c, nil)))
+	template, tokenizer := C.GoString(C.llama_model_chat_template(m.c, nil)), m.file.Tokenizer()
+	e.marks = thoughtMarks(template, tokenizer.Tokens)
+	e.info.Chat = chatFormat(ctx, template, newEndTokens(tokenizer, m.vocab.begin >= 0), c.Render)
 	e.info.Chat.Answer = withoutThought(e.info.Chat.Answer, e.marks)
 	return e.learn(cmp.Or(c.piece, pieceBytes))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached/llm/gguf"
+	"github.com/percached/percached/llm/jinja"
 )
 
 // The models of this package's tests are random, made once per run of the test
@@ -19,6 +20,9 @@ var models = struct {
 }{made: map[string]string{}}
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == jinja.Argument {
+		os.Exit(jinja.Serve(os.Stdin, os.Stdout))
+	}
 	dir, err := os.MkdirTemp("", "percached-llamacpp-")
 	if err != nil {
 		panic(err)

@@ -1,0 +1,84 @@
+package jinja
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"time"
+
+	"github.com/percached/percached/internal/fault"
+)
+
+// The bounds. The largest template of those that come with llama.cpp has 17 kB, and
+// renders in less than a millisecond.
+const (
+	maxTemplate = 256 << 10
+	maxText     = 64 << 10 // that all inputs come to
+	maxWait     = 10 * time.Second
+	maxTime     = 2         // seconds of a processor
+	maxMemory   = 256 << 20 // of the process, beside the program
+)
+
+const op = "jinja: render"
+
+// Argument is the one argument with which a program is called to render: it must then
+// do nothing but call Serve.
+const Argument = "render-chat-template"
+
+// A Renderer renders in a process of its own.
+type Renderer struct {
+	Program string // that calls Serve for Argument
+	Name    string // by which the program is called
+}
+
+type request struct {
+	Template string           `json:"template"`
+	Inputs   []map[string]any `json:"inputs"`
+}
+
+type reply struct {
+	Texts []string `json:"texts"`
+}
+
+// Render gives what a template makes of each input, which must be fit for JSON. An
+// input that the template does not accept gives no text.
+func (r Renderer) Render(ctx context.Context, template string, inputs []map[string]any) ([]string, error) {
+	if len(template) > maxTemplate {
+		return nil, fault.New(fault.Unsupported, op, "the chat template has %d bytes, more than %d", len(template), maxTemplate)
+	}
+	in, err := json.Marshal(request{template, inputs})
+	if err != nil {
+		return nil, fault.New(fault.Invalid, op, "%w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	out := &bounded{left: 6*maxText + 1<<10} // JSON may take six bytes for one
+	cmd := exec.CommandContext(ctx, r.Program, Argument)
+	cmd.Args[0] = r.Name
+	cmd.Env, cmd.Dir = []string{}, "/"
+	cmd.Stdin, cmd.Stdout = bytes.NewReader(in), out
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		return nil, fault.New(fault.Unavailable, op, "the chat template was not rendered: %w", errors.Join(context.Cause(ctx), err))
+	}
+	var got reply
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || len(got.Texts) != len(inputs) {
+		return nil, fault.New(fault.Internal, op, "the reply is not understood")
+	}
+	return got.Texts, nil
+}
+
+// bounded takes so many bytes and no more.
+type bounded struct {
+	bytes.Buffer
+	left int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, errors.New("the output is too large")
+	}
+	return b.Buffer.Write(p)
+}
