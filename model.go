@@ -27,11 +27,14 @@ type ModelInfo struct {
 	// fingerprint are exchangeable, slices of two are not.
 	Fingerprint string
 	// BytesPerToken is what K and V of one token take in a slice; 0 when
-	// slices cannot be stored.
+	// slices cannot be stored. Of a recurrent model, whose slices have one size
+	// however long they are, it is that of a token in a chunk of 128.
 	BytesPerToken int
 	// NoSlices says why slices cannot be stored; empty when they can.
 	NoSlices string
-	Chat     ChatFormat
+	// NoParallel says why chunks cannot be computed apart; empty when they can.
+	NoParallel string
+	Chat       ChatFormat
 }
 
 // EmbedderInfo is what an embedder says of itself.

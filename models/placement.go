@@ -29,7 +29,7 @@ func families() []family {
 // sequence, as any model is trained to.
 func Placement(m percached.ModelInfo) (p percached.Placement, measured bool) {
 	for _, f := range families() {
-		if m.NoSlices == "" && m.Architecture == f.architecture && strings.HasPrefix(strings.ToLower(m.Name), f.name) {
+		if m.NoSlices == "" && m.NoParallel == "" && m.Architecture == f.architecture && strings.HasPrefix(strings.ToLower(m.Name), f.name) {
 			return f.placement, true
 		}
 	}

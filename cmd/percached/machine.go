@@ -77,6 +77,8 @@ func (t *typeTest) words() string {
 	switch {
 	case t.Unstored != "":
 		return "usable; nothing to test, as slices cannot be stored"
+	case t.OK && t.NoParallel != "":
+		return fmt.Sprintf("cold, warm and warm from disk are equal (%d tokens, sequential placement; not parallel: %s)", t.Tokens, t.NoParallel)
 	case t.OK:
 		return fmt.Sprintf("cold, warm and warm from disk are equal (%d tokens, both placements)", t.Tokens)
 	case t.Unsupported:

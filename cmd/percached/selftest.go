@@ -22,11 +22,15 @@ type typeTest struct {
 	Reason      string `json:"reason,omitempty"`
 	Unsupported bool   `json:"unsupported,omitempty"` // by the model or this build
 	Unstored    string `json:"unstored,omitempty"`    // why there are no slices to test
+	NoParallel  string `json:"no_parallel,omitempty"` // why chunks are not computed apart
 }
 
-// run compares cold, warm and warm from disk under both placements.
+// run compares cold, warm and warm from disk under the placements that the model allows.
 func (t *typeTest) run(ctx context.Context, e engine) error {
 	for _, pl := range []percached.Placement{percached.Sequential, percached.Parallel} {
+		if t.NoParallel = e.Info().NoParallel; pl == percached.Parallel && t.NoParallel != "" {
+			continue
+		}
 		if err := t.placed(ctx, e, pl); err != nil {
 			return err
 		}

@@ -20,6 +20,9 @@ func (e *Engine) SuffixOnly(ctx context.Context, p percached.Prompt, runs int) (
 	if err := checkShape(p, false); err != nil {
 		return nil, err
 	}
+	if _, recurrent := e.model.recurrence(); recurrent {
+		return nil, fault.New(fault.Unsupported, opPrompt, "a recurrent model cannot forget the last segment alone")
+	}
 	tokens, err := e.Tokenize(p.Segments)
 	if err != nil {
 		return nil, err

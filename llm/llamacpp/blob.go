@@ -17,6 +17,9 @@ type layout struct {
 	// window is the layout of the layers that attend in a sliding window: llama.cpp
 	// keeps them in a cache of their own, and writes it behind the first. Nil: none.
 	window *layout
+	// recurrent is what stands behind both. Nil: no layer is recurrent. If all are, there
+	// are no layers.
+	recurrent *recurrentLayout
 }
 
 type layerLayout struct {
@@ -39,6 +42,9 @@ func (l *layout) size(n int) int {
 	if l.window != nil {
 		size += l.window.size(n)
 	}
+	if l.recurrent != nil {
+		size += l.recurrent.size()
+	}
 	return size
 }
 
@@ -53,6 +59,9 @@ func (l *layout) depth() int {
 
 // own is the length of the first cache.
 func (l *layout) own(n int) int {
+	if len(l.layers) == 0 {
+		return 0
+	}
 	size := blobHead + n*blobToken + blobMid
 	for i := range l.layers {
 		size += 4 + 8 + n*int(l.layers[i].keyRow)
@@ -68,6 +77,9 @@ func (l *layout) own(n int) int {
 // plain takes out of a state of n tokens the numbers of the sequences that it was
 // written from, which llama.cpp never reads: so equal tensors are equal bytes.
 func (l *layout) plain(b []byte, n int) {
+	if len(l.layers) == 0 {
+		return
+	}
 	for i := range n {
 		clear(b[blobHead+i*blobToken+8:][:4])
 	}
@@ -76,8 +88,15 @@ func (l *layout) plain(b []byte, n int) {
 	}
 }
 
-// bytesPerToken is what one token takes.
-func (l *layout) bytesPerToken() int { return l.size(1) - l.size(0) }
+// bytesPerToken is what one token takes, where recurrent layers are in a segment as long
+// as most chunks.
+func (l *layout) bytesPerToken() int {
+	if l.recurrent == nil {
+		return l.size(1) - l.size(0)
+	}
+	const chunk = 128
+	return l.size(chunk)/chunk + 1
+}
 
 // check says what is wrong with a state of n tokens that begins at start.
 func (l *layout) check(b []byte, start, n int) error {
@@ -87,6 +106,11 @@ func (l *layout) check(b []byte, start, n int) error {
 	if l.window != nil {
 		if err := l.window.check(b[l.own(n):], start, n); err != nil {
 			return fmt.Errorf("%w (sliding window)", err)
+		}
+	}
+	if l.recurrent != nil {
+		if err := l.recurrent.check(b[len(b)-l.recurrent.size():], start+n-1); err != nil || len(l.layers) == 0 {
+			return err
 		}
 	}
 	r := blobReader{b: b}
@@ -146,6 +170,11 @@ func (l *layout) check(b []byte, start, n int) error {
 func (l *layout) finite(b []byte, n int) bool {
 	if l.window != nil && !l.window.finite(b[l.own(n):], n) {
 		return false
+	}
+	if l.recurrent != nil {
+		if ok := l.recurrent.finite(b[len(b)-l.recurrent.size():]); !ok || len(l.layers) == 0 {
+			return ok
+		}
 	}
 	b = b[blobHead+n*blobToken+blobMid:]
 	next := func(typ int32, row uint64) bool {
@@ -213,11 +242,19 @@ func (l *layout) flag() uint32 {
 	return 0
 }
 
-// readLayout learns the layout from a state of n tokens.
-func readLayout(b []byte, n int) (*layout, error) {
+// readLayout learns the layout from a state of n tokens of a model some of whose layers
+// attend, and some are recurrent.
+func readLayout(b []byte, n int, attend, recurrent bool) (*layout, error) {
 	r := blobReader{b: b}
-	r.skip(blobHead + n*blobToken)
-	l, err := r.layout(n)
+	l, err := &layout{}, error(nil)
+	if attend {
+		r.skip(blobHead + n*blobToken)
+		l, err = r.layout(n)
+	}
+	if err == nil && recurrent {
+		l.recurrent, err = readRecurrent(r.b)
+		return l, err
+	}
 	if err == nil && len(r.b) != 0 {
 		r.skip(blobHead + n*blobToken)
 		l.window, err = r.layout(n)

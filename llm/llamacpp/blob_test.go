@@ -96,7 +96,7 @@ func FuzzBlob(f *testing.F) {
 		if err := l.check(b, int(start), n); (err == nil) != bytes.Equal(b, want) {
 			t.Errorf("check says %v; exact: %v", err, bytes.Equal(b, want))
 		}
-		got, err := readLayout(b, n)
+		got, err := readLayout(b, n, true, false)
 		if err != nil {
 			return
 		}

@@ -131,7 +131,7 @@ func (e *Engine) open(ctx context.Context, c Config) error {
 		HeadSize: head, FeedForward: feedForward(m.file),
 		Vocabulary: m.vocab.size, TrainContext: train, Context: size, Split: split, Threads: c.Threads,
 		KeyType: c.KeyType, ValueType: c.ValueType, FlashAttn: c.flash() != flashOff,
-		Window: int(C.llama_model_n_swa(m.c)), NoSlices: m.noSlices(),
+		Window: int(C.llama_model_n_swa(m.c)), NoSlices: m.noSlices(), NoParallel: m.noParallel(),
 	}
 	template, tokenizer := C.GoString(C.llama_model_chat_template(m.c, nil)), m.file.Tokenizer()
 	e.marks = thoughtMarks(template, tokenizer.Tokens)
@@ -171,15 +171,22 @@ func (e *Engine) learn(piece int) error {
 		if len(buf) > 0 {
 			C.llama_state_seq_get_data(C.pc_llama(k.c), (*C.uint8_t)(&buf[0]), C.size_t(len(buf)), mainSeq)
 		}
-		l, err := readLayout(buf, 1)
+		attends, recurrent := m.recurrence()
+		l, err := readLayout(buf, 1, attends, recurrent)
 		if err == nil {
 			err = l.check(buf, 0, 1)
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			e.info.NoSlices = fmt.Sprintf("llama.cpp lays out its tensors in an unknown way: a token's state %v", err)
-		} else {
+		case l.recurrent.tooLarge() != "":
+			e.info.NoSlices = l.recurrent.tooLarge()
+		default:
 			k.layout = l
 			k.pieceTokens = max(1, piece/l.bytesPerToken())
+			if recurrent {
+				k.pieceTokens = e.info.Context // it remembers what it had read at the segment's end, and nothing in between
+			}
 			e.info.FlashAttn = !l.transposed
 			e.info.BytesPerToken = l.bytesPerToken()
 		}

@@ -133,10 +133,18 @@ func TestWarmEqualsCold(t *testing.T) {
 	}
 }
 
+// placements are those that a model allows.
+func placements(e *Engine) []percached.Placement {
+	if e.Info().NoParallel != "" {
+		return []percached.Placement{percached.Sequential}
+	}
+	return []percached.Placement{percached.Sequential, percached.Parallel}
+}
+
 // testLengths: chunks of every length from 1 to 130, five in a prompt.
 func testLengths(t *testing.T, e *Engine) {
 	r := newNumbers(2)
-	for _, place := range []percached.Placement{percached.Sequential, percached.Parallel} {
+	for _, place := range placements(e) {
 		for n := 1; n <= 26; n++ {
 			p := r.prompt(place, n, n, 131-n, 26+n, 105-n, 52+n, 27-n)
 			cold := generate(t, e, capturing(p))
@@ -159,7 +167,7 @@ func testSubsets(t *testing.T, e *Engine) {
 			lengths = append(lengths, 1+r.IntN(60))
 		}
 		lengths = append(lengths, 9)
-		for _, place := range []percached.Placement{percached.Sequential, percached.Parallel} {
+		for _, place := range placements(e) {
 			p := r.prompt(place, lengths...)
 			cold := generate(t, e, capturing(p))
 			for mask := range 1 << (chunks + 1) {

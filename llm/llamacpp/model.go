@@ -172,14 +172,25 @@ func (m *model) free() {
 // when they can.
 func (m *model) noSlices() string {
 	switch rope := C.llama_model_rope_type(m.c); {
-	case bool(C.llama_model_is_recurrent(m.c)):
-		return "the model is recurrent: its state is not made of separate tokens"
-	case bool(C.llama_model_is_hybrid(m.c)):
-		return "the model is partly recurrent: its state is not made of separate tokens"
 	case bool(C.llama_model_is_diffusion(m.c)):
 		return "the model is a diffusion model: it has no tensors to keep"
 	case rope == C.LLAMA_ROPE_TYPE_MROPE || rope == C.LLAMA_ROPE_TYPE_IMROPE || rope == C.LLAMA_ROPE_TYPE_VISION:
 		return "the model counts positions on several axes, which llama.cpp does not store"
+	}
+	return ""
+}
+
+// recurrence says whether some layers of the model attend to separate tokens, and whether
+// some remember in one state all that they have read.
+func (m *model) recurrence() (attends, recurrent bool) {
+	pure := bool(C.llama_model_is_recurrent(m.c))
+	return !pure, pure || bool(C.llama_model_is_hybrid(m.c))
+}
+
+// noParallel says why chunks cannot be computed apart; empty when they can.
+func (m *model) noParallel() string {
+	if _, recurrent := m.recurrence(); recurrent {
+		return "the model is recurrent: what it remembers of two chunks that were read apart cannot be put together"
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package llamacpp
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -40,8 +41,8 @@ func (e *Engine) do(ctx context.Context, p percached.Prompt, answering bool, emi
 	if err != nil {
 		return percached.Result{}, err
 	}
-	if p.Placement == percached.Parallel && len(pl.branches()) > 0 && e.info.NoSlices != "" {
-		return percached.Result{}, fault.New(fault.Unsupported, opPrompt, "parallel placement needs stored slices, and %s", e.info.NoSlices)
+	if why := cmp.Or(e.info.NoSlices, e.info.NoParallel); p.Placement == percached.Parallel && len(pl.branches()) > 0 && why != "" {
+		return percached.Result{}, fault.New(fault.Unsupported, opPrompt, "parallel placement needs slices of chunks that stand apart, and %s", why)
 	}
 	if answering && len(tokens[len(tokens)-1]) == 0 {
 		return percached.Result{}, invalid("the question has no tokens")

@@ -115,8 +115,6 @@ func TestModelsWithoutSlices(t *testing.T) {
 		name, reason string
 		make         func(*testing.T) string
 	}{
-		{"recurrent", "is recurrent", mamba},
-		{"hybrid", "is partly recurrent", hybrid},
 		{"several axes", "positions on several axes", axes},
 	} {
 		t.Run(m.name, func(t *testing.T) {
