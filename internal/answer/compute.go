@@ -199,6 +199,9 @@ func (r *run) take(res percached.Result, err error) error {
 		return err
 	}
 	a.Text, a.Finish = strings.TrimSpace(res.Text), res.Finish
+	if a.Finish == percached.FinishThought {
+		a.Notes = append(a.Notes, "the model was still thinking when it ended: set more max-tokens, or take a model that can be asked not to think")
+	}
 	a.Outcome = Miss
 	if a.Chunks.Stored > 0 {
 		a.Outcome = TensorHit

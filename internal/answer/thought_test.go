@@ -27,7 +27,7 @@ func TestThoughtIsNotKept(t *testing.T) {
 		})
 		w.shelf.put(budget)
 		a := w.ask(t, heron.Text)
-		if a.Finish != percached.FinishThought || a.Text != "" || a.Outcome != answer.Miss || !unchecked && (a.Grounded || a.Instead == nil) {
+		if a.Finish != percached.FinishThought || a.Text != "" || a.Outcome != answer.Miss || len(a.Notes) != 1 || !unchecked && (a.Grounded || a.Instead == nil) {
 			t.Errorf("%+v", a)
 		}
 		if _, there, err := w.bank.Exact("s", heron.Text); there || err != nil {
