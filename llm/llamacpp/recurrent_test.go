@@ -25,7 +25,7 @@ func TestRecurrentWarmEqualsCold(t *testing.T) {
 	for name, file := range recurrentModels() {
 		t.Run(name, func(t *testing.T) {
 			path := file(t)
-			e, err := openFile(t, path, nil)
+			e, err := openFile(t, path, func(c *Config) { c.piece = 2 << 10 }) // a slice is one piece all the same
 			if err != nil {
 				t.Fatal(err)
 			}
