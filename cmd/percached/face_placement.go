@@ -58,6 +58,8 @@ func (s *service) wirePlacement(of calibrate.Subject, set answer.Settings) api.S
 	switch {
 	case info.NoSlices != "":
 		out.From, out.Why = "model", "tensors of this model are not reused: "+info.NoSlices
+	case info.NoParallel != "" && set.Placement == percached.Sequential:
+		out.From, out.Why = "model", info.NoParallel
 	case s.builtIn:
 		out.From, out.Why = "model", "the built-in model was trained on chunks side by side"
 	case set.Fixed:

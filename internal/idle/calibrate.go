@@ -27,10 +27,10 @@ func (w *Worker) subject(sp percached.Space, r rules) calibrate.Subject {
 }
 
 // measuring gives what is known of the placement for the space's model, prompt and kind
-// of documents, if it is to be found out: nobody chose one, it is not decided yet, and
-// there are documents to ask about.
+// of documents, if it is to be found out: nobody chose one, the model allows both, it is not
+// decided yet, and there are documents to ask about.
 func (w *Worker) measuring(space string, r rules) (rec calibrate.Record, chunks int, ok bool, err error) {
-	if w.Placements == nil || r.Fixed || r.Whole || !r.Tensors {
+	if w.Placements == nil || r.Fixed || r.Whole || !r.Tensors || w.Engine.Info().NoParallel != "" {
 		return rec, 0, false, nil
 	}
 	sp, err := w.Knowledge.Space(space)

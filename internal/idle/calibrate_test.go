@@ -116,6 +116,7 @@ func TestCalibrateNot(t *testing.T) {
 		{"chosen for the space", nil, percached.Settings{Placement: &sequential}, 40},
 		{"without tensors", nil, percached.Settings{Tensors: &no}, 40},
 		{"of one text", nil, percached.Settings{Whole: &yes}, 40},
+		{"a model that allows no other placement", func(w *world) { w.noParallel = "it is recurrent" }, percached.Settings{}, 40},
 		{"few documents", nil, percached.Settings{}, 20},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -48,6 +48,8 @@ type world struct {
 	config idle.Config
 	says   func(question string) (string, bool) // the model's script
 	apart  func(question string) (string, bool) // and where chunks stand side by side; nil: the same
+	// noParallel is why the model allows no other placement than sequential.
+	noParallel string
 	// checked holds answers against the documents: without a script the model makes them up.
 	checked bool
 	step    func(llmtest.Step)
@@ -68,7 +70,7 @@ func newWorld(t testing.TB, change func(*world)) *world {
 		change(w)
 	}
 	o := llmtest.DefaultOptions()
-	o.Clock, o.Costs = w.clock, costs()
+	o.Clock, o.Costs, o.NoParallel = w.clock, costs(), w.noParallel
 	o.Script = func(p percached.Prompt, question string) (string, bool) {
 		if w.apart != nil && p.Placement == percached.Parallel {
 			return w.apart(question)

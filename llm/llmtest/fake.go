@@ -54,6 +54,7 @@ type Options struct {
 	Queue         int    // requests of one priority that may wait
 	Begin         bool   // a begin token at the head of the first segment
 	NoSlices      string // why slices cannot be stored; empty when they can
+	NoParallel    string // why chunks are not to be computed apart; it would do so all the same
 	Script        Script // nil leaves every answer to the tensors
 	// Step, when not nil, is told of each thing before it is done, on the
 	// goroutine of the request and without any lock held: it may wait, and it
@@ -96,7 +97,7 @@ func NewFake(o Options) *Fake {
 		Name: o.Name, Architecture: "fake", Parameters: 1, WeightBytes: 1, Layers: 1, Width: 8, Heads: 1, HeadsKV: 1, HeadSize: 8, FeedForward: 16,
 		Vocabulary: vocabulary, TrainContext: o.Context, Context: o.Context, Split: o.Split, Threads: 1,
 		KeyType: "f16", ValueType: "f16", FlashAttn: true,
-		Fingerprint: hex.EncodeToString(sum[:]), BytesPerToken: o.BytesPerToken, NoSlices: o.NoSlices, Chat: chat,
+		Fingerprint: hex.EncodeToString(sum[:]), BytesPerToken: o.BytesPerToken, NoSlices: o.NoSlices, NoParallel: o.NoParallel, Chat: chat,
 	}}
 	if o.NoSlices != "" {
 		f.info.BytesPerToken = 0
