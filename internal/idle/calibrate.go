@@ -111,7 +111,7 @@ func (w *Worker) compare(ctx context.Context, space string, r rules, of calibrat
 		if err != nil {
 			return done, err
 		}
-		agrees, ok := grounded.Agreement(next.question, got.Text, next.against(got))
+		agrees, ok := grounded.Agreement(next.question, got.Text, next.answer)
 		if useful = useful && ok; p == percached.Sequential {
 			trial.Sequential = agrees
 		} else {
@@ -126,84 +126,72 @@ func (w *Worker) compare(ctx context.Context, space string, r rules, of calibrat
 	return done, err
 }
 
-// test is a question to compare answers on.
+// test is a question whose answer is known.
 type test struct {
 	question string
-	evidence string // what the answer must say; empty: the best sentence that was found
+	answer   string
 	cursor   string // that the search for the next one starts behind
 }
 
-// against is what an answer is held against.
-func (t test) against(a answer.Answer) string {
-	if t.evidence != "" {
-		return t.evidence
-	}
-	passages := make([]grounded.Passage, len(a.Citations))
-	for i, c := range a.Citations {
-		passages[i] = grounded.Passage{About: c.About, Quote: c.Quote}
-	}
-	best, _ := grounded.Best(t.question, passages)
-	return best.Text
-}
-
-// test finds the next question: of those that were asked, then of those that are
-// predicted, then sentences of the documents with a gap.
-func (w *Worker) test(ctx context.Context, space, cursor string) (test, bool, error) {
-	var questions [2][]string
-	records, err := w.History.Recent(space, asked)
-	if err != nil {
-		return test{}, false, err
-	}
-	for _, rec := range records {
-		questions[0] = append(questions[0], rec.Question)
-	}
-	predictions, err := w.Predictor.Predictions(space)
-	if err != nil {
-		return test{}, false, err
-	}
-	for _, p := range predictions {
-		questions[1] = append(questions[1], p.Question)
-	}
-	for stage, some := range questions {
-		best := test{}
-		for _, q := range some {
-			if at := place(stage, []byte(q)); at > cursor && (best.cursor == "" || at < best.cursor) {
-				best = test{question: q, cursor: at}
+// test finds the next question: a sentence with a gap, first of chunks that questions
+// were answered from, then of those that predicted ones rest on, then of all. What people
+// asked is no such question itself: nobody knows the right answer.
+func (w *Worker) test(ctx context.Context, space, cursor string) (next test, ok bool, err error) {
+	seen := map[percached.ChunkID]bool{}
+	for stage, chunks := range []func() ([]percached.ChunkID, error){
+		func() (ids []percached.ChunkID, err error) {
+			records, err := w.History.Recent(space, asked)
+			for _, rec := range records {
+				ids = append(ids, rec.Chunks...)
+			}
+			return ids, err
+		},
+		func() (ids []percached.ChunkID, err error) {
+			predictions, err := w.Predictor.Predictions(space)
+			for _, p := range predictions {
+				ids = append(ids, p.Chunks...)
+			}
+			return ids, err
+		},
+		func() (ids []percached.ChunkID, err error) {
+			err = w.documents(ctx, space, func(d percached.Document) { ids = append(ids, d.Chunks...) })
+			return ids, err
+		},
+	} {
+		ids, err := chunks()
+		if err != nil {
+			return test{}, false, err
+		}
+		var fresh []percached.ChunkID
+		for _, c := range ids {
+			if !seen[c] {
+				seen[c] = true
+				fresh = append(fresh, c)
 			}
 		}
-		if best.cursor != "" {
-			return best, true, nil
+		if next, ok, err = w.gap(ctx, space, stage, fresh, cursor); ok || err != nil {
+			return next, ok, err
 		}
 	}
-	return w.gap(ctx, space, cursor)
+	return test{}, false, nil
 }
 
-// place orders questions, in no order that has to do with what they say.
-func place(stage int, b []byte) string {
-	sum := sha256.Sum256(append([]byte("placement "), b...))
+// place orders chunks, in no order that has to do with what they say.
+func place(stage int, c percached.ChunkID) string {
+	sum := sha256.Sum256(append([]byte("placement "), c[:]...))
 	return fmt.Sprintf("%d %s", stage, hex.EncodeToString(sum[:8]))
 }
 
-// gap finds the next chunk with a sentence that can have a gap.
-func (w *Worker) gap(ctx context.Context, space, cursor string) (test, bool, error) {
-	type candidate struct {
-		at string
-		id percached.ChunkID
+// gap finds the next of these chunks that has a sentence which can have a gap.
+func (w *Worker) gap(ctx context.Context, space string, stage int, ids []percached.ChunkID, cursor string) (test, bool, error) {
+	at := map[percached.ChunkID]string{}
+	for _, c := range ids {
+		at[c] = place(stage, c)
 	}
-	var all []candidate
-	err := w.documents(ctx, space, func(d percached.Document) {
-		for _, c := range d.Chunks {
-			if at := place(2, c[:]); at > cursor {
-				all = append(all, candidate{at, c})
-			}
-		}
-	})
-	if err != nil {
-		return test{}, false, err
-	}
-	slices.SortFunc(all, func(a, b candidate) int { return strings.Compare(a.at, b.at) })
-	for _, c := range all {
-		chunks, err := w.Knowledge.Chunks(space, []percached.ChunkID{c.id})
+	ids = slices.DeleteFunc(ids, func(c percached.ChunkID) bool { return at[c] <= cursor })
+	slices.SortFunc(ids, func(a, b percached.ChunkID) int { return strings.Compare(at[a], at[b]) })
+	for _, c := range ids {
+		chunks, err := w.Knowledge.Chunks(space, []percached.ChunkID{c})
 		if absent(err) != nil {
 			return test{}, false, err
 		}
@@ -211,7 +199,7 @@ func (w *Worker) gap(ctx context.Context, space, cursor string) (test, bool, err
 			continue
 		}
 		if q, a, ok := grounded.Gap(chunks[0].Body); ok {
-			return test{question: q, evidence: a, cursor: c.at}, true, ctx.Err()
+			return test{question: q, answer: a, cursor: at[c]}, true, ctx.Err()
 		}
 	}
 	return test{}, false, nil

@@ -17,8 +17,8 @@ func calibrateCommand(h Host) *cobra.Command {
 side by side and one after the other, and compares both with what the documents say.
 Chunks that stand side by side are reused in any order, so that answers begin sooner;
 some models answer worse from them. They are used where F1 is, with 90 % confidence,
-at most 10 % lower. The questions are those that were asked, those that are predicted,
-and sentences of the documents with a gap.
+at most 10 % lower. The questions are sentences of the documents with a gap in the
+place of a name, a date or a number, first of those that questions were answered from.
 
 Idle work does the same by itself, once for each model, prompt and kind of documents.
 The command goes on where it stands; with --again it begins anew. percached status
