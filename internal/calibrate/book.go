@@ -70,10 +70,11 @@ func (b *Book) All() []Record {
 	return slices.SortedFunc(maps.Values(b.records), func(x, y Record) int { return strings.Compare(x.Kind, y.Kind) })
 }
 
-// Add notes a trial, and where the next question is looked for.
-func (b *Book) Add(s Subject, t Trial, cursor string, now time.Time) (Record, error) {
+// Add notes a trial, where the next question is looked for, and whether the model's
+// family was found to read well side by side.
+func (b *Book) Add(s Subject, t Trial, cursor string, family bool, now time.Time) (Record, error) {
 	return b.change("calibrate.Add", s, now, func(r *Record) bool {
-		r.Trials, r.Cursor, r.Lacking = append(r.Trials, t), cursor, 0
+		r.Trials, r.Cursor, r.Lacking, r.Family = append(r.Trials, t), cursor, 0, family
 		return false
 	})
 }

@@ -39,7 +39,7 @@ var (
 func compare(t *testing.T, b *calibrate.Book, s calibrate.Subject, trial func() calibrate.Trial) calibrate.Record {
 	t.Helper()
 	for n := range calibrate.Most() {
-		r, err := b.Add(s, trial(), fmt.Sprint(n), then)
+		r, err := b.Add(s, trial(), fmt.Sprint(n), s.Model == "measured", then)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,6 +89,30 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// Where the model's family was measured it takes more to say otherwise, and no more to
+// say the same.
+func TestFamily(t *testing.T) {
+	n := 0
+	little := func() calibrate.Trial { // 0.38 against 0.5, and noise
+		n++
+		return calibrate.Trial{Sequential: float64(n % 2), Parallel: []float64{0, 0.6, 0, 1, 0, 0.7}[n%6]}
+	}
+	b, _ := open(t)
+	other := mail
+	other.Model = "measured"
+	if r := compare(t, b, mail, little); r.Verdict != calibrate.Sequential {
+		t.Errorf("%s: %s", r.Verdict, r.Why())
+	}
+	n = 0
+	if r := compare(t, b, other, little); len(r.Trials) <= len(b.Get(mail).Trials) {
+		t.Errorf("%s after %d: %s", r.Verdict, len(r.Trials), r.Why())
+	}
+	other.Kind = "notes"
+	if r := compare(t, b, other, func() calibrate.Trial { return calibrate.Trial{Sequential: 0.5, Parallel: 0.5} }); r.Verdict != calibrate.Parallel || len(r.Trials) != 24 {
+		t.Errorf("%s after %d", r.Verdict, len(r.Trials))
+	}
+}
+
 // Answers that are just too bad are taken for good ones in fewer than one of ten
 // books, although each is looked at three times.
 func TestConfidence(t *testing.T) {
@@ -123,7 +147,7 @@ func TestBookLasts(t *testing.T) {
 	compare(t, b, mail, func() calibrate.Trial { return calibrate.Trial{Sequential: 0.5, Parallel: 0.5} })
 	notes := mail
 	notes.Kind = "notes"
-	if _, err := b.Add(notes, calibrate.Trial{Sequential: 1}, "here", then); err != nil {
+	if _, err := b.Add(notes, calibrate.Trial{Sequential: 1}, "here", false, then); err != nil {
 		t.Fatal(err)
 	}
 	again, err := calibrate.Open(db)
@@ -154,7 +178,7 @@ func TestQuestionsRunOut(t *testing.T) {
 	for n, want := range map[int]calibrate.Verdict{10: calibrate.Pending, 30: calibrate.Undecided} {
 		b, _ := open(t)
 		for range n {
-			if _, err := b.Add(mail, calibrate.Trial{}, "c", then); err != nil {
+			if _, err := b.Add(mail, calibrate.Trial{}, "c", false, then); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -169,7 +193,7 @@ func TestBookIsBounded(t *testing.T) {
 	for i := range 80 {
 		s := mail
 		s.Kind = fmt.Sprint(i)
-		if _, err := b.Add(s, calibrate.Trial{}, "", then); err != nil {
+		if _, err := b.Add(s, calibrate.Trial{}, "", false, then); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -40,6 +40,9 @@ type Record struct {
 	Verdict Verdict   `json:"verdict"`
 	Decided time.Time `json:"decided,omitzero"`
 	Trials  []Trial   `json:"trials"`
+	// Family says that models of this family were found to answer as well from chunks side
+	// by side, on questions with known answers. It takes more to say otherwise.
+	Family bool `json:"family,omitempty"`
 	// Cursor is where the search for questions stands, in the words of who searches.
 	Cursor string `json:"cursor,omitempty"`
 	// Lacking is how many chunks there were when no further question was found.
@@ -51,6 +54,8 @@ const (
 	// quantile of the normal distribution. Three looks at the same trials, each wrong
 	// with 3.3 %, are together wrong with at most 10 %.
 	quantile = 1.834
+	// strict is the one for 99 % confidence.
+	strict = 2.713
 )
 
 // looks are the numbers of trials after which it is decided, if they suffice.
@@ -93,11 +98,15 @@ func (r *Record) judge(noMore bool) Verdict {
 		squares += d * d
 	}
 	mean := sum / float64(n)
-	bound := quantile * math.Sqrt(max(0, squares-sum*mean)/float64(n-1)/float64(n))
+	error1 := math.Sqrt(max(0, squares-sum*mean) / float64(n-1) / float64(n))
+	against := quantile
+	if r.Family {
+		against = strict
+	}
 	switch {
-	case mean-bound > 0:
+	case mean-quantile*error1 > 0:
 		return Parallel
-	case mean+bound < 0:
+	case mean+against*error1 < 0:
 		return Sequential
 	case noMore || n >= Most():
 		return Undecided
@@ -125,7 +134,11 @@ func (r *Record) Why() string {
 	case Parallel:
 		return measured + "; with 90 % confidence it is at most 10 % lower"
 	case Sequential:
-		return measured + "; with 90 % confidence it is more than 10 % lower"
+		confidence := 90
+		if r.Family {
+			confidence = 99
+		}
+		return measured + fmt.Sprintf("; with %d %% confidence it is more than 10 %% lower", confidence)
 	case Undecided:
 		return measured + "; that does not settle whether it is more than 10 % lower"
 	}

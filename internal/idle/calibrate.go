@@ -119,7 +119,7 @@ func (w *Worker) compare(ctx context.Context, space string, r rules, of calibrat
 		}
 	}
 	if useful {
-		_, err = w.Placements.Add(of, trial, next.cursor, w.Now())
+		_, err = w.Placements.Add(of, trial, next.cursor, r.Placement == percached.Parallel, w.Now())
 	} else {
 		_, err = w.Placements.Skip(of, next.cursor, w.Now())
 	}
