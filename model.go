@@ -23,6 +23,7 @@ type ModelInfo struct {
 	ValueType    string
 	FlashAttn    bool // as resolved
 	Window       int  // tokens that some layers see at most; 0: all layers see all
+	GPULayers    int  // layers that a GPU computes, the output counted as one more; 0: the CPU computes all
 	// Fingerprint names everything that shapes the tensors: slices of one
 	// fingerprint are exchangeable, slices of two are not.
 	Fingerprint string

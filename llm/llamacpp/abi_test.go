@@ -1,3 +1,5 @@
+//go:build !system_llama
+
 package llamacpp
 
 import (
@@ -278,7 +280,7 @@ func TestABIMistakesAreFound(t *testing.T) {
 	}
 }
 
-// sources are the files of the package that may call llama.cpp.
+// sources are the files of the package that may call the bundled llama.cpp.
 func sources(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -292,7 +294,7 @@ func sources(t *testing.T) map[string]string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.HasSuffix(name, "_test.go") {
+			if !strings.HasSuffix(name, "_test.go") && name != "system.cpp" && name != "system.go" {
 				files[name] = commentRE.ReplaceAllString(string(b), "")
 			}
 		}
@@ -333,7 +335,7 @@ func TestABIIsWhatIsUsed(t *testing.T) {
 // Fingerprints name the llama.cpp that is really linked.
 func TestEngineVersion(t *testing.T) {
 	want := llamaModule + " " + goSays(t, "list", "-m", "-f", "{{.Version}}", llamaModule)
-	if engineVersion != want {
-		t.Fatalf("engineVersion is %q, go.mod has %q", engineVersion, want)
+	if bundledVersion != want {
+		t.Fatalf("bundledVersion is %q, go.mod has %q", bundledVersion, want)
 	}
 }

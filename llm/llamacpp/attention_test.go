@@ -44,7 +44,7 @@ func readSlice(t *testing.T, e *Engine, sl *percached.Slice) stored {
 	for _, p := range sl.Pieces {
 		n := p.To - p.From
 		r := blobReader{b: p.KV}
-		r.skip(blobHead + n*blobToken)
+		r.skip(e.cache.layout.behindTokens(0)(n))
 		if r.u32(); int(r.u32()) != layers {
 			t.Fatalf("a piece has not %d layers", layers)
 		}

@@ -14,6 +14,9 @@ import (
 type layout struct {
 	transposed bool // values stand by channel, not by token (flash attention off)
 	layers     []layerLayout
+	// lead is how many bytes come before the first count: later versions of llama.cpp
+	// put a magic number and the sequence there.
+	lead int
 	// window is the layout of the layers that attend in a sliding window: llama.cpp
 	// keeps them in a cache of their own, and writes it behind the first. Nil: none.
 	window *layout
@@ -31,10 +34,15 @@ type layerLayout struct {
 }
 
 const (
+	blobLead  = 4 + 4     // magic number, sequence
 	blobHead  = 4 + 4     // streams, tokens
 	blobToken = 4 + 4 + 4 // position, sequences, sequence
 	blobMid   = 4 + 4     // transposed, layers
 )
+
+// blobMagic is what a state with a lead begins with. Others begin with the number of
+// streams, which is 1.
+const blobMagic = 0xaf143cd8
 
 // size is the exact length of a state of n tokens.
 func (l *layout) size(n int) int {
@@ -60,9 +68,9 @@ func (l *layout) depth() int {
 // own is the length of the first cache.
 func (l *layout) own(n int) int {
 	if len(l.layers) == 0 {
-		return 0
+		return l.lead
 	}
-	size := blobHead + n*blobToken + blobMid
+	size := l.lead + blobHead + n*blobToken + blobMid
 	for i := range l.layers {
 		size += 4 + 8 + n*int(l.layers[i].keyRow)
 		if l.transposed {
@@ -77,15 +85,29 @@ func (l *layout) own(n int) int {
 // plain takes out of a state of n tokens the numbers of the sequences that it was
 // written from, which llama.cpp never reads: so equal tensors are equal bytes.
 func (l *layout) plain(b []byte, n int) {
+	if l.lead != 0 {
+		clear(b[4:l.lead])
+	}
 	if len(l.layers) == 0 {
 		return
 	}
 	for i := range n {
-		clear(b[blobHead+i*blobToken+8:][:4])
+		clear(b[l.lead+blobHead+i*blobToken+8:][:4])
 	}
 	if l.window != nil {
 		l.window.plain(b[l.own(n):], n)
 	}
+}
+
+// tokensIn is how many tokens a piece of so many bytes takes. One never goes beyond the
+// window, where there is one: of a longer one, later versions of llama.cpp leave out what
+// its last token does not see.
+func (l *layout) tokensIn(piece, window int) int {
+	n := max(1, piece/l.bytesPerToken())
+	if l.lead != 0 && window > 0 {
+		n = min(n, window)
+	}
+	return n
 }
 
 // bytesPerToken is what one token takes, where recurrent layers are in a segment as long
@@ -103,6 +125,13 @@ func (l *layout) check(b []byte, start, n int) error {
 	if want := l.size(n); len(b) != want {
 		return fmt.Errorf("has %d bytes, %d tokens take %d", len(b), n, want)
 	}
+	r := blobReader{b: b}
+	if l.lead != 0 {
+		if v := r.u32(); v != blobMagic {
+			return fmt.Errorf("begins with %#x instead of %#x", v, uint32(blobMagic))
+		}
+		r.u32() // the sequence it was written from; not read back
+	}
 	if l.window != nil {
 		if err := l.window.check(b[l.own(n):], start, n); err != nil {
 			return fmt.Errorf("%w (sliding window)", err)
@@ -113,7 +142,6 @@ func (l *layout) check(b []byte, start, n int) error {
 			return err
 		}
 	}
-	r := blobReader{b: b}
 	if v := r.u32(); v != 1 {
 		return fmt.Errorf("holds %d streams instead of 1", v)
 	}
@@ -176,7 +204,7 @@ func (l *layout) finite(b []byte, n int) bool {
 			return ok
 		}
 	}
-	b = b[blobHead+n*blobToken+blobMid:]
+	b = b[l.lead+blobHead+n*blobToken+blobMid:]
 	next := func(typ int32, row uint64) bool {
 		const head = 4 + 8 // as long for values by channel
 		rows := b[head:][:n*int(row)]
@@ -246,12 +274,21 @@ func (l *layout) flag() uint32 {
 // attend, and some are recurrent.
 func readLayout(b []byte, n int, attend, recurrent bool) (*layout, error) {
 	r := blobReader{b: b}
+	lead := 0
+	if len(b) >= blobLead && binary.LittleEndian.Uint32(b) == blobMagic {
+		lead = blobLead
+	}
+	r.skip(lead)
 	l, err := &layout{}, error(nil)
 	if attend {
 		r.skip(blobHead + n*blobToken)
 		l, err = r.layout(n)
 	}
-	if err == nil && recurrent {
+	if err != nil {
+		return nil, err
+	}
+	l.lead = lead
+	if recurrent {
 		l.recurrent, err = readRecurrent(r.b)
 		return l, err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // layouts are those of the fuzz test: values by token, by channel, and by token with
-// layers of a sliding window behind.
+// layers of a sliding window behind, the last with the lead of later versions.
 func layouts() []*layout {
 	byToken, byChannel := &layout{}, &layout{transposed: true}
 	for range 2 {
@@ -20,7 +20,8 @@ func layouts() []*layout {
 	}
 	byChannel.layers[1].keyRow = 12
 	window := &layout{layers: byToken.layers[:1], window: &layout{layers: byToken.layers}}
-	return []*layout{byToken, byChannel, window}
+	led := &layout{lead: blobLead, layers: byToken.layers, window: &layout{layers: byToken.layers[:1]}}
+	return []*layout{byToken, byChannel, window, led}
 }
 
 // exact writes a state of n tokens as llama.cpp does, field by field, with
@@ -35,6 +36,10 @@ func exact(l *layout, start, n int, src []byte) []byte {
 		} else {
 			w.Write(make([]byte, n))
 		}
+	}
+	if l.lead != 0 {
+		u32(blobMagic)
+		free(4)
 	}
 	u32(1, uint32(n))
 	for i := range n {
@@ -76,7 +81,7 @@ func FuzzBlob(f *testing.F) {
 			f.Add(b[:len(b)-1], uint8(i), uint16(40), uint8(n))
 			f.Add(append(bytes.Clone(b), 0), uint8(i), uint16(40), uint8(n))
 			f.Add(b, uint8(i+1), uint16(40), uint8(n))
-			for _, at := range []int{behindTokens(0)(n), behindTokens(4)(n)} {
+			for _, at := range []int{l.behindTokens(0)(n), l.behindTokens(4)(n)} {
 				for _, v := range []byte{0, 1, 2, 255} {
 					wrong := bytes.Clone(b)
 					wrong[at] = v
@@ -104,8 +109,8 @@ func FuzzBlob(f *testing.F) {
 		if len(got.layers) == 0 || got.size(n) != len(b) {
 			t.Fatalf("read %d layers, %d bytes of %d", len(got.layers), got.size(n), len(b))
 		}
-		head := blobHead + n*blobToken
 		for ; got != nil; got = got.window {
+			head := got.behindTokens(0)(n)
 			if again := exact(got, 0, n, b); !bytes.Equal(again[head:got.own(n)], b[head:got.own(n)]) {
 				t.Errorf("what was read is not what was written:\n%x\n%x", b[head:], again[head:])
 			}
@@ -138,19 +143,19 @@ func TestRefusedByC(t *testing.T) {
 			"cut in the values":       sound[:len(sound)-1],
 			"cut in the keys":         sound[:l.keys(2, 40)(50)],
 			"cut in a head":           sound[:l.keys(1, 6)(50)],
-			"cut behind the tokens":   sound[:behindTokens(0)(50)],
-			"cut in the tokens":       sound[:behindTokens(-3)(50)],
+			"cut behind the tokens":   sound[:l.behindTokens(0)(50)],
+			"cut in the tokens":       sound[:l.behindTokens(-3)(50)],
 			"cut in the first number": sound[:3],
 		}
 		for name, change := range map[string]spoil{
-			"layers":            field(behindTokens(4), 5),
+			"layers":            field(l.behindTokens(4), 5),
 			"key type":          field(l.keys(3, 0), 8),
 			"key row":           field(l.keys(2, 4), 64),
 			"value type":        field(l.values(1, 0), 8),
-			"values turned":     field(behindTokens(0), 1-l.flag()),
-			"no sequence":       field(token(4, 4), 0),
-			"too many streams":  field(fixed(0), 2),
-			"too many to place": field(fixed(4), 300),
+			"values turned":     field(l.behindTokens(0), 1-l.flag()),
+			"no sequence":       field(l.token(4, 4), 0),
+			"too many streams":  field(l.counts(0), 2),
+			"too many to place": field(l.counts(4), 300),
 		} {
 			s := &percached.Slice{Pieces: make([]percached.Piece, 2)}
 			s.Pieces[1] = percached.Piece{To: 50, KV: bytes.Clone(sound)}

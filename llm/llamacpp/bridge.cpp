@@ -97,6 +97,9 @@ bool on_node(struct ggml_tensor *t, bool ask, void *data) {
 
 void pc_init(void) {
 	llama_log_set(on_log, nullptr);
+#ifdef PC_SYSTEM_LLAMA
+	pc_load_backends();
+#endif
 	llama_backend_init();
 }
 
@@ -108,11 +111,16 @@ int32_t pc_take_errors(char *buf, int32_t size) {
 	return int32_t(n);
 }
 
-struct llama_model *pc_model_load(const char *path, pc_flags *flags) {
+struct llama_model *pc_model_load(const char *path, pc_flags *flags, int32_t gpu_layers) {
 	return guarded<llama_model *>(nullptr, [&] {
 		llama_model_params p = llama_model_default_params();
 		p.progress_callback           = on_progress;
 		p.progress_callback_user_data = flags;
+#ifdef PC_SYSTEM_LLAMA
+		pc_place_layers(&p, gpu_layers);
+#else
+		(void)gpu_layers; // there is no GPU
+#endif
 		return llama_model_load_from_file(path, p);
 	});
 }
@@ -187,6 +195,10 @@ int32_t pc_decode(pc_context *c, const llama_token *tokens, int32_t n, llama_pos
 	c->room = nullptr;
 	return rc == 0 && c->unfit ? PC_THREW : rc;
 }
+
+#ifndef PC_SYSTEM_LLAMA
+int32_t pc_vector_width(const struct llama_model *model) { return llama_model_n_embd(model); }
+#endif
 
 int32_t pc_embed(pc_context *c, const llama_token *tokens, int32_t n) {
 	c->fill(tokens, n, 0, 0);

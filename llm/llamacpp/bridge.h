@@ -3,7 +3,11 @@
 #ifndef PERCACHED_BRIDGE_H
 #define PERCACHED_BRIDGE_H
 
+#ifdef PC_SYSTEM_LLAMA
+#include "system.h"
+#else
 #include "abi.h"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,7 +33,9 @@ void pc_init(void);
 // Copies what llama.cpp reported as errors since the last call; the length.
 int32_t pc_take_errors(char *buf, int32_t size);
 
-struct llama_model *pc_model_load(const char *path, pc_flags *flags);
+// gpu_layers: as many are computed on a GPU; 0: none is, and no other work either;
+// negative: as llama.cpp does by itself.
+struct llama_model *pc_model_load(const char *path, pc_flags *flags, int32_t gpu_layers);
 pc_context *pc_context_new(struct llama_model *model, struct llama_context_params params, pc_flags *flags, bool watch_queries);
 void pc_context_free(pc_context *c);
 struct llama_context *pc_llama(pc_context *c);
@@ -42,6 +48,8 @@ int32_t pc_apply_template(const char *tmpl, const char *system, const char *user
 // Computes n tokens of one sequence from pos on. The result is llama_decode's,
 // or PC_THREW. Queries go to room, if it is not null.
 int32_t pc_decode(pc_context *c, const llama_token *tokens, int32_t n, llama_pos pos, llama_seq_id seq, bool logits, uint16_t *room, pc_queries shape);
+// How many numbers an embedding model's vectors have.
+int32_t pc_vector_width(const struct llama_model *model);
 // Computes one text for its vector.
 int32_t pc_embed(pc_context *c, const llama_token *tokens, int32_t n);
 // The best token behind the last batch, or PC_NOT_FINITE.

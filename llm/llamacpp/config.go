@@ -17,6 +17,10 @@ type Config struct {
 	Split     int    // tokens computed at a time: what idle work may hold a question up for
 	KeyType   string // how keys are kept: f16, q8_0, q4_0
 	ValueType string
+	// GPULayers is how many layers a GPU computes, from the last one down; the output
+	// counts as one more. AllThatFit: as many as its memory holds. 0: none. More than 0
+	// is refused where there is no GPU.
+	GPULayers int
 	// FlashAttn is auto, on or off. Auto is off on a CPU, where llama.cpp's
 	// plain attention is faster, but on for quantised values, which need it;
 	// on a GPU llama.cpp decides.
@@ -46,6 +50,7 @@ func Default() Config {
 		Split:     64,
 		KeyType:   "f16",
 		ValueType: "f16",
+		GPULayers: AllThatFit,
 		FlashAttn: "auto",
 		Queue:     64,
 	}
@@ -67,13 +72,16 @@ var flashTypes = map[string]int32{"auto": flashAuto, "off": flashOff, "on": flas
 func (c Config) flash() int32 {
 	f := flashTypes[c.FlashAttn]
 	switch {
-	case f != flashAuto || (runtime.GOOS == "darwin" && runtime.GOARCH == "arm64"):
+	case f != flashAuto || c.onGPU() || (runtime.GOOS == "darwin" && runtime.GOARCH == "arm64"):
 		return f
 	case c.ValueType != "f16":
 		return flashOn
 	}
 	return flashOff
 }
+
+// onGPU says whether a GPU computes: flash attention is then left to llama.cpp.
+func (c Config) onGPU() bool { return c.GPULayers != 0 && len(gpus()) > 0 }
 
 // Validate names every fault of the configuration at once.
 func (c Config) Validate() error {
@@ -87,6 +95,7 @@ func (c Config) Validate() error {
 	bad(c.Context < 1 || c.Context > 1<<24, "context: must be between 1 and %d tokens, not %d", 1<<24, c.Context)
 	bad(c.Threads < 1 || c.Threads > 512, "threads: must be between 1 and 512, not %d", c.Threads)
 	bad(c.Split < 1 || c.Split > 4096, "split: must be between 1 and 4096 tokens, not %d", c.Split)
+	bad(c.GPULayers < AllThatFit, "gpu layers: must be -1 (all that fit) or more, not %d", c.GPULayers)
 	bad(c.Queue < 1, "queue: must be at least 1, not %d", c.Queue)
 	_, ok := kvTypes[c.KeyType]
 	bad(!ok, "key type: must be f16, q8_0 or q4_0, not %q", c.KeyType)

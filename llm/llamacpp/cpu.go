@@ -38,6 +38,9 @@ func CPU() CPUReport {
 	info, _ := os.ReadFile("/proc/cpuinfo")
 	r := compareCPU(runtime.GOARCH, strings.Fields(C.PC_FEATURES), string(info))
 	r.Compiler = C.PC_COMPILER
+	if installed && len(r.Missing) == 0 {
+		r.Idle, r.Cure = nil, "" // the kernels are the library's
+	}
 	return r
 }
 

@@ -3,8 +3,10 @@
 // Purpose: the one implementation of llm.Engine that computes, an llm.Embedder
 // for models with a network, and the only package with cgo. llama.cpp itself is
 // compiled by plain go build from the module github.com/ollama/ollama, imported
-// for its objects; abi.h declares the part of its interface that is used here,
-// and bridge.cpp wraps it so that no exception crosses into Go.
+// for its objects (bundled.go); abi.h declares the part of its interface that is
+// used here, and bridge.cpp wraps it so that no exception crosses into Go. With the
+// build tag system_llama an installed libllama is linked instead (system.go): its own
+// llama.h takes the place of abi.h, so that the compiler checks every call.
 //
 // Invariants: a run starts from an empty context, a batch never crosses a
 // segment, segments are split at fixed offsets from their own start, and slices
@@ -25,11 +27,6 @@ package llamacpp
 /*
 #cgo CXXFLAGS: -std=c++17
 #cgo LDFLAGS: -lm
-#cgo linux LDFLAGS: -Wl,-wrap=ggml_backend_free
 #include "bridge.h"
 */
 import "C"
-
-import (
-	_ "github.com/ollama/ollama/llama/llama.cpp/src" // compiles and links llama.cpp
-)

@@ -55,7 +55,7 @@ func OpenEmbedder(ctx context.Context, c Config, g *Gate) (*Embedder, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	m, err := openModel(ctx, c, func(f *gguf.File) int64 {
+	m, err := openModel(ctx, c, func(f *gguf.File) (kv, scratch int64) {
 		of := c
 		of.Split = c.Context
 		if trained, ok := f.Int(f.Key("context_length")); ok {
@@ -67,6 +67,7 @@ func OpenEmbedder(ctx context.Context, c Config, g *Gate) (*Embedder, error) {
 		return nil, err
 	}
 	e := &Embedder{model: m}
+	c.GPULayers = m.gpu.layers
 	if err := e.open(c); err != nil {
 		e.free()
 		return nil, err
@@ -117,7 +118,7 @@ func (e *Embedder) open(c Config) error {
 		return fault.New(fault.Unsupported, opOpenEmbedder, "%s does not pool its tokens into one vector: it is no embedding model", c.Model)
 	}
 	e.info = percached.EmbedderInfo{
-		Name: m.file.Name(), Architecture: arch, Dimensions: int(C.llama_model_n_embd(m.c)), MaxTokens: size, Pooling: pooling,
+		Name: m.file.Name(), Architecture: arch, Dimensions: int(C.pc_vector_width(m.c)), MaxTokens: size, Pooling: pooling,
 		QueryPrefix: family.query, DocumentPrefix: family.document,
 	}
 	if c.QueryPrefix != nil {
@@ -133,7 +134,7 @@ func (e *Embedder) open(c Config) error {
 // fingerprint names a model without prefixes as it did before there were any.
 func (e *Embedder) fingerprint() string {
 	i := e.info
-	parts := []any{e.model.hash, engineVersion, i.Pooling, i.MaxTokens}
+	parts := []any{e.model.hash, engineVersion(e.model.gpuLayers()), i.Pooling, i.MaxTokens}
 	if i.QueryPrefix != "" || i.DocumentPrefix != "" {
 		parts = append(parts, fmt.Sprintf("%q", []string{i.QueryPrefix, i.DocumentPrefix}))
 	}

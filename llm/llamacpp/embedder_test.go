@@ -57,7 +57,7 @@ func TestFingerprintOfAnEncoderStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	if want := fingerprint(e.model.hash, engineVersion, "mean", 512); e.Info().Fingerprint != want {
+	if want := fingerprint(e.model.hash, engineVersion(0), "mean", 512); e.Info().Fingerprint != want {
 		t.Errorf("%s, want %s", e.Info().Fingerprint, want)
 	}
 }

@@ -39,11 +39,12 @@ func OpenEngine(ctx context.Context, c Config, g *Gate) (*Engine, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	m, err := openModel(ctx, c, func(f *gguf.File) int64 { return contextBytes(f, c) })
+	m, err := openModel(ctx, c, func(f *gguf.File) (kv, scratch int64) { return contextBytes(f, c) })
 	if err != nil {
 		return nil, err
 	}
 	e := &Engine{model: m}
+	c.GPULayers = m.gpu.layers
 	if err := e.open(ctx, c); err != nil {
 		e.free()
 		return nil, err
@@ -54,7 +55,7 @@ func OpenEngine(ctx context.Context, c Config, g *Gate) (*Engine, error) {
 
 // contextBytes estimates what the context takes: keys and values of every
 // cell, and scratch for one batch.
-func contextBytes(f *gguf.File, c Config) int64 {
+func contextBytes(f *gguf.File, c Config) (kv, scratch int64) {
 	get := func(key string) int64 {
 		v, _ := f.Uint(f.Architecture() + "." + key)
 		return int64(min(v, math.MaxInt32))
@@ -70,17 +71,17 @@ func contextBytes(f *gguf.File, c Config) int64 {
 	}
 	context := min(int64(c.Context), max(get("context_length"), 1))
 	perType := map[string]float64{"f16": 2, "q8_0": 34.0 / 32, "q4_0": 18.0 / 32}
-	kv := float64(context*get("block_count")*headsKV*head) * (perType[c.KeyType] + perType[c.ValueType])
+	cells := float64(context*get("block_count")*headsKV*head) * (perType[c.KeyType] + perType[c.ValueType])
 	perToken := 6*width + 3*get("feed_forward_length")
 	if c.flash() == flashOff {
 		perToken += heads * context // attention scores
 	}
 	if causal, ok := f.Bool(f.Key("attention.causal")); ok && !causal {
-		kv = 0
+		cells = 0
 	} else {
 		perToken += int64(f.Len("tokenizer.ggml.tokens"))
 	}
-	return int64(kv) + 4*int64(c.Split)*perToken + 16<<20
+	return int64(cells), 4*int64(c.Split)*perToken + 16<<20
 }
 
 func (e *Engine) open(ctx context.Context, c Config) error {
@@ -131,7 +132,7 @@ func (e *Engine) open(ctx context.Context, c Config) error {
 		HeadSize: head, FeedForward: feedForward(m.file),
 		Vocabulary: m.vocab.size, TrainContext: train, Context: size, Split: split, Threads: c.Threads,
 		KeyType: c.KeyType, ValueType: c.ValueType, FlashAttn: c.flash() != flashOff,
-		Window: int(C.llama_model_n_swa(m.c)), NoSlices: m.noSlices(), NoParallel: m.noParallel(),
+		GPULayers: m.gpuLayers(), Window: int(C.llama_model_n_swa(m.c)), NoSlices: m.noSlices(), NoParallel: m.noParallel(),
 	}
 	template, tokenizer := C.GoString(C.llama_model_chat_template(m.c, nil)), m.file.Tokenizer()
 	e.marks = thoughtMarks(template, tokenizer.Tokens)
@@ -179,11 +180,13 @@ func (e *Engine) learn(piece int) error {
 		switch {
 		case err != nil:
 			e.info.NoSlices = fmt.Sprintf("llama.cpp lays out its tensors in an unknown way: a token's state %v", err)
+		case recurrent && l.window != nil && l.lead != 0:
+			e.info.NoSlices = "the model is partly recurrent, and this llama.cpp leaves out of its state what a sliding window no longer sees"
 		case l.recurrent.tooLarge() != "":
 			e.info.NoSlices = l.recurrent.tooLarge()
 		default:
 			k.layout = l
-			k.pieceTokens = max(1, piece/l.bytesPerToken())
+			k.pieceTokens = l.tokensIn(piece, e.info.Window)
 			if recurrent {
 				k.pieceTokens = e.info.Context // it remembers what it had read at the segment's end, and nothing in between
 			}
@@ -193,7 +196,7 @@ func (e *Engine) learn(piece int) error {
 	}
 	k.clear(true)
 	r := CPU()
-	e.info.Fingerprint = fingerprint(m.hash, engineVersion, r.Arch, r.Compiler, r.Compiled,
+	e.info.Fingerprint = fingerprint(m.hash, engineVersion(m.gpuLayers()), r.Arch, r.Compiler, r.Compiled,
 		e.info.KeyType, e.info.ValueType, e.info.FlashAttn, e.info.Split, longRope(m.file, e.info.Context))
 	e.checker = sliceChecker{fingerprint: e.info.Fingerprint, layout: k.layout, noSlices: e.info.NoSlices, queryWidth: k.queryWidth}
 	return nil

@@ -13,9 +13,6 @@ import (
 	"github.com/percached/percached/internal/fault"
 )
 
-// engineVersion names the llama.cpp that is linked; a test holds it to go.mod.
-const engineVersion = "github.com/ollama/ollama v0.17.4"
-
 // sumFile is where the hash of a model file is kept; .sha256 is often the
 // publisher's own.
 func sumFile(model string) string { return model + ".percached-sum" }

@@ -2,6 +2,7 @@ package llamacpp
 
 import (
 	"context"
+	"runtime"
 	"sync"
 
 	"github.com/percached/percached"
@@ -171,6 +172,11 @@ func (w *worker) next() *job {
 
 func (w *worker) run() {
 	defer close(w.gone)
+	if installed {
+		// It is usually built with OpenMP, which gives each thread that calls it
+		// helpers of its own. Never unlocked: they end with this goroutine.
+		runtime.LockOSThread()
+	}
 	for j := w.next(); j != nil; j = w.next() {
 		err := j.run()
 		w.gate.mu.Lock()

@@ -1,6 +1,6 @@
 #include "late.h"
 
-#ifdef __linux__
+#if defined(__linux__) && !defined(PC_SYSTEM_LLAMA)
 
 namespace {
 thread_local late_backends *current = nullptr;
@@ -8,7 +8,7 @@ thread_local late_backends *current = nullptr;
 
 extern "C" void __real_ggml_backend_free(void *backend);
 
-// See LDFLAGS in doc.go.
+// See LDFLAGS in bundled.go.
 extern "C" void __wrap_ggml_backend_free(void *backend) {
 	if (current != nullptr) {
 		current->freed.push_back(backend);
@@ -26,7 +26,7 @@ late_backends::~late_backends() {
 	}
 }
 
-#else // no such linker: the read hits memory that nothing has reused yet
+#else // an installed llama.cpp does not read them; elsewhere no such linker: the read hits memory that nothing has reused yet
 
 late_backends::late_backends() = default;
 late_backends::~late_backends() = default;

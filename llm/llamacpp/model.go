@@ -24,6 +24,7 @@ type model struct {
 	vocab *vocabulary
 	file  *gguf.File
 	hash  string
+	gpu   placing
 	flags *C.pc_flags
 }
 
@@ -60,10 +61,13 @@ func (l *lifetime) end(free func()) {
 var setUp = sync.OnceFunc(func() { C.pc_init() })
 
 // openModel checks everything that can be checked without C, then loads. need
-// is what context and scratch will take beside the weights.
-func openModel(ctx context.Context, c Config, need func(*gguf.File) int64) (_ *model, err error) {
+// is what keys and values, and scratch, will take beside the weights.
+func openModel(ctx context.Context, c Config, need func(*gguf.File) (kv, scratch int64)) (_ *model, err error) {
 	const op = "llamacpp: open model"
 	if err := CPU().usable(); err != nil {
+		return nil, err
+	}
+	if err := usableLibrary(); err != nil {
 		return nil, err
 	}
 	f, err := gguf.Open(c.Model)
@@ -73,10 +77,15 @@ func openModel(ctx context.Context, c Config, need func(*gguf.File) int64) (_ *m
 	if err := f.CheckModel(); err != nil {
 		return nil, err
 	}
-	if err := fits(c, f, need(f)); err != nil {
+	kv, scratch := need(f)
+	gpu, err := place(f, c.GPULayers, gpus(), kv, scratch)
+	if err != nil {
 		return nil, err
 	}
-	m := &model{file: f}
+	if err := fits(c, f, kv+scratch-gpu.away); err != nil {
+		return nil, err
+	}
+	m := &model{file: f, gpu: gpu}
 	if m.hash, err = weightsHash(ctx, c.Model); err != nil {
 		return nil, err
 	}
@@ -132,7 +141,7 @@ func (m *model) load(ctx context.Context, c Config) {
 		defer close(done)
 		path := C.CString(c.Model)
 		defer C.free(unsafe.Pointer(path))
-		m.c = C.pc_model_load(path, m.flags)
+		m.c = C.pc_model_load(path, m.flags, C.int32_t(m.gpu.layers))
 	}()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -160,6 +169,9 @@ func (m *model) stop(on bool) {
 	atomic.StoreInt32((*int32)(&m.flags.stop), v)
 }
 
+// gpuLayers is how many layers a GPU computes.
+func (m *model) gpuLayers() int { return max(0, m.gpu.layers) }
+
 func (m *model) free() {
 	if m.c != nil {
 		C.llama_model_free(m.c)
@@ -177,7 +189,7 @@ func (m *model) noSlices() string {
 	case rope == C.LLAMA_ROPE_TYPE_MROPE || rope == C.LLAMA_ROPE_TYPE_IMROPE || rope == C.LLAMA_ROPE_TYPE_VISION:
 		return "the model counts positions on several axes, which llama.cpp does not store"
 	}
-	return ""
+	return leftOut(m.file.Architecture())
 }
 
 // recurrence says whether some layers of the model attend to separate tokens, and whether

@@ -81,7 +81,8 @@ func TestRefuseForMemory(t *testing.T) {
 	}
 	before := int64(0)
 	for _, c.Context = range []int{16, 2048} {
-		need := f.Size() + contextBytes(f, c)
+		kv, scratch := contextBytes(f, c)
+		need := f.Size() + kv + scratch
 		if need <= before {
 			t.Errorf("a context of %d tokens needs %d bytes, a smaller one %d", c.Context, need, before)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -45,18 +46,18 @@ func state(change func(b []byte, n int) []byte) spoil {
 }
 
 // Places of the state's numbers, for a piece of n tokens.
-func fixed(at int) func(int) int { return func(int) int { return at } }
+func (l *layout) counts(at int) func(int) int { return func(int) int { return l.lead + at } }
 
-func token(i, at int) func(int) int { return fixed(blobHead + i*blobToken + at) }
+func (l *layout) token(i, at int) func(int) int { return l.counts(blobHead + i*blobToken + at) }
 
-func behindTokens(at int) func(int) int {
-	return func(n int) int { return blobHead + n*blobToken + at }
+func (l *layout) behindTokens(at int) func(int) int {
+	return func(n int) int { return l.lead + blobHead + n*blobToken + at }
 }
 
 // keys finds a field at the head of a layer's keys, values of its values.
 func (l *layout) keys(layer, at int) func(int) int {
 	return func(n int) int {
-		pos := blobHead + n*blobToken + blobMid
+		pos := l.behindTokens(blobMid)(n)
 		for i := range layer {
 			pos += 4 + 8 + n*int(l.layers[i].keyRow)
 		}
@@ -105,19 +106,19 @@ func badSlices(l *layout, start int) []badSlice {
 		{"checksum", func(s *percached.Slice) { s.Pieces[2].Sum ^= 1 }, "piece 2 is damaged: its checksum is wrong"},
 		{"a bit of a tensor", func(s *percached.Slice) { s.Pieces[1].KV[len(s.Pieces[1].KV)-9] ^= 4 }, "piece 1 is damaged: its checksum is wrong"},
 		{"no bytes", func(s *percached.Slice) { s.Pieces[1].KV = nil }, "piece 1 has 0 bytes, 16 tokens take"},
-		{"a byte too few", state(func(b []byte, _ int) []byte { return b[:len(b)-1] }), "piece 1 has 16687 bytes"},
-		{"a byte too many", state(func(b []byte, _ int) []byte { return append(b, 0) }), "piece 1 has 16689 bytes"},
-		{"no streams", field(fixed(0), 0), "piece 1 holds 0 streams instead of 1"},
-		{"two streams", field(fixed(0), 2), "piece 1 holds 2 streams instead of 1"},
-		{"tokens without end", field(fixed(4), 1<<31), "piece 1 holds 2147483648 tokens instead of 16"},
-		{"first position", field(token(0, 0), 7), "token 0 stands at position 7 instead of 36"},
-		{"last position", field(token(15, 0), 1<<31), "token 15 stands at position -2147483648 instead of 51"},
-		{"no sequence", field(token(2, 4), 0), "token 2 belongs to 0 sequences instead of 1"},
-		{"sequences without end", field(token(2, 4), 1<<31), "token 2 belongs to 2147483648 sequences instead of 1"},
-		{"values the other way round", field(behindTokens(0), 1-l.flag()), "stores values the other way round (flash attention on or off): "},
-		{"values in no known way", field(behindTokens(0), 3), "flash attention on or off): 3 instead of"},
-		{"no layers", field(behindTokens(4), 0), "has 0 layers instead of 4"},
-		{"layers without end", field(behindTokens(4), 1<<31), "has 2147483648 layers instead of 4"},
+		{"a byte too few", state(func(b []byte, _ int) []byte { return b[:len(b)-1] }), fmt.Sprintf("piece 1 has %d bytes", l.size(16)-1)},
+		{"a byte too many", state(func(b []byte, _ int) []byte { return append(b, 0) }), fmt.Sprintf("piece 1 has %d bytes", l.size(16)+1)},
+		{"no streams", field(l.counts(0), 0), "piece 1 holds 0 streams instead of 1"},
+		{"two streams", field(l.counts(0), 2), "piece 1 holds 2 streams instead of 1"},
+		{"tokens without end", field(l.counts(4), 1<<31), "piece 1 holds 2147483648 tokens instead of 16"},
+		{"first position", field(l.token(0, 0), 7), "token 0 stands at position 7 instead of 36"},
+		{"last position", field(l.token(15, 0), 1<<31), "token 15 stands at position -2147483648 instead of 51"},
+		{"no sequence", field(l.token(2, 4), 0), "token 2 belongs to 0 sequences instead of 1"},
+		{"sequences without end", field(l.token(2, 4), 1<<31), "token 2 belongs to 2147483648 sequences instead of 1"},
+		{"values the other way round", field(l.behindTokens(0), 1-l.flag()), "stores values the other way round (flash attention on or off): "},
+		{"values in no known way", field(l.behindTokens(0), 3), "flash attention on or off): 3 instead of"},
+		{"no layers", field(l.behindTokens(4), 0), "has 0 layers instead of 4"},
+		{"layers without end", field(l.behindTokens(4), 1<<31), "has 2147483648 layers instead of 4"},
 		{"key type", field(l.keys(0, 0), 8), "holds keys of type 8 instead of 1 in layer 0"},
 		{"key type of the last layer", field(l.keys(3, 0), 2), "holds keys of type 2 instead of 1 in layer 3"},
 		{"key row", field(l.keys(1, 4), 64), "takes 64 bytes instead of 128 for a token's keys in layer 1"},

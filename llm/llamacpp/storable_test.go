@@ -78,7 +78,7 @@ func hybrid(t *testing.T) string {
 	}, func(b *gguf.Builder) {
 		m := tensorMaker{b, newNumbers(32)}
 		m.add("token_embd.weight", 0, 1, width, 1024)
-		m.add("output_norm.weight", 1, 0.1, width)
+		m.add(lfm2Norm, 1, 0.1, width)
 		for i := range 2 {
 			p := fmt.Sprintf("blk.%d.", i)
 			m.add(p+"attn_norm.weight", 1, 0.1, width)
