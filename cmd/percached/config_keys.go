@@ -87,6 +87,10 @@ func modelKeys() []key {
 			of: func(c *setup) field { return anInt(&c.threads) },
 		},
 		{
+			name: "gpu-layers", flag: true, about: "layers that a GPU computes; -1: as many as its memory holds, 0: none. Only a build with your own llama.cpp finds a GPU; the bundled one refuses more than 0",
+			of: func(c *setup) field { return anInt(&c.gpuLayers) },
+		},
+		{
 			name: "context", flag: true, about: "tokens of the context",
 			of: func(c *setup) field { return anInt(&c.context) },
 		},

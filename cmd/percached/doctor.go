@@ -44,7 +44,7 @@ be used or whose daemon does not answer are failures.`,
 			if err := s.check(); err != nil {
 				return err
 			}
-			r := &health{Machine: thisMachine(), CPU: llamacpp.CPU(), Folder: lookAt(cmd.Context(), c.data)}
+			r := &health{Machine: thisMachine(), CPU: llamacpp.CPU(), gpuLayers: c.gpuLayers, Folder: lookAt(cmd.Context(), c.data)}
 			if err := r.examine(cmd.Context(), open, &s, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
@@ -60,6 +60,7 @@ be used or whose daemon does not answer are failures.`,
 	}
 	s.flags(cmd, "")
 	c.dataFlag(cmd)
+	c.flags(cmd, "gpu-layers")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd
 }
@@ -83,6 +84,7 @@ type health struct {
 	OK       bool                 `json:"ok"`
 	Machine  machine              `json:"machine"`
 	CPU      llamacpp.CPUReport   `json:"cpu"`
+	Library  string               `json:"llama_cpp"`    // which llama.cpp computes, and on what
 	Random   bool                 `json:"random_model"` // the model's weights mean nothing
 	Model    *percached.ModelInfo `json:"model"`        // with the first K/V type that opened
 	Types    []typeTest           `json:"kv_types"`
@@ -90,6 +92,8 @@ type health struct {
 	Folder   folderState          `json:"data"`
 	Warnings []string             `json:"warnings"`
 	Failures []string             `json:"failures"`
+
+	gpuLayers int
 }
 
 // config is what can be used here.
@@ -106,6 +110,7 @@ func (h *health) examine(ctx context.Context, open opener, s *source, stderr io.
 	if len(h.CPU.Missing) > 0 {
 		return nil // C would die
 	}
+	h.Library = llamacpp.Library()
 	path, err := s.file(ctx, stderr)
 	if err != nil {
 		return err
@@ -113,7 +118,7 @@ func (h *health) examine(ctx context.Context, open opener, s *source, stderr io.
 	h.Random = s.model == ""
 	for _, typ := range kvTypes {
 		c := llamacpp.Default()
-		c.Model, c.KeyType, c.ValueType, c.Context = path, typ, typ, testContext
+		c.Model, c.KeyType, c.ValueType, c.Context, c.GPULayers = path, typ, typ, testContext, h.gpuLayers
 		t := typeTest{Type: typ}
 		if err := h.test(ctx, open, c, &t, stderr); err != nil {
 			if ctx.Err() != nil {

@@ -42,6 +42,7 @@ func (h *health) table(w io.Writer) error {
 	row("CPU", "%s", or(h.CPU.Model, "unknown"))
 	row("available", "%s", or(strings.Join(h.CPU.Available, " "), "unknown"))
 	row("compiled in", "%s (%s)", or(strings.Join(h.CPU.Compiled, " "), "nothing beyond the baseline"), h.CPU.Compiler)
+	row("llama.cpp", "%s", or(h.Library, "not loaded"))
 	if m := h.Model; m != nil {
 		random := ""
 		if h.Random {
@@ -51,6 +52,9 @@ func (h *health) table(w io.Writer) error {
 		row("size", "%.1f M parameters, %.1f MiB; %d layers, %d wide, %d heads (%d K/V), vocabulary %d",
 			float64(m.Parameters)/1e6, float64(m.WeightBytes)/(1<<20), m.Layers, m.Width, m.Heads, m.HeadsKV, m.Vocabulary)
 		row("context", "trained for %d tokens; chat format %s; flash attention %v", m.TrainContext, or(m.Chat.Name, "plain"), m.FlashAttn)
+		if m.GPULayers > 0 {
+			row("GPU", "%d of %d layers, the output counted as one", m.GPULayers, m.Layers+1)
+		}
 		row("slices", "%s", or(m.NoSlices, fmt.Sprintf("%d bytes per token, fingerprint %.16s", m.BytesPerToken, m.Fingerprint)))
 	}
 	for _, k := range h.Types {

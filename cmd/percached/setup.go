@@ -52,6 +52,7 @@ type setup struct {
 	history      int                               // questions that a space remembers
 	chunkWords   int
 	fusion       string
+	gpuLayers    int    // see llamacpp.Config
 	placement    string // empty: what serves the model best
 	order        string
 	k            int
@@ -69,7 +70,7 @@ type setup struct {
 func defaultSetup() setup {
 	set := answer.Default()
 	return setup{
-		kv: "f16", threads: runtime.GOMAXPROCS(0), context: llamacpp.Default().Context, embedContext: llamacpp.DefaultEmbedder().Context, limit: math.MaxInt64, chunkWords: 100,
+		kv: "f16", threads: runtime.GOMAXPROCS(0), gpuLayers: llamacpp.AllThatFit, context: llamacpp.Default().Context, embedContext: llamacpp.DefaultEmbedder().Context, limit: math.MaxInt64, chunkWords: 100,
 		bankLimit: qabank.Default().Limit, inboxLimit: 8 << 30, uploadMemory: uploadMemory(machineMemory()), history: historyLimit,
 		fusion: string(retrieval.Default().Fusion), order: string(set.Order), k: set.K, threshold: -1, cutoff: -1, guard: set.Guard, maxTokens: set.MaxTokens, maxWaiting: 64,
 		revival: revival{most: 3, within: 10 * time.Minute}, idle: idle.Default(), serving: defaultServing(),
@@ -104,6 +105,7 @@ func (c setup) Validate() error {
 	bad(c.cutoff > 1, "cutoff", "%v is above 1", c.cutoff)
 	bad(c.k < 1 || c.k > 64, "k", "%d is not between 1 and 64", c.k)
 	bad(c.threads < 1 || c.threads > 512, "threads", "%d is not between 1 and 512", c.threads)
+	bad(c.gpuLayers < llamacpp.AllThatFit, "gpu-layers", "%d is less than -1", c.gpuLayers)
 	bad(c.context < 1 || c.context > 1<<24, "context", "%d is not between 1 and %d", c.context, 1<<24)
 	bad(c.embedContext < 16 || c.embedContext > 1<<24, "embed-context", "%d is not between 16 and %d", c.embedContext, 1<<24)
 	bad(c.maxTokens < 1, "max-tokens", "%d is not positive", c.maxTokens)
@@ -128,7 +130,7 @@ func (c *setup) dataFlag(cmd *cobra.Command) {
 
 // documentFlags say how documents are cut and found.
 func (c *setup) documentFlags(cmd *cobra.Command) {
-	c.flags(cmd, "embed-model", "chunk-words", "fusion", "threads")
+	c.flags(cmd, "embed-model", "chunk-words", "fusion", "threads", "gpu-layers")
 }
 
 // answerFlags say how questions are answered.
@@ -235,7 +237,7 @@ func (s *service) openEmbedder(ctx context.Context, c setup) (err error) {
 		s.embedder, err = static.Open(ctx, c.embedModel)
 	default:
 		l := llamacpp.DefaultEmbedder()
-		l.Model, l.Threads, l.Context = c.embedModel, c.threads, c.embedContext
+		l.Model, l.Threads, l.Context, l.GPULayers = c.embedModel, c.threads, c.embedContext, c.gpuLayers
 		l.QueryPrefix, l.DocumentPrefix = c.prefixes.query, c.prefixes.document
 		s.embedder, err = llamacpp.OpenEmbedder(ctx, l, s.gate)
 	}
@@ -267,6 +269,7 @@ func (s *service) openEngine(ctx context.Context, c setup, log *slog.Logger, std
 	l := llamacpp.Default()
 	l.Model, l.KeyType, l.ValueType, l.Threads, l.Context = c.model, c.kv, c.kv, c.threads, c.context
 	l.Queue, l.Render = max(l.Queue, c.maxWaiting), renderTemplate
+	l.GPULayers = c.gpuLayers
 	if s.builtIn = c.model == ""; s.builtIn {
 		if l.Model, err = models.Nano(s.home.Path("models")); err != nil {
 			return err

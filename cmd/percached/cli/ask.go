@@ -22,7 +22,9 @@ func answerKeys() []string {
 }
 
 // documentKeys of the configuration are of use where documents are cut and found.
-func documentKeys() []string { return []string{"embed-model", "chunk-words", "fusion", "threads"} }
+func documentKeys() []string {
+	return []string{"embed-model", "chunk-words", "fusion", "threads", "gpu-layers"}
+}
 
 func askCommand(h Host) *cobra.Command {
 	var q client.Question
