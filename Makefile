@@ -8,6 +8,23 @@ CGO_CFLAGS ?= -O3 $(NATIVE)
 CGO_CXXFLAGS ?= -O3 $(NATIVE)
 export CGO_CFLAGS CGO_CXXFLAGS
 
+COMMA := ,
+
+# LLAMA=system links an installed llama.cpp, which pkg-config finds, instead of the
+# bundled one. The binary finds it where it is now, and refuses another version.
+ifeq ($(LLAMA),system)
+ifeq (,$(findstring system_llama,$(GOFLAGS)))
+LLAMA_LIBDIR := $(shell pkg-config --variable=libdir llama 2>/dev/null)
+LLAMA_VERSION := $(filter-out 0.0.%,$(shell pkg-config --modversion llama 2>/dev/null))
+export GOFLAGS := $(strip $(GOFLAGS) -tags=system_llama)
+export CGO_CFLAGS := $(CGO_CFLAGS) $(LLAMA_VERSION:%=-DPC_LLAMA_VERSION=%)
+export CGO_CXXFLAGS := $(CGO_CXXFLAGS) $(LLAMA_VERSION:%=-DPC_LLAMA_VERSION=%)
+export CGO_LDFLAGS := $(strip $(CGO_LDFLAGS) $(patsubst %,-Wl$(COMMA)-rpath$(COMMA)%,$(filter-out /usr/lib% /lib%,$(LLAMA_LIBDIR))))
+endif
+else ifneq ($(LLAMA),)
+$(error LLAMA=$(LLAMA): the value must be system, or empty for the bundled llama.cpp)
+endif
+
 # The usual place of Go, where it is not on the PATH.
 export PATH := $(PATH):/usr/local/go/bin
 
@@ -15,18 +32,21 @@ GO := sh internal/tools/go.sh
 TOOL := go tool -modfile=internal/tools/go.mod
 CLIENT := $(TOOL) oapi-codegen --config api/client/generate.yaml
 
-.PHONY: help need build demo models test race check bench eval rehearse generate generated clients page release sweep peer
+.PHONY: help need build demo models test race check bench eval rehearse generate generated clients page release sweep peer system system-tests
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
 
 need:
 	@sh internal/tools/need.sh
+	@[ -z "$(LLAMA)" ] || sh internal/tools/need.sh llama
 
-build: need ## build bin/percached
-	@echo "Building bin/percached. The first build compiles llama.cpp and takes minutes; later ones take seconds."
-	@$(GO) build -o bin/percached ./cmd/percached
-	@echo "Built bin/percached."
+BIN ?= bin/percached
+
+build: need ## build bin/percached (LLAMA=system: with an installed llama.cpp and its GPU backends)
+	@echo "Building $(BIN)$(if $(LLAMA), with the installed llama.cpp.,. The first build compiles llama.cpp and takes minutes; later ones take seconds.)"
+	@$(GO) build -o $(BIN) ./cmd/percached
+	@echo "Built $(BIN)."
 
 demo: build ## take in an invented inbox, ask, let idle work predict, ask again, forget; then stay up (DEMO_EXIT=1 ends it; MODEL=FILE: another model)
 	@bin/percached demo $(if $(MODEL),--model "$(MODEL)")
@@ -64,6 +84,9 @@ check: build ## all that CI runs: build, formatting, vet, staticcheck, clients, 
 	@echo "What takes too long under the race detector, and bin/percached on a real socket."
 	@TEST_PERCACHED=$(CURDIR)/bin/percached $(GO) test -timeout 20m ./... \
 		-run '^($(NO_RACE)|TestEndToEnd|TestClientGoesAway|TestTwoSpacesTwoTokens|TestHostileRequests|TestExamplesAreReal|TestGuide|TestDemo|TestDemoInterrupted|TestDemoFails|TestCommands)$$'
+	@if [ -e "$$(sh internal/tools/llama.sh where)/lib/libllama.so" ]; then \
+		$(MAKE) --no-print-directory system SYSTEM_SKIP='TestWarmEqualsCold/qwen|TestWarmEqualsCold/./q'; else \
+		echo "NOT TESTED WITH AN INSTALLED llama.cpp: there is none for tests. make system builds it, in 6 minutes."; fi
 	@$(MAKE) --no-print-directory page
 	@echo "make check: all is well."
 
@@ -100,6 +123,20 @@ sweep: need ## damage every file of a data folder in turn, 600 trials, and print
 peer: build models ## ask percached and a current llama-server the same questions over a conversation of EVAL_DATA/locomo_5.json (MODEL=FILE: another model)
 	@sh internal/tools/llama.sh
 	@python3 internal/tools/peer.py bin/percached "$$(sh internal/tools/llama.sh where)/bin/llama-server" "$(EVAL_DATA)/locomo_5.json" $(if $(MODEL),--model "$(MODEL)")
+
+# The llama.cpp that tests link.
+TEST_LLAMA = PKG_CONFIG_PATH="$$(sh internal/tools/llama.sh where)/lib/pkgconfig"
+
+system: need ## build bin/percached-system with a current llama.cpp, and test the engine with it; builds that llama.cpp the first time, in 6 minutes
+	@sh internal/tools/llama.sh
+	@$(TEST_LLAMA) $(MAKE) --no-print-directory build system-tests LLAMA=system BIN=bin/percached-system
+
+system-tests: need
+	@echo "The engine with the installed llama.cpp."
+	@$(GO) vet ./llm/llamacpp
+	@$(GO) test -short -timeout 20m $(if $(SYSTEM_SKIP),-skip '$(SYSTEM_SKIP)') ./llm/llamacpp
+	@bin/percached-system doctor --data build/system >/dev/null 2>&1 || bin/percached-system doctor --data build/system
+	@echo "bin/percached-system is sound."
 
 release: ## make archives and Debian packages for linux/amd64 and linux/arm64, in build/release
 	@sh packaging/release.sh

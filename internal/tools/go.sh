@@ -34,6 +34,7 @@ tell() {
 			[ "$second" -lt 15 ] || began=true
 			continue
 		fi
+		case ${GOFLAGS:-} in *system_llama*) told=true ;; esac # nothing of it is compiled
 		$told || echo "  compiling llama.cpp from source: 2 to 3 minutes on 2 cores, once"
 		told=true
 		echo "  $second s: $((count)) C and C++ files done"

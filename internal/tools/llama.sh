@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds a current llama.cpp, which percached is measured against: llama-server and
-# libllama with its header, in percached/llama.cpp-0.3.36 in the user's cache folder.
+# Builds a current llama.cpp, which percached is measured against and tested with
+# (make peer, make system): llama-server, and libllama with its headers and llama.pc, in percached/llama.cpp-0.3.36 in the user's cache folder.
 # Its source comes with the Python package llama-cpp-python. Takes Python 3 with pip,
 # cmake and a C++ compiler, and 6 minutes on two cores; what is there is kept.
 #
@@ -8,13 +8,30 @@
 #	internal/tools/llama.sh where    prints the folder
 set -e
 version=0.3.36
+llama=0.5.0 # the version of llama.cpp in it
 sum=832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e
 prefix=${XDG_CACHE_HOME:-$HOME/.cache}/percached/llama.cpp-$version
 if [ "${1:-}" = where ]; then
 	echo "$prefix"
 	exit 0
 fi
+# pc writes what finds the library into a folder.
+pc() {
+	mkdir -p "$1/lib/pkgconfig"
+	cat >"$1/lib/pkgconfig/llama.pc" <<-END
+		prefix=$prefix
+		libdir=\${prefix}/lib
+		includedir=\${prefix}/include
+
+		Name: llama
+		Description: llama.cpp as percached's tests build it
+		Version: $llama
+		Libs: -L\${libdir} -lggml -lggml-base -lllama
+		Cflags: -I\${includedir}
+	END
+}
 if [ -x "$prefix/bin/llama-server" ]; then
+	[ -e "$prefix/lib/pkgconfig/llama.pc" ] || pc "$prefix"
 	echo "llama.cpp is there: $prefix"
 	exit 0
 fi
@@ -37,6 +54,7 @@ mkdir -p "$work/prefix/bin" "$work/prefix/lib" "$work/prefix/include"
 cp -R "$work/build/bin/"*.so* "$work/prefix/lib/"
 cp "$work/build/bin/llama-server" "$work/prefix/bin/"
 cp "$work/llama_cpp_python-$version/vendor/llama.cpp/include/"*.h "$work/llama_cpp_python-$version/vendor/llama.cpp/ggml/include/"*.h "$work/prefix/include/"
+pc "$work/prefix"
 mkdir -p "$(dirname "$prefix")"
 mv "$work/prefix" "$prefix"
 echo "Built $prefix/bin/llama-server."

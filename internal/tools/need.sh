@@ -1,7 +1,7 @@
 #!/bin/sh
 # Finds out whether what percached is built with is here: Go and a C++ compiler, or,
-# when called with "node", Node.js and npm. When called with "chromium", it installs
-# that. Prints the command that installs what is missing; for root on Debian a
+# when called with "node", Node.js and npm, with "llama" an installed llama.cpp to link.
+# When called with "chromium", it installs that. Prints the command that installs what is missing; for root on Debian a
 # compiler, Node.js or Chromium is installed at once.
 set -eu
 
@@ -61,6 +61,37 @@ if [ "${1:-}" = node ]; then
 	number=${have#v}
 	if [ "${number%%.*}" -lt "$node" ]; then
 		missing "Node.js $node or newer is needed, this is $have." "see https://nodejs.org/en/download"
+	fi
+	exit
+fi
+
+# The range of llm/llamacpp/system.h. Versions were 0.0.BUILD before 0.1.
+llama_first=0.0.7500
+llama_behind=0.6
+
+if [ "${1:-}" = llama ]; then
+	goal="percached cannot be built with LLAMA=system"
+	if ! command -v pkg-config >/dev/null; then
+		install "pkg-config, which finds libllama," "brew install pkgconf" pkg-config pkgconf-pkg-config pkgconf pkgconf
+	fi
+	if ! pkg-config --exists llama; then
+		own=$(sh internal/tools/llama.sh where)
+		what="pkg-config finds no llama.pc, so there is no libllama to link."
+		if [ -e "$own/lib/pkgconfig/llama.pc" ]; then
+			missing "$what" "PKG_CONFIG_PATH=$own/lib/pkgconfig make build LLAMA=system"
+		elif [ "$(uname -s)" = Darwin ]; then
+			missing "$what" "brew install llama.cpp"
+		elif command -v apt-cache >/dev/null && apt-cache show libllama-dev >/dev/null 2>&1; then
+			missing "$what" "sudo apt-get install -y libllama-dev"
+		fi
+		missing "$what Install llama.cpp (cmake --install) and name its folder, as below;
+or build one for the CPU, in minutes: sh internal/tools/llama.sh" \
+			"PKG_CONFIG_PATH=/usr/local/lib/pkgconfig make build LLAMA=system"
+	fi
+	have=$(pkg-config --modversion llama)
+	if ! pkg-config --atleast-version=$llama_first llama || pkg-config --atleast-version=$llama_behind llama; then
+		missing "llama.cpp $have is installed; versions from $llama_first to below $llama_behind are supported." \
+			"PKG_CONFIG_PATH=FOLDER/lib/pkgconfig make build LLAMA=system   # FOLDER: where another version is installed"
 	fi
 	exit
 fi

@@ -64,7 +64,10 @@ func (c *cCompiler) run(t *testing.T, source string, flags ...string) error {
 	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := append(slices.Clone(c.cc[1:]), "-std=gnu11", "-Werror", "-Wno-deprecated-declarations")
+	args := append(slices.Clone(c.cc[1:]), "-Werror", "-Wno-deprecated-declarations")
+	if !slices.Contains(flags, "-xc++") {
+		args = append(args, "-std=gnu11")
+	}
 	args = append(append(args, flags...), file)
 	out, err := exec.Command(c.cc[0], args...).CombinedOutput()
 	if err != nil {
