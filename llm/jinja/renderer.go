@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
 	"time"
 
@@ -58,6 +59,9 @@ func (r Renderer) Render(ctx context.Context, template string, inputs []map[stri
 	cmd := exec.CommandContext(ctx, r.Program, Argument)
 	cmd.Args[0] = r.Name
 	cmd.Env, cmd.Dir = []string{}, "/"
+	if path := os.Getenv("LD_LIBRARY_PATH"); path != "" { // an installed llama.cpp may be found by it
+		cmd.Env = append(cmd.Env, "LD_LIBRARY_PATH="+path)
+	}
 	cmd.Stdin, cmd.Stdout = bytes.NewReader(in), out
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
