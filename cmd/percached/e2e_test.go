@@ -255,6 +255,18 @@ func (w *world) idleScene(ctx context.Context) {
 	w.is(400, strange, err)
 	absent, err := w.all.DrainIdleWithResponse(ctx, &client.DrainIdleParams{Space: new("nobody")})
 	w.is(404, absent, err)
+	forgotten, err := w.all.ForgetPlacementsWithResponse(ctx)
+	w.is(204, forgotten, err)
+	status, err := w.all.GetStatusWithResponse(ctx)
+	w.is(200, status, err)
+	for _, p := range status.JSON200.Placements {
+		if p.From != client.StatusPlacementFromModel || p.Placement != "parallel" || p.Questions != 0 || p.Why == "" {
+			w.Errorf("%+v", p)
+		}
+	}
+	if len(status.JSON200.Placements) == 0 {
+		w.Error("the status tells no placement")
+	}
 	drained, err := w.all.DrainIdleWithResponse(ctx, nil)
 	w.is(200, drained, err)
 	queue, err := w.all.ListQueueWithResponse(ctx)
