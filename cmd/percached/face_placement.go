@@ -7,6 +7,7 @@ import (
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/calibrate"
+	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/models"
 )
 
@@ -15,13 +16,8 @@ func (s *service) placement(kind string, set answer.Settings) (percached.Placeme
 	if s.engine == nil {
 		return percached.Sequential, false
 	}
-	rec := s.placements.Get(s.calibrated(kind, set))
+	rec := s.placements.Get(idle.Subject(s.engine.Info(), kind, set))
 	return rec.Placement()
-}
-
-// calibrated is what a placement is decided for.
-func (s *service) calibrated(kind string, set answer.Settings) calibrate.Subject {
-	return calibrate.Subject{Model: s.engine.Info().Fingerprint, Prompt: set.Prompt(), Kind: kind}
 }
 
 // listPlacements says for each kind of documents in which placement chunks are read, and
@@ -41,7 +37,7 @@ func (s *service) listPlacements() ([]api.StatusPlacement, error) {
 		if err != nil { // it went meanwhile, or its own prompt cannot be read
 			continue
 		}
-		if of := s.calibrated(sp.Kind, set); !seen[of] {
+		if of := idle.Subject(s.engine.Info(), sp.Kind, set); !seen[of] {
 			seen[of] = true
 			out = append(out, s.wirePlacement(of, set))
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/internal/inbox"
 	"github.com/percached/percached/internal/metrics"
 	"github.com/percached/percached/knowledgebank/reader"
@@ -67,20 +68,8 @@ func (s *service) reconfigure(from, to setup) error {
 			}
 			return s.asker.Configure(set)
 		},
-		func(c setup) error {
-			rules, err := s.idleRules(c)
-			if err != nil {
-				return err
-			}
-			return s.worker.Configure(rules)
-		},
-		func(c setup) error { // looks for work anew, by the worker's rules, too
-			rules, err := s.idleRules(c)
-			if err != nil {
-				return err
-			}
-			return s.scheduler.Configure(rules.Policy)
-		},
+		s.withRules(s.worker.Configure),
+		s.withRules(func(r idle.Config) error { return s.scheduler.Configure(r.Policy) }), // looks for work anew, by the worker's rules, too
 		func(c setup) error {
 			if from.bankLimit == to.bankLimit {
 				return nil
@@ -105,6 +94,17 @@ func (s *service) reconfigure(from, to setup) error {
 		return err
 	}
 	return nil
+}
+
+// withRules gives fn the rules of idle work that a setup makes.
+func (s *service) withRules(fn func(idle.Config) error) func(setup) error {
+	return func(c setup) error {
+		rules, err := s.idleRules(c)
+		if err != nil {
+			return err
+		}
+		return fn(rules)
+	}
 }
 
 // state is how things stand, for who scrapes metrics and who asks for it.

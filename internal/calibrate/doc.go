@@ -7,8 +7,8 @@
 // both placements, and decides after 24, 48 or 96 of them: parallel where the answers'
 // F1 against the documents is, with 90 % confidence, not more than 10 % lower,
 // sequential where it is with that confidence lower (99 %, where the model's family was
-// found to read well side by side: those were questions with known answers). What 96 questions do not settle
-// stays undecided.
+// found to read well side by side: those were questions with known answers). What 96
+// questions do not settle stays undecided.
 //
 // Invariants: a decision rests on the numbers of its record alone, and the record says
 // them. No text of a question or a document is kept.

@@ -98,15 +98,15 @@ func (r *Record) judge(noMore bool) Verdict {
 		squares += d * d
 	}
 	mean := sum / float64(n)
-	error1 := math.Sqrt(max(0, squares-sum*mean) / float64(n-1) / float64(n))
+	deviation := math.Sqrt(max(0, squares-sum*mean) / float64(n-1) / float64(n))
 	against := quantile
 	if r.Family {
 		against = strict
 	}
 	switch {
-	case mean-quantile*error1 > 0:
+	case mean-quantile*deviation > 0:
 		return Parallel
-	case mean+against*error1 < 0:
+	case mean+against*deviation < 0:
 		return Sequential
 	case noMore || n >= Most():
 		return Undecided

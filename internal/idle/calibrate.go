@@ -21,9 +21,10 @@ const (
 	brief   = 48 // tokens of an answer that is compared
 )
 
-// subject is what a space's placement is decided for.
-func (w *Worker) subject(sp percached.Space, r rules) calibrate.Subject {
-	return calibrate.Subject{Model: w.Engine.Info().Fingerprint, Prompt: r.Prompt(), Kind: sp.Kind}
+// Subject is what a placement is decided for: a model, over documents of a kind, with the
+// prompt that these settings make.
+func Subject(m percached.ModelInfo, kind string, s answer.Settings) calibrate.Subject {
+	return calibrate.Subject{Model: m.Fingerprint, Prompt: s.Prompt(), Kind: kind}
 }
 
 // measuring gives what is known of the placement for the space's model, prompt and kind
@@ -41,7 +42,7 @@ func (w *Worker) measuring(space string, r rules) (rec calibrate.Record, chunks 
 	if err != nil {
 		return rec, 0, false, err
 	}
-	rec = w.Placements.Get(w.subject(sp, r))
+	rec = w.Placements.Get(Subject(w.Engine.Info(), sp.Kind, r.Settings))
 	open := rec.Verdict == calibrate.Pending && (rec.Lacking == 0 || st.Chunks >= 2*rec.Lacking)
 	return rec, st.Chunks, open && st.Chunks >= telling, nil
 }

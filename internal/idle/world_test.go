@@ -173,7 +173,7 @@ func (w *world) open() {
 
 // placement is what was found to serve the model, as a service wires it.
 func (w *world) placement(kind string, set answer.Settings) (percached.Placement, bool) {
-	rec := w.Placements.Get(calibrate.Subject{Model: w.engine.Info().Fingerprint, Prompt: set.Prompt(), Kind: kind})
+	rec := w.Placements.Get(idle.Subject(w.engine.Info(), kind, set))
 	return rec.Placement()
 }
 
