@@ -19,6 +19,7 @@ Chunks that stand side by side are reused in any order, so that answers begin so
 some models answer worse from them. They are used where F1 is, with 90 % confidence,
 at most 10 % lower. The questions are sentences of the documents with a gap in the
 place of a name, a date or a number, first of those that questions were answered from.
+Nothing is measured over fewer than 32 chunks, or for the built-in model.
 
 Idle work does the same by itself, once for each model, prompt and kind of documents.
 The command goes on where it stands; with --again it begins anew. percached status
@@ -26,7 +27,7 @@ tells the result, and the key placement overrides it.`,
 		example: `  percached calibrate
   percached calibrate --space mail --again`, space: anySpace, keys: answerKeys(), need: Need{Model: true},
 		flags: func(cmd *cobra.Command) {
-			cmd.Flags().BoolVar(&again, "again", false, "forget what was measured, and measure anew")
+			cmd.Flags().BoolVar(&again, "again", false, "forget what was measured, for all spaces, and measure anew")
 		},
 		run: func(ctx context.Context, c *call, _ []string) error {
 			if again {
