@@ -2,7 +2,7 @@ package api
 
 import "context"
 
-// do is something that the daemon does: an error has a kind of internal/fault.
+// do is something that the daemon does: an error has a kind of internal/base/fault.
 type do[In, Out any] = func(ctx context.Context, in In) (Out, error)
 
 // Backend is what stands behind the interface. Nothing of it is called before

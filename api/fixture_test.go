@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // The tokens of tests: a role in all spaces, or in the space "mail".

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // chat answers POST /v1/chat/completions. The last message is asked in the space

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Options of a Server. Start from Default.

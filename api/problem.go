@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Problem is why a request was not served (RFC 9457).

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/percached/percached/api/page"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // page serves what a browser opens. It holds no data: it calls the other

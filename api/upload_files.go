@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // draftBytes is how much is committed at once, when it is of several documents.

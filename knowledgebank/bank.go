@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // Bank is the knowledge bank. It is safe for concurrent use.

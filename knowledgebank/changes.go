@@ -2,8 +2,8 @@ package knowledgebank
 
 import (
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // Changes tells who follows a space what is new and what is gone since a count

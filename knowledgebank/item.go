@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 const (

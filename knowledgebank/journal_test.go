@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // huge is a document that no transaction of a small database holds, and whose

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // owner is the first byte of every key of this package.

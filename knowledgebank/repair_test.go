@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // Whichever record is lost, the space is consistent afterwards: documents that are

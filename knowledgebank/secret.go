@@ -4,8 +4,8 @@ import (
 	"io"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // secretSize is how many bytes the secret of a space's public ids has.

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // ErrPreempted ends background work because somebody asked something. The

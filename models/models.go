@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 //go:embed nano.gguf

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // Summarise asks the model to sum up a chunk, and keeps that as a part of the

@@ -4,7 +4,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/percached/percached/internal/sealed"
+	"github.com/percached/percached/internal/base/sealed"
 )
 
 // formatVersion is the first byte of every value.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/sealed"
+	"github.com/percached/percached/internal/base/sealed"
 )
 
 var codecKey = []byte("Pa")

@@ -6,8 +6,8 @@ import (
 	"hash/crc32"
 	"testing"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/predictor"
 )
 

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Usage is what the engine spent.

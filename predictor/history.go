@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // Asked is a question of the history, and the chunks that its answer rests on.

@@ -2,7 +2,7 @@ package predictor
 
 import (
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // The record types, behind the 'P' of every key. See FORMAT.md.

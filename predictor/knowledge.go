@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // promptWords is how much of the abstract one prompt holds: what the built-in

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // NewID is the ID of the prediction of this question in this space, whether or

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // group is how many records one transaction writes.

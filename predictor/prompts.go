@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // The prompts are those of the paper's figures 26 to 28. The built-in model was

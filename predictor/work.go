@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // work is a call that is under way: what it rests on may be forgotten before it

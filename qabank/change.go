@@ -5,8 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // Hit counts that an entry was served. The next Flush writes it. An entry's

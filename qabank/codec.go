@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/sealed"
+	"github.com/percached/percached/internal/base/sealed"
 )
 
 // The first byte of every value is its version. The content of entries is

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/qabank"
 )
 

@@ -1,6 +1,6 @@
 package qabank
 
-import "github.com/percached/percached/internal/kv"
+import "github.com/percached/percached/internal/base/kv"
 
 // The record types, behind the 'Q' of every key. See FORMAT.md.
 const (

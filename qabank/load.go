@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/percached/percached/internal/kv"
-	"github.com/percached/percached/internal/sealed"
+	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/internal/base/sealed"
 )
 
 // loader fills a bank that nobody else sees yet.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
-	"github.com/percached/percached/internal/sealed"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/internal/base/sealed"
 )
 
 // Exact finds the entry whose normalised question is that of this one.

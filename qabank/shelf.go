@@ -6,7 +6,7 @@ import (
 	"unique"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // item is what memory holds of an entry: all but its texts.

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/qkvtree"
 )
 

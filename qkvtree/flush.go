@@ -1,7 +1,7 @@
 package qkvtree
 
 import (
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // touch counts a use of a node; its counters are written later. It wants mu.

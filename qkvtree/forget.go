@@ -2,7 +2,7 @@ package qkvtree
 
 import (
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Forget removes every slice of a space that depends on one of these chunks,

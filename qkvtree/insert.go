@@ -2,7 +2,7 @@ package qkvtree
 
 import (
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Insert stores the slices of a request's segments, one for each; nil where

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // The kinds of record; FORMAT.md describes them.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // What came in after a View began is not stored for it, and not damaged either.

@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // loader finds out what is stored: headers first, then whether each has its

@@ -2,7 +2,7 @@ package qkvtree
 
 import (
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Node is a segment of a prompt as the tree knows it.

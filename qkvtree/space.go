@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // What the database's files take is more than what is stored: evicted slices

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Stats are counts of what is stored, and since Open of what happened.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // store keeps the records of nodes. One caller writes at a time.

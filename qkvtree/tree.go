@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // Tree keeps slices by path inside a byte limit. It is safe for concurrent use.

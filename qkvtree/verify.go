@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // Report is what Verify found. What was wrong is mended when it returns.

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"os"
 
-	"github.com/percached/percached/internal/durable"
+	"github.com/percached/percached/internal/base/durable"
 )
 
 const (

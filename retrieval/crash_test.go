@@ -11,8 +11,8 @@ import (
 	index "github.com/blevesearch/bleve_index_api"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 const canary = "zyzzyvacanary"

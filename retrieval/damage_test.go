@@ -10,7 +10,7 @@ import (
 	index "github.com/blevesearch/bleve_index_api"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // Whatever happened to the files, the answers are the same as before.

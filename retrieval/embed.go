@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // vector is one that was made for a chunk.

@@ -14,8 +14,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -10,8 +10,8 @@ import (
 
 	index "github.com/blevesearch/bleve_index_api"
 
-	"github.com/percached/percached/internal/durable"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // analysts cut texts into terms while a batch is written.

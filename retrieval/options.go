@@ -7,7 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // Fusion is the way in which the two rankings become one.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/durable"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Rebuild makes the index of words anew in a fresh folder and swaps it in: no

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // with opens the index again, with another embedder.

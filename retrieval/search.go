@@ -10,7 +10,7 @@ import (
 	index "github.com/blevesearch/bleve_index_api"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Search gives the best chunks for a question, best first. Equal scores are

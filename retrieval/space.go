@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/durable"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // space is what is open of one space. The order of locks is write, life, then

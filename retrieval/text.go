@@ -21,7 +21,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // vectors are those of one space, in one block. A vector keeps its slot until

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // A kind that cannot be looked for holds up no other.

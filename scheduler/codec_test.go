@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
-	"github.com/percached/percached/internal/sealed"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/internal/base/sealed"
 )
 
 // samples has a record of each type, and its decoder, which gives it encoded anew.

@@ -1,6 +1,6 @@
 package scheduler
 
-import "github.com/percached/percached/internal/fault"
+import "github.com/percached/percached/internal/base/fault"
 
 // Configure changes the configuration from now on. What is due is looked for
 // anew; a job that runs goes on until it is next held against the rules. Windows that

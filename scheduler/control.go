@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
-	"github.com/percached/percached/internal/sealed"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/internal/base/sealed"
 )
 
 // Pause ends idle work until Resume, over restarts too. What runs gives way.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Temperatures outside these, in °C, are not of a device that works.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Limits of what a worker may name.

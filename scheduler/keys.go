@@ -3,7 +3,7 @@ package scheduler
 import (
 	"encoding/binary"
 
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // The record types, behind the 'S' of every key. See FORMAT.md.

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // keepDays is how long the ledger remembers, if the horizon is no longer.

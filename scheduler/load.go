@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/percached/percached/internal/kv"
-	"github.com/percached/percached/internal/sealed"
+	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/internal/base/sealed"
 )
 
 // load reads all records. What cannot be read is removed and told: jobs are

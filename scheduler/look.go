@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // lookLimit is how many jobs of a kind are asked for at a time, those aside of

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // worker knows what there is to do, and does it.

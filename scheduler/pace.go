@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // Speed says how eagerly questions are predicted in a space.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // chance is a worker and a user who do whatever may come.

@@ -3,8 +3,8 @@ package scheduler
 import (
 	"time"
 
-	"github.com/percached/percached/internal/kv"
-	"github.com/percached/percached/internal/sealed"
+	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/internal/base/sealed"
 )
 
 // formatVersion is the first byte of every value.

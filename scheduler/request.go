@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // Foreground says that a request of the user begins; end, that it ended. The

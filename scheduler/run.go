@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // longestWait bounds how long Run waits: timers stand still while a device

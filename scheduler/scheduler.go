@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // Scheduler decides which idle work is done when.

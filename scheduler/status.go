@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // State says what the scheduler is at, in a word.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // usage is what was spent of one window's budget. Between windows, where only

@@ -1,8 +1,8 @@
 package scheduler
 
 import (
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // goneAtOnce is how many dropped credits one transaction deletes besides.

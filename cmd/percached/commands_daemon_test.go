@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/base/home"
 )
 
 // dataOf is a data folder that holds one note, and its files.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/base/home"
 )
 
 // called runs a command in this process.

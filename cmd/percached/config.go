@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/percached/percached/api"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // origin is who said what a key is: default, file, environment, flag, runtime.

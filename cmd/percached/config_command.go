@@ -16,7 +16,7 @@ import (
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/cmd/percached/cli"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 func configCommand() *cobra.Command {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 var commentedKey = regexp.MustCompile(`(?m)^# ([a-z0-9-]+) =( |$)`)

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/percached/percached/cmd/percached/cli"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/home"
 )
 
 const maxConfig = 1 << 20 // bytes of a file

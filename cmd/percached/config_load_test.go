@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // What lies in the data folder holds, wherever the folder was named, unless a file

@@ -9,7 +9,7 @@ import (
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/cmd/percached/cli"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // serving is how the daemon serves.

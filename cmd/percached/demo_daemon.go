@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // ownDaemon is a daemon whose end is noticed.

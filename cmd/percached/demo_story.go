@@ -12,7 +12,7 @@ import (
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer/grounded"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // What is asked, of the questions in models/demo.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/cmd/percached/cli"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/models/demo"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/percached/percached/cmd/percached/cli"
-	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/token"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/percached/percached/eval"
 	"github.com/percached/percached/eval/selfcheck"
 	"github.com/percached/percached/eval/trial"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 func evalCheckCommand() *cobra.Command {

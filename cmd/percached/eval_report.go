@@ -9,7 +9,7 @@ import (
 	"github.com/percached/percached/eval"
 	"github.com/percached/percached/eval/folder"
 	"github.com/percached/percached/eval/report"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 func evalReportCommand() *cobra.Command {

@@ -22,7 +22,7 @@ import (
 	"github.com/percached/percached/eval/report"
 	"github.com/percached/percached/eval/systems"
 	"github.com/percached/percached/eval/trial"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm/gguf"
 	"github.com/percached/percached/llm/llamacpp"
 )

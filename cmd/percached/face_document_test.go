@@ -16,7 +16,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Pages hold every document once; a document has its text.

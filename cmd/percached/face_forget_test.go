@@ -8,7 +8,7 @@ import (
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/answer"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/inbox"
 	"github.com/percached/percached/internal/token"
 )

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/percached/percached/api"
-	"github.com/percached/percached/internal/durable"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/predictor"
 )
 

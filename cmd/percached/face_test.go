@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/percached/percached/api"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/metrics"
 	"github.com/percached/percached/internal/token"
 	"github.com/percached/percached/llm/llmtest"

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached/api"
-	"github.com/percached/percached/internal/kv/kvtest"
+	"github.com/percached/percached/internal/base/kv/kvtest"
 )
 
 // onSmallDisk is a daemon, a process of its own, whose disk is filled.

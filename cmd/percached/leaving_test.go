@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"github.com/percached/percached/api"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/home"
 )
 
 // Who reads the output may go: the command ends in good order, and as shells

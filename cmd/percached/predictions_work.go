@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/idle"
-	"github.com/percached/percached/internal/kv"
 	"github.com/percached/percached/scheduler"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/cmd/percached/cli"
-	"github.com/percached/percached/internal/home"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/knowledgebank"
 )
 

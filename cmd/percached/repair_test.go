@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/percached/percached/internal/kv/kvtest"
+	"github.com/percached/percached/internal/base/kv/kvtest"
 )
 
 // Repair saves what can be read and names the rest: every document is either there

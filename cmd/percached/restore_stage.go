@@ -12,10 +12,10 @@ import (
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/backup"
-	"github.com/percached/percached/internal/durable"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/home"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/knowledgebank"
 )
 

@@ -23,8 +23,8 @@ import (
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/backup"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/home"
 )
 
 // Archives that are damaged or cut, and those of a newer percached, change nothing.

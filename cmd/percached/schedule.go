@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/home"
 )
 
 // schedule is what bench schedule is asked for.

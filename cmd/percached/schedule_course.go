@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/percached/percached/internal/answer"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/knowledgebank"
 )
 

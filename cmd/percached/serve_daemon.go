@@ -14,8 +14,8 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/inbox"
 	"github.com/percached/percached/internal/metrics"
 	"github.com/percached/percached/internal/token"

@@ -10,8 +10,8 @@ import (
 	"syscall"
 
 	"github.com/percached/percached/cmd/percached/cli"
-	"github.com/percached/percached/internal/durable"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // addressFile tells commands where the daemon of a data folder listens, and with

@@ -8,7 +8,7 @@ import (
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/backup"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // restorePatience is how long a restore waits for requests that are under way.

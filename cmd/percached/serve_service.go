@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/internal/inbox"
 	"github.com/percached/percached/internal/metrics"

@@ -18,7 +18,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/gguf"

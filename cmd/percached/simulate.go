@@ -15,7 +15,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/cmd/percached/person"
-	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/scheduler"
 )
 

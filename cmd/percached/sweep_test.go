@@ -18,7 +18,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
-	"github.com/percached/percached/internal/kv/kvtest"
+	"github.com/percached/percached/internal/base/kv/kvtest"
 	"github.com/percached/percached/knowledgebank"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/token"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/internal/home"
+	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/token"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/qkvtree"
 	"github.com/percached/percached/retrieval"

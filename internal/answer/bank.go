@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/qabank"
 )
 

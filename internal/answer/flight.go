@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // flight is a question on its way, followed by all who asked it. What happens

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // cursorName is how many bytes the name of a cursor may have.

@@ -7,8 +7,8 @@ import (
 	"hash/crc32"
 	"slices"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // past finds a space's history, at first on disk. The caller holds write.

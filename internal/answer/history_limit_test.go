@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached/internal/answer"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // A lower limit holds from the next record on, or at once, however many are beyond

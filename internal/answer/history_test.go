@@ -11,8 +11,8 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 func TestHistory(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // line is the queue of questions that need the engine. Callers take turns, and the

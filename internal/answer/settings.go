@@ -9,7 +9,7 @@ import (
 	"fmt"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 //go:embed prompts/instructions.txt

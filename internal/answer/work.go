@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Work is a question that nobody waits for. It is answered in the background,

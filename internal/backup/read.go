@@ -15,7 +15,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Target takes what an archive holds. Any func may be nil.

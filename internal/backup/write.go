@@ -12,7 +12,7 @@ import (
 	"hash"
 	"io"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Writer writes an archive: the header, then files, then records, then Close.

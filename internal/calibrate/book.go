@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 )
 
 // On disk, a record is a key and a value.

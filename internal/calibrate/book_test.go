@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/calibrate"
-	"github.com/percached/percached/internal/kv"
 )
 
 func open(t *testing.T) (*calibrate.Book, *kv.DB) {

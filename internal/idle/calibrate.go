@@ -11,8 +11,8 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/answer/grounded"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/calibrate"
-	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/scheduler"
 )
 

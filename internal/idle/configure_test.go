@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/scheduler"
 )

@@ -3,7 +3,7 @@ package idle
 import (
 	"context"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/scheduler"
 )
 

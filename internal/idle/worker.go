@@ -7,8 +7,8 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/calibrate"
-	"github.com/percached/percached/internal/fault"
 	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/predictor"

@@ -13,10 +13,10 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/calibrate"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/internal/ingest"
-	"github.com/percached/percached/internal/kv"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/llm/llmtest"
 	"github.com/percached/percached/predictor"

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"os"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Forget makes what is told of uploads of a space forgotten, as it may name

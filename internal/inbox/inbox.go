@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Inbox keeps uploads until they are taken in.

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/inbox"
 )
 

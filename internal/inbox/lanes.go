@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Run takes in what is queued until ctx ends: of each space one upload after the

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/percached/percached/internal/durable"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Open opens the folder, and makes it if there is none. It removes what was not

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 const (

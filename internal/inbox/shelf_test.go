@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/inbox"
 	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/knowledgebank"

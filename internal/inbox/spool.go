@@ -6,8 +6,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/percached/percached/internal/durable"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Take takes one file, to its end. The name is one for people and for the reader,

@@ -3,7 +3,7 @@ package ingest
 import (
 	"context"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // CleanUp takes the bytes of what was forgotten off the disk, and ends what a

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/qkvtree"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Recover brings the layers together: it finishes what was being forgotten and

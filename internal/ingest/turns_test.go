@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // stuck is an embedder that never ends for texts which hold a word, unless it is

@@ -16,9 +16,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/ingest"
-	"github.com/percached/percached/internal/kv"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/llm/llmtest"
 	"github.com/percached/percached/qabank"

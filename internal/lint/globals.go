@@ -9,7 +9,7 @@ import (
 // constant in all but the word: an error, an embedded file, a value made once
 // by a function known to give something fixed, an assertion that a type fits an
 // interface, or a table that is not exported and that nothing in its package
-// writes to. In internal/kv, which cannot do without, another module's variable
+// writes to. In internal/base/kv, which cannot do without, another module's variable
 // may stand there by go:linkname.
 func globals(t *Tree, report Report) {
 	writes := map[string]map[string]bool{} // folder → names that are written to somewhere
@@ -35,7 +35,7 @@ func globals(t *Tree, report Report) {
 				if !ok || decl.Tok.String() != "var" || directed(decl.Doc, "embed") || directed(v.Doc, "embed") {
 					continue
 				}
-				if f.Folder() == "internal/kv" && directed(decl.Doc, "linkname") {
+				if f.Folder() == "internal/base/kv" && directed(decl.Doc, "linkname") {
 					continue
 				}
 				for i, id := range v.Names {

@@ -19,17 +19,17 @@ type layer struct {
 // layers is the plan of the house: docs/architecture.md in short. A folder that
 // fits no layer is a finding, so that a new one is thought about.
 func layers() []layer {
-	nouns := []string{".", "internal/durable", "internal/fault"}
-	stores := append(nouns, "internal/kv", "internal/sealed")
+	nouns := []string{".", "internal/base/durable", "internal/base/fault"}
+	stores := append(nouns, "internal/base/kv", "internal/base/sealed")
 	engine := append(nouns, "llm")
 	return []layer{
 		{".", nil},
-		{"internal/durable", nil},
-		{"internal/fault", nil},
+		{"internal/base/durable", nil},
+		{"internal/base/fault", nil},
 		{"internal/lint", nil},
-		{"internal/kv/...", nouns},
-		{"internal/sealed", nouns},
-		{"internal/home", nouns},
+		{"internal/base/kv/...", nouns},
+		{"internal/base/sealed", nouns},
+		{"internal/base/home", nouns},
 		{"internal/backup", nouns},
 		{"internal/metrics/...", nouns},
 		{"internal/token", nouns},
@@ -56,15 +56,15 @@ func layers() []layer {
 		{"eval/...", []string{"api/client"}},
 		{"cmd/...", []string{
 			".", "api/...", "eval/...", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
-			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/idle/...", "internal/durable", "internal/fault",
-			"internal/backup", "internal/calibrate", "internal/home", "internal/inbox", "internal/kv/...", "internal/metrics/...", "internal/pull", "internal/token",
+			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/idle/...", "internal/base/durable", "internal/base/fault",
+			"internal/backup", "internal/calibrate", "internal/base/home", "internal/inbox", "internal/base/kv/...", "internal/metrics/...", "internal/pull", "internal/token",
 		}},
 	}
 }
 
 // inTests is what the tests of every layer may import besides.
 func inTests() []string {
-	return []string{".", "internal/fault", "internal/kv", "internal/sealed", "llm", "llm/llmtest", "llm/gguf", "llm/jinja", "llm/static", "models"}
+	return []string{".", "internal/base/fault", "internal/base/kv", "internal/base/sealed", "llm", "llm/llmtest", "llm/gguf", "llm/jinja", "llm/static", "models"}
 }
 
 // imports: the house's packages import each other only in the directions of
@@ -113,7 +113,7 @@ func doors() map[string]string {
 	return map[string]string{
 		"github.com/go-chi/":       "api/...",
 		"github.com/oapi-codegen/": "api/client",
-		"github.com/dgraph-io/":    "internal/kv/...",
+		"github.com/dgraph-io/":    "internal/base/kv/...",
 		"github.com/blevesearch/":  "retrieval/...",
 		"github.com/robfig/cron":   "scheduler/...",
 		"github.com/prometheus/":   "internal/metrics/...",
@@ -122,7 +122,7 @@ func doors() map[string]string {
 		"github.com/spf13/cobra":   "cmd/percached/...",
 		"github.com/parquet-go/":   "eval/enronqa",
 		"gonum.org/":               "eval/figure",
-		"golang.org/x/sys":         "internal/kv/...",
+		"golang.org/x/sys":         "internal/base/kv/...",
 	}
 }
 

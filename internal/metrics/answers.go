@@ -117,5 +117,5 @@ func (m *Metrics) Answer(said Answer) {
 }
 
 // AnswerFailed counts that a question got no answer, by the kind of error as
-// internal/fault calls it.
+// internal/base/fault calls it.
 func (m *Metrics) AnswerFailed(kind string) { m.answers.failures.of(faultKind(kind)).Inc() }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // other is what a label says of a word that is in none of the tables.

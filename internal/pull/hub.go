@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // DefaultHub is where models come from, unless HF_ENDPOINT names another.

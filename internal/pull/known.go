@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/percached/percached/internal/durable"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 const opKnown = "pull: known"

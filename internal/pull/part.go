@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/percached/percached/internal/durable"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 const opPart = "pull: part"

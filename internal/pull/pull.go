@@ -17,8 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/percached/percached/internal/durable"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 const opPull = "pull: pull"

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 const opFind = "pull: find"

@@ -8,7 +8,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Create makes a token for a space, or for all if none is named. The secret is

@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 const secretLen = 46

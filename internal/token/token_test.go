@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/token"
 )
 

@@ -10,7 +10,7 @@ import (
 	"crypto/sha512"
 	"encoding/binary"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // method is how bytes are encrypted.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"sort"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // file is a PDF whose objects can be loaded.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // What lies behind a limit is left out, and said.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Options bounds what reading a file may cost, or several that come together.

@@ -3,7 +3,7 @@ package pdf
 import (
 	"slices"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // maxTree bounds the depth of the tree of pages.

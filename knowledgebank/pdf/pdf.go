@@ -3,7 +3,7 @@ package pdf
 import (
 	"context"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Page is what one page says.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // rebuild makes the cross-reference table anew from what stands in the file.

@@ -1,6 +1,6 @@
 package reader
 
-import "github.com/percached/percached/internal/fault"
+import "github.com/percached/percached/internal/base/fault"
 
 // Files calls visit for every file that Path would read, and failed for what
 // stands in the way. Its error is that of the path itself.

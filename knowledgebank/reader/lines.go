@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/knowledgebank"
 )
 

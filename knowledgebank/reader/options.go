@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Options bound what a Reader takes in.

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/text/transform"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/knowledgebank/pdf"
 )

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 const opCheck = "gguf: check"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // small is a legal file with a bit of everything, about 1 KB.

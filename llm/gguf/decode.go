@@ -5,7 +5,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Values reads a whole tensor as float32, row after row. It knows f32, f16,

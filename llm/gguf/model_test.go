@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // edit changes a sound model.

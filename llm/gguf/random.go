@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 const opRandom = "gguf: random"

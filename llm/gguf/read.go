@@ -7,7 +7,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 const opRead = "gguf: read"

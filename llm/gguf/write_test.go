@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 func TestRoundTrip(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // The bounds. The largest template of those that come with llama.cpp has 17 kB, and

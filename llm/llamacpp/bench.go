@@ -11,7 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // SuffixOnly measures the floor under a warm run: the prompt's last segment

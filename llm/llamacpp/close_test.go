@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm"
 	"go.uber.org/goleak"
 )

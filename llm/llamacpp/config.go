@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Config says which model to open and how.

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // CPUReport compares what this binary was compiled for with what this machine

@@ -14,7 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/gguf"
 )

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm/gguf"
 )
 

@@ -13,7 +13,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/gguf"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // A plan is a prompt made ready: tokens known, checked, in the order of the

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // recurrentModels are one all of whose layers are recurrent, and one that attends, too.

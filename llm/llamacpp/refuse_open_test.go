@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm/gguf"
 )
 

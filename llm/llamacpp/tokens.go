@@ -14,7 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // A vocabulary turns text into tokens and back. llama.cpp's tokeniser may be

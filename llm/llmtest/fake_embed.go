@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm"
 )
 

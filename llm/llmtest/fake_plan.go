@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // part is a segment as it will be run.

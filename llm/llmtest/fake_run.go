@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // run is one request that has its turn.

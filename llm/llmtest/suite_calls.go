@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/backup"
-	"github.com/percached/percached/internal/durable"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // backedUp is what percached backup --json prints.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // Patience is how long a daemon has for what it answers at once: so long that on a device

@@ -12,7 +12,7 @@ import (
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/cmd/percached/cli"
-	"github.com/percached/percached/internal/fault"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // stopped is the way to a daemon that takes connections and does not answer, or begins

@@ -8,7 +8,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/cmd/percached/person"
-	"github.com/percached/percached/internal/kv"
+	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/knowledgebank"
 )
 

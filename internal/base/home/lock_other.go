@@ -1,0 +1,18 @@
+//go:build !(linux || darwin || freebsd)
+
+package home
+
+import (
+	"os"
+
+	"github.com/percached/percached/internal/base/fault"
+)
+
+// lock leaves it to the databases' own locks to keep others out.
+func lock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, op, "%w", err)
+	}
+	return f, nil
+}

@@ -1,0 +1,88 @@
+package kv
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/percached/percached/internal/base/kv/kvtest"
+)
+
+// What can be read of a damaged database is saved, and nothing else comes of it: no
+// value that was not there, no key that was deleted. The damaged one stays.
+func TestSalvage(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "db")
+	var killed kvtest.Files
+	want := worn(t, dir, func() { killed = kvtest.ReadFiles(t, dir) })
+	closed := kvtest.ReadFiles(t, dir)
+	at := filepath.Join(base, "trial")
+	for state, files := range map[string]kvtest.Files{"closed": closed, "killed": killed} {
+		for name, b := range files {
+			if name == recordName || name == "LOCK" {
+				continue
+			}
+			for i, h := range kvtest.Harms(b) {
+				if i%5 != 0 && testing.Short() || i%2 != 0 {
+					continue
+				}
+				if aside, err := filepath.Glob(at + "*"); err != nil || len(aside) > 0 {
+					for _, path := range aside {
+						os.RemoveAll(path)
+					}
+				}
+				files.Write(t, at)
+				if err := h.Do(filepath.Join(at, name)); err != nil {
+					t.Fatal(err)
+				}
+				before := kvtest.ReadFiles(t, at)
+				got, err := Salvage(context.Background(), at, small())
+				if err != nil {
+					t.Fatalf("%s, %s: %s: %v", state, name, h.Name, err)
+				}
+				if got.Sound {
+					got.Aside = at
+				}
+				if !maps.EqualFunc(before, kvtest.ReadFiles(t, got.Aside), bytes.Equal) {
+					t.Errorf("%s, %s: %s: what was damaged is not kept as it was", state, name, h.Name)
+				}
+				db, err := Open(at, small())
+				if err != nil {
+					t.Fatalf("%s, %s: %s: %v", state, name, h.Name, err)
+				}
+				have := contentOf(t, db)
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+				lost := 0
+				for k, v := range want {
+					if have[k] == "" {
+						lost++
+					} else if have[k] != v && len(got.Lost) == 0 {
+						t.Errorf("%s, %s: %s: %s is %s", state, name, h.Name, k, have[k])
+					}
+				}
+				if !got.Sound && len(have) != got.Values {
+					t.Errorf("%s, %s: %s: %d values instead of %d", state, name, h.Name, len(have), got.Values)
+				}
+				if lost > 0 && len(got.Lost) == 0 {
+					t.Errorf("%s, %s: %s: %d values are lost without a word", state, name, h.Name, lost)
+				}
+			}
+		}
+	}
+}
+
+// Of a folder without a database nothing is made.
+func TestSalvageNothing(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Salvage(context.Background(), dir, small()); err == nil {
+		t.Error("a database was made of nothing")
+	}
+	if left := kvtest.ReadFiles(t, dir); len(left) > 0 {
+		t.Errorf("%d files", len(left))
+	}
+}
