@@ -24,6 +24,20 @@ func (e *ProblemError) Error() string {
 	return b.String()
 }
 
+// Sentence is the problem for a person: its detail, and the fields that are wrong.
+func (e *ProblemError) Sentence() string {
+	p := &e.Problem
+	text := p.Title
+	if p.Detail != nil && *p.Detail != "" {
+		text = *p.Detail
+	}
+	for i, f := range p.Errors {
+		at := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(f.Field, "query:"), "path:"), "/")
+		text += []string{": ", "; "}[min(i, 1)] + strings.ReplaceAll(at, "/", ".") + ": " + f.Detail
+	}
+	return text
+}
+
 // Failed is the error that a response tells of: nil below status 400, and a
 // *ProblemError where the body is a problem.
 func Failed(status int, body []byte) error {

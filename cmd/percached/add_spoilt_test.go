@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached/api/client"
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 // printed runs a command of which the test needs the output.
@@ -67,7 +67,7 @@ func TestAddGoesOn(t *testing.T) {
 				a.ready()
 			}
 			out, err := printed(t, append([]string{"add", "--data", data, "--json"}, paths...)...)
-			if !errors.As(err, new(cli.Unwell)) {
+			if !errors.As(err, new(cmdline.Unwell)) {
 				t.Fatal(err)
 			}
 			var report struct {

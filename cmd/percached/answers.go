@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm/llamacpp"
 	"github.com/percached/percached/models"
@@ -97,11 +98,11 @@ func (o *answers) run(ctx context.Context, open opener, in io.Reader, out, stder
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return misuse("prompt %d: %v", n, err)
+			return cmdline.Misusef("prompt %d: %v", n, err)
 		}
 		p, err := a.prompt(e.Info().Chat)
 		if err != nil {
-			return misuse("prompt %d: %v", n, err)
+			return cmdline.Misusef("prompt %d: %v", n, err)
 		}
 		r, err := e.Generate(ctx, p, nil)
 		if ctx.Err() != nil {
@@ -112,7 +113,7 @@ func (o *answers) run(ctx context.Context, open opener, in io.Reader, out, stder
 			Prefill: r.Times.Prefill, Decode: r.Times.Decode,
 		}
 		if err != nil {
-			line.Error = sentence(err)
+			line.Error = cmdline.Sentence(err)
 		}
 		if err := w.Encode(line); err != nil {
 			return err

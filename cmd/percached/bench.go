@@ -1,12 +1,10 @@
 package main
 
 import (
-	"encoding/json"
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 func benchCommand(open opener) *cobra.Command {
@@ -20,33 +18,16 @@ func benchCommand(open opener) *cobra.Command {
 	return cmd
 }
 
-// showable is what a command tells, as JSON or as a table.
-type showable interface{ table(w io.Writer) error }
-
-// show prints a report for programs or for people.
-func show(w io.Writer, asJSON bool, r showable) error {
-	if asJSON {
-		return writeJSON(w, r)
-	}
-	return r.table(w)
-}
-
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
-
 func parsePlacement(s string) (p percached.Placement, err error) {
 	if p.UnmarshalText([]byte(s)) != nil {
-		return p, misuse("--placement must be sequential or parallel, not %q", s)
+		return p, cmdline.Misusef("--placement must be sequential or parallel, not %q", s)
 	}
 	return p, nil
 }
 
 func parsePlanes(s string) (p percached.Planes, err error) {
 	if p.UnmarshalText([]byte(s)) != nil {
-		return p, misuse("--planes must be kv or qkv, not %q", s)
+		return p, cmdline.Misusef("--planes must be kv or qkv, not %q", s)
 	}
 	return p, nil
 }
@@ -56,5 +37,5 @@ func parseType(s string) error {
 	case "f16", "q8_0", "q4_0":
 		return nil
 	}
-	return misuse("--kv must be f16, q8_0 or q4_0, not %q", s)
+	return cmdline.Misusef("--kv must be f16, q8_0 or q4_0, not %q", s)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -73,7 +74,7 @@ is left as it is. The name - writes to standard output.`,
 			if err := initConfig(file, data); err != nil {
 				return err
 			}
-			p := &cli.Printer{W: cmd.OutOrStdout()}
+			p := &cmdline.Printer{W: cmd.OutOrStdout()}
 			p.Line("wrote %s: every key stands in it as a comment", file)
 			return p.Err
 		},
@@ -89,11 +90,11 @@ func configPlace(flags []said, args []string) (data, file string, err error) {
 	data = dataFolder(append(environment, flags...))
 	switch {
 	case len(args) > 0 && args[0] == "":
-		return "", "", misuse("FILE: no file is named")
+		return "", "", cmdline.Misusef("FILE: no file is named")
 	case len(args) > 0:
 		return data, args[0], nil
 	case data == "":
-		return "", "", misuse("--data: no folder is named")
+		return "", "", cmdline.Misusef("--data: no folder is named")
 	}
 	return data, filepath.Join(data, configFile), nil
 }
@@ -130,7 +131,7 @@ percached.conf in the data folder. Files that it names are not opened.`,
 					set++
 				}
 			}
-			p := &cli.Printer{W: cmd.OutOrStdout()}
+			p := &cmdline.Printer{W: cmd.OutOrStdout()}
 			p.Line("nothing is wrong; it sets %d of %d keys", set, len(keys()))
 			return p.Err
 		},
@@ -169,7 +170,7 @@ environment and these flags.`,
 			if err != nil && fault.KindOf(err) != fault.NotFound {
 				return err
 			}
-			return show(cmd.OutOrStdout(), asJSON, report)
+			return cmdline.Show(cmd.OutOrStdout(), asJSON, report)
 		},
 	}
 	cmd.Flags().StringVar(&file, "config", "", "file with lines of the form key = value, in place of percached.conf in the data folder")
@@ -208,7 +209,7 @@ change while it runs: docs/configuration.md marks them.`,
 			for _, pair := range args {
 				key, value, ok := strings.Cut(pair, "=")
 				if !ok {
-					return misuse("%q is no KEY=VALUE", pair)
+					return cmdline.Misusef("%q is no KEY=VALUE", pair)
 				}
 				change[key] = value
 			}
@@ -226,7 +227,7 @@ change while it runs: docs/configuration.md marks them.`,
 					return err
 				}
 				report.Settings = slices.DeleteFunc(report.Settings, func(s api.Setting) bool { _, set := change[s.Key]; return !set })
-				return show(cmd.OutOrStdout(), asJSON, report)
+				return cmdline.Show(cmd.OutOrStdout(), asJSON, report)
 			})
 		},
 	}
@@ -238,12 +239,12 @@ change while it runs: docs/configuration.md marks them.`,
 // configReport is how percached is set.
 type configReport struct{ api.Config }
 
-func (r configReport) table(w io.Writer) error { return configTable(w, r.Config) }
+func (r configReport) Table(w io.Writer) error { return configTable(w, r.Config) }
 
 // configTable tells a person of every key; those that somebody has set are marked.
 func configTable(w io.Writer, c api.Config) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	p := &cli.Printer{W: t}
+	p := &cmdline.Printer{W: t}
 	p.Line("  KEY\tVALUE\tFROM")
 	for _, s := range c.Settings {
 		mark := " "

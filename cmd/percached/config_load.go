@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 )
@@ -56,7 +56,7 @@ func loadConfig(file string, environment []string, flags []said) (*tuning, error
 		wrong = append(wrong, f.err)
 	}
 	if wrong != nil {
-		return nil, cli.Misused(errors.Join(wrong...))
+		return nil, cmdline.Misused(errors.Join(wrong...))
 	}
 	return c, nil
 }
@@ -116,14 +116,14 @@ func readConfig(file string) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fault.New(fault.NotFound, op, "the configuration cannot be read: %w", err)
 	case err != nil:
-		return nil, cli.Misused(fault.New(fault.Invalid, op, "the configuration cannot be read: %w", err))
+		return nil, cmdline.Misused(fault.New(fault.Invalid, op, "the configuration cannot be read: %w", err))
 	}
 	if info.Size() > maxConfig {
-		return nil, cli.Misused(fault.New(fault.Invalid, op, "%s has %d bytes, a configuration may have %d", file, info.Size(), maxConfig))
+		return nil, cmdline.Misused(fault.New(fault.Invalid, op, "%s has %d bytes, a configuration may have %d", file, info.Size(), maxConfig))
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return nil, cli.Misused(fault.New(fault.Invalid, op, "the configuration cannot be read: %w", err))
+		return nil, cmdline.Misused(fault.New(fault.Invalid, op, "the configuration cannot be read: %w", err))
 	}
 	return b, nil
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/percached/percached/api"
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -166,11 +166,11 @@ func (c *serving) validate(bad func(wrong bool, key, format string, args ...any)
 	names.Authorize, names.Ready, names.Hub = func(string) (g api.Grant, ok bool) { return }, func() (r api.Ready) { return }, &api.Hub{}
 	names.Hosts = c.api.Hosts
 	for _, f := range faultsIn(names.Validate()) {
-		bad(true, "hosts", "%s", sentence(f.err))
+		bad(true, "hosts", "%s", cmdline.Sentence(f.err))
 	}
 	names.Hosts, names.Origins = nil, c.api.Origins
 	for _, f := range faultsIn(names.Validate()) {
-		bad(true, "origins", "%s", sentence(f.err))
+		bad(true, "origins", "%s", cmdline.Sentence(f.err))
 	}
 	bad((c.cert == "") != (c.key == ""), "tls-cert", "tls-cert and tls-key are set together or not at all")
 	bad(c.format != "text" && c.format != "json", "log-format", "%q is neither text nor json", c.format)
@@ -214,7 +214,7 @@ func (c *serving) certificate() (*tls.Config, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err != nil {
-		return nil, cli.Misused(fault.New(fault.Invalid, "percached: serve", "the certificate cannot be used: %w", err))
+		return nil, cmdline.Misused(fault.New(fault.Invalid, "percached: serve", "the certificate cannot be used: %w", err))
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached/api"
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/scheduler"
 )
@@ -186,7 +186,7 @@ func TestConfigFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := loadConfig(file, []string{"PERCACHED_NO_SUCH=1", "PERCACHED_CONTEXT=many", "PERCACHED_FUSION=both"}, []said{{"guard", "maybe", origin{"flag", "--guard"}}})
-	var wrong cli.Misuse
+	var wrong cmdline.Misuse
 	if !errors.As(err, &wrong) {
 		t.Fatal(err)
 	}

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/scheduler"
-
-	"github.com/percached/percached/cmd/percached/cli"
 )
 
 // field is a place that holds a setting, as text.
@@ -92,13 +91,13 @@ func aSwitch(to *bool) field {
 // aSize is a number of bytes: 1048576, 1024KiB or 1MiB.
 func aSize(to *int64) field {
 	write := func(v int64) string {
-		u, units := 0, cli.Units()
+		u, units := 0, cmdline.Units()
 		for v != 0 && v%1024 == 0 && u+1 < len(units) {
 			v, u = v/1024, u+1
 		}
 		return strconv.FormatInt(v, 10) + units[u]
 	}
-	return fieldOf(to, "size", write, cli.ParseSize)
+	return fieldOf(to, "size", write, cmdline.ParseSize)
 }
 
 func aDuration(to *time.Duration) field {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 )
@@ -48,7 +49,7 @@ the exit status is 1. DEMO_EXIT=1 in the environment does what --exit does.`,
   percached demo --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if info, err := os.Stat(o.model); o.model != "" && (err != nil || info.IsDir()) {
-				return misuse("--model: there is no file %s; percached pull fetches a model, and tells where it is", o.model)
+				return cmdline.Misusef("--model: there is no file %s; percached pull fetches a model, and tells where it is", o.model)
 			}
 			o.exit = o.exit || o.asJSON || os.Getenv("DEMO_EXIT") == "1"
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -65,7 +66,7 @@ the exit status is 1. DEMO_EXIT=1 in the environment does what --exit does.`,
 // run shows all of it on a daemon that ends with the command.
 func (o *demonstration) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	if o.data != "" && home.Exists(o.data) {
-		return misuse("--data: %s is there already, and the demo begins with an empty one", o.data)
+		return cmdline.Misusef("--data: %s is there already, and the demo begins with an empty one", o.data)
 	}
 	dir, err := os.MkdirTemp(o.temp, "percached-demo-")
 	if err != nil {
@@ -76,16 +77,16 @@ func (o *demonstration) run(ctx context.Context, stdout, stderr io.Writer) (err 
 	if data == "" {
 		data = filepath.Join(dir, "data")
 	}
-	say(stderr, "Starting a daemon.")
+	cmdline.Say(stderr, "Starting a daemon.")
 	began := time.Now()
 	d, alive, err := startOwnDaemon(ctx, data, filepath.Join(dir, "log"), o.model, stderr)
 	if err != nil {
 		return err
 	}
 	defer func() { err = cmp.Or(err, d.end()) }()
-	say(stderr, "  Process %d listens at %s, after %s.", d.pid(), d.url, span(time.Since(began)))
+	cmdline.Say(stderr, "  Process %d listens at %s, after %s.", d.pid(), d.url, span(time.Since(began)))
 	if usual := defaultServing().listen; !strings.HasSuffix(d.url, usual) {
-		say(stderr, "  (Another program listens at %s.)", usual)
+		cmdline.Say(stderr, "  (Another program listens at %s.)", usual)
 	}
 	if err := o.tell(alive, began, d, stdout, stderr); err != nil {
 		if ctx.Err() != nil {
@@ -120,18 +121,18 @@ func (o *demonstration) tell(ctx context.Context, began time.Time, d *ownDaemon,
 		return err
 	}
 	s.report.Seconds = time.Since(began).Seconds()
-	if err := show(stdout, o.asJSON, &s.report); err != nil {
+	if err := cmdline.Show(stdout, o.asJSON, &s.report); err != nil {
 		return err
 	}
 	if len(s.report.Wrong) > 0 {
-		return cli.Unwell{}
+		return cmdline.Unwell{}
 	}
 	return nil
 }
 
 // invite tells how to go on by oneself.
 func (o *demonstration) invite(d *process, data string, stdout io.Writer) error {
-	p := &cli.Printer{W: stdout}
+	p := &cmdline.Printer{W: stdout}
 	p.Line("")
 	p.Line("Ask it yourself on the page:")
 	p.Line("  %s/#token=%s", d.url, d.token)

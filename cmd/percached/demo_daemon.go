@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -123,8 +124,8 @@ func lastWords(log string, stderr io.Writer) {
 		return
 	}
 	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-	say(stderr, "The daemon's log ends so:")
+	cmdline.Say(stderr, "The daemon's log ends so:")
 	for _, l := range lines[max(0, len(lines)-most):] {
-		say(stderr, "  %s", l)
+		cmdline.Say(stderr, "  %s", l)
 	}
 }

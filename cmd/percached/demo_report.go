@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/percached/percached/api/client"
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 // demoReport is what the demo showed.
@@ -50,9 +50,9 @@ func (s *story) must(holds bool, format string, args ...any) {
 	}
 }
 
-func (r *demoReport) table(w io.Writer) error {
+func (r *demoReport) Table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	p := &cli.Printer{W: t}
+	p := &cmdline.Printer{W: t}
 	p.Line("")
 	p.Line("step\tquestion\ttime\toutcome\ttokens reused\tanswer")
 	for _, q := range r.Questions {

@@ -12,6 +12,7 @@ import (
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer/grounded"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -193,7 +194,7 @@ func (s *story) forget(ctx context.Context, a *client.Answer) error {
 	return nil
 }
 
-func (s *story) say(format string, args ...any) { say(s.out, format, args...) }
+func (s *story) say(format string, args ...any) { cmdline.Say(s.out, format, args...) }
 
 // unanswered is why a request did not get what it was sent for.
 func unanswered(what string, got interface{ StatusCode() int }, err error) error {

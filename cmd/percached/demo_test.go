@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 // The demo shows on a real daemon what it says it does, and deletes the mail for good.
@@ -67,7 +67,7 @@ func TestDemo(t *testing.T) {
 	if got := out.String(); strings.Contains(got, "Heron: you are leading it") || !strings.Contains(got, "Plumber for the bathroom") {
 		t.Errorf("the folder that stayed behind has\n%s", got)
 	}
-	if err := run(t.Context(), []string{"demo", "--data", data}, nil, &out, &errs); !errors.As(err, new(cli.Misuse)) {
+	if err := run(t.Context(), []string{"demo", "--data", data}, nil, &out, &errs); !errors.As(err, new(cmdline.Misuse)) {
 		t.Errorf("with that folder once more: %v", err)
 	}
 }
@@ -96,7 +96,7 @@ func TestDemoFails(t *testing.T) {
 	temp := t.TempDir()
 	out := &trigger{}
 	err := shownIn(t.Context(), temp, out)
-	if !errors.Is(err, cli.Unwell{}) || !strings.Contains(out.String(), "Not as it must be: the stored answer was not given when the question came in other words") {
+	if !errors.Is(err, cmdline.Unwell{}) || !strings.Contains(out.String(), "Not as it must be: the stored answer was not given when the question came in other words") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	out.gone(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm/llamacpp"
 )
@@ -49,11 +49,11 @@ be used or whose daemon does not answer are failures.`,
 				return err
 			}
 			r.conclude()
-			if err := show(cmd.OutOrStdout(), asJSON, r); err != nil {
+			if err := cmdline.Show(cmd.OutOrStdout(), asJSON, r); err != nil {
 				return err
 			}
 			if !r.OK {
-				return cli.Unwell{}
+				return cmdline.Unwell{}
 			}
 			return nil
 		},
@@ -124,7 +124,7 @@ func (h *health) examine(ctx context.Context, open opener, s *source, stderr io.
 			if ctx.Err() != nil {
 				return err
 			}
-			t.Reason = sentence(err)
+			t.Reason = cmdline.Sentence(err)
 			t.Unsupported = fault.KindOf(err) == fault.Unsupported
 		}
 		h.Types = append(h.Types, t)
@@ -146,7 +146,7 @@ func (h *health) test(ctx context.Context, open opener, c llamacpp.Config, t *ty
 		t.Unstored, t.OK = info.NoSlices, true
 		return nil
 	}
-	say(stderr, "testing K/V type %s", c.KeyType)
+	cmdline.Say(stderr, "testing K/V type %s", c.KeyType)
 	return t.run(ctx, e)
 }
 

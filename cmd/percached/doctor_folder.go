@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/token"
 )
@@ -34,7 +35,7 @@ func lookAt(ctx context.Context, dir string) (f folderState) {
 	}
 	switch {
 	case err != nil:
-		f.Fault = sentence(err)
+		f.Fault = cmdline.Sentence(err)
 		return f
 	case l == nil:
 		return f
@@ -43,7 +44,7 @@ func lookAt(ctx context.Context, dir string) (f folderState) {
 	f.Daemon = l.Daemon
 	about, err := l.AboutWithResponse(ctx)
 	if err != nil {
-		f.Fault = "the daemon at " + l.Daemon + ": " + sentence(err)
+		f.Fault = "the daemon at " + l.Daemon + ": " + cmdline.Sentence(err)
 		return f
 	}
 	f.Version = about.JSON200.Version

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 // Doctor finds a data folder that no command could use, although no process uses it.
@@ -35,7 +35,7 @@ func TestDoctorFindsAWrongFolder(t *testing.T) {
 			cmd.SetOut(&out)
 			cmd.SetErr(&out)
 			err := cmd.ExecuteContext(t.Context())
-			unwell := errors.Is(err, cli.Unwell{})
+			unwell := errors.Is(err, cmdline.Unwell{})
 			if err != nil && !unwell || unwell != (tc.says != "") || !strings.Contains(out.String(), tc.says) {
 				t.Errorf("%v: %s", err, out.String())
 			}

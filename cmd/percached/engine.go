@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/llamacpp"
 )
@@ -37,7 +37,7 @@ func openLlama(ctx context.Context, c llamacpp.Config) (engine, error) {
 // loadModel opens an engine and says how far it is.
 func loadModel(ctx context.Context, open opener, c llamacpp.Config, stderr io.Writer) (engine, error) {
 	fmt.Fprintf(stderr, "loading %s (K/V %s)\n", c.Model, c.KeyType)
-	c.Progress = cli.Progress(stderr, "loaded")
+	c.Progress = cmdline.Progress(stderr, "loaded")
 	return open(ctx, c)
 }
 

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/eval"
 	"github.com/percached/percached/eval/selfcheck"
 	"github.com/percached/percached/eval/trial"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -72,17 +72,17 @@ func checkEvaluation(ctx context.Context, asJSON bool, stdout, stderr io.Writer)
 	}
 	r := checkReport{Findings: selfcheck.Check(results)}
 	r.Well = selfcheck.Well(r.Findings)
-	if err := show(stdout, asJSON, r); err != nil {
+	if err := cmdline.Show(stdout, asJSON, r); err != nil {
 		return err
 	}
 	if !r.Well {
-		return cli.Unwell{}
+		return cmdline.Unwell{}
 	}
 	return nil
 }
 
 // table tells all that was looked at, and in the end what is wrong.
-func (r checkReport) table(w io.Writer) error {
+func (r checkReport) Table(w io.Writer) error {
 	for _, f := range r.Findings {
 		if f.OK {
 			fmt.Fprintf(w, "ok     %s: %s\n", f.What, f.Got)

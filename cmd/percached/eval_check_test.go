@@ -50,7 +50,7 @@ func TestEvalCheck(t *testing.T) {
 func TestEvalCheckTells(t *testing.T) {
 	var out bytes.Buffer
 	r := checkReport{Findings: []selfcheck.Finding{{What: "a", Want: "1", Got: "2"}, {What: "b", Want: "3", Got: "3", OK: true}}}
-	if err := r.table(&out); err != nil {
+	if err := r.Table(&out); err != nil {
 		t.Fatal(err)
 	}
 	want := "ok     b: 3\nWRONG  a: it must be 1, and is 2\n1 of 2 numbers are what they must be.\n"

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/eval/report"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -40,7 +41,7 @@ and B may be the same run.`,
 			case a != "":
 				pairs = append(pairs, report.Pair{A: a, B: b})
 			case b != "":
-				return misuse("--against goes with --system")
+				return cmdline.Misusef("--against goes with --system")
 			}
 			c, err := report.Compare(first, second, pairs...)
 			if err != nil {

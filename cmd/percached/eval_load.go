@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/eval/load"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/knowledgebank"
 )
@@ -42,13 +42,13 @@ Server and clients share this machine. The memory is the daemon's.`,
 		Example: `  percached eval load --clients 16`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.clients < 1 || o.documents < 1 || o.questions < 1 || o.questions > o.documents || o.waiting < 1 || o.seconds <= 0 {
-				return misuse("--clients, --documents, --questions, --waiting and --seconds must be positive, and there are no more questions than documents")
+				return cmdline.Misusef("--clients, --documents, --questions, --waiting and --seconds must be positive, and there are no more questions than documents")
 			}
 			r, err := o.run(cmd.Context(), cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			return show(cmd.OutOrStdout(), asJSON, r)
+			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
 		},
 	}
 	f := cmd.Flags()
@@ -77,8 +77,8 @@ type loadRound struct {
 	After  int64 `json:"memory_after_bytes"`
 }
 
-func (r *loadReport) table(w io.Writer) error {
-	p := &cli.Printer{W: w}
+func (r *loadReport) Table(w io.Writer) error {
+	p := &cmdline.Printer{W: w}
 	p.Line("%d mails, %d questions in the bank", r.Documents, r.Questions)
 	for _, l := range r.Rounds {
 		p.Line("%-12s %8.0f answers a second  p50 %8.2f ms  p99 %8.2f ms  longest %8.2f ms", l.Name, l.PerS, l.P50, l.P99, l.Longest)
@@ -94,7 +94,7 @@ func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error
 		return nil, fault.New(fault.Unavailable, "percached: load", "%w", err)
 	}
 	defer os.RemoveAll(dir)
-	say(stderr, "starting a daemon")
+	cmdline.Say(stderr, "starting a daemon")
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "percached: load", "%w", err)
@@ -107,7 +107,7 @@ func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error
 	d, err := startProcess(ctx, exe, filepath.Join(dir, "data"), log, "--max-waiting", strconv.Itoa(2*o.waiting)) // all clients share one token, which gets half
 	if err != nil {
 		if said, unread := os.ReadFile(log.Name()); unread == nil {
-			say(stderr, "%s", said)
+			cmdline.Say(stderr, "%s", said)
 		}
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error
 			}
 		}
 		seconds := o.seconds * round.times
-		say(stderr, "%s: %d clients for %.0f s", round.name, o.clients, seconds)
+		cmdline.Say(stderr, "%s: %d clients for %.0f s", round.name, o.clients, seconds)
 		l := loadRound{Name: round.name, Before: anonymous(d.pid())}
 		l.Result, err = load.Run(ctx, load.Plan{
 			Clients: o.clients, For: time.Duration(seconds * float64(time.Second)),
@@ -171,7 +171,7 @@ func (o *loading) fill(ctx context.Context, c *client.ClientWithResponses, stder
 	if got, err := c.CreateSpaceWithResponse(ctx, client.NewSpace{Name: hitsSpace}); err != nil || got.StatusCode() != http.StatusCreated {
 		return fault.New(fault.Internal, op, "making the space: %w", odd(err, got))
 	}
-	say(stderr, "taking in %d mails", o.documents)
+	cmdline.Say(stderr, "taking in %d mails", o.documents)
 	var texts client.Texts
 	mails := &hits{documents: o.documents}
 	if err := mails.mails(ctx, func(m *knowledgebank.Source) error {
@@ -187,7 +187,7 @@ func (o *loading) fill(ctx context.Context, c *client.ClientWithResponses, stder
 	if got, err := c.UploadWithResponse(ctx, hitsSpace, &client.UploadParams{Wait: &wait}, texts); err != nil || got.StatusCode() != http.StatusOK {
 		return fault.New(fault.Internal, op, "taking in the mails: %w", odd(err, got))
 	}
-	say(stderr, "asking %d questions for the first time", o.questions)
+	cmdline.Say(stderr, "asking %d questions for the first time", o.questions)
 	ask := load.Asking(c, hitsSpace, false)
 	for i := range o.questions {
 		if _, err := ask(ctx, hitQuestion(i)); err != nil {

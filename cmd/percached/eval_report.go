@@ -9,6 +9,7 @@ import (
 	"github.com/percached/percached/eval"
 	"github.com/percached/percached/eval/folder"
 	"github.com/percached/percached/eval/report"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -32,7 +33,7 @@ side-by-side.csv and figures.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				if out == "" || asJSON || quote {
-					return misuse("several runs go side by side with --out FOLDER, and without --json and --quote")
+					return cmdline.Misusef("several runs go side by side with --out FOLDER, and without --json and --quote")
 				}
 				return sideBySide(args, out)
 			}
@@ -50,7 +51,7 @@ side-by-side.csv and figures.`,
 			if err := r.WriteAll(out); err != nil {
 				return fault.New(fault.Unavailable, "percached: eval", "%w", err)
 			}
-			say(cmd.ErrOrStderr(), "Written to %s: report.md, report.json, tables, figures.", out)
+			cmdline.Say(cmd.ErrOrStderr(), "Written to %s: report.md, report.json, tables, figures.", out)
 			if asJSON {
 				return r.JSON(cmd.OutOrStdout())
 			}

@@ -17,11 +17,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/eval"
 	"github.com/percached/percached/eval/report"
 	"github.com/percached/percached/eval/systems"
 	"github.com/percached/percached/eval/trial"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm/gguf"
 	"github.com/percached/percached/llm/llamacpp"
@@ -117,16 +117,16 @@ func (o *evaluation) check() (err error) {
 	p.NoQuality = o.random.shape != ""
 	switch {
 	case p.Questions < 0 || p.Warmup < 0 || p.Rounds < 0 || p.IdleTokensBefore < 0 || p.IdleTokensAfter < 0:
-		return misuse("--questions, --warmup, --rounds and --idle-tokens-... must not be negative")
+		return cmdline.Misusef("--questions, --warmup, --rounds and --idle-tokens-... must not be negative")
 	case p.Repeats < 1 || p.Stride < 1 || p.Stride > 50:
-		return misuse("--repeats must be at least 1, and --stride from 1 to 50")
+		return cmdline.Misusef("--repeats must be at least 1, and --stride from 1 to 50")
 	}
-	p.LimitBytes, err = cli.ParseSize(o.limit)
+	p.LimitBytes, err = cmdline.ParseSize(o.limit)
 	if err != nil || p.LimitBytes < 1 {
-		return misuse("--limit must be a number of bytes such as 512MiB, not %q", o.limit)
+		return cmdline.Misusef("--limit must be a number of bytes such as 512MiB, not %q", o.limit)
 	}
 	if o.chosen, err = systems.Choose(o.systems); err != nil {
-		return misuse("--systems: %w", err)
+		return cmdline.Misusef("--systems: %w", err)
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func (o *evaluation) run(ctx context.Context, stdout, stderr io.Writer) error {
 		},
 		Start: func(ctx context.Context) (*trial.Daemon, error) { return startTried(ctx, temp, stderr, args...) },
 	}
-	say(stderr, "%s", size(data, o.chosen, &o.plan))
+	cmdline.Say(stderr, "%s", size(data, o.chosen, &o.plan))
 	results, err := trial.Run(ctx, setup)
 	if err != nil {
 		return fault.Wrap(op, err)
@@ -181,10 +181,10 @@ func (o *evaluation) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	if o.out != "" {
-		say(stderr, "Kept in %s. Tables and figures: percached eval report %s", o.out, o.out)
+		cmdline.Say(stderr, "Kept in %s. Tables and figures: percached eval report %s", o.out, o.out)
 	}
 	if h := r.Header; len(h.Failures)+len(h.Unread) > 0 || slices.ContainsFunc(h.Skipped, func(s eval.Skipped) bool { return !s.Usual }) {
-		return cli.Unwell{}
+		return cmdline.Unwell{}
 	}
 	return nil
 }
@@ -239,7 +239,7 @@ func startTried(ctx context.Context, temp string, stderr io.Writer, args ...stri
 
 // howFar tells how far a run is, and about how long it will take.
 func howFar(w io.Writer) func(trial.Step) {
-	began, first, last, terminal := time.Now(), -1.0, trial.Step{}, cli.Terminal(w)
+	began, first, last, terminal := time.Now(), -1.0, trial.Step{}, cmdline.Terminal(w)
 	return func(s trial.Step) {
 		if first < 0 { // what was there already took no time now
 			first = s.Of1

@@ -9,6 +9,7 @@ import (
 	"github.com/percached/percached/eval/enronqa"
 	"github.com/percached/percached/eval/mised"
 	"github.com/percached/percached/eval/plain"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 // dataSource is where documents and questions come from.
@@ -29,15 +30,15 @@ func (s *dataSource) flags(f *pflag.FlagSet) {
 func (s *dataSource) check() error {
 	switch {
 	case !slices.Contains([]string{"enronqa", "mised", "qmsum", "plain"}, s.dataset):
-		return misuse("--dataset must be enronqa, mised, qmsum or plain, not %q", s.dataset)
+		return cmdline.Misusef("--dataset must be enronqa, mised, qmsum or plain, not %q", s.dataset)
 	case s.path == "":
-		return misuse("--path must name a file or folder")
+		return cmdline.Misusef("--path must name a file or folder")
 	case s.users < 0 || s.meetings < 1:
-		return misuse("--users must not be negative, and --meetings at least 1")
+		return cmdline.Misusef("--users must not be negative, and --meetings at least 1")
 	case !slices.Contains([]string{"emails", "dialog", "meetings", "notes"}, s.kind):
-		return misuse("--kind must be emails, dialog, meetings or notes, not %q", s.kind)
+		return cmdline.Misusef("--kind must be emails, dialog, meetings or notes, not %q", s.kind)
 	case s.inboxes != "" && s.dataset != "enronqa":
-		return misuse("--inboxes goes with --dataset enronqa")
+		return cmdline.Misusef("--inboxes goes with --dataset enronqa")
 	}
 	return nil
 }

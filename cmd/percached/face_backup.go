@@ -18,6 +18,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/internal/base/version"
 	"github.com/percached/percached/internal/inbox"
 	"github.com/percached/percached/knowledgebank"
 )
@@ -104,7 +105,7 @@ func (s *service) backup(ctx context.Context, in *inbox.Inbox, to io.Writer) err
 		}
 	}
 	w, err := backup.NewWriter(to, backup.Header{
-		Schema: home.Version, Percached: version(), Made: made.UTC(), Spaces: holds.spaces, Documents: holds.documents, Uploads: holds.uploads,
+		Schema: home.Version, Percached: version.String(), Made: made.UTC(), Spaces: holds.spaces, Documents: holds.documents, Uploads: holds.uploads,
 	})
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/qabank"
@@ -42,7 +43,7 @@ func (i *importing) store(ctx context.Context, l importedLine, vector []float32)
 	}
 	switch _, put, err := i.bank.PutNew(ctx, e); {
 	case fault.KindOf(err) == fault.Invalid:
-		i.refuse(l.line, sentence(err))
+		i.refuse(l.line, cmdline.Sentence(err))
 	case err != nil:
 		return err
 	case put:

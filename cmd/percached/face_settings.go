@@ -10,6 +10,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/idle"
 )
@@ -171,12 +172,12 @@ func (s *service) checkSettings(set api.Settings, space, at string) (wrong api.F
 		t := from.Type().Field(i)
 		detail := "it must be " + settingKind(t.Type.Elem()) // a word of the client's is not said again
 		if t.Type.Elem().Kind() != reflect.String {
-			detail = strings.TrimPrefix(sentence(err), "settings: "+jsonName(t)+": ")
+			detail = strings.TrimPrefix(cmdline.Sentence(err), "settings: "+jsonName(t)+": ")
 		}
 		wrong = append(wrong, api.FieldError{Field: at + jsonName(t), Detail: detail})
 	}
 	if _, err := answer.Default().With(percached.Settings{Whole: set.Whole, Placement: set.Placement}); err != nil && len(wrong) == 0 {
-		wrong = append(wrong, api.FieldError{Field: at + "whole", Detail: strings.TrimPrefix(sentence(err), "settings: whole: ")})
+		wrong = append(wrong, api.FieldError{Field: at + "whole", Detail: strings.TrimPrefix(cmdline.Sentence(err), "settings: whole: ")})
 	}
 	return append(append(wrong, checkPrompts(set.Prompts, space, at+"prompts/")...), s.tooLong(set.Prompts, at+"prompts/")...)
 }

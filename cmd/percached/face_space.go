@@ -8,6 +8,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/knowledgebank"
 )
@@ -86,7 +87,7 @@ func (s *service) createSpace(ctx context.Context, n api.NewSpace) (api.Space, e
 	sp := percached.Space{Name: n.Name, Kind: n.Kind, Settings: n.Settings.Settings}
 	switch err := s.knowledge.CreateSpace(sp); {
 	case fault.KindOf(err) == fault.Invalid:
-		return api.Space{}, invalid("/name", sentence(err))
+		return api.Space{}, invalid("/name", cmdline.Sentence(err))
 	case err != nil:
 		return api.Space{}, err
 	}

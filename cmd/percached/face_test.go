@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/metrics"
 	"github.com/percached/percached/internal/token"
@@ -175,7 +176,7 @@ func TestNotThere(t *testing.T) {
 	} {
 		err := do()
 		name, _, _ := bytes.Cut([]byte(what), []byte(","))
-		if fault.KindOf(err) != fault.NotFound || !bytes.Contains([]byte(sentence(err)), name) {
+		if fault.KindOf(err) != fault.NotFound || !bytes.Contains([]byte(cmdline.Sentence(err)), name) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

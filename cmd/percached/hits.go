@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/qabank"
@@ -40,13 +40,13 @@ retrieval and gate, end to end, then retrieval alone and exact repeats.`,
 		Example: `  percached bench hits --entries 1000 --chunks 1000`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.entries < 1 || o.documents < 1 || o.runs < 1 {
-				return misuse("--entries, --chunks and --runs must be at least 1")
+				return cmdline.Misusef("--entries, --chunks and --runs must be at least 1")
 			}
 			r, err := o.run(cmd.Context(), cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			return show(cmd.OutOrStdout(), asJSON, r)
+			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
 		},
 	}
 	f := cmd.Flags()
@@ -75,8 +75,8 @@ type hitsReport struct {
 	WeightBytes uint64  `json:"weight_bytes"`
 }
 
-func (r *hitsReport) table(w io.Writer) error {
-	p := &cli.Printer{W: w}
+func (r *hitsReport) Table(w io.Writer) error {
+	p := &cmdline.Printer{W: w}
 	p.Line("%d questions in the bank, %d chunks; %.0f documents a second taken in", r.Entries, r.Chunks, r.IngestPerS)
 	p.Line("%d of %d questions in other words were served from the bank", r.Served, r.Asked)
 	p.Line("hit, end to end   median %7.2f ms   p99 %7.2f ms", r.HitMedian, r.HitP99)
@@ -106,7 +106,7 @@ func (o *hits) run(ctx context.Context, stderr io.Writer) (*hitsReport, error) {
 	if err := s.knowledge.CreateSpace(percached.Space{Name: hitsSpace, Kind: "emails"}); err != nil {
 		return nil, err
 	}
-	say(stderr, "taking in %d documents", o.documents)
+	cmdline.Say(stderr, "taking in %d documents", o.documents)
 	began := time.Now()
 	if _, err := s.library.Add(ctx, hitsSpace, o.mails, nil); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (o *hits) run(ctx context.Context, stderr io.Writer) (*hitsReport, error) {
 		return nil, err
 	}
 	r.Chunks = st.Chunks
-	say(stderr, "filling the bank with %d questions", o.entries)
+	cmdline.Say(stderr, "filling the bank with %d questions", o.entries)
 	if err := o.fill(ctx, s); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/token"
@@ -67,7 +68,7 @@ func (host) Dial(cmd *cobra.Command, n cli.Need) (*cli.Link, error) {
 		return nil, err
 	}
 	if len(given) > 0 {
-		return nil, misuse("%s serves %s with its own configuration: --%s cannot be given now; see percached config show", used.Who, data, strings.Join(given, ", --"))
+		return nil, cmdline.Misusef("%s serves %s with its own configuration: --%s cannot be given now; see percached config show", used.Who, data, strings.Join(given, ", --"))
 	}
 	return l, l.Ready(cmd.Context(), cmd.ErrOrStderr())
 }

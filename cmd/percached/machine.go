@@ -31,7 +31,7 @@ func thisMachine() machine {
 }
 
 // table is the report for people.
-func (h *health) table(w io.Writer) error {
+func (h *health) Table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	memory := "memory unknown"

@@ -18,6 +18,7 @@ import (
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/llm/jinja"
@@ -52,7 +53,8 @@ type usageOf struct {
 
 func (u usageOf) Unwrap() error { return u.error }
 
-func misuse(format string, args ...any) error { return cli.Misused(fmt.Errorf(format, args...)) }
+// Sentence is the error of the command, without its name.
+func (u usageOf) Sentence() string { return cmdline.Sentence(u.error) }
 
 // run is the whole command.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -115,7 +117,7 @@ func strict(root *cobra.Command) {
 		case "help":
 			cmd.Args = func(_ *cobra.Command, names []string) error {
 				if of, rest, _ := root.Find(names); len(rest) > 0 {
-					return misuse("unknown command %q for %q", rest[0], of.CommandPath())
+					return cmdline.Misusef("unknown command %q for %q", rest[0], of.CommandPath())
 				}
 				return nil
 			}
@@ -134,7 +136,7 @@ func tellUse(cmd *cobra.Command) {
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if right(cmd, args) != nil {
-			return misuse("it is called as %s", cmd.UseLine())
+			return cmdline.Misusef("it is called as %s", cmd.UseLine())
 		}
 		return nil
 	}
@@ -173,7 +175,7 @@ const (
 
 // finish says what went wrong in one sentence, and gives the exit status.
 func finish(ctx context.Context, err error, stderr io.Writer) int {
-	var unwell cli.Unwell
+	var unwell cmdline.Unwell
 	switch {
 	case err == nil:
 		return exitDone
@@ -189,10 +191,10 @@ func finish(ctx context.Context, err error, stderr io.Writer) int {
 		if u, ok := errors.AsType[usageOf](err); ok {
 			of = u.command
 		}
-		fmt.Fprintf(stderr, "percached: %s; see %s --help\n", sentence(err), of)
+		fmt.Fprintf(stderr, "percached: %s; see %s --help\n", cmdline.Sentence(err), of)
 		return exitMisused
 	}
-	said := sentence(err)
+	said := cmdline.Sentence(err)
 	if errors.Is(err, syscall.ENOSPC) && !strings.Contains(said, "disk is full") {
 		said = "the disk is full: " + said
 	}
@@ -208,7 +210,7 @@ func unread(err error) bool {
 
 // misused says whether the caller did something wrongly.
 func misused(err error) bool {
-	var wrong cli.Misuse
+	var wrong cmdline.Misuse
 	var of usageOf
 	if errors.As(err, &wrong) || errors.As(err, &of) {
 		return true
@@ -236,36 +238,4 @@ func exitOf(err error) int {
 		return exitNotNow
 	}
 	return exitFailed
-}
-
-// sentence is an error without the operations that it went through.
-func sentence(err error) string {
-	if p, ok := errors.AsType[*client.ProblemError](err); ok {
-		return problem(&p.Problem)
-	}
-	for {
-		switch e := err.(type) {
-		case *fault.Error:
-			err = e.Err
-		case usageOf:
-			err = e.error
-		case cli.Misuse:
-			err = e.Unwrap()
-		default:
-			return err.Error()
-		}
-	}
-}
-
-// problem is what the interface says of a request, in a sentence.
-func problem(p *client.Problem) string {
-	said := p.Title
-	if p.Detail != nil && *p.Detail != "" {
-		said = *p.Detail
-	}
-	for i, f := range p.Errors {
-		at := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(f.Field, "query:"), "path:"), "/")
-		said += []string{": ", "; "}[min(i, 1)] + strings.ReplaceAll(at, "/", ".") + ": " + f.Detail
-	}
-	return said
 }

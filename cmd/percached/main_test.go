@@ -18,7 +18,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api/client"
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/llm"
@@ -46,16 +46,16 @@ func TestExitStatus(t *testing.T) {
 		says string
 	}{
 		{"well", here, nil, 0, ""},
-		{"unwell", here, cli.Unwell{}, 1, ""},
-		{"misuse", here, misuse("no %s", "way"), 2, "percached: no way; see percached --help\n"},
+		{"unwell", here, cmdline.Unwell{}, 1, ""},
+		{"misuse", here, cmdline.Misusef("no %s", "way"), 2, "percached: no way; see percached --help\n"},
 		{"fault", here, fault.Wrap("a", fault.New(fault.Invalid, "b", "it is wrong")), 1, "percached: it is wrong\n"},
 		{"plain", here, errors.New("oh"), 1, "percached: oh\n"},
 		{"signal", gone, fault.Wrap("a", context.Canceled), 130, "percached: interrupted\n"},
-		{"unwell over the interface", here, cli.Unwell{}, 1, ""},
+		{"unwell over the interface", here, cmdline.Unwell{}, 1, ""},
 		{"missing", here, fault.New(fault.NotFound, "b", "it is nowhere"), 3, "percached: it is nowhere\n"},
 		{"full", here, fault.New(fault.Overloaded, "b", "too many"), 4, "percached: too many\n"},
 		{"no room", here, fault.New(fault.Unavailable, "b", "the disk is full: %w", syscall.ENOSPC), 4, "percached: the disk is full: no space left on device\n"},
-		{"wrongly set", here, cli.Misused(fault.New(fault.Invalid, "b", "it does not fit")), 2, "percached: it does not fit; see percached --help\n"},
+		{"wrongly set", here, cmdline.Misused(fault.New(fault.Invalid, "b", "it does not fit")), 2, "percached: it does not fit; see percached --help\n"},
 		{"in use", here, fault.New(fault.Conflict, "b", "%w", &home.InUse{Who: "process 7", Dir: "d"}), 4, "percached: process 7 uses d: wait until it ends, end it, or name another folder with --data\n"},
 		{"refused", here, &client.ProblemError{Problem: client.Problem{Status: 400, Title: "Wrong", Errors: []client.FieldError{{Field: "/k", Detail: "too much"}, {Field: "query:n", Detail: "too little"}}}}, 2, "percached: Wrong: k: too much; n: too little; see percached --help\n"},
 		{"not there", here, &client.ProblemError{Problem: client.Problem{Status: 404, Title: "Gone", Detail: &detail}}, 3, "percached: there is none\n"},
@@ -142,7 +142,7 @@ func TestReuseJSON(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := r.table(&out); err != nil || !strings.Contains(out.String(), "equal, bit for bit") {
+	if err := r.Table(&out); err != nil || !strings.Contains(out.String(), "equal, bit for bit") {
 		t.Error(err, out.String())
 	}
 }
@@ -168,7 +168,7 @@ func TestPreempt(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	var out bytes.Buffer
-	if err := r.table(&out); err != nil || !strings.Contains(out.String(), "400 tokens") {
+	if err := r.Table(&out); err != nil || !strings.Contains(out.String(), "400 tokens") {
 		t.Error(err, out.String())
 	}
 }
@@ -202,7 +202,7 @@ func TestDoctor(t *testing.T) {
 				t.Error(d)
 			}
 			var out bytes.Buffer
-			if err := h.table(&out); err != nil || !strings.Contains(out.String(), fmt.Sprintf("kv_types: [%s]", strings.Join(tc.types, ", "))) {
+			if err := h.Table(&out); err != nil || !strings.Contains(out.String(), fmt.Sprintf("kv_types: [%s]", strings.Join(tc.types, ", "))) {
 				t.Error(err, out.String())
 			}
 		})

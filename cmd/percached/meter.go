@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -31,7 +32,7 @@ type meter struct {
 // all runs each kind once to warm up, then in turns.
 func (m *meter) all(ctx context.Context) error {
 	m.equal = true
-	say(m.stderr, "computing the slices")
+	cmdline.Say(m.stderr, "computing the slices")
 	if err := m.captured(ctx); err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (m *meter) all(ctx context.Context) error {
 			m.forget()
 			continue
 		}
-		say(m.stderr, "run %d of %d: cold %.1f ms, warm from memory %.1f ms, from disk %.1f ms, suffix only %.1f ms", i, m.o.runs,
+		cmdline.Say(m.stderr, "run %d of %d: cold %.1f ms, warm from memory %.1f ms, from disk %.1f ms, suffix only %.1f ms", i, m.o.runs,
 			ms(m.cold[i-1]), ms(m.warm[i-1]), ms(m.warmDisk[i-1]), ms(m.suffix[i-1]))
 	}
 	return nil

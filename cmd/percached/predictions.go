@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -58,7 +58,7 @@ Questions are JSON objects, one a line: {"question": "..."}.`,
 			if err != nil {
 				return err
 			}
-			return show(cmd.OutOrStdout(), asJSON, r)
+			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
 		},
 	}
 	o.answerFlags(cmd)
@@ -83,17 +83,17 @@ Questions are JSON objects, one a line: {"question": "..."}.`,
 func (o *predicting) check() error {
 	switch {
 	case o.questions == "":
-		return misuse("--questions: no file is named")
+		return cmdline.Misusef("--questions: no file is named")
 	case o.limit < 1:
-		return misuse("--max-questions must be at least 1")
+		return cmdline.Misusef("--max-questions must be at least 1")
 	case o.rounds < 0 || o.predictions < 0 || o.warm < 0:
-		return misuse("--rounds, --max-predictions and --warm must not be negative")
+		return cmdline.Misusef("--rounds, --max-predictions and --warm must not be negative")
 	case !(o.share > 0 && o.share <= 1):
-		return misuse("--share must be above 0 and at most 1")
+		return cmdline.Misusef("--share must be above 0 and at most 1")
 	}
 	o.data = "temporary" // named later
 	if err := o.Validate(); err != nil {
-		return cli.Misused(err)
+		return cmdline.Misused(err)
 	}
 	return nil
 }
@@ -114,13 +114,13 @@ func readQuestions(path string) ([]string, error) {
 		switch err := lines.Decode(&q); {
 		case errors.Is(err, io.EOF):
 			if len(questions) == 0 {
-				return nil, misuse("%s: there is no question", path)
+				return nil, cmdline.Misusef("%s: there is no question", path)
 			}
 			return questions, nil
 		case err != nil:
-			return nil, misuse("%s: question %d: %v", path, n, err)
+			return nil, cmdline.Misusef("%s: question %d: %v", path, n, err)
 		case strings.TrimSpace(q.Question) == "":
-			return nil, misuse("%s: question %d is empty", path, n)
+			return nil, cmdline.Misusef("%s: question %d is empty", path, n)
 		}
 		questions = append(questions, q.Question)
 	}

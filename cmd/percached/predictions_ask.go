@@ -6,8 +6,8 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 // serviceLine is how one service answered.
@@ -73,7 +73,7 @@ func (b *predictionBench) ask(ctx context.Context, questions []string) error {
 		}
 		if now := time.Now(); now.Sub(said) > 5*time.Second {
 			said = now
-			say(b.stderr, "%d of %d questions", i+1, len(questions))
+			cmdline.Say(b.stderr, "%d of %d questions", i+1, len(questions))
 		}
 	}
 	b.conclude()
@@ -128,12 +128,12 @@ func mean(xs []float64) (sum float64) {
 	return ratio(sum, float64(len(xs)))
 }
 
-func serviceHead(p *cli.Printer) {
+func serviceHead(p *cmdline.Printer) {
 	p.Line("%-10s %6s %7s %7s %7s %7s %8s %8s %9s %9s %9s %9s | %7s %7s %7s", "service", "asked", "answer", "of pred", "tensor", "miss",
 		"chunks", "tokens", "eq.comp", "eq.served", "median ms", "mean ms", "+answer", "+tensor", "+chunks")
 }
 
-func (l *serviceLine) row(p *cli.Printer) {
+func (l *serviceLine) row(p *cmdline.Printer) {
 	share := func(a, b int) float64 { return 100 * ratio(float64(a), float64(b)) }
 	p.Line("%-10s %6d %7d %7d %7d %7d %7.1f%% %7.1f%% %4d/%-4d %4d/%-4d %9.2f %9.2f | %7d %7d %7d", l.Name, l.Asked, l.AnswerHits, l.OfPredictions, l.TensorHits, l.Misses,
 		share(l.Stored, l.Chunks), share(l.Reused, l.Prompt), l.EqualComputed, l.TensorHits+l.Misses, l.EqualServed, l.AnswerHits, l.MedianMs, l.MeanMs,

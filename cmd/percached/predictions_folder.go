@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/knowledgebank/reader"
@@ -87,7 +88,7 @@ func (b *predictionBench) read(ctx context.Context, s *service) error {
 		return nil
 	}, nil)
 	for _, f := range report.Failures {
-		say(b.stderr, "not read: %s: %s", f.Name, f.Reason)
+		cmdline.Say(b.stderr, "not read: %s: %s", f.Name, f.Reason)
 	}
 	return err
 }

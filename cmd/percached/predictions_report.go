@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/predictor"
 )
 
@@ -130,8 +130,8 @@ func (r *predictingReport) judge(s *service) error {
 	return nil
 }
 
-func (r *predictingReport) table(w io.Writer) error {
-	p := &cli.Printer{W: w}
+func (r *predictingReport) Table(w io.Writer) error {
+	p := &cmdline.Printer{W: w}
 	p.Line("%s, %s; %d documents, %d chunks", r.Model, r.Placement, r.Documents, r.Chunks)
 	for _, s := range r.Services {
 		if len(s.Work.Kinds) > 0 && p.Err == nil {
@@ -168,12 +168,12 @@ func (r *predictingReport) table(w io.Writer) error {
 	return p.Err
 }
 
-func (l *formLine) row(p *cli.Printer, name string) {
+func (l *formLine) row(p *cmdline.Printer, name string) {
 	share := func(n int) string { return fmt.Sprintf("%5d %5.1f%%", n, 100*ratio(float64(n), float64(l.All))) }
 	p.Line("%-20s %6d %12s %12s %12s %12s", name, l.All, share(l.WellFormed), share(l.Supported), share(l.Distinct), share(l.Every))
 }
 
-func (r *predictingReport) floors(p *cli.Printer) {
+func (r *predictingReport) floors(p *cmdline.Printer) {
 	head := fmt.Sprintf("\n%-8s", "floor")
 	for _, g := range groups() {
 		head += fmt.Sprintf(" %22s", g)

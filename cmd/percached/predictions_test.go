@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/predictor"
 	"github.com/percached/percached/scheduler"
 )
@@ -174,7 +174,7 @@ func TestBenchPredictRefuses(t *testing.T) {
 		{"--questions", good, "--floor", "2"},
 		{},
 	} {
-		var wrong cli.Misuse
+		var wrong cmdline.Misuse
 		if err := run(context.Background(), append([]string{"bench", "predict", good}, args...), nil, io.Discard, io.Discard); !errors.As(err, &wrong) {
 			t.Errorf("%q: %v", args, err)
 		}

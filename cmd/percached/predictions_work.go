@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/scheduler"
@@ -130,7 +131,7 @@ func (a *asking) drain(ctx context.Context, stderr io.Writer) error {
 		a.did.Add(st)
 		if now := time.Now(); now.Sub(said) > 5*time.Second {
 			said = now
-			say(stderr, "%s: %s; %.0f s so far", a.name, st.Job.Kind, a.did.Took.Seconds())
+			cmdline.Say(stderr, "%s: %s; %.0f s so far", a.name, st.Job.Kind, a.did.Took.Seconds())
 		}
 	})
 	a.line.Work = wireDrained(a.did)

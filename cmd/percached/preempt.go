@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm/llamacpp"
 )
@@ -57,7 +58,7 @@ does not count and is asked again.`,
 			if err != nil {
 				return err
 			}
-			return show(cmd.OutOrStdout(), o.json, r)
+			return cmdline.Show(cmd.OutOrStdout(), o.json, r)
 		},
 	}
 	o.source.flags(cmd, "135m")
@@ -89,11 +90,11 @@ func (o *preempt) check() error {
 		{"split", o.split, 1, 4096},
 	} {
 		if n.value < n.min || n.value > n.max {
-			return misuse("--%s must be between %d and %d, not %d", n.name, n.min, n.max, n.value)
+			return cmdline.Misusef("--%s must be between %d and %d, not %d", n.name, n.min, n.max, n.value)
 		}
 	}
 	if stored := o.storedTokens(); !(o.stored > 0 && o.stored < 1) || stored < 1 || stored >= o.tokens {
-		return misuse("--stored must be a share between 0 and 1 that leaves a token stored and one computed, not %v", o.stored)
+		return cmdline.Misusef("--stored must be a share between 0 and 1 that leaves a token stored and one computed, not %v", o.stored)
 	}
 	return nil
 }
@@ -140,7 +141,7 @@ func (o *preempt) measure(ctx context.Context, open opener, stderr io.Writer) (*
 	if o.source.model == "" {
 		r.Shape, r.Quant = o.source.shape, o.source.quant
 	}
-	say(stderr, "computing %d tokens undisturbed", o.background)
+	cmdline.Say(stderr, "computing %d tokens undisturbed", o.background)
 	back := capturing(percached.Prompt{Segments: segs, Priority: percached.Background})
 	whole, err := r.batches(ctx, e, back, segs)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm"
 )
@@ -61,7 +62,7 @@ func (p *preempting) run(ctx context.Context, runs int) error {
 				return err
 			}
 		}
-		say(p.stderr, "pair %d of %d: alone %.1f ms, in the midst of background work %.1f ms, of which it waited %.1f ms", i+1, runs,
+		cmdline.Say(p.stderr, "pair %d of %d: alone %.1f ms, in the midst of background work %.1f ms, of which it waited %.1f ms", i+1, runs,
 			ms(p.alone.whole[i]), ms(p.busy.whole[i]), ms(p.waits[i]))
 	}
 	return nil

@@ -77,7 +77,7 @@ func allMs(ds []time.Duration) []float64 {
 	return out
 }
 
-func (r *preemptReport) table(w io.Writer) error {
+func (r *preemptReport) Table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	row("model", "%s, split %d, %d threads", r.Model, r.Split, r.Threads)

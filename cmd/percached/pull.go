@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/pull"
@@ -58,9 +58,9 @@ model, in the configuration, too.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case o.list && len(args) > 0:
-				return misuse("--list takes no model")
+				return cmdline.Misusef("--list takes no model")
 			case o.Name != "" && o.To != "":
-				return misuse("--as names a model of the data folder, --to a file elsewhere: only one of them can be")
+				return cmdline.Misusef("--as names a model of the data folder, --to a file elsewhere: only one of them can be")
 			}
 			conf, _, err := configOf(cmd)
 			if err != nil {
@@ -97,7 +97,7 @@ func (o *pulling) run(cmd *cobra.Command, data string, args []string) error {
 	if len(args) == 0 {
 		all := machineMemory()
 		e := pull.Suggested(all)
-		say(stderr, "%s (%s, licence %s, %s), for %s of memory. percached pull --list shows others.", e.Name, megabytes(e.Bytes), e.Licence, e.About, megabytes(all))
+		cmdline.Say(stderr, "%s (%s, licence %s, %s), for %s of memory. percached pull --list shows others.", e.Name, megabytes(e.Bytes), e.Licence, e.About, megabytes(all))
 		args = []string{e.Name}
 	}
 	s, err := p.Find(cmd.Context(), args[0])
@@ -115,13 +115,13 @@ func (o *pulling) run(cmd *cobra.Command, data string, args []string) error {
 	bar.end()
 	if err != nil {
 		if r.Kept > 0 {
-			say(stderr, "%s are kept: run the same command again to go on from there", megabytes(r.Kept))
+			cmdline.Say(stderr, "%s are kept: run the same command again to go on from there", megabytes(r.Kept))
 		} else if fault.KindOf(err) == fault.Unavailable {
-			say(stderr, "Without a way to the hub: copy a GGUF file of any small model to this machine, and name it with --model FILE.")
+			cmdline.Say(stderr, "Without a way to the hub: copy a GGUF file of any small model to this machine, and name it with --model FILE.")
 		}
 		return err
 	}
-	return show(cmd.OutOrStdout(), o.json, &pulledReport{
+	return cmdline.Show(cmd.OutOrStdout(), o.json, &pulledReport{
 		Name: r.Name, File: r.File, Bytes: r.Bytes, SHA256: r.SHA256, Confirmed: r.Confirmed, By: r.By, Fetched: r.Fetched,
 		Embeds: embeds(r.File), again: o.again(args[0]),
 	})
@@ -171,8 +171,8 @@ func (o *pulling) again(what string) string {
 	return what
 }
 
-func (r *pulledReport) table(w io.Writer) error {
-	p := &cli.Printer{W: w}
+func (r *pulledReport) Table(w io.Writer) error {
+	p := &cmdline.Printer{W: w}
 	model := r.Name
 	if model == "" {
 		model = r.File

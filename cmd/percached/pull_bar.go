@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/pull"
 )
 
@@ -25,7 +25,7 @@ type pullBar struct {
 }
 
 func newPullBar(w io.Writer, now func() time.Time) *pullBar {
-	b := &pullBar{w: w, now: now, live: cli.Terminal(w), every: 5 * time.Second}
+	b := &pullBar{w: w, now: now, live: cmdline.Terminal(w), every: 5 * time.Second}
 	if b.live {
 		b.every = 200 * time.Millisecond
 	}
@@ -38,11 +38,11 @@ func (b *pullBar) observer() pull.Observer {
 		Checked: b.checked,
 		Cut: func(cause error, after time.Duration) {
 			b.end()
-			say(b.w, "%s; trying again in %v", sentence(cause), after)
+			cmdline.Say(b.w, "%s; trying again in %v", cmdline.Sentence(cause), after)
 		},
 		Anew: func() {
 			b.end()
-			say(b.w, "the rest of what came before is not to be had: it is fetched from its beginning")
+			cmdline.Say(b.w, "the rest of what came before is not to be had: it is fetched from its beginning")
 		},
 	}
 }
@@ -51,7 +51,7 @@ func (b *pullBar) fetched(done, total int64) {
 	if b.began.IsZero() {
 		b.began, b.told, b.from = b.now(), b.now(), done
 		if done > 0 {
-			say(b.w, "going on behind %s", megabytes(done))
+			cmdline.Say(b.w, "going on behind %s", megabytes(done))
 		}
 	}
 	rate := float64(done-b.from) / max(b.now().Sub(b.began).Seconds(), 1e-3)
@@ -80,7 +80,7 @@ func (b *pullBar) tell(line string, done, total int64) {
 	}
 	b.told = now
 	if !b.live {
-		say(b.w, "%s: %s", b.name, line)
+		cmdline.Say(b.w, "%s: %s", b.name, line)
 		return
 	}
 	const width = 24

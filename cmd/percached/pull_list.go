@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/pull"
@@ -78,14 +78,14 @@ func (o *pulling) show(cmd *cobra.Command, p *pull.Puller, data string) error {
 			r.Models = append(r.Models, pullLine{Name: name, Bytes: info.Size(), Embeds: embeds(file), Pulled: true, File: file})
 		}
 	}
-	return show(cmd.OutOrStdout(), o.json, r)
+	return cmdline.Show(cmd.OutOrStdout(), o.json, r)
 }
 
 // builtInFile is the name of the built-in model where it lies among the others.
 var builtInFile = regexp.MustCompile(`^nano-[0-9a-f]{8}$`)
 
-func (r *pullReport) table(w io.Writer) error {
-	p := &cli.Printer{W: w}
+func (r *pullReport) Table(w io.Writer) error {
+	p := &cmdline.Printer{W: w}
 	for _, l := range r.Models {
 		is, what := "", "answers"
 		switch {

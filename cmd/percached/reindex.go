@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/token"
@@ -26,7 +26,7 @@ the data folder for itself: no daemon may run on it.`,
 					if err := s.reindex(ctx, name, cmd.ErrOrStderr()); err != nil {
 						return err
 					}
-					p := &cli.Printer{W: cmd.OutOrStdout()}
+					p := &cmdline.Printer{W: cmd.OutOrStdout()}
 					p.Line("%s: done", name)
 					return p.Err
 				})
@@ -95,7 +95,7 @@ func (s *service) reindex(ctx context.Context, space string, stderr io.Writer) e
 		{"words indexed", func(p func(int, int)) error { return s.index.Rebuild(ctx, space, p) }},
 		{"vectors computed", func(p func(int, int)) error { _, err := s.index.Reembed(ctx, space, p); return err }},
 	} {
-		tell := cli.Progress(stderr, space+": "+step.what)
+		tell := cmdline.Progress(stderr, space+": "+step.what)
 		if err := step.do(func(done, total int) { tell(float64(done) / float64(max(total, 1))) }); err != nil {
 			return err
 		}

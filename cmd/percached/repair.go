@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/knowledgebank"
@@ -73,7 +73,7 @@ func repair(ctx context.Context, c setup, named []percached.Space, stdout, stder
 	if err != nil {
 		return err
 	}
-	p := &cli.Printer{W: stdout}
+	p := &cmdline.Printer{W: stdout}
 	for _, d := range saved.Lost {
 		p.Line("damaged: %s: %s", d.File, d.What)
 	}
@@ -149,7 +149,7 @@ func repairSpaces(h *home.Home, log *slog.Logger, named []percached.Space) (r re
 	return r, err
 }
 
-func (r repaired) tell(p *cli.Printer) {
+func (r repaired) tell(p *cmdline.Printer) {
 	if len(r.spaces) == 0 && r.lost == 0 {
 		p.Line("No space and no document can be read.")
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 // repeat is one line of input of bench repeats.
@@ -47,7 +47,7 @@ data folder.`,
 			if err != nil {
 				return err
 			}
-			return show(cmd.OutOrStdout(), asJSON, r)
+			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
 		},
 	}
 	c.dataFlag(cmd)
@@ -127,7 +127,7 @@ func (s *service) repeats(ctx context.Context, c setup, in io.Reader, stderr io.
 			}
 			return rep, nil
 		case err != nil:
-			return nil, misuse("question %d: %v", n, err)
+			return nil, cmdline.Misusef("question %d: %v", n, err)
 		}
 		var got []answer.Answer
 		for i, w := range ways {
@@ -150,7 +150,7 @@ func (s *service) repeats(ctx context.Context, c setup, in io.Reader, stderr io.
 			rep.Rounds[i].count(a, got[1])
 		}
 		if n%10 == 0 {
-			say(stderr, "%d questions", n)
+			cmdline.Say(stderr, "%d questions", n)
 		}
 	}
 }
@@ -179,8 +179,8 @@ func (r *round) conclude() {
 	r.TotalP95 = ms(quantile(r.stages["total"], 0.95))
 }
 
-func (r *repeatsReport) table(w io.Writer) error {
-	p := &cli.Printer{W: w}
+func (r *repeatsReport) Table(w io.Writer) error {
+	p := &cmdline.Printer{W: w}
 	p.Line("%s, %s; medians in ms", r.Model, r.Placement)
 	p.Line("%-14s %5s %6s %6s %6s %6s %7s %7s | %8s %8s %8s %8s %8s %8s %8s %8s %8s", "round", "asked", "answer", "tensor", "miss", "equal", "reused", "KiB/ans",
 		"match q", "retrieve", "match t", "load", "prefill", "first", "decode", "store", "total")

@@ -16,6 +16,7 @@ import (
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/backup"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/kv"
@@ -56,7 +57,7 @@ A backup holds what was deleted after it was made: delete it again.`,
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(out)
 			}
-			p := &cli.Printer{W: cmd.OutOrStdout()}
+			p := &cmdline.Printer{W: cmd.OutOrStdout()}
 			p.Line("Restored the backup of %s: %s.", out.Made.Local().Format("2006-01-02 15:04"), stock{out.Spaces, out.Documents, out.Uploads})
 			return p.Err
 		},
@@ -105,7 +106,7 @@ func restore(ctx context.Context, c setup, from io.Reader, force bool, stderr io
 	defer l.Close() //nolint:errcheck // all was said
 	got, err := l.RestoreWithBodyWithResponse(ctx, &client.RestoreParams{Force: &force}, "application/gzip", from)
 	if misused(err) { // a damaged backup is not a wrong call
-		err = fault.New(fault.Invalid, "percached: restore", "%s", sentence(err))
+		err = fault.New(fault.Invalid, "percached: restore", "%s", cmdline.Sentence(err))
 	}
 	if err != nil {
 		return api.Restored{}, err
@@ -147,7 +148,7 @@ func restoreHere(ctx context.Context, c setup, from io.Reader, force bool, stder
 		}
 		there, err := stockIn(h, metaOptions(c.log))
 		if err != nil {
-			return fault.New(fault.Conflict, "percached: restore", "what %s holds cannot be read (%s); to replace it, restore with force", c.data, sentence(err))
+			return fault.New(fault.Conflict, "percached: restore", "what %s holds cannot be read (%s); to replace it, restore with force", c.data, cmdline.Sentence(err))
 		}
 		return replaceable(c.data, there, b, false)
 	})
@@ -174,7 +175,7 @@ func unserved(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fault.New(fault.KindOf(err), "percached: restore", "the backup is restored, but cannot be used yet: %s", sentence(err))
+	return fault.New(fault.KindOf(err), "percached: restore", "the backup is restored, but cannot be used yet: %s", cmdline.Sentence(err))
 }
 
 // stockIn counts what a data folder holds that nobody uses.

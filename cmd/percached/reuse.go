@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm/llamacpp"
 )
@@ -51,7 +51,7 @@ are llama.cpp on the same tokens without anything of percached around.`,
 			if err != nil {
 				return err
 			}
-			err = show(cmd.OutOrStdout(), o.json, r)
+			err = cmdline.Show(cmd.OutOrStdout(), o.json, r)
 			if err == nil && !r.LogitsEqual {
 				err = fault.New(fault.Internal, "percached: reuse", "warm and cold runs gave different logits")
 			}
@@ -104,7 +104,7 @@ func (o *reuse) check() error {
 		{"split", o.split, 1},
 	} {
 		if n.value < n.min || n.value > 1<<20 {
-			return misuse("--%s must be at least %d, not %d", n.name, n.min, n.value)
+			return cmdline.Misusef("--%s must be at least %d, not %d", n.name, n.min, n.value)
 		}
 	}
 	return nil
@@ -161,5 +161,3 @@ func (o *reuse) measure(ctx context.Context, open opener, stderr io.Writer) (*re
 	}
 	return r, nil
 }
-
-func say(w io.Writer, format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }

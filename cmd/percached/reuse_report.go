@@ -87,7 +87,7 @@ func (m *meter) report(info percached.ModelInfo) *reuseReport {
 	return r
 }
 
-func (r *reuseReport) table(w io.Writer) error {
+func (r *reuseReport) Table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	row("model", "%s (%s), K/V %s, %s", r.Model, r.Architecture, r.KV, r.Placement)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 )
@@ -56,7 +57,7 @@ while slows both.`,
 			if err != nil {
 				return err
 			}
-			return show(cmd.OutOrStdout(), o.json, r)
+			return cmdline.Show(cmd.OutOrStdout(), o.json, r)
 		},
 	}
 	o.flags(cmd)
@@ -83,16 +84,16 @@ func (o *schedule) flags(cmd *cobra.Command) {
 
 func (o *schedule) check(paths []string) error {
 	if len(paths) == 0 {
-		return misuse("name the documents: percached bench schedule PATH..., files, mailboxes or folders")
+		return cmdline.Misusef("name the documents: percached bench schedule PATH..., files, mailboxes or folders")
 	}
 	if !(o.share > 0 && o.share < 1) {
-		return misuse("--limit-share must be a share between 0 and 1, not %v", o.share)
+		return cmdline.Misusef("--limit-share must be a share between 0 and 1, not %v", o.share)
 	}
 	if _, err := parsePlacement(o.placement); err != nil {
 		return err
 	}
 	if o.data != "" && (home.Exists(o.scheduled()) || home.Exists(o.plain())) {
-		return misuse("--data %s: there are data folders in it already", o.data)
+		return cmdline.Misusef("--data %s: there are data folders in it already", o.data)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/knowledgebank/reader"
@@ -30,7 +31,7 @@ func readAll(ctx context.Context, paths []string, stderr io.Writer) (docs []*kno
 			return nil
 		}, func(name string, err error) {
 			if unread++; unread <= mostNamed {
-				say(stderr, "not read: %s: %s", name, sentence(err))
+				cmdline.Say(stderr, "not read: %s: %s", name, cmdline.Sentence(err))
 			}
 		})
 		if err != nil {
@@ -38,7 +39,7 @@ func readAll(ctx context.Context, paths []string, stderr io.Writer) (docs []*kno
 		}
 	}
 	if unread > mostNamed {
-		say(stderr, "and %d more were not read", unread-mostNamed)
+		cmdline.Say(stderr, "and %d more were not read", unread-mostNamed)
 	}
 	if len(docs) == 0 {
 		return nil, fault.New(fault.Invalid, "percached: schedule", "there is no document to ask about")
@@ -73,7 +74,7 @@ func (c *course) idle(ctx context.Context, n int) error {
 		}
 		return err
 	})
-	say(c.stderr, "idle work before question %d: %.1f s with the scheduler, %.1f s without", n, p.Done.With.Total.compute(), p.Done.Without.Total.compute())
+	cmdline.Say(c.stderr, "idle work before question %d: %.1f s with the scheduler, %.1f s without", n, p.Done.With.Total.compute(), p.Done.Without.Total.compute())
 	c.report.Phases = append(c.report.Phases, p)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/knowledgebank"
 )
@@ -39,11 +40,11 @@ func givenQuestions(path string) (questions []string, err error) {
 		var q repeat
 		switch err := lines.Decode(&q); {
 		case errors.Is(err, io.EOF):
-			return nil, misuse("--questions: there are %d questions, %d are asked", len(questions), scheduleQuestions)
+			return nil, cmdline.Misusef("--questions: there are %d questions, %d are asked", len(questions), scheduleQuestions)
 		case err != nil:
-			return nil, misuse("--questions: question %d: %v", len(questions)+1, err)
+			return nil, cmdline.Misusef("--questions: question %d: %v", len(questions)+1, err)
 		case strings.TrimSpace(q.Question) == "":
-			return nil, misuse("--questions: question %d is empty", len(questions)+1)
+			return nil, cmdline.Misusef("--questions: question %d is empty", len(questions)+1)
 		}
 		questions = append(questions, q.Question)
 	}

@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/scheduler"
 )
 
@@ -115,8 +115,8 @@ func (r *scheduleReport) conclude() {
 	}
 }
 
-func (r *scheduleReport) table(w io.Writer) error {
-	p := &cli.Printer{W: w}
+func (r *scheduleReport) Table(w io.Writer) error {
+	p := &cmdline.Printer{W: w}
 	p.Line("%s, %s; %d documents, %d chunks; cut-off %.2f", r.Model, r.Placement, r.Documents, r.Chunks, r.Cutoff)
 	p.Line("tensors may take %s until question %d is answered, %.0f %% of what the first idle work stored", mib(r.Limit), limitRises, 100*r.Share)
 	p.Line("")
@@ -156,7 +156,7 @@ func (r *scheduleReport) table(w io.Writer) error {
 }
 
 // phases tells the accumulated compute of each kind before each question.
-func (r *scheduleReport) phases(p *cli.Printer) {
+func (r *scheduleReport) phases(p *cmdline.Printer) {
 	var kinds []scheduler.Kind
 	last := r.Phases[len(r.Phases)-1].Accumulated
 	for _, k := range scheduler.Kinds() {

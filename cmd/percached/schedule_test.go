@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/scheduler"
 )
@@ -99,7 +99,7 @@ func TestSchedule(t *testing.T) {
 	if !r.Equal || r.Compared == 0 {
 		t.Errorf("equal %v of %d", r.Equal, r.Compared)
 	}
-	if err := r.table(io.Discard); err != nil {
+	if err := r.Table(io.Discard); err != nil {
 		t.Error(err)
 	}
 }
@@ -124,7 +124,7 @@ func TestScheduleMisuse(t *testing.T) {
 		{[]string{mails, "--questions", empty}, "--questions: question 1 is empty"},
 	} {
 		_, err := benchSchedule(tc.args...)
-		var wrong cli.Misuse
+		var wrong cmdline.Misuse
 		if !errors.As(err, &wrong) || err.Error() != tc.says {
 			t.Errorf("%q: %v", tc.args, err)
 		}

@@ -14,8 +14,10 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/base/version"
 	"github.com/percached/percached/internal/inbox"
 	"github.com/percached/percached/internal/metrics"
 	"github.com/percached/percached/internal/token"
@@ -126,7 +128,7 @@ func (d *served) openTokens() (err error) {
 func (d *served) options() api.Options {
 	o := d.setup.serving.api
 	o.Hosts = append(o.Hosts[:len(o.Hosts):len(o.Hosts)], ownHost(d.listener.Addr())...)
-	o.Authorize, o.Ready, o.Spec, o.Metrics, o.Hub, o.Version = d.authorize, d.stage.ready, percached.OpenAPI(), d.metrics.Handler(), d.hub, version()
+	o.Authorize, o.Ready, o.Spec, o.Metrics, o.Hub, o.Version = d.authorize, d.stage.ready, percached.OpenAPI(), d.metrics.Handler(), d.hub, version.String()
 	o.Logger, o.Observer.Request, o.Observer.Working = d.log, d.metrics.Request, d.connections.working
 	if !d.daemon { // who owns the folder needs no bounds against strangers
 		o.MaxUpload, o.WriteTimeout, o.SendTimeout, o.AskTimeout = math.MaxInt64, endless, endless, endless
@@ -170,7 +172,7 @@ func (d *served) about() api.About {
 		m = d.service.engine.Info()
 	}
 	return api.About{
-		Version: version(), Started: d.begun.UTC(),
+		Version: version.String(), Started: d.begun.UTC(),
 		Model: api.AboutModel{
 			Name: m.Name, Parameters: m.Parameters, Context: m.Context, Threads: m.Threads, KeyType: m.KeyType, ValueType: m.ValueType,
 			Fingerprint: m.Fingerprint, NoSlices: m.NoSlices,
@@ -252,5 +254,5 @@ func joined(first, second error) error {
 	if second == nil {
 		return first
 	}
-	return fault.New(fault.KindOf(first), "percached: serve", "%s; %s", sentence(first), sentence(second))
+	return fault.New(fault.KindOf(first), "percached: serve", "%s; %s", cmdline.Sentence(first), cmdline.Sentence(second))
 }

@@ -9,7 +9,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/fault"
 )
@@ -48,7 +48,7 @@ func (d *served) listen(stdout io.Writer) (err error) {
 	}
 	at := d.listener.Addr().(*net.TCPAddr)
 	if !at.IP.IsLoopback() && !c.secure() && !c.insecure { // a name may mean what it says elsewhere
-		return cli.Misused(fault.New(fault.Invalid, op, "%s is %s, which other machines can reach: set tls-cert and tls-key, or insecure-listen to true", c.listen, at.IP))
+		return cmdline.Misused(fault.New(fault.Invalid, op, "%s is %s, which other machines can reach: set tls-cert and tls-key, or insecure-listen to true", c.listen, at.IP))
 	}
 	if !at.IP.IsLoopback() && !c.secure() {
 		d.log.Warn("tokens, questions and documents cross the network in clear text: set tls-cert and tls-key", "address", at)
@@ -67,7 +67,7 @@ func (d *served) listen(stdout io.Writer) (err error) {
 	err = durable.Write(d.home.Path(addressFile), []byte(told))
 	if err == nil {
 		_, err = fmt.Fprintf(stdout, "listening on %s://%s\n", scheme, at)
-		if err == nil && cli.Terminal(stdout) {
+		if err == nil && cmdline.Terminal(stdout) {
 			_, err = fmt.Fprintln(stdout, "percached token page prints the page's address with the token that opens it")
 		}
 	}

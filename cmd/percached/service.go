@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/kv"
@@ -83,7 +83,7 @@ type ground struct {
 // nothing can be answered.
 func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer) (s *service, err error) {
 	if err := c.Validate(); err != nil {
-		return nil, cli.Misused(err)
+		return nil, cmdline.Misused(err)
 	}
 	if !c.create && !home.Exists(c.data) {
 		return nil, fault.New(fault.NotFound, "percached", "there is no data folder %s yet: percached add makes it", c.data)
@@ -151,7 +151,7 @@ func (s *service) openDatabases(log *slog.Logger) (err error) {
 	meta.Sync = !s.volatile
 	s.meta, err = kv.Open(s.home.Path("meta"), meta)
 	if _, ok := errors.AsType[*kv.Damage](err); ok {
-		return fault.New(fault.Unavailable, "percached", "%s; %s", sentence(err), wayOut)
+		return fault.New(fault.Unavailable, "percached", "%s; %s", cmdline.Sentence(err), wayOut)
 	}
 	if err != nil {
 		return err
@@ -249,7 +249,7 @@ func (s *service) limitSpaces(spaces []percached.Space) error {
 func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err error) {
 	settings, err := s.settings(c)
 	if err != nil { // now that the model is known
-		return cli.Misused(err)
+		return cmdline.Misused(err)
 	}
 	watch := &idle.Watch{}
 	s.asker, err = answer.New(answer.Parts{

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/llm"
@@ -275,7 +275,7 @@ func (s *service) openEngine(ctx context.Context, c setup, log *slog.Logger, std
 			return err
 		}
 	} else {
-		l.Progress = cli.Progress(stderr, "loaded "+c.model)
+		l.Progress = cmdline.Progress(stderr, "loaded "+c.model)
 	}
 	if s.progress != nil {
 		s.progress(stageLoading, 0)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm/gguf"
 )
@@ -37,13 +37,13 @@ func (s *source) flags(cmd *cobra.Command, shape string) {
 func (s *source) check() error {
 	switch {
 	case s.both != nil && s.both():
-		return misuse("--model takes neither --shape nor --quant: they make a random model")
+		return cmdline.Misusef("--model takes neither --shape nor --quant: they make a random model")
 	case s.model != "":
 		return nil
 	case !slices.Contains(gguf.Shapes(), s.shape):
-		return misuse("--shape must be one of %s, not %q", strings.Join(gguf.Shapes(), ", "), s.shape)
+		return cmdline.Misusef("--shape must be one of %s, not %q", strings.Join(gguf.Shapes(), ", "), s.shape)
 	case !slices.Contains([]string{"f32", "f16", "q8_0", "q4_0"}, s.quant):
-		return misuse("--quant must be f32, f16, q8_0 or q4_0, not %q", s.quant)
+		return cmdline.Misusef("--quant must be f32, f16, q8_0 or q4_0, not %q", s.quant)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (s *source) file(ctx context.Context, stderr io.Writer) (string, error) {
 	}
 	defer os.RemoveAll(part)
 	fmt.Fprintf(stderr, "writing a random %s model in %s to %s\n", s.shape, s.quant, path)
-	told := cli.Progress(stderr, "written")
+	told := cmdline.Progress(stderr, "written")
 	tmp := filepath.Join(part, "model.gguf")
 	err = gguf.WriteRandom(tmp, gguf.RandomOptions{
 		Shape: s.shape, Type: s.quant, Seed: 1,

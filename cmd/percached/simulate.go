@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/cmd/percached/person"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/scheduler"
 )
@@ -60,7 +60,7 @@ Profiles:
 			if err != nil {
 				return err
 			}
-			return show(cmd.OutOrStdout(), asJSON, r)
+			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
 		},
 	}
 	f := cmd.Flags()
@@ -91,14 +91,14 @@ func profiles() string {
 func (o *simulate) person() (person.Profile, error) {
 	p, ok := person.Find(o.profile)
 	if !ok {
-		return p, misuse("there is no profile %q; they are:\n%s", o.profile, profiles())
+		return p, cmdline.Misusef("there is no profile %q; they are:\n%s", o.profile, profiles())
 	}
 	if o.days != 0 { // what is told of the month is told of so many days
 		p.Deletions, p.Revisions = p.Deletions*o.days/p.Days, p.Revisions*o.days/p.Days
 		p.Days = o.days
 	}
 	if err := p.Validate(); err != nil {
-		return p, cli.Misused(err)
+		return p, cmdline.Misused(err)
 	}
 	return p, nil
 }
@@ -115,7 +115,7 @@ func (o *simulate) run(ctx context.Context, p person.Profile, stderr io.Writer) 
 		defer func() { err = errors.Join(err, os.RemoveAll(made)) }()
 		dir = filepath.Join(made, "data")
 	case home.Exists(dir):
-		return nil, misuse("--data: %s is there already, and a month begins with an empty one", dir)
+		return nil, cmdline.Misusef("--data: %s is there already, and a month begins with an empty one", dir)
 	}
 	began := time.Now()
 	s, err := o.open(ctx, p, dir, stderr)
@@ -128,7 +128,7 @@ func (o *simulate) run(ctx context.Context, p person.Profile, stderr io.Writer) 
 	}
 	r, err = s.report()
 	if err == nil {
-		say(stderr, "lived through %d days in %.1f s", p.Days, time.Since(began).Seconds())
+		cmdline.Say(stderr, "lived through %d days in %.1f s", p.Days, time.Since(began).Seconds())
 	}
 	return r, err
 }

@@ -9,9 +9,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/cmd/percached/person"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/predictor"
 	"github.com/percached/percached/scheduler"
 )
@@ -63,7 +63,7 @@ func (l *questionsLine) conclude() {
 	l.TokenRate = ratio(float64(l.reused), float64(l.tokens))
 }
 
-func (r *monthReport) table(w io.Writer) error {
+func (r *monthReport) Table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "%s: %s\nseed %d, %d days, prediction %s, adaptive %v, conversion %v\n\n", r.Profile, r.About, r.Seed, r.Days, r.Prediction, r.Adaptive, r.Conversion)
 	periods := append(slices.Clone(r.Weeks), r.All)
@@ -79,7 +79,7 @@ func (r *monthReport) table(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	p := &cli.Printer{W: w}
+	p := &cmdline.Printer{W: w}
 	p.Line("")
 	const told = 5
 	for i, c := range r.Pace {

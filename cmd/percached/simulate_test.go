@@ -78,7 +78,7 @@ func TestSimulate(t *testing.T) {
 				}
 			}
 			var out strings.Builder
-			if err := r.table(&out); err != nil || !strings.Contains(out.String(), "and held.") {
+			if err := r.Table(&out); err != nil || !strings.Contains(out.String(), "and held.") {
 				t.Error(err, out.String())
 			}
 		})

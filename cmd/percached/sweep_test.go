@@ -18,6 +18,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/kv/kvtest"
 	"github.com/percached/percached/knowledgebank"
 )
@@ -161,7 +162,7 @@ func sweepTrial(t *testing.T, dir, name string, want []string) (refused bool, er
 	before := storedIn(t, dir)
 	out, err := printed(t, "documents", "list", "--data", dir, "--space", lifeSpace, "--json")
 	if err != nil {
-		if !strings.Contains(sentence(err), filepath.Base(name)) {
+		if !strings.Contains(cmdline.Sentence(err), filepath.Base(name)) {
 			return true, fmt.Errorf("the message does not name the file: %w", err)
 		}
 		for name, b := range storedIn(t, dir) {

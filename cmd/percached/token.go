@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/token"
@@ -23,7 +24,7 @@ sees at once what these commands do.`,
 }
 
 // tokenVerb is a command on the tokens of a data folder, which may be in use.
-func tokenVerb(use, short string, args cobra.PositionalArgs, run func(dir string, args []string) (showable, error)) *cobra.Command {
+func tokenVerb(use, short string, args cobra.PositionalArgs, run func(dir string, args []string) (cmdline.Report, error)) *cobra.Command {
 	c := defaultSetup()
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -39,7 +40,7 @@ func tokenVerb(use, short string, args cobra.PositionalArgs, run func(dir string
 			if secret, ok := r.(*secretReport); ok && !asJSON {
 				secret.remark(cmd.ErrOrStderr())
 			}
-			return show(cmd.OutOrStdout(), asJSON, r)
+			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
 		},
 	}
 	c.dataFlag(cmd)
@@ -48,8 +49,8 @@ func tokenVerb(use, short string, args cobra.PositionalArgs, run func(dir string
 }
 
 // ofStore runs fn on the tokens of a data folder, if its files can be used.
-func ofStore(fn func(s *token.Store, args []string) (showable, error)) func(dir string, args []string) (showable, error) {
-	return func(dir string, args []string) (showable, error) {
+func ofStore(fn func(s *token.Store, args []string) (cmdline.Report, error)) func(dir string, args []string) (cmdline.Report, error) {
+	return func(dir string, args []string) (cmdline.Report, error) {
 		s, err := token.Open(dir)
 		if err != nil {
 			return nil, err
@@ -84,8 +85,8 @@ type secretReport struct {
 }
 
 // table is the secret alone, for who puts it into a variable.
-func (r *secretReport) table(w io.Writer) error {
-	p := &cli.Printer{W: w}
+func (r *secretReport) Table(w io.Writer) error {
+	p := &cmdline.Printer{W: w}
 	p.Line("%s", r.Secret)
 	return p.Err
 }
@@ -93,22 +94,22 @@ func (r *secretReport) table(w io.Writer) error {
 // remark says what a person should know of the secret.
 func (r *secretReport) remark(stderr io.Writer) {
 	if r.replaced {
-		say(stderr, "this is the main token now; the one before holds no more")
+		cmdline.Say(stderr, "this is the main token now; the one before holds no more")
 	}
 	if r.tokenLine != nil {
-		say(stderr, "token %s: %s in %s; it is not shown again", r.ID, r.Role, r.where())
+		cmdline.Say(stderr, "token %s: %s in %s; it is not shown again", r.ID, r.Role, r.where())
 	}
 }
 
 func tokenShow() *cobra.Command {
-	return tokenVerb("show", "Print the main token, which may do everything; it is made if there is none", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (showable, error) {
+	return tokenVerb("show", "Print the main token, which may do everything; it is made if there is none", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (cmdline.Report, error) {
 		secret, _, err := s.Main()
 		return &secretReport{Secret: secret}, err
 	}))
 }
 
 func tokenPage() *cobra.Command {
-	return tokenVerb("page", "Print the address of the running daemon's page, with the main token that opens it", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (showable, error) {
+	return tokenVerb("page", "Print the address of the running daemon's page, with the main token that opens it", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (cmdline.Report, error) {
 		l, err := running(s.Dir())
 		if err != nil {
 			return nil, err
@@ -126,8 +127,8 @@ type pageReport struct {
 	Page string `json:"page"`
 }
 
-func (r *pageReport) table(w io.Writer) error {
-	p := &cli.Printer{W: w}
+func (r *pageReport) Table(w io.Writer) error {
+	p := &cmdline.Printer{W: w}
 	p.Line("%s", r.Page)
 	return p.Err
 }
@@ -137,8 +138,8 @@ type tokensReport struct {
 	Tokens []tokenLine `json:"tokens"`
 }
 
-func (r *tokensReport) table(w io.Writer) error {
-	p := &cli.Printer{W: w}
+func (r *tokensReport) Table(w io.Writer) error {
+	p := &cmdline.Printer{W: w}
 	for _, l := range r.Tokens {
 		p.Line("%-12s  %-5s  %-20s  %s  %s", l.ID, l.Role, l.where(), l.Made.UTC().Format(cli.TimeLayout), l.Name)
 	}
@@ -146,7 +147,7 @@ func (r *tokensReport) table(w io.Writer) error {
 }
 
 func tokenList() *cobra.Command {
-	return tokenVerb("list", "List the tokens, without their secrets", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (showable, error) {
+	return tokenVerb("list", "List the tokens, without their secrets", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (cmdline.Report, error) {
 		r := &tokensReport{Tokens: []tokenLine{}}
 		all, err := s.List()
 		for _, t := range all {
@@ -158,13 +159,13 @@ func tokenList() *cobra.Command {
 
 func tokenCreate() *cobra.Command {
 	var name, space, role string
-	cmd := tokenVerb("create", "Make a token for one space or for all, and print it once", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (showable, error) {
+	cmd := tokenVerb("create", "Make a token for one space or for all, and print it once", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (cmdline.Report, error) {
 		if !token.Role(role).Known() {
-			return nil, misuse("--role: %q is none of ask, write and admin", role)
+			return nil, cmdline.Misusef("--role: %q is none of ask, write and admin", role)
 		}
 		secret, t, err := s.Create(name, space, token.Role(role))
 		if fault.KindOf(err) == fault.Invalid {
-			err = misuse("%s", sentence(err))
+			err = cmdline.Misusef("%s", cmdline.Sentence(err))
 		}
 		line := lineOfToken(t)
 		return &secretReport{tokenLine: &line, Secret: secret}, err
@@ -184,7 +185,7 @@ A token for one space learns nothing of another, not even whether it is there.`
 }
 
 func tokenRevoke() *cobra.Command {
-	return tokenVerb("revoke ID", "End a token; main gets a new one in its place", cobra.ExactArgs(1), func(dir string, args []string) (showable, error) {
+	return tokenVerb("revoke ID", "End a token; main gets a new one in its place", cobra.ExactArgs(1), func(dir string, args []string) (cmdline.Report, error) {
 		if args[0] == token.MainID { // even where its file cannot be used
 			secret, err := token.Renew(dir)
 			return &secretReport{Secret: secret, replaced: true}, err
@@ -202,8 +203,8 @@ type revoked struct {
 	ID string `json:"revoked"`
 }
 
-func (r *revoked) table(w io.Writer) error {
-	p := &cli.Printer{W: w}
+func (r *revoked) Table(w io.Writer) error {
+	p := &cmdline.Printer{W: w}
 	p.Line("token %s holds no more", r.ID)
 	return p.Err
 }

@@ -27,6 +27,8 @@ func layers() []layer {
 		{"internal/base/durable", nil},
 		{"internal/base/fault", nil},
 		{"internal/lint", nil},
+		{"internal/base/cmdline", nouns},
+		{"internal/base/version", nil},
 		{"internal/base/kv/...", nouns},
 		{"internal/base/sealed", nouns},
 		{"internal/base/home", nouns},
@@ -56,7 +58,7 @@ func layers() []layer {
 		{"eval/...", []string{"api/client"}},
 		{"cmd/...", []string{
 			".", "api/...", "eval/...", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
-			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/idle/...", "internal/base/durable", "internal/base/fault",
+			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/idle/...", "internal/base/cmdline", "internal/base/durable", "internal/base/fault", "internal/base/version",
 			"internal/backup", "internal/calibrate", "internal/base/home", "internal/inbox", "internal/base/kv/...", "internal/metrics/...", "internal/pull", "internal/token",
 		}},
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/percached/percached/internal/base/cmdline"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
@@ -45,7 +47,7 @@ named with the reason, and the rest is taken in; the exit status is then 1.`,
 		},
 		before: func(paths []string) error {
 			if slices.Contains(paths, "") {
-				return misuse("a path is empty")
+				return cmdline.Misusef("a path is empty")
 			}
 			return nil
 		},
@@ -53,7 +55,7 @@ named with the reason, and the rest is taken in; the exit status is then 1.`,
 			if err := c.makeSpace(ctx, client.SpaceKind(kind)); err != nil {
 				return err
 			}
-			a := &addition{call: c, began: time.Now(), tell: Progress(c.stderr, "added")}
+			a := &addition{call: c, began: time.Now(), tell: cmdline.Progress(c.stderr, "added")}
 			a.report.Failures, a.report.LeftOut = []client.Failure{}, []client.Failure{}
 			err := a.add(ctx, paths)
 			a.tell(1)
@@ -256,11 +258,11 @@ func (a *addition) end() error {
 	a.name("left out", a.report.LeftOut, len(a.report.LeftOut))
 	r := &a.report
 	r.Seconds = time.Since(a.began).Seconds()
-	err := a.showAll(r, func(p *Printer) {
+	err := a.showAll(r, func(p *cmdline.Printer) {
 		p.Line("%d added, %d unchanged, %d replaced, %d failed; %d new chunks in %.1f s", r.Added, r.Unchanged, r.Replaced, r.Failed, r.Chunks, r.Seconds)
 	})
 	if err == nil && r.Failed > 0 {
-		err = Unwell{}
+		err = cmdline.Unwell{}
 	}
 	return err
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/percached/percached/internal/base/cmdline"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
@@ -52,7 +54,7 @@ elsewhere instead of it, with the words that may answer between stars.`,
 		},
 		before: func(args []string) error {
 			if maxAge < 0 {
-				return misuse("--max-age: %v is negative", maxAge)
+				return cmdline.Misusef("--max-age: %v is negative", maxAge)
 			}
 			return nil
 		},
@@ -66,7 +68,7 @@ elsewhere instead of it, with the words that may answer between stars.`,
 				}
 				return c.show(r.Body, nil)
 			}
-			p := &Printer{W: c.out}
+			p := &cmdline.Printer{W: c.out}
 			a, err := c.listen(ctx, q, p)
 			if err != nil {
 				return err
@@ -79,7 +81,7 @@ elsewhere instead of it, with the words that may answer between stars.`,
 				return p.Err
 			}
 			if !a.Refused {
-				sources(&Printer{W: c.stderr}, a)
+				sources(&cmdline.Printer{W: c.stderr}, a)
 			}
 			return p.Err
 		},
@@ -110,13 +112,13 @@ func (*share) Type() string { return "float" }
 // listen asks, and prints the answer: to a person as it comes, and behind one that is
 // not grounded what the documents say; to what is no terminal only what is to be
 // believed.
-func (c *call) listen(ctx context.Context, q client.Question, p *Printer) (*client.Answer, error) {
+func (c *call) listen(ctx context.Context, q client.Question, p *cmdline.Printer) (*client.Answer, error) {
 	resp, err := c.Ask(ctx, c.space, q, client.AsEvents)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close() //nolint:errcheck // it was read
-	person := Terminal(c.out)
+	person := cmdline.Terminal(c.out)
 	for m, err := range client.Messages(resp.Body) {
 		if err != nil {
 			if ctx.Err() != nil {
@@ -178,7 +180,7 @@ func marked(i *client.Instead) string {
 
 // sources tells a person what an answer rests on: beside it, so that the answer
 // alone is standard output.
-func sources(p *Printer, a *client.Answer) {
+func sources(p *cmdline.Printer, a *client.Answer) {
 	const most = 3
 	for i, d := range cited(a) {
 		if i == most {
@@ -208,7 +210,7 @@ func cited(a *client.Answer) (all []source) {
 }
 
 // explanation tells a person how an answer came.
-func explanation(p *Printer, a *client.Answer) {
+func explanation(p *cmdline.Printer, a *client.Answer) {
 	p.Line("")
 	p.Line("outcome   %s", a.Outcome)
 	p.Line("gate      %s", a.Gate.Why)

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/percached/percached/internal/base/cmdline"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/backup"
@@ -51,8 +53,8 @@ your documents in plain text, and keeps what you delete later.`,
 			if err != nil {
 				return err
 			}
-			return c.showAll(backedUp{args[0], n, header}, func(p *Printer) {
-				p.Line("Wrote %s: %d spaces, %d documents, %d waiting uploads, %s.", args[0], header.Spaces, header.Documents, header.Uploads, size(n))
+			return c.showAll(backedUp{args[0], n, header}, func(p *cmdline.Printer) {
+				p.Line("Wrote %s: %d spaces, %d documents, %d waiting uploads, %s.", args[0], header.Spaces, header.Documents, header.Uploads, cmdline.Size(n))
 			})
 		},
 	}.command(h)
@@ -67,9 +69,9 @@ func free(name string, force bool) error {
 	case err != nil:
 		return fault.New(fault.Unavailable, "cli.backup", "cannot write %s: %w", name, errors.Unwrap(err))
 	case info.IsDir():
-		return misuse("%s is a folder: name a file in it", name)
+		return cmdline.Misusef("%s is a folder: name a file in it", name)
 	case info.Mode()&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket) != 0:
-		return misuse("%s is no file: name another, or use - for standard output", name)
+		return cmdline.Misusef("%s is no file: name another, or use - for standard output", name)
 	case force:
 		return nil
 	}

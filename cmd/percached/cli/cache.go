@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/percached/percached/internal/base/cmdline"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
@@ -33,12 +35,12 @@ func cacheTree(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.showAll(all, func(p *Printer) { tree(p, all) })
+			return c.showAll(all, func(p *cmdline.Printer) { tree(p, all) })
 		},
 	}.command(h)
 }
 
-func tree(p *Printer, all client.Tree) {
+func tree(p *cmdline.Printer, all client.Tree) {
 	last := ""
 	for _, n := range all.Slices {
 		if group := fmt.Sprintf("%s, model %.8s, %s", n.Space, n.Model, n.Placement); group != last {
@@ -71,8 +73,8 @@ func cacheStats(h Host) *cobra.Command {
 					return err
 				}
 				s := r.JSON200
-				return c.show(r.Body, func(p *Printer) {
-					p.Line("%d slices, %s", s.Slices, size(s.Bytes))
+				return c.show(r.Body, func(p *cmdline.Printer) {
+					p.Line("%d slices, %s", s.Slices, cmdline.Size(s.Bytes))
 					groups(p, s.Groups)
 				})
 			}
@@ -81,15 +83,15 @@ func cacheStats(h Host) *cobra.Command {
 				return err
 			}
 			s := r.JSON200
-			return c.show(r.Body, func(p *Printer) {
-				p.Line("%d slices, %s of %s; %s on disk", s.Slices, size(s.Bytes), size(s.Limit), size(s.DiskBytes))
+			return c.show(r.Body, func(p *cmdline.Printer) {
+				p.Line("%d slices, %s of %s; %s on disk", s.Slices, cmdline.Size(s.Bytes), cmdline.Size(s.Limit), cmdline.Size(s.DiskBytes))
 				groups(p, s.Groups)
 			})
 		},
 	}.command(h)
 }
 
-func groups(p *Printer, all []client.CacheGroup) {
+func groups(p *cmdline.Printer, all []client.CacheGroup) {
 	for _, g := range all {
 		p.Line("%-20s model %.8s %-10s %6d slices %12d bytes %6d hits", g.Space, g.Model, g.Placement, g.Slices, g.Bytes, g.Hits)
 	}
@@ -115,7 +117,7 @@ func cacheClear(h Host) *cobra.Command {
 				}
 				got, body = r.JSON200, r.Body
 			}
-			return c.show(body, func(p *Printer) { p.Line("%d slices dropped, %d bytes", got.Slices, got.Bytes) })
+			return c.show(body, func(p *cmdline.Printer) { p.Line("%d slices dropped, %d bytes", got.Slices, got.Bytes) })
 		},
 	}.command(h)
 }
@@ -132,14 +134,14 @@ anew when it is needed. Exit status 1 if there was damage.`,
 				return err
 			}
 			v := r.JSON200
-			err = c.show(r.Body, func(p *Printer) {
+			err = c.show(r.Body, func(p *cmdline.Printer) {
 				p.Line("%d slices are sound, %d bytes", v.Slices, v.Bytes)
 				if !v.Clean {
 					p.Line("%d were damaged and %d records belonged to no slice: they were dropped, and are computed anew when needed", v.Damaged, v.Stale)
 				}
 			})
 			if err == nil && !v.Clean {
-				err = Unwell{}
+				err = cmdline.Unwell{}
 			}
 			return err
 		},
@@ -156,11 +158,11 @@ once, the least used first. It holds until the daemon ends; without one, nothing
 stays of it but what went: the setting tensor-limit is for good.`,
 		args: cobra.ExactArgs(1),
 		before: func(args []string) (err error) {
-			if bytes, err = ParseSize(args[0]); err == nil && bytes < 0 {
+			if bytes, err = cmdline.ParseSize(args[0]); err == nil && bytes < 0 {
 				err = errors.New("it is negative")
 			}
 			if err != nil {
-				return misuse("SIZE: %q: %w", args[0], err)
+				return cmdline.Misusef("SIZE: %q: %w", args[0], err)
 			}
 			return nil
 		},
@@ -169,8 +171,8 @@ stays of it but what went: the setting tensor-limit is for good.`,
 			if err != nil {
 				return err
 			}
-			return c.show(r.Body, func(p *Printer) {
-				p.Line("%d slices, %s of %s", r.JSON200.Slices, size(r.JSON200.Bytes), size(r.JSON200.Limit))
+			return c.show(r.Body, func(p *cmdline.Printer) {
+				p.Line("%d slices, %s of %s", r.JSON200.Slices, cmdline.Size(r.JSON200.Bytes), cmdline.Size(r.JSON200.Limit))
 			})
 		},
 	}.command(h)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/percached/percached/internal/base/cmdline"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
@@ -43,7 +45,7 @@ tells the result, and the key placement overrides it.`,
 			if err != nil {
 				return err
 			}
-			p := &Printer{W: c.out}
+			p := &cmdline.Printer{W: c.out}
 			placements(p, r.JSON200)
 			return p.Err
 		},
@@ -51,7 +53,7 @@ tells the result, and the key placement overrides it.`,
 }
 
 // placements tells how chunks are placed, and why.
-func placements(p *Printer, s *client.Status) {
+func placements(p *cmdline.Printer, s *client.Status) {
 	for _, of := range s.Placements {
 		when := ""
 		if of.Decided != nil {

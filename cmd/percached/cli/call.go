@@ -9,7 +9,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
+
+	"github.com/percached/percached/internal/base/cmdline"
 
 	"github.com/spf13/cobra"
 )
@@ -153,9 +154,9 @@ func group(use, short, long string, under ...*cobra.Command) *cobra.Command {
 }
 
 // show prints what came back: as it is for programs, else as a table.
-func (c *call) show(body []byte, table func(p *Printer)) error {
+func (c *call) show(body []byte, table func(p *cmdline.Printer)) error {
 	if !c.json {
-		p := &Printer{W: c.out}
+		p := &cmdline.Printer{W: c.out}
 		table(p)
 		return p.Err
 	}
@@ -169,7 +170,7 @@ func (c *call) show(body []byte, table func(p *Printer)) error {
 }
 
 // showAll prints what was put together of several answers.
-func (c *call) showAll(v any, table func(p *Printer)) error {
+func (c *call) showAll(v any, table func(p *cmdline.Printer)) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -179,14 +180,14 @@ func (c *call) showAll(v any, table func(p *Printer)) error {
 
 // say tells a person something beside the result.
 func (c *call) say(format string, args ...any) {
-	p := &Printer{W: c.stderr}
+	p := &cmdline.Printer{W: c.stderr}
 	p.Line(format, args...)
 }
 
 // agrees asks a person whether to go on. Who is no person at a terminal has said so
 // by calling.
 func (c *call) agrees(format string, args ...any) bool {
-	if !Terminal(c.in) || !Terminal(c.stderr) {
+	if !cmdline.Terminal(c.in) || !cmdline.Terminal(c.stderr) {
 		return true
 	}
 	fmt.Fprintf(c.stderr, format+" [y/N] ", args...)
@@ -220,36 +221,6 @@ func (c *call) there(ctx context.Context) error {
 	_, err := c.GetSpaceWithResponse(ctx, c.space)
 	return err
 }
-
-// Printer writes lines for a person until a write fails.
-type Printer struct {
-	W   io.Writer
-	Err error
-}
-
-// Text writes a text, without what a terminal would obey.
-func (p *Printer) Text(s string) {
-	if p.Err == nil {
-		_, p.Err = io.WriteString(p.W, plain(s))
-	}
-}
-
-// overrides: r turns letters round from here on, whatever they are.
-func overrides(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
-
-// plain takes out of a text what is no text but moves the cursor, turns the order
-// of letters round or does worse: an app, a file's name or a document may bring it.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' || overrides(r) {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// Line writes a line.
-func (p *Printer) Line(format string, args ...any) { p.Text(fmt.Sprintf(format+"\n", args...)) }
 
 // deref is what a field holds that may be absent.
 func deref[T any](v *T) (t T) {

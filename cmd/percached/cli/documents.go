@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/percached/percached/internal/base/cmdline"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
@@ -43,7 +45,7 @@ func documentsList(h Host) *cobra.Command {
 					break
 				}
 			}
-			return c.showAll(all, func(p *Printer) {
+			return c.showAll(all, func(p *cmdline.Printer) {
 				for _, d := range all.Documents {
 					p.Line("%s  %-10s  %3d chunks  %s (%s)", d.ID, day(d.Date), d.Chunks, d.Title, d.Source)
 				}
@@ -62,7 +64,7 @@ func documentsShow(h Host) *cobra.Command {
 				return err
 			}
 			d := r.JSON200
-			return c.show(r.Body, func(p *Printer) {
+			return c.show(r.Body, func(p *cmdline.Printer) {
 				date := ""
 				if d.Date != nil {
 					date = d.Date.Format(TimeLayout)
@@ -80,7 +82,7 @@ func documentsShow(h Host) *cobra.Command {
 func areDocuments(names []string) error {
 	for _, n := range names {
 		if !isID(n) {
-			return misuse("%q is no document: its ID has 32 hexadecimal digits, as documents list tells it", n)
+			return cmdline.Misusef("%q is no document: its ID has 32 hexadecimal digits, as documents list tells it", n)
 		}
 	}
 	return nil
@@ -151,7 +153,7 @@ func plus(a, b client.Receipt) client.Receipt {
 
 // receipt tells what was forgotten.
 func (c *call) receipt(r client.Receipt) error {
-	return c.showAll(r, func(p *Printer) {
+	return c.showAll(r, func(p *cmdline.Printer) {
 		p.Line("forgotten: %d documents, %d chunks, %d vectors, %d chunks of the index, %d slices (%d bytes), %d stored answers, %d questions of the history, %d summaries, %d predicted questions",
 			r.Documents, r.Chunks, r.Vectors, r.Indexed, r.Slices, r.SliceBytes, r.Entries, r.History, r.Summaries, r.Predictions)
 		if r.CleanedUp {

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 
+	"github.com/percached/percached/internal/base/cmdline"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
@@ -22,7 +24,7 @@ func historyList(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.show(r.Body, func(p *Printer) {
+			return c.show(r.Body, func(p *cmdline.Printer) {
 				for _, q := range r.JSON200.Questions {
 					p.Line("%s  %-10s  %9.1f ms  %q", q.Asked.UTC().Format(TimeLayout), q.Outcome, q.TookMs, q.Question)
 				}
@@ -42,7 +44,7 @@ with their questions: see percached qa. The files are then written anew.`,
 			if err != nil {
 				return err
 			}
-			return c.show(r.Body, func(p *Printer) {
+			return c.show(r.Body, func(p *cmdline.Printer) {
 				p.Line("forgotten: %d questions", r.JSON200.Removed)
 				if r.JSON200.CleanedUp {
 					p.Line("No file of the data folder holds the history any more.")

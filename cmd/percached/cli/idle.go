@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/percached/percached/internal/base/cmdline"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
@@ -57,7 +59,7 @@ ends, and one for all at the end. Exit status 1 if a job failed.`,
 		},
 		before: func([]string) error {
 			if jobs < 0 || tokens < 0 {
-				return misuse("--jobs and --tokens are 1 or more")
+				return cmdline.Misusef("--jobs and --tokens are 1 or more")
 			}
 			return nil
 		},
@@ -91,7 +93,7 @@ func idleSwitch(h Host, use, short string, do func(ctx context.Context, c *call)
 			if err != nil {
 				return err
 			}
-			return c.show(body, func(p *Printer) { p.Line("%s", r.State) })
+			return c.show(body, func(p *cmdline.Printer) { p.Line("%s", r.State) })
 		},
 	}.command(h)
 }
@@ -104,7 +106,7 @@ func idleRetry(h Host) *cobra.Command {
 		before: func(jobs []string) error {
 			for _, id := range jobs {
 				if !isJob(id) {
-					return misuse("%q is no job: its ID has 16 hexadecimal digits, as idle queue tells it", id)
+					return cmdline.Misusef("%q is no job: its ID has 16 hexadecimal digits, as idle queue tells it", id)
 				}
 			}
 			return nil
@@ -126,7 +128,7 @@ func idleRetry(h Host) *cobra.Command {
 					return err
 				}
 			}
-			return c.showAll(map[string]int{"jobs": len(jobs)}, func(p *Printer) { p.Line("%d jobs will be tried again", len(jobs)) })
+			return c.showAll(map[string]int{"jobs": len(jobs)}, func(p *cmdline.Printer) { p.Line("%d jobs will be tried again", len(jobs)) })
 		},
 	}.command(h)
 }
@@ -145,12 +147,12 @@ func idleQueue(h Host) *cobra.Command {
 			}
 			q := *r.JSON200
 			q.Jobs = slices.DeleteFunc(q.Jobs, func(j client.Job) bool { return c.space != "" && j.Space != c.space })
-			return c.showAll(q, func(p *Printer) { queue(p, q.Jobs) })
+			return c.showAll(q, func(p *cmdline.Printer) { queue(p, q.Jobs) })
 		},
 	}.command(h)
 }
 
-func queue(p *Printer, jobs []client.Job) {
+func queue(p *cmdline.Printer, jobs []client.Job) {
 	if len(jobs) == 0 {
 		p.Line("no job waits; percached idle run finds out what is due")
 	}
@@ -177,12 +179,12 @@ func idleLedger(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.show(r.Body, func(p *Printer) { ledger(p, r.JSON200) })
+			return c.show(r.Body, func(p *cmdline.Printer) { ledger(p, r.JSON200) })
 		},
 	}.command(h)
 }
 
-func ledger(p *Printer, l *client.Ledger) {
+func ledger(p *cmdline.Printer, l *client.Ledger) {
 	if len(l.Accounts) == 0 {
 		p.Line("no idle work was done since %s", l.Since.Format(time.DateOnly))
 		return
@@ -202,12 +204,12 @@ func idleStatus(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.show(r.Body, func(p *Printer) { idleness(p, r.JSON200) })
+			return c.show(r.Body, func(p *cmdline.Printer) { idleness(p, r.JSON200) })
 		},
 	}.command(h)
 }
 
-func idleness(p *Printer, r *client.Idle) {
+func idleness(p *cmdline.Printer, r *client.Idle) {
 	p.Line("%s", r.State)
 	for _, why := range r.Reasons {
 		p.Line("  %s: %s", why.Code, why.Text)
@@ -223,7 +225,7 @@ func idleness(p *Printer, r *client.Idle) {
 	}
 	left := r.Window.Left
 	p.Line("budget: %v of compute, %d questions, %s to write are left until %s",
-		time.Duration(left.ComputeSeconds*float64(time.Second)).Round(time.Second), left.Questions, size(left.BytesWritten), deref(r.Window.End).Local().Format(time.DateTime))
+		time.Duration(left.ComputeSeconds*float64(time.Second)).Round(time.Second), left.Questions, cmdline.Size(left.BytesWritten), deref(r.Window.End).Local().Format(time.DateTime))
 	for _, space := range slices.Sorted(maps.Keys(r.Pace)) {
 		p.Line("prediction in %s: %s (%s)", space, r.Pace[space].Speed, r.Pace[space].Why)
 	}

@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/percached/percached/internal/base/cmdline"
 
 	"github.com/spf13/cobra"
 
@@ -131,7 +132,7 @@ func (l *Link) Ready(ctx context.Context, stderr io.Writer) error {
 		if string(now.Stage) != stage {
 			tell(1)
 			stage = string(now.Stage)
-			tell = Progress(stderr, stage)
+			tell = cmdline.Progress(stderr, stage)
 		}
 		tell(now.Progress)
 		select {
@@ -158,19 +159,3 @@ func (l *Link) readiness(resp *http.Response) (client.Ready, error) {
 	}
 	return now, fault.New(fault.Unavailable, "cli.Ready", "who listens at %s is no percached", l.at)
 }
-
-// Unwell ends a command that has said what is wrong already.
-type Unwell struct{}
-
-func (Unwell) Error() string { return "not all is well" }
-
-// Misuse is what the caller did wrongly.
-type Misuse struct{ error }
-
-// Unwrap gives what is wrong.
-func (m Misuse) Unwrap() error { return m.error }
-
-// Misused makes a Misuse of what is wrong.
-func Misused(err error) error { return Misuse{err} }
-
-func misuse(format string, args ...any) error { return Misused(fmt.Errorf(format, args...)) }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/percached/percached/internal/base/cmdline"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
@@ -37,7 +39,7 @@ func predictList(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.showAll(all, func(p *Printer) {
+			return c.showAll(all, func(p *cmdline.Printer) {
 				if len(all.Predictions) == 0 {
 					p.Line("nothing is predicted yet; percached predict run does so")
 				}
@@ -71,7 +73,7 @@ func predictStats(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.showAll(all, func(p *Printer) {
+			return c.showAll(all, func(p *cmdline.Printer) {
 				for _, s := range all.Spaces {
 					p.Line("%-16s %d summaries of %d bytes, %d unused; %d questions predicted, %d ready, %d asked", s.Space, s.Summaries, s.Bytes, s.Unused, s.Predictions, s.Populated, s.Asked)
 					for _, why := range slices.Sorted(maps.Keys(s.Dropped)) {

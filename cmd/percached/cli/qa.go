@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/percached/percached/internal/base/cmdline"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
@@ -31,12 +33,12 @@ func qaList(h Host) *cobra.Command {
 					break
 				}
 			}
-			return c.showAll(all, func(p *Printer) { entries(p, all.Entries) })
+			return c.showAll(all, func(p *cmdline.Printer) { entries(p, all.Entries) })
 		},
 	}.command(h)
 }
 
-func entries(p *Printer, all []client.Entry) {
+func entries(p *cmdline.Printer, all []client.Entry) {
 	for _, e := range all {
 		more := ""
 		if e.Stale {
@@ -61,7 +63,7 @@ func qaSearch(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.show(r.Body, func(p *Printer) { entries(p, r.JSON200.Entries) })
+			return c.show(r.Body, func(p *cmdline.Printer) { entries(p, r.JSON200.Entries) })
 		},
 	}.command(h)
 }
@@ -79,7 +81,7 @@ turn. Exit status 1 if one failed.`,
 				return err
 			}
 			d := r.JSON200
-			err = c.show(r.Body, func(p *Printer) {
+			err = c.show(r.Body, func(p *cmdline.Printer) {
 				p.Line("%d answers are new", d.Questions)
 				if d.Questions == 0 {
 					hindrances(p, d)
@@ -89,7 +91,7 @@ turn. Exit status 1 if one failed.`,
 				}
 			})
 			if err == nil && d.Failed > 0 {
-				err = Unwell{}
+				err = cmdline.Unwell{}
 			}
 			return err
 		},
@@ -110,7 +112,7 @@ that of the stored answer, as qa list and ask --json tell it.`,
 		},
 		before: func(args []string) error {
 			if strings.TrimSpace(asked) == "" {
-				return misuse("--asked: the question for which it was given is not said")
+				return cmdline.Misusef("--asked: the question for which it was given is not said")
 			}
 			return isEntry(args)
 		},
@@ -119,7 +121,7 @@ that of the stored answer, as qa list and ask --json tell it.`,
 			if err != nil {
 				return err
 			}
-			return c.showAll(struct{}{}, func(p *Printer) { p.Line("it is not given for that question any more") })
+			return c.showAll(struct{}{}, func(p *cmdline.Printer) { p.Line("it is not given for that question any more") })
 		},
 	}.command(h)
 }
@@ -132,7 +134,7 @@ func qaDelete(h Host) *cobra.Command {
 			if _, err := c.DeleteEntryWithResponse(ctx, c.space, args[0]); err != nil {
 				return err
 			}
-			return c.showAll(struct{}{}, func(p *Printer) { p.Line("it is gone") })
+			return c.showAll(struct{}{}, func(p *cmdline.Printer) { p.Line("it is gone") })
 		},
 	}.command(h)
 }
@@ -140,7 +142,7 @@ func qaDelete(h Host) *cobra.Command {
 // isEntry checks the name of a stored answer.
 func isEntry(args []string) error {
 	if !isID(args[0]) {
-		return misuse("%q is no stored answer: its ID has 32 hexadecimal digits, as qa list tells it", args[0])
+		return cmdline.Misusef("%q is no stored answer: its ID has 32 hexadecimal digits, as qa list tells it", args[0])
 	}
 	return nil
 }

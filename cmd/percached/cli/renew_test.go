@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 // led leads every command to one link.
@@ -40,7 +41,7 @@ func TestRenewTells(t *testing.T) {
 			root.SetOut(&out)
 			root.SetArgs([]string{"qa", "renew"})
 			err := root.ExecuteContext(ctx)
-			if d := cmp.Diff(tc.says, out.String()); d != "" || errors.As(err, new(cli.Unwell)) != tc.unwell || (err != nil) != tc.unwell {
+			if d := cmp.Diff(tc.says, out.String()); d != "" || errors.As(err, new(cmdline.Unwell)) != tc.unwell || (err != nil) != tc.unwell {
 				t.Errorf("%v (-want +got):\n%s", err, d)
 			}
 		})

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/percached/percached/internal/base/cmdline"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
@@ -25,7 +27,7 @@ func spacesList(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.show(r.Body, func(p *Printer) {
+			return c.show(r.Body, func(p *cmdline.Printer) {
 				for _, s := range r.JSON200.Spaces {
 					set, _ := json.Marshal(s.Settings) // they came from JSON
 					p.Line("%-20s %-10s %6d documents %7d chunks  %s", s.Name, s.Kind, s.Documents, s.Chunks, set)
@@ -49,7 +51,7 @@ func spacesCreate(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.show(r.Body, func(p *Printer) { p.Line("%s is there, for %s", r.JSON201.Name, r.JSON201.Kind) })
+			return c.show(r.Body, func(p *cmdline.Printer) { p.Line("%s is there, for %s", r.JSON201.Name, r.JSON201.Kind) })
 		},
 	}.command(h)
 }
@@ -77,7 +79,7 @@ percached spaces list shows what is set.`,
 		before: func(args []string) error {
 			for _, pair := range args[1:] {
 				if strings.Index(pair, "=") < 1 {
-					return misuse("%q is no KEY=VALUE", pair)
+					return cmdline.Misusef("%q is no KEY=VALUE", pair)
 				}
 			}
 			return isSpace("SPACE", args[0])
@@ -87,7 +89,7 @@ percached spaces list shows what is set.`,
 			if err != nil {
 				return err
 			}
-			return c.show(r.Body, func(p *Printer) {
+			return c.show(r.Body, func(p *cmdline.Printer) {
 				set, _ := json.Marshal(r.JSON200.Settings) // they came from JSON
 				p.Line("%s: %s", r.JSON200.Name, set)
 			})
@@ -101,7 +103,7 @@ var spaceName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 func isSpace(where, name string) error {
 	if !spaceName.MatchString(name) {
-		return misuse("%s: %q is no name of a space: those have 1 to 64 of a-z, 0-9, dot, dash and underscore, and begin with a letter or digit", where, name)
+		return cmdline.Misusef("%s: %q is no name of a space: those have 1 to 64 of a-z, 0-9, dot, dash and underscore, and begin with a letter or digit", where, name)
 	}
 	return nil
 }
@@ -141,7 +143,7 @@ func spacesDelete(h Host) *cobra.Command {
 			}
 			if !yes && !c.agrees("forget %s with its %d documents, and all that was made of them?", args[0], there.JSON200.Documents) {
 				c.say("nothing was forgotten")
-				return Unwell{}
+				return cmdline.Unwell{}
 			}
 			c.say("writing the files anew without it")
 			r, err := c.DeleteSpaceWithResponse(ctx, args[0], &client.DeleteSpaceParams{CleanUp: optional(true)})

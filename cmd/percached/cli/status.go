@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/percached/percached/internal/base/cmdline"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
@@ -28,7 +30,7 @@ interrupted: on a terminal in place, elsewhere one report behind the other (with
 		},
 		before: func([]string) error {
 			if every < 50*time.Millisecond {
-				return misuse("--every: %v is less than 50ms", every)
+				return cmdline.Misusef("--every: %v is less than 50ms", every)
 			}
 			return nil
 		},
@@ -39,7 +41,7 @@ interrupted: on a terminal in place, elsewhere one report behind the other (with
 			again := time.NewTicker(every)
 			defer again.Stop()
 			for {
-				if Terminal(c.out) && !c.json {
+				if cmdline.Terminal(c.out) && !c.json {
 					fmt.Fprint(c.out, "\033[H\033[J") // home, and nothing below
 				}
 				err := c.status(ctx, true)
@@ -72,7 +74,7 @@ func (c *call) status(ctx context.Context, more bool) error {
 	if more && c.json {
 		return json.NewEncoder(c.out).Encode(json.RawMessage(r.Body))
 	}
-	return c.show(r.Body, func(p *Printer) {
+	return c.show(r.Body, func(p *cmdline.Printer) {
 		where := "no daemon runs on this data folder"
 		if c.Daemon != "" {
 			where = "daemon at " + c.Daemon + ", since " + r.JSON200.Started.Local().Format(time.DateTime)
@@ -86,7 +88,7 @@ func (c *call) status(ctx context.Context, more bool) error {
 }
 
 // standing tells how things stand.
-func standing(p *Printer, s *client.Status) {
+func standing(p *cmdline.Printer, s *client.Status) {
 	q, st := s.Questions, s.Stored
 	all := q.AnswerHits + q.TensorHits + q.Misses
 	p.Line("documents  %d in %d spaces, %d chunks", st.Documents, st.Spaces, st.Chunks)
@@ -95,7 +97,7 @@ func standing(p *Printer, s *client.Status) {
 		p.Line("saved      %.1f s of waiting, about; %d tokens not computed; hit rate %.0f %%", q.SavedSeconds, q.ReusedTokens, 100*float64(q.AnswerHits+q.TensorHits)/float64(all))
 	}
 	p.Line("QA bank    %s %d entries, %d answered, %d stale", gauge(st.BankBytes, st.BankLimit), st.Entries, st.Answered, st.Stale)
-	p.Line("tensors    %s %d slices; %s on disk", gauge(st.TensorBytes, st.TensorLimit), st.Slices, size(st.DiskBytes))
+	p.Line("tensors    %s %d slices; %s on disk", gauge(st.TensorBytes, st.TensorLimit), st.Slices, cmdline.Size(st.DiskBytes))
 	p.Line("idle work  %s; %d jobs wait, %d are parked; in 30 days it took %.1f s and saved %.1f s", s.Idle.State, s.Waiting.Jobs, s.Waiting.Parked, s.Idle.SpentSeconds, s.Idle.SavedSeconds)
 	placements(p, s)
 	p.Line("waiting    %d questions, %d uploads", s.Waiting.Questions, s.Waiting.Uploads)
@@ -108,5 +110,5 @@ func gauge(n, limit int64) string {
 	if limit > 0 {
 		full = int(min(width, (n*width+limit-1)/limit))
 	}
-	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "] " + size(n) + " of " + size(limit) + ","
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "] " + cmdline.Size(n) + " of " + cmdline.Size(limit) + ","
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/percached/percached/internal/base/cmdline"
+
 	"github.com/percached/percached/api/client"
 )
 
@@ -79,7 +81,7 @@ func (t *telling) job(e client.Event) {
 	now := time.Now()
 	said := fmt.Sprintf("%d jobs in %.0f s; the last one: %v in %s", t.jobs, now.Sub(t.began).Seconds(), e.Data["kind"], deref(e.Space))
 	switch {
-	case Terminal(t.stderr):
+	case cmdline.Terminal(t.stderr):
 		fmt.Fprintf(t.stderr, "\r\033[K%s", said)
 		t.shown = true
 	case now.Sub(t.said) > 5*time.Second:
@@ -123,18 +125,18 @@ func (t *telling) end(d *client.Drained) error {
 	if t.json {
 		t.line(d)
 	} else {
-		p := &Printer{W: t.out}
+		p := &cmdline.Printer{W: t.out}
 		drained(p, d)
 		t.err = p.Err
 	}
 	if t.err == nil && d.Failed > 0 {
-		return Unwell{}
+		return cmdline.Unwell{}
 	}
 	return t.err
 }
 
 // drained tells what was done.
-func drained(p *Printer, d *client.Drained) {
+func drained(p *cmdline.Printer, d *client.Drained) {
 	for _, k := range d.Kinds {
 		p.Line("%-10s %5d jobs %4d failed %8.1f s %8d tokens read %7d written %10d bytes %5d questions",
 			k.Kind, k.Done, k.Failed, k.Seconds, k.ComputedTokens, k.GeneratedTokens, k.BytesWritten, k.Questions)
@@ -154,7 +156,7 @@ func drained(p *Printer, d *client.Drained) {
 }
 
 // hindrances tells why nothing was done, if it is not that there was nothing to do.
-func hindrances(p *Printer, d *client.Drained) {
+func hindrances(p *cmdline.Printer, d *client.Drained) {
 	for _, r := range d.Reasons {
 		if r.Code != client.ReasonCodeNothingDue {
 			p.Line("  %s: %s", r.Code, r.Text)

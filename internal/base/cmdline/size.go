@@ -1,4 +1,4 @@
-package cli
+package cmdline
 
 import (
 	"errors"
@@ -29,8 +29,8 @@ func ParseSize(s string) (int64, error) {
 	return v << shift, nil
 }
 
-// size is a number of bytes as a person reads it.
-func size(n int64) string {
+// Size is a number of bytes as a person reads it.
+func Size(n int64) string {
 	units := Units()
 	units[0] = "B"
 	v, i := float64(n), 0

@@ -1,11 +1,11 @@
-package cli_test
+package cmdline_test
 
 import (
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/cmd/percached/cli"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 // A terminal is one at which a person may sit, and not whatever is no file.
@@ -17,12 +17,12 @@ func TestTerminal(t *testing.T) {
 			t.Log(err) // it is not everywhere
 			continue
 		}
-		if cli.Terminal(f) != want {
+		if cmdline.Terminal(f) != want {
 			t.Errorf("%s: not %v", name, want)
 		}
 		f.Close()
 	}
-	if cli.Terminal(&strings.Builder{}) {
+	if cmdline.Terminal(&strings.Builder{}) {
 		t.Error("a text is a terminal")
 	}
 }
@@ -30,7 +30,7 @@ func TestTerminal(t *testing.T) {
 // What a person is shown cannot steer their terminal; letters and lines stay.
 func TestPrinterIsPlain(t *testing.T) {
 	var out strings.Builder
-	p := &cli.Printer{W: &out}
+	p := &cmdline.Printer{W: &out}
 	p.Line("%s", "a\x1b]0;owned\a\rb\x9b2J\u009b\u202ec\td\né 🐦")
 	if got, want := out.String(), "a]0;ownedb\ufffd2Jc\td\né 🐦\n"; got != want || p.Err != nil {
 		t.Errorf("%q, want %q", got, want)

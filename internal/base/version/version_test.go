@@ -1,4 +1,4 @@
-package main
+package version
 
 import (
 	"runtime/debug"
@@ -18,7 +18,7 @@ func TestVersion(t *testing.T) {
 		if tc.commit != "" {
 			info.Settings = append(info.Settings, debug.BuildSetting{Key: "vcs.revision", Value: tc.commit})
 		}
-		if got := versionIn(info); got != tc.want {
+		if got := in(info); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}

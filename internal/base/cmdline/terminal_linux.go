@@ -1,4 +1,4 @@
-package cli
+package cmdline
 
 import (
 	"os"

@@ -1,0 +1,40 @@
+package cmdline
+
+import (
+	"fmt"
+
+	"github.com/percached/percached/internal/base/fault"
+)
+
+// Unwell ends a command that has already printed what is wrong.
+type Unwell struct{}
+
+func (Unwell) Error() string { return "a check failed" }
+
+// Misuse is an error of the caller: a wrong flag, argument or configuration.
+type Misuse struct{ error }
+
+// Unwrap returns the error inside.
+func (m Misuse) Unwrap() error { return m.error }
+
+// Misused makes err an error of the caller.
+func Misused(err error) error { return Misuse{err} }
+
+// Misusef formats an error of the caller.
+func Misusef(format string, args ...any) error { return Misused(fmt.Errorf(format, args...)) }
+
+// Sentence is the text of an error without the operations that it passed through.
+func Sentence(err error) string {
+	for {
+		switch e := err.(type) {
+		case *fault.Error:
+			err = e.Err
+		case Misuse:
+			err = e.error
+		case interface{ Sentence() string }:
+			return e.Sentence()
+		default:
+			return err.Error()
+		}
+	}
+}
