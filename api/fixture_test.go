@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/api/hostile"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -67,6 +68,7 @@ func newServer(t testing.TB, b Backend, change ...func(*Options)) *Server {
 func testServer(t testing.TB, b Backend, change ...func(*Options)) *httptest.Server {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(newServer(t, b, change...))
+	srv.Config.MaxHeaderBytes = hostile.MaxHeader
 	srv.Config.DisableGeneralOptionsHandler = true
 	srv.Start()
 	t.Cleanup(srv.Close)

@@ -11,8 +11,11 @@ import (
 	"strings"
 )
 
-// MaxBody is how long a JSON body may be where the requests go.
-const MaxBody = 64 << 10
+// The limits of the server that gets the requests: bytes of a JSON body and of headers.
+const (
+	MaxBody   = 1 << 20
+	MaxHeader = 32 << 10
+)
 
 const (
 	space    = "/v1/spaces/mail"
@@ -76,7 +79,7 @@ type text func(what, body string, headers ...string) string
 func long(n int) string { return strings.Repeat("a", n) }
 
 // Requests are wrong in one way each. They are for a percached with a space mail
-// and none called other, and http.DefaultMaxHeaderBytes of headers.
+// and none called other, and these limits.
 func Requests(t Tokens) []Request {
 	raw := func(what, body string, headers ...string) string { return Text(t.All, what, body, headers...) }
 	return slices.Concat(lines(raw), hosts(raw), callers(raw, t), headers(raw), bodies(raw), queries(raw))
@@ -177,7 +180,7 @@ func callers(raw text, t Tokens) []Request {
 		{"a wrong token", raw("GET "+space, "", "Authorization: Bearer pc_wrong"), 401, "unauthorized"},
 		{"a token and more", raw("GET "+space, "", "Authorization: Bearer "+t.All+" x"), 401, "unauthorized"},
 		{"a token cut short", raw("GET "+space, "", "Authorization: Bearer "+t.All[:6]), 401, "unauthorized"},
-		{"a long token", raw("GET "+space, "", "Authorization: Bearer "+long(100000)), 401, "unauthorized"},
+		{"a long token", raw("GET "+space, "", "Authorization: Bearer "+long(20000)), 401, "unauthorized"},
 		{"another scheme", raw("GET "+space, "", "Authorization: Basic "+t.All), 401, "unauthorized"},
 		{"no scheme", raw("GET "+space, "", "Authorization: "+t.All), 401, "unauthorized"},
 		{"two tokens", strings.Replace(raw("GET "+space, ""), "Authorization", "Authorization: Bearer x\r\nAuthorization", 1), 401, "unauthorized"},

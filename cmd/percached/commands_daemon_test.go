@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/config"
 )
 
 // dataOf is a data folder that holds one note, and its files.
@@ -83,18 +84,18 @@ func TestStaleAddress(t *testing.T) {
 	}{
 		{"nobody", func() func() error { return func() error { return nil } }, exitDone, ""},
 		{"a command", func() func() error {
-			conf := defaultConfig()
-			conf.now.data = data
-			l, err := inside(patiently(t), conf, false, io.Discard)
+			c := config.DaemonDefault()
+			c.Data = data
+			l, err := inside(patiently(t), config.Of(c, nil), false, ground{}, io.Discard)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return l.Close
 		}, exitNotNow, " uses "},
 		{"reindex", func() func() error {
-			conf := defaultConfig()
-			conf.now.data = data
-			s, err := openService(patiently(t), conf.setup(), false, io.Discard)
+			c := setup{Config: config.DaemonDefault()}
+			c.Data = data
+			s, err := openService(patiently(t), c, false, io.Discard)
 			if err != nil {
 				t.Fatal(err)
 			}

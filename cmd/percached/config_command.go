@@ -18,6 +18,7 @@ import (
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/config"
 )
 
 func configCommand() *cobra.Command {
@@ -31,28 +32,27 @@ beat both. docs/configuration.md lists all keys.`,
 	return cmd
 }
 
-// keyFlags gives a command the flags of keys, which are laid over the rest when
-// that is known, and told of with it.
-func keyFlags(cmd *cobra.Command, flags *[]said, has func(key) bool) {
-	usual := defaultConfig().now
-	for _, k := range keys() {
+// keyFlags gives a command flags for keys. The flags override other settings.
+func keyFlags(cmd *cobra.Command, flags *[]config.Setting, has func(config.Key) bool) {
+	usual := config.DaemonDefault()
+	for _, k := range config.Keys() {
 		if has(k) {
-			f := k.of(&usual)
-			f.set = func(text string) error {
-				*flags = append(*flags, said{k.name, text, origin{"flag", "--" + k.name}})
+			v := k.Of(&usual)
+			v.Set = func(text string) error {
+				*flags = append(*flags, config.FromFlag(k.Name, text))
 				return nil
 			}
-			k.flagFor(cmd, f)
+			k.FlagFor(cmd, v)
 		}
 	}
 }
 
-func isData(k key) bool { return k.name == "data" }
+func isData(k config.Key) bool { return k.Name == "data" }
 
-func isFlag(k key) bool { return k.flag }
+func isFlag(k config.Key) bool { return k.Flag }
 
 func configInit() *cobra.Command {
-	var flags []said
+	var flags []config.Setting
 	cmd := &cobra.Command{
 		Use: "init [FILE]", Short: "Write a configuration with every key as a comment", Args: cobra.MaximumNArgs(1),
 		Long: `Writes a configuration in which every key stands as a comment, with what it is for and
@@ -68,10 +68,10 @@ is left as it is. The name - writes to standard output.`,
 				return err
 			}
 			if file == "-" {
-				_, err := io.WriteString(cmd.OutOrStdout(), configText(false))
+				_, err := io.WriteString(cmd.OutOrStdout(), config.FileText(false))
 				return err
 			}
-			if err := initConfig(file, data); err != nil {
+			if err := config.WriteFile(file, data); err != nil {
 				return err
 			}
 			p := &cmdline.Printer{W: cmd.OutOrStdout()}
@@ -85,9 +85,9 @@ is left as it is. The name - writes to standard output.`,
 
 // configPlace is the data folder, and the file that a command is about: the one
 // that is named, or the one in the folder.
-func configPlace(flags []said, args []string) (data, file string, err error) {
-	environment := slices.DeleteFunc(variables(os.Environ()), func(s said) bool { return s.key != "data" })
-	data = dataFolder(append(environment, flags...))
+func configPlace(flags []config.Setting, args []string) (data, file string, err error) {
+	environment := slices.DeleteFunc(config.Environment(os.Environ()), func(s config.Setting) bool { return s.Key != "data" })
+	data = config.DataFolder(append(environment, flags...))
 	switch {
 	case len(args) > 0 && args[0] == "":
 		return "", "", cmdline.Misusef("FILE: no file is named")
@@ -96,11 +96,11 @@ func configPlace(flags []said, args []string) (data, file string, err error) {
 	case data == "":
 		return "", "", cmdline.Misusef("--data: no folder is named")
 	}
-	return data, filepath.Join(data, configFile), nil
+	return data, filepath.Join(data, config.FileName), nil
 }
 
 func configCheck() *cobra.Command {
-	var flags []said
+	var flags []config.Setting
 	cmd := &cobra.Command{
 		Use: "check [FILE]", Short: "Tell all that is wrong with a configuration", Args: cobra.MaximumNArgs(1),
 		Long: `Reads a configuration alone, without environment and flags, and tells all that is wrong
@@ -116,23 +116,23 @@ percached.conf in the data folder. Files that it names are not opened.`,
 			if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 				return fault.New(fault.NotFound, "percached: config check", "there is no %s: percached config init makes one", file)
 			}
-			var folder []said
-			if sameFile(file, filepath.Join(data, configFile)) {
+			var folder []config.Setting
+			if config.SameFile(file, filepath.Join(data, config.FileName)) {
 				// As the folder's own: it may not say where it lies.
-				file, folder = "", []said{{"data", data, origin{"flag", "--data"}}}
+				file, folder = "", []config.Setting{config.FromFlag("data", data)}
 			}
-			c, err := loadConfig(file, nil, folder)
+			c, err := config.Load(file, nil, folder, checkConfig)
 			if err != nil {
 				return err
 			}
 			set := 0
-			for _, s := range c.Config().Settings {
+			for _, s := range c.All() {
 				if s.Source == "file" {
 					set++
 				}
 			}
 			p := &cmdline.Printer{W: cmd.OutOrStdout()}
-			p.Line("nothing is wrong; it sets %d of %d keys", set, len(keys()))
+			p.Line("nothing is wrong; it sets %d of %d keys", set, len(config.Keys()))
 			return p.Err
 		},
 	}
@@ -142,7 +142,7 @@ percached.conf in the data folder. Files that it names are not opened.`,
 
 func configShow() *cobra.Command {
 	var file string
-	var flags []said
+	var flags []config.Setting
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show", Short: "Show every key with its value, and who said it", Args: cobra.NoArgs,
@@ -153,13 +153,13 @@ environment and these flags.`,
 		Example: `  percached config show
   percached config show --config /etc/percached.conf --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := loadConfig(file, os.Environ(), flags)
+			c, err := config.Load(file, os.Environ(), flags, checkConfig)
 			if err != nil {
 				return err
 			}
-			report := configReport{c.Config()}
-			if !slices.ContainsFunc(flags, func(s said) bool { return s.key != "data" }) && file == "" {
-				err = ofDaemon(c.setup().data, func(l *cli.Link) error {
+			report := configReport{shownConfig(c)}
+			if !slices.ContainsFunc(flags, func(s config.Setting) bool { return s.Key != "data" }) && file == "" {
+				err = ofDaemon(c.Now().Data, func(l *cli.Link) error {
 					r, err := l.GetConfigWithResponse(cmd.Context())
 					if err != nil {
 						return err
@@ -196,7 +196,7 @@ func ofDaemon(data string, ask func(l *cli.Link) error) error {
 }
 
 func configSet() *cobra.Command {
-	var flags []said
+	var flags []config.Setting
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "set KEY=VALUE...", Short: "Set the running daemon otherwise, until it ends", Args: cobra.MinimumNArgs(1),
@@ -213,11 +213,11 @@ change while it runs: docs/configuration.md marks them.`,
 				}
 				change[key] = value
 			}
-			c, err := loadConfig("", os.Environ(), flags)
+			c, err := config.Load("", os.Environ(), flags, checkConfig)
 			if err != nil {
 				return err
 			}
-			return ofDaemon(c.setup().data, func(l *cli.Link) error {
+			return ofDaemon(c.Now().Data, func(l *cli.Link) error {
 				r, err := l.ChangeConfigWithResponse(cmd.Context(), change)
 				if err != nil {
 					return err

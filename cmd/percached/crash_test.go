@@ -174,7 +174,7 @@ func (v *victim) delete() {
 func (v *victim) examine(when string) {
 	v.Helper()
 	c := defaultSetup()
-	c.create, c.data, c.threads = true, v.data, 1
+	c.Create, c.Data, c.Threads = true, v.data, 1
 	s, err := openService(context.Background(), c, true, io.Discard)
 	if err != nil {
 		v.Fatalf("%s: %v", when, err)

@@ -30,13 +30,13 @@ func TestCutoffLiesAboveTheThreshold(t *testing.T) {
 	for _, e := range embedders {
 		for _, configured := range []float64{-1, 0, 0.5, 0.8, 0.88, 0.9, 0.95, 0.99, 1} {
 			c := defaultSetup()
-			c.threshold = configured
+			c.Threshold = configured
 			s := &service{ground: ground{embedder: e}}
-			set, err := s.settings(c)
+			set, err := s.settings(c.Config)
 			if err != nil {
 				t.Fatal(err)
 			}
-			rules, err := s.idleRules(c)
+			rules, err := s.idleRules(c.Config)
 			if err != nil || rules.Validate() != nil {
 				t.Fatal(err, rules.Validate())
 			}
@@ -60,9 +60,9 @@ func TestCutoffLiesAboveTheThreshold(t *testing.T) {
 // Who names a cut-off gets that one.
 func TestCutoffIsConfigured(t *testing.T) {
 	c := defaultSetup()
-	c.cutoff = 0.5
+	c.Idle.Cutoff = 0.5
 	s := &service{ground: ground{embedder: llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())}}
-	if rules, err := s.idleRules(c); err != nil || rules.Policy.Cutoff != 0.5 {
+	if rules, err := s.idleRules(c.Config); err != nil || rules.Policy.Cutoff != 0.5 {
 		t.Error(rules.Policy.Cutoff, err)
 	}
 }
@@ -70,9 +70,9 @@ func TestCutoffIsConfigured(t *testing.T) {
 // With a real encoder and nothing configured, idle work answers what it predicts.
 func TestPredictedQuestionsAreAnsweredWithARealEncoder(t *testing.T) {
 	c := defaultSetup()
-	c.data, c.create, c.volatile, c.now = t.TempDir(), true, true, time.Now
-	c.threads, c.embedModel = 1, llmtest.RealModel(t, llmtest.MiniLM)
-	c.maxTokens, c.chunkWords = 16, 40
+	c.Data, c.Create, c.volatile, c.now = t.TempDir(), true, true, time.Now
+	c.Threads, c.EmbedModel = 1, llmtest.RealModel(t, llmtest.MiniLM)
+	c.MaxTokens, c.ChunkWords = 16, 40
 	s := lettersIn(t, c)
 	defer s.close()
 	if _, err := s.scheduler.Drain(context.Background(), scheduler.Errand{}, func(scheduler.Step) {}); err != nil {

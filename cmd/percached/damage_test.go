@@ -47,7 +47,7 @@ func letters(_ context.Context, emit func(*knowledgebank.Source) error, _ func(s
 func TestFlippedBytes(t *testing.T) {
 	ctx := context.Background()
 	c := defaultSetup()
-	c.data, c.threads, c.chunkWords, c.maxTokens, c.limit = t.TempDir(), 1, 40, 8, 1<<30
+	c.Data, c.Threads, c.ChunkWords, c.MaxTokens, c.TensorLimit = t.TempDir(), 1, 40, 8, 1<<30
 	s := lettersIn(t, c)
 	questions := []string{"What is the budget for Heron?", "Who leads Otter?", "What is the code of Lark?"}
 	want := map[string]string{}
@@ -72,7 +72,7 @@ func TestFlippedBytes(t *testing.T) {
 		if err := s.close(); err != nil {
 			t.Fatal(err)
 		}
-		flipIn(t, rng, filepath.Join(c.data, "tensors"))
+		flipIn(t, rng, filepath.Join(c.Data, "tensors"))
 		var err error
 		if s, err = openService(ctx, c, true, io.Discard); err != nil {
 			t.Fatal(err)
@@ -119,7 +119,7 @@ func flipIn(t *testing.T, rng *rand.Rand, dir string) {
 func TestFullDisk(t *testing.T) {
 	ctx := context.Background()
 	c := defaultSetup()
-	c.create, c.data, c.threads, c.chunkWords, c.maxTokens, c.limit = true, filepath.Join(kvtest.NewDisk(t, "tmpfs", "300").Dir, "data"), 1, 40, 8, 1<<30
+	c.Create, c.Data, c.Threads, c.ChunkWords, c.MaxTokens, c.TensorLimit = true, filepath.Join(kvtest.NewDisk(t, "tmpfs", "300").Dir, "data"), 1, 40, 8, 1<<30
 	s := lettersIn(t, c)
 	defer func() { s.close() }()
 	const known, other = "What is the budget for Heron?", "Who leads Otter?"
@@ -132,7 +132,7 @@ func TestFullDisk(t *testing.T) {
 		return a
 	}
 	want := ask(known).Text
-	ballast := filepath.Join(filepath.Dir(c.data), "ballast")
+	ballast := filepath.Join(filepath.Dir(c.Data), "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 100<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}

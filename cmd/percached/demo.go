@@ -16,6 +16,7 @@ import (
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/config"
 )
 
 // demonstration is what percached demo is asked for.
@@ -85,7 +86,7 @@ func (o *demonstration) run(ctx context.Context, stdout, stderr io.Writer) (err 
 	}
 	defer func() { err = cmp.Or(err, d.end()) }()
 	cmdline.Say(stderr, "  Process %d listens at %s, after %s.", d.pid(), d.url, span(time.Since(began)))
-	if usual := defaultServing().listen; !strings.HasSuffix(d.url, usual) {
+	if usual := config.Default().Serving.Listen; !strings.HasSuffix(d.url, usual) {
 		cmdline.Say(stderr, "  (Another program listens at %s.)", usual)
 	}
 	if err := o.tell(alive, began, d, stdout, stderr); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/config"
 )
 
 // ownDaemon is a daemon whose end is noticed.
@@ -46,7 +47,7 @@ func startOwnDaemon(ctx context.Context, data, log, model string, stderr io.Writ
 		return startProcess(context.WithoutCancel(ctx), exe, data, f, args...)
 	}
 	const free = "127.0.0.1:0"
-	at := defaultServing().listen
+	at := config.Default().Serving.Listen
 	if taken(at) {
 		at = free
 	}

@@ -38,13 +38,13 @@ be used or whose daemon does not answer are failures.`,
   percached doctor --model FILE.gguf --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := s.theOneThatAnswers(cmd, c.data); err != nil {
+			if err := s.theOneThatAnswers(cmd, c.Data); err != nil {
 				return err
 			}
 			if err := s.check(); err != nil {
 				return err
 			}
-			r := &health{Machine: thisMachine(), CPU: llamacpp.CPU(), gpuLayers: c.gpuLayers, Folder: lookAt(cmd.Context(), c.data)}
+			r := &health{Machine: thisMachine(), CPU: llamacpp.CPU(), gpuLayers: c.GPULayers, Folder: lookAt(cmd.Context(), c.Data)}
 			if err := r.examine(cmd.Context(), open, &s, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
@@ -59,8 +59,8 @@ be used or whose daemon does not answer are failures.`,
 		},
 	}
 	s.flags(cmd, "")
-	c.dataFlag(cmd)
-	c.flags(cmd, "gpu-layers")
+	dataFlag(cmd, &c.Config)
+	c.Flags(cmd, "gpu-layers")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd
 }
@@ -88,7 +88,7 @@ type health struct {
 	Random   bool                 `json:"random_model"` // the model's weights mean nothing
 	Model    *percached.ModelInfo `json:"model"`        // with the first K/V type that opened
 	Types    []typeTest           `json:"kv_types"`
-	Config   config               `json:"config"`
+	Config   advice               `json:"config"`
 	Folder   folderState          `json:"data"`
 	Warnings []string             `json:"warnings"`
 	Failures []string             `json:"failures"`
@@ -97,7 +97,7 @@ type health struct {
 }
 
 // config is what can be used here.
-type config struct {
+type advice struct {
 	KVTypes []string `json:"kv_types"`
 	Threads int      `json:"threads"`
 }
@@ -152,7 +152,7 @@ func (h *health) test(ctx context.Context, open opener, c llamacpp.Config, t *ty
 
 // conclude says what all of it means.
 func (h *health) conclude() {
-	h.Config = config{KVTypes: []string{}, Threads: runtime.GOMAXPROCS(0)}
+	h.Config = advice{KVTypes: []string{}, Threads: runtime.GOMAXPROCS(0)}
 	h.Warnings, h.Failures = []string{}, []string{}
 	warn := func(format string, args ...any) { h.Warnings = append(h.Warnings, fmt.Sprintf(format, args...)) }
 	fail := func(format string, args ...any) { h.Failures = append(h.Failures, fmt.Sprintf(format, args...)) }

@@ -53,7 +53,7 @@ func TestTextsGetTheirPrefixes(t *testing.T) {
 	ctx := context.Background()
 	h := &heard{Embedder: llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())}
 	c := defaultSetup()
-	c.data, c.create, c.volatile, c.now = t.TempDir(), true, true, time.Now
+	c.Data, c.Create, c.volatile, c.now = t.TempDir(), true, true, time.Now
 	engine := llmtest.NewFake(llmtest.DefaultOptions())
 	c.engine, c.embedder = engine, h
 	s := lettersIn(t, c)
@@ -108,9 +108,9 @@ func TestOtherPrefixesAreAnotherEncoder(t *testing.T) {
 	}
 	none := ""
 	c := defaultSetup()
-	c.data, c.create, c.volatile, c.now, c.threads, c.embedModel = t.TempDir(), true, true, time.Now, 1, model
+	c.Data, c.Create, c.volatile, c.now, c.Threads, c.EmbedModel = t.TempDir(), true, true, time.Now, 1, model
 	c.engine = llmtest.NewFake(llmtest.DefaultOptions())
-	c.prefixes.query, c.prefixes.document = &none, &none
+	c.QueryPrefix, c.DocPrefix = &none, &none
 	s := lettersIn(t, c)
 	id, err := askOne(ctx, s)
 	if err != nil {
@@ -128,7 +128,7 @@ func TestOtherPrefixesAreAnotherEncoder(t *testing.T) {
 	if err := s.close(); err != nil {
 		t.Fatal(err)
 	}
-	c.prefixes.query, c.prefixes.document = nil, nil // as the family wants it
+	c.QueryPrefix, c.DocPrefix = nil, nil // as the family wants it
 	if s, err = openService(ctx, c, true, io.Discard); err != nil {
 		t.Fatal(err)
 	}
@@ -158,28 +158,4 @@ func TestOtherPrefixesAreAnotherEncoder(t *testing.T) {
 func askOne(ctx context.Context, s *service) (qabank.ID, error) {
 	a, err := s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{})
 	return a.Entry, err
-}
-
-func TestPrefixesAreConfigured(t *testing.T) {
-	for text, want := range map[string]string{
-		`search: `: "search: ", `"search: "`: "search: ", `"Instruct: find\nQuery:"`: "Instruct: find\nQuery:", ``: "", `""`: "",
-	} {
-		var c setup
-		k, _ := keyOf("embed-query-prefix")
-		f := k.of(&c)
-		if err := f.set(text); err != nil || c.prefixes.query == nil || *c.prefixes.query != want {
-			t.Errorf("%q: %v, %v", text, c.prefixes.query, err)
-			continue
-		}
-		written := f.get()
-		if err := f.set(written); err != nil || *c.prefixes.query != want {
-			t.Errorf("%q is written as %q, and read as %q", text, written, *c.prefixes.query)
-		}
-		if err := f.set("auto"); err != nil || c.prefixes.query != nil || f.get() != "auto" {
-			t.Errorf("auto: %v", err)
-		}
-		if err := f.set(`"half`); err == nil {
-			t.Error("half a quotation is taken")
-		}
-	}
 }

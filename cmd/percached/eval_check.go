@@ -15,6 +15,7 @@ import (
 	"github.com/percached/percached/eval/trial"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/config"
 )
 
 func evalCheckCommand() *cobra.Command {
@@ -102,11 +103,11 @@ func (r checkReport) Table(w io.Writer) error {
 // plainArguments set what bears on answers to its default. The model is small: where
 // others compute, too, threads that wait for each other are slower than one.
 func plainArguments() []string {
-	usual := defaultConfig().now
+	usual := config.DaemonDefault()
 	args := []string{"--threads=1"}
-	for _, k := range slices.Concat(modelKeys(), storageKeys(), answerKeys()) {
-		if k.flag && k.name != "data" && k.name != "threads" {
-			args = append(args, "--"+k.name+"="+k.of(&usual).get())
+	for _, k := range config.Keys() {
+		if k.Flag && !slices.Contains([]string{"data", "threads", "listen"}, k.Name) {
+			args = append(args, "--"+k.Name+"="+k.Of(&usual).Get())
 		}
 	}
 	return args

@@ -104,7 +104,7 @@ func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error
 		return nil, fault.New(fault.Unavailable, "percached: load", "%w", err)
 	}
 	defer log.Close()
-	d, err := startProcess(ctx, exe, filepath.Join(dir, "data"), log, "--max-waiting", strconv.Itoa(2*o.waiting)) // all clients share one token, which gets half
+	d, err := startProcess(ctx, exe, filepath.Join(dir, "data"), log)
 	if err != nil {
 		if said, unread := os.ReadFile(log.Name()); unread == nil {
 			cmdline.Say(stderr, "%s", said)

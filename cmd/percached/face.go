@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/inbox"
 	"github.com/percached/percached/internal/token"
 )
@@ -18,7 +20,7 @@ type face struct {
 	hub     *api.Hub
 	inbox   *inbox.Inbox
 	tokens  *token.Store
-	config  configuration
+	config  *config.Loaded
 	about   func() api.About
 	begun   time.Time
 	log     *slog.Logger
@@ -27,12 +29,6 @@ type face struct {
 
 	// changing is held while a space is made, changed or removed.
 	changing sync.Mutex
-}
-
-// configuration is what the daemon runs with.
-type configuration interface {
-	Config() api.Config
-	Change(values map[string]string) error // all or none
 }
 
 // backend may be called before service is set.
@@ -72,13 +68,38 @@ func (f *face) tell(kind, space string, data map[string]any) {
 func (f *face) aboutAll(context.Context, api.Nothing) (api.About, error) { return f.about(), nil }
 
 func (f *face) configured(context.Context, api.Nothing) (api.Config, error) {
-	return f.config.Config(), nil
+	return shownConfig(f.config), nil
 }
 
 func (f *face) changeConfig(_ context.Context, c api.ConfigChange) (api.Config, error) {
 	if err := f.config.Change(c); err != nil {
-		return api.Config{}, err
+		return api.Config{}, changeProblem(err)
 	}
 	f.tell(api.EventSettings, "", map[string]any{"keys": sortedKeys(c)})
-	return f.config.Config(), nil
+	return shownConfig(f.config), nil
+}
+
+// shownConfig is every key with its value.
+func shownConfig(l *config.Loaded) (out api.Config) {
+	for _, k := range l.All() {
+		out.Settings = append(out.Settings, api.Setting(k))
+	}
+	return out
+}
+
+// changeProblem names the fields of a request that changes keys and is refused.
+func changeProblem(err error) error {
+	refused, ok := errors.AsType[*config.ChangeError](err)
+	if !ok {
+		return err
+	}
+	var wrong api.FieldErrors
+	for _, k := range refused.Keys {
+		field := api.FieldError{Detail: k.Err.Error()}
+		if k.Key != "" {
+			field.Field = "/" + escaped(k.Key)
+		}
+		wrong = append(wrong, field)
+	}
+	return invalids(wrong)
 }

@@ -43,7 +43,7 @@ func works(t *testing.T, in *inbox.Inbox, id string) inbox.Upload {
 // yet, too: neither a document nor a space comes back with it.
 func TestCommandForgetsWhatWaits(t *testing.T) {
 	s, ctx := scriptedService(t, t.TempDir()), t.Context()
-	in, err := openInbox(s, defaultSetup(), slog.New(slog.DiscardHandler))
+	in, err := openInbox(s, inboxLimits{inboxDisk, 1000, 1 << 30}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func restingFace(t *testing.T, s *service) *face {
 	t.Helper()
 	f := &face{service: s, hub: &api.Hub{}, log: slog.New(slog.DiscardHandler)}
 	var err error
-	if f.inbox, err = openInbox(s, defaultSetup(), f.log); err != nil {
+	if f.inbox, err = openInbox(s, inboxLimits{inboxDisk, 1000, 1 << 30}, f.log); err != nil {
 		t.Fatal(err)
 	}
 	if f.tokens, err = token.Open(s.home.Path()); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/scheduler"
 )
 
@@ -29,7 +30,7 @@ func wireIdle(st scheduler.Status, windows []scheduler.Window) api.Idle {
 		out.Running = &job
 	}
 	for _, w := range windows {
-		out.Windows = append(out.Windows, windowText(w))
+		out.Windows = append(out.Windows, config.WindowText(config.Window(w)))
 	}
 	for kind, n := range st.Jobs {
 		out.Jobs[string(kind)] = n

@@ -33,7 +33,7 @@ func TestPlacementsOfFace(t *testing.T) {
 	for configured, from := range map[string]string{"": "measured", "sequential": "configuration"} {
 		t.Run(from, func(t *testing.T) {
 			c := defaultSetup()
-			c.data, c.create, c.volatile, c.now, c.model, c.placement = t.TempDir(), true, true, time.Now, "a model.gguf", configured
+			c.Data, c.Create, c.volatile, c.now, c.Model, c.Placement = t.TempDir(), true, true, time.Now, "a model.gguf", configured
 			o := llmtest.DefaultOptions()
 			o.Script = func(_ percached.Prompt, question string) (string, bool) {
 				_, rest, _ := strings.Cut(question, "number")

@@ -14,6 +14,7 @@ import (
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/metrics"
 	"github.com/percached/percached/internal/token"
 	"github.com/percached/percached/llm/llmtest"
@@ -28,7 +29,7 @@ func scripted() map[string]string {
 func scriptedService(t *testing.T, dir string) *service {
 	t.Helper()
 	c := defaultSetup()
-	c.data, c.create, c.volatile, c.now = dir, true, true, time.Now
+	c.Data, c.Create, c.volatile, c.now = dir, true, true, time.Now
 	o := llmtest.DefaultOptions()
 	o.Script = llmtest.Answers(scripted())
 	engine, embedder := llmtest.NewFake(o), llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
@@ -50,14 +51,14 @@ func scriptedFace(t *testing.T) *face {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := defaultConfig()
-	config.apply = func(_, to setup) error { return s.tree.SetLimit(to.limit) }
+	conf := config.Of(config.DaemonDefault(), checkConfig)
+	conf.OnChange(func(_, to config.Config) error { return s.tree.SetLimit(to.TensorLimit) })
 	f := &face{
-		service: s, hub: &api.Hub{}, tokens: tokens, config: config, log: slog.New(slog.DiscardHandler),
+		service: s, hub: &api.Hub{}, tokens: tokens, config: conf, log: slog.New(slog.DiscardHandler),
 		about: func() api.About { return api.About{Version: "test"} },
 	}
 	s.news = &news{metrics: metrics.New(), hub: f.hub, now: s.now, log: f.log, ids: s.knowledge.PublicIDs}
-	if f.inbox, err = openInbox(s, defaultSetup(), f.log); err != nil {
+	if f.inbox, err = openInbox(s, inboxLimits{inboxDisk, 1000, 1 << 30}, f.log); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())

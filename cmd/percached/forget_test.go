@@ -14,6 +14,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/llm/llmtest"
 	"github.com/percached/percached/scheduler"
@@ -125,7 +126,7 @@ func TestUnsnap(t *testing.T) {
 func TestForgottenIsGone(t *testing.T) {
 	ctx := context.Background()
 	c := defaultSetup()
-	c.data, c.threads, c.chunkWords, c.maxTokens, c.limit = t.TempDir(), 1, 40, 8, 1<<30
+	c.Data, c.Threads, c.ChunkWords, c.MaxTokens, c.TensorLimit = t.TempDir(), 1, 40, 8, 1<<30
 	s, err := openService(ctx, c, true, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +167,7 @@ func TestForgottenIsGone(t *testing.T) {
 	if err := s.meta.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	before := traces(t, c.data, tokens)
+	before := traces(t, c.Data, tokens)
 	if !slices.ContainsFunc(before, func(s string) bool { return strings.HasPrefix(s, "meta") }) ||
 		!slices.ContainsFunc(before, func(s string) bool { return strings.HasPrefix(s, "tensors") }) {
 		t.Fatalf("the search finds nothing where there is something: %q", before)
@@ -191,7 +192,7 @@ func TestForgottenIsGone(t *testing.T) {
 	if err := s.library.CleanUp(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	if found := traces(t, c.data, tokens); len(found) > 0 {
+	if found := traces(t, c.Data, tokens); len(found) > 0 {
 		t.Errorf("left while open: %q", found)
 	}
 	again := ask("What is the budget for Heron?")
@@ -201,7 +202,7 @@ func TestForgottenIsGone(t *testing.T) {
 	if err := s.close(); err != nil {
 		t.Fatal(err)
 	}
-	if found := traces(t, c.data, tokens); len(found) > 0 {
+	if found := traces(t, c.Data, tokens); len(found) > 0 {
 		t.Errorf("left when closed: %q", found)
 	}
 	if s, err = openService(ctx, c, true, io.Discard); err != nil {
@@ -216,7 +217,7 @@ func TestForgottenIsGone(t *testing.T) {
 // and takes them off it whether idle work is allowed or not.
 func TestStartTidies(t *testing.T) {
 	c := defaultSetup()
-	c.data = t.TempDir()
+	c.Data = t.TempDir()
 	s, err := openService(t.Context(), c, false, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -228,11 +229,12 @@ func TestStartTidies(t *testing.T) {
 	if err := s.close(); err != nil {
 		t.Fatal(err)
 	}
-	conf := defaultConfig()
-	conf.now.data, conf.now.serving.listen, conf.now.idle.Policy.Budget.Compute = c.data, "127.0.0.1:0", 0
-	conf.now.embedder = llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
-	a := startServing(t, c.data, func(ctx context.Context, stdout, stderr io.Writer) error {
-		return serve(ctx, conf, stdout, stderr)
+	conf := config.DaemonDefault()
+	conf.Data, conf.Serving.Listen, conf.Idle.Compute = c.Data, "127.0.0.1:0", 0
+	var g ground
+	g.embedder = llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
+	a := startServing(t, c.Data, func(ctx context.Context, stdout, stderr io.Writer) error {
+		return serve(ctx, config.Of(conf, checkConfig), g, stdout, stderr)
 	})
 	if err := a.log.await(patiently(t), "has left the disk"); err != nil {
 		t.Fatalf("%v\n%s", err, a.log)

@@ -68,7 +68,7 @@ func TestGateOnHeldOutPairs(t *testing.T) {
 func testGate(t *testing.T, encoder string) {
 	ctx := context.Background()
 	c := defaultSetup()
-	c.data, c.threads, c.create, c.embedModel = t.TempDir(), 1, true, encoder
+	c.Data, c.Threads, c.Create, c.EmbedModel = t.TempDir(), 1, true, encoder
 	s, err := openService(ctx, c, false, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func testGate(t *testing.T, encoder string) {
 	} {
 		read(t, s, space, paths)
 	}
-	set, err := s.settings(c)
+	set, err := s.settings(c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/retrieval"
@@ -96,7 +97,7 @@ func (o *hits) run(ctx context.Context, stderr io.Writer) (*hitsReport, error) {
 	}
 	defer os.RemoveAll(dir)
 	c := defaultSetup()
-	c.data = dir
+	c.Data = dir
 	s, err := openService(ctx, c, true, stderr)
 	if err != nil {
 		return nil, err
@@ -151,7 +152,7 @@ func (o *hits) mails(_ context.Context, emit func(*knowledgebank.Source) error, 
 
 // fill puts questions into the bank as if they had been answered.
 func (o *hits) fill(ctx context.Context, s *service) error {
-	set, err := s.settings(defaultSetup())
+	set, err := s.settings(config.Default())
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func hitBench(b *testing.B) (*service, *hits) {
 	b.Helper()
 	o := &hits{entries: 1000, documents: 1000}
 	c := defaultSetup()
-	c.create, c.data = true, b.TempDir()
+	c.Create, c.Data = true, b.TempDir()
 	s, err := openService(b.Context(), c, true, io.Discard)
 	if err != nil {
 		b.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/token"
 )
 
@@ -28,9 +29,9 @@ type host struct{}
 // Flags gives a command the flags that say which percached is meant, and those of
 // some keys of the configuration.
 func (host) Flags(cmd *cobra.Command, keys ...string) {
-	usual := defaultConfig().now
+	usual := config.DaemonDefault()
 	keys = append([]string{"data"}, keys...)
-	usual.flags(cmd, keys...)
+	usual.Flags(cmd, keys...)
 	for _, k := range keys {
 		f := cmd.Flags().Lookup(k)
 		f.Annotations = map[string][]string{ofConfig: nil}
@@ -51,11 +52,11 @@ func (host) Dial(cmd *cobra.Command, n cli.Need) (*cli.Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := conf.setup().data
+	data := conf.Now().Data
 	if !n.Folder && !home.Exists(data) {
 		return nil, noFolder(data)
 	}
-	l, err := inside(cmd.Context(), conf, n.Model, cmd.ErrOrStderr())
+	l, err := inside(cmd.Context(), conf, n.Model, ground{}, cmd.ErrOrStderr())
 	used, busy := errors.AsType[*home.InUse](err)
 	if !busy {
 		return l, err
@@ -75,24 +76,24 @@ func (host) Dial(cmd *cobra.Command, n cli.Need) (*cli.Link, error) {
 
 // configOf is the configuration that a command is called with, and the names of
 // the keys that its flags set, but for the folder.
-func configOf(cmd *cobra.Command) (conf *tuning, given []string, err error) {
-	var flags []said
-	for _, k := range keys() {
-		f := cmd.Flags().Lookup(k.name)
+func configOf(cmd *cobra.Command) (conf *config.Loaded, given []string, err error) {
+	var flags []config.Setting
+	for _, k := range config.Keys() {
+		f := cmd.Flags().Lookup(k.Name)
 		if f == nil || !f.Changed {
 			continue
 		}
 		if _, ok := f.Annotations[ofConfig]; !ok {
 			continue
 		}
-		flags = append(flags, said{k.name, f.Value.String(), origin{"flag", "--" + k.name}})
-		if k.name != "data" {
-			given = append(given, k.name)
+		flags = append(flags, config.FromFlag(k.Name, f.Value.String()))
+		if k.Name != "data" {
+			given = append(given, k.Name)
 		}
 	}
 	file, err := cmd.Flags().GetString("config")
 	if err == nil {
-		conf, err = loadConfig(file, os.Environ(), flags)
+		conf, err = config.Load(file, os.Environ(), flags, checkConfig)
 	}
 	return conf, given, err
 }

@@ -7,18 +7,19 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/percached/percached/api"
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/api/hostile"
+	"github.com/percached/percached/internal/config"
 )
 
 // TestHostileRequests: a daemon answers each bad request as it should, lives, and
 // nothing has changed.
 func TestHostileRequests(t *testing.T) {
-	t.Setenv("PERCACHED_MAX_BODY", "64KiB")
-	t.Setenv("PERCACHED_MAX_HEADER", "1MiB")
 	w := newWorld(t)
 	ctx := context.Background()
 	made, err := w.all.CreateSpaceWithResponse(ctx, client.NewSpace{Name: mail})
@@ -65,18 +66,17 @@ func sent(t *testing.T, address, text string) (status int, problem string) {
 
 // TestSlowSenders: who stops in the middle of a request holds nothing for long.
 func TestSlowSenders(t *testing.T) {
-	t.Setenv("PERCACHED_SEND_TIMEOUT", "200ms")
-	t.Setenv("PERCACHED_HEADER_TIMEOUT", "3s") // of those that are in time, too
-	w := newWorld(t)
-	ctx := context.Background()
-	made, err := w.all.CreateSpaceWithResponse(ctx, client.NewSpace{Name: mail})
-	w.is(201, made, err)
-	address := strings.TrimPrefix(w.url, "http://")
+	a := startServeWith(t, func(c *config.Config) {
+		c.Serving.SendTimeout, c.Serving.HeaderTimeout = 200*time.Millisecond, 3*time.Second
+	})
+	a.ready()
+	call[api.Space](a, "POST", "/v1/spaces", `{"name":"mail"}`)
+	address := strings.TrimPrefix(a.url, "http://")
 	for name, text := range map[string]string{
-		"a question": hostile.Text(w.token, "POST /v1/spaces/mail/ask", `{"question":"wh`, "Content-Length: 100"),
-		"documents":  hostile.Text(w.token, "POST /v1/spaces/mail/documents", `{"documents":[{"text":"a"},`, "Content-Length: 100"),
-		"a file":     hostile.Text(w.token, "POST /v1/spaces/mail/documents?name=a.txt", "The pond", "Content-Type: text/plain", "Content-Length: 100"),
-		"a form": hostile.Text(w.token, "POST /v1/spaces/mail/documents", "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.txt\"\r\n\r\nThe",
+		"a question": hostile.Text(a.token, "POST /v1/spaces/mail/ask", `{"question":"wh`, "Content-Length: 100"),
+		"documents":  hostile.Text(a.token, "POST /v1/spaces/mail/documents", `{"documents":[{"text":"a"},`, "Content-Length: 100"),
+		"a file":     hostile.Text(a.token, "POST /v1/spaces/mail/documents?name=a.txt", "The pond", "Content-Type: text/plain", "Content-Length: 100"),
+		"a form": hostile.Text(a.token, "POST /v1/spaces/mail/documents", "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.txt\"\r\n\r\nThe",
 			"Content-Type: multipart/form-data; boundary=b", "Content-Length: 1000"),
 	} {
 		if status, problem := sent(t, address, text); status != 408 || problem != "slow_request" {
@@ -92,9 +92,8 @@ func TestSlowSenders(t *testing.T) {
 	if b, err := io.ReadAll(c); err != nil || len(b) > 0 && !strings.HasPrefix(string(b), "HTTP/1.1 408") && !strings.HasPrefix(string(b), "HTTP/1.1 400") {
 		t.Errorf("half a header: %q, %v", b, err)
 	}
-	docs, err := w.all.ListDocumentsWithResponse(ctx, mail, nil)
-	w.is(200, docs, err)
-	if len(docs.JSON200.Documents) != 0 {
-		t.Errorf("half an upload is in: %+v", docs.JSON200.Documents)
+	if docs := call[api.Documents](a, "GET", "/v1/spaces/mail/documents", ""); len(docs.Documents) != 0 {
+		t.Errorf("half an upload is in: %+v", docs.Documents)
 	}
+	a.end()
 }

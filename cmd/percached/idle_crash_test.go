@@ -244,7 +244,7 @@ func (h *toil) note(l stepLine) {
 func (h *toil) open() *service {
 	h.Helper()
 	c := defaultSetup()
-	c.data, c.threads = h.data, 1
+	c.Data, c.Threads = h.data, 1
 	s, err := openService(h.Context(), c, true, io.Discard)
 	if err != nil {
 		h.Fatal(err)

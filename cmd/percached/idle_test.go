@@ -16,6 +16,7 @@ import (
 
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/llm/llmtest"
 	"github.com/percached/percached/scheduler"
 )
@@ -24,7 +25,7 @@ import (
 // on behind it.
 func TestIdleRunIsInterrupted(t *testing.T) {
 	c := defaultSetup()
-	c.data, c.create, c.volatile, c.now = t.TempDir(), true, true, time.Now
+	c.Data, c.Create, c.volatile, c.now = t.TempDir(), true, true, time.Now
 	ctx, cancel := context.WithCancel(context.Background())
 	var runs atomic.Int64
 	o := llmtest.DefaultOptions()
@@ -95,9 +96,7 @@ type insider struct{ setup }
 func (insider) Flags(*cobra.Command, ...string) {}
 
 func (h insider) Dial(cmd *cobra.Command, n cli.Need) (*cli.Link, error) {
-	conf := defaultConfig()
-	conf.now = h.setup
-	return inside(cmd.Context(), conf, n.Model, cmd.ErrOrStderr())
+	return inside(cmd.Context(), config.Of(h.Config, checkConfig), n.Model, h.ground, cmd.ErrOrStderr())
 }
 
 func (h insider) run(ctx context.Context, stdout io.Writer, args ...string) error {

@@ -33,7 +33,7 @@ type predicting struct {
 
 func benchPredictCommand() *cobra.Command {
 	o := predicting{setup: defaultSetup()}
-	o.create = true
+	o.Create = true
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "predict PATH...",
@@ -61,8 +61,7 @@ Questions are JSON objects, one a line: {"question": "..."}.`,
 			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
 		},
 	}
-	o.answerFlags(cmd)
-	o.idleFlags(cmd)
+	answerFlags(cmd, &o.Config)
 	f := cmd.Flags()
 	f.StringVar(&o.kind, "kind", "emails", "what the documents are: emails, dialog, meetings, notes")
 	f.StringVar(&o.questions, "questions", "", "file of questions that were asked of the documents")
@@ -72,7 +71,8 @@ Questions are JSON objects, one a line: {"question": "..."}.`,
 	f.IntVar(&o.predictions, "max-predictions", 500, "kept predictions behind which no round begins")
 	f.IntVar(&o.warm, "warm", 1000, "chunks that may be prefilled without a prediction; 0 leaves out the services that do so")
 	f.BoolVar(&o.between, "idle-between", false, "do idle work between the questions too, within the same limits")
-	f.Float64Var(&o.idle.Floor, "floor", o.idle.Floor, "similarity to its best chunk below which a prediction is dropped")
+	f.IntVar(&o.Idle.Stride, "stride", o.Idle.Stride, "questions predicted at a time")
+	f.Float64Var(&o.Idle.Floor, "floor", o.Idle.Floor, "similarity to its best chunk below which a prediction is dropped")
 	f.Float64Var(&o.share, "share", 0.8, "share of a question's content words that must stand in one chunk to call it supported")
 	f.BoolVar(&o.list, "list", false, "name the predicted questions in the report")
 	f.BoolVar(&asJSON, "json", false, "print a JSON object")
@@ -91,7 +91,7 @@ func (o *predicting) check() error {
 	case !(o.share > 0 && o.share <= 1):
 		return cmdline.Misusef("--share must be above 0 and at most 1")
 	}
-	o.data = "temporary" // named later
+	o.Data = "temporary" // named later
 	if err := o.Validate(); err != nil {
 		return cmdline.Misused(err)
 	}
@@ -142,7 +142,7 @@ func (o *predicting) run(ctx context.Context, stderr io.Writer) (*predictingRepo
 		return nil, fault.New(fault.Unavailable, "percached: predict", "%w", err)
 	}
 	defer os.RemoveAll(dir)
-	b := &predictionBench{predicting: o, dir: dir, stderr: stderr, report: &predictingReport{Floor: o.idle.Floor, Share: o.share}}
+	b := &predictionBench{predicting: o, dir: dir, stderr: stderr, report: &predictingReport{Floor: o.Idle.Floor, Share: o.share}}
 	defer b.close()
 	for _, step := range []func() error{
 		func() error { return b.takeIn(ctx) },

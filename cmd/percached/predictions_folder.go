@@ -48,7 +48,7 @@ func (b *predictionBench) folder(name string) string { return filepath.Join(b.di
 // takeIn puts the documents into the folder that the others are copies of.
 func (b *predictionBench) takeIn(ctx context.Context) (err error) {
 	c := b.setup
-	c.data = b.folder(coldService)
+	c.Data = b.folder(coldService)
 	s, err := openService(ctx, c, true, b.stderr)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (b *predictionBench) takeIn(ctx context.Context) (err error) {
 	if st.Chunks == 0 {
 		return fault.New(fault.NotFound, "percached: predict", "there is no document to predict from")
 	}
-	set, err := s.settings(c)
+	set, err := s.settings(c.Config)
 	b.report.Model, b.report.Placement = s.engine.Info().Name, set.Placement.String()
 	b.report.Documents, b.report.Chunks = st.Documents, st.Chunks
 	return err

@@ -43,7 +43,7 @@ func (b *predictionBench) judge(ctx context.Context, questions, foreign []string
 	for _, p := range found {
 		guessed = append(guessed, p.Question)
 	}
-	j := &judge{service: s, k: b.k, share: b.share}
+	j := &judge{service: s, k: b.K, share: b.share}
 	for _, group := range []struct {
 		questions []string
 		to        *[]verdict
@@ -56,7 +56,7 @@ func (b *predictionBench) judge(ctx context.Context, questions, foreign []string
 		b.report.guesses[i].From, b.report.guesses[i].Ready = string(p.From), p.Populated
 	}
 	made := b.services[i].work.made
-	b.report.Rounds, b.report.AskedFor = made, made*b.idle.Stride
+	b.report.Rounds, b.report.AskedFor = made, made*b.Idle.Stride
 	if b.list {
 		b.report.List = b.report.guesses
 	}

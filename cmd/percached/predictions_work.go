@@ -90,12 +90,12 @@ type asking struct {
 // open opens the service, and a scheduler of its own for it: the folder's own
 // knows no limits.
 func (a *asking) open(ctx context.Context, c setup, jobs string, stderr io.Writer) (err error) {
-	c.data = a.dir
+	c.Data = a.dir
 	if a.service, err = openService(ctx, c, true, stderr); err != nil || a.work == nil {
 		return err
 	}
 	s := a.service
-	rules, err := s.idleRules(c)
+	rules, err := s.idleRules(c.Config)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ model, in the configuration, too.`,
 			if err != nil {
 				return err
 			}
-			return o.run(cmd, conf.setup().data, args)
+			return o.run(cmd, conf.Now().Data, args)
 		},
 	}
 	host{}.Flags(cmd)

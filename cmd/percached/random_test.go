@@ -38,8 +38,8 @@ func TestWarmEqualsCold(t *testing.T) {
 		t.Run(placement, func(t *testing.T) {
 			l := &life{T: t, rng: rand.New(rand.NewPCG(7, uint64(len(placement)))), docs: map[int]int{}, runs: map[answer.Outcome]int{}}
 			l.c = defaultSetup()
-			l.c.data, l.c.threads, l.c.chunkWords, l.c.context, l.c.maxTokens = t.TempDir(), 1, 40, 1024, 12
-			l.c.placement, l.c.limit, l.c.patience = placement, 6<<20, time.Hour
+			l.c.Data, l.c.Threads, l.c.ChunkWords, l.c.Context, l.c.MaxTokens = t.TempDir(), 1, 40, 1024, 12
+			l.c.Placement, l.c.TensorLimit, l.c.patience = placement, 6<<20, time.Hour
 			l.open()
 			defer func() { l.close() }()
 			if err := l.s.knowledge.CreateSpace(percached.Space{Name: lifeSpace, Kind: "emails"}); err != nil {
@@ -70,14 +70,14 @@ func (l *life) open() {
 	}
 	if l.base == nil { // this engine has never seen a stored tensor
 		cold := l.c
-		cold.data = l.TempDir()
+		cold.Data = l.TempDir()
 		if l.base, err = openService(context.Background(), cold, true, io.Discard); err != nil {
 			l.Fatal(err)
 		}
 	}
 	parts := l.s.asker.Parts
 	parts.Engine = l.base.engine
-	set, err := l.s.settings(l.c)
+	set, err := l.s.settings(l.c.Config)
 	if err != nil {
 		l.Fatal(err)
 	}

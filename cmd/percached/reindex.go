@@ -44,14 +44,14 @@ func withService(cmd *cobra.Command, run func(context.Context, *service) error) 
 	if err != nil {
 		return err
 	}
-	c := conf.setup()
-	if !home.Exists(c.data) {
-		return noFolder(c.data)
+	c := conf.Now()
+	if !home.Exists(c.Data) {
+		return noFolder(c.Data)
 	}
-	if err := token.Verify(c.data); err != nil { // as every command on a data folder
+	if err := token.Verify(c.Data); err != nil { // as every command on a data folder
 		return err
 	}
-	s, err := openService(cmd.Context(), c, false, cmd.ErrOrStderr())
+	s, err := openService(cmd.Context(), setup{Config: c}, false, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

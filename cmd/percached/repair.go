@@ -14,6 +14,7 @@ import (
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/knowledgebank"
 )
 
@@ -36,9 +37,9 @@ back: look through the list of documents. Stop the daemon first.`,
 			if err != nil {
 				return err
 			}
-			c := conf.setup()
-			if !home.Exists(c.data) {
-				return noFolder(c.data)
+			c := conf.Now()
+			if !home.Exists(c.Data) {
+				return noFolder(c.Data)
 			}
 			named := make([]percached.Space, 0, len(spaces))
 			for _, name := range spaces {
@@ -55,8 +56,8 @@ back: look through the list of documents. Stop the daemon first.`,
 
 // repair saves what can be read, makes the spaces consistent, and lets what is
 // derived from documents be built anew.
-func repair(ctx context.Context, c setup, named []percached.Space, stdout, stderr io.Writer) (err error) {
-	h, err := home.Open(c.data)
+func repair(ctx context.Context, c config.Config, named []percached.Space, stdout, stderr io.Writer) (err error) {
+	h, err := home.Open(c.Data)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func repair(ctx context.Context, c setup, named []percached.Space, stdout, stder
 	if err := hasMeta(h); err != nil {
 		return err
 	}
-	log := newLog(stderr, "text", c.serving.level)
+	log := newLog(stderr, "text", c.Serving.Level)
 	saved, err := kv.Salvage(ctx, h.Path("meta"), metaOptions(log))
 	if err != nil {
 		return err
@@ -93,8 +94,7 @@ func repair(ctx context.Context, c setup, named []percached.Space, stdout, stder
 		return err
 	}
 	h.Unclean = true // answers and tensors of chunks that are gone must go
-	c.folder = h
-	s, err := openService(ctx, c, false, stderr)
+	s, err := openService(ctx, setup{Config: c, ground: ground{folder: h}}, false, stderr)
 	if err != nil {
 		return err
 	}

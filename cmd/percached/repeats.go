@@ -50,8 +50,8 @@ data folder.`,
 			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
 		},
 	}
-	c.dataFlag(cmd)
-	c.answerFlags(cmd)
+	dataFlag(cmd, &c.Config)
+	answerFlags(cmd, &c.Config)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd
 }
@@ -81,7 +81,7 @@ type repeatsReport struct {
 }
 
 func (s *service) repeats(ctx context.Context, c setup, in io.Reader, stderr io.Writer) (*repeatsReport, error) {
-	set, err := s.settings(c)
+	set, err := s.settings(c.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/knowledgebank"
 )
 
@@ -50,7 +51,7 @@ A backup holds what was deleted after it was made: delete it again.`,
 				return err
 			}
 			defer from.Close() //nolint:errcheck // nothing was written
-			out, err := restore(cmd.Context(), conf.setup(), untilDone(cmd.Context(), from), force, cmd.ErrOrStderr())
+			out, err := restore(cmd.Context(), conf.Now(), untilDone(cmd.Context(), from), force, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -95,8 +96,8 @@ func untilDone(ctx context.Context, from io.Reader) io.Reader {
 }
 
 // restore has the daemon restore a backup, or does so itself where none runs.
-func restore(ctx context.Context, c setup, from io.Reader, force bool, stderr io.Writer) (api.Restored, error) {
-	l, err := running(c.data)
+func restore(ctx context.Context, c config.Config, from io.Reader, force bool, stderr io.Writer) (api.Restored, error) {
+	l, err := running(c.Data)
 	if err != nil {
 		return api.Restored{}, err
 	}
@@ -131,8 +132,8 @@ func readyAgain(ctx context.Context, l *cli.Link, stderr io.Writer) (err error) 
 
 // restoreHere restores a backup in a data folder that nobody uses; it is made if
 // there is none.
-func restoreHere(ctx context.Context, c setup, from io.Reader, force bool, stderr io.Writer) (out api.Restored, err error) {
-	h, err := home.Open(c.data)
+func restoreHere(ctx context.Context, c config.Config, from io.Reader, force bool, stderr io.Writer) (out api.Restored, err error) {
+	h, err := home.Open(c.Data)
 	if err != nil {
 		return out, err
 	}
@@ -141,16 +142,16 @@ func restoreHere(ctx context.Context, c setup, from io.Reader, force bool, stder
 			err = shut
 		}
 	}()
-	c.log = newLog(stderr, "text", c.serving.level)
-	out, err = stageRestore(ctx, h, c.log, from, func(b backup.Header) error {
+	log := newLog(stderr, "text", c.Serving.Level)
+	out, err = stageRestore(ctx, h, log, from, func(b backup.Header) error {
 		if force {
 			return nil
 		}
-		there, err := stockIn(h, metaOptions(c.log))
+		there, err := stockIn(h, metaOptions(log))
 		if err != nil {
-			return fault.New(fault.Conflict, "percached: restore", "what %s holds cannot be read (%s); to replace it, restore with force", c.data, cmdline.Sentence(err))
+			return fault.New(fault.Conflict, "percached: restore", "what %s holds cannot be read (%s); to replace it, restore with force", c.Data, cmdline.Sentence(err))
 		}
-		return replaceable(c.data, there, b, false)
+		return replaceable(c.Data, there, b, false)
 	})
 	if err == nil {
 		err = h.CommitRestore()
@@ -162,8 +163,7 @@ func restoreHere(ctx context.Context, c setup, from io.Reader, force bool, stder
 		return out, err
 	}
 	// What is derived is made anew, and the folder is known to open.
-	c.folder = h
-	s, err := openService(ctx, c, false, stderr)
+	s, err := openService(ctx, setup{Config: c, ground: ground{folder: h, log: log}}, false, stderr)
 	if err != nil {
 		return out, unserved(err)
 	}

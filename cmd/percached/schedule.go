@@ -65,16 +65,16 @@ while slows both.`,
 }
 
 func (o *schedule) flags(cmd *cobra.Command) {
-	o.maxTokens, o.placement, o.cutoff = 64, "sequential", betweenThresholds
-	o.documentFlags(cmd)
-	o.idleFlags(cmd)
+	o.MaxTokens, o.Placement, o.Idle.Cutoff = 64, "sequential", betweenThresholds
+	documentFlags(cmd, &o.Config)
 	f := cmd.Flags()
-	f.StringVar(&o.data, "data", "", "folder to make, that keeps both data folders (default: nothing is kept)")
-	f.StringVar(&o.model, "model", "", "GGUF file of a language model (default: the one that is built in)")
-	f.StringVar(&o.kv, "kv", o.kv, "type of keys and values: f16, q8_0, q4_0")
-	f.StringVar(&o.placement, "placement", o.placement, "sequential or parallel")
-	f.IntVar(&o.k, "k", o.k, "chunks of a prompt")
-	f.IntVar(&o.maxTokens, "max-tokens", o.maxTokens, "tokens of an answer")
+	f.StringVar(&o.Data, "data", "", "folder to make, that keeps both data folders (default: nothing is kept)")
+	f.StringVar(&o.Model, "model", "", "GGUF file of a language model (default: the one that is built in)")
+	f.StringVar(&o.KV, "kv", o.KV, "type of keys and values: f16, q8_0, q4_0")
+	f.StringVar(&o.Placement, "placement", o.Placement, "sequential or parallel")
+	f.IntVar(&o.Idle.Stride, "stride", o.Idle.Stride, "questions predicted at a time")
+	f.IntVar(&o.K, "k", o.K, "chunks of a prompt")
+	f.IntVar(&o.MaxTokens, "max-tokens", o.MaxTokens, "tokens of an answer")
 	f.StringVar(&o.kind, "kind", "emails", "what the documents are: emails, dialog, meetings, notes")
 	f.StringVar(&o.questions, "questions", "", "file of questions, a JSON object a line (default: made from the documents)")
 	f.Float64Var(&o.share, "limit-share", 0.6, "share of what the first idle work stored that may be stored until the limit is raised")
@@ -89,18 +89,18 @@ func (o *schedule) check(paths []string) error {
 	if !(o.share > 0 && o.share < 1) {
 		return cmdline.Misusef("--limit-share must be a share between 0 and 1, not %v", o.share)
 	}
-	if _, err := parsePlacement(o.placement); err != nil {
+	if _, err := parsePlacement(o.Placement); err != nil {
 		return err
 	}
-	if o.data != "" && (home.Exists(o.scheduled()) || home.Exists(o.plain())) {
-		return cmdline.Misusef("--data %s: there are data folders in it already", o.data)
+	if o.Data != "" && (home.Exists(o.scheduled()) || home.Exists(o.plain())) {
+		return cmdline.Misusef("--data %s: there are data folders in it already", o.Data)
 	}
 	return nil
 }
 
 // scheduled and plain are the two data folders.
-func (o *schedule) scheduled() string { return filepath.Join(o.data, "with") }
-func (o *schedule) plain() string     { return filepath.Join(o.data, "without") }
+func (o *schedule) scheduled() string { return filepath.Join(o.Data, "with") }
+func (o *schedule) plain() string     { return filepath.Join(o.Data, "without") }
 
 func (o *schedule) measure(ctx context.Context, paths []string, stderr io.Writer) (r *scheduleReport, err error) {
 	warnIdle(stderr)
@@ -112,11 +112,11 @@ func (o *schedule) measure(ctx context.Context, paths []string, stderr io.Writer
 	if err != nil {
 		return nil, err
 	}
-	if o.data == "" {
-		if o.data, err = os.MkdirTemp("", "percached-"); err != nil {
+	if o.Data == "" {
+		if o.Data, err = os.MkdirTemp("", "percached-"); err != nil {
 			return nil, fault.New(fault.Unavailable, "percached: schedule", "%w", err)
 		}
-		defer os.RemoveAll(o.data)
+		defer os.RemoveAll(o.Data)
 	}
 	c := &course{schedule: o, stderr: stderr, docs: docs, given: given, asked: map[string]bool{}}
 	defer func() { err = errors.Join(err, c.close()) }()
@@ -129,15 +129,15 @@ func (o *schedule) measure(ctx context.Context, paths []string, stderr io.Writer
 // open makes both services. The second stands on the first one's model.
 func (c *course) open(ctx context.Context) error {
 	o := c.setup
-	o.create, o.limit = true, unlimited
+	o.Create, o.TensorLimit = true, unlimited
 	// What pays is not the question here: a model that predicts slowly predicts on.
-	o.idle.Policy.Pay.Trial = 365 * 24 * time.Hour
+	o.Idle.PayTrial = 365 * 24 * time.Hour
 	for _, s := range []struct {
 		to        **scheduleSide
 		dir       string
 		scheduled bool
 	}{{&c.sides.With, c.scheduled(), true}, {&c.sides.Without, c.plain(), false}} {
-		o.data, o.idle.Adaptive, o.idle.Conversion = s.dir, s.scheduled, s.scheduled
+		o.Data, o.Idle.Adaptive, o.Idle.Conversion = s.dir, s.scheduled, s.scheduled
 		svc, err := openService(ctx, o, true, c.stderr)
 		if err != nil {
 			return err

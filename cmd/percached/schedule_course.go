@@ -167,8 +167,8 @@ func (c *course) conclude() (*scheduleReport, error) {
 		return nil, err
 	}
 	r, info := &c.report, c.sides.With.engine.Info()
-	r.Model, r.Placement, r.Threads, r.Seed = info.Name, c.placement, c.threads, c.seed
-	r.Documents, r.Chunks, r.Share, r.Cutoff = len(c.docs), st.Chunks, c.share, c.cutoff
+	r.Model, r.Placement, r.Threads, r.Seed = info.Name, c.Placement, c.Threads, c.seed
+	r.Documents, r.Chunks, r.Share, r.Cutoff = len(c.docs), st.Chunks, c.share, c.Idle.Cutoff
 	r.conclude()
 	return r, nil
 }

@@ -95,7 +95,7 @@ func (c *course) predictions() ([]string, error) {
 	with, err := c.sides.With.predictor.Predictions(scheduleSpace) // the latest first
 	var latest []string
 	for _, p := range with {
-		if theirs[p.Question] && !c.asked[p.Question] && len(latest) < c.setup.idle.Stride {
+		if theirs[p.Question] && !c.asked[p.Question] && len(latest) < c.setup.Idle.Stride {
 			latest = append(latest, p.Question)
 		}
 	}

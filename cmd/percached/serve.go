@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/config"
 )
 
 // The stages of a daemon.
@@ -27,7 +28,7 @@ const (
 
 func serveCommand() *cobra.Command {
 	var file string
-	var flags []said
+	var flags []config.Setting
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the HTTP interface, and do idle work by itself", Args: cobra.NoArgs,
 		Long: `Serves a data folder over HTTP until it is interrupted: questions, documents, spaces
@@ -46,11 +47,11 @@ tensor-limit), which beat percached.conf in the data folder, or the file that
 		Example: `  percached serve
   percached serve --data /srv/percached --listen 127.0.0.1:8000 --config percached.conf`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			conf, err := loadConfig(file, os.Environ(), flags)
+			conf, err := config.Load(file, os.Environ(), flags, checkConfig)
 			if err != nil {
 				return err
 			}
-			return serve(cmd.Context(), conf, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return serve(cmd.Context(), conf, ground{}, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().StringVar(&file, "config", "", "file with lines of the form key = value (default: percached.conf in the data folder)")
@@ -61,7 +62,7 @@ tensor-limit), which beat percached.conf in the data folder, or the file that
 // hasModels looks whether the models that are named are files of models, before
 // anybody is told that there is a daemon.
 func (d *served) hasModels() error {
-	for _, name := range []string{d.setup.model, d.setup.embedModel} {
+	for _, name := range []string{d.setup.Model, d.setup.EmbedModel} {
 		path, err := pulled(d.home.Path("models"), name)
 		if err == nil {
 			_, err = architecture(path)
@@ -74,8 +75,8 @@ func (d *served) hasModels() error {
 }
 
 // serve runs a daemon until ctx ends.
-func serve(ctx context.Context, conf *tuning, stdout, stderr io.Writer) error {
-	d, err := newServed(conf, reach{daemon: true, model: true}, stderr)
+func serve(ctx context.Context, conf *config.Loaded, g ground, stdout, stderr io.Writer) error {
+	d, err := newServed(conf, reach{daemon: true, model: true, ground: g}, stderr)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func serve(ctx context.Context, conf *tuning, stdout, stderr io.Writer) error {
 	ended := make(chan error, 1)
 	go func() { ended <- serveOn(ctx, now, stdout, stderr) }()
 	waits := func() bool { return now.Load().waitsForRoom() }
-	return unlessStuck(ctx, d.setup.serving.grace+2*last, waits, ended)
+	return unlessStuck(ctx, d.setup.Serving.Grace+2*last, waits, ended)
 }
 
 // serveOn serves with the daemon that is prepared now, and with another behind each

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/internal/config"
 )
 
 // table is a table of connections that nobody is behind.
@@ -227,9 +229,9 @@ func TestSilentConnections(t *testing.T) {
 // Clients without a token, however many and however silent, neither keep one with a
 // token from being served nor cost it its connection.
 func TestServeClosesSilentConnections(t *testing.T) {
-	t.Setenv("PERCACHED_MAX_CONNECTIONS", "8")
-	t.Setenv("PERCACHED_HEADER_TIMEOUT", "1h") // nothing but the want of room closes any
-	a := startServe(t, t.TempDir())
+	a := startServeWith(t, func(c *config.Config) {
+		c.Serving.Connections, c.Serving.HeaderTimeout = 8, time.Hour // connections are closed for room alone
+	})
 	a.ready()
 	dial := func() net.Conn {
 		c, err := net.Dial("tcp", strings.TrimPrefix(a.url, "http://"))

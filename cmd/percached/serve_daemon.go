@@ -18,6 +18,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/version"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/inbox"
 	"github.com/percached/percached/internal/metrics"
 	"github.com/percached/percached/internal/token"
@@ -28,14 +29,15 @@ import (
 type reach struct {
 	daemon bool // it listens at a socket, and does idle work by itself
 	model  bool // the language model is open: questions can be answered
+	ground      // what tests put in place of the real parts
 }
 
 // served is a data folder that is served: by a daemon at a socket, or inside a
 // command to this command alone.
 type served struct {
 	reach
-	conf    *tuning
-	setup   setup // as it was at the start
+	conf    *config.Loaded
+	setup   config.Config // as it was at the start
 	log     *slog.Logger
 	level   *slog.LevelVar
 	cert    *tls.Config // nil: no TLS
@@ -65,27 +67,27 @@ type served struct {
 }
 
 // newServed prepares all that is there before anything is loaded.
-func newServed(conf *tuning, as reach, stderr io.Writer) (*served, error) {
-	c := conf.setup()
+func newServed(conf *config.Loaded, as reach, stderr io.Writer) (*served, error) {
+	c := conf.Now()
 	d := &served{
 		reach: as, conf: conf, setup: c, level: &slog.LevelVar{}, metrics: metrics.New(), hub: &api.Hub{}, begun: time.Now(),
 	}
-	d.level.Set(c.serving.level)
+	d.level.Set(c.Serving.Level)
 	if !as.daemon { // a command tells what it does itself
-		d.level.Set(max(c.serving.level, slog.LevelWarn))
+		d.level.Set(max(c.Serving.Level, slog.LevelWarn))
 	}
-	d.log = newLog(stderr, c.serving.format, d.level)
+	d.log = newLog(stderr, c.Serving.Format, d.level)
 	d.stage.log = d.log
 	var err error
 	if as.daemon {
-		if d.cert, err = c.serving.certificate(); err != nil {
+		if d.cert, err = certificate(&c.Serving); err != nil {
 			return nil, err
 		}
 	}
-	if err := token.Verify(c.data); err != nil { // before anything of the folder is touched
+	if err := token.Verify(c.Data); err != nil { // before anything of the folder is touched
 		return nil, err
 	}
-	if d.home, err = home.Open(c.data); err != nil {
+	if d.home, err = home.Open(c.Data); err != nil {
 		return nil, err
 	}
 	if err := d.openTokens(); err != nil {
@@ -113,7 +115,7 @@ func newLog(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 }
 
 func (d *served) openTokens() (err error) {
-	if d.tokens, err = token.Open(d.setup.data); err != nil {
+	if d.tokens, err = token.Open(d.setup.Data); err != nil {
 		return err
 	}
 	d.tokens.Observer.Trouble = func(err error) { d.log.Error("tokens do not hold", "error", err) }
@@ -126,7 +128,8 @@ func (d *served) openTokens() (err error) {
 
 // options of the interface; they want the listener.
 func (d *served) options() api.Options {
-	o := d.setup.serving.api
+	o := api.Default()
+	o.Hosts, o.Origins, o.MaxUpload, o.SendTimeout = d.setup.Serving.Hosts, d.setup.Serving.Origins, d.setup.Serving.Upload, d.setup.Serving.SendTimeout
 	o.Hosts = append(o.Hosts[:len(o.Hosts):len(o.Hosts)], ownHost(d.listener.Addr())...)
 	o.Authorize, o.Ready, o.Spec, o.Metrics, o.Hub, o.Version = d.authorize, d.stage.ready, percached.OpenAPI(), d.metrics.Handler(), d.hub, version.String()
 	o.Logger, o.Observer.Request, o.Observer.Working = d.log, d.metrics.Request, d.connections.working
@@ -190,7 +193,7 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 	if cpu := llamacpp.CPU(); d.daemon && len(cpu.Idle) > 0 {
 		d.log.Warn("this binary was compiled without instructions that the CPU has", "instructions", cpu.Idle, "cure", cpu.Cure)
 	}
-	c := d.setup
+	c := setup{Config: d.setup, ground: d.ground}
 	n := &news{metrics: d.metrics, hub: d.hub, now: time.Now, log: d.log}
 	c.folder, c.log, c.progress, c.news, c.untidy = d.home, d.log, d.stage.at, n, d.daemon
 	s, err := openService(ctx, c, d.model, stderr)
@@ -199,20 +202,21 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 	}
 	d.service = s
 	d.opened.Store(s)
+	limits := inboxLimits{Disk: inboxDisk, Documents: c.Serving.Documents, Expanded: c.Serving.Upload}
 	if !d.daemon { // as in options
-		c.inboxLimit, c.serving.api.MaxUpload, c.serving.documents = math.MaxInt64, math.MaxInt64, math.MaxInt
+		limits = inboxLimits{Disk: math.MaxInt64, Documents: math.MaxInt, Expanded: math.MaxInt64}
 	}
-	in, err := openInbox(s, c, d.log)
+	in, err := openInbox(s, limits, d.log)
 	if err != nil {
 		return nil, err
 	}
 	d.face.service, d.face.inbox = s, in
-	d.conf.onChange(func(from, to setup) error {
+	d.conf.OnChange(func(from, to config.Config) error {
 		if err := s.reconfigure(from, to); err != nil {
 			return err
 		}
 		if d.daemon {
-			d.level.Set(to.serving.level)
+			d.level.Set(to.Serving.Level)
 		}
 		return nil
 	})

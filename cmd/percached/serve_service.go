@@ -7,22 +7,33 @@ import (
 	"time"
 
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/internal/inbox"
 	"github.com/percached/percached/internal/metrics"
 	"github.com/percached/percached/knowledgebank/reader"
 )
 
+// inboxDisk is the maximum disk space for uploads until they are taken in.
+const inboxDisk = 8 << 30
+
+// inboxLimits bound uploads.
+type inboxLimits struct {
+	Disk      int64 // bytes
+	Documents int   // of an upload
+	Expanded  int64 // bytes of an upload, unpacked
+}
+
 // openInbox opens what keeps uploads until they are in. The service closes it.
-func openInbox(s *service, c setup, log *slog.Logger) (*inbox.Inbox, error) {
+func openInbox(s *service, limits inboxLimits, log *slog.Logger) (*inbox.Inbox, error) {
 	rd, err := reader.New(reader.Default())
 	if err != nil {
 		return nil, err
 	}
 	o := inbox.Default()
-	o.Library, o.Spaces, o.Reader, o.MaxBytes, o.Now, o.Logger, o.Observer = s.library, s.knowledge, rd, c.inboxLimit, s.now, log, s.news.ofInbox()
+	o.Library, o.Spaces, o.Reader, o.MaxBytes, o.Now, o.Logger, o.Observer = s.library, s.knowledge, rd, limits.Disk, s.now, log, s.news.ofInbox()
 	o.Taking = s.scheduler.Intake
-	o.Memory, o.MaxDocuments, o.MaxExpanded = c.uploadMemory, c.serving.documents, c.serving.api.MaxUpload
+	o.Memory, o.MaxDocuments, o.MaxExpanded = uploadMemory(machineMemory()), limits.Documents, limits.Expanded
 	o.MinFree = 2 * minFree // what is sent must not take the room in which it is taken in
 	in, err := inbox.Open(s.home.Path("inbox"), o)
 	if err != nil {
@@ -59,9 +70,9 @@ func (s *service) flush(ctx context.Context) error {
 
 // reconfigure brings what can change while it runs from one setup to another. If
 // a part refuses, all is as it was.
-func (s *service) reconfigure(from, to setup) error {
-	steps := []func(setup) error{
-		func(c setup) error {
+func (s *service) reconfigure(from, to config.Config) error {
+	steps := []func(config.Config) error{
+		func(c config.Config) error {
 			set, err := s.settings(c)
 			if err != nil {
 				return err
@@ -70,17 +81,17 @@ func (s *service) reconfigure(from, to setup) error {
 		},
 		s.withRules(s.worker.Configure),
 		s.withRules(func(r idle.Config) error { return s.scheduler.Configure(r.Policy) }), // looks for work anew, by the worker's rules, too
-		func(c setup) error {
-			if from.bankLimit == to.bankLimit {
+		func(c config.Config) error {
+			if from.BankLimit == to.BankLimit {
 				return nil
 			}
-			return s.bank.SetLimit(context.Background(), c.bankLimit)
+			return s.bank.SetLimit(context.Background(), c.BankLimit)
 		},
-		func(c setup) error {
-			if from.limit == to.limit {
+		func(c config.Config) error {
+			if from.TensorLimit == to.TensorLimit {
 				return nil
 			}
-			return s.tree.SetLimit(c.limit)
+			return s.tree.SetLimit(c.TensorLimit)
 		},
 	}
 	for i, step := range steps {
@@ -97,8 +108,8 @@ func (s *service) reconfigure(from, to setup) error {
 }
 
 // withRules gives fn the rules of idle work that a setup makes.
-func (s *service) withRules(fn func(idle.Config) error) func(setup) error {
-	return func(c setup) error {
+func (s *service) withRules(fn func(idle.Config) error) func(config.Config) error {
+	return func(c config.Config) error {
 		rules, err := s.idleRules(c)
 		if err != nil {
 			return err

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/percached/percached/internal/config"
 )
 
 // atWork is a percached serve in this process.
@@ -81,6 +83,17 @@ func startServe(t *testing.T, dir string, args ...string) *atWork {
 	return startServing(t, dir, func(ctx context.Context, stdout, stderr io.Writer) error {
 		args := append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--threads", "1"}, args...)
 		return run(ctx, args, strings.NewReader(""), stdout, stderr)
+	})
+}
+
+// startServeWith serves in this process with what no key sets.
+func startServeWith(t *testing.T, set func(*config.Config)) *atWork {
+	t.Helper()
+	c := config.DaemonDefault()
+	c.Data, c.Serving.Listen, c.Threads = t.TempDir(), "127.0.0.1:0", 1
+	set(&c)
+	return startServing(t, c.Data, func(ctx context.Context, stdout, stderr io.Writer) error {
+		return serve(ctx, config.Of(c, checkConfig), ground{}, stdout, stderr)
 	})
 }
 

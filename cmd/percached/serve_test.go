@@ -14,6 +14,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/llmtest"
 )
@@ -37,11 +38,11 @@ func TestServe(t *testing.T) {
 	if about := call[api.About](a, "GET", "/v1/about", ""); about.Model.Threads != 1 || about.Embedder.Dimensions == 0 {
 		t.Errorf("%+v", about)
 	}
-	call[api.Config](a, "PATCH", "/v1/config", `{"tensor-limit":"3MiB","bank-limit":"1MiB","threshold":"0.95","stride":"3","idle-after":"1h","log-level":"warn"}`)
+	call[api.Config](a, "PATCH", "/v1/config", `{"tensor-limit":"3MiB","bank-limit":"1MiB","threshold":"0.95","idle-after":"1h","log-level":"warn"}`)
 	if c := call[api.Cache](a, "GET", "/v1/cache", ""); c.Limit != 3<<20 {
 		t.Errorf("the limit is %d", c.Limit)
 	}
-	if s := call[api.Space](a, "GET", "/v1/spaces/notes", ""); *s.Effective.Threshold != 0.95 || *s.Effective.Stride != 3 {
+	if s := call[api.Space](a, "GET", "/v1/spaces/notes", ""); *s.Effective.Threshold != 0.95 {
 		t.Errorf("%+v", s.Effective)
 	}
 	quiet := a.request("GET", "/healthz", nil)
@@ -183,12 +184,12 @@ func (s slowly) Info() percached.EmbedderInfo {
 
 // While it loads, a daemon says so and answers nothing else.
 func TestServeWhileLoading(t *testing.T) {
-	conf := defaultConfig()
-	conf.now.data, conf.now.serving.listen = t.TempDir(), "127.0.0.1:0"
+	conf, g := config.DaemonDefault(), ground{}
+	conf.Data, conf.Serving.Listen = t.TempDir(), "127.0.0.1:0"
 	free := make(chan struct{})
-	conf.now.embedder = slowly{llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions()), free}
-	a := startServing(t, conf.now.data, func(ctx context.Context, stdout, stderr io.Writer) error {
-		return serve(ctx, conf, stdout, stderr)
+	g.embedder = slowly{llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions()), free}
+	a := startServing(t, conf.Data, func(ctx context.Context, stdout, stderr io.Writer) error {
+		return serve(ctx, config.Of(conf, checkConfig), g, stdout, stderr)
 	})
 	for path, want := range map[string]int{"/healthz": 200, "/readyz": 503, "/openapi.yaml": 200, "/v1/spaces": 503, "/metrics": 503} {
 		if got := a.status(path); got != want {

@@ -25,6 +25,7 @@ import (
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/llm/llmtest"
 	"github.com/percached/percached/qabank"
 )
@@ -151,8 +152,8 @@ func TestOwnHost(t *testing.T) {
 
 // What can change while it runs changes in every part, or in none.
 func TestReconfigure(t *testing.T) {
-	c := defaultConfig().now
-	c.data = t.TempDir()
+	c := setup{Config: config.DaemonDefault()}
+	c.Data = t.TempDir()
 	s, err := openService(context.Background(), c, false, newLogged())
 	if err != nil {
 		t.Fatal(err)
@@ -165,22 +166,22 @@ func TestReconfigure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.scheduler.Config().IdleAfter; bank != want.bankLimit || tree.Limit != want.limit || got != want.idle.Policy.IdleAfter {
+		if got := s.scheduler.Config().IdleAfter; bank != want.BankLimit || tree.Limit != want.TensorLimit || got != want.Idle.After {
 			t.Errorf("bank %d, tensors %d, idle after %v", bank, tree.Limit, got)
 		}
 	}
 	to := c
-	to.bankLimit, to.limit, to.idle.Policy.IdleAfter = 1<<20, 2<<20, time.Hour
-	if err := s.reconfigure(c, to); err != nil {
+	to.BankLimit, to.TensorLimit, to.Idle.After = 1<<20, 2<<20, time.Hour
+	if err := s.reconfigure(c.Config, to.Config); err != nil {
 		t.Fatal(err)
 	}
 	holds(to)
-	if err := s.reconfigure(to, c); err != nil {
+	if err := s.reconfigure(to.Config, c.Config); err != nil {
 		t.Fatal(err)
 	}
 	wrong := to
-	wrong.limit = -1 // the last part refuses it
-	if err := s.reconfigure(c, wrong); fault.KindOf(err) != fault.Invalid {
+	wrong.TensorLimit = -1 // the last part refuses it
+	if err := s.reconfigure(c.Config, wrong.Config); fault.KindOf(err) != fault.Invalid {
 		t.Error(err)
 	}
 	holds(c)
@@ -190,8 +191,8 @@ func TestReconfigure(t *testing.T) {
 // command that computes nothing may not know what that is set to.
 func TestLimitsFallWithARestart(t *testing.T) {
 	ctx := context.Background()
-	c := defaultConfig().now
-	c.data = t.TempDir()
+	c := setup{Config: config.DaemonDefault()}
+	c.Data = t.TempDir()
 	c.engine = llmtest.NewFake(llmtest.DefaultOptions())
 	stored := func(model bool, do func(s *service)) (entries, questions int) {
 		t.Helper()
@@ -222,7 +223,7 @@ func TestLimitsFallWithARestart(t *testing.T) {
 	if entries != 20 || questions != 20 {
 		t.Fatalf("%d entries and %d questions", entries, questions)
 	}
-	c.bankLimit, c.history = 5<<10, 7
+	c.BankLimit, c.History = 5<<10, 7
 	for range 2 {
 		if entries, questions = stored(false, nil); entries != 20 || questions != 20 {
 			t.Errorf("a command leaves %d entries and %d questions", entries, questions)
@@ -235,8 +236,8 @@ func TestLimitsFallWithARestart(t *testing.T) {
 
 // A space's own limit holds again when its folder is opened.
 func TestSpaceLimitsHold(t *testing.T) {
-	c := defaultConfig().now
-	c.data = t.TempDir()
+	c := setup{Config: config.DaemonDefault()}
+	c.Data = t.TempDir()
 	limit := int64(1 << 20)
 	for range 2 {
 		s, err := openService(context.Background(), c, false, newLogged())
@@ -247,7 +248,7 @@ func TestSpaceLimitsHold(t *testing.T) {
 			if err := s.knowledge.CreateSpace(percached.Space{Name: "small", Kind: "notes", Settings: percached.Settings{TensorLimit: &limit}}); err != nil {
 				t.Fatal(err)
 			}
-		} else if got := s.tree.FreeIn("small"); got != limit || s.tree.FreeIn("another") != c.limit {
+		} else if got := s.tree.FreeIn("small"); got != limit || s.tree.FreeIn("another") != c.TensorLimit {
 			t.Errorf("%d bytes are free in it, %d in another", got, s.tree.FreeIn("another"))
 		}
 		if err := s.close(); err != nil {

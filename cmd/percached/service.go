@@ -31,8 +31,7 @@ import (
 )
 
 const (
-	historyLimit = 1000            // questions of a space
-	patience     = 2 * time.Second // with stored tensors
+	patience = 2 * time.Second // with stored tensors
 	// Small files give space back sooner; a disk with less room than this is
 	// full, and with half of it nothing is opened.
 	logFile = 16 << 20
@@ -82,11 +81,11 @@ type ground struct {
 // openService opens the data folder and all that stands on it. Without engine
 // nothing can be answered.
 func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer) (s *service, err error) {
-	if err := c.Validate(); err != nil {
+	if err := errors.Join(c.Validate(), checkConfig(c.Config)); err != nil {
 		return nil, cmdline.Misused(err)
 	}
-	if !c.create && !home.Exists(c.data) {
-		return nil, fault.New(fault.NotFound, "percached", "there is no data folder %s yet: percached add makes it", c.data)
+	if !c.Create && !home.Exists(c.Data) {
+		return nil, fault.New(fault.NotFound, "percached", "there is no data folder %s yet: percached add makes it", c.Data)
 	}
 	s = &service{gate: llamacpp.NewGate(), ground: c.ground, home: c.folder}
 	if s.now == nil {
@@ -105,7 +104,7 @@ func openService(ctx context.Context, c setup, withEngine bool, stderr io.Writer
 	}
 	log := s.log
 	if s.home == nil {
-		if s.home, err = home.Open(c.data); err != nil {
+		if s.home, err = home.Open(c.Data); err != nil {
 			return s, err
 		}
 	}
@@ -189,7 +188,7 @@ func hasMeta(h *home.Home) error {
 func (s *service) openStores(ctx context.Context, c setup, withEngine bool, log *slog.Logger) (err error) {
 	s.questions = llm.ForQuestions(s.embedder)
 	k := knowledgebank.Default()
-	k.Now, k.ChunkWords, k.Observer.Damaged = s.now, c.chunkWords, s.news.damaged("knowledge")
+	k.Now, k.ChunkWords, k.Observer.Damaged = s.now, c.ChunkWords, s.news.damaged("knowledge")
 	if s.knowledge, err = knowledgebank.Open(s.meta, k); err != nil {
 		return err
 	}
@@ -197,25 +196,25 @@ func (s *service) openStores(ctx context.Context, c setup, withEngine bool, log 
 		s.news.ids = s.knowledge.PublicIDs
 	}
 	r := retrieval.Default()
-	r.Dir, r.DB, r.Embedder, r.Feed, r.Logger, r.Fusion = s.home.Path("index"), s.meta, llm.ForDocuments(s.embedder), s.knowledge, log, retrieval.Fusion(c.fusion)
+	r.Dir, r.DB, r.Embedder, r.Feed, r.Logger, r.Fusion = s.home.Path("index"), s.meta, llm.ForDocuments(s.embedder), s.knowledge, log, retrieval.Fusion(c.Fusion)
 	if s.index, err = retrieval.Open(r); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.index.Close)
 	b := qabank.Default()
-	b.Limit, b.Now, b.Observer = c.bankLimit, s.now, s.news.ofBank()
+	b.Limit, b.Now, b.Observer = c.BankLimit, s.now, s.news.ofBank()
 	if s.bank, err = qabank.Open(s.meta, b); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.bank.Close)
 	t := qkvtree.Default()
-	t.Key, t.Limit, t.Now, t.Observer = s.home.Key, c.limit, s.now, s.news.ofTree()
+	t.Key, t.Limit, t.Now, t.Observer = s.home.Key, c.TensorLimit, s.now, s.news.ofTree()
 	t.Spare = !withEngine // a command that computes nothing may not know what the daemon is set to
 	if s.tree, err = qkvtree.Open(s.tensors, t); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.tree.Close)
-	if s.history, err = answer.OpenHistory(s.meta, c.history); err != nil {
+	if s.history, err = answer.OpenHistory(s.meta, c.History); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.history.Flush)
@@ -227,7 +226,7 @@ func (s *service) openStores(ctx context.Context, c setup, withEngine bool, log 
 		return err
 	}
 	if withEngine { // as for tensors; what a full disk keeps now goes later
-		_ = s.bank.SetLimit(ctx, c.bankLimit)
+		_ = s.bank.SetLimit(ctx, c.BankLimit)
 		for _, sp := range spaces {
 			_ = s.history.Trim(sp.Name)
 		}
@@ -247,7 +246,7 @@ func (s *service) limitSpaces(spaces []percached.Space) error {
 
 // wire joins the parts, and brings them together after a crash.
 func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err error) {
-	settings, err := s.settings(c)
+	settings, err := s.settings(c.Config)
 	if err != nil { // now that the model is known
 		return cmdline.Misused(err)
 	}
@@ -255,7 +254,7 @@ func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err erro
 	s.asker, err = answer.New(answer.Parts{
 		Knowledge: s.knowledge, Searcher: s.index, Bank: s.bank, Tree: s.tree, Embedder: s.questions, Engine: s.engine,
 		History: s.history, Instructions: s.instructions, Placement: s.placement, Patience: cmp.Or(s.patience, patience), Now: s.now, Logger: log,
-		Observer: answer.Observer{Asked: s.news.asked(watch.Asked), Stopped: s.news.stopped()}, Waiting: c.maxWaiting, Chance: rand.Float64, Unchecked: c.engine != nil, // that is none of a user's
+		Observer: answer.Observer{Asked: s.news.asked(watch.Asked), Stopped: s.news.stopped()}, Waiting: c.MaxWaiting, Chance: rand.Float64, Unchecked: c.engine != nil, // that is none of a user's
 	}, settings)
 	if err != nil {
 		return err
@@ -270,7 +269,7 @@ func (s *service) wire(ctx context.Context, c setup, log *slog.Logger) (err erro
 
 // wireIdle joins what works while nobody asks.
 func (s *service) wireIdle(c setup, log *slog.Logger) error {
-	rules, err := s.idleRules(c)
+	rules, err := s.idleRules(c.Config)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ import (
 func TestOpensWithWorkLeft(t *testing.T) {
 	ctx := context.Background()
 	c := defaultSetup()
-	c.data, c.threads, c.maxTokens = t.TempDir(), 1, 4
+	c.Data, c.Threads, c.MaxTokens = t.TempDir(), 1, 4
 	s := lettersIn(t, c)
 	if err := s.meta.Update(func(tx *kv.Tx) error { return tx.Set([]byte("Fp of a later version"), []byte{9}) }); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestOpensWithWorkLeft(t *testing.T) {
 func TestCountsSurviveACrash(t *testing.T) {
 	ctx := context.Background()
 	c := defaultSetup()
-	c.data, c.threads = t.TempDir(), 1
+	c.Data, c.Threads = t.TempDir(), 1
 	s := lettersIn(t, c)
 	defer s.close()
 	for _, bypass := range []bool{false, true, false} {
@@ -76,8 +76,8 @@ func TestCountsSurviveACrash(t *testing.T) {
 	}
 	crashed := func() [3]uint64 {
 		left := c
-		left.data = t.TempDir()
-		copyLive(t, c.data, left.data)
+		left.Data = t.TempDir()
+		copyLive(t, c.Data, left.Data)
 		s, err := openService(ctx, left, false, io.Discard)
 		if err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ func copyLive(t *testing.T, from, to string) {
 func TestTogether(t *testing.T) {
 	ctx := context.Background()
 	c := defaultSetup()
-	c.data, c.threads, c.chunkWords, c.maxTokens, c.limit = t.TempDir(), 1, 40, 4, 4<<20
+	c.Data, c.Threads, c.ChunkWords, c.MaxTokens, c.TensorLimit = t.TempDir(), 1, 40, 4, 4<<20
 	s := lettersIn(t, c)
 	defer s.close()
 	stop := make(chan struct{})
@@ -223,7 +223,7 @@ func TestTogether(t *testing.T) {
 
 func TestSpaceKind(t *testing.T) {
 	c := defaultSetup()
-	c.data = t.TempDir()
+	c.Data = t.TempDir()
 	s, err := openService(context.Background(), c, false, io.Discard)
 	if err != nil {
 		t.Fatal(err)

@@ -3,160 +3,79 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
-	"math"
 	"os"
-	"runtime"
 	"strconv"
-	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/gguf"
 	"github.com/percached/percached/llm/llamacpp"
 	"github.com/percached/percached/llm/static"
 	"github.com/percached/percached/models"
-	"github.com/percached/percached/qabank"
-	"github.com/percached/percached/retrieval"
 	"github.com/percached/percached/scheduler"
 )
 
-// tensorLimit is how many bytes of tensors are stored, unless somebody says
-// otherwise.
-const tensorLimit = 1 << 30
-
-// setup is what a service is opened with, and served.
+// setup is what a service is opened with.
 type setup struct {
-	create       bool // a data folder is made where there is none
-	data         string
-	model        string // empty: the built-in one
-	embedModel   string // empty: the built-in one
-	kv           string
-	threads      int
-	context      int
-	embedContext int                               // tokens of a text that the embedding model reads
-	prefixes     struct{ query, document *string } // nil: those of the embedding model's family
-	limit        int64                             // bytes of tensors; commands that store none set no bounds
-	bankLimit    int64                             // bytes of stored answers
-	inboxLimit   int64                             // bytes of uploads that are not in yet
-	uploadMemory int64                             // bytes that documents take while they come in
-	history      int                               // questions that a space remembers
-	chunkWords   int
-	fusion       string
-	gpuLayers    int    // see llamacpp.Config
-	placement    string // empty: what serves the model best
-	order        string
-	k            int
-	threshold    float64 // negative: the embedder's
-	cutoff       float64 // negative: above the service's threshold
-	guard        bool
-	maxTokens    int
-	maxWaiting   int // questions that wait for the model
-	revival      revival
-	idle         idle.Config
-	serving      serving
+	config.Config
 	ground
 }
 
-func defaultSetup() setup {
-	set := answer.Default()
-	return setup{
-		kv: "f16", threads: runtime.GOMAXPROCS(0), gpuLayers: llamacpp.AllThatFit, context: llamacpp.Default().Context, embedContext: llamacpp.DefaultEmbedder().Context, limit: math.MaxInt64, chunkWords: 100,
-		bankLimit: qabank.Default().Limit, inboxLimit: 8 << 30, uploadMemory: uploadMemory(machineMemory()), history: historyLimit,
-		fusion: string(retrieval.Default().Fusion), order: string(set.Order), k: set.K, threshold: -1, cutoff: -1, guard: set.Guard, maxTokens: set.MaxTokens, maxWaiting: 64,
-		revival: revival{most: 3, within: 10 * time.Minute}, idle: idle.Default(), serving: defaultServing(),
-	}
-}
+func defaultSetup() setup { return setup{Config: config.Default()} }
 
-// keyFault is what is wrong with the value of a key.
-type keyFault struct {
-	key string
-	err error
-}
-
-func (f *keyFault) Error() string { return "--" + f.key + ": " + f.err.Error() }
-
-func (f *keyFault) Unwrap() error { return f.err }
-
-// Validate joins all that is wrong and that the parts cannot say as well.
-func (c setup) Validate() error {
+// checkConfig reports what the layers find wrong with a configuration.
+func checkConfig(c config.Config) error {
+	names := api.Default() // only the names can be wrong
+	names.Authorize, names.Ready, names.Hub = func(string) (g api.Grant, ok bool) { return }, func() (r api.Ready) { return }, &api.Hub{}
 	var errs []error
-	bad := func(wrong bool, key, format string, args ...any) {
-		if wrong {
-			errs = append(errs, &keyFault{key, fmt.Errorf(format, args...)})
+	for _, of := range []struct {
+		key            string
+		hosts, origins []string
+	}{{"hosts", c.Serving.Hosts, nil}, {"origins", nil, c.Serving.Origins}} {
+		names.Hosts, names.Origins = of.hosts, of.origins
+		if err := names.Validate(); err != nil {
+			errs = append(errs, &config.KeyError{Key: of.key, Err: errors.New(cmdline.Sentence(err))})
 		}
 	}
-	bad(c.data == "", "data", "no folder is named (without a home folder, one must be)")
-	bad(c.limit < 0, "tensor-limit", "%d is negative", c.limit)
-	bad(c.bankLimit < 1, "bank-limit", "%d is not positive", c.bankLimit)
-	bad(c.inboxLimit < 1, "inbox-limit", "%d is not positive", c.inboxLimit)
-	bad(c.uploadMemory < 1<<20, "upload-memory", "%d is less than 1MiB", c.uploadMemory)
-	bad(c.history < 1, "history-limit", "%d is not positive", c.history)
-	bad(c.threshold > 1, "threshold", "%v is above 1", c.threshold)
-	bad(c.cutoff > 1, "cutoff", "%v is above 1", c.cutoff)
-	bad(c.k < 1 || c.k > 64, "k", "%d is not between 1 and 64", c.k)
-	bad(c.threads < 1 || c.threads > 512, "threads", "%d is not between 1 and 512", c.threads)
-	bad(c.gpuLayers < llamacpp.AllThatFit, "gpu-layers", "%d is less than -1", c.gpuLayers)
-	bad(c.context < 1 || c.context > 1<<24, "context", "%d is not between 1 and %d", c.context, 1<<24)
-	bad(c.embedContext < 16 || c.embedContext > 1<<24, "embed-context", "%d is not between 16 and %d", c.embedContext, 1<<24)
-	bad(c.maxTokens < 1, "max-tokens", "%d is not positive", c.maxTokens)
-	bad(c.maxWaiting < 1, "max-waiting", "%d is not positive", c.maxWaiting)
-	bad(c.revival.most < 0, "engine-restarts", "%d is negative", c.revival.most)
-	bad(c.revival.within < 0, "engine-period", "%v is negative", c.revival.within)
-	bad(c.chunkWords < 20 || c.chunkWords > 400, "chunk-words", "%d is not between 20 and 400", c.chunkWords)
-	bad(parseType(c.kv) != nil, "kv", "%q is neither f16, q8_0 nor q4_0", c.kv)
-	_, err := parsePlacement(c.placement)
-	bad(c.placement != "" && err != nil, "placement", "%q is neither sequential nor parallel", c.placement)
-	bad(!percached.Order(c.order).Known(), "order", "%q is neither relevance nor canonical", c.order)
-	bad(c.fusion != string(retrieval.RRF) && c.fusion != string(retrieval.Weighted), "fusion", "%q is neither rrf nor weighted", c.fusion)
-	c.serving.validate(bad)
-	return errors.Join(append(errs, c.idle.Validate())...)
+	return errors.Join(append(errs, idleConfig(c).Validate())...)
 }
 
-// dataFlag is the flag that every command with a data folder has.
-func (c *setup) dataFlag(cmd *cobra.Command) {
-	c.data = dataFolder(variables(os.Environ()))
-	c.flags(cmd, "data")
-}
-
-// documentFlags say how documents are cut and found.
-func (c *setup) documentFlags(cmd *cobra.Command) {
-	c.flags(cmd, "embed-model", "chunk-words", "fusion", "threads", "gpu-layers")
-}
-
-// answerFlags say how questions are answered.
-func (c *setup) answerFlags(cmd *cobra.Command) {
-	c.documentFlags(cmd)
-	c.limit = tensorLimit
-	c.flags(cmd, "tensor-limit", "model", "kv", "context", "placement", "order", "k", "threshold", "guard", "max-tokens")
-}
-
-// idleFlags say how idle work is done.
-func (c *setup) idleFlags(cmd *cobra.Command) {
-	c.flags(cmd, "cutoff", "stride")
+// idleConfig are the rules of idle work, but for the cut-off that depends on the model.
+func idleConfig(c config.Config) idle.Config {
+	r, in := idle.Default(), c.Idle
+	r.Prediction, r.Stride, r.Adaptive, r.Conversion, r.Floor = percached.Prediction(in.Prediction), in.Stride, in.Adaptive, in.Conversion, in.Floor
+	r.QuietDocuments, r.QuietQuestions = in.Quiet, in.Quiet
+	p := &r.Policy
+	p.IdleAfter, p.Zone, p.Budget.Compute, p.Budget.Questions, p.Device.MinBattery = in.After, in.Zone, in.Compute, in.Questions, in.MinBattery
+	p.Windows = nil
+	for _, w := range in.Windows {
+		p.Windows = append(p.Windows, scheduler.Window(w))
+	}
+	p.Pay.Horizon, p.Pay.Trial, p.Pay.Worth = in.PayHorizon, in.PayTrial, in.PayWorth
+	return r
 }
 
 // settings are the service's own; spaces may want others.
-func (s *service) settings(c setup) (answer.Settings, error) {
+func (s *service) settings(c config.Config) (answer.Settings, error) {
 	set := answer.Default()
-	set.K, set.Order, set.Guard, set.MaxTokens = c.k, percached.Order(c.order), c.guard, c.maxTokens
-	set.Retrieval = c.fusion
-	if c.model != "" { // the built-in model knows its own prompts
+	set.K, set.Order, set.Guard, set.MaxTokens = c.K, percached.Order(c.Order), c.Guard, c.MaxTokens
+	set.Retrieval = c.Fusion
+	if c.Model != "" { // the built-in model knows its own prompts
 		set.Task = answer.DefaultTask
 	}
 	if s.engine != nil { // documents and question want the other half
 		switch room := s.engine.Info().Context / 2; {
 		case set.MaxTokens <= room:
-		case set.MaxTokens == answer.Default().MaxTokens:
+		case set.MaxTokens == config.Default().MaxTokens:
 			set.MaxTokens = room
 		default:
 			return set, fault.New(fault.Invalid, "percached", "max-tokens: %d do not fit into the model's context of %d tokens, at most %d do", set.MaxTokens, 2*room, room)
@@ -168,17 +87,17 @@ func (s *service) settings(c setup) (answer.Settings, error) {
 			set.Threshold, _ = strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', -1, 32), 64)
 		}
 	}
-	if c.threshold >= 0 {
-		set.Threshold = c.threshold
+	if c.Threshold >= 0 {
+		set.Threshold = c.Threshold
 	}
 	switch {
-	case c.placement != "":
-		p, err := parsePlacement(c.placement)
-		if err != nil {
+	case c.Placement != "":
+		var p percached.Placement
+		if err := p.UnmarshalText([]byte(c.Placement)); err != nil {
 			return set, err
 		}
 		set.Placement, set.Fixed = p, true
-	case c.model == "":
+	case c.Model == "":
 		set.Placement, set.Fixed = models.NanoPlacement, true
 	case s.engine != nil:
 		set.Placement, _ = models.Placement(s.engine.Info())
@@ -189,10 +108,10 @@ func (s *service) settings(c setup) (answer.Settings, error) {
 // idleRules say what idle work there is. The cut-off, unless somebody says
 // otherwise, lies above the service's own threshold: below it no predicted question
 // would ever be answered.
-func (s *service) idleRules(c setup) (idle.Config, error) {
+func (s *service) idleRules(c config.Config) (idle.Config, error) {
 	set, err := s.settings(c)
-	rules := c.idle
-	if rules.Policy.Cutoff = c.cutoff; c.cutoff < 0 {
+	rules := idleConfig(c)
+	if rules.Policy.Cutoff = c.Idle.Cutoff; c.Idle.Cutoff < 0 {
 		rules.Policy.Cutoff = scheduler.CutoffAbove(set.Threshold)
 	}
 	return rules, err
@@ -225,20 +144,20 @@ func (s *service) prompt(space, name string) (string, bool, error) {
 // openEmbedder opens the model that the configuration names; a table of word
 // vectors or a network.
 func (s *service) openEmbedder(ctx context.Context, c setup) (err error) {
-	if c.embedModel, err = pulled(s.home.Path("models"), c.embedModel); err != nil {
+	if c.EmbedModel, err = pulled(s.home.Path("models"), c.EmbedModel); err != nil {
 		return err
 	}
-	arch, err := architecture(c.embedModel)
+	arch, err := architecture(c.EmbedModel)
 	switch {
 	case err != nil:
-	case c.embedModel == "":
+	case c.EmbedModel == "":
 		s.embedder, err = static.Parse(ctx, "nano-embed", models.NanoEmbed())
 	case arch == "static":
-		s.embedder, err = static.Open(ctx, c.embedModel)
+		s.embedder, err = static.Open(ctx, c.EmbedModel)
 	default:
 		l := llamacpp.DefaultEmbedder()
-		l.Model, l.Threads, l.Context, l.GPULayers = c.embedModel, c.threads, c.embedContext, c.gpuLayers
-		l.QueryPrefix, l.DocumentPrefix = c.prefixes.query, c.prefixes.document
+		l.Model, l.Threads, l.Context, l.GPULayers = c.EmbedModel, c.Threads, c.EmbedContext, c.GPULayers
+		l.QueryPrefix, l.DocumentPrefix = c.QueryPrefix, c.DocPrefix
 		s.embedder, err = llamacpp.OpenEmbedder(ctx, l, s.gate)
 	}
 	if err == nil {
@@ -260,22 +179,19 @@ func architecture(path string) (string, error) {
 
 // openEngine opens the language model, and anew when it fails inside.
 func (s *service) openEngine(ctx context.Context, c setup, log *slog.Logger, stderr io.Writer) (err error) {
-	if err := parseType(c.kv); err != nil {
-		return err
-	}
-	if c.model, err = pulled(s.home.Path("models"), c.model); err != nil {
+	if c.Model, err = pulled(s.home.Path("models"), c.Model); err != nil {
 		return err
 	}
 	l := llamacpp.Default()
-	l.Model, l.KeyType, l.ValueType, l.Threads, l.Context = c.model, c.kv, c.kv, c.threads, c.context
-	l.Queue, l.Render = max(l.Queue, c.maxWaiting), renderTemplate
-	l.GPULayers = c.gpuLayers
-	if s.builtIn = c.model == ""; s.builtIn {
+	l.Model, l.KeyType, l.ValueType, l.Threads, l.Context = c.Model, c.KV, c.KV, c.Threads, c.Context
+	l.Queue, l.Render = max(l.Queue, c.MaxWaiting), renderTemplate
+	l.GPULayers = c.GPULayers
+	if s.builtIn = c.Model == ""; s.builtIn {
 		if l.Model, err = models.Nano(s.home.Path("models")); err != nil {
 			return err
 		}
 	} else {
-		l.Progress = cmdline.Progress(stderr, "loaded "+c.model)
+		l.Progress = cmdline.Progress(stderr, "loaded "+c.Model)
 	}
 	if s.progress != nil {
 		s.progress(stageLoading, 0)
@@ -288,7 +204,7 @@ func (s *service) openEngine(ctx context.Context, c setup, log *slog.Logger, std
 		}
 		return e, nil
 	}
-	r, err := revive(ctx, c.revival, s.now, s.news.revived(log), open)
+	r, err := revive(ctx, revival{c.Restarts, c.RestartPeriod}, s.now, s.news.revived(log), open)
 	if err != nil {
 		return err
 	}

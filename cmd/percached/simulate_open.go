@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/percached/percached"
 	"github.com/percached/percached/cmd/percached/person"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/llm"
@@ -96,16 +95,16 @@ func (o *simulate) open(ctx context.Context, p person.Profile, dir string, stder
 		}
 	}()
 	c := defaultSetup()
-	c.create, c.data, c.limit = true, dir, p.Room
-	c.idle.Prediction, c.idle.Adaptive, c.idle.Conversion = percached.Prediction(o.prediction), o.adaptive, o.conversion
-	c.cutoff = 0.88 // profiles go from one side of it to the other
-	c.idle.Policy.Zone, c.idle.Policy.Pay = start.Location(), o.pay
+	c.Create, c.Data, c.TensorLimit = true, dir, p.Room
+	c.Idle.Prediction, c.Idle.Adaptive, c.Idle.Conversion = o.prediction, o.adaptive, o.conversion
+	c.Idle.Cutoff = 0.88 // profiles go from one side of it to the other
+	c.Idle.Zone, c.Idle.PayHorizon, c.Idle.PayTrial, c.Idle.PayWorth = start.Location(), o.pay.Horizon, o.pay.Trial, o.pay.Worth
 	var engine llm.Engine = s.device.engine
 	c.ground = ground{engine: engine, embedder: s.device.embedder, now: s.device.now, volatile: true, patience: time.Hour} // its clock stands still meanwhile
 	if s.service, err = openService(ctx, c, true, stderr); err != nil {
 		return s, err
 	}
-	s.guard.budget = c.idle.Policy.Budget
+	s.guard.budget = idleConfig(c.Config).Policy.Budget
 	if err := s.space(simulated, p.Space, true); err != nil {
 		return s, err
 	}
@@ -115,7 +114,7 @@ func (o *simulate) open(ctx context.Context, p person.Profile, dir string, stder
 // openCold makes the asker that reuses nothing. It leaves no trace: what it does
 // is work, which no history remembers.
 func (s *simulator) openCold(c setup) (err error) {
-	set, err := s.settings(c)
+	set, err := s.settings(c.Config)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func usedFolder(t *testing.T, dir string) (killed, closed kvtest.Files, titles [
 	t.Helper()
 	ctx := context.Background()
 	c := defaultSetup()
-	c.data, c.create, c.threads, c.chunkWords, c.maxTokens, c.limit = dir, true, 1, 40, 8, 1<<30
+	c.Data, c.Create, c.Threads, c.ChunkWords, c.MaxTokens, c.TensorLimit = dir, true, 1, 40, 8, 1<<30
 	notes := func(from, to int) func(context.Context, func(*knowledgebank.Source) error, func(string, error)) error {
 		return func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
 			for i := from; i < to; i++ {

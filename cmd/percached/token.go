@@ -30,10 +30,10 @@ func tokenVerb(use, short string, args cobra.PositionalArgs, run func(dir string
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: args, Example: "  percached token " + use,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !home.Exists(c.data) {
-				return fault.New(fault.NotFound, "percached: token", "there is no data folder %s yet: percached serve and percached add make it", c.data)
+			if !home.Exists(c.Data) {
+				return fault.New(fault.NotFound, "percached: token", "there is no data folder %s yet: percached serve and percached add make it", c.Data)
 			}
-			r, err := run(c.data, args)
+			r, err := run(c.Data, args)
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ func tokenVerb(use, short string, args cobra.PositionalArgs, run func(dir string
 			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
 		},
 	}
-	c.dataFlag(cmd)
+	dataFlag(cmd, &c.Config)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd
 }

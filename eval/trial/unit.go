@@ -77,7 +77,7 @@ func (u *unit) settle(ctx context.Context) error {
 	}
 	set := map[string]string{
 		"budget-compute": "0s", // idle work is done when it is asked for, which no budget holds up
-		"pay-trial":      "10000h", "quiet-documents": "0s", "quiet-questions": "0s",
+		"pay-trial":      "10000h", "quiet": "0s",
 		"tensor-limit": strconv.FormatInt(tensors, 10), "bank-limit": strconv.FormatInt(n*100<<20, 10),
 	}
 	_, err := call[none](u.api.ChangeConfig(ctx, set))

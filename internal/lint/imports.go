@@ -29,6 +29,7 @@ func layers() []layer {
 		{"internal/lint", nil},
 		{"internal/base/cmdline", nouns},
 		{"internal/base/version", nil},
+		{"internal/config", append(nouns, "internal/base/cmdline", "internal/base/home")},
 		{"internal/base/kv/...", nouns},
 		{"internal/base/sealed", nouns},
 		{"internal/base/home", nouns},
@@ -59,7 +60,7 @@ func layers() []layer {
 		{"cmd/...", []string{
 			".", "api/...", "eval/...", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
 			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/idle/...", "internal/base/cmdline", "internal/base/durable", "internal/base/fault", "internal/base/version",
-			"internal/backup", "internal/calibrate", "internal/base/home", "internal/inbox", "internal/base/kv/...", "internal/metrics/...", "internal/pull", "internal/token",
+			"internal/backup", "internal/calibrate", "internal/config", "internal/base/home", "internal/inbox", "internal/base/kv/...", "internal/metrics/...", "internal/pull", "internal/token",
 		}},
 	}
 }
@@ -121,7 +122,7 @@ func doors() map[string]string {
 		"github.com/prometheus/":   "internal/metrics/...",
 		"github.com/ollama/ollama": "llm/llamacpp/...",
 		"github.com/ardanlabs/":    "llm/jinja",
-		"github.com/spf13/cobra":   "cmd/percached/...",
+		
 		"github.com/parquet-go/":   "eval/enronqa",
 		"gonum.org/":               "eval/figure",
 		"golang.org/x/sys":         "internal/base/kv/...",

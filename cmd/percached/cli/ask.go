@@ -20,12 +20,12 @@ import (
 
 // answerKeys of the configuration are of use where questions are answered.
 func answerKeys() []string {
-	return append(documentKeys(), "tensor-limit", "model", "kv", "context", "placement", "order", "k", "guard", "max-tokens")
+	return append(documentKeys(), "tensor-limit", "model", "kv", "context", "placement", "k", "max-tokens")
 }
 
 // documentKeys of the configuration are of use where documents are cut and found.
 func documentKeys() []string {
-	return []string{"embed-model", "chunk-words", "fusion", "threads", "gpu-layers"}
+	return []string{"embed-model", "chunk-words", "threads", "gpu-layers"}
 }
 
 func askCommand(h Host) *cobra.Command {

@@ -14,9 +14,6 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-// idleKeys of the configuration are of use where idle work is done.
-func idleKeys() []string { return []string{"cutoff", "stride"} }
-
 func idleCommand(h Host) *cobra.Command {
 	return group("idle", "Idle work: do it now, look at it, pause it",
 		`Idle work makes answers ready before they are asked for: it answers stale entries
@@ -46,7 +43,7 @@ func idleRun(h Host) *cobra.Command {
 		use: "run", short: "Do all idle work that is due, now",
 		example: `  percached idle run
   percached idle run --space mail --kind abstract,predict
-  percached idle run --jobs 10`, space: anySpace, keys: append(answerKeys(), idleKeys()...), need: Need{Model: true},
+  percached idle run --jobs 10`, space: anySpace, keys: answerKeys(), need: Need{Model: true},
 		long: `Does all idle work that is due, whatever the time, the battery and the budget: it
 was asked for. Only when idle work is paused it does nothing. What it takes counts
 against the budget all the same. It can be interrupted at any moment; what was done

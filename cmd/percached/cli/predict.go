@@ -88,7 +88,7 @@ func predictStats(h Host) *cobra.Command {
 func predictRun(h Host) *cobra.Command {
 	return verb{
 		use: "run", short: "Sum up, predict and populate in one space, now",
-		example: `  percached predict run --space mail --stride 10`, space: oneSpace, keys: append(answerKeys(), idleKeys()...), need: Need{Model: true},
+		example: `  percached predict run --space mail`, space: oneSpace, keys: answerKeys(), need: Need{Model: true},
 		run: func(ctx context.Context, c *call, _ []string) error {
 			return c.work(ctx, func(ctx context.Context) (*client.Drained, error) {
 				r, err := c.PredictWithResponse(ctx, c.space)

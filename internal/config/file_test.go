@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"os"
@@ -23,11 +23,11 @@ func TestConfigTextIsTheDefaults(t *testing.T) {
 		inFolder bool
 	}{{"in the data folder", true}, {"elsewhere", false}} {
 		t.Run(tc.name, func(t *testing.T) {
-			text := configText(tc.inFolder)
+			text := FileText(tc.inFolder)
 			var want, got []string
-			for _, k := range keys() {
-				if !tc.inFolder || k.name != "data" {
-					want = append(want, k.name)
+			for _, k := range Keys() {
+				if !tc.inFolder || k.Name != "data" {
+					want = append(want, k.Name)
 				}
 			}
 			for _, m := range commentedKey.FindAllStringSubmatch(text, -1) {
@@ -36,20 +36,20 @@ func TestConfigTextIsTheDefaults(t *testing.T) {
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("each key stands there once (-want +got):\n%s", d)
 			}
-			if all, wrong := parseConfig("f", []byte(text)); len(all)+len(wrong) > 0 {
+			if all, wrong := parse("f", []byte(text)); len(all)+len(wrong) > 0 {
 				t.Errorf("all is a comment at first: %v, %v", all, wrong)
 			}
-			usual := defaultConfig().Config()
-			data := usual.Settings[slices.Index(keyNames(), "data")].Value
+			usual := Of(DaemonDefault(), nil).All()
+			data := usual[slices.Index(keyNames(), "data")].Value
 			file := filepath.Join(t.TempDir(), "a.conf")
 			writeFile(t, file, commentedKey.ReplaceAllString(text, "$1 =$2"))
-			c, err := loadConfig(file, []string{"PERCACHED_DATA=" + data}, nil)
+			c, err := Load(file, []string{"PERCACHED_DATA=" + data}, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, s := range c.Config().Settings {
-				if s.Value != usual.Settings[i].Value {
-					t.Errorf("%s is %q, by default %q", s.Key, s.Value, usual.Settings[i].Value)
+			for i, s := range c.All() {
+				if s.Value != usual[i].Value {
+					t.Errorf("%s is %q, by default %q", s.Key, s.Value, usual[i].Value)
 				}
 				if s.Source != "file" && s.Key != "data" {
 					t.Errorf("%s is in force, and is said by %s", s.Key, s.Source)
@@ -60,8 +60,8 @@ func TestConfigTextIsTheDefaults(t *testing.T) {
 }
 
 func keyNames() (names []string) {
-	for _, k := range keys() {
-		names = append(names, k.name)
+	for _, k := range Keys() {
+		names = append(names, k.Name)
 	}
 	return names
 }
@@ -73,8 +73,8 @@ func TestConfigHeadings(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want, got []string
-	for _, g := range keyGroups() {
-		want = append(want, g.heading)
+	for _, g := range Groups() {
+		want = append(want, g.Heading)
 	}
 	for _, section := range strings.Split(string(page), "\n## ")[1:] {
 		heading, text, _ := strings.Cut(section, "\n")
@@ -90,8 +90,8 @@ func TestConfigHeadings(t *testing.T) {
 // What is there is left alone, and what cannot be written leaves nothing behind.
 func TestInitConfig(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "a", "data")
-	file := filepath.Join(data, configFile)
-	if err := initConfig(file, data); err != nil {
+	file := filepath.Join(data, FileName)
+	if err := WriteFile(file, data); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
@@ -100,18 +100,18 @@ func TestInitConfig(t *testing.T) {
 	if info, err := os.Stat(data); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if b, err := os.ReadFile(file); string(b) != configText(true) {
+	if b, err := os.ReadFile(file); string(b) != FileText(true) {
 		t.Errorf("%q, %v", b, err)
 	}
 	writeFile(t, file, "k = 4\n")
-	if err := initConfig(file, data); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), file) {
+	if err := WriteFile(file, data); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), file) {
 		t.Errorf("%v", err)
 	}
 	if b, err := os.ReadFile(file); string(b) != "k = 4\n" {
 		t.Errorf("%q, %v", b, err)
 	}
 	nowhere := filepath.Join(data, "no", "a.conf")
-	if err := initConfig(nowhere, data); fault.KindOf(err) != fault.Invalid {
+	if err := WriteFile(nowhere, data); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("%v", err)
 	}
 	entries, err := os.ReadDir(data)

@@ -1,0 +1,161 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// Key is one row of the table: something that can be set.
+type Key struct {
+	Name  string
+	Live  bool   // it can change while the daemon runs
+	Flag  bool   // percached serve has a flag for it
+	Usual string // the default in words, where it depends on the machine
+	About string
+	Of    func(*Config) Value
+}
+
+// Group is the keys under one heading.
+type Group struct {
+	Heading string
+	Keys    []Key
+}
+
+// Groups is the table, in the order of docs/configuration.md.
+func Groups() []Group {
+	return []Group{
+		{"Models", []Key{
+			{Name: "model", Flag: true, About: "GGUF file of the language model (default: the built-in model)", Of: func(c *Config) Value { return text(&c.Model) }},
+			{Name: "embed-model", Flag: true, About: "GGUF file of the embedding model (default: the built-in model)", Of: func(c *Config) Value { return text(&c.EmbedModel) }},
+			{
+				Name: "embed-query-prefix", About: `Text before each question that is embedded; auto takes the prefix of the model's family. Quote it to keep a space at the end; \n is a new line`,
+				Of: func(c *Config) Value { return prefix(&c.QueryPrefix) },
+			},
+			{Name: "embed-document-prefix", About: "Text before each chunk that is embedded, as for embed-query-prefix", Of: func(c *Config) Value { return prefix(&c.DocPrefix) }},
+			{Name: "kv", Flag: true, About: "Type of keys and values: f16, q8_0 or q4_0", Of: func(c *Config) Value { return text(&c.KV) }},
+			{
+				Name: "threads", Flag: true, Usual: "one for each processor", About: "Maximum number of compute threads; percached uses fewer while other programs need the processors",
+				Of: func(c *Config) Value { return integer(&c.Threads) },
+			},
+			{
+				Name: "gpu-layers", Flag: true, About: "Layers computed on a GPU; -1: as many as fit. Needs a build with an installed llama.cpp (make build LLAMA=system)",
+				Of: func(c *Config) Value { return integer(&c.GPULayers) },
+			},
+			{Name: "context", Flag: true, About: "Context length in tokens", Of: func(c *Config) Value { return integer(&c.Context) }},
+		}},
+		{"Storage", []Key{
+			{Name: "data", Flag: true, Usual: "percached in the user's data folder", About: "Data folder", Of: func(c *Config) Value { return text(&c.Data) }},
+			{Name: "tensor-limit", Live: true, Flag: true, About: "Maximum disk space for attention tensors", Of: func(c *Config) Value { return size(&c.TensorLimit) }},
+			{Name: "bank-limit", Live: true, About: "Maximum disk space for stored answers", Of: func(c *Config) Value { return size(&c.BankLimit) }},
+		}},
+		{"Documents and answers", []Key{
+			{Name: "chunk-words", Flag: true, About: "Approximate chunk size in words", Of: func(c *Config) Value { return integer(&c.ChunkWords) }},
+			{
+				Name: "placement", Live: true, Flag: true, About: "How chunks are placed in the prompt: sequential, parallel, or empty for the one that serves the model best (percached status shows which and why)",
+				Of: func(c *Config) Value { return text(&c.Placement) },
+			},
+			{Name: "k", Live: true, Flag: true, About: "Chunks in a prompt", Of: func(c *Config) Value { return integer(&c.K) }},
+			{
+				Name: "threshold", Live: true, Flag: true, About: "Minimum similarity (0-1) of a stored question whose answer may be returned; negative: the embedding model's own",
+				Of: func(c *Config) Value { return number(&c.Threshold) },
+			},
+			{Name: "max-tokens", Live: true, Flag: true, About: "Maximum length of an answer in tokens", Of: func(c *Config) Value { return integer(&c.MaxTokens) }},
+		}},
+		{"Idle work", []Key{
+			{Name: "idle-after", Live: true, About: "Time without questions before idle work starts", Of: func(c *Config) Value { return duration(&c.Idle.After) }},
+			{
+				Name: "windows", Live: true, About: "When idle work may run: CRON LENGTH; CRON LENGTH, such as 0 1 * * * 4h; empty: always",
+				Of: func(c *Config) Value { return windows(&c.Idle.Windows) },
+			},
+			{
+				Name: "budget-compute", Live: true, About: "Maximum computing time of idle work in a window, or in a day if there are no windows",
+				Of: func(c *Config) Value { return duration(&c.Idle.Compute) },
+			},
+			{Name: "min-battery", Live: true, About: "Minimum battery level (0-1) for idle work while unplugged", Of: func(c *Config) Value { return number(&c.Idle.MinBattery) }},
+			{
+				Name: "prediction", Live: true, About: "What is stored for predicted questions: off, answers, or both answers and tensors",
+				Of: func(c *Config) Value { return text(&c.Idle.Prediction) },
+			},
+			{
+				Name: "quiet", Live: true, About: "Time that documents and questions must be unchanged before percached predicts from them",
+				Of: func(c *Config) Value { return duration(&c.Idle.Quiet) },
+			},
+			{
+				Name: "pay-trial", Live: true, About: "Computing time that prediction may cost before it must have saved some",
+				Of: func(c *Config) Value { return duration(&c.Idle.PayTrial) },
+			},
+		}},
+		{"Serving", []Key{
+			{Name: "listen", Flag: true, About: "Address of the HTTP interface; port 0 takes a free port", Of: func(c *Config) Value { return text(&c.Serving.Listen) }},
+			{
+				Name: "insecure-listen", About: "Listen without TLS on an address that other machines can reach",
+				Of: func(c *Config) Value { return boolean(&c.Serving.Insecure) },
+			},
+			{Name: "tls-cert", About: "Certificate file, with intermediate certificates; empty: no TLS", Of: func(c *Config) Value { return text(&c.Serving.Cert) }},
+			{Name: "tls-key", About: "Key file of the certificate", Of: func(c *Config) Value { return text(&c.Serving.Key) }},
+			{
+				Name: "hosts", About: "Host names that clients may use besides localhost and the listen address: NAME or NAME:PORT, separated by commas",
+				Of: func(c *Config) Value { return list(&c.Serving.Hosts) },
+			},
+			{Name: "origins", About: "Origins whose web pages may call percached, separated by commas", Of: func(c *Config) Value { return list(&c.Serving.Origins) }},
+			{Name: "max-upload", About: "Maximum size of an upload, sent and unpacked", Of: func(c *Config) Value { return size(&c.Serving.Upload) }},
+			{Name: "shutdown-grace", About: "Time for requests in progress to finish when the daemon stops", Of: func(c *Config) Value { return duration(&c.Serving.Grace) }},
+			{Name: "log-level", Live: true, About: "debug, info, warn or error", Of: func(c *Config) Value { return level(&c.Serving.Level) }},
+			{Name: "log-format", About: "text or json", Of: func(c *Config) Value { return text(&c.Serving.Format) }},
+		}},
+	}
+}
+
+// Keys is the table without its headings.
+func Keys() []Key {
+	var all []Key
+	for _, g := range Groups() {
+		all = append(all, g.Keys...)
+	}
+	return all
+}
+
+// KeyOf finds a key by its name.
+func KeyOf(name string) (Key, bool) {
+	all := Keys()
+	i := slices.IndexFunc(all, func(k Key) bool { return k.Name == name })
+	if i < 0 {
+		return Key{}, false
+	}
+	return all[i], true
+}
+
+// Flags gives a command flags for some keys. The flags set c at once.
+func (c *Config) Flags(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		k, ok := KeyOf(name)
+		if !ok {
+			panic(fmt.Sprintf("there is no key %q", name))
+		}
+		k.FlagFor(cmd, k.Of(c))
+	}
+}
+
+// FlagFor gives a command the flag of a key; the flag sets v.
+func (k Key) FlagFor(cmd *cobra.Command, v Value) {
+	flag := cmd.Flags().VarPF(flagValue{v}, k.Name, "", k.About)
+	if v.Kind == "bool" {
+		flag.NoOptDefVal = "true"
+	}
+}
+
+// flagValue makes a Value a flag.
+type flagValue struct{ Value }
+
+func (v flagValue) String() string {
+	if v.Get == nil { // cobra asks a zero value when it prints usage
+		return ""
+	}
+	return v.Get()
+}
+
+func (v flagValue) Set(s string) error { return v.Value.Set(s) }
+
+func (v flagValue) Type() string { return v.Kind }
