@@ -12,7 +12,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/answer"
-	"github.com/percached/percached/internal/metrics"
+	"github.com/percached/percached/internal/telemetry"
 	"github.com/percached/percached/predictor"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/qkvtree"
@@ -141,8 +141,8 @@ func TestConversionsShowAll(t *testing.T) {
 	shows(t, wireAccount)
 	shows(t, wireDrained)
 	shows(t, func(st scheduler.Status) any { return wireIdle(st, nil) }, parkedFields()...)
-	shows(t, func(m metrics.State) api.Status { return wireStatus(time.Time{}, api.StatusQuestions{}, m) }, "Listeners", "Disk.Limit")
-	shows(t, func(q api.StatusQuestions) api.Status { return wireStatus(time.Time{}, q, metrics.State{}) })
+	shows(t, func(m telemetry.State) api.Status { return wireStatus(time.Time{}, api.StatusQuestions{}, m) }, "Listeners", "Disk.Limit")
+	shows(t, func(q api.StatusQuestions) api.Status { return wireStatus(time.Time{}, q, telemetry.State{}) })
 	shows(t, wireUpload, "Key", "Report.Notes", "Dropped")
 }
 

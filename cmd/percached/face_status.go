@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"github.com/percached/percached/api"
-	"github.com/percached/percached/internal/metrics"
+	"github.com/percached/percached/internal/telemetry"
 )
 
-func wireStatus(begun time.Time, q api.StatusQuestions, m metrics.State) api.Status {
+func wireStatus(begun time.Time, q api.StatusQuestions, m telemetry.State) api.Status {
 	out := api.Status{
 		Started: begun.UTC(), Questions: q,
 		Stored: api.StatusStored{

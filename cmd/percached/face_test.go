@@ -15,7 +15,7 @@ import (
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/config"
-	"github.com/percached/percached/internal/metrics"
+	"github.com/percached/percached/internal/telemetry"
 	"github.com/percached/percached/internal/token"
 	"github.com/percached/percached/llm/llmtest"
 )
@@ -57,7 +57,7 @@ func scriptedFace(t *testing.T) *face {
 		service: s, hub: &api.Hub{}, tokens: tokens, config: conf, log: slog.New(slog.DiscardHandler),
 		about: func() api.About { return api.About{Version: "test"} },
 	}
-	s.news = &news{metrics: metrics.New(), hub: f.hub, now: s.now, log: f.log, ids: s.knowledge.PublicIDs}
+	s.news = &news{metrics: telemetry.New(), hub: f.hub, now: s.now, log: f.log, ids: s.knowledge.PublicIDs}
 	if f.inbox, err = openInbox(s, inboxLimits{inboxDisk, 1000, 1 << 30}, f.log); err != nil {
 		t.Fatal(err)
 	}

@@ -11,37 +11,37 @@ import (
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/inbox"
-	"github.com/percached/percached/internal/metrics"
+	"github.com/percached/percached/internal/telemetry"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/scheduler"
 )
 
 // The metrics know every word that the packages say: none is counted as other.
 func TestMetricsKnowTheWords(t *testing.T) {
-	m := metrics.New()
+	m := telemetry.New()
 	for _, o := range []answer.Outcome{answer.AnswerHit, answer.TensorHit, answer.Miss} {
-		a := metrics.Answer{Outcome: string(o), GateRefusals: append(gateTests(t), "fresh")} // which internal/answer adds
+		a := telemetry.Answer{Outcome: string(o), GateRefusals: append(gateTests(t), "fresh")} // which internal/answer adds
 		for _, s := range (&answer.Times{}).Stages() {
-			a.Stages = append(a.Stages, metrics.Stage{Name: s.Name, Took: time.Second})
+			a.Stages = append(a.Stages, telemetry.Stage{Name: s.Name, Took: time.Second})
 		}
 		m.Answer(a)
 	}
 	for k := fault.Invalid; k <= fault.Internal; k++ {
 		m.AnswerFailed(k.String())
 	}
-	state := metrics.State{Queue: map[string]int{}, Ledger: map[string]metrics.Account{}}
+	state := telemetry.State{Queue: map[string]int{}, Ledger: map[string]telemetry.Account{}}
 	for _, k := range scheduler.Kinds() {
 		for _, e := range []scheduler.End{scheduler.EndDone, scheduler.EndNothing, scheduler.EndPreempted, scheduler.EndFailed, scheduler.EndParked} {
 			m.Job(string(k), string(e), time.Second, 1, 1, 1)
 		}
-		state.Queue[string(k)], state.Ledger[string(k)] = 1, metrics.Account{Spent: 1, Saved: 1}
+		state.Queue[string(k)], state.Ledger[string(k)] = 1, telemetry.Account{Spent: 1, Saved: 1}
 	}
 	uploads := (&news{metrics: m, hub: &api.Hub{}, now: time.Now}).ofInbox()
 	for _, s := range []inbox.State{inbox.Queued, inbox.Running, inbox.Done, inbox.Failed} {
 		uploads.Moved(inbox.Upload{State: s})
 	}
 	uploads.Moved(inbox.Upload{State: inbox.Failed, Dropped: true})
-	m.Watch(func() (metrics.State, error) { return state, nil })
+	m.Watch(func() (telemetry.State, error) { return state, nil })
 	for _, s := range []scheduler.State{scheduler.Working, scheduler.Idle, scheduler.Waiting, scheduler.Paused} {
 		state.Idle = string(s)
 		w := httptest.NewRecorder()

@@ -10,7 +10,7 @@ import (
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/inbox"
-	"github.com/percached/percached/internal/metrics"
+	"github.com/percached/percached/internal/telemetry"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/qkvtree"
 	"github.com/percached/percached/scheduler"
@@ -19,7 +19,7 @@ import (
 // news tells metrics, and those who listen to events, what the service does. Nil
 // tells nobody.
 type news struct {
-	metrics *metrics.Metrics
+	metrics *telemetry.Metrics
 	hub     *api.Hub
 	now     func() time.Time
 	log     *slog.Logger
@@ -41,7 +41,7 @@ func (n *news) questions() api.StatusQuestions {
 }
 
 // counted counts a question that was answered.
-func (n *news) counted(a metrics.Answer) {
+func (n *news) counted(a telemetry.Answer) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch answer.Outcome(a.Outcome) {
@@ -180,14 +180,14 @@ func (n *news) asked(other func(space, question string) func(answer.Answer, erro
 }
 
 // told is what there is to count of an answer.
-func (n *news) told(a answer.Answer) metrics.Answer {
-	m := metrics.Answer{
+func (n *news) told(a answer.Answer) telemetry.Answer {
+	m := telemetry.Answer{
 		Outcome: string(a.Outcome), Refused: a.Refused, Total: a.Times.Total,
 		Prompt: a.Tokens.Prompt, Reused: a.Tokens.Reused, Computed: a.Tokens.Computed, Generated: a.Tokens.Generated,
 		ChunksStored: a.Chunks.Stored, ChunksAll: a.Chunks.All, Saved: n.saved(a),
 	}
 	for _, s := range a.Times.Stages() {
-		m.Stages = append(m.Stages, metrics.Stage{Name: s.Name, Took: s.Took})
+		m.Stages = append(m.Stages, telemetry.Stage{Name: s.Name, Took: s.Took})
 	}
 	for _, c := range a.Gate.Considered {
 		for _, t := range c.Tests {

@@ -20,7 +20,7 @@ import (
 	"github.com/percached/percached/internal/base/version"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/inbox"
-	"github.com/percached/percached/internal/metrics"
+	"github.com/percached/percached/internal/telemetry"
 	"github.com/percached/percached/internal/token"
 	"github.com/percached/percached/llm/llamacpp"
 )
@@ -43,7 +43,7 @@ type served struct {
 	cert    *tls.Config // nil: no TLS
 	home    *home.Home
 	tokens  *token.Store
-	metrics *metrics.Metrics
+	metrics *telemetry.Metrics
 	hub     *api.Hub
 	face    *face
 	stage   stage
@@ -70,7 +70,7 @@ type served struct {
 func newServed(conf *config.Loaded, as reach, stderr io.Writer) (*served, error) {
 	c := conf.Now()
 	d := &served{
-		reach: as, conf: conf, setup: c, level: &slog.LevelVar{}, metrics: metrics.New(), hub: &api.Hub{}, begun: time.Now(),
+		reach: as, conf: conf, setup: c, level: &slog.LevelVar{}, metrics: telemetry.New(), hub: &api.Hub{}, begun: time.Now(),
 	}
 	d.level.Set(c.Serving.Level)
 	if !as.daemon { // a command tells what it does itself
@@ -220,11 +220,11 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 		}
 		return nil
 	})
-	d.metrics.Watch(func() (metrics.State, error) {
+	d.metrics.Watch(func() (telemetry.State, error) {
 		d.looking.RLock()
 		defer d.looking.RUnlock()
 		if d.closed {
-			return metrics.State{}, fault.New(fault.Unavailable, "percached: serve", "percached is closing")
+			return telemetry.State{}, fault.New(fault.Unavailable, "percached: serve", "percached is closing")
 		}
 		return s.state(in, d.hub.Listeners())
 	})

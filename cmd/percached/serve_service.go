@@ -10,7 +10,7 @@ import (
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/internal/inbox"
-	"github.com/percached/percached/internal/metrics"
+	"github.com/percached/percached/internal/telemetry"
 	"github.com/percached/percached/knowledgebank/reader"
 )
 
@@ -119,15 +119,15 @@ func (s *service) withRules(fn func(idle.Config) error) func(config.Config) erro
 }
 
 // state is how things stand, for who scrapes metrics and who asks for it.
-func (s *service) state(in *inbox.Inbox, listeners int) (metrics.State, error) {
+func (s *service) state(in *inbox.Inbox, listeners int) (telemetry.State, error) {
 	const month = 30 * 24 * time.Hour
 	tree, err := s.tree.Stats()
 	if err != nil {
-		return metrics.State{}, err
+		return telemetry.State{}, err
 	}
-	m := metrics.State{
-		Tensors: metrics.Room{Bytes: tree.Bytes, Limit: tree.Limit}, Disk: metrics.Room{Bytes: tree.Disk, Limit: tree.Limit + tree.Slack},
-		Slices: tree.Nodes, Queue: map[string]int{}, Ledger: map[string]metrics.Account{},
+	m := telemetry.State{
+		Tensors: telemetry.Room{Bytes: tree.Bytes, Limit: tree.Limit}, Disk: telemetry.Room{Bytes: tree.Disk, Limit: tree.Limit + tree.Slack},
+		Slices: tree.Nodes, Queue: map[string]int{}, Ledger: map[string]telemetry.Account{},
 		Questions: s.asker.Waiting(), Uploads: in.Waiting(), Listeners: listeners,
 	}
 	m.Bank.Bytes, m.Bank.Limit = s.bank.Usage()
@@ -158,7 +158,7 @@ func (s *service) state(in *inbox.Inbox, listeners int) (metrics.State, error) {
 	}
 	accounts, err := s.scheduler.Ledger("", s.now().Add(-month))
 	for _, a := range accounts {
-		m.Ledger[string(a.Kind)] = metrics.Account{Spent: a.Seconds, Saved: a.Earned}
+		m.Ledger[string(a.Kind)] = telemetry.Account{Spent: a.Seconds, Saved: a.Earned}
 	}
 	return m, err
 }

@@ -11,6 +11,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/percached/percached/internal/supervise"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/cmdline"
@@ -364,8 +366,8 @@ func (s *service) endure(ctx context.Context, err error) error {
 // close closes everything in the opposite order.
 func (s *service) close() error {
 	var errs []error
-	if r, ok := s.engine.(*reviver); ok {
-		r.stop()
+	if r, ok := s.engine.(*supervise.Engine); ok {
+		r.Stop()
 	}
 	behind := s.library != nil && s.library.Behind()
 	for i := len(s.closers) - 1; i >= 0; i-- {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/percached/percached/internal/supervise"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/answer"
@@ -204,7 +206,7 @@ func (s *service) openEngine(ctx context.Context, c setup, log *slog.Logger, std
 		}
 		return e, nil
 	}
-	r, err := revive(ctx, revival{c.Restarts, c.RestartPeriod}, s.now, s.news.revived(log), open)
+	r, err := supervise.Open(ctx, supervise.Limit{Most: c.Restarts, Within: c.RestartPeriod}, s.now, s.news.revived(log), open)
 	if err != nil {
 		return err
 	}

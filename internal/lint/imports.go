@@ -34,7 +34,7 @@ func layers() []layer {
 		{"internal/base/sealed", nouns},
 		{"internal/base/home", nouns},
 		{"internal/backup", nouns},
-		{"internal/metrics/...", nouns},
+		{"internal/telemetry/...", nouns},
 		{"internal/token", nouns},
 		{"internal/pull", nouns},
 		{"internal/inbox", append(stores, "internal/ingest", "knowledgebank/...", "qabank", "qkvtree", "retrieval")},
@@ -60,7 +60,7 @@ func layers() []layer {
 		{"cmd/...", []string{
 			".", "api/...", "eval/...", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
 			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/idle/...", "internal/base/cmdline", "internal/base/durable", "internal/base/fault", "internal/base/version",
-			"internal/backup", "internal/calibrate", "internal/config", "internal/base/home", "internal/inbox", "internal/base/kv/...", "internal/metrics/...", "internal/pull", "internal/token",
+			"internal/backup", "internal/calibrate", "internal/config", "internal/base/home", "internal/inbox", "internal/base/kv/...", "internal/telemetry/...", "internal/pull", "internal/token",
 		}},
 	}
 }
@@ -119,7 +119,7 @@ func doors() map[string]string {
 		"github.com/dgraph-io/":    "internal/base/kv/...",
 		"github.com/blevesearch/":  "retrieval/...",
 		"github.com/robfig/cron":   "scheduler/...",
-		"github.com/prometheus/":   "internal/metrics/...",
+		"github.com/prometheus/":   "internal/telemetry/...",
 		"github.com/ollama/ollama": "llm/llamacpp/...",
 		"github.com/ardanlabs/":    "llm/jinja",
 		

@@ -1,4 +1,4 @@
-package main
+package supervise
 
 import (
 	"context"
@@ -86,14 +86,14 @@ func fake(name string) *llmtest.Fake {
 
 // bed is a reviver over engines that a test makes, by their number.
 type bed struct {
-	*reviver
+	*Engine
 	opened, revived int
 	why             []error // why it could not be opened anew
 	clock           time.Time
 	mu              sync.Mutex
 }
 
-func newBed(t *testing.T, v revival, make func(n int) (llm.Engine, error)) *bed {
+func newBed(t *testing.T, v Limit, make func(n int) (llm.Engine, error)) *bed {
 	t.Helper()
 	b := &bed{clock: time.Unix(0, 0)}
 	open := func(context.Context) (llm.Engine, error) {
@@ -114,7 +114,7 @@ func newBed(t *testing.T, v revival, make func(n int) (llm.Engine, error)) *bed 
 		}
 	}
 	var err error
-	if b.reviver, err = revive(t.Context(), v, func() time.Time { return b.clock }, told, open); err != nil {
+	if b.Engine, err = Open(t.Context(), v, func() time.Time { return b.clock }, told, open); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -157,18 +157,18 @@ func told(t *testing.T, e llm.Engine) percached.Result {
 }
 
 // An engine that is opened anew behind its first request is an engine like others.
-func TestReviverConformance(t *testing.T) {
+func TestEngineConformance(t *testing.T) {
 	llmtest.RunEngine(t, llmtest.Engines{
 		Special: "<|im_end|>", Queue: 4,
 		Open: func() (llm.Engine, error) {
 			before := once(errInside)
 			open := func(context.Context) (llm.Engine, error) { return &failing{Engine: fake("a"), before: before}, nil }
-			return revive(context.Background(), revival{1, time.Hour}, time.Now, func(_, _ error) {}, open)
+			return Open(context.Background(), Limit{1, time.Hour}, time.Now, func(_, _ error) {}, open)
 		},
 	})
 }
 
-func TestReviver(t *testing.T) {
+func TestReopens(t *testing.T) {
 	whole := told(t, fake("a"))
 	for _, tc := range []struct {
 		name  string
@@ -181,7 +181,7 @@ func TestReviver(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			closed := 0
-			b := newBed(t, revival{1, time.Hour}, func(n int) (llm.Engine, error) {
+			b := newBed(t, Limit{1, time.Hour}, func(n int) (llm.Engine, error) {
 				if n > 1 {
 					return fake("a"), nil
 				}
@@ -209,7 +209,7 @@ func at(n, where int) error {
 }
 
 // What is not the engine's fault does not open it anew, and is told as it is.
-func TestReviverLeavesAlone(t *testing.T) {
+func TestLeavesAlone(t *testing.T) {
 	gone := errors.New("the listener is gone")
 	for name, want := range map[string]error{
 		"refused":   fault.Wrap("fake", &percached.SliceError{Segment: 1, Reason: "forged"}),
@@ -220,7 +220,7 @@ func TestReviverLeavesAlone(t *testing.T) {
 		"listener":  gone,
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBed(t, revival{1, time.Hour}, func(int) (llm.Engine, error) {
+			b := newBed(t, Limit{1, time.Hour}, func(int) (llm.Engine, error) {
 				f := &failing{Engine: fake("a")}
 				if want != gone {
 					f.before = func() error { return want }
@@ -236,7 +236,7 @@ func TestReviverLeavesAlone(t *testing.T) {
 	}
 	t.Run("cancelled", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		b := newBed(t, revival{1, time.Hour}, func(int) (llm.Engine, error) {
+		b := newBed(t, Limit{1, time.Hour}, func(int) (llm.Engine, error) {
 			return &failing{Engine: fake("a"), before: func() error { cancel(); return errInside }}, nil
 		})
 		if _, err := b.Prefill(ctx, question(b)); !errors.Is(err, errInside) {
@@ -248,9 +248,9 @@ func TestReviverLeavesAlone(t *testing.T) {
 
 // An engine that always fails is opened anew so many times within the time, and no
 // question tries more than twice.
-func TestReviverGivesUp(t *testing.T) {
+func TestGivesUp(t *testing.T) {
 	tries := 0
-	b := newBed(t, revival{2, time.Hour}, func(int) (llm.Engine, error) {
+	b := newBed(t, Limit{2, time.Hour}, func(int) (llm.Engine, error) {
 		return &failing{Engine: fake("a"), before: func() error { tries++; return errInside }}, nil
 	})
 	for i, step := range []struct {
@@ -276,14 +276,14 @@ func TestReviverGivesUp(t *testing.T) {
 
 // Where it cannot be opened anew, questions are told so, and a later one tries
 // again.
-func TestReviverCannotOpen(t *testing.T) {
+func TestCannotOpen(t *testing.T) {
 	broken := errors.New("no such file")
 	for name, second := range map[string]func() (llm.Engine, error){
 		"no file":       func() (llm.Engine, error) { return nil, broken },
 		"another model": func() (llm.Engine, error) { return fake("b"), nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBed(t, revival{2, time.Hour}, func(n int) (llm.Engine, error) {
+			b := newBed(t, Limit{2, time.Hour}, func(n int) (llm.Engine, error) {
 				switch n {
 				case 1:
 					return &failing{Engine: fake("a"), before: func() error { return errInside }}, nil
@@ -306,10 +306,10 @@ func TestReviverCannotOpen(t *testing.T) {
 }
 
 // Others that run when the engine is closed are tried again too.
-func TestReviverOthers(t *testing.T) {
+func TestOthers(t *testing.T) {
 	whole := told(t, fake("a"))
 	said, closing := make(chan struct{}), make(chan struct{})
-	b := newBed(t, revival{1, time.Hour}, func(n int) (llm.Engine, error) {
+	b := newBed(t, Limit{1, time.Hour}, func(n int) (llm.Engine, error) {
 		if n > 1 {
 			return fake("a"), nil
 		}
@@ -331,9 +331,9 @@ func TestReviverOthers(t *testing.T) {
 	})
 	<-said
 	b.mu.Lock()
-	current := b.reviver.current
+	current := b.Engine.current
 	b.mu.Unlock()
-	b.anew(t.Context(), current, errInside)
+	b.reopen(t.Context(), current, errInside)
 	both.Wait()
 	if err != nil || other.Text != whole.Text || text.String() != whole.Text {
 		t.Errorf("%v, answered %q, told %q, want %q", err, other.Text, text.String(), whole.Text)
@@ -342,7 +342,7 @@ func TestReviverOthers(t *testing.T) {
 }
 
 // Who waits for the engine can leave, and Close ends the opening.
-func TestReviverCloses(t *testing.T) {
+func TestCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opened := 0
 		open := func(ctx context.Context) (llm.Engine, error) {
@@ -352,7 +352,7 @@ func TestReviverCloses(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		r, err := revive(t.Context(), revival{1, time.Hour}, time.Now, func(_, _ error) {}, open)
+		r, err := Open(t.Context(), Limit{1, time.Hour}, time.Now, func(_, _ error) {}, open)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -379,13 +379,13 @@ func TestReviverCloses(t *testing.T) {
 }
 
 // An answer that goes on otherwise than it had begun is none.
-func TestReviverDiffers(t *testing.T) {
+func TestDiffers(t *testing.T) {
 	scripted := func(answer string) llm.Engine {
 		o := llmtest.DefaultOptions()
 		o.Script = llmtest.Answers(map[string]string{"Why?": answer})
 		return llmtest.NewFake(o)
 	}
-	b := newBed(t, revival{1, time.Hour}, func(n int) (llm.Engine, error) {
+	b := newBed(t, Limit{1, time.Hour}, func(n int) (llm.Engine, error) {
 		if n > 1 {
 			return scripted("at noon today"), nil
 		}

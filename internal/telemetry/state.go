@@ -1,4 +1,4 @@
-package metrics
+package telemetry
 
 // State is how things stand when somebody scrapes. Counts are over all spaces.
 type State struct {

@@ -17,4 +17,4 @@
 // takes too long is not waited for, and there is never more than one.
 //
 // State on disk: none.
-package metrics
+package telemetry
