@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/config"
 )
@@ -86,20 +88,20 @@ func TestStaleAddress(t *testing.T) {
 		{"a command", func() func() error {
 			c := config.DaemonDefault()
 			c.Data = data
-			l, err := inside(patiently(t), config.Of(c, nil), false, ground{}, io.Discard)
+			l, err := inside(patiently(t), config.Of(c, nil), false, node.Parts{}, io.Discard)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return l.Close
 		}, exitNotNow, " uses "},
 		{"reindex", func() func() error {
-			c := setup{Config: config.DaemonDefault()}
+			c := node.Options{Config: config.DaemonDefault()}
 			c.Data = data
-			s, err := openService(patiently(t), c, false, io.Discard)
+			s, err := node.Open(patiently(t), c, false, io.Discard)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return s.close
+			return s.Close
 		}, exitNotNow, " uses "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

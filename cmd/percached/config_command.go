@@ -121,7 +121,7 @@ percached.conf in the data folder. Files that it names are not opened.`,
 				// As the folder's own: it may not say where it lies.
 				file, folder = "", []config.Setting{config.FromFlag("data", data)}
 			}
-			c, err := config.Load(file, nil, folder, checkConfig)
+			c, err := config.Load(file, nil, folder, checkServing)
 			if err != nil {
 				return err
 			}
@@ -153,7 +153,7 @@ environment and these flags.`,
 		Example: `  percached config show
   percached config show --config /etc/percached.conf --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := config.Load(file, os.Environ(), flags, checkConfig)
+			c, err := config.Load(file, os.Environ(), flags, checkServing)
 			if err != nil {
 				return err
 			}
@@ -213,7 +213,7 @@ change while it runs: docs/configuration.md marks them.`,
 				}
 				change[key] = value
 			}
-			c, err := config.Load("", os.Environ(), flags, checkConfig)
+			c, err := config.Load("", os.Environ(), flags, checkServing)
 			if err != nil {
 				return err
 			}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
@@ -173,27 +175,27 @@ func (v *victim) delete() {
 // examine opens the folder as the next process would.
 func (v *victim) examine(when string) {
 	v.Helper()
-	c := defaultSetup()
+	c := node.Default()
 	c.Create, c.Data, c.Threads = true, v.data, 1
-	s, err := openService(context.Background(), c, true, io.Discard)
+	s, err := node.Open(context.Background(), c, true, io.Discard)
 	if err != nil {
 		v.Fatalf("%s: %v", when, err)
 	}
 	defer func() {
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			v.Errorf("%s: %v", when, err)
 		}
 	}()
-	if _, err := s.knowledge.Space(cli.DefaultSpace); err != nil {
+	if _, err := s.Knowledge.Space(cli.DefaultSpace); err != nil {
 		if len(v.there) > 0 {
 			v.Errorf("%s: %v", when, err)
 		}
 		return
 	}
-	if v.ids, err = s.knowledge.PublicIDs(cli.DefaultSpace); err != nil {
+	if v.ids, err = s.Knowledge.PublicIDs(cli.DefaultSpace); err != nil {
 		v.Errorf("%s: %v", when, err)
 	}
-	docs, err := s.knowledge.Documents(cli.DefaultSpace, percached.DocumentID{}, 1000)
+	docs, err := s.Knowledge.Documents(cli.DefaultSpace, percached.DocumentID{}, 1000)
 	if err != nil {
 		v.Fatalf("%s: %v", when, err)
 	}
@@ -203,7 +205,7 @@ func (v *victim) examine(when string) {
 		if !v.there[d.Title] && !v.unsure[d.Title] {
 			v.Errorf("%s: %s was deleted and is there", when, d.Title)
 		}
-		chunks, err := s.knowledge.Chunks(cli.DefaultSpace, d.Chunks)
+		chunks, err := s.Knowledge.Chunks(cli.DefaultSpace, d.Chunks)
 		if err != nil || len(chunks) != len(d.Chunks) || len(chunks) == 0 {
 			v.Errorf("%s: %s has %d of %d chunks, %v", when, d.Title, len(chunks), len(d.Chunks), err)
 		}
@@ -226,20 +228,20 @@ func (v *victim) examine(when string) {
 			delete(v.unsure, t)
 		}
 	}
-	st, err := s.knowledge.Stats(cli.DefaultSpace)
-	ix, err2 := s.index.Stats(cli.DefaultSpace)
+	st, err := s.Knowledge.Stats(cli.DefaultSpace)
+	ix, err2 := s.Index.Stats(cli.DefaultSpace)
 	if err := errors.Join(err, err2); err != nil || ix.Chunks != st.Chunks || ix.Vectors != st.Chunks {
 		v.Errorf("%s: %d chunks, %d indexed, %d vectors; %v", when, st.Chunks, ix.Chunks, ix.Vectors, err)
 	}
-	if rep, err := s.tree.Verify(context.Background()); err != nil || !rep.Clean() {
+	if rep, err := s.Tree.Verify(context.Background()); err != nil || !rep.Clean() {
 		v.Errorf("%s: the tree: %+v, %v", when, rep, err)
 	}
 	for q := range v.answers {
-		if _, ok, err := s.bank.Exact(cli.DefaultSpace, q); !ok || err != nil {
+		if _, ok, err := s.Bank.Exact(cli.DefaultSpace, q); !ok || err != nil {
 			v.Errorf("%s: the answer to %q is not there, %v", when, q, err)
 		}
 	}
-	if err := s.bank.Each(cli.DefaultSpace, func(e qabank.Entry) error {
+	if err := s.Bank.Each(cli.DefaultSpace, func(e qabank.Entry) error {
 		if !e.Answered || e.Answer == "" {
 			v.Errorf("%s: half an answer to %q", when, e.Question)
 		}
@@ -248,7 +250,7 @@ func (v *victim) examine(when string) {
 		v.Errorf("%s: %v", when, err)
 	}
 	if len(docs) > 0 {
-		if _, err := s.asker.Ask(context.Background(), answer.Question{Space: cli.DefaultSpace, Text: "Who leads Heron?"}, answer.Listener{}); err != nil {
+		if _, err := s.Asker.Ask(context.Background(), answer.Question{Space: cli.DefaultSpace, Text: "Who leads Heron?"}, answer.Listener{}); err != nil {
 			v.Errorf("%s: %v", when, err)
 		}
 	}

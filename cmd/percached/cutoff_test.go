@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/llmtest"
@@ -29,14 +31,14 @@ func TestCutoffLiesAboveTheThreshold(t *testing.T) {
 	}
 	for _, e := range embedders {
 		for _, configured := range []float64{-1, 0, 0.5, 0.8, 0.88, 0.9, 0.95, 0.99, 1} {
-			c := defaultSetup()
+			c := node.Default()
 			c.Threshold = configured
-			s := &service{ground: ground{embedder: e}}
-			set, err := s.settings(c.Config)
+			s := &node.Node{Parts: node.Parts{Embedder: e}}
+			set, err := s.Settings(c.Config)
 			if err != nil {
 				t.Fatal(err)
 			}
-			rules, err := s.idleRules(c.Config)
+			rules, err := s.IdleRules(c.Config)
 			if err != nil || rules.Validate() != nil {
 				t.Fatal(err, rules.Validate())
 			}
@@ -59,26 +61,26 @@ func TestCutoffLiesAboveTheThreshold(t *testing.T) {
 
 // Who names a cut-off gets that one.
 func TestCutoffIsConfigured(t *testing.T) {
-	c := defaultSetup()
+	c := node.Default()
 	c.Idle.Cutoff = 0.5
-	s := &service{ground: ground{embedder: llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())}}
-	if rules, err := s.idleRules(c.Config); err != nil || rules.Policy.Cutoff != 0.5 {
+	s := &node.Node{Parts: node.Parts{Embedder: llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())}}
+	if rules, err := s.IdleRules(c.Config); err != nil || rules.Policy.Cutoff != 0.5 {
 		t.Error(rules.Policy.Cutoff, err)
 	}
 }
 
 // With a real encoder and nothing configured, idle work answers what it predicts.
 func TestPredictedQuestionsAreAnsweredWithARealEncoder(t *testing.T) {
-	c := defaultSetup()
-	c.Data, c.Create, c.volatile, c.now = t.TempDir(), true, true, time.Now
+	c := node.Default()
+	c.Data, c.Create, c.Volatile, c.Now = t.TempDir(), true, true, time.Now
 	c.Threads, c.EmbedModel = 1, llmtest.RealModel(t, llmtest.MiniLM)
 	c.MaxTokens, c.ChunkWords = 16, 40
 	s := lettersIn(t, c)
-	defer s.close()
-	if _, err := s.scheduler.Drain(context.Background(), scheduler.Errand{}, func(scheduler.Step) {}); err != nil {
+	defer s.Close()
+	if _, err := s.Scheduler.Drain(context.Background(), scheduler.Errand{}, func(scheduler.Step) {}); err != nil {
 		t.Fatal(err)
 	}
-	if st := s.bank.Stats(lifeSpace); st.Entries == 0 || st.Answered != st.Entries {
+	if st := s.Bank.Stats(lifeSpace); st.Entries == 0 || st.Answered != st.Entries {
 		t.Errorf("%d of %d predicted questions are answered", st.Answered, st.Entries)
 	}
 }

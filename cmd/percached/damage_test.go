@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
@@ -18,17 +20,17 @@ import (
 )
 
 // lettersIn gives a service whose space holds all letters.
-func lettersIn(t *testing.T, c setup) *service {
+func lettersIn(t *testing.T, c node.Options) *node.Node {
 	t.Helper()
 	ctx := context.Background()
-	s, err := openService(ctx, c, true, io.Discard)
+	s, err := node.Open(ctx, c, true, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.knowledge.CreateSpace(percached.Space{Name: lifeSpace, Kind: "emails"}); err != nil {
+	if err := s.Knowledge.CreateSpace(percached.Space{Name: lifeSpace, Kind: "emails"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.library.Add(ctx, lifeSpace, letters, nil); err != nil {
+	if _, err := s.Library.Add(ctx, lifeSpace, letters, nil); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -46,7 +48,7 @@ func letters(_ context.Context, emit func(*knowledgebank.Source) error, _ func(s
 // A byte flipped in any file of the stored tensors costs time, never an answer.
 func TestFlippedBytes(t *testing.T) {
 	ctx := context.Background()
-	c := defaultSetup()
+	c := node.Default()
 	c.Data, c.Threads, c.ChunkWords, c.MaxTokens, c.TensorLimit = t.TempDir(), 1, 40, 8, 1<<30
 	s := lettersIn(t, c)
 	questions := []string{"What is the budget for Heron?", "Who leads Otter?", "What is the code of Lark?"}
@@ -54,7 +56,7 @@ func TestFlippedBytes(t *testing.T) {
 	ask := func() {
 		t.Helper()
 		for _, q := range questions {
-			a, err := s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: q, Bypass: true}, answer.Listener{})
+			a, err := s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: q, Bypass: true}, answer.Listener{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,20 +71,20 @@ func TestFlippedBytes(t *testing.T) {
 	ask()
 	rng := rand.New(rand.NewPCG(5, 5))
 	for range 40 {
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 		flipIn(t, rng, filepath.Join(c.Data, "tensors"))
 		var err error
-		if s, err = openService(ctx, c, true, io.Discard); err != nil {
+		if s, err = node.Open(ctx, c, true, io.Discard); err != nil {
 			t.Fatal(err)
 		}
 		ask()
-		if rep, err := s.tree.Verify(ctx); err != nil {
+		if rep, err := s.Tree.Verify(ctx); err != nil {
 			t.Errorf("%+v, %v", rep, err)
 		}
 	}
-	if err := s.close(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -118,14 +120,14 @@ func flipIn(t *testing.T, rng *rand.Rand, dir string) {
 // when there is room again.
 func TestFullDisk(t *testing.T) {
 	ctx := context.Background()
-	c := defaultSetup()
+	c := node.Default()
 	c.Create, c.Data, c.Threads, c.ChunkWords, c.MaxTokens, c.TensorLimit = true, filepath.Join(kvtest.NewDisk(t, "tmpfs", "300").Dir, "data"), 1, 40, 8, 1<<30
 	s := lettersIn(t, c)
-	defer func() { s.close() }()
+	defer func() { s.Close() }()
 	const known, other = "What is the budget for Heron?", "Who leads Otter?"
 	ask := func(text string) answer.Answer {
 		t.Helper()
-		a, err := s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: text}, answer.Listener{})
+		a, err := s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: text}, answer.Listener{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +139,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	add := func() error {
-		_, err := s.library.Add(ctx, lifeSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+		_, err := s.Library.Add(ctx, lifeSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
 			return emit(&knowledgebank.Source{Key: "late", Title: "Late", Source: "note", Blocks: []knowledgebank.Block{{Text: "The late note says so."}}})
 		}, nil)
 		return err
@@ -145,7 +147,7 @@ func TestFullDisk(t *testing.T) {
 	if err := add(); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "disk is full") {
 		t.Errorf("adding on a full disk: %v", err)
 	}
-	if _, err := s.knowledge.Document(lifeSpace, percached.NewDocumentID("late")); fault.KindOf(err) != fault.NotFound {
+	if _, err := s.Knowledge.Document(lifeSpace, percached.NewDocumentID("late")); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("half a document: %v", err)
 	}
 	if a := ask(known); a.Text != want || a.Outcome != answer.AnswerHit {
@@ -163,14 +165,14 @@ func TestFullDisk(t *testing.T) {
 	if a := ask(other); len(a.Notes) > 0 {
 		t.Errorf("there is room again: %q", a.Notes)
 	}
-	if err := s.close(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	var err error
-	if s, err = openService(ctx, c, true, io.Discard); err != nil {
+	if s, err = node.Open(ctx, c, true, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if rep, err := s.tree.Verify(ctx); err != nil || !rep.Clean() {
+	if rep, err := s.Tree.Verify(ctx); err != nil || !rep.Clean() {
 		t.Errorf("%+v, %v", rep, err)
 	}
 }

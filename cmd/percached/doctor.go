@@ -8,18 +8,21 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/machine"
 	"github.com/percached/percached/llm/llamacpp"
 )
 
 func doctorCommand(open opener) *cobra.Command {
 	var s source
 	var asJSON bool
-	c := defaultSetup()
+	c := node.Default()
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check that machine, binary and model go together",
@@ -44,7 +47,7 @@ be used or whose daemon does not answer are failures.`,
 			if err := s.check(); err != nil {
 				return err
 			}
-			r := &health{Machine: thisMachine(), CPU: llamacpp.CPU(), gpuLayers: c.GPULayers, Folder: lookAt(cmd.Context(), c.Data)}
+			r := &health{Machine: machine.This(), CPU: llamacpp.CPU(), gpuLayers: c.GPULayers, Folder: lookAt(cmd.Context(), c.Data)}
 			if err := r.examine(cmd.Context(), open, &s, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
@@ -70,7 +73,7 @@ be used or whose daemon does not answer are failures.`,
 func (s *source) theOneThatAnswers(cmd *cobra.Command, data string) (err error) {
 	switch {
 	case s.model != "":
-		s.model, err = pulled(filepath.Join(data, "models"), s.model)
+		s.model, err = node.ModelFile(filepath.Join(data, "models"), s.model)
 	case !cmd.Flags().Changed("shape") && !cmd.Flags().Changed("quant"):
 		s.model, err = builtIn()
 	case s.shape == "":
@@ -82,7 +85,7 @@ func (s *source) theOneThatAnswers(cmd *cobra.Command, data string) (err error) 
 // health is all that doctor found out.
 type health struct {
 	OK       bool                 `json:"ok"`
-	Machine  machine              `json:"machine"`
+	Machine  machine.Machine      `json:"machine"`
 	CPU      llamacpp.CPUReport   `json:"cpu"`
 	Library  string               `json:"llama_cpp"`    // which llama.cpp computes, and on what
 	Random   bool                 `json:"random_model"` // the model's weights mean nothing

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/llm"
@@ -52,10 +55,10 @@ func (h *heard) since() []string {
 func TestTextsGetTheirPrefixes(t *testing.T) {
 	ctx := context.Background()
 	h := &heard{Embedder: llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())}
-	c := defaultSetup()
-	c.Data, c.Create, c.volatile, c.now = t.TempDir(), true, true, time.Now
+	c := node.Default()
+	c.Data, c.Create, c.Volatile, c.Now = t.TempDir(), true, true, time.Now
 	engine := llmtest.NewFake(llmtest.DefaultOptions())
-	c.engine, c.embedder = engine, h
+	c.Engine, c.Embedder = engine, h
 	s := lettersIn(t, c)
 	all := func(what, prefix string) {
 		t.Helper()
@@ -70,30 +73,30 @@ func TestTextsGetTheirPrefixes(t *testing.T) {
 		}
 	}
 	all("documents", "passage: ")
-	if _, err := s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {
+	if _, err := s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {
 		t.Fatal(err)
 	}
 	all("a question", "query: Who leads")
-	if _, err := s.searchEntries(ctx, lifeSpace, "Who is Otter?", 1); err != nil {
+	f := &Backend{Node: s}
+	if _, err := f.searchEntries(ctx, api.EntrySearch{InSpace: api.InSpace{Space: lifeSpace}, Query: "Who is Otter?", Limit: 1}); err != nil {
 		t.Fatal(err)
 	}
 	all("a search", "query: Who is")
-	f := &face{service: s}
 	if _, err := f.embed(ctx, []string{"as it is"}); err != nil {
 		t.Fatal(err)
 	}
 	all("a client's text", "")
-	if _, err := s.scheduler.Drain(ctx, scheduler.Errand{}, func(scheduler.Step) {}); err != nil {
+	if _, err := s.Scheduler.Drain(ctx, scheduler.Errand{}, func(scheduler.Step) {}); err != nil {
 		t.Fatal(err)
 	}
 	all("idle work", "query: ")
-	if err := s.reindex(ctx, lifeSpace, io.Discard); err != nil {
+	if err := s.Reindex(ctx, lifeSpace, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	if texts := h.since(); len(texts) != 0 {
 		t.Errorf("embedded anew although nothing changed: %q", texts)
 	}
-	if err := s.close(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -107,9 +110,9 @@ func TestOtherPrefixesAreAnotherEncoder(t *testing.T) {
 		t.Fatal(err)
 	}
 	none := ""
-	c := defaultSetup()
-	c.Data, c.Create, c.volatile, c.now, c.Threads, c.EmbedModel = t.TempDir(), true, true, time.Now, 1, model
-	c.engine = llmtest.NewFake(llmtest.DefaultOptions())
+	c := node.Default()
+	c.Data, c.Create, c.Volatile, c.Now, c.Threads, c.EmbedModel = t.TempDir(), true, true, time.Now, 1, model
+	c.Engine = llmtest.NewFake(llmtest.DefaultOptions())
 	c.QueryPrefix, c.DocPrefix = &none, &none
 	s := lettersIn(t, c)
 	id, err := askOne(ctx, s)
@@ -118,35 +121,35 @@ func TestOtherPrefixesAreAnotherEncoder(t *testing.T) {
 	}
 	entry := func() qabank.Entry {
 		t.Helper()
-		e, err := s.bank.Get(lifeSpace, id)
+		e, err := s.Bank.Get(lifeSpace, id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return e
 	}
 	before := entry()
-	if err := s.close(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	c.QueryPrefix, c.DocPrefix = nil, nil // as the family wants it
-	if s, err = openService(ctx, c, true, io.Discard); err != nil {
+	if s, err = node.Open(ctx, c, true, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
-	if st, err := s.index.Standing(lifeSpace); err != nil || !st.EmbedderStale {
+	defer s.Close()
+	if st, err := s.Index.Standing(lifeSpace); err != nil || !st.EmbedderStale {
 		t.Errorf("the old vectors are searched: %+v, %v", st, err)
 	}
-	if n := len(s.bank.Match(lifeSpace, before.Vector, s.embedder.Info().Fingerprint, -1, 4)); n != 0 {
+	if n := len(s.Bank.Match(lifeSpace, before.Vector, s.Embedder.Info().Fingerprint, -1, 4)); n != 0 {
 		t.Errorf("%d questions with old vectors are compared", n)
 	}
-	if err := s.reindex(ctx, lifeSpace, io.Discard); err != nil {
+	if err := s.Reindex(ctx, lifeSpace, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if st, err := s.index.Standing(lifeSpace); err != nil || st.EmbedderStale {
+	if st, err := s.Index.Standing(lifeSpace); err != nil || st.EmbedderStale {
 		t.Errorf("not made anew: %+v, %v", st, err)
 	}
 	after := entry()
-	want, err := s.questions.Embed(ctx, percached.Foreground, []string{after.Question})
+	want, err := s.QuestionEmbedder.Embed(ctx, percached.Foreground, []string{after.Question})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +158,7 @@ func TestOtherPrefixesAreAnotherEncoder(t *testing.T) {
 	}
 }
 
-func askOne(ctx context.Context, s *service) (qabank.ID, error) {
-	a, err := s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{})
+func askOne(ctx context.Context, s *node.Node) (qabank.ID, error) {
+	a, err := s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{})
 	return a.Entry, err
 }

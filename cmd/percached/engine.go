@@ -10,6 +10,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/llm"
+	"github.com/percached/percached/llm/jinja"
 	"github.com/percached/percached/llm/llamacpp"
 )
 
@@ -26,7 +27,7 @@ type engine interface {
 type opener func(ctx context.Context, c llamacpp.Config) (engine, error)
 
 func openLlama(ctx context.Context, c llamacpp.Config) (engine, error) {
-	c.Render = renderTemplate
+	c.Render = jinja.RenderInChild
 	e, err := llamacpp.OpenEngine(ctx, c, llamacpp.NewGate())
 	if err != nil {
 		return nil, err

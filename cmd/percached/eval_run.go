@@ -23,6 +23,7 @@ import (
 	"github.com/percached/percached/eval/trial"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/machine"
 	"github.com/percached/percached/llm/gguf"
 	"github.com/percached/percached/llm/llamacpp"
 )
@@ -158,7 +159,7 @@ func (o *evaluation) run(ctx context.Context, stdout, stderr io.Writer) error {
 		}
 		args = append(args, "--model", file)
 	}
-	m := thisMachine()
+	m := machine.This()
 	setup := trial.Setup{
 		Data: data, Dir: out, Tell: howFar(stderr),
 		Run: eval.Run{

@@ -7,76 +7,86 @@ import (
 	"sync"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/telemetry"
 	"github.com/percached/percached/internal/token"
 )
 
-// face is what the daemon shows of itself: each func of api.Backend, over the
-// layers. What the command line shows comes from the same funcs of service.
-type face struct {
-	service *service // set before anything of the backend is called
+// Backend answers the requests of the HTTP interface. The node, the inbox and the
+// recorder are set when the data folder is open, before the first request.
+type Backend struct {
+	*node.Node
+	inbox    *inbox.Inbox
+	recorder *telemetry.Recorder
+
 	hub     *api.Hub
-	inbox   *inbox.Inbox
 	tokens  *token.Store
 	config  *config.Loaded
 	about   func() api.About
-	begun   time.Time
-	log     *slog.Logger
-	// restorer replaces what is stored by a backup; nil where no daemon runs.
+	started time.Time
+	logger  *slog.Logger
+	// restorer replaces everything stored with a backup; nil without a daemon.
 	restorer func(context.Context, api.Restore) (api.Restored, error)
 
 	// changing is held while a space is made, changed or removed.
 	changing sync.Mutex
 }
 
-// backend may be called before service is set.
-func (f *face) backend() api.Backend {
+// open sets what the data folder holds.
+func (b *Backend) open(n *node.Node, in *inbox.Inbox, rec *telemetry.Recorder) {
+	b.Node, b.inbox, b.recorder = n, in, rec
+}
+
+// API lists the functions of the interface.
+func (b *Backend) API() api.Backend {
 	return api.Backend{
-		Ask: f.ask, Embed: f.embed, About: f.aboutAll, Status: f.status,
+		Ask: b.ask, Embed: b.embed, About: b.aboutAll, Status: b.status,
 
-		Spaces: f.spaces, Space: f.space, CreateSpace: f.createSpace, ChangeSpace: f.changeSpace, DeleteSpace: f.deleteSpace,
+		Spaces: b.spaces, Space: b.space, CreateSpace: b.createSpace, ChangeSpace: b.changeSpace, DeleteSpace: b.deleteSpace,
 
-		Upload: f.upload, Uploads: f.uploads, UploadStatus: f.uploadStatus, CancelUpload: f.cancelUpload,
-		Documents: f.documents, Document: f.document, DeleteDocument: f.deleteDocument,
+		Upload: b.upload, Uploads: b.uploads, UploadStatus: b.uploadStatus, CancelUpload: b.cancelUpload,
+		Documents: b.documents, Document: b.document, DeleteDocument: b.deleteDocument,
 
-		History: f.history, ClearHistory: f.clearHistory,
+		History: b.history, ClearHistory: b.clearHistory,
 
-		Entries: f.entries, SearchEntries: f.searchEntries, Entry: f.entry, DeleteEntry: f.deleteEntry, VetoEntry: f.vetoEntry,
-		Export: f.export, Import: f.importLines,
+		Entries: b.entries, SearchEntries: b.searchEntries, Entry: b.entry, DeleteEntry: b.deleteEntry, VetoEntry: b.vetoEntry,
+		Export: b.export, Import: b.importLines,
 
-		Cache: f.cache, LimitCache: f.limitCache, VerifyCache: f.verifyCache, ClearCache: f.clearCache,
-		SpaceCache: f.spaceCache, Tree: f.tree, ClearSpaceCache: f.clearSpaceCache,
+		Cache: b.cache, LimitCache: b.limitCache, VerifyCache: b.verifyCache, ClearCache: b.clearCache,
+		SpaceCache: b.spaceCache, Tree: b.tree, ClearSpaceCache: b.clearSpaceCache,
 
-		Predictions: f.predictions, Predict: f.predict,
+		Predictions: b.predictions, Predict: b.predict,
 
-		Idle: f.idle, Device: f.device, Queue: f.queue, RetryJob: f.retryJob, Ledger: f.ledger,
-		Pause: f.pause, Resume: f.resume, Drain: f.drain, ForgetPlacements: f.forgetPlacements,
+		Idle: b.idle, Device: b.device, Queue: b.queue, RetryJob: b.retryJob, Ledger: b.ledger,
+		Pause: b.pause, Resume: b.resume, Drain: b.drain, ForgetPlacements: b.forgetPlacements,
 
-		Backup: f.backup, Restore: f.restore,
+		Backup: b.backup, Restore: b.restore,
 
-		Config: f.configured, ChangeConfig: f.changeConfig,
+		Config: b.configured, ChangeConfig: b.changeConfig,
 	}
 }
 
-// tell publishes news.
-func (f *face) tell(kind, space string, data map[string]any) {
-	f.hub.Publish(api.Event{Type: kind, At: f.service.now(), Space: space, Data: data})
+// tell publishes an event.
+func (b *Backend) tell(kind, space string, data map[string]any) {
+	b.hub.Publish(api.Event{Type: kind, At: b.Now(), Space: space, Data: data})
 }
 
-func (f *face) aboutAll(context.Context, api.Nothing) (api.About, error) { return f.about(), nil }
+func (b *Backend) aboutAll(context.Context, api.Nothing) (api.About, error) { return b.about(), nil }
 
-func (f *face) configured(context.Context, api.Nothing) (api.Config, error) {
-	return shownConfig(f.config), nil
+func (b *Backend) configured(context.Context, api.Nothing) (api.Config, error) {
+	return shownConfig(b.config), nil
 }
 
-func (f *face) changeConfig(_ context.Context, c api.ConfigChange) (api.Config, error) {
-	if err := f.config.Change(c); err != nil {
+func (b *Backend) changeConfig(_ context.Context, c api.ConfigChange) (api.Config, error) {
+	if err := b.config.Change(c); err != nil {
 		return api.Config{}, changeProblem(err)
 	}
-	f.tell(api.EventSettings, "", map[string]any{"keys": sortedKeys(c)})
-	return shownConfig(f.config), nil
+	b.tell(api.EventSettings, "", map[string]any{"keys": sortedKeys(c)})
+	return shownConfig(b.config), nil
 }
 
 // shownConfig is every key with its value.

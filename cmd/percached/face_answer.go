@@ -107,36 +107,36 @@ func age(seconds float64) time.Duration {
 	return 0
 }
 
-func (f *face) ask(ctx context.Context, q api.Asked, l api.Listener) (api.Answer, error) {
+func (b *Backend) ask(ctx context.Context, q api.Asked, l api.Listener) (api.Answer, error) {
 	asked := questionOf(q)
 	asked.Caller = api.Caller(ctx)
-	ids, err := f.service.knowledge.PublicIDs(q.Space)
+	ids, err := b.Knowledge.PublicIDs(q.Space)
 	if err != nil { // the asker says so, too, and counts it
-		if _, failed := f.service.asker.Ask(ctx, asked, answer.Listener{}); failed != nil {
+		if _, failed := b.Asker.Ask(ctx, asked, answer.Listener{}); failed != nil {
 			err = failed
 		}
 		return api.Answer{}, err
 	}
-	a, err := f.service.asker.Ask(ctx, asked, wireListener(ids, l))
+	a, err := b.Asker.Ask(ctx, asked, wireListener(ids, l))
 	if err != nil {
 		return api.Answer{}, err
 	}
 	return wireAnswer(ids, a), nil
 }
 
-func (f *face) embed(ctx context.Context, texts []string) (api.Embedded, error) {
-	defer f.service.scheduler.Foreground()() // the embedder is idle work's, too
-	vectors, err := f.service.asker.EmbedBy(ctx, f.service.embedder, api.Caller(ctx), texts)
-	return api.Embedded{Model: f.service.embedder.Info().Name, Vectors: vectors}, err
+func (b *Backend) embed(ctx context.Context, texts []string) (api.Embedded, error) {
+	defer b.Scheduler.Foreground()() // the embedder is idle work's, too
+	vectors, err := b.Asker.EmbedBy(ctx, b.Embedder, api.Caller(ctx), texts)
+	return api.Embedded{Model: b.Embedder.Info().Name, Vectors: vectors}, err
 }
 
 // asked lists the latest questions of a space, the latest last.
-func (s *service) asked(space string, n int) (api.Records, error) {
-	ids, err := s.knowledge.PublicIDs(space)
+func (b *Backend) asked(space string, n int) (api.Records, error) {
+	ids, err := b.Knowledge.PublicIDs(space)
 	if err != nil {
 		return api.Records{}, err
 	}
-	found, err := s.history.Recent(space, n)
+	found, err := b.History.Recent(space, n)
 	out := api.Records{Questions: []api.Record{}}
 	for _, r := range found {
 		out.Questions = append(out.Questions, wireRecord(ids, r))
@@ -150,33 +150,33 @@ func wireRecord(ids percached.PublicIDs, r answer.Record) api.Record {
 	}
 }
 
-// clearHistory forgets the questions of a space. The bytes leave the disk with
+// forgetHistory forgets the questions of a space. The bytes leave the disk with
 // CleanUp.
-func (s *service) clearHistory(ctx context.Context, space string) (out api.Cleared, err error) {
-	if _, err := s.knowledge.Space(space); err != nil {
+func (b *Backend) forgetHistory(ctx context.Context, space string) (out api.Cleared, err error) {
+	if _, err := b.Knowledge.Space(space); err != nil {
 		return out, err
 	}
-	err = s.library.Soil(ctx, func() (err error) {
-		if out.Removed, err = s.history.Clear(space); err == nil { // what was predicted from them says what they were
-			s.asker.Settle()
-			_, err = s.predictor.ForgetHistory(space)
+	err = b.Library.Soil(ctx, func() (err error) {
+		if out.Removed, err = b.History.Clear(space); err == nil { // what was predicted from them says what they were
+			b.Asker.Settle()
+			_, err = b.Predictor.ForgetHistory(space)
 		}
 		return err
 	})
-	if late := s.scheduler.Forget(space); err == nil { // what runs there may rest on them
+	if late := b.Scheduler.Forget(space); err == nil { // what runs there may rest on them
 		err = late
 	}
 	return out, err
 }
 
-func (f *face) history(_ context.Context, r api.Recent) (api.Records, error) {
-	return f.service.asked(r.Space, r.Limit)
+func (b *Backend) history(_ context.Context, r api.Recent) (api.Records, error) {
+	return b.asked(r.Space, r.Limit)
 }
 
-func (f *face) clearHistory(ctx context.Context, in api.Clearing) (api.Cleared, error) {
-	got, err := f.service.clearHistory(ctx, in.Space)
+func (b *Backend) clearHistory(ctx context.Context, in api.Clearing) (api.Cleared, error) {
+	got, err := b.forgetHistory(ctx, in.Space)
 	if err == nil && in.CleanUp {
-		got.CleanedUp = f.cleanUp(ctx)
+		got.CleanedUp = b.cleanUp(ctx)
 	}
 	return got, err
 }

@@ -38,18 +38,19 @@ func wireSlice(ids percached.PublicIDs, n qkvtree.Info) api.Slice {
 }
 
 // cacheStats counts the stored tensors of all spaces.
-func (s *service) cacheStats() (api.Cache, error) {
-	st, err := s.tree.Stats()
+func (b *Backend) cacheStats() (api.Cache, error) {
+	st, err := b.Tree.Stats()
 	return wireCache(st), err
 }
 
 // spaceCache counts the stored tensors of one space.
-func (s *service) spaceCache(space string) (api.SpaceCache, error) {
-	sp, err := s.knowledge.Space(space)
+func (b *Backend) spaceCache(_ context.Context, in api.InSpace) (api.SpaceCache, error) {
+	space := in.Space
+	sp, err := b.Knowledge.Space(space)
 	if err != nil {
 		return api.SpaceCache{}, err
 	}
-	all, err := s.cacheStats()
+	all, err := b.cacheStats()
 	out := api.SpaceCache{Limit: sp.Settings.TensorLimit, Groups: []api.CacheGroup{}}
 	for _, g := range all.Groups {
 		if g.Space == space {
@@ -62,14 +63,14 @@ func (s *service) spaceCache(space string) (api.SpaceCache, error) {
 
 // slices lists the stored tensors of a space, or of all if none is named, each
 // before those behind it, and at most n.
-func (s *service) slices(space string, n int) (api.Tree, error) {
+func (b *Backend) slices(space string, n int) (api.Tree, error) {
 	out := api.Tree{Slices: []api.Slice{}}
-	err := s.eachSpace(space, func(name string) error {
-		ids, err := s.knowledge.PublicIDs(name)
+	err := b.EachSpace(space, func(name string) error {
+		ids, err := b.Knowledge.PublicIDs(name)
 		if err != nil {
 			return err
 		}
-		s.tree.Nodes(name, func(i qkvtree.Info) {
+		b.Tree.Nodes(name, func(i qkvtree.Info) {
 			if out.More = len(out.Slices) >= n; !out.More {
 				out.Slices = append(out.Slices, wireSlice(ids, i))
 			}
@@ -81,36 +82,36 @@ func (s *service) slices(space string, n int) (api.Tree, error) {
 
 // dropTensors drops the stored tensors of a space, or all if none is named, and
 // takes them off the disk if there is room for that.
-func (s *service) dropTensors(ctx context.Context, space string) (api.Dropped, error) {
-	drop := s.tree.ClearAll // also what belongs to no space any more
+func (b *Backend) dropTensors(ctx context.Context, space string) (api.Dropped, error) {
+	drop := b.Tree.ClearAll // also what belongs to no space any more
 	if space != "" {
-		if _, err := s.knowledge.Space(space); err != nil {
+		if _, err := b.Knowledge.Space(space); err != nil {
 			return api.Dropped{}, err
 		}
-		drop = func() (int, int64, error) { return s.tree.Clear(space) }
+		drop = func() (int, int64, error) { return b.Tree.Clear(space) }
 	}
 	n, bytes, err := drop()
 	if err == nil { // they are gone, even where there is no room to write the rest anew
-		if left := s.tree.Compact(ctx, nil); left != nil {
-			s.log.Warn("tensors that were dropped are still on the disk", "kind", fault.KindOf(left), "error", left)
+		if left := b.Tree.Compact(ctx, nil); left != nil {
+			b.Log.Warn("tensors that were dropped are still on the disk", "kind", fault.KindOf(left), "error", left)
 		}
 	}
-	s.changed(space)
+	b.changed(space)
 	return api.Dropped{Slices: n, Bytes: bytes}, err
 }
 
 // changed has idle work looked for anew: in a space, or in all if none is named.
-func (s *service) changed(space string) {
+func (b *Backend) changed(space string) {
 	// Where the list cannot be read, the scheduler finds that out for itself.
-	_ = s.eachSpace(space, func(name string) error {
-		s.scheduler.Changed(name)
+	_ = b.EachSpace(space, func(name string) error {
+		b.Scheduler.Changed(name)
 		return nil
 	})
 }
 
 // verifyTensors reads all stored tensors and drops those that are damaged.
-func (s *service) verifyTensors(ctx context.Context) (api.Verified, error) {
-	r, err := s.tree.Verify(ctx)
+func (b *Backend) verifyTensors(ctx context.Context) (api.Verified, error) {
+	r, err := b.Tree.Verify(ctx)
 	return wireVerified(r), err
 }
 
@@ -118,33 +119,29 @@ func wireVerified(r qkvtree.Report) api.Verified {
 	return api.Verified{Slices: r.Slices, Bytes: r.Bytes, Damaged: r.Damaged, Stale: r.Stale, Clean: r.Clean()}
 }
 
-func (f *face) cache(context.Context, api.Nothing) (api.Cache, error) { return f.service.cacheStats() }
+func (b *Backend) cache(context.Context, api.Nothing) (api.Cache, error) { return b.cacheStats() }
 
-func (f *face) limitCache(ctx context.Context, c api.CacheLimit) (api.Cache, error) {
+func (b *Backend) limitCache(ctx context.Context, c api.CacheLimit) (api.Cache, error) {
 	// It is a setting of the daemon, too.
 	change := api.ConfigChange{"tensor-limit": strconv.FormatInt(*c.Limit, 10)}
-	if _, err := f.changeConfig(ctx, change); err != nil {
+	if _, err := b.changeConfig(ctx, change); err != nil {
 		return api.Cache{}, err
 	}
-	return f.service.cacheStats()
+	return b.cacheStats()
 }
 
-func (f *face) verifyCache(ctx context.Context, _ api.Nothing) (api.Verified, error) {
-	return f.service.verifyTensors(ctx)
+func (b *Backend) verifyCache(ctx context.Context, _ api.Nothing) (api.Verified, error) {
+	return b.verifyTensors(ctx)
 }
 
-func (f *face) clearCache(ctx context.Context, _ api.Nothing) (api.Dropped, error) {
-	return f.service.dropTensors(ctx, "")
+func (b *Backend) clearCache(ctx context.Context, _ api.Nothing) (api.Dropped, error) {
+	return b.dropTensors(ctx, "")
 }
 
-func (f *face) spaceCache(_ context.Context, in api.InSpace) (api.SpaceCache, error) {
-	return f.service.spaceCache(in.Space)
+func (b *Backend) tree(_ context.Context, r api.Recent) (api.Tree, error) {
+	return b.slices(r.Space, r.Limit)
 }
 
-func (f *face) tree(_ context.Context, r api.Recent) (api.Tree, error) {
-	return f.service.slices(r.Space, r.Limit)
-}
-
-func (f *face) clearSpaceCache(ctx context.Context, in api.InSpace) (api.Dropped, error) {
-	return f.service.dropTensors(ctx, in.Space)
+func (b *Backend) clearSpaceCache(ctx context.Context, in api.InSpace) (api.Dropped, error) {
+	return b.dropTensors(ctx, in.Space)
 }

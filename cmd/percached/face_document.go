@@ -28,18 +28,18 @@ const documentsRead = 500
 
 // documents is a page of a space's documents, in an order that stays. Beside an error that is
 // knowledgebank.ErrDamaged it holds those that can be read.
-func (s *service) documents(ctx context.Context, p api.DocumentPage) (api.Documents, error) {
+func (b *Backend) pageOfDocuments(ctx context.Context, p api.DocumentPage) (api.Documents, error) {
 	out := api.Documents{Documents: []api.Document{}}
 	var from percached.DocumentID
 	if p.After != "" && from.UnmarshalText([]byte(p.After)) != nil {
 		return out, invalid("query:after", "it must be the next of a page before")
 	}
-	st, err := s.knowledge.Stats(p.Space)
+	st, err := b.Knowledge.Stats(p.Space)
 	if err != nil {
 		return out, err
 	}
 	out.Total = st.Documents
-	ids, err := s.knowledge.PublicIDs(p.Space)
+	ids, err := b.Knowledge.PublicIDs(p.Space)
 	if err != nil {
 		return out, err
 	}
@@ -57,7 +57,7 @@ func (s *service) documents(ctx context.Context, p api.DocumentPage) (api.Docume
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
-		found, err := s.knowledge.Documents(p.Space, from, read)
+		found, err := b.Knowledge.Documents(p.Space, from, read)
 		if err != nil && !errors.Is(err, knowledgebank.ErrDamaged) {
 			return out, err
 		}
@@ -80,16 +80,17 @@ func (s *service) documents(ctx context.Context, p api.DocumentPage) (api.Docume
 }
 
 // document is a document with its text, by its public id.
-func (s *service) document(space string, id percached.DocumentID) (api.DocumentText, error) {
-	ids, err := s.knowledge.PublicIDs(space)
+func (b *Backend) document(_ context.Context, o api.OneDocument) (api.DocumentText, error) {
+	space, id := o.Space, o.Document
+	ids, err := b.Knowledge.PublicIDs(space)
 	if err != nil {
 		return api.DocumentText{}, err
 	}
-	d, err := s.knowledge.Document(space, ids.DocumentOf(id))
+	d, err := b.Knowledge.Document(space, ids.DocumentOf(id))
 	if err != nil {
 		return api.DocumentText{}, err
 	}
-	chunks, err := s.knowledge.Chunks(space, d.Chunks)
+	chunks, err := b.Knowledge.Chunks(space, d.Chunks)
 	out := api.DocumentText{Document: wireDocument(ids, d), Text: []api.ChunkText{}}
 	for _, c := range chunks {
 		out.Text = append(out.Text, wireChunk(ids, c))
@@ -97,15 +98,11 @@ func (s *service) document(space string, id percached.DocumentID) (api.DocumentT
 	return out, err
 }
 
-func (f *face) documents(ctx context.Context, p api.DocumentPage) (api.Documents, error) {
-	page, err := f.service.documents(ctx, p)
+func (b *Backend) documents(ctx context.Context, p api.DocumentPage) (api.Documents, error) {
+	page, err := b.pageOfDocuments(ctx, p)
 	if errors.Is(err, knowledgebank.ErrDamaged) && len(page.Documents) > 0 {
-		f.log.Warn("documents are left out of a list", "error", err)
+		b.logger.Warn("documents are left out of a list", "error", err)
 		err = nil
 	}
 	return page, err
-}
-
-func (f *face) document(_ context.Context, o api.OneDocument) (api.DocumentText, error) {
-	return f.service.document(o.Space, o.Document)
 }

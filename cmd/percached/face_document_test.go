@@ -22,7 +22,7 @@ import (
 // Pages hold every document once; a document has its text.
 func TestDocumentsOfFace(t *testing.T) {
 	f := scriptedFace(t)
-	b, ctx := f.backend(), t.Context()
+	b, ctx := f.API(), t.Context()
 	in := api.InSpace{Space: lifeSpace}
 	for _, limit := range []int{1, 4, len(letterNames), 100} {
 		titles := map[string]int{}
@@ -57,7 +57,7 @@ func TestDocumentsOfFace(t *testing.T) {
 // stays that of the space.
 func TestFindDocumentsOfFace(t *testing.T) {
 	f := scriptedFace(t)
-	b, ctx := f.backend(), t.Context()
+	b, ctx := f.API(), t.Context()
 	const space = "found"
 	given[api.Space](t)(b.CreateSpace(ctx, api.NewSpace{Name: space}))
 	texts := []string{"m.eml", "From: ZOË <z@example.com>\nSubject: Pump\n\nIt runs."}
@@ -95,7 +95,7 @@ func TestFindDocumentsOfFace(t *testing.T) {
 // the disk when that was asked for.
 func TestReceiptsOfFace(t *testing.T) {
 	f := scriptedFace(t)
-	b, ctx := f.backend(), t.Context()
+	b, ctx := f.API(), t.Context()
 	in := api.InSpace{Space: lifeSpace}
 	f.askAll(t)
 	const secret = "The password of " + canary + " is swordfish."
@@ -128,14 +128,14 @@ func TestReceiptsOfFace(t *testing.T) {
 	if all := given[api.Uploads](t)(b.Uploads(ctx, api.Recent{InSpace: in, Limit: 10})); len(all.Uploads) != 0 {
 		t.Errorf("uploads still name it: %+v", all)
 	}
-	if due, err := f.service.library.Untidy(); !due || err != nil {
+	if due, err := f.Library.Untidy(); !due || err != nil {
 		t.Errorf("nothing is left for idle work: %v", err)
 	}
 	other := f.publicID(t, letter(1, 0).Key)
 	if got := given[api.Receipt](t)(b.DeleteDocument(ctx, api.Forgetting{InSpace: in, Document: other, CleanUp: true})); !got.CleanedUp || got.Documents != 1 {
 		t.Errorf("%+v", got)
 	}
-	err = filepath.WalkDir(f.service.home.Path(), func(path string, d os.DirEntry, err error) error {
+	err = filepath.WalkDir(f.Home.Path(), func(path string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
@@ -154,7 +154,7 @@ func TestReceiptsOfFace(t *testing.T) {
 // disk.
 func TestHistoryOfFace(t *testing.T) {
 	f := scriptedFace(t)
-	b, ctx := f.backend(), t.Context()
+	b, ctx := f.API(), t.Context()
 	in := api.InSpace{Space: lifeSpace}
 	f.askAll(t)
 	got := given[api.Records](t)(b.History(ctx, api.Recent{InSpace: in, Limit: 1}))
@@ -168,10 +168,10 @@ func TestHistoryOfFace(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for _, want := range []bool{true, false} {
-		if due, err := f.service.library.Untidy(); due != want || err != nil {
+		if due, err := f.Library.Untidy(); due != want || err != nil {
 			t.Errorf("there is something left for idle work: %v, %v", due, err)
 		}
-		if err := f.service.library.CleanUp(ctx, nil); err != nil {
+		if err := f.Library.CleanUp(ctx, nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -181,7 +181,7 @@ func TestHistoryOfFace(t *testing.T) {
 // text.
 func TestNewsOfFace(t *testing.T) {
 	f := scriptedFace(t)
-	b, ctx := f.backend(), t.Context()
+	b, ctx := f.API(), t.Context()
 	o := api.Default()
 	o.Hub, o.Ready = f.hub, func() api.Ready { return api.Ready{Ready: true} }
 	o.Authorize = func(string) (api.Grant, bool) { return api.Grant{Token: "t", Role: api.RoleAdmin}, true }
@@ -242,7 +242,7 @@ func TestNewsOfFace(t *testing.T) {
 }
 
 // publicID is the id by which clients know the document with a key.
-func (f *face) publicID(t *testing.T, key string) percached.DocumentID {
+func (f *Backend) publicID(t *testing.T, key string) percached.DocumentID {
 	t.Helper()
-	return given[percached.PublicIDs](t)(f.service.knowledge.PublicIDs(lifeSpace)).Document(percached.NewDocumentID(key))
+	return given[percached.PublicIDs](t)(f.Knowledge.PublicIDs(lifeSpace)).Document(percached.NewDocumentID(key))
 }

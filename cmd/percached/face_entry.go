@@ -22,9 +22,10 @@ func wireEntry(ids percached.PublicIDs, e qabank.Entry) api.Entry {
 }
 
 // entries is a page of a space's stored answers, by ID.
-func (s *service) entries(space string, limit int, after string) (api.Entries, error) {
+func (b *Backend) entries(_ context.Context, p api.Page) (api.Entries, error) {
+	space, limit, after := p.Space, p.Limit, p.After
 	out := api.Entries{Entries: []api.Entry{}}
-	ids, err := s.knowledge.PublicIDs(space)
+	ids, err := b.Knowledge.PublicIDs(space)
 	if err != nil {
 		return out, err
 	}
@@ -32,7 +33,7 @@ func (s *service) entries(space string, limit int, after string) (api.Entries, e
 	if after != "" && from.UnmarshalText([]byte(after)) != nil {
 		return out, invalid("query:after", "it must be the next of a page before")
 	}
-	found, err := s.bank.Page(space, from, limit+1)
+	found, err := b.Bank.Page(space, from, limit+1)
 	for i, e := range found {
 		if i == limit {
 			out.Next = out.Entries[i-1].ID
@@ -40,27 +41,28 @@ func (s *service) entries(space string, limit int, after string) (api.Entries, e
 		}
 		out.Entries = append(out.Entries, wireEntry(ids, e))
 	}
-	bank := api.Bank(s.bank.Stats(space))
+	bank := api.Bank(b.Bank.Stats(space))
 	out.Bank = &bank
 	return out, err
 }
 
 // searchEntries finds the stored questions most like a text: the same one first.
-func (s *service) searchEntries(ctx context.Context, space, text string, n int) (api.Entries, error) {
+func (b *Backend) searchEntries(ctx context.Context, q api.EntrySearch) (api.Entries, error) {
+	space, text, n := q.Space, q.Query, q.Limit
 	out := api.Entries{Entries: []api.Entry{}}
-	ids, err := s.knowledge.PublicIDs(space)
+	ids, err := b.Knowledge.PublicIDs(space)
 	if err != nil {
 		return out, err
 	}
 	if qabank.Normalise(text) == "" {
 		return out, invalid("query:q", "it says nothing")
 	}
-	vectors, err := s.asker.Embed(ctx, api.Caller(ctx), []string{text})
+	vectors, err := b.Asker.Embed(ctx, api.Caller(ctx), []string{text})
 	if err != nil {
 		return out, err
 	}
-	found := s.bank.Match(space, vectors[0], s.embedder.Info().Fingerprint, 0, n)
-	same, there, err := s.bank.Exact(space, text)
+	found := b.Bank.Match(space, vectors[0], b.Embedder.Info().Fingerprint, 0, n)
+	same, there, err := b.Bank.Exact(space, text)
 	if err != nil {
 		return out, err
 	}
@@ -77,15 +79,15 @@ func (s *service) searchEntries(ctx context.Context, space, text string, n int) 
 }
 
 // storedAnswer finds an entry by its name.
-func (s *service) storedAnswer(space, name string) (qabank.Entry, error) {
-	if _, err := s.knowledge.Space(space); err != nil {
+func (b *Backend) storedAnswer(space, name string) (qabank.Entry, error) {
+	if _, err := b.Knowledge.Space(space); err != nil {
 		return qabank.Entry{}, err
 	}
 	var id qabank.ID
 	if id.UnmarshalText([]byte(name)) != nil {
 		return qabank.Entry{}, noAnswer(name)
 	}
-	e, err := s.bank.Get(space, id)
+	e, err := b.Bank.Get(space, id)
 	if fault.KindOf(err) == fault.NotFound {
 		err = noAnswer(name)
 	}
@@ -97,54 +99,46 @@ func noAnswer(name string) error {
 }
 
 // deleteAnswer removes a stored answer.
-func (s *service) deleteAnswer(ctx context.Context, space, name string) error {
-	e, err := s.storedAnswer(space, name)
+func (b *Backend) deleteAnswer(ctx context.Context, space, name string) error {
+	e, err := b.storedAnswer(space, name)
 	if err != nil {
 		return err
 	}
-	return s.bank.Delete(ctx, space, e.ID)
+	return b.Bank.Delete(ctx, space, e.ID)
 }
 
 // vetoAnswer keeps a stored answer from ever being given for a question.
-func (s *service) vetoAnswer(ctx context.Context, space, name, asked string) error {
-	e, err := s.storedAnswer(space, name)
+func (b *Backend) vetoAnswer(ctx context.Context, space, name, asked string) error {
+	e, err := b.storedAnswer(space, name)
 	if err != nil {
 		return err
 	}
 	if qabank.Normalise(asked) == "" {
 		return invalid("/asked", "it says nothing")
 	}
-	if err := s.bank.Veto(ctx, space, asked, e.ID); err != nil {
+	if err := b.Bank.Veto(ctx, space, asked, e.ID); err != nil {
 		return err
 	}
-	s.scheduler.Changed(space) // it has no answer any more
+	b.Scheduler.Changed(space) // it has no answer any more
 	return nil
 }
 
-func (f *face) entries(_ context.Context, p api.Page) (api.Entries, error) {
-	return f.service.entries(p.Space, p.Limit, p.After)
-}
-
-func (f *face) searchEntries(ctx context.Context, q api.EntrySearch) (api.Entries, error) {
-	return f.service.searchEntries(ctx, q.Space, q.Query, q.Limit)
-}
-
-func (f *face) entry(_ context.Context, o api.OneEntry) (api.Entry, error) {
-	ids, err := f.service.knowledge.PublicIDs(o.Space)
+func (b *Backend) entry(_ context.Context, o api.OneEntry) (api.Entry, error) {
+	ids, err := b.Knowledge.PublicIDs(o.Space)
 	if err != nil {
 		return api.Entry{}, err
 	}
-	e, err := f.service.storedAnswer(o.Space, o.Entry)
+	e, err := b.storedAnswer(o.Space, o.Entry)
 	if err != nil {
 		return api.Entry{}, err
 	}
 	return wireEntry(ids, e), nil
 }
 
-func (f *face) deleteEntry(ctx context.Context, o api.OneEntry) (api.Nothing, error) {
-	return api.Nothing{}, f.service.deleteAnswer(ctx, o.Space, o.Entry)
+func (b *Backend) deleteEntry(ctx context.Context, o api.OneEntry) (api.Nothing, error) {
+	return api.Nothing{}, b.deleteAnswer(ctx, o.Space, o.Entry)
 }
 
-func (f *face) vetoEntry(ctx context.Context, v api.VetoIn) (api.Nothing, error) {
-	return api.Nothing{}, f.service.vetoAnswer(ctx, v.Space, v.Entry, v.Asked)
+func (b *Backend) vetoEntry(ctx context.Context, v api.VetoIn) (api.Nothing, error) {
+	return api.Nothing{}, b.vetoAnswer(ctx, v.Space, v.Entry, v.Asked)
 }

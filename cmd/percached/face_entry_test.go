@@ -19,7 +19,7 @@ import (
 )
 
 // askAll asks every question that there is a script for.
-func (f *face) askAll(t *testing.T) {
+func (f *Backend) askAll(t *testing.T) {
 	t.Helper()
 	for q := range scripted() {
 		given[api.Answer](t)(f.ask(t.Context(), api.Asked{Space: lifeSpace, Question: api.Question{Question: q}}, api.Listener{}))
@@ -29,7 +29,7 @@ func (f *face) askAll(t *testing.T) {
 // Pages hold every entry once, in order.
 func TestEntriesOfFace(t *testing.T) {
 	f := scriptedFace(t)
-	b, ctx := f.backend(), t.Context()
+	b, ctx := f.API(), t.Context()
 	in := api.InSpace{Space: lifeSpace}
 	for i := range 5 {
 		given[api.Answer](t)(b.Ask(ctx, api.Asked{Space: lifeSpace, Question: api.Question{Question: fmt.Sprintf("What was agreed on in week %d?", i)}}, api.Listener{}))
@@ -49,7 +49,7 @@ func TestEntriesOfFace(t *testing.T) {
 			}
 		}
 		var want []string
-		if err := f.service.bank.Each(lifeSpace, func(e qabank.Entry) error { want = append(want, e.ID.String()); return nil }); err != nil {
+		if err := f.Bank.Each(lifeSpace, func(e qabank.Entry) error { want = append(want, e.ID.String()); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(want, ids); d != "" {
@@ -86,18 +86,18 @@ func TestEntriesOfFace(t *testing.T) {
 }
 
 // exported is what a space exports, as lines.
-func exported(t *testing.T, f *face) string {
+func exported(t *testing.T, f *Backend) string {
 	t.Helper()
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	each := func(e api.ExportedEntry) error { return enc.Encode(e) }
-	given[api.Nothing](t)(f.backend().Export(t.Context(), api.Export{InSpace: api.InSpace{Space: lifeSpace}, Each: each}))
+	given[api.Nothing](t)(f.API().Export(t.Context(), api.Export{InSpace: api.InSpace{Space: lifeSpace}, Each: each}))
 	return out.String()
 }
 
-func imported(t *testing.T, f *face, lines io.Reader) api.Imported {
+func imported(t *testing.T, f *Backend, lines io.Reader) api.Imported {
 	t.Helper()
-	return given[api.Imported](t)(f.backend().Import(t.Context(), api.Import{InSpace: api.InSpace{Space: lifeSpace}, Lines: lines}))
+	return given[api.Imported](t)(f.API().Import(t.Context(), api.Import{InSpace: api.InSpace{Space: lifeSpace}, Lines: lines}))
 }
 
 // What one data folder exports is served in another with the same documents, and
@@ -147,12 +147,12 @@ func TestImportByPublicIDs(t *testing.T) {
 	from, to := scriptedFace(t), scriptedFace(t)
 	from.askAll(t)
 	lines := exported(t, from)
-	called := func(f *face) string {
-		ids := given[percached.PublicIDs](t)(f.service.knowledge.PublicIDs(lifeSpace))
+	called := func(f *Backend) string {
+		ids := given[percached.PublicIDs](t)(f.Knowledge.PublicIDs(lifeSpace))
 		renamed := lines
 		for _, e := range given[api.Entries](t)(from.entries(t.Context(), api.Page{InSpace: api.InSpace{Space: lifeSpace}, Limit: 100})).Entries {
 			for _, ev := range e.Evidence {
-				own := given[percached.PublicIDs](t)(from.service.knowledge.PublicIDs(lifeSpace)).ChunkOf(ev.Chunk)
+				own := given[percached.PublicIDs](t)(from.Knowledge.PublicIDs(lifeSpace)).ChunkOf(ev.Chunk)
 				renamed = strings.ReplaceAll(renamed, own.String(), ids.Chunk(own).String())
 			}
 		}
@@ -176,8 +176,8 @@ func TestImportKeepsTheMark(t *testing.T) {
 	from.askAll(t)
 	to.askAll(t)
 	lines := strings.ReplaceAll(exported(t, from), `"settings":"`, `"settings":"x`)
-	if err := to.service.bank.Each(lifeSpace, func(e qabank.Entry) error {
-		return to.service.bank.MarkStale(t.Context(), lifeSpace, []qabank.ID{e.ID}, "of a test")
+	if err := to.Bank.Each(lifeSpace, func(e qabank.Entry) error {
+		return to.Bank.MarkStale(t.Context(), lifeSpace, []qabank.ID{e.ID}, "of a test")
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestVetoOutlivesImport(t *testing.T) {
 	if a.Outcome == "answer_hit" || !strings.Contains(a.Gate.Why, "veto") {
 		t.Errorf("%s, %s", a.Outcome, a.Gate.Why)
 	}
-	stored, err := f.service.bank.Get(lifeSpace, id)
+	stored, err := f.Bank.Get(lifeSpace, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestImportIsCut(t *testing.T) {
 	from.askAll(t)
 	lines := exported(t, from)
 	cut := io.MultiReader(strings.NewReader(lines), brokenWire{})
-	if _, err := to.backend().Import(t.Context(), api.Import{InSpace: api.InSpace{Space: lifeSpace}, Lines: cut}); err == nil || !strings.Contains(err.Error(), "the wire broke") {
+	if _, err := to.API().Import(t.Context(), api.Import{InSpace: api.InSpace{Space: lifeSpace}, Lines: cut}); err == nil || !strings.Contains(err.Error(), "the wire broke") {
 		t.Errorf("%v", err)
 	}
 	if d := cmp.Diff(lines, exported(t, to)); d != "" {
@@ -300,7 +300,7 @@ func TestImportIsCut(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := to.backend().Import(ctx, api.Import{InSpace: api.InSpace{Space: lifeSpace}, Lines: strings.NewReader(lines)})
+	_, err := to.API().Import(ctx, api.Import{InSpace: api.InSpace{Space: lifeSpace}, Lines: strings.NewReader(lines)})
 	wantFault(t, "nobody waits", err, fault.Timeout)
 }
 

@@ -17,70 +17,70 @@ func wireReceipt(r ingest.Receipt) api.Receipt {
 	}
 }
 
-func (f *face) deleteDocument(ctx context.Context, o api.Forgetting) (api.Receipt, error) {
-	ids, err := f.service.knowledge.PublicIDs(o.Space)
+func (b *Backend) deleteDocument(ctx context.Context, o api.Forgetting) (api.Receipt, error) {
+	ids, err := b.Knowledge.PublicIDs(o.Space)
 	if err != nil {
 		return api.Receipt{}, err
 	}
 	o.Document = ids.DocumentOf(o.Document)
-	_, err = f.service.knowledge.Document(o.Space, o.Document)
+	_, err = b.Knowledge.Document(o.Space, o.Document)
 	if err != nil && fault.KindOf(err) != fault.Internal { // what is damaged can be forgotten, too
 		return api.Receipt{}, err
 	}
 	// Uploads must neither bring it back nor name it.
-	if err := f.inbox.Withhold(ctx, o.Space, o.Document); err != nil {
+	if err := b.inbox.Withhold(ctx, o.Space, o.Document); err != nil {
 		return api.Receipt{}, err
 	}
-	if err := f.inbox.Forget(o.Space); err != nil {
+	if err := b.inbox.Forget(o.Space); err != nil {
 		return api.Receipt{}, err
 	}
-	got, err := f.service.library.Delete(ctx, o.Space, o.Document)
+	got, err := b.Library.Delete(ctx, o.Space, o.Document)
 	if err != nil {
 		return api.Receipt{}, err
 	}
-	return f.forgotten(ctx, o, got), nil
+	return b.forgotten(ctx, o, got), nil
 }
 
-func (f *face) deleteSpace(ctx context.Context, o api.Forgetting) (api.Receipt, error) {
-	f.changing.Lock()
-	got, err := f.dropSpace(ctx, o.Space)
-	f.changing.Unlock() // cleaning up takes long
+func (b *Backend) deleteSpace(ctx context.Context, o api.Forgetting) (api.Receipt, error) {
+	b.changing.Lock()
+	got, err := b.dropSpace(ctx, o.Space)
+	b.changing.Unlock() // cleaning up takes long
 	if err != nil {
 		return api.Receipt{}, err
 	}
-	return f.forgotten(ctx, o, got), nil
+	return b.forgotten(ctx, o, got), nil
 }
 
 // dropSpace makes a space forgotten, with its uploads, prompts and tokens. Called
 // again it ends what was cut short, although the space is gone.
-func (f *face) dropSpace(ctx context.Context, space string) (ingest.Receipt, error) {
+func (b *Backend) dropSpace(ctx context.Context, space string) (ingest.Receipt, error) {
 	// Tokens and prompts first: of a space that is made anew under the name they
 	// must not hold, whenever this is cut short.
-	if err := errors.Join(f.tokens.DropSpace(space), f.service.prompts(space).remove()); err != nil {
+	if err := errors.Join(b.tokens.DropSpace(space), b.PromptFiles(space).Remove()); err != nil {
 		return ingest.Receipt{}, err
 	}
-	got, err := f.service.library.DeleteSpace(ctx, space)
+	got, err := b.Library.DeleteSpace(ctx, space)
 	if err != nil {
-		if _, look := f.service.knowledge.Space(space); fault.KindOf(look) != fault.NotFound {
+		if _, look := b.Knowledge.Space(space); fault.KindOf(look) != fault.NotFound {
 			return got, err
 		}
 	}
 	// Now that nothing more is accepted: the space has gone, even if not all of it did.
-	if late := f.inbox.DropSpace(space); late != nil {
+	if late := b.inbox.DropSpace(space); late != nil {
 		return got, late
 	}
 	if err == nil {
-		err = f.service.limitTensors(percached.Space{Name: space})
+		err = b.LimitTensors(percached.Space{Name: space})
 	}
 	return got, err
 }
 
 // cleanUp takes the bytes of what was forgotten off the disk, and says whether they
 // are gone.
-func (f *face) cleanUp(ctx context.Context) bool {
-	err := f.service.library.CleanUp(ctx, nil)
+func (b *Backend) cleanUp(ctx context.Context) bool {
+	err := b.Library.CleanUp(ctx, nil)
 	if err != nil {
-		f.log.Warn("what was forgotten is still on the disk", "kind", fault.KindOf(err), "error", err)
+		b.logger.Warn("what was forgotten is still on the disk", "kind", fault.KindOf(err), "error", err)
 	}
 	return err == nil
 }
@@ -88,13 +88,13 @@ func (f *face) cleanUp(ctx context.Context) bool {
 // forgotten tells of what was forgotten, and takes its bytes off the disk if that
 // was asked for. It is forgotten even where that fails, or an upload that waits holds
 // some of it: the receipt says so; idle work tries again, and the upload ends.
-func (f *face) forgotten(ctx context.Context, o api.Forgetting, r ingest.Receipt) api.Receipt {
+func (b *Backend) forgotten(ctx context.Context, o api.Forgetting, r ingest.Receipt) api.Receipt {
 	if o.CleanUp {
-		r.CleanedUp = f.cleanUp(ctx) && !f.inbox.Withholds(o.Space, o.Document)
+		r.CleanedUp = b.cleanUp(ctx) && !b.inbox.Withholds(o.Space, o.Document)
 	}
 	out := wireReceipt(r)
-	f.service.news.forgot(out.Documents)
-	f.tell(api.EventForgotten, o.Space, map[string]any{
+	b.recorder.Metrics.Forgotten(out.Documents)
+	b.tell(api.EventForgotten, o.Space, map[string]any{
 		"documents": out.Documents, "chunks": out.Chunks, "slices": out.Slices, "slice_bytes": out.SliceBytes, "entries": out.Entries,
 		"history": out.History, "summaries": out.Summaries, "predictions": out.Predictions, "cleaned_up": out.CleanedUp,
 	})

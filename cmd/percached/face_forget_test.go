@@ -6,6 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/percached/percached/internal/node"
+	"github.com/percached/percached/internal/telemetry"
+
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
@@ -43,7 +46,7 @@ func works(t *testing.T, in *inbox.Inbox, id string) inbox.Upload {
 // yet, too: neither a document nor a space comes back with it.
 func TestCommandForgetsWhatWaits(t *testing.T) {
 	s, ctx := scriptedService(t, t.TempDir()), t.Context()
-	in, err := openInbox(s, inboxLimits{inboxDisk, 1000, 1 << 30}, slog.New(slog.DiscardHandler))
+	in, err := node.OpenInbox(s, node.InboxLimits{Disk: node.InboxDisk, Documents: 1000, Expanded: 1 << 30}, slog.New(slog.DiscardHandler), inbox.Observer{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,12 +60,12 @@ func TestCommandForgetsWhatWaits(t *testing.T) {
 	gone := api.Forgetting{InSpace: api.InSpace{Space: lifeSpace}}
 	titles := func() (all []string) {
 		t.Helper()
-		for _, d := range given[api.Documents](t)(s.documents(t.Context(), api.DocumentPage{Page: api.Page{InSpace: api.InSpace{Space: lifeSpace}, Limit: 100, After: ""}})).Documents {
+		for _, d := range given[api.Documents](t)(f.pageOfDocuments(t.Context(), api.DocumentPage{Page: api.Page{InSpace: api.InSpace{Space: lifeSpace}, Limit: 100, After: ""}})).Documents {
 			all = append(all, d.Title)
 		}
 		return all
 	}
-	for _, d := range given[api.Documents](t)(s.documents(t.Context(), api.DocumentPage{Page: api.Page{InSpace: api.InSpace{Space: lifeSpace}, Limit: 100, After: ""}})).Documents {
+	for _, d := range given[api.Documents](t)(f.pageOfDocuments(t.Context(), api.DocumentPage{Page: api.Page{InSpace: api.InSpace{Space: lifeSpace}, Limit: 100, After: ""}})).Documents {
 		if d.Title == "note" || d.Title == "note.txt" {
 			r, err := f.deleteDocument(ctx, api.Forgetting{InSpace: gone.InSpace, Document: d.ID, CleanUp: true})
 			if err != nil {
@@ -104,13 +107,13 @@ func TestSpaceAfterFailedDeletion(t *testing.T) {
 	f := restingFace(t, s)
 	f.askAll(t)
 	accepts(t, f.inbox, false, "late.txt", "The tea is cold.")
-	s.library.History = fullHistory{s.history}
+	s.Library.History = fullHistory{s.History}
 	_, err := f.deleteSpace(ctx, api.Forgetting{InSpace: api.InSpace{Space: lifeSpace}})
 	wantFault(t, "a history that fails", err, fault.Unavailable)
 	if left := f.inbox.List(lifeSpace, 10); len(left) != 0 {
 		t.Errorf("%+v", left)
 	}
-	s.library.History = s.history
+	s.Library.History = s.History
 	given[api.Space](t)(f.createSpace(ctx, api.NewSpace{Name: lifeSpace, Kind: "emails"}))
 	if got := given[api.Records](t)(f.history(ctx, api.Recent{InSpace: api.InSpace{Space: lifeSpace}, Limit: 10})); len(got.Questions) != 0 {
 		t.Errorf("%+v", got)
@@ -121,14 +124,15 @@ func TestSpaceAfterFailedDeletion(t *testing.T) {
 }
 
 // restingFace is a face on a service whose inbox takes nothing in by itself.
-func restingFace(t *testing.T, s *service) *face {
+func restingFace(t *testing.T, s *node.Node) *Backend {
 	t.Helper()
-	f := &face{service: s, hub: &api.Hub{}, log: slog.New(slog.DiscardHandler)}
+	f := &Backend{Node: s, hub: &api.Hub{}, logger: slog.New(slog.DiscardHandler)}
+	f.recorder = &telemetry.Recorder{Metrics: telemetry.New(), Hub: f.hub, Now: s.Now, Log: f.logger, IDs: s.Knowledge.PublicIDs}
 	var err error
-	if f.inbox, err = openInbox(s, inboxLimits{inboxDisk, 1000, 1 << 30}, f.log); err != nil {
+	if f.inbox, err = node.OpenInbox(s, node.InboxLimits{Disk: node.InboxDisk, Documents: 1000, Expanded: 1 << 30}, f.logger, f.recorder.Inbox()); err != nil {
 		t.Fatal(err)
 	}
-	if f.tokens, err = token.Open(s.home.Path()); err != nil {
+	if f.tokens, err = token.Open(s.Home.Path()); err != nil {
 		t.Fatal(err)
 	}
 	return f

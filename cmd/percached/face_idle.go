@@ -5,11 +5,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/telemetry"
 	"github.com/percached/percached/scheduler"
 )
 
@@ -60,23 +60,6 @@ func wireJob(j scheduler.Job) api.Job {
 	}
 }
 
-// publicIDs finds the public ids of a space.
-type publicIDs func(space string) (percached.PublicIDs, error)
-
-// subject is what a job is about. Jobs of some kinds are about a chunk, which nobody
-// can look up any more once its space is gone.
-func (of publicIDs) subject(j scheduler.Job) string {
-	if j.Kind != scheduler.Warm && j.Kind != scheduler.Abstract {
-		return j.Subject
-	}
-	var chunk percached.ChunkID
-	ids, err := of(j.Space)
-	if err != nil || chunk.UnmarshalText([]byte(j.Subject)) != nil {
-		return ""
-	}
-	return ids.Chunk(chunk).String()
-}
-
 func wireAccount(a scheduler.Account) api.Account {
 	return api.Account{
 		Kind: string(a.Kind), Jobs: a.Jobs, Failed: a.Failed, Preempted: a.Preempted, Seconds: a.Seconds, Computed: a.Computed,
@@ -101,12 +84,12 @@ func wireWork(t scheduler.Tally) api.Work {
 
 // idleStatus tells how idle work stands: in all, or as far as it is about one
 // space.
-func (s *service) idleStatus(space string) (api.Idle, error) {
-	st, err := s.scheduler.Status()
+func (b *Backend) idleStatus(space string) (api.Idle, error) {
+	st, err := b.Scheduler.Status()
 	if err != nil {
 		return api.Idle{}, err
 	}
-	spaces, err := s.knowledge.Spaces()
+	spaces, err := b.Knowledge.Spaces()
 	for _, sp := range spaces {
 		if p := sp.Settings.Prediction; p != nil && *p == percached.PredictNothing {
 			delete(st.Pace, sp.Name) // it goes at none
@@ -116,27 +99,27 @@ func (s *service) idleStatus(space string) (api.Idle, error) {
 		others := func(j scheduler.Job) bool { return j.Space != space }
 		st.Parked = slices.DeleteFunc(st.Parked, others)
 		clear(st.Jobs)
-		for _, j := range slices.DeleteFunc(s.scheduler.Queue(), others) {
+		for _, j := range slices.DeleteFunc(b.Scheduler.Queue(), others) {
 			if !j.Parked {
 				st.Jobs[j.Kind]++
 			}
 		}
 		maps.DeleteFunc(st.Pace, func(name string, _ scheduler.Pace) bool { return name != space })
 	}
-	out := wireIdle(st, s.worker.Config().Policy.Windows)
+	out := wireIdle(st, b.Worker.Config().Policy.Windows)
 	if out.Running != nil {
-		out.Running.Subject = publicIDs(s.knowledge.PublicIDs).subject(*st.Running)
+		out.Running.Subject = telemetry.PublicIDs(b.Knowledge.PublicIDs).Subject(*st.Running)
 	}
 	return out, err
 }
 
 // queue lists the jobs of a space, or of all if none is named.
-func (s *service) queue(space string) api.Queue {
+func (b *Backend) jobsOf(space string) api.Queue {
 	out := api.Queue{Jobs: []api.Job{}}
-	for _, j := range s.scheduler.Queue() {
+	for _, j := range b.Scheduler.Queue() {
 		if space == "" || j.Space == space {
 			job := wireJob(j)
-			job.Subject = publicIDs(s.knowledge.PublicIDs).subject(j)
+			job.Subject = telemetry.PublicIDs(b.Knowledge.PublicIDs).Subject(j)
 			out.Jobs = append(out.Jobs, job)
 		}
 	}
@@ -145,78 +128,75 @@ func (s *service) queue(space string) api.Queue {
 
 // ledger tells what idle work cost and saved since then: in a space, or in all if
 // none is named.
-func (s *service) ledger(space string, since time.Time) (api.Ledger, error) {
+func (b *Backend) ledger(_ context.Context, in api.LedgerIn) (api.Ledger, error) {
+	space, since := string(in.Space), in.Since
 	if since.IsZero() {
-		since = s.now().AddDate(0, 0, -ledgerDays)
+		since = b.Now().AddDate(0, 0, -ledgerDays)
 	}
 	out := api.Ledger{Since: since, Accounts: []api.Account{}}
 	if space != "" {
-		if _, err := s.knowledge.Space(space); err != nil {
+		if _, err := b.Knowledge.Space(space); err != nil {
 			return out, err
 		}
 	}
-	accounts, err := s.scheduler.Ledger(space, since)
+	accounts, err := b.Scheduler.Ledger(space, since)
 	for _, a := range accounts {
 		out.Accounts = append(out.Accounts, wireAccount(a))
 	}
 	return out, err
 }
 
-func (f *face) idle(context.Context, api.Nothing) (api.Idle, error) { return f.service.idleStatus("") }
+func (b *Backend) idle(context.Context, api.Nothing) (api.Idle, error) { return b.idleStatus("") }
 
-func (f *face) device(_ context.Context, d api.Device) (api.Idle, error) {
+func (b *Backend) device(_ context.Context, d api.Device) (api.Idle, error) {
 	if d.At.IsZero() {
-		d.At = f.service.now()
+		d.At = b.Now()
 	}
-	if err := f.service.scheduler.Post(scheduler.Device(d)); err != nil {
+	if err := b.Scheduler.Post(scheduler.Device(d)); err != nil {
 		return api.Idle{}, err
 	}
-	return f.service.idleStatus("")
+	return b.idleStatus("")
 }
 
-func (f *face) queue(context.Context, api.Nothing) (api.Queue, error) {
-	return f.service.queue(""), nil
+func (b *Backend) queue(context.Context, api.Nothing) (api.Queue, error) {
+	return b.jobsOf(""), nil
 }
 
-func (f *face) retryJob(_ context.Context, o api.OneJob) (api.Nothing, error) {
-	return api.Nothing{}, f.service.scheduler.Retry(o.Job)
+func (b *Backend) retryJob(_ context.Context, o api.OneJob) (api.Nothing, error) {
+	return api.Nothing{}, b.Scheduler.Retry(o.Job)
 }
 
-func (f *face) ledger(_ context.Context, in api.LedgerIn) (api.Ledger, error) {
-	return f.service.ledger(string(in.Space), in.Since)
-}
-
-func (f *face) pause(context.Context, api.Nothing) (api.Idle, error) {
-	if err := f.service.scheduler.Pause(); err != nil {
+func (b *Backend) pause(context.Context, api.Nothing) (api.Idle, error) {
+	if err := b.Scheduler.Pause(); err != nil {
 		return api.Idle{}, err
 	}
-	return f.service.idleStatus("")
+	return b.idleStatus("")
 }
 
-func (f *face) resume(context.Context, api.Nothing) (api.Idle, error) {
-	if err := f.service.scheduler.Resume(); err != nil {
+func (b *Backend) resume(context.Context, api.Nothing) (api.Idle, error) {
+	if err := b.Scheduler.Resume(); err != nil {
 		return api.Idle{}, err
 	}
-	return f.service.idleStatus("")
+	return b.idleStatus("")
 }
 
-func (f *face) drain(ctx context.Context, in api.DrainIn) (api.Drained, error) {
-	e, err := f.service.errand(in)
+func (b *Backend) drain(ctx context.Context, in api.DrainIn) (api.Drained, error) {
+	e, err := b.errand(in)
 	if err != nil {
 		return api.Drained{}, err
 	}
-	sum, err := f.service.scheduler.Drain(ctx, e, nil)
+	sum, err := b.Scheduler.Drain(ctx, e, nil)
 	return wireDrained(sum), err
 }
 
 // errand says which jobs somebody wants done, and how many.
-func (s *service) errand(in api.DrainIn) (scheduler.Errand, error) {
+func (b *Backend) errand(in api.DrainIn) (scheduler.Errand, error) {
 	e := scheduler.Errand{Jobs: in.Jobs, Tokens: in.Tokens}
 	if in.Space == "" && in.Kinds == "" {
 		return e, nil
 	}
 	if in.Space != "" {
-		if _, err := s.knowledge.Space(string(in.Space)); err != nil {
+		if _, err := b.Knowledge.Space(string(in.Space)); err != nil {
 			return e, err
 		}
 	}

@@ -74,7 +74,7 @@ func TestAskOfFace(t *testing.T) {
 func TestEmbedIsForeground(t *testing.T) {
 	f := scriptedFace(t)
 	recent := func() bool {
-		st, err := f.service.scheduler.Status()
+		st, err := f.Scheduler.Status()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestAge(t *testing.T) {
 // space does what predicts, and only there.
 func TestIdleOfFace(t *testing.T) {
 	f := scriptedFace(t)
-	b, ctx := f.backend(), t.Context()
+	b, ctx := f.API(), t.Context()
 	in := api.InSpace{Space: lifeSpace}
 	given[api.Space](t)(b.CreateSpace(ctx, api.NewSpace{Name: "other", Kind: "notes"}))
 	given[api.UploadStatus](t)(b.Upload(ctx, api.Upload{Space: "other", Wait: true, Each: files("note.txt", "The soup is on the stove.")}))
@@ -156,9 +156,9 @@ func TestIdleOfFace(t *testing.T) {
 }
 
 // drainParts does a part of the work: of one space, of some kinds, of both.
-func (f *face) drainParts(t *testing.T) {
+func (f *Backend) drainParts(t *testing.T) {
 	t.Helper()
-	b, ctx := f.backend(), t.Context()
+	b, ctx := f.API(), t.Context()
 	_, err := b.Drain(ctx, api.DrainIn{Space: "nobody"})
 	wantFault(t, "a space that is not there", err, fault.NotFound)
 	for _, kinds := range []api.Given{"dreams", "clean,", " clean", "Clean"} {
@@ -197,7 +197,7 @@ func (f *face) drainParts(t *testing.T) {
 		t.Errorf("more was done than was wanted (-before +after):\n%s", d)
 	}
 	given[api.Drained](t)(b.Drain(ctx, api.DrainIn{Space: "other"}))
-	if n := f.service.queue("other").Jobs; len(n) != 0 {
+	if n := f.jobsOf("other").Jobs; len(n) != 0 {
 		t.Errorf("left in the space: %+v", n)
 	}
 }
@@ -205,7 +205,7 @@ func (f *face) drainParts(t *testing.T) {
 // What is asked of the cache is told as the tree has it.
 func TestCacheOfFace(t *testing.T) {
 	f := scriptedFace(t)
-	b, ctx := f.backend(), t.Context()
+	b, ctx := f.API(), t.Context()
 	in := api.InSpace{Space: lifeSpace}
 	f.askAll(t)
 	all := given[api.Cache](t)(b.Cache(ctx, api.Nothing{}))

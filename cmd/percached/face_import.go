@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/qabank"
@@ -25,11 +27,11 @@ const (
 )
 
 // export gives every answered entry of a space, by ID.
-func (s *service) export(ctx context.Context, space string, each func(api.ExportedEntry) error) error {
-	if _, err := s.knowledge.Space(space); err != nil {
+func (b *Backend) exportEntries(ctx context.Context, space string, each func(api.ExportedEntry) error) error {
+	if _, err := b.Knowledge.Space(space); err != nil {
 		return err
 	}
-	return s.bank.Each(space, func(e qabank.Entry) error {
+	return b.Bank.Each(space, func(e qabank.Entry) error {
 		if err := ctx.Err(); err != nil || !e.Answered {
 			return err
 		}
@@ -52,7 +54,7 @@ func wireExported(e qabank.Entry) api.ExportedEntry {
 
 // importing is one import under way.
 type importing struct {
-	*service
+	*node.Node
 	space string
 	ids   percached.PublicIDs
 	out   api.Imported
@@ -66,15 +68,15 @@ type importedLine struct {
 
 // importEntries brings exported entries in, line by line. What cannot be taken is
 // named, and the rest goes on; with an error, what was done stays done.
-func (s *service) importEntries(ctx context.Context, space string, lines io.Reader) (api.Imported, error) {
-	i := &importing{service: s, space: space, out: api.Imported{Refused: []api.ImportRefused{}}}
+func (b *Backend) importEntries(ctx context.Context, space string, lines io.Reader) (api.Imported, error) {
+	i := &importing{Node: b.Node, space: space, out: api.Imported{Refused: []api.ImportRefused{}}}
 	var err error
-	if i.ids, err = s.knowledge.PublicIDs(space); err != nil {
+	if i.ids, err = b.Knowledge.PublicIDs(space); err != nil {
 		return i.out, err
 	}
 	err = i.all(ctx, lines)
 	slices.SortFunc(i.out.Refused, func(a, b api.ImportRefused) int { return a.Line - b.Line })
-	s.scheduler.Changed(space)
+	b.Scheduler.Changed(space)
 	return i.out, err
 }
 
@@ -170,13 +172,13 @@ func (i *importing) flush(ctx context.Context) error {
 	for n, l := range batch {
 		questions[n] = l.Question
 	}
-	vectors, err := i.questions.Embed(ctx, percached.Foreground, questions)
+	vectors, err := i.QuestionEmbedder.Embed(ctx, percached.Foreground, questions)
 	if err != nil {
 		return err
 	}
 	for n, l := range batch {
 		// Nobody forgets a chunk between the look whether it is there and the storing.
-		if err := i.asker.Keep(func() error { return i.store(ctx, l, vectors[n]) }); err != nil {
+		if err := i.Asker.Keep(func() error { return i.store(ctx, l, vectors[n]) }); err != nil {
 			return err
 		}
 	}

@@ -19,7 +19,7 @@ import (
 func (i *importing) store(ctx context.Context, l importedLine, vector []float32) error {
 	l.Evidence, l.Sources = i.own(l.Evidence), i.own(l.Sources)
 	ids := slices.Concat(l.Evidence, l.Sources)
-	alive, err := i.knowledge.Versions(i.space, ids)
+	alive, err := i.Knowledge.Versions(i.space, ids)
 	if err != nil && !errors.Is(err, knowledgebank.ErrDamaged) { // what is damaged is not there
 		return err
 	}
@@ -27,9 +27,9 @@ func (i *importing) store(ctx context.Context, l importedLine, vector []float32)
 		i.refuse(l.line, "a chunk that it rests on is not in this space")
 		return nil
 	}
-	now := i.now()
+	now := i.Now()
 	e := qabank.Entry{
-		Space: i.space, Question: l.Question, Answer: l.Answer, Answered: true, Refused: l.Refused, Cut: l.Cut, Vector: vector, Embedder: i.embedder.Info().Fingerprint,
+		Space: i.space, Question: l.Question, Answer: l.Answer, Answered: true, Refused: l.Refused, Cut: l.Cut, Vector: vector, Embedder: i.Embedder.Info().Fingerprint,
 		Sources: l.Sources, Origin: l.Origin, Settings: l.Settings, Made: l.Made, Expires: l.Expires, Hits: min(l.Hits, maxImportHits),
 	}
 	for _, id := range l.Evidence {
@@ -41,7 +41,7 @@ func (i *importing) store(ctx context.Context, l importedLine, vector []float32)
 	if e.Expires.IsZero() && qabank.RelativeTime(e.Question) {
 		e.Expires = qabank.MidnightAfter(e.Made)
 	}
-	switch _, put, err := i.bank.PutNew(ctx, e); {
+	switch _, put, err := i.Bank.PutNew(ctx, e); {
 	case fault.KindOf(err) == fault.Invalid:
 		i.refuse(l.line, cmdline.Sentence(err))
 	case err != nil:
@@ -58,7 +58,7 @@ func (i *importing) store(ctx context.Context, l importedLine, vector []float32)
 // export does, or by their public ids in this space. What is neither is not there.
 func (i *importing) own(named []percached.ChunkID) []percached.ChunkID {
 	found := slices.Clone(named)
-	alive, _ := i.knowledge.Versions(i.space, named) // what cannot be read is looked for again
+	alive, _ := i.Knowledge.Versions(i.space, named) // what cannot be read is looked for again
 	for n, id := range named {
 		if _, ok := alive[id]; !ok {
 			found[n] = i.ids.ChunkOf(id)
@@ -67,10 +67,10 @@ func (i *importing) own(named []percached.ChunkID) []percached.ChunkID {
 	return found
 }
 
-func (f *face) export(ctx context.Context, x api.Export) (api.Nothing, error) {
-	return api.Nothing{}, f.service.export(ctx, x.Space, x.Each)
+func (b *Backend) export(ctx context.Context, x api.Export) (api.Nothing, error) {
+	return api.Nothing{}, b.exportEntries(ctx, x.Space, x.Each)
 }
 
-func (f *face) importLines(ctx context.Context, i api.Import) (api.Imported, error) {
-	return f.service.importEntries(ctx, i.Space, i.Lines)
+func (b *Backend) importLines(ctx context.Context, i api.Import) (api.Imported, error) {
+	return b.importEntries(ctx, i.Space, i.Lines)
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/fault"
@@ -32,28 +34,28 @@ func keepersIn(_ context.Context, emit func(*knowledgebank.Source) error, _ func
 func TestPlacementsOfFace(t *testing.T) {
 	for configured, from := range map[string]string{"": "measured", "sequential": "configuration"} {
 		t.Run(from, func(t *testing.T) {
-			c := defaultSetup()
-			c.Data, c.Create, c.volatile, c.now, c.Model, c.Placement = t.TempDir(), true, true, time.Now, "a model.gguf", configured
+			c := node.Default()
+			c.Data, c.Create, c.Volatile, c.Now, c.Model, c.Placement = t.TempDir(), true, true, time.Now, "a model.gguf", configured
 			o := llmtest.DefaultOptions()
 			o.Script = func(_ percached.Prompt, question string) (string, bool) {
 				_, rest, _ := strings.Cut(question, "number")
 				return "Keeper" + rest[:min(2, len(rest))], true
 			}
 			engine, embedder := llmtest.NewFake(o), llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
-			c.engine, c.embedder = engine, embedder
+			c.Engine, c.Embedder = engine, embedder
 			s := lettersIn(t, c)
 			t.Cleanup(func() {
-				if err := errors.Join(s.close(), engine.Close(), embedder.Close()); err != nil {
+				if err := errors.Join(s.Close(), engine.Close(), embedder.Close()); err != nil {
 					t.Error(err)
 				}
 			})
-			if _, err := s.library.Add(t.Context(), lifeSpace, keepersIn, nil); err != nil {
+			if _, err := s.Library.Add(t.Context(), lifeSpace, keepersIn, nil); err != nil {
 				t.Fatal(err)
 			}
-			f := &face{service: s}
+			f := &Backend{Node: s}
 			look := func() api.StatusPlacement {
 				t.Helper()
-				all, err := s.listPlacements()
+				all, err := f.listPlacements()
 				if err != nil || len(all) != 1 || all[0].Kind != "emails" || all[0].Why == "" {
 					t.Fatalf("%+v, %v", all, err)
 				}

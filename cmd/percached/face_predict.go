@@ -29,34 +29,31 @@ func wirePredictionStats(st predictor.Stats) api.PredictionStats {
 }
 
 // predictions lists the predictions of a space, the latest first.
-func (s *service) predictions(space string) (api.Predictions, error) {
+func (b *Backend) predictions(_ context.Context, in api.InSpace) (api.Predictions, error) {
+	space := in.Space
 	out := api.Predictions{Predictions: []api.Prediction{}}
-	ids, err := s.knowledge.PublicIDs(space)
+	ids, err := b.Knowledge.PublicIDs(space)
 	if err != nil {
 		return out, err
 	}
-	found, err := s.predictor.Predictions(space)
+	found, err := b.Predictor.Predictions(space)
 	for _, p := range found {
 		out.Predictions = append(out.Predictions, wirePrediction(ids, p, space))
 	}
 	if err != nil {
 		return out, err
 	}
-	st, err := s.predictor.Stats(space)
+	st, err := b.Predictor.Stats(space)
 	out.Stats = wirePredictionStats(st)
 	return out, err
 }
 
-func (f *face) predictions(_ context.Context, in api.InSpace) (api.Predictions, error) {
-	return f.service.predictions(in.Space)
-}
-
 // predict sums up, predicts and populates in one space, now.
-func (f *face) predict(ctx context.Context, in api.InSpace) (api.Drained, error) {
-	if _, err := f.service.knowledge.Space(in.Space); err != nil {
+func (b *Backend) predict(ctx context.Context, in api.InSpace) (api.Drained, error) {
+	if _, err := b.Knowledge.Space(in.Space); err != nil {
 		return api.Drained{}, err
 	}
 	only := func(space string, k scheduler.Kind) bool { return space == in.Space && k.Predicts() }
-	sum, err := f.service.scheduler.Drain(ctx, scheduler.Errand{Only: only}, nil)
+	sum, err := b.Scheduler.Drain(ctx, scheduler.Errand{Only: only}, nil)
 	return wireDrained(sum), err
 }

@@ -154,7 +154,7 @@ func settingKind(t reflect.Type) string {
 
 // checkSettings says what is wrong with settings of a space. What one may be does
 // not depend on the others, but for one text and chunks side by side.
-func (s *service) checkSettings(set api.Settings, space, at string) (wrong api.FieldErrors) {
+func (b *Backend) checkSettings(set api.Settings, space, at string) (wrong api.FieldErrors) {
 	from := reflect.ValueOf(set.Settings)
 	for i := range from.NumField() {
 		if from.Field(i).IsNil() {
@@ -179,5 +179,5 @@ func (s *service) checkSettings(set api.Settings, space, at string) (wrong api.F
 	if _, err := answer.Default().With(percached.Settings{Whole: set.Whole, Placement: set.Placement}); err != nil && len(wrong) == 0 {
 		wrong = append(wrong, api.FieldError{Field: at + "whole", Detail: strings.TrimPrefix(cmdline.Sentence(err), "settings: whole: ")})
 	}
-	return append(append(wrong, checkPrompts(set.Prompts, space, at+"prompts/")...), s.tooLong(set.Prompts, at+"prompts/")...)
+	return append(append(wrong, checkPrompts(set.Prompts, space, at+"prompts/")...), b.tooLong(set.Prompts, at+"prompts/")...)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
@@ -94,7 +96,7 @@ func FuzzMerged(f *testing.F) {
 // Settings that no space can have are refused before anything is made or changed.
 func TestSettingsAreChecked(t *testing.T) {
 	f := scriptedFace(t)
-	b, ctx := f.backend(), t.Context()
+	b, ctx := f.API(), t.Context()
 	for _, tc := range []struct {
 		settings string
 		wrong    []string
@@ -132,7 +134,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	if all := given[api.Spaces](t)(b.Spaces(ctx, api.Nothing{})); len(all.Spaces) != 1 || !reflect.DeepEqual(all.Spaces[0].Settings, api.Settings{}) {
 		t.Errorf("%+v", all)
 	}
-	if _, err := os.Stat(f.service.home.Path("prompts")); !os.IsNotExist(err) {
+	if _, err := os.Stat(f.Home.Path("prompts")); !os.IsNotExist(err) {
 		t.Errorf("a prompt was written: %v", err)
 	}
 }
@@ -140,7 +142,7 @@ func TestSettingsAreChecked(t *testing.T) {
 // A space from its making to its end.
 func TestSpaceLife(t *testing.T) {
 	f := scriptedFace(t)
-	b, ctx := f.backend(), t.Context()
+	b, ctx := f.API(), t.Context()
 	in := api.InSpace{Space: "fresh"}
 	made := given[api.Space](t)(b.CreateSpace(ctx, api.NewSpace{Name: "fresh", Settings: api.Settings{
 		Settings: percached.Settings{K: new(5), TensorLimit: new(int64(1 << 20))}, Prompts: &api.Prompts{Instructions: new("Speak of {kind}.\n")},
@@ -148,7 +150,7 @@ func TestSpaceLife(t *testing.T) {
 	if made.Kind != "emails" || *made.Settings.K != 5 || *made.Settings.Prompts.Instructions != "Speak of {kind}.\n" || made.Effective.Prompts != nil {
 		t.Errorf("%+v", made)
 	}
-	if set, err := f.service.asker.Settings("fresh"); err != nil || set.Instructions != "Speak of emails.\n" || set.K != 5 {
+	if set, err := f.Asker.Settings("fresh"); err != nil || set.Instructions != "Speak of emails.\n" || set.K != 5 {
 		t.Errorf("%+v, %v", set, err)
 	}
 	effective := reflect.ValueOf(made.Effective.Settings)
@@ -169,14 +171,14 @@ func TestSpaceLife(t *testing.T) {
 	if d := cmp.Diff(want, got.Settings); d != "" {
 		t.Error(d)
 	}
-	if text, ok, err := f.service.prompt("fresh", "abstract"); text != "Sum up: {text}" || !ok || err != nil {
+	if text, ok, err := f.PromptOf("fresh", "abstract"); text != "Sum up: {text}" || !ok || err != nil {
 		t.Errorf("%q, %v, %v", text, ok, err)
 	}
-	if _, ok, err := f.service.prompt("fresh", "instructions"); ok || err != nil {
+	if _, ok, err := f.PromptOf("fresh", "instructions"); ok || err != nil {
 		t.Errorf("the prompt is still there: %v", err)
 	}
 	// What its owner put into the folder is told, and in nobody's way.
-	if err := os.WriteFile(f.service.home.Path("prompts", "fresh", "knowledge.txt"), []byte("No slot."), 0o600); err != nil {
+	if err := os.WriteFile(f.Home.Path("prompts", "fresh", "knowledge.txt"), []byte("No slot."), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := change(`{"stride":3}`); *got.Settings.Prompts.Knowledge != "No slot." {
@@ -200,7 +202,7 @@ func TestSpaceLife(t *testing.T) {
 	if all, err := f.tokens.List(); err != nil || slices.ContainsFunc(all, func(k token.Token) bool { return k.Space == "fresh" }) || len(all) != 1 {
 		t.Errorf("%+v, %v", all, err)
 	}
-	if _, err := os.Stat(f.service.home.Path("prompts", "fresh")); !os.IsNotExist(err) {
+	if _, err := os.Stat(f.Home.Path("prompts", "fresh")); !os.IsNotExist(err) {
 		t.Errorf("its prompts are still there: %v", err)
 	}
 	if _, err := f.inbox.Get("fresh", sent.ID); fault.KindOf(err) != fault.NotFound {
@@ -215,12 +217,12 @@ func TestSpaceLife(t *testing.T) {
 // A change that cannot be made in whole is not made at all.
 func TestChangeIsWhole(t *testing.T) {
 	f := scriptedFace(t)
-	b, ctx := f.backend(), t.Context()
+	b, ctx := f.API(), t.Context()
 	in := api.InSpace{Space: lifeSpace}
 	first := `{"k":5,"prompts":{"abstract":"One: {text}"}}`
 	given[api.Space](t)(b.ChangeSpace(ctx, api.SpaceChange{InSpace: in, Merge: []byte(first)}))
 	// The prompts are written before the limit of tensors is found not to hold.
-	if err := f.service.tree.Close(); err != nil {
+	if err := f.Tree.Close(); err != nil {
 		t.Fatal(err)
 	}
 	_, err := b.ChangeSpace(ctx, api.SpaceChange{InSpace: in, Merge: []byte(`{"k":6,"prompts":{"abstract":"Two: {text}","history":"{history}"}}`)})
@@ -233,7 +235,7 @@ func TestChangeIsWhole(t *testing.T) {
 	wantFault(t, "a closed tree", err, fault.Unavailable)
 	_, err = b.Space(ctx, api.InSpace{Space: "fresh"})
 	wantFault(t, "what could not be made", err, fault.NotFound)
-	if got, err := f.service.prompts("fresh").read(); got != nil || err != nil {
+	if got, err := f.PromptFiles("fresh").Read(); got != nil || err != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -243,35 +245,35 @@ func TestChangeIsWhole(t *testing.T) {
 func TestPromptsStayInside(t *testing.T) {
 	s := scriptedService(t, t.TempDir())
 	for _, name := range []string{"", ".", "..", "../x", "a/b", "/etc", "..\\x", "a\x00b", "abstract.txt", "instructions.txt", ".hidden"} {
-		p := s.prompts(name)
-		if got, err := p.read(); got != nil || err != nil {
+		p := s.PromptFiles(name)
+		if got, err := p.Read(); got != nil || err != nil {
 			t.Errorf("%q: read %+v, %v", name, got, err)
 		}
-		if err := p.write(api.Prompts{Instructions: new("x")}); fault.KindOf(err) != fault.Unsupported {
+		if err := p.Write(node.Prompts{Instructions: new("x")}); fault.KindOf(err) != fault.Unsupported {
 			t.Errorf("%q: written, %v", name, err)
 		}
-		if err := p.remove(); err != nil {
+		if err := p.Remove(); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if _, err := os.Stat(s.home.Path("meta")); err != nil {
+	if _, err := os.Stat(s.Home.Path("meta")); err != nil {
 		t.Error(err)
 	}
-	if err := os.MkdirAll(s.home.Path("prompts"), 0o700); err != nil {
+	if err := os.MkdirAll(s.Home.Path("prompts"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	// A space may be called like a prompt of all spaces: that one holds there, too.
-	if err := os.WriteFile(s.home.Path("prompts", "abstract.txt"), []byte("{text}"), 0o600); err != nil {
+	if err := os.WriteFile(s.Home.Path("prompts", "abstract.txt"), []byte("{text}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text, ok, err := s.prompt("abstract.txt", "abstract"); text != "{text}" || !ok || err != nil {
+	if text, ok, err := s.PromptOf("abstract.txt", "abstract"); text != "{text}" || !ok || err != nil {
 		t.Errorf("%q, %v, %v", text, ok, err)
 	}
 	for _, name := range []string{"mail", "a..b", "abstract.txt2", "a.txt"} {
-		if err := s.prompts(name).write(api.Prompts{Instructions: new("of " + name)}); err != nil {
+		if err := s.PromptFiles(name).Write(node.Prompts{Instructions: new("of " + name)}); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
-		if got, err := os.ReadFile(s.home.Path("prompts", name, "instructions.txt")); string(got) != "of "+name || err != nil {
+		if got, err := os.ReadFile(s.Home.Path("prompts", name, "instructions.txt")); string(got) != "of "+name || err != nil {
 			t.Errorf("%q: %q, %v", name, got, err)
 		}
 	}
@@ -281,7 +283,7 @@ func TestPromptsStayInside(t *testing.T) {
 // service has. Chunks side by side besides are refused, in one request or in two.
 func TestWholeOfFace(t *testing.T) {
 	f := scriptedFace(t)
-	b, ctx := f.backend(), t.Context()
+	b, ctx := f.API(), t.Context()
 	in := api.InSpace{Space: "fresh"}
 	parallel := percached.Parallel
 	_, err := b.CreateSpace(ctx, api.NewSpace{Name: "fresh", Settings: api.Settings{Settings: percached.Settings{Whole: new(true), Placement: &parallel}}})

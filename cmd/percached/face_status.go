@@ -29,12 +29,12 @@ func wireStatus(begun time.Time, q api.StatusQuestions, m telemetry.State) api.S
 	return out
 }
 
-func (f *face) status(context.Context, api.Nothing) (api.Status, error) {
-	now, err := f.service.state(f.inbox, f.hub.Listeners())
+func (b *Backend) status(context.Context, api.Nothing) (api.Status, error) {
+	now, err := b.state()
 	if err != nil {
 		return api.Status{}, err
 	}
-	out := wireStatus(f.begun, f.service.news.questions(), now)
-	out.Placements, err = f.service.listPlacements()
+	out := wireStatus(b.started, b.recorder.Questions(), now)
+	out.Placements, err = b.listPlacements()
 	return out, err
 }

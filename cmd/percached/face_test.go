@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
@@ -26,17 +28,17 @@ func scripted() map[string]string {
 }
 
 // scriptedService is a service on a scripted engine, with the letters in it.
-func scriptedService(t *testing.T, dir string) *service {
+func scriptedService(t *testing.T, dir string) *node.Node {
 	t.Helper()
-	c := defaultSetup()
-	c.Data, c.Create, c.volatile, c.now = dir, true, true, time.Now
+	c := node.Default()
+	c.Data, c.Create, c.Volatile, c.Now = dir, true, true, time.Now
 	o := llmtest.DefaultOptions()
 	o.Script = llmtest.Answers(scripted())
 	engine, embedder := llmtest.NewFake(o), llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
-	c.engine, c.embedder = engine, embedder
+	c.Engine, c.Embedder = engine, embedder
 	s := lettersIn(t, c)
 	t.Cleanup(func() {
-		if err := errors.Join(s.close(), engine.Close(), embedder.Close()); err != nil {
+		if err := errors.Join(s.Close(), engine.Close(), embedder.Close()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -44,21 +46,21 @@ func scriptedService(t *testing.T, dir string) *service {
 }
 
 // scriptedFace is a whole face on such a service, with an inbox at work.
-func scriptedFace(t *testing.T) *face {
+func scriptedFace(t *testing.T) *Backend {
 	t.Helper()
 	s := scriptedService(t, t.TempDir())
-	tokens, err := token.Open(s.home.Path())
+	tokens, err := token.Open(s.Home.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
-	conf := config.Of(config.DaemonDefault(), checkConfig)
-	conf.OnChange(func(_, to config.Config) error { return s.tree.SetLimit(to.TensorLimit) })
-	f := &face{
-		service: s, hub: &api.Hub{}, tokens: tokens, config: conf, log: slog.New(slog.DiscardHandler),
+	conf := config.Of(config.DaemonDefault(), checkServing)
+	conf.OnChange(func(_, to config.Config) error { return s.Tree.SetLimit(to.TensorLimit) })
+	f := &Backend{
+		Node: s, hub: &api.Hub{}, tokens: tokens, config: conf, logger: slog.New(slog.DiscardHandler),
 		about: func() api.About { return api.About{Version: "test"} },
 	}
-	s.news = &news{metrics: telemetry.New(), hub: f.hub, now: s.now, log: f.log, ids: s.knowledge.PublicIDs}
-	if f.inbox, err = openInbox(s, inboxLimits{inboxDisk, 1000, 1 << 30}, f.log); err != nil {
+	f.recorder = &telemetry.Recorder{Metrics: telemetry.New(), Hub: f.hub, Now: s.Now, Log: f.logger, IDs: s.Knowledge.PublicIDs}
+	if f.inbox, err = node.OpenInbox(s, node.InboxLimits{Disk: node.InboxDisk, Documents: 1000, Expanded: 1 << 30}, f.logger, f.recorder.Inbox()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -103,7 +105,7 @@ func wantFault(t *testing.T, what string, err error, kind fault.Kind, fields ...
 
 // The backend has every func, also before there is a service.
 func TestBackendIsWhole(t *testing.T) {
-	b := reflect.ValueOf((&face{}).backend())
+	b := reflect.ValueOf((&Backend{}).API())
 	for i := range b.NumField() {
 		if b.Field(i).IsNil() {
 			t.Errorf("no %s", b.Type().Field(i).Name)
@@ -115,7 +117,7 @@ func TestBackendIsWhole(t *testing.T) {
 // it.
 func TestNotThere(t *testing.T) {
 	f := scriptedFace(t)
-	b, ctx := f.backend(), t.Context()
+	b, ctx := f.API(), t.Context()
 	none, here := api.InSpace{Space: "none"}, api.InSpace{Space: lifeSpace}
 	entry := "00000000000000000000000000000001"
 	for what, do := range map[string]func() error{
@@ -186,12 +188,12 @@ func TestNotThere(t *testing.T) {
 // The limit of tensors is a setting of the daemon, by whichever way it is changed.
 func TestConfigOfFace(t *testing.T) {
 	f := scriptedFace(t)
-	b, ctx := f.backend(), t.Context()
+	b, ctx := f.API(), t.Context()
 	if about := given[api.About](t)(b.About(ctx, api.Nothing{})); about.Version != "test" {
 		t.Errorf("%+v", about)
 	}
 	got := given[api.Cache](t)(b.LimitCache(ctx, api.CacheLimit{Limit: new(int64(1 << 20))}))
-	if limit, _ := f.service.tree.Stats(); got.Limit != 1<<20 || limit.Limit != 1<<20 {
+	if limit, _ := f.Tree.Stats(); got.Limit != 1<<20 || limit.Limit != 1<<20 {
 		t.Errorf("%d, %d", got.Limit, limit.Limit)
 	}
 	for _, s := range given[api.Config](t)(b.Config(ctx, api.Nothing{})).Settings {

@@ -25,10 +25,10 @@ func wireFailures(some []ingest.Failure) []api.Failure {
 	return out
 }
 
-func (f *face) upload(ctx context.Context, u api.Upload) (api.UploadStatus, error) {
-	got, err := f.inbox.Accept(ctx, u.Space, u.Key, func(take inbox.Take) error { return u.Each(take) })
+func (b *Backend) upload(ctx context.Context, u api.Upload) (api.UploadStatus, error) {
+	got, err := b.inbox.Accept(ctx, u.Space, u.Key, func(take inbox.Take) error { return u.Each(take) })
 	if err == nil && u.Wait {
-		got, err = f.inbox.Wait(ctx, got.ID)
+		got, err = b.inbox.Wait(ctx, got.ID)
 	}
 	if err != nil {
 		return api.UploadStatus{}, err
@@ -36,31 +36,31 @@ func (f *face) upload(ctx context.Context, u api.Upload) (api.UploadStatus, erro
 	return wireUpload(got), nil
 }
 
-func (f *face) uploads(_ context.Context, r api.Recent) (api.Uploads, error) {
+func (b *Backend) uploads(_ context.Context, r api.Recent) (api.Uploads, error) {
 	out := api.Uploads{Uploads: []api.UploadStatus{}}
-	if _, err := f.service.knowledge.Space(r.Space); err != nil {
+	if _, err := b.Knowledge.Space(r.Space); err != nil {
 		return out, err
 	}
-	for _, u := range f.inbox.List(r.Space, r.Limit) {
+	for _, u := range b.inbox.List(r.Space, r.Limit) {
 		out.Uploads = append(out.Uploads, wireUpload(u))
 	}
 	return out, nil
 }
 
-func (f *face) uploadStatus(_ context.Context, o api.OneUpload) (api.UploadStatus, error) {
-	if _, err := f.service.knowledge.Space(o.Space); err != nil {
+func (b *Backend) uploadStatus(_ context.Context, o api.OneUpload) (api.UploadStatus, error) {
+	if _, err := b.Knowledge.Space(o.Space); err != nil {
 		return api.UploadStatus{}, err
 	}
-	u, err := f.inbox.Get(o.Space, o.Upload)
+	u, err := b.inbox.Get(o.Space, o.Upload)
 	if err != nil {
 		return api.UploadStatus{}, err
 	}
 	return wireUpload(u), nil
 }
 
-func (f *face) cancelUpload(_ context.Context, o api.OneUpload) (api.Nothing, error) {
-	if _, err := f.service.knowledge.Space(o.Space); err != nil {
+func (b *Backend) cancelUpload(_ context.Context, o api.OneUpload) (api.Nothing, error) {
+	if _, err := b.Knowledge.Space(o.Space); err != nil {
 		return api.Nothing{}, err
 	}
-	return api.Nothing{}, f.inbox.Cancel(o.Space, o.Upload)
+	return api.Nothing{}, b.inbox.Cancel(o.Space, o.Upload)
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/config"
@@ -125,21 +127,21 @@ func TestUnsnap(t *testing.T) {
 
 func TestForgottenIsGone(t *testing.T) {
 	ctx := context.Background()
-	c := defaultSetup()
+	c := node.Default()
 	c.Data, c.Threads, c.ChunkWords, c.MaxTokens, c.TensorLimit = t.TempDir(), 1, 40, 8, 1<<30
-	s, err := openService(ctx, c, true, io.Discard)
+	s, err := node.Open(ctx, c, true, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { s.close() }()
-	if err := s.knowledge.CreateSpace(percached.Space{Name: lifeSpace, Kind: "emails"}); err != nil {
+	defer func() { s.Close() }()
+	if err := s.Knowledge.CreateSpace(percached.Space{Name: lifeSpace, Kind: "emails"}); err != nil {
 		t.Fatal(err)
 	}
 	secret := &knowledgebank.Source{
 		Key: "mail:secret", Title: "The " + canary + " affair", Source: "mail from " + canary, Format: "mail", Path: "/x/" + canary + ".eml",
 		Blocks: []knowledgebank.Block{{Text: "The password of " + canary + " is swordfish. Tell nobody else about it."}},
 	}
-	if _, err := s.library.Add(ctx, lifeSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+	if _, err := s.Library.Add(ctx, lifeSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
 		for i := range letterNames {
 			if err := emit(letter(i, 0)); err != nil {
 				return err
@@ -151,7 +153,7 @@ func TestForgottenIsGone(t *testing.T) {
 	}
 	ask := func(text string) answer.Answer {
 		t.Helper()
-		a, err := s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: text}, answer.Listener{})
+		a, err := s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: text}, answer.Listener{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,11 +162,11 @@ func TestForgottenIsGone(t *testing.T) {
 	ask("What is the password of " + canary + "?")
 	ask("Who knows about " + canary + "?")
 	kept := ask("What is the budget for Heron?")
-	if _, err := s.scheduler.Drain(ctx, scheduler.Errand{}, nil); err != nil { // summaries, and predicted questions
+	if _, err := s.Scheduler.Drain(ctx, scheduler.Errand{}, nil); err != nil { // summaries, and predicted questions
 		t.Fatal(err)
 	}
 	tokens := canaryTokens(t, s, secret)
-	if err := s.meta.Sync(); err != nil {
+	if err := s.Meta.Sync(); err != nil {
 		t.Fatal(err)
 	}
 	before := traces(t, c.Data, tokens)
@@ -172,7 +174,7 @@ func TestForgottenIsGone(t *testing.T) {
 		!slices.ContainsFunc(before, func(s string) bool { return strings.HasPrefix(s, "tensors") }) {
 		t.Fatalf("the search finds nothing where there is something: %q", before)
 	}
-	r, err := s.library.Delete(ctx, lifeSpace, percached.NewDocumentID(secret.Key))
+	r, err := s.Library.Delete(ctx, lifeSpace, percached.NewDocumentID(secret.Key))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,13 +185,13 @@ func TestForgottenIsGone(t *testing.T) {
 		t.Error("what is forgotten was served")
 	}
 	// That question was asked after the deletion: it is the history's own.
-	if _, err := s.history.DropSpace(lifeSpace); err != nil {
+	if _, err := s.History.DropSpace(lifeSpace); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.bank.DropSpace(ctx, lifeSpace); err != nil {
+	if _, err := s.Bank.DropSpace(ctx, lifeSpace); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.library.CleanUp(ctx, nil); err != nil {
+	if err := s.Library.CleanUp(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
 	if found := traces(t, c.Data, tokens); len(found) > 0 {
@@ -199,16 +201,16 @@ func TestForgottenIsGone(t *testing.T) {
 	if again.Text != kept.Text {
 		t.Errorf("%q, before the clean-up %q", again.Text, kept.Text)
 	}
-	if err := s.close(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if found := traces(t, c.Data, tokens); len(found) > 0 {
 		t.Errorf("left when closed: %q", found)
 	}
-	if s, err = openService(ctx, c, true, io.Discard); err != nil {
+	if s, err = node.Open(ctx, c, true, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if rep, err := s.tree.Verify(ctx); err != nil || !rep.Clean() || rep.Slices == 0 {
+	if rep, err := s.Tree.Verify(ctx); err != nil || !rep.Clean() || rep.Slices == 0 {
 		t.Errorf("%+v, %v", rep, err)
 	}
 }
@@ -216,59 +218,59 @@ func TestForgottenIsGone(t *testing.T) {
 // A daemon is there at once, although bytes of what was forgotten are still on the disk,
 // and takes them off it whether idle work is allowed or not.
 func TestStartTidies(t *testing.T) {
-	c := defaultSetup()
+	c := node.Default()
 	c.Data = t.TempDir()
-	s, err := openService(t.Context(), c, false, io.Discard)
+	s, err := node.Open(t.Context(), c, false, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.library.Soil(t.Context(), func() error { return nil }); err != nil {
+	if err := s.Library.Soil(t.Context(), func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	untidy(t, s, true)
-	if err := s.close(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	conf := config.DaemonDefault()
 	conf.Data, conf.Serving.Listen, conf.Idle.Compute = c.Data, "127.0.0.1:0", 0
-	var g ground
-	g.embedder = llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
+	var g node.Parts
+	g.Embedder = llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
 	a := startServing(t, c.Data, func(ctx context.Context, stdout, stderr io.Writer) error {
-		return serve(ctx, config.Of(conf, checkConfig), g, stdout, stderr)
+		return serve(ctx, config.Of(conf, checkServing), g, stdout, stderr)
 	})
 	if err := a.log.await(patiently(t), "has left the disk"); err != nil {
 		t.Fatalf("%v\n%s", err, a.log)
 	}
 	a.end()
-	if s, err = openService(t.Context(), c, false, io.Discard); err != nil {
+	if s, err = node.Open(t.Context(), c, false, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	untidy(t, s, false)
-	if err := s.close(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-func untidy(t *testing.T, s *service, want bool) {
+func untidy(t *testing.T, s *node.Node, want bool) {
 	t.Helper()
-	if got, err := s.library.Untidy(); got != want || err != nil {
+	if got, err := s.Library.Untidy(); got != want || err != nil {
 		t.Errorf("bytes of what was forgotten are on the disk: %v, %v", got, err)
 	}
 }
 
 // canaryTokens are the tokens of the canary inside its chunk, as they stand in
 // the headers of slices.
-func canaryTokens(t *testing.T, s *service, secret *knowledgebank.Source) []byte {
+func canaryTokens(t *testing.T, s *node.Node, secret *knowledgebank.Source) []byte {
 	t.Helper()
-	d, err := s.knowledge.Document(lifeSpace, percached.NewDocumentID(secret.Key))
+	d, err := s.Knowledge.Document(lifeSpace, percached.NewDocumentID(secret.Key))
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunks, err := s.knowledge.Chunks(lifeSpace, d.Chunks)
+	chunks, err := s.Knowledge.Chunks(lifeSpace, d.Chunks)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tokens, err := s.engine.Tokenize(s.engine.Info().Chat.Ask("", []string{chunks[0].Rendered(), " " + canary}, "?"))
+	tokens, err := s.Engine.Tokenize(s.Engine.Info().Chat.Ask("", []string{chunks[0].Rendered(), " " + canary}, "?"))
 	if err != nil {
 		t.Fatal(err)
 	}

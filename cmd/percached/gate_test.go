@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/knowledgebank/reader"
@@ -67,13 +69,13 @@ func TestGateOnHeldOutPairs(t *testing.T) {
 
 func testGate(t *testing.T, encoder string) {
 	ctx := context.Background()
-	c := defaultSetup()
+	c := node.Default()
 	c.Data, c.Threads, c.Create, c.EmbedModel = t.TempDir(), 1, true, encoder
-	s, err := openService(ctx, c, false, io.Discard)
+	s, err := node.Open(ctx, c, false, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
+	defer s.Close()
 	held := filepath.Join("..", "..", "qabank", "testdata", "heldout")
 	demo := filepath.Join("..", "..", "models", "demo")
 	for space, paths := range map[string][]string{
@@ -82,7 +84,7 @@ func testGate(t *testing.T, encoder string) {
 	} {
 		read(t, s, space, paths)
 	}
-	set, err := s.settings(c.Config)
+	set, err := s.Settings(c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,16 +133,16 @@ func testGate(t *testing.T, encoder string) {
 
 func trap(kind string) bool { return !strings.HasSuffix(kind, paraphrase) }
 
-func read(t *testing.T, s *service, space string, paths []string) {
+func read(t *testing.T, s *node.Node, space string, paths []string) {
 	t.Helper()
-	if err := s.knowledge.CreateSpace(percached.Space{Name: space, Kind: "emails"}); err != nil {
+	if err := s.Knowledge.CreateSpace(percached.Space{Name: space, Kind: "emails"}); err != nil {
 		t.Fatal(err)
 	}
 	rd, err := reader.New(reader.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.library.Add(context.Background(), space, func(ctx context.Context, emit func(*knowledgebank.Source) error, failed func(string, error)) error {
+	r, err := s.Library.Add(context.Background(), space, func(ctx context.Context, emit func(*knowledgebank.Source) error, failed func(string, error)) error {
 		for _, p := range paths {
 			if err := rd.Path(ctx, p, emit, failed); err != nil {
 				return err
@@ -172,10 +174,10 @@ func pairs(t *testing.T, path string) (all []pair) {
 
 // judged is what goes before the gate if the stored question was answered from
 // its own chunks, and the other is asked right after.
-func judged(t *testing.T, s *service, k int, p pair) (qabank.Candidate, qabank.Ask) {
+func judged(t *testing.T, s *node.Node, k int, p pair) (qabank.Candidate, qabank.Ask) {
 	t.Helper()
 	ctx := context.Background()
-	vs, err := s.questions.Embed(ctx, percached.Foreground, []string{p.Stored, p.Asked})
+	vs, err := s.QuestionEmbedder.Embed(ctx, percached.Foreground, []string{p.Stored, p.Asked})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +188,7 @@ func judged(t *testing.T, s *service, k int, p pair) (qabank.Candidate, qabank.A
 	}
 	ask := qabank.Ask{Question: p.Asked, Now: now, Guard: true, Versions: map[percached.ChunkID]uint64{}}
 	for i, text := range []string{p.Stored, p.Asked} {
-		hits, err := s.index.Search(ctx, retrieval.Query{Space: p.World, Text: text, Vector: vs[i], K: k})
+		hits, err := s.Index.Search(ctx, retrieval.Query{Space: p.World, Text: text, Vector: vs[i], K: k})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
@@ -96,24 +98,24 @@ func (o *hits) run(ctx context.Context, stderr io.Writer) (*hitsReport, error) {
 		return nil, fault.New(fault.Unavailable, "percached: hits", "%w", err)
 	}
 	defer os.RemoveAll(dir)
-	c := defaultSetup()
+	c := node.Default()
 	c.Data = dir
-	s, err := openService(ctx, c, true, stderr)
+	s, err := node.Open(ctx, c, true, stderr)
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
-	r := &hitsReport{Entries: o.entries, WeightBytes: s.engine.Info().WeightBytes, AnonBefore: anonymous(os.Getpid())}
-	if err := s.knowledge.CreateSpace(percached.Space{Name: hitsSpace, Kind: "emails"}); err != nil {
+	defer s.Close()
+	r := &hitsReport{Entries: o.entries, WeightBytes: s.Engine.Info().WeightBytes, AnonBefore: anonymous(os.Getpid())}
+	if err := s.Knowledge.CreateSpace(percached.Space{Name: hitsSpace, Kind: "emails"}); err != nil {
 		return nil, err
 	}
 	cmdline.Say(stderr, "taking in %d documents", o.documents)
 	began := time.Now()
-	if _, err := s.library.Add(ctx, hitsSpace, o.mails, nil); err != nil {
+	if _, err := s.Library.Add(ctx, hitsSpace, o.mails, nil); err != nil {
 		return nil, err
 	}
 	r.IngestPerS = float64(o.documents) / time.Since(began).Seconds()
-	st, err := s.knowledge.Stats(hitsSpace)
+	st, err := s.Knowledge.Stats(hitsSpace)
 	if err != nil {
 		return nil, err
 	}
@@ -151,46 +153,46 @@ func (o *hits) mails(_ context.Context, emit func(*knowledgebank.Source) error, 
 }
 
 // fill puts questions into the bank as if they had been answered.
-func (o *hits) fill(ctx context.Context, s *service) error {
-	set, err := s.settings(config.Default())
+func (o *hits) fill(ctx context.Context, s *node.Node) error {
+	set, err := s.Settings(config.Default())
 	if err != nil {
 		return err
 	}
-	seq, err := s.knowledge.Seq(hitsSpace)
+	seq, err := s.Knowledge.Seq(hitsSpace)
 	if err != nil {
 		return err
 	}
 	for i := range o.entries {
 		q := hitQuestion(i)
-		vs, err := s.questions.Embed(ctx, percached.Foreground, []string{q})
+		vs, err := s.QuestionEmbedder.Embed(ctx, percached.Foreground, []string{q})
 		if err != nil {
 			return err
 		}
-		found, err := s.index.Search(ctx, retrieval.Query{Space: hitsSpace, Text: q, Vector: vs[0], K: set.K})
+		found, err := s.Index.Search(ctx, retrieval.Query{Space: hitsSpace, Text: q, Vector: vs[0], K: set.K})
 		if err != nil {
 			return err
 		}
 		e := qabank.Entry{
-			Space: hitsSpace, Question: q, Answer: strconv.Itoa(i), Answered: true, Vector: vs[0], Embedder: s.embedder.Info().Fingerprint,
-			Seen: seq, Origin: "asked", Settings: s.asker.Mark(set), Made: time.Now(),
+			Space: hitsSpace, Question: q, Answer: strconv.Itoa(i), Answered: true, Vector: vs[0], Embedder: s.Embedder.Info().Fingerprint,
+			Seen: seq, Origin: "asked", Settings: s.Asker.Mark(set), Made: time.Now(),
 		}
 		for _, h := range found {
 			e.Evidence = append(e.Evidence, percached.Evidence{Chunk: h.Chunk, Version: h.Version})
 		}
-		if _, err := s.bank.Put(ctx, e); err != nil {
+		if _, err := s.Bank.Put(ctx, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (o *hits) ask(ctx context.Context, s *service, r *hitsReport) error {
+func (o *hits) ask(ctx context.Context, s *node.Node, r *hitsReport) error {
 	var hit, retrieve, exact []time.Duration
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range o.runs {
 		i := rng.IntN(o.entries)
 		q := "Please tell me, " + strings.ToLower(hitQuestion(i)[:1]) + hitQuestion(i)[1:]
-		a, err := s.asker.Ask(ctx, answer.Question{Space: hitsSpace, Text: q}, answer.Listener{})
+		a, err := s.Asker.Ask(ctx, answer.Question{Space: hitsSpace, Text: q}, answer.Listener{})
 		if err != nil {
 			return err
 		}
@@ -200,7 +202,7 @@ func (o *hits) ask(ctx context.Context, s *service, r *hitsReport) error {
 			hit = append(hit, a.Times.Total)
 		}
 		retrieve = append(retrieve, a.Times.Retrieve)
-		a, err = s.asker.Ask(ctx, answer.Question{Space: hitsSpace, Text: hitQuestion(i)}, answer.Listener{})
+		a, err = s.Asker.Ask(ctx, answer.Question{Space: hitsSpace, Text: hitQuestion(i)}, answer.Listener{})
 		if err != nil {
 			return err
 		}

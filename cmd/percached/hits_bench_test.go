@@ -7,29 +7,31 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 )
 
 // hitBench is a service with real stores, full of stored answers.
-func hitBench(b *testing.B) (*service, *hits) {
+func hitBench(b *testing.B) (*node.Node, *hits) {
 	b.Helper()
 	o := &hits{entries: 1000, documents: 1000}
-	c := defaultSetup()
+	c := node.Default()
 	c.Create, c.Data = true, b.TempDir()
-	s, err := openService(b.Context(), c, true, io.Discard)
+	s, err := node.Open(b.Context(), c, true, io.Discard)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			b.Error(err)
 		}
 	})
-	if err := s.knowledge.CreateSpace(percached.Space{Name: hitsSpace, Kind: "emails"}); err != nil {
+	if err := s.Knowledge.CreateSpace(percached.Space{Name: hitsSpace, Kind: "emails"}); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := s.library.Add(b.Context(), hitsSpace, o.mails, nil); err != nil {
+	if _, err := s.Library.Add(b.Context(), hitsSpace, o.mails, nil); err != nil {
 		b.Fatal(err)
 	}
 	if err := o.fill(b.Context(), s); err != nil {
@@ -37,7 +39,7 @@ func hitBench(b *testing.B) (*service, *hits) {
 	}
 	ctx, stop := context.WithCancel(b.Context()) // idle work steps aside, as in a daemon
 	ended := make(chan error)
-	go func() { ended <- s.scheduler.Run(ctx) }()
+	go func() { ended <- s.Scheduler.Run(ctx) }()
 	b.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
@@ -64,7 +66,7 @@ func BenchmarkHits(b *testing.B) {
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					q := word(hitQuestion(int(next.Add(1)) * 7 % o.entries))
-					a, err := s.asker.Ask(context.Background(), answer.Question{Space: hitsSpace, Text: q}, answer.Listener{})
+					a, err := s.Asker.Ask(context.Background(), answer.Question{Space: hitsSpace, Text: q}, answer.Listener{})
 					if err != nil {
 						b.Error(err)
 						return

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/cmd/percached/cli"
@@ -56,7 +58,7 @@ func (host) Dial(cmd *cobra.Command, n cli.Need) (*cli.Link, error) {
 	if !n.Folder && !home.Exists(data) {
 		return nil, noFolder(data)
 	}
-	l, err := inside(cmd.Context(), conf, n.Model, ground{}, cmd.ErrOrStderr())
+	l, err := inside(cmd.Context(), conf, n.Model, node.Parts{}, cmd.ErrOrStderr())
 	used, busy := errors.AsType[*home.InUse](err)
 	if !busy {
 		return l, err
@@ -93,7 +95,7 @@ func configOf(cmd *cobra.Command) (conf *config.Loaded, given []string, err erro
 	}
 	file, err := cmd.Flags().GetString("config")
 	if err == nil {
-		conf, err = config.Load(file, os.Environ(), flags, checkConfig)
+		conf, err = config.Load(file, os.Environ(), flags, checkServing)
 	}
 	return conf, given, err
 }

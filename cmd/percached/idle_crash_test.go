@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
@@ -155,7 +157,7 @@ func (h *toil) supply(mails int) {
 		q := h.asked[0]
 		h.asked = h.asked[1:]
 		for _, q := range []string{q, "Please, " + strings.ToLower(q[:1]) + q[1:]} {
-			if _, err := s.asker.Ask(h.Context(), answer.Question{Space: cli.DefaultSpace, Text: q}, answer.Listener{}); err != nil {
+			if _, err := s.Asker.Ask(h.Context(), answer.Question{Space: cli.DefaultSpace, Text: q}, answer.Listener{}); err != nil {
 				h.Error(err)
 			}
 		}
@@ -165,7 +167,7 @@ func (h *toil) supply(mails int) {
 	maps.DeleteFunc(h.done, func(_ string, l stepLine) bool {
 		return slices.Contains([]scheduler.Kind{scheduler.Refresh, scheduler.Populate, scheduler.Answer, scheduler.Decode}, l.Kind)
 	})
-	if err := s.close(); err != nil {
+	if err := s.Close(); err != nil {
 		h.Error(err)
 	}
 }
@@ -241,11 +243,11 @@ func (h *toil) note(l stepLine) {
 }
 
 // open opens the folder as the next process would.
-func (h *toil) open() *service {
+func (h *toil) open() *node.Node {
 	h.Helper()
-	c := defaultSetup()
+	c := node.Default()
 	c.Data, c.Threads = h.data, 1
-	s, err := openService(h.Context(), c, true, io.Discard)
+	s, err := node.Open(h.Context(), c, true, io.Discard)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -257,21 +259,21 @@ func (h *toil) examine(when string) {
 	h.Helper()
 	s := h.open()
 	defer func() {
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			h.Errorf("%s: %v", when, err)
 		}
 	}()
-	if rep, err := s.tree.Verify(h.Context()); err != nil || !rep.Clean() {
+	if rep, err := s.Tree.Verify(h.Context()); err != nil || !rep.Clean() {
 		h.Errorf("%s: the tree: %+v, %v", when, rep, err)
 	}
-	if err := s.bank.Each(cli.DefaultSpace, func(qabank.Entry) error { return nil }); err != nil {
+	if err := s.Bank.Each(cli.DefaultSpace, func(qabank.Entry) error { return nil }); err != nil {
 		h.Errorf("%s: the bank: %v", when, err)
 	}
-	bare, _, err := s.predictor.Unsummarised(h.Context(), cli.DefaultSpace, 1000)
+	bare, _, err := s.Predictor.Unsummarised(h.Context(), cli.DefaultSpace, 1000)
 	if err != nil {
 		h.Errorf("%s: %v", when, err)
 	}
-	ids, err := s.knowledge.PublicIDs(cli.DefaultSpace)
+	ids, err := s.Knowledge.PublicIDs(cli.DefaultSpace)
 	if err != nil {
 		h.Errorf("%s: %v", when, err)
 	}
@@ -284,10 +286,10 @@ func (h *toil) examine(when string) {
 			made += l.Questions
 		}
 	}
-	if st, err := s.predictor.Stats(cli.DefaultSpace); err != nil || st.Predictions < made {
+	if st, err := s.Predictor.Stats(cli.DefaultSpace); err != nil || st.Predictions < made {
 		h.Errorf("%s: %d questions were predicted, %d are there; %v", when, made, st.Predictions, err)
 	}
-	accounts, err := s.scheduler.Ledger(cli.DefaultSpace, time.Time{})
+	accounts, err := s.Scheduler.Ledger(cli.DefaultSpace, time.Time{})
 	if err != nil {
 		h.Errorf("%s: %v", when, err)
 	}
@@ -299,7 +301,7 @@ func (h *toil) examine(when string) {
 }
 
 // kept says what is missing of a job that was told as done.
-func kept(s *service, ids percached.PublicIDs, l stepLine, bare []percached.ChunkID) error {
+func kept(s *node.Node, ids percached.PublicIDs, l stepLine, bare []percached.ChunkID) error {
 	var id qabank.ID
 	if id.UnmarshalText([]byte(l.Subject)) != nil {
 		return nil // it is about no single thing
@@ -310,7 +312,7 @@ func kept(s *service, ids percached.PublicIDs, l stepLine, bare []percached.Chun
 			return errors.New("there is no summary")
 		}
 	case scheduler.Populate:
-		p, err := s.predictor.Get(cli.DefaultSpace, id)
+		p, err := s.Predictor.Get(cli.DefaultSpace, id)
 		if fault.KindOf(err) == fault.NotFound { // it was about an entry
 			if l.Questions == 0 {
 				return nil
@@ -323,7 +325,7 @@ func kept(s *service, ids percached.PublicIDs, l stepLine, bare []percached.Chun
 		if l.Questions == 0 && p.Populated {
 			return nil // the answer stands in no document, and is not kept
 		}
-		if e, ok, err := s.bank.Exact(cli.DefaultSpace, p.Question); !p.Populated || !ok || !e.Answered {
+		if e, ok, err := s.Bank.Exact(cli.DefaultSpace, p.Question); !p.Populated || !ok || !e.Answered {
 			return fmt.Errorf("populated %v, in the bank %v, answered %v, %v", p.Populated, ok, e.Answered, err)
 		}
 	case scheduler.Answer, scheduler.Decode, scheduler.Refresh:
@@ -332,7 +334,7 @@ func kept(s *service, ids percached.PublicIDs, l stepLine, bare []percached.Chun
 		}
 		return isAnswered(s, id)
 	case scheduler.Warm:
-		n, err := s.asker.Missing(cli.DefaultSpace, []percached.ChunkID{ids.ChunkOf(percached.ChunkID(id))})
+		n, err := s.Asker.Missing(cli.DefaultSpace, []percached.ChunkID{ids.ChunkOf(percached.ChunkID(id))})
 		if err == nil && n > 0 {
 			err = fmt.Errorf("the tensors of %d tokens are missing", n)
 		}
@@ -341,8 +343,8 @@ func kept(s *service, ids percached.PublicIDs, l stepLine, bare []percached.Chun
 	return nil
 }
 
-func isAnswered(s *service, id qabank.ID) error {
-	e, err := s.bank.Get(cli.DefaultSpace, id)
+func isAnswered(s *node.Node, id qabank.ID) error {
+	e, err := s.Bank.Get(cli.DefaultSpace, id)
 	if err == nil && !e.Answered {
 		err = errors.New("there is no answer")
 	}

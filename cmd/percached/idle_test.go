@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
@@ -24,8 +26,8 @@ import (
 // An idle run that is interrupted has done what it told of, and the next one goes
 // on behind it.
 func TestIdleRunIsInterrupted(t *testing.T) {
-	c := defaultSetup()
-	c.Data, c.Create, c.volatile, c.now = t.TempDir(), true, true, time.Now
+	c := node.Default()
+	c.Data, c.Create, c.Volatile, c.Now = t.TempDir(), true, true, time.Now
 	ctx, cancel := context.WithCancel(context.Background())
 	var runs atomic.Int64
 	o := llmtest.DefaultOptions()
@@ -34,12 +36,12 @@ func TestIdleRunIsInterrupted(t *testing.T) {
 			<-ctx.Done()
 		}
 	}
-	c.engine, c.embedder = llmtest.NewFake(o), llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
+	c.Engine, c.Embedder = llmtest.NewFake(o), llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
 	s := lettersIn(t, c)
-	if _, err := s.asker.Ask(context.Background(), answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {
+	if _, err := s.Asker.Ask(context.Background(), answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.close(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	here := insider{c}
@@ -91,12 +93,12 @@ func TestIdleRunIsInterrupted(t *testing.T) {
 
 // insider runs commands on a folder that is opened for each, with the engine of
 // the test.
-type insider struct{ setup }
+type insider struct{ node.Options }
 
 func (insider) Flags(*cobra.Command, ...string) {}
 
 func (h insider) Dial(cmd *cobra.Command, n cli.Need) (*cli.Link, error) {
-	return inside(cmd.Context(), config.Of(h.Config, checkConfig), n.Model, h.ground, cmd.ErrOrStderr())
+	return inside(cmd.Context(), config.Of(h.Config, checkServing), n.Model, h.Parts, cmd.ErrOrStderr())
 }
 
 func (h insider) run(ctx context.Context, stdout io.Writer, args ...string) error {

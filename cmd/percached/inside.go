@@ -8,14 +8,16 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/config"
 )
 
 // inside opens a data folder for one command, and serves it the interface of the
 // daemon without a socket.
-func inside(ctx context.Context, conf *config.Loaded, model bool, g ground, stderr io.Writer) (*cli.Link, error) {
-	d, err := newServed(conf, reach{model: model, ground: g}, stderr)
+func inside(ctx context.Context, conf *config.Loaded, model bool, g node.Parts, stderr io.Writer) (*cli.Link, error) {
+	d, err := newServed(conf, reach{model: model, Parts: g}, stderr)
 	if err != nil {
 		return nil, err
 	}

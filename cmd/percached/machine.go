@@ -3,32 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-	"runtime"
 	"strings"
 	"text/tabwriter"
 )
-
-// machine is where this process runs.
-type machine struct {
-	OS          string `json:"os"`
-	Arch        string `json:"arch"`
-	CPUs        int    `json:"cpus"`
-	MemoryBytes int64  `json:"memory_bytes"` // 0: not known
-}
-
-func thisMachine() machine {
-	m := machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
-	info, _ := os.ReadFile("/proc/meminfo") // Linux alone has it
-	for line := range strings.Lines(string(info)) {
-		var kib int64
-		if n, _ := fmt.Sscanf(line, "MemTotal: %d kB", &kib); n == 1 {
-			m.MemoryBytes = kib << 10
-			break
-		}
-	}
-	return m
-}
 
 // table is the report for people.
 func (h *health) Table(w io.Writer) error {

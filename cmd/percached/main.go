@@ -31,7 +31,7 @@ const oneCause = 250 * time.Millisecond
 
 // status runs the command line of this process.
 func status() int {
-	if renders(os.Args) {
+	if jinja.IsChild(os.Args) {
 		return jinja.Serve(os.Stdin, os.Stdout)
 	}
 	private()

@@ -5,8 +5,6 @@ import (
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -37,25 +35,3 @@ func limitMemory(ctx context.Context, uploads int64, when <-chan time.Time) {
 // memoryLimit is the limit where so much is in use. It leaves half as much for
 // garbage, or collecting it would take all processors' time.
 func memoryLimit(uploads, live int64) int64 { return max(256<<20+uploads, live+live/2) }
-
-// machineMemory is what this process can have of the machine's memory at most; 0: not
-// known.
-func machineMemory() int64 {
-	all := thisMachine().MemoryBytes
-	if n := groupMemory("/sys/fs/cgroup/memory.max"); n > 0 {
-		all = min(all, n)
-	}
-	return all
-}
-
-// uploadMemory is what documents may take while they come in on a machine with so
-// much memory: enough for the largest, and a small part of all.
-func uploadMemory(all int64) int64 { return min(max(all/16, 64<<20), 256<<20) }
-
-// groupMemory is what the process's control group allows; 0: it has no limit, or
-// nobody says.
-func groupMemory(file string) int64 {
-	b, _ := os.ReadFile(file)
-	n, _ := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64) // "max" is no number
-	return n
-}

@@ -2,32 +2,20 @@ package main
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/percached/percached/internal/node"
 )
 
 // Documents that come in may take a part of the memory that is neither too small for
 // the largest nor the whole of a small machine's.
 func TestUploadMemory(t *testing.T) {
 	for all, want := range map[int64]int64{0: 64 << 20, 512 << 20: 64 << 20, 2 << 30: 128 << 20, 64 << 30: 256 << 20} {
-		if got := uploadMemory(all); got != want {
+		if got := node.UploadMemory(all); got != want {
 			t.Errorf("of %d: %d, want %d", all, got, want)
-		}
-	}
-	file := filepath.Join(t.TempDir(), "memory.max")
-	if got := groupMemory(file); got != 0 {
-		t.Error(got)
-	}
-	for text, want := range map[string]int64{"max\n": 0, "536870912\n": 512 << 20} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got := groupMemory(file); got != want {
-			t.Errorf("%q: %d, want %d", text, got, want)
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/base/cmdline"
@@ -17,7 +19,7 @@ import (
 
 // predicting is what bench predict is asked for.
 type predicting struct {
-	setup
+	node.Options
 	paths       []string
 	kind        string
 	questions   string // file of what people asked of the documents
@@ -32,7 +34,7 @@ type predicting struct {
 }
 
 func benchPredictCommand() *cobra.Command {
-	o := predicting{setup: defaultSetup()}
+	o := predicting{Options: node.Default()}
 	o.Create = true
 	var asJSON bool
 	cmd := &cobra.Command{

@@ -50,13 +50,13 @@ func (b *predictionBench) ask(ctx context.Context, questions []string) error {
 				no := false
 				q.Settings = percached.Settings{Bank: &no, Tensors: &no}
 			}
-			got, err := a.asker.Ask(ctx, q, answer.Listener{})
+			got, err := a.Asker.Ask(ctx, q, answer.Listener{})
 			if err != nil {
 				return err
 			}
 			origin := ""
 			if got.Outcome == answer.AnswerHit {
-				e, err := a.bank.Get(predictSpace, got.Entry)
+				e, err := a.Bank.Get(predictSpace, got.Entry)
 				if err != nil {
 					return err
 				}

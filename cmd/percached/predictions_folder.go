@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
@@ -47,39 +49,39 @@ func (b *predictionBench) folder(name string) string { return filepath.Join(b.di
 
 // takeIn puts the documents into the folder that the others are copies of.
 func (b *predictionBench) takeIn(ctx context.Context) (err error) {
-	c := b.setup
+	c := b.Options
 	c.Data = b.folder(coldService)
-	s, err := openService(ctx, c, true, b.stderr)
+	s, err := node.Open(ctx, c, true, b.stderr)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.space(predictSpace, b.kind, true); err != nil {
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.Space(predictSpace, b.kind, true); err != nil {
 		return err
 	}
 	if err := b.read(ctx, s); err != nil {
 		return err
 	}
-	st, err := s.knowledge.Stats(predictSpace)
+	st, err := s.Knowledge.Stats(predictSpace)
 	if err != nil {
 		return err
 	}
 	if st.Chunks == 0 {
 		return fault.New(fault.NotFound, "percached: predict", "there is no document to predict from")
 	}
-	set, err := s.settings(c.Config)
-	b.report.Model, b.report.Placement = s.engine.Info().Name, set.Placement.String()
+	set, err := s.Settings(c.Config)
+	b.report.Model, b.report.Placement = s.Engine.Info().Name, set.Placement.String()
 	b.report.Documents, b.report.Chunks = st.Documents, st.Chunks
 	return err
 }
 
 // read adds the documents, and tells what cannot be read.
-func (b *predictionBench) read(ctx context.Context, s *service) error {
+func (b *predictionBench) read(ctx context.Context, s *node.Node) error {
 	rd, err := reader.New(reader.Default())
 	if err != nil {
 		return err
 	}
-	report, err := s.library.Add(ctx, predictSpace, func(ctx context.Context, emit func(*knowledgebank.Source) error, failed func(string, error)) error {
+	report, err := s.Library.Add(ctx, predictSpace, func(ctx context.Context, emit func(*knowledgebank.Source) error, failed func(string, error)) error {
 		for _, p := range b.paths {
 			if err := rd.Path(ctx, p, emit, failed); err != nil {
 				return err
@@ -117,7 +119,7 @@ func (b *predictionBench) prepare(ctx context.Context) error {
 		if a.work == nil {
 			continue
 		}
-		if err := a.open(ctx, b.setup, b.folder("jobs of "+a.name), b.stderr); err != nil {
+		if err := a.open(ctx, b.Options, b.folder("jobs of "+a.name), b.stderr); err != nil {
 			return err
 		}
 		if err := a.drain(ctx, b.stderr); err != nil {
@@ -131,7 +133,7 @@ func (b *predictionBench) prepare(ctx context.Context) error {
 		if a.name == idleService && b.between { // what it may predict is what the one that it is a copy of may
 			a.work.limits = limits{rounds: rest.rounds, predictions: rest.predictions, warm: a.work.warm}
 		}
-		if err := a.open(ctx, b.setup, b.folder("jobs of "+a.name), b.stderr); err != nil {
+		if err := a.open(ctx, b.Options, b.folder("jobs of "+a.name), b.stderr); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/retrieval"
@@ -33,8 +35,8 @@ type verdict struct {
 // it stands at the end.
 func (b *predictionBench) judge(ctx context.Context, questions, foreign []string) error {
 	i := slices.IndexFunc(b.services, func(a *asking) bool { return a.name == predictedService })
-	s := b.services[i].service
-	found, err := s.predictor.Predictions(predictSpace)
+	s := b.services[i].Node
+	found, err := s.Predictor.Predictions(predictSpace)
 	if err != nil {
 		return err
 	}
@@ -43,7 +45,7 @@ func (b *predictionBench) judge(ctx context.Context, questions, foreign []string
 	for _, p := range found {
 		guessed = append(guessed, p.Question)
 	}
-	j := &judge{service: s, k: b.K, share: b.share}
+	j := &judge{Node: s, k: b.K, share: b.share}
 	for _, group := range []struct {
 		questions []string
 		to        *[]verdict
@@ -65,22 +67,22 @@ func (b *predictionBench) judge(ctx context.Context, questions, foreign []string
 
 // judge holds questions against the documents of a service.
 type judge struct {
-	*service
+	*node.Node
 	k     int
 	share float64
 }
 
 func (j *judge) all(ctx context.Context, questions []string) ([]verdict, error) {
 	var out []verdict
-	filter := &idle.Check{Knowledge: j.knowledge, Index: j.index, Bank: j.bank, Embedder: j.questions, Settings: j.asker, Floor: -1}
+	filter := &idle.Check{Knowledge: j.Knowledge, Index: j.Index, Bank: j.Bank, Embedder: j.QuestionEmbedder, Settings: j.Asker, Floor: -1}
 	for _, q := range questions {
 		g := verdict{Question: q, Ill: illFormed(q)}
-		vs, err := j.questions.Embed(ctx, percached.Foreground, []string{q})
+		vs, err := j.QuestionEmbedder.Embed(ctx, percached.Foreground, []string{q})
 		if err != nil {
 			return nil, err
 		}
 		g.vector, g.words = vs[0], strings.Join(slices.Sorted(slices.Values(contentWords(q))), " ")
-		hits, err := j.index.Search(ctx, retrieval.Query{Space: predictSpace, Text: q, Vector: vs[0], K: j.k})
+		hits, err := j.Index.Search(ctx, retrieval.Query{Space: predictSpace, Text: q, Vector: vs[0], K: j.k})
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +90,7 @@ func (j *judge) all(ctx context.Context, questions []string) ([]verdict, error) 
 		for _, h := range hits {
 			ids = append(ids, h.Chunk)
 		}
-		chunks, err := j.knowledge.Chunks(predictSpace, ids)
+		chunks, err := j.Knowledge.Chunks(predictSpace, ids)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/predictor"
 )
@@ -91,8 +93,8 @@ const (
 func groups() []string { return []string{realGroup, foreignGroup, goodGroup, illGroup} }
 
 // judge fills in what the questions were found to be.
-func (r *predictingReport) judge(s *service) error {
-	st, err := s.predictor.Stats(predictSpace)
+func (r *predictingReport) judge(s *node.Node) error {
+	st, err := s.Predictor.Stats(predictSpace)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/kv"
@@ -82,32 +84,32 @@ type asking struct {
 	got        []answer.Answer
 	origins    []string // of the entries that were served
 
-	*service // nil while it is closed
-	jobs     *scheduler.Scheduler
-	queue    *kv.DB
+	*node.Node // nil while it is closed
+	jobs       *scheduler.Scheduler
+	queue      *kv.DB
 }
 
 // open opens the service, and a scheduler of its own for it: the folder's own
 // knows no limits.
-func (a *asking) open(ctx context.Context, c setup, jobs string, stderr io.Writer) (err error) {
+func (a *asking) open(ctx context.Context, c node.Options, jobs string, stderr io.Writer) (err error) {
 	c.Data = a.dir
-	if a.service, err = openService(ctx, c, true, stderr); err != nil || a.work == nil {
+	if a.Node, err = node.Open(ctx, c, true, stderr); err != nil || a.work == nil {
 		return err
 	}
-	s := a.service
-	rules, err := s.idleRules(c.Config)
+	s := a.Node
+	rules, err := s.IdleRules(c.Config)
 	if err != nil {
 		return err
 	}
 	a.work.Worker, err = idle.New(idle.Parts{
-		Knowledge: s.knowledge, Index: s.index, Bank: s.bank, Tree: s.tree, History: s.history, Asker: s.asker,
-		Predictor: s.predictor, Library: s.library, Embedder: s.questions, Engine: s.engine, Now: s.now,
+		Knowledge: s.Knowledge, Index: s.Index, Bank: s.Bank, Tree: s.Tree, History: s.History, Asker: s.Asker,
+		Predictor: s.Predictor, Library: s.Library, Embedder: s.QuestionEmbedder, Engine: s.Engine, Now: s.Now,
 	}, rules)
 	if err != nil {
 		return err
 	}
 	a.work.kept = func() (int, error) {
-		st, err := s.predictor.Stats(predictSpace)
+		st, err := s.Predictor.Stats(predictSpace)
 		return st.Predictions, err
 	}
 	o := kv.Default()
@@ -117,7 +119,7 @@ func (a *asking) open(ctx context.Context, c setup, jobs string, stderr io.Write
 	}
 	policy := rules.Policy
 	policy.Pay.Trial = 1000 * time.Hour // what it brings is to be seen at its end
-	a.jobs, err = scheduler.Open(scheduler.Options{DB: a.queue, Worker: a.work, Config: policy, Now: s.now})
+	a.jobs, err = scheduler.Open(scheduler.Options{DB: a.queue, Worker: a.work, Config: policy, Now: s.Now})
 	return err
 }
 
@@ -149,9 +151,9 @@ func (a *asking) shut() error {
 		errs = append(errs, a.queue.Close())
 		a.queue = nil
 	}
-	if a.service != nil {
-		errs = append(errs, a.service.close())
-		a.service = nil
+	if a.Node != nil {
+		errs = append(errs, a.Node.Close())
+		a.Node = nil
 	}
 	return errors.Join(errs...)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/base/machine"
 	"github.com/percached/percached/internal/pull"
 )
 
@@ -95,7 +96,7 @@ func (o *pulling) run(cmd *cobra.Command, data string, args []string) error {
 		return o.show(cmd, p, data)
 	}
 	if len(args) == 0 {
-		all := machineMemory()
+		all := machine.Memory()
 		e := pull.Suggested(all)
 		cmdline.Say(stderr, "%s (%s, licence %s, %s), for %s of memory. percached pull --list shows others.", e.Name, megabytes(e.Bytes), e.Licence, e.About, megabytes(all))
 		args = []string{e.Name}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached/internal/base/fault"
@@ -31,12 +33,12 @@ func TestPulledName(t *testing.T) {
 		"": "", "here": in("here.gguf"), "here.gguf": in("here.gguf"), "near": "near", "./here": "./here", "a/b": "a/b",
 		"both": in("both.gguf"), // a folder is no model
 	} {
-		if got, err := pulled(folder, name); err != nil || got != want {
+		if got, err := node.ModelFile(folder, name); err != nil || got != want {
 			t.Errorf("%q: %q, %v", name, got, err)
 		}
 	}
 	for _, name := range []string{"absent", "qwen2.5-0.5b-instruct"} {
-		if got, err := pulled(folder, name); fault.KindOf(err) != fault.NotFound {
+		if got, err := node.ModelFile(folder, name); fault.KindOf(err) != fault.NotFound {
 			t.Errorf("%q: %q, %v", name, got, err)
 		}
 	}

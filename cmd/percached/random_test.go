@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/knowledgebank"
@@ -22,10 +24,10 @@ import (
 type life struct {
 	*testing.T
 	rng  *rand.Rand
-	c    setup
-	s    *service
+	c    node.Options
+	s    *node.Node
 	cold *answer.Asker // with an engine of its own
-	base *service      // of that engine
+	base *node.Node    // of that engine
 	docs map[int]int   // document by number: its edition
 	runs map[answer.Outcome]int
 }
@@ -37,12 +39,12 @@ func TestWarmEqualsCold(t *testing.T) {
 	for _, placement := range []string{"sequential", "parallel"} {
 		t.Run(placement, func(t *testing.T) {
 			l := &life{T: t, rng: rand.New(rand.NewPCG(7, uint64(len(placement)))), docs: map[int]int{}, runs: map[answer.Outcome]int{}}
-			l.c = defaultSetup()
+			l.c = node.Default()
 			l.c.Data, l.c.Threads, l.c.ChunkWords, l.c.Context, l.c.MaxTokens = t.TempDir(), 1, 40, 1024, 12
-			l.c.Placement, l.c.TensorLimit, l.c.patience = placement, 6<<20, time.Hour
+			l.c.Placement, l.c.TensorLimit, l.c.Patience = placement, 6<<20, time.Hour
 			l.open()
 			defer func() { l.close() }()
-			if err := l.s.knowledge.CreateSpace(percached.Space{Name: lifeSpace, Kind: "emails"}); err != nil {
+			if err := l.s.Knowledge.CreateSpace(percached.Space{Name: lifeSpace, Kind: "emails"}); err != nil {
 				t.Fatal(err)
 			}
 			for i := range operations / 2 { // half of them under each placement
@@ -65,19 +67,19 @@ func TestWarmEqualsCold(t *testing.T) {
 func (l *life) open() {
 	l.Helper()
 	var err error
-	if l.s, err = openService(context.Background(), l.c, true, io.Discard); err != nil {
+	if l.s, err = node.Open(context.Background(), l.c, true, io.Discard); err != nil {
 		l.Fatal(err)
 	}
 	if l.base == nil { // this engine has never seen a stored tensor
 		cold := l.c
 		cold.Data = l.TempDir()
-		if l.base, err = openService(context.Background(), cold, true, io.Discard); err != nil {
+		if l.base, err = node.Open(context.Background(), cold, true, io.Discard); err != nil {
 			l.Fatal(err)
 		}
 	}
-	parts := l.s.asker.Parts
-	parts.Engine = l.base.engine
-	set, err := l.s.settings(l.c.Config)
+	parts := l.s.Asker.Parts
+	parts.Engine = l.base.Engine
+	set, err := l.s.Settings(l.c.Config)
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -90,10 +92,10 @@ func (l *life) open() {
 func (l *life) close() {
 	l.Helper()
 	l.cold.Close()
-	if err := l.s.close(); err != nil {
+	if err := l.s.Close(); err != nil {
 		l.Error(err)
 	}
-	if err := l.base.close(); err != nil {
+	if err := l.base.Close(); err != nil {
 		l.Error(err)
 	}
 }
@@ -112,7 +114,7 @@ func (l *life) operate() string {
 	case n < 6 || len(l.docs) == 0:
 		i := l.rng.IntN(12)
 		l.docs[i] = l.rng.IntN(3)
-		_, err := l.s.library.Add(ctx, lifeSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+		_, err := l.s.Library.Add(ctx, lifeSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
 			return emit(letter(i, l.docs[i]))
 		}, nil)
 		fail(err)
@@ -121,31 +123,31 @@ func (l *life) operate() string {
 		there := slices.Sorted(maps.Keys(l.docs))
 		i := there[l.rng.IntN(len(there))]
 		delete(l.docs, i)
-		_, err := l.s.library.Delete(ctx, lifeSpace, percached.NewDocumentID(letter(i, 0).Key))
+		_, err := l.s.Library.Delete(ctx, lifeSpace, percached.NewDocumentID(letter(i, 0).Key))
 		fail(err)
 		if l.rng.IntN(4) == 0 {
-			fail(l.s.library.CleanUp(ctx, nil))
+			fail(l.s.Library.CleanUp(ctx, nil))
 		}
 		return fmt.Sprintf("delete %d", i)
 	case n < 10:
-		st, err := l.s.tree.Stats()
+		st, err := l.s.Tree.Stats()
 		fail(err)
 		limit := st.Limit
-		fail(l.s.tree.SetLimit(1 << 20))
-		fail(l.s.tree.SetLimit(limit))
+		fail(l.s.Tree.SetLimit(1 << 20))
+		fail(l.s.Tree.SetLimit(limit))
 		return "evict"
 	case n < 12:
 		limit := int64(1+l.rng.IntN(8)) << 20
-		fail(l.s.tree.SetLimit(limit))
+		fail(l.s.Tree.SetLimit(limit))
 		return fmt.Sprintf("limit %d MiB", limit>>20)
 	case n < 13:
 		l.cold.Close()
-		fail(l.s.close())
+		fail(l.s.Close())
 		l.open()
 		return "restart"
 	default:
 		q := answer.Question{Space: lifeSpace, Text: l.question(), Bypass: l.rng.IntN(3) == 0, Refresh: l.rng.IntN(8) == 0}
-		_, err := l.s.asker.Ask(ctx, q, answer.Listener{})
+		_, err := l.s.Asker.Ask(ctx, q, answer.Listener{})
 		fail(err)
 		return "ask"
 	}
@@ -156,7 +158,7 @@ func (l *life) hold(after string) {
 	l.Helper()
 	ctx := context.Background()
 	text := l.question()
-	warm, err := l.s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: text, Bypass: l.rng.IntN(2) == 0}, answer.Listener{})
+	warm, err := l.s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: text, Bypass: l.rng.IntN(2) == 0}, answer.Listener{})
 	if err != nil {
 		l.Fatalf("%s: %v", after, err)
 	}
@@ -181,7 +183,7 @@ func (l *life) hold(after string) {
 	}
 	alive := func(what string, ids []percached.ChunkID) {
 		l.Helper()
-		versions, err := l.s.knowledge.Versions(lifeSpace, ids)
+		versions, err := l.s.Knowledge.Versions(lifeSpace, ids)
 		if err != nil {
 			l.Fatal(err)
 		}
@@ -193,17 +195,17 @@ func (l *life) hold(after string) {
 	}
 	alive("an answer", ids)
 	ids = nil
-	l.s.tree.Nodes(lifeSpace, func(n qkvtree.Info) {
+	l.s.Tree.Nodes(lifeSpace, func(n qkvtree.Info) {
 		if n.Chunk != (percached.ChunkID{}) {
 			ids = append(ids, n.Chunk)
 		}
 	})
 	alive("a slice", ids)
-	rep, err := l.s.tree.Verify(ctx)
+	rep, err := l.s.Tree.Verify(ctx)
 	if err != nil {
 		l.Fatal(err)
 	}
-	st, err := l.s.tree.Stats()
+	st, err := l.s.Tree.Stats()
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -215,12 +217,12 @@ func (l *life) hold(after string) {
 // stands: the evidence of a stored answer is there at its versions.
 func (l *life) stands(after string, id qabank.ID) {
 	l.Helper()
-	e, err := l.s.bank.Get(lifeSpace, id)
+	e, err := l.s.Bank.Get(lifeSpace, id)
 	if err != nil {
 		l.Fatalf("%s: %v", after, err)
 	}
 	for _, ev := range e.Evidence {
-		versions, err := l.s.knowledge.Versions(lifeSpace, []percached.ChunkID{ev.Chunk})
+		versions, err := l.s.Knowledge.Versions(lifeSpace, []percached.ChunkID{ev.Chunk})
 		if v, ok := versions[ev.Chunk]; err != nil || !ok || v != ev.Version {
 			l.Errorf("%s: a served answer rests on a chunk at version %d, which is at %d, %v", after, ev.Version, v, err)
 		}

@@ -2,7 +2,8 @@ package main
 
 import (
 	"context"
-	"io"
+
+	"github.com/percached/percached/internal/node"
 
 	"github.com/spf13/cobra"
 
@@ -21,9 +22,9 @@ func reindexCommand() *cobra.Command {
 gives stored questions new vectors if the embedding model has changed. It needs
 the data folder for itself: no daemon may run on it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withService(cmd, func(ctx context.Context, s *service) error {
-				return s.eachSpace(space, func(name string) error {
-					if err := s.reindex(ctx, name, cmd.ErrOrStderr()); err != nil {
+			return withService(cmd, func(ctx context.Context, s *node.Node) error {
+				return s.EachSpace(space, func(name string) error {
+					if err := s.Reindex(ctx, name, cmd.ErrOrStderr()); err != nil {
 						return err
 					}
 					p := &cmdline.Printer{W: cmd.OutOrStdout()}
@@ -39,7 +40,7 @@ the data folder for itself: no daemon may run on it.`,
 }
 
 // withService opens the layers of a data folder around a command.
-func withService(cmd *cobra.Command, run func(context.Context, *service) error) error {
+func withService(cmd *cobra.Command, run func(context.Context, *node.Node) error) error {
 	conf, _, err := configOf(cmd)
 	if err != nil {
 		return err
@@ -51,12 +52,12 @@ func withService(cmd *cobra.Command, run func(context.Context, *service) error) 
 	if err := token.Verify(c.Data); err != nil { // as every command on a data folder
 		return err
 	}
-	s, err := openService(cmd.Context(), setup{Config: c}, false, cmd.ErrOrStderr())
+	s, err := node.Open(cmd.Context(), node.Options{Config: c}, false, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	err = run(cmd.Context(), s)
-	if shut := s.close(); err == nil {
+	if shut := s.Close(); err == nil {
 		err = shut
 	}
 	return err
@@ -64,43 +65,4 @@ func withService(cmd *cobra.Command, run func(context.Context, *service) error) 
 
 func noFolder(dir string) error {
 	return fault.New(fault.NotFound, "percached", "there is no data folder %s yet: percached add and percached serve make it", dir)
-}
-
-// eachSpace calls fn with the named space, or with every space if none is named.
-func (s *service) eachSpace(name string, fn func(name string) error) error {
-	if name != "" {
-		if _, err := s.knowledge.Space(name); err != nil {
-			return err
-		}
-		return fn(name)
-	}
-	spaces, err := s.knowledge.Spaces()
-	if err != nil {
-		return err
-	}
-	for _, sp := range spaces {
-		if err := fn(sp.Name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// reindex builds what is derived of a space's documents anew.
-func (s *service) reindex(ctx context.Context, space string, stderr io.Writer) error {
-	for _, step := range []struct {
-		what string
-		do   func(progress func(done, total int)) error
-	}{
-		{"words indexed", func(p func(int, int)) error { return s.index.Rebuild(ctx, space, p) }},
-		{"vectors computed", func(p func(int, int)) error { _, err := s.index.Reembed(ctx, space, p); return err }},
-	} {
-		tell := cmdline.Progress(stderr, space+": "+step.what)
-		if err := step.do(func(done, total int) { tell(float64(done) / float64(max(total, 1))) }); err != nil {
-			return err
-		}
-		tell(1)
-	}
-	_, err := s.bank.Reembed(ctx, space, s.questions)
-	return err
 }

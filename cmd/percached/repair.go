@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
@@ -66,11 +68,11 @@ func repair(ctx context.Context, c config.Config, named []percached.Space, stdou
 			err = shut
 		}
 	}()
-	if err := hasMeta(h); err != nil {
+	if err := node.CheckMeta(h); err != nil {
 		return err
 	}
 	log := newLog(stderr, "text", c.Serving.Level)
-	saved, err := kv.Salvage(ctx, h.Path("meta"), metaOptions(log))
+	saved, err := kv.Salvage(ctx, h.Path("meta"), node.MetaOptions(log))
 	if err != nil {
 		return err
 	}
@@ -94,11 +96,11 @@ func repair(ctx context.Context, c config.Config, named []percached.Space, stdou
 		return err
 	}
 	h.Unclean = true // answers and tensors of chunks that are gone must go
-	s, err := openService(ctx, setup{Config: c, ground: ground{folder: h}}, false, stderr)
+	s, err := node.Open(ctx, node.Options{Config: c, Parts: node.Parts{Folder: h}}, false, stderr)
 	if err != nil {
 		return err
 	}
-	if err := s.close(); err != nil {
+	if err := s.Close(); err != nil {
 		return err
 	}
 	p.Line("The data folder can be used again.")
@@ -115,7 +117,7 @@ type repaired struct {
 
 func repairSpaces(h *home.Home, log *slog.Logger, named []percached.Space) (r repaired, err error) {
 	r.of = map[string]knowledgebank.Repaired{}
-	db, err := kv.Open(h.Path("meta"), metaOptions(log))
+	db, err := kv.Open(h.Path("meta"), node.MetaOptions(log))
 	if err != nil {
 		return r, err
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/answer"
@@ -22,7 +24,7 @@ type repeat struct {
 }
 
 func repeatsCommand() *cobra.Command {
-	c := defaultSetup()
+	c := node.Default()
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "repeats",
@@ -36,12 +38,12 @@ data folder.`,
 		Args:    cobra.NoArgs,
 		Example: `  percached bench repeats --data ~/trial < questions.jsonl`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := openService(cmd.Context(), c, true, cmd.ErrOrStderr())
+			s, err := node.Open(cmd.Context(), c, true, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			r, err := s.repeats(cmd.Context(), c, cmd.InOrStdin(), cmd.ErrOrStderr())
-			if shut := s.close(); err == nil {
+			r, err := repeats(cmd.Context(), s, c, cmd.InOrStdin(), cmd.ErrOrStderr())
+			if shut := s.Close(); err == nil {
 				err = shut
 			}
 			if err != nil {
@@ -80,13 +82,13 @@ type repeatsReport struct {
 	Rounds    []*round `json:"rounds"`
 }
 
-func (s *service) repeats(ctx context.Context, c setup, in io.Reader, stderr io.Writer) (*repeatsReport, error) {
-	set, err := s.settings(c.Config)
+func repeats(ctx context.Context, s *node.Node, c node.Options, in io.Reader, stderr io.Writer) (*repeatsReport, error) {
+	set, err := s.Settings(c.Config)
 	if err != nil {
 		return nil, err
 	}
 	set.Bank, set.Tensors = false, false
-	parts := s.asker.Parts
+	parts := s.Asker.Parts
 	cold, err := answer.New(parts, set)
 	if err != nil {
 		return nil, err
@@ -97,22 +99,22 @@ func (s *service) repeats(ctx context.Context, c setup, in io.Reader, stderr io.
 		ask  func(repeat) (answer.Answer, error)
 	}{
 		{"first time", func(q repeat) (answer.Answer, error) {
-			return s.asker.Ask(ctx, answer.Question{Space: q.Space, Text: q.Question}, answer.Listener{})
+			return s.Asker.Ask(ctx, answer.Question{Space: q.Space, Text: q.Question}, answer.Listener{})
 		}},
 		{"without reuse", func(q repeat) (answer.Answer, error) {
 			return cold.Ask(ctx, answer.Question{Space: q.Space, Text: q.Question}, answer.Listener{})
 		}},
 		{"again", func(q repeat) (answer.Answer, error) {
-			return s.asker.Ask(ctx, answer.Question{Space: q.Space, Text: q.Question}, answer.Listener{})
+			return s.Asker.Ask(ctx, answer.Question{Space: q.Space, Text: q.Question}, answer.Listener{})
 		}},
 		{"tensors alone", func(q repeat) (answer.Answer, error) {
-			return s.asker.Ask(ctx, answer.Question{Space: q.Space, Text: q.Question, Bypass: true}, answer.Listener{})
+			return s.Asker.Ask(ctx, answer.Question{Space: q.Space, Text: q.Question, Bypass: true}, answer.Listener{})
 		}},
 		{"paraphrase", func(q repeat) (answer.Answer, error) {
-			return s.asker.Ask(ctx, answer.Question{Space: q.Space, Text: q.Paraphrase}, answer.Listener{})
+			return s.Asker.Ask(ctx, answer.Question{Space: q.Space, Text: q.Paraphrase}, answer.Listener{})
 		}},
 	}
-	rep := &repeatsReport{Model: s.engine.Info().Name, Placement: set.Placement.String()}
+	rep := &repeatsReport{Model: s.Engine.Info().Name, Placement: set.Placement.String()}
 	for _, w := range ways {
 		rep.Rounds = append(rep.Rounds, &round{Name: w.name, Outcomes: map[answer.Outcome]int{}, stages: map[string][]time.Duration{}})
 	}
@@ -139,7 +141,7 @@ func (s *service) repeats(ctx context.Context, c setup, in io.Reader, stderr io.
 				return nil, err
 			}
 			got = append(got, a)
-			st, err := s.tree.Stats()
+			st, err := s.Tree.Stats()
 			if err != nil {
 				return nil, err
 			}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+
+	"github.com/percached/percached/internal/node"
 
 	"github.com/spf13/cobra"
 
@@ -19,9 +19,7 @@ import (
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
-	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/config"
-	"github.com/percached/percached/knowledgebank"
 )
 
 func restoreCommand() *cobra.Command {
@@ -59,7 +57,7 @@ A backup holds what was deleted after it was made: delete it again.`,
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(out)
 			}
 			p := &cmdline.Printer{W: cmd.OutOrStdout()}
-			p.Line("Restored the backup of %s: %s.", out.Made.Local().Format("2006-01-02 15:04"), stock{out.Spaces, out.Documents, out.Uploads})
+			p.Line("Restored the backup of %s: %s.", out.Made.Local().Format("2006-01-02 15:04"), node.Contents{Spaces: out.Spaces, Documents: out.Documents, Uploads: out.Uploads})
 			return p.Err
 		},
 	}
@@ -102,7 +100,8 @@ func restore(ctx context.Context, c config.Config, from io.Reader, force bool, s
 		return api.Restored{}, err
 	}
 	if l == nil {
-		return restoreHere(ctx, c, from, force, stderr)
+		out, err := restoreHere(ctx, c, from, force, stderr)
+		return api.Restored(out), err
 	}
 	defer l.Close() //nolint:errcheck // all was said
 	got, err := l.RestoreWithBodyWithResponse(ctx, &client.RestoreParams{Force: &force}, "application/gzip", from)
@@ -132,7 +131,7 @@ func readyAgain(ctx context.Context, l *cli.Link, stderr io.Writer) (err error) 
 
 // restoreHere restores a backup in a data folder that nobody uses; it is made if
 // there is none.
-func restoreHere(ctx context.Context, c config.Config, from io.Reader, force bool, stderr io.Writer) (out api.Restored, err error) {
+func restoreHere(ctx context.Context, c config.Config, from io.Reader, force bool, stderr io.Writer) (out node.Restored, err error) {
 	h, err := home.Open(c.Data)
 	if err != nil {
 		return out, err
@@ -143,15 +142,15 @@ func restoreHere(ctx context.Context, c config.Config, from io.Reader, force boo
 		}
 	}()
 	log := newLog(stderr, "text", c.Serving.Level)
-	out, err = stageRestore(ctx, h, log, from, func(b backup.Header) error {
+	out, err = node.StageRestore(ctx, h, log, from, func(b backup.Header) error {
 		if force {
 			return nil
 		}
-		there, err := stockIn(h, metaOptions(log))
+		there, err := node.ContentsIn(h, node.MetaOptions(log))
 		if err != nil {
 			return fault.New(fault.Conflict, "percached: restore", "what %s holds cannot be read (%s); to replace it, restore with force", c.Data, cmdline.Sentence(err))
 		}
-		return replaceable(c.Data, there, b, false)
+		return node.CheckReplace(c.Data, there, b, false)
 	})
 	if err == nil {
 		err = h.CommitRestore()
@@ -163,11 +162,11 @@ func restoreHere(ctx context.Context, c config.Config, from io.Reader, force boo
 		return out, err
 	}
 	// What is derived is made anew, and the folder is known to open.
-	s, err := openService(ctx, setup{Config: c, ground: ground{folder: h, log: log}}, false, stderr)
+	s, err := node.Open(ctx, node.Options{Config: c, Parts: node.Parts{Folder: h, Log: log}}, false, stderr)
 	if err != nil {
 		return out, unserved(err)
 	}
-	return out, s.close()
+	return out, s.Close()
 }
 
 // unserved is why what was restored cannot be used yet.
@@ -176,31 +175,4 @@ func unserved(err error) error {
 		return err
 	}
 	return fault.New(fault.KindOf(err), "percached: restore", "the backup is restored, but cannot be used yet: %s", cmdline.Sentence(err))
-}
-
-// stockIn counts what a data folder holds that nobody uses.
-func stockIn(h *home.Home, o kv.Options) (s stock, err error) {
-	uploads, err := filepath.Glob(h.Path("inbox", "*.spool"))
-	if err != nil {
-		return s, fmt.Errorf("inbox: %w", err)
-	}
-	if err := hasMeta(h); err != nil || !kv.Exists(h.Path("meta")) {
-		return stock{uploads: len(uploads)}, err
-	}
-	db, err := kv.Open(h.Path("meta"), o)
-	if err != nil {
-		return s, err
-	}
-	defer func() {
-		if shut := db.Close(); err == nil {
-			err = shut
-		}
-	}()
-	bank, err := knowledgebank.Open(db, knowledgebank.Default())
-	if err != nil {
-		return s, err
-	}
-	s, err = stockOf(bank)
-	s.uploads = len(uploads)
-	return s, err
 }

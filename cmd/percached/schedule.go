@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/base/cmdline"
@@ -17,7 +19,7 @@ import (
 
 // schedule is what bench schedule is asked for.
 type schedule struct {
-	setup
+	node.Options
 	kind      string
 	questions string // a file; empty: made from the documents
 	share     float64
@@ -26,7 +28,7 @@ type schedule struct {
 }
 
 func scheduleCommand() *cobra.Command {
-	o := schedule{setup: defaultSetup()}
+	o := schedule{Options: node.Default()}
 	cmd := &cobra.Command{
 		Use:   "schedule PATH...",
 		Short: "Measure what adaptive population and conversion cost and save",
@@ -128,7 +130,7 @@ func (o *schedule) measure(ctx context.Context, paths []string, stderr io.Writer
 
 // open makes both services. The second stands on the first one's model.
 func (c *course) open(ctx context.Context) error {
-	o := c.setup
+	o := c.Options
 	o.Create, o.TensorLimit = true, unlimited
 	// What pays is not the question here: a model that predicts slowly predicts on.
 	o.Idle.PayTrial = 365 * 24 * time.Hour
@@ -138,17 +140,17 @@ func (c *course) open(ctx context.Context) error {
 		scheduled bool
 	}{{&c.sides.With, c.scheduled(), true}, {&c.sides.Without, c.plain(), false}} {
 		o.Data, o.Idle.Adaptive, o.Idle.Conversion = s.dir, s.scheduled, s.scheduled
-		svc, err := openService(ctx, o, true, c.stderr)
+		svc, err := node.Open(ctx, o, true, c.stderr)
 		if err != nil {
 			return err
 		}
-		*s.to = &scheduleSide{service: svc}
-		o.engine, o.embedder = svc.engine, svc.embedder
-		if err := svc.space(scheduleSpace, c.kind, true); err != nil {
+		*s.to = &scheduleSide{Node: svc}
+		o.Engine, o.Embedder = svc.Engine, svc.Embedder
+		if err := svc.Space(scheduleSpace, c.kind, true); err != nil {
 			return err
 		}
 	}
-	if why := o.engine.Info().NoSlices; why != "" {
+	if why := o.Engine.Info().NoSlices; why != "" {
 		return fault.New(fault.Unsupported, "percached: schedule", "this model's tensors cannot be stored: %s", why)
 	}
 	return nil
@@ -158,7 +160,7 @@ func (c *course) close() error {
 	var errs []error
 	for _, s := range []*scheduleSide{c.sides.Without, c.sides.With} { // the model is the first one's
 		if s != nil {
-			errs = append(errs, s.service.close())
+			errs = append(errs, s.Node.Close())
 		}
 	}
 	return errors.Join(errs...)

@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/knowledgebank"
@@ -30,7 +32,7 @@ type both[T any] struct {
 
 // scheduleSide is one of the two services.
 type scheduleSide struct {
-	*service
+	*node.Node
 	total tally // of all idle work so far
 }
 
@@ -102,27 +104,27 @@ func (c *course) change(n int) error {
 func (c *course) setThreshold(t float64) error {
 	c.threshold = t
 	return c.each(0, func(s *scheduleSide) error {
-		sp, err := s.knowledge.Space(scheduleSpace)
+		sp, err := s.Knowledge.Space(scheduleSpace)
 		if err != nil {
 			return err
 		}
 		sp.Settings.Threshold = &t
-		defer s.scheduler.Changed(scheduleSpace)
-		return s.knowledge.Configure(scheduleSpace, sp.Settings)
+		defer s.Scheduler.Changed(scheduleSpace)
+		return s.Knowledge.Configure(scheduleSpace, sp.Settings)
 	})
 }
 
 func (c *course) setLimit(n int64) error {
 	c.limit = n
 	return c.each(0, func(s *scheduleSide) error {
-		defer s.scheduler.Changed(scheduleSpace)
-		return s.tree.SetLimit(n)
+		defer s.Scheduler.Changed(scheduleSpace)
+		return s.Tree.SetLimit(n)
 	})
 }
 
 // confine leaves a share of what the first idle work stored.
 func (c *course) confine() error {
-	st, err := c.sides.With.tree.Stats()
+	st, err := c.sides.With.Tree.Stats()
 	if err != nil {
 		return err
 	}
@@ -143,7 +145,7 @@ func (c *course) ask(ctx context.Context, n int) error {
 	a := scheduleAsked{Question: q.text, Kind: q.kind, Threshold: c.threshold, Limit: c.limit}
 	var texts both[string]
 	err = c.each(n, func(s *scheduleSide) error {
-		got, err := s.asker.Ask(ctx, answer.Question{Space: scheduleSpace, Text: q.text}, answer.Listener{})
+		got, err := s.Asker.Ask(ctx, answer.Question{Space: scheduleSpace, Text: q.text}, answer.Listener{})
 		if err != nil {
 			return err
 		}
@@ -162,11 +164,11 @@ func (c *course) ask(ctx context.Context, n int) error {
 
 // conclude tells what the course came to.
 func (c *course) conclude() (*scheduleReport, error) {
-	st, err := c.sides.With.knowledge.Stats(scheduleSpace)
+	st, err := c.sides.With.Knowledge.Stats(scheduleSpace)
 	if err != nil {
 		return nil, err
 	}
-	r, info := &c.report, c.sides.With.engine.Info()
+	r, info := &c.report, c.sides.With.Engine.Info()
 	r.Model, r.Placement, r.Threads, r.Seed = info.Name, c.Placement, c.Threads, c.seed
 	r.Documents, r.Chunks, r.Share, r.Cutoff = len(c.docs), st.Chunks, c.share, c.Idle.Cutoff
 	r.conclude()

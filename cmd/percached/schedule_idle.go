@@ -54,7 +54,7 @@ func (c *course) idle(ctx context.Context, n int) error {
 	c.in += len(part)
 	p := schedulePhase{Before: n, Threshold: c.threshold, Limit: c.limit, Documents: c.in}
 	err := c.each(n, func(s *scheduleSide) error {
-		_, err := s.library.Add(ctx, scheduleSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+		_, err := s.Library.Add(ctx, scheduleSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
 			for _, d := range part {
 				if err := emit(d); err != nil {
 					return err
@@ -90,13 +90,13 @@ func until(all, n int) int {
 // drained does all idle work that is due.
 func (s *scheduleSide) drained(ctx context.Context) (tally, error) {
 	t := tally{}
-	st, err := s.tree.Stats()
+	st, err := s.Tree.Stats()
 	if err != nil {
 		return t, err
 	}
 	stored, spent := st.Stored, processorTime()
-	_, drained := s.scheduler.Drain(ctx, scheduler.Errand{}, func(step scheduler.Step) {
-		st, told := s.tree.Stats()
+	_, drained := s.Scheduler.Drain(ctx, scheduler.Errand{}, func(step scheduler.Step) {
+		st, told := s.Tree.Stats()
 		if told != nil {
 			err = told
 			return

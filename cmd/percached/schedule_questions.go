@@ -84,7 +84,7 @@ func (c *course) question(n int) (courseQuestion, error) {
 
 // predictions are the latest that both services predicted and nobody asked.
 func (c *course) predictions() ([]string, error) {
-	without, err := c.sides.Without.predictor.Predictions(scheduleSpace)
+	without, err := c.sides.Without.Predictor.Predictions(scheduleSpace)
 	if err != nil {
 		return nil, err
 	}
@@ -92,10 +92,10 @@ func (c *course) predictions() ([]string, error) {
 	for _, p := range without {
 		theirs[p.Question] = true
 	}
-	with, err := c.sides.With.predictor.Predictions(scheduleSpace) // the latest first
+	with, err := c.sides.With.Predictor.Predictions(scheduleSpace) // the latest first
 	var latest []string
 	for _, p := range with {
-		if theirs[p.Question] && !c.asked[p.Question] && len(latest) < c.setup.Idle.Stride {
+		if theirs[p.Question] && !c.asked[p.Question] && len(latest) < c.Options.Idle.Stride {
 			latest = append(latest, p.Question)
 		}
 	}

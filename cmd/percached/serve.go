@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/base/fault"
@@ -47,11 +49,11 @@ tensor-limit), which beat percached.conf in the data folder, or the file that
 		Example: `  percached serve
   percached serve --data /srv/percached --listen 127.0.0.1:8000 --config percached.conf`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			conf, err := config.Load(file, os.Environ(), flags, checkConfig)
+			conf, err := config.Load(file, os.Environ(), flags, checkServing)
 			if err != nil {
 				return err
 			}
-			return serve(cmd.Context(), conf, ground{}, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return serve(cmd.Context(), conf, node.Parts{}, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().StringVar(&file, "config", "", "file with lines of the form key = value (default: percached.conf in the data folder)")
@@ -63,9 +65,9 @@ tensor-limit), which beat percached.conf in the data folder, or the file that
 // anybody is told that there is a daemon.
 func (d *served) hasModels() error {
 	for _, name := range []string{d.setup.Model, d.setup.EmbedModel} {
-		path, err := pulled(d.home.Path("models"), name)
+		path, err := node.ModelFile(d.home.Path("models"), name)
 		if err == nil {
-			_, err = architecture(path)
+			_, err = node.Architecture(path)
 		}
 		if err != nil {
 			return err
@@ -75,8 +77,8 @@ func (d *served) hasModels() error {
 }
 
 // serve runs a daemon until ctx ends.
-func serve(ctx context.Context, conf *config.Loaded, g ground, stdout, stderr io.Writer) error {
-	d, err := newServed(conf, reach{daemon: true, model: true, ground: g}, stderr)
+func serve(ctx context.Context, conf *config.Loaded, g node.Parts, stdout, stderr io.Writer) error {
+	d, err := newServed(conf, reach{daemon: true, model: true, Parts: g}, stderr)
 	if err != nil {
 		return err
 	}
@@ -153,7 +155,7 @@ func unlessStuck(ctx context.Context, grace time.Duration, waits func() bool, en
 // waitsForRoom says whether a database does.
 func (d *served) waitsForRoom() bool {
 	s := d.opened.Load()
-	return s != nil && (s.meta.Waits() || s.tensors.Waits())
+	return s != nil && (s.Meta.Waits() || s.Tensors.Waits())
 }
 
 func errFullAtEnd() error {

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/cmdline"
@@ -27,9 +29,9 @@ import (
 
 // reach is how much of a service a process has.
 type reach struct {
-	daemon bool // it listens at a socket, and does idle work by itself
-	model  bool // the language model is open: questions can be answered
-	ground      // what tests put in place of the real parts
+	daemon     bool // it listens at a socket, and does idle work by itself
+	model      bool // the language model is open: questions can be answered
+	node.Parts      // what tests put in place of the real parts
 }
 
 // served is a data folder that is served: by a daemon at a socket, or inside a
@@ -45,7 +47,7 @@ type served struct {
 	tokens  *token.Store
 	metrics *telemetry.Metrics
 	hub     *api.Hub
-	face    *face
+	backend *Backend
 	stage   stage
 	begun   time.Time
 
@@ -53,8 +55,8 @@ type served struct {
 	connections *connections
 	server      *http.Server
 	requests    requests
-	service     *service
-	opened      atomic.Pointer[service] // the same, for who comes at any time
+	service     *node.Node
+	opened      atomic.Pointer[node.Node] // the same, for who comes at any time
 
 	stop      context.CancelFunc // ends run, for what was restored
 	restoring sync.Mutex         // held while a backup is being restored
@@ -100,9 +102,9 @@ func newServed(conf *config.Loaded, as reach, stderr io.Writer) (*served, error)
 
 // prepare makes what stands behind the interface before anything is loaded.
 func (d *served) prepare() {
-	d.face = &face{hub: d.hub, tokens: d.tokens, config: d.conf, about: d.about, begun: d.begun, log: d.log}
+	d.backend = &Backend{hub: d.hub, tokens: d.tokens, config: d.conf, about: d.about, started: d.begun, logger: d.log}
 	if d.daemon {
-		d.face.restorer = d.restore
+		d.backend.restorer = d.restore
 	}
 }
 
@@ -170,9 +172,9 @@ func (d *served) authorize(secret string) (api.Grant, bool) {
 
 // about says what answers here; it wants the service.
 func (d *served) about() api.About {
-	m, e := percached.ModelInfo{}, d.service.embedder.Info()
-	if d.service.engine != nil {
-		m = d.service.engine.Info()
+	m, e := percached.ModelInfo{}, d.service.Embedder.Info()
+	if d.service.Engine != nil {
+		m = d.service.Engine.Info()
 	}
 	return api.About{
 		Version: version.String(), Started: d.begun.UTC(),
@@ -193,26 +195,32 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 	if cpu := llamacpp.CPU(); d.daemon && len(cpu.Idle) > 0 {
 		d.log.Warn("this binary was compiled without instructions that the CPU has", "instructions", cpu.Idle, "cure", cpu.Cure)
 	}
-	c := setup{Config: d.setup, ground: d.ground}
-	n := &news{metrics: d.metrics, hub: d.hub, now: time.Now, log: d.log}
-	c.folder, c.log, c.progress, c.news, c.untidy = d.home, d.log, d.stage.at, n, d.daemon
-	s, err := openService(ctx, c, d.model, stderr)
+	c := node.Options{Config: d.setup, Parts: d.Parts}
+	rec := &telemetry.Recorder{Metrics: d.metrics, Hub: d.hub, Now: time.Now, Log: d.log}
+	c.Observers = node.Observers{
+		Lost: rec.Damaged, BankObserver: rec.Bank(), TreeObserver: rec.Tree(), SchedulerObserver: rec.Scheduler(), Asked: rec.Asked,
+		Stopped: d.metrics.EngineCancelled, Restarted: d.metrics.EngineRestarted,
+	}
+	c.Folder, c.Log, c.SkipCleanUp = d.home, d.log, d.daemon
+	c.Progress = func(of1 float64) { d.stage.at(stageLoading, of1) }
+	s, err := node.Open(ctx, c, d.model, stderr)
 	if err != nil {
 		return nil, err
 	}
+	rec.IDs = s.Knowledge.PublicIDs
 	d.service = s
 	d.opened.Store(s)
-	limits := inboxLimits{Disk: inboxDisk, Documents: c.Serving.Documents, Expanded: c.Serving.Upload}
+	limits := node.InboxLimits{Disk: node.InboxDisk, Documents: c.Serving.Documents, Expanded: c.Serving.Upload}
 	if !d.daemon { // as in options
-		limits = inboxLimits{Disk: math.MaxInt64, Documents: math.MaxInt, Expanded: math.MaxInt64}
+		limits = node.InboxLimits{Disk: math.MaxInt64, Documents: math.MaxInt, Expanded: math.MaxInt64}
 	}
-	in, err := openInbox(s, limits, d.log)
+	in, err := node.OpenInbox(s, limits, d.log, rec.Inbox())
 	if err != nil {
 		return nil, err
 	}
-	d.face.service, d.face.inbox = s, in
+	d.backend.open(s, in, rec)
 	d.conf.OnChange(func(from, to config.Config) error {
-		if err := s.reconfigure(from, to); err != nil {
+		if err := s.Reconfigure(from, to); err != nil {
 			return err
 		}
 		if d.daemon {
@@ -226,7 +234,7 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 		if d.closed {
 			return telemetry.State{}, fault.New(fault.Unavailable, "percached: serve", "percached is closing")
 		}
-		return s.state(in, d.hub.Listeners())
+		return d.backend.state()
 	})
 	return in, nil
 }
@@ -240,7 +248,7 @@ func (d *served) closeService() error {
 	if d.service == nil || closed {
 		return nil
 	}
-	return d.service.close()
+	return d.service.Close()
 }
 
 // close closes what is left, in the opposite order.

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/llm/llmtest"
@@ -135,7 +137,7 @@ func TestServeCutsRequests(t *testing.T) {
 // A question that does not end within the time of grace gets an answer, or hears
 // why there is none.
 func TestServeCutsQuestions(t *testing.T) {
-	conf, g := config.DaemonDefault(), ground{}
+	conf, g := config.DaemonDefault(), node.Parts{}
 	conf.Data, conf.Serving.Listen, conf.Serving.Grace = t.TempDir(), "127.0.0.1:0", 0
 	conf.Idle.Compute = 0
 	began, free := make(chan struct{}), make(chan struct{})
@@ -147,9 +149,9 @@ func TestServeCutsQuestions(t *testing.T) {
 			<-free
 		}
 	}
-	g.engine = llmtest.NewFake(o)
+	g.Engine = llmtest.NewFake(o)
 	a := startServing(t, conf.Data, func(ctx context.Context, stdout, stderr io.Writer) error {
-		return serve(ctx, config.Of(conf, checkConfig), g, stdout, stderr)
+		return serve(ctx, config.Of(conf, checkServing), g, stdout, stderr)
 	})
 	a.ready()
 	call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)

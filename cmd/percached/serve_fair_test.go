@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/llm/llmtest"
@@ -19,7 +21,7 @@ import (
 // none of them ends, another token gets stored answers, has its documents taken in, and
 // gets a place of its own.
 func TestServeFloodOfQuestions(t *testing.T) {
-	conf, g := config.DaemonDefault(), ground{}
+	conf, g := config.DaemonDefault(), node.Parts{}
 	conf.Data, conf.Serving.Listen, conf.MaxWaiting = t.TempDir(), "127.0.0.1:0", 4
 	conf.Idle.Compute = 0
 	free := make(chan struct{}, 1)
@@ -30,9 +32,9 @@ func TestServeFloodOfQuestions(t *testing.T) {
 			free <- <-free // where it is taken out, it is put back by whoever did
 		}
 	}
-	g.engine = llmtest.NewFake(o)
+	g.Engine = llmtest.NewFake(o)
 	a := startServing(t, conf.Data, func(ctx context.Context, stdout, stderr io.Writer) error {
-		return serve(ctx, config.Of(conf, checkConfig), g, stdout, stderr)
+		return serve(ctx, config.Of(conf, checkServing), g, stdout, stderr)
 	})
 	a.ready()
 	call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)

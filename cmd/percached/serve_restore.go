@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/backup"
 	"github.com/percached/percached/internal/base/fault"
@@ -26,13 +28,13 @@ func (d *served) restore(ctx context.Context, r api.Restore) (api.Restored, erro
 	if d.restored.Load() {
 		return api.Restored{}, fault.New(fault.Conflict, op, "another backup was restored")
 	}
-	out, err := stageRestore(ctx, d.home, d.log, r.Archive, func(b backup.Header) error {
-		there, err := stockOf(d.service.knowledge)
+	out, err := node.StageRestore(ctx, d.home, d.log, r.Archive, func(b backup.Header) error {
+		there, err := node.ContentsOf(d.service.Knowledge)
 		if err != nil {
 			return err
 		}
-		there.uploads = d.face.inbox.Waiting()
-		return replaceable(d.setup.Data, there, b, r.Force)
+		there.Uploads = d.backend.inbox.Waiting()
+		return node.CheckReplace(d.setup.Data, there, b, r.Force)
 	})
 	if err != nil {
 		return api.Restored{}, err
@@ -58,7 +60,7 @@ func (d *served) restore(ctx context.Context, r api.Restore) (api.Restored, erro
 	d.restored.Store(true)
 	d.listener.(*lasting).keep()
 	d.stop()
-	return out, nil
+	return api.Restored(out), nil
 }
 
 // again is the daemon that serves what was restored, in place of one that has ended

@@ -11,9 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"golang.org/x/sync/errgroup"
 
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/base/machine"
 )
 
 // last is how long requests that were told to end have for saying so.
@@ -44,8 +47,8 @@ func (d *served) run(ctx context.Context, stderr io.Writer) error {
 		}
 		if d.daemon {
 			g.Go(func() error {
-				d.service.tidy(parts) // idle work would wait for it
-				return d.service.scheduler.Run(parts)
+				d.service.CleanUp(parts) // idle work would wait for it
+				return d.service.Scheduler.Run(parts)
 			})
 		}
 		g.Go(func() error { return in.Run(served) })
@@ -53,14 +56,14 @@ func (d *served) run(ctx context.Context, stderr io.Writer) error {
 			g.Go(func() error {
 				again := time.NewTicker(memoryEvery)
 				defer again.Stop()
-				limitMemory(parts, uploadMemory(machineMemory()), again.C)
+				limitMemory(parts, node.UploadMemory(machine.Memory()), again.C)
 				return nil
 			})
 		}
 		g.Go(func() error {
-			counted := time.NewTicker(countedFor)
+			counted := time.NewTicker(node.FlushInterval)
 			defer counted.Stop()
-			d.service.writeCounted(parts, counted.C)
+			d.service.FlushOn(parts, counted.C)
 			return nil
 		})
 		d.stage.at(stageReady, 1)
@@ -87,7 +90,7 @@ func (d *served) accept() error {
 func (d *served) newServer() (*http.Server, error) {
 	c := &d.setup.Serving
 	d.connections = newConnections(d.listener, c.Connections, c.HeaderTimeout, d.metrics.ConnectionDropped)
-	front, err := api.New(d.face.backend(), d.options())
+	front, err := api.New(d.backend.API(), d.options())
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +122,7 @@ func (d *served) shutDown(cut func()) {
 	if !d.quietWithin(grace) {
 		d.log.Warn("requests that did not end are cut short", "after", grace)
 		if loaded {
-			d.service.asker.Close() // who asked is told why there is no answer
+			d.service.Asker.Close() // who asked is told why there is no answer
 		}
 		d.quietWithin(last)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
@@ -184,12 +186,12 @@ func (s slowly) Info() percached.EmbedderInfo {
 
 // While it loads, a daemon says so and answers nothing else.
 func TestServeWhileLoading(t *testing.T) {
-	conf, g := config.DaemonDefault(), ground{}
+	conf, g := config.DaemonDefault(), node.Parts{}
 	conf.Data, conf.Serving.Listen = t.TempDir(), "127.0.0.1:0"
 	free := make(chan struct{})
-	g.embedder = slowly{llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions()), free}
+	g.Embedder = slowly{llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions()), free}
 	a := startServing(t, conf.Data, func(ctx context.Context, stdout, stderr io.Writer) error {
-		return serve(ctx, config.Of(conf, checkConfig), g, stdout, stderr)
+		return serve(ctx, config.Of(conf, checkServing), g, stdout, stderr)
 	})
 	for path, want := range map[string]int{"/healthz": 200, "/readyz": 503, "/openapi.yaml": 200, "/v1/spaces": 503, "/metrics": 503} {
 		if got := a.status(path); got != want {

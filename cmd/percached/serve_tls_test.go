@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
@@ -152,36 +154,36 @@ func TestOwnHost(t *testing.T) {
 
 // What can change while it runs changes in every part, or in none.
 func TestReconfigure(t *testing.T) {
-	c := setup{Config: config.DaemonDefault()}
+	c := node.Options{Config: config.DaemonDefault()}
 	c.Data = t.TempDir()
-	s, err := openService(context.Background(), c, false, newLogged())
+	s, err := node.Open(context.Background(), c, false, newLogged())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
-	holds := func(want setup) {
+	defer s.Close()
+	holds := func(want node.Options) {
 		t.Helper()
-		_, bank := s.bank.Usage()
-		tree, err := s.tree.Stats()
+		_, bank := s.Bank.Usage()
+		tree, err := s.Tree.Stats()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.scheduler.Config().IdleAfter; bank != want.BankLimit || tree.Limit != want.TensorLimit || got != want.Idle.After {
+		if got := s.Scheduler.Config().IdleAfter; bank != want.BankLimit || tree.Limit != want.TensorLimit || got != want.Idle.After {
 			t.Errorf("bank %d, tensors %d, idle after %v", bank, tree.Limit, got)
 		}
 	}
 	to := c
 	to.BankLimit, to.TensorLimit, to.Idle.After = 1<<20, 2<<20, time.Hour
-	if err := s.reconfigure(c.Config, to.Config); err != nil {
+	if err := s.Reconfigure(c.Config, to.Config); err != nil {
 		t.Fatal(err)
 	}
 	holds(to)
-	if err := s.reconfigure(to.Config, c.Config); err != nil {
+	if err := s.Reconfigure(to.Config, c.Config); err != nil {
 		t.Fatal(err)
 	}
 	wrong := to
 	wrong.TensorLimit = -1 // the last part refuses it
-	if err := s.reconfigure(c.Config, wrong.Config); fault.KindOf(err) != fault.Invalid {
+	if err := s.Reconfigure(c.Config, wrong.Config); fault.KindOf(err) != fault.Invalid {
 		t.Error(err)
 	}
 	holds(c)
@@ -191,31 +193,31 @@ func TestReconfigure(t *testing.T) {
 // command that computes nothing may not know what that is set to.
 func TestLimitsFallWithARestart(t *testing.T) {
 	ctx := context.Background()
-	c := setup{Config: config.DaemonDefault()}
+	c := node.Options{Config: config.DaemonDefault()}
 	c.Data = t.TempDir()
-	c.engine = llmtest.NewFake(llmtest.DefaultOptions())
-	stored := func(model bool, do func(s *service)) (entries, questions int) {
+	c.Engine = llmtest.NewFake(llmtest.DefaultOptions())
+	stored := func(model bool, do func(s *node.Node)) (entries, questions int) {
 		t.Helper()
-		s, err := openService(ctx, c, model, newLogged())
+		s, err := node.Open(ctx, c, model, newLogged())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if do != nil {
 			do(s)
 		}
-		past, err := s.history.Recent("notes", 100)
-		if err = errors.Join(err, s.close()); err != nil {
+		past, err := s.History.Recent("notes", 100)
+		if err = errors.Join(err, s.Close()); err != nil {
 			t.Fatal(err)
 		}
-		return s.bank.Stats("notes").Entries, len(past)
+		return s.Bank.Stats("notes").Entries, len(past)
 	}
-	entries, questions := stored(true, func(s *service) {
-		if err := s.knowledge.CreateSpace(percached.Space{Name: "notes", Kind: "notes"}); err != nil {
+	entries, questions := stored(true, func(s *node.Node) {
+		if err := s.Knowledge.CreateSpace(percached.Space{Name: "notes", Kind: "notes"}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 20 {
-			_, err := s.bank.Put(ctx, qabank.Entry{Space: "notes", Question: fmt.Sprintf("What is number %d?", i), Answer: strings.Repeat("long ", 200), Answered: true})
-			if err = errors.Join(err, s.history.Add("notes", answer.Record{Question: fmt.Sprint(i)}, true)); err != nil {
+			_, err := s.Bank.Put(ctx, qabank.Entry{Space: "notes", Question: fmt.Sprintf("What is number %d?", i), Answer: strings.Repeat("long ", 200), Answered: true})
+			if err = errors.Join(err, s.History.Add("notes", answer.Record{Question: fmt.Sprint(i)}, true)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -236,22 +238,22 @@ func TestLimitsFallWithARestart(t *testing.T) {
 
 // A space's own limit holds again when its folder is opened.
 func TestSpaceLimitsHold(t *testing.T) {
-	c := setup{Config: config.DaemonDefault()}
+	c := node.Options{Config: config.DaemonDefault()}
 	c.Data = t.TempDir()
 	limit := int64(1 << 20)
 	for range 2 {
-		s, err := openService(context.Background(), c, false, newLogged())
+		s, err := node.Open(context.Background(), c, false, newLogged())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.knowledge.Space("small"); err != nil {
-			if err := s.knowledge.CreateSpace(percached.Space{Name: "small", Kind: "notes", Settings: percached.Settings{TensorLimit: &limit}}); err != nil {
+		if _, err := s.Knowledge.Space("small"); err != nil {
+			if err := s.Knowledge.CreateSpace(percached.Space{Name: "small", Kind: "notes", Settings: percached.Settings{TensorLimit: &limit}}); err != nil {
 				t.Fatal(err)
 			}
-		} else if got := s.tree.FreeIn("small"); got != limit || s.tree.FreeIn("another") != c.TensorLimit {
-			t.Errorf("%d bytes are free in it, %d in another", got, s.tree.FreeIn("another"))
+		} else if got := s.Tree.FreeIn("small"); got != limit || s.Tree.FreeIn("another") != c.TensorLimit {
+			t.Errorf("%d bytes are free in it, %d in another", got, s.Tree.FreeIn("another"))
 		}
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}

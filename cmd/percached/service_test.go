@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
@@ -25,29 +27,29 @@ import (
 // not taken for done.
 func TestOpensWithWorkLeft(t *testing.T) {
 	ctx := context.Background()
-	c := defaultSetup()
+	c := node.Default()
 	c.Data, c.Threads, c.MaxTokens = t.TempDir(), 1, 4
 	s := lettersIn(t, c)
-	if err := s.meta.Update(func(tx *kv.Tx) error { return tx.Set([]byte("Fp of a later version"), []byte{9}) }); err != nil {
+	if err := s.Meta.Update(func(tx *kv.Tx) error { return tx.Set([]byte("Fp of a later version"), []byte{9}) }); err != nil {
 		t.Fatal(err)
 	}
-	s.home.Unclean = true // as after a crash
-	if err := s.close(); err != nil {
+	s.Home.Unclean = true // as after a crash
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		var log bytes.Buffer
-		s, err := openService(ctx, c, true, &log)
+		s, err := node.Open(ctx, c, true, &log)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !s.home.Unclean || !strings.Contains(log.String(), "left undone") {
-			t.Errorf("unclean %v, log %q", s.home.Unclean, log.String())
+		if !s.Home.Unclean || !strings.Contains(log.String(), "left undone") {
+			t.Errorf("unclean %v, log %q", s.Home.Unclean, log.String())
 		}
-		if _, err := s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {
+		if _, err := s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {
 			t.Error(err)
 		}
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -56,33 +58,33 @@ func TestOpensWithWorkLeft(t *testing.T) {
 // What is counted in memory survives a crash from when it was written down.
 func TestCountsSurviveACrash(t *testing.T) {
 	ctx := context.Background()
-	c := defaultSetup()
+	c := node.Default()
 	c.Data, c.Threads = t.TempDir(), 1
 	s := lettersIn(t, c)
-	defer s.close()
+	defer s.Close()
 	for _, bypass := range []bool{false, true, false} {
-		if _, err := s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?", Bypass: bypass}, answer.Listener{}); err != nil {
+		if _, err := s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?", Bypass: bypass}, answer.Listener{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	counted := func(s *service) [3]uint64 {
-		past, err := s.history.Recent(lifeSpace, 10)
+	counted := func(s *node.Node) [3]uint64 {
+		past, err := s.History.Recent(lifeSpace, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
 		uses := uint64(0)
-		s.tree.Nodes(lifeSpace, func(i qkvtree.Info) { uses += i.Hits })
-		return [3]uint64{s.bank.Stats(lifeSpace).Hits, uses, uint64(len(past))}
+		s.Tree.Nodes(lifeSpace, func(i qkvtree.Info) { uses += i.Hits })
+		return [3]uint64{s.Bank.Stats(lifeSpace).Hits, uses, uint64(len(past))}
 	}
 	crashed := func() [3]uint64 {
 		left := c
 		left.Data = t.TempDir()
 		copyLive(t, c.Data, left.Data)
-		s, err := openService(ctx, left, false, io.Discard)
+		s, err := node.Open(ctx, left, false, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.close()
+		defer s.Close()
 		return counted(s)
 	}
 	before, want := crashed(), counted(s)
@@ -94,7 +96,7 @@ func TestCountsSurviveACrash(t *testing.T) {
 	running, stop := context.WithCancel(ctx)
 	when, over := make(chan time.Time), make(chan struct{})
 	go func() {
-		s.writeCounted(running, when)
+		s.FlushOn(running, when)
 		close(over)
 	}()
 	when <- time.Time{}
@@ -133,10 +135,10 @@ func copyLive(t *testing.T, from, to string) {
 // are written anew; what is stored in the end rests on what is there.
 func TestTogether(t *testing.T) {
 	ctx := context.Background()
-	c := defaultSetup()
+	c := node.Default()
 	c.Data, c.Threads, c.ChunkWords, c.MaxTokens, c.TensorLimit = t.TempDir(), 1, 40, 4, 4<<20
 	s := lettersIn(t, c)
-	defer s.close()
+	defer s.Close()
 	stop := make(chan struct{})
 	var askers sync.WaitGroup
 	for n := range 3 {
@@ -151,7 +153,7 @@ func TestTogether(t *testing.T) {
 				if i%5 == 0 {
 					q.Text = "What is the password of " + canary + "?"
 				}
-				if _, err := s.asker.Ask(ctx, q, answer.Listener{}); err != nil {
+				if _, err := s.Asker.Ask(ctx, q, answer.Listener{}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -161,7 +163,7 @@ func TestTogether(t *testing.T) {
 		Key: "secret", Title: canary, Source: "note", Blocks: []knowledgebank.Block{{Text: "The password of " + canary + " is swordfish."}},
 	}
 	for i := range 12 {
-		if _, err := s.library.Add(ctx, lifeSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+		if _, err := s.Library.Add(ctx, lifeSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
 			if err := emit(letter(i%3, i)); err != nil {
 				return err
 			}
@@ -169,19 +171,19 @@ func TestTogether(t *testing.T) {
 		}, nil); err != nil {
 			t.Error(err)
 		}
-		if err := s.tree.SetLimit(int64(1+i%4) << 20); err != nil {
+		if err := s.Tree.SetLimit(int64(1+i%4) << 20); err != nil {
 			t.Error(err)
 		}
-		if _, err := s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "What is the password of " + canary + "?", Bypass: true}, answer.Listener{}); err != nil {
+		if _, err := s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "What is the password of " + canary + "?", Bypass: true}, answer.Listener{}); err != nil {
 			t.Error(err)
 		}
 		for _, key := range []string{secret.Key, letter(i%3, 0).Key} {
-			if _, err := s.library.Delete(ctx, lifeSpace, percached.NewDocumentID(key)); err != nil {
+			if _, err := s.Library.Delete(ctx, lifeSpace, percached.NewDocumentID(key)); err != nil {
 				t.Error(err)
 			}
 		}
 		if i%4 == 3 {
-			if err := s.library.CleanUp(ctx, nil); err != nil {
+			if err := s.Library.CleanUp(ctx, nil); err != nil {
 				t.Error(err)
 			}
 		}
@@ -189,12 +191,12 @@ func TestTogether(t *testing.T) {
 	close(stop)
 	askers.Wait()
 	var ids []percached.ChunkID
-	s.tree.Nodes(lifeSpace, func(n qkvtree.Info) {
+	s.Tree.Nodes(lifeSpace, func(n qkvtree.Info) {
 		if n.Chunk != (percached.ChunkID{}) {
 			ids = append(ids, n.Chunk)
 		}
 	})
-	if err := s.bank.Each(lifeSpace, func(e qabank.Entry) error {
+	if err := s.Bank.Each(lifeSpace, func(e qabank.Entry) error {
 		for _, ev := range e.Evidence {
 			ids = append(ids, ev.Chunk)
 		}
@@ -202,12 +204,12 @@ func TestTogether(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	cited, err := s.history.Cited(lifeSpace)
+	cited, err := s.History.Cited(lifeSpace)
 	if err != nil {
 		t.Error(err)
 	}
 	ids = append(ids, cited...)
-	alive, err := s.knowledge.Versions(lifeSpace, ids)
+	alive, err := s.Knowledge.Versions(lifeSpace, ids)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,25 +218,25 @@ func TestTogether(t *testing.T) {
 			t.Errorf("something rests on chunk %s, which is gone", id)
 		}
 	}
-	if rep, err := s.tree.Verify(ctx); err != nil || !rep.Clean() || len(ids) == 0 {
+	if rep, err := s.Tree.Verify(ctx); err != nil || !rep.Clean() || len(ids) == 0 {
 		t.Errorf("%+v, %v, %d", rep, err, len(ids))
 	}
 }
 
 func TestSpaceKind(t *testing.T) {
-	c := defaultSetup()
+	c := node.Default()
 	c.Data = t.TempDir()
-	s, err := openService(context.Background(), c, false, io.Discard)
+	s, err := node.Open(context.Background(), c, false, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
+	defer s.Close()
 	for _, tc := range []struct {
 		kind  string
 		asked bool
 		want  fault.Kind
 	}{{"notes", false, 0}, {"emails", false, 0}, {"notes", true, 0}, {"emails", true, fault.Conflict}} {
-		if err := s.space("a", tc.kind, tc.asked); fault.KindOf(err) != tc.want {
+		if err := s.Space("a", tc.kind, tc.asked); fault.KindOf(err) != tc.want {
 			t.Errorf("%+v: %v", tc, err)
 		}
 	}

@@ -63,7 +63,7 @@ func (s *simulator) question(ctx context.Context, e person.Event) error {
 		q.wait = s.now().Sub(e.At)
 	}
 	s.guard.asking = true
-	a, err := s.asker.Ask(ctx, answer.Question{Space: simulated, Text: e.Question}, answer.Listener{})
+	a, err := s.Asker.Ask(ctx, answer.Question{Space: simulated, Text: e.Question}, answer.Listener{})
 	s.guard.asking = false
 	s.guard.answered()
 	if err != nil {

@@ -71,21 +71,21 @@ func (s *simulator) checked(e event) error {
 
 // stored: what is stored stays inside its limits.
 func (s *simulator) stored() error {
-	st, err := s.tree.Stats()
+	st, err := s.Tree.Stats()
 	if err != nil {
 		return err
 	}
 	if err := s.hold("tensors_within_limit", st.Bytes <= st.Limit, "%d bytes are stored, the limit is %d", st.Bytes, st.Limit); err != nil {
 		return err
 	}
-	bytes, limit := s.bank.Usage()
+	bytes, limit := s.Bank.Usage()
 	return s.hold("answers_within_limit", bytes <= limit, "%d bytes are stored, the limit is %d", bytes, limit)
 }
 
 // alive: an entry rests on chunks that are there, or will not be served.
 func (s *simulator) alive() error {
 	ok, id := true, qabank.ID{}
-	if err := s.bank.Scan(simulated, func(i qabank.Info) error {
+	if err := s.Bank.Scan(simulated, func(i qabank.Info) error {
 		if !i.Stale && !s.told.allAlive(i.Chunks) {
 			ok, id = false, i.ID
 		}
@@ -102,14 +102,14 @@ func (s *simulator) versions() error {
 	for id := range s.told.holders {
 		ids = append(ids, id)
 	}
-	now, err := s.knowledge.Versions(simulated, ids)
+	now, err := s.Knowledge.Versions(simulated, ids)
 	if err != nil {
 		return err
 	}
 	if err := s.hold("documents_complete", len(now) == len(ids), "%d chunks are there, not %d", len(now), len(ids)); err != nil {
 		return err
 	}
-	return s.bank.Each(simulated, func(e qabank.Entry) error {
+	return s.Bank.Each(simulated, func(e qabank.Entry) error {
 		ok := e.Stale || !slices.ContainsFunc(e.Evidence, func(ev percached.Evidence) bool { return now[ev.Chunk] != ev.Version })
 		return s.hold("evidence_versions", ok, "entry %s is not stale, and rests on another version of a chunk", e.ID)
 	})
@@ -119,14 +119,14 @@ func (s *simulator) versions() error {
 func (s *simulator) forgotten() error {
 	layers := map[string][]percached.ChunkID{}
 	var err error
-	if layers["history"], err = s.history.Cited(simulated); err != nil {
+	if layers["history"], err = s.History.Cited(simulated); err != nil {
 		return err
 	}
-	if layers["predictor"], err = s.predictor.Cited(simulated); err != nil {
+	if layers["predictor"], err = s.Predictor.Cited(simulated); err != nil {
 		return err
 	}
-	s.tree.Nodes(simulated, func(n qkvtree.Info) { layers["tensors"] = append(layers["tensors"], n.Chunk) })
-	if err := s.bank.Scan(simulated, func(i qabank.Info) error {
+	s.Tree.Nodes(simulated, func(n qkvtree.Info) { layers["tensors"] = append(layers["tensors"], n.Chunk) })
+	if err := s.Bank.Scan(simulated, func(i qabank.Info) error {
 		layers["bank"] = append(layers["bank"], i.Chunks...)
 		return nil
 	}); err != nil {
@@ -142,7 +142,7 @@ func (s *simulator) forgotten() error {
 
 // booked: the ledger holds what the steps were, no more and no less.
 func (s *simulator) booked() error {
-	accounts, err := s.scheduler.Ledger("", s.start)
+	accounts, err := s.Scheduler.Ledger("", s.start)
 	if err != nil {
 		return err
 	}
@@ -162,11 +162,11 @@ func (s *simulator) booked() error {
 
 // dawn: by the end of the night all is done, or it is known why not.
 func (s *simulator) dawn() error {
-	st, err := s.scheduler.Status()
+	st, err := s.Scheduler.Status()
 	if err != nil {
 		return err
 	}
-	ready := slices.ContainsFunc(s.scheduler.Queue(), func(j scheduler.Job) bool { return !j.Parked && !j.From.After(s.now()) })
+	ready := slices.ContainsFunc(s.Scheduler.Queue(), func(j scheduler.Job) bool { return !j.Parked && !j.From.After(s.now()) })
 	if err := s.hold("night", !ready || len(st.Reasons) > 0, "jobs are ready, and nothing says why they are not done"); err != nil {
 		return err
 	}
@@ -190,18 +190,18 @@ func (s *simulator) midnight() error {
 
 // weekEnds takes the counts that the layers keep themselves.
 func (s *simulator) weekEnds(days int) error {
-	t, err := s.tree.Stats()
+	t, err := s.Tree.Stats()
 	if err != nil {
 		return err
 	}
-	p, err := s.predictor.Stats(simulated)
+	p, err := s.Predictor.Stats(simulated)
 	if err != nil {
 		return err
 	}
-	accounts, err := s.scheduler.Ledger(simulated, s.start)
+	accounts, err := s.Scheduler.Ledger(simulated, s.start)
 	if err != nil {
 		return err
 	}
-	s.count.weekEnds(fmt.Sprintf("days %d-%d", days-(days-1)%7, days), days == s.profile.Days, standing{t, s.bank.Stats(simulated), p, accounts})
+	s.count.weekEnds(fmt.Sprintf("days %d-%d", days-(days-1)%7, days), days == s.profile.Days, standing{t, s.Bank.Stats(simulated), p, accounts})
 	return nil
 }

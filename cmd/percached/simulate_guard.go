@@ -74,7 +74,7 @@ func (s *simulator) watch(st llmtest.Step) {
 	case g.gaveWay != nil:
 		g.fault = s.broken("a job computes on after it was interrupted")
 	case !g.nextAsked.IsZero() && !s.now().Before(g.nextAsked):
-		g.gaveWay = s.scheduler.Foreground()
+		g.gaveWay = s.Scheduler.Foreground()
 	}
 }
 

@@ -68,7 +68,7 @@ func (s *simulator) work(ctx context.Context, until time.Time) error {
 	for s.now().Before(until) {
 		began := s.now()
 		s.guard.working = true
-		st, err := s.scheduler.Step(ctx)
+		st, err := s.Scheduler.Step(ctx)
 		s.guard.working = false
 		if err != nil {
 			return s.broken("a step failed: %w", err)
@@ -76,7 +76,7 @@ func (s *simulator) work(ctx context.Context, until time.Time) error {
 		if err := s.stepped(st, began); err != nil {
 			return err
 		}
-		s.count.pace(s.now(), s.day(), s.scheduler.Pace(simulated))
+		s.count.pace(s.now(), s.day(), s.Scheduler.Pace(simulated))
 		if st.Job != nil {
 			s.count.step(st)
 			s.count.passed(s.now().Sub(began))
@@ -110,27 +110,27 @@ func (s *simulator) happen(ctx context.Context, e event) error {
 		return s.question(ctx, e.Event)
 	case person.Posted:
 		d := e.Device
-		return s.scheduler.Post(scheduler.Device{Charging: &d.Charging, Battery: &d.Battery, Temperature: &d.Temperature, At: e.At})
+		return s.Scheduler.Post(scheduler.Device{Charging: &d.Charging, Battery: &d.Battery, Temperature: &d.Temperature, At: e.At})
 	case person.Limited:
-		if err := s.tree.SetLimit(e.Limit); err != nil {
+		if err := s.Tree.SetLimit(e.Limit); err != nil {
 			return err
 		}
 	case person.Tuned:
-		sp, err := s.knowledge.Space(simulated)
+		sp, err := s.Knowledge.Space(simulated)
 		if err != nil {
 			return err
 		}
 		sp.Settings.Threshold = &e.Threshold
-		if err := s.knowledge.Configure(simulated, sp.Settings); err != nil {
+		if err := s.Knowledge.Configure(simulated, sp.Settings); err != nil {
 			return err
 		}
 	}
-	s.scheduler.Changed(simulated)
+	s.Scheduler.Changed(simulated)
 	return nil
 }
 
 func (s *simulator) arrive(ctx context.Context, e person.Event) error {
-	r, err := s.library.Add(ctx, simulated, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+	r, err := s.Library.Add(ctx, simulated, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
 		return emit(e.Source)
 	}, nil)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *simulator) arrive(ctx context.Context, e person.Event) error {
 		return fault.New(fault.Internal, "percached: simulate", "%d documents came in, %d were replaced, not one", r.Added, r.Replaced)
 	}
 	s.count.documents(r.Added, r.Replaced, 0)
-	d, err := s.knowledge.Document(simulated, percached.NewDocumentID(e.Key))
+	d, err := s.Knowledge.Document(simulated, percached.NewDocumentID(e.Key))
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (s *simulator) arrive(ctx context.Context, e person.Event) error {
 
 func (s *simulator) remove(ctx context.Context, e person.Event) error {
 	id := percached.NewDocumentID(e.Key)
-	r, err := s.library.Delete(ctx, simulated, id)
+	r, err := s.Library.Delete(ctx, simulated, id)
 	if err != nil {
 		return err
 	}

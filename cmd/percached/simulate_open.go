@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/percached/percached/cmd/percached/person"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/llm"
@@ -61,7 +63,7 @@ func (d *device) shut() error { return errors.Join(d.engine.Close(), d.embedder.
 
 // simulator is a person's month under way.
 type simulator struct {
-	*service
+	*node.Node
 	*device
 	simulate
 	profile person.Profile
@@ -94,18 +96,18 @@ func (o *simulate) open(ctx context.Context, p person.Profile, dir string, stder
 			err = errors.Join(err, s.shut())
 		}
 	}()
-	c := defaultSetup()
+	c := node.Default()
 	c.Create, c.Data, c.TensorLimit = true, dir, p.Room
 	c.Idle.Prediction, c.Idle.Adaptive, c.Idle.Conversion = o.prediction, o.adaptive, o.conversion
 	c.Idle.Cutoff = 0.88 // profiles go from one side of it to the other
 	c.Idle.Zone, c.Idle.PayHorizon, c.Idle.PayTrial, c.Idle.PayWorth = start.Location(), o.pay.Horizon, o.pay.Trial, o.pay.Worth
 	var engine llm.Engine = s.device.engine
-	c.ground = ground{engine: engine, embedder: s.device.embedder, now: s.device.now, volatile: true, patience: time.Hour} // its clock stands still meanwhile
-	if s.service, err = openService(ctx, c, true, stderr); err != nil {
+	c.Parts = node.Parts{Engine: engine, Embedder: s.device.embedder, Now: s.device.now, Volatile: true, Patience: time.Hour} // its clock stands still meanwhile
+	if s.Node, err = node.Open(ctx, c, true, stderr); err != nil {
 		return s, err
 	}
-	s.guard.budget = idleConfig(c.Config).Policy.Budget
-	if err := s.space(simulated, p.Space, true); err != nil {
+	s.guard.budget = node.IdleConfig(c.Config).Policy.Budget
+	if err := s.Space(simulated, p.Space, true); err != nil {
 		return s, err
 	}
 	return s, s.openCold(c)
@@ -113,15 +115,15 @@ func (o *simulate) open(ctx context.Context, p person.Profile, dir string, stder
 
 // openCold makes the asker that reuses nothing. It leaves no trace: what it does
 // is work, which no history remembers.
-func (s *simulator) openCold(c setup) (err error) {
-	set, err := s.settings(c.Config)
+func (s *simulator) openCold(c node.Options) (err error) {
+	set, err := s.Settings(c.Config)
 	if err != nil {
 		return err
 	}
 	d := s.coldDevice
 	s.cold, err = answer.New(answer.Parts{
-		Knowledge: s.knowledge, Searcher: s.index, Bank: s.bank, Tree: s.tree, History: s.history,
-		Embedder: d.embedder, Engine: d.engine, Now: d.now, Patience: s.patience, Logger: slog.New(slog.DiscardHandler),
+		Knowledge: s.Knowledge, Searcher: s.Index, Bank: s.Bank, Tree: s.Tree, History: s.History,
+		Embedder: d.embedder, Engine: d.engine, Now: d.now, Patience: s.Patience, Logger: slog.New(slog.DiscardHandler),
 	}, set)
 	return err
 }
@@ -131,8 +133,8 @@ func (s *simulator) shut() error {
 	if s.cold != nil {
 		s.cold.Close()
 	}
-	if s.service != nil {
-		errs = append(errs, s.service.close())
+	if s.Node != nil {
+		errs = append(errs, s.Node.Close())
 	}
 	return errors.Join(append(errs, s.device.shut(), s.coldDevice.shut())...)
 }

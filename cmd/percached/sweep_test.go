@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
@@ -41,7 +43,7 @@ func storedIn(t *testing.T, dir string) kvtest.Files {
 func usedFolder(t *testing.T, dir string) (killed, closed kvtest.Files, titles []string) {
 	t.Helper()
 	ctx := context.Background()
-	c := defaultSetup()
+	c := node.Default()
 	c.Data, c.Create, c.Threads, c.ChunkWords, c.MaxTokens, c.TensorLimit = dir, true, 1, 40, 8, 1<<30
 	notes := func(from, to int) func(context.Context, func(*knowledgebank.Source) error, func(string, error)) error {
 		return func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
@@ -58,15 +60,15 @@ func usedFolder(t *testing.T, dir string) (killed, closed kvtest.Files, titles [
 	}
 	s := lettersIn(t, c)
 	for round := range 3 {
-		_, err := s.library.Add(ctx, lifeSpace, notes(20*round, 20*round+20), nil)
+		_, err := s.Library.Add(ctx, lifeSpace, notes(20*round, 20*round+20), nil)
 		if err == nil {
-			_, err = s.asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: fmt.Sprintf("What is the budget for %s?", letterNames[round])}, answer.Listener{})
+			_, err = s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: fmt.Sprintf("What is the budget for %s?", letterNames[round])}, answer.Listener{})
 		}
 		if err == nil {
-			_, err = s.library.Delete(ctx, lifeSpace, percached.NewDocumentID(fmt.Sprint("note", 20*round+3)))
+			_, err = s.Library.Delete(ctx, lifeSpace, percached.NewDocumentID(fmt.Sprint("note", 20*round+3)))
 		}
 		if err == nil && round == 1 {
-			err = s.library.CleanUp(ctx, nil)
+			err = s.Library.CleanUp(ctx, nil)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -74,19 +76,19 @@ func usedFolder(t *testing.T, dir string) (killed, closed kvtest.Files, titles [
 		if round == 2 {
 			killed = kvtest.ReadFiles(t, dir)
 		}
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if s, err = openService(ctx, c, round < 2, io.Discard); err != nil {
+		if s, err = node.Open(ctx, c, round < 2, io.Discard); err != nil {
 			t.Fatal(err)
 		}
 	}
-	all, err := s.knowledge.Documents(lifeSpace, percached.DocumentID{}, 1000)
+	all, err := s.Knowledge.Documents(lifeSpace, percached.DocumentID{}, 1000)
 	for _, d := range all {
 		titles = append(titles, d.Title)
 	}
 	slices.Sort(titles)
-	if err := errors.Join(err, s.close()); err != nil {
+	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return killed, kvtest.ReadFiles(t, dir), titles

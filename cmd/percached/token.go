@@ -4,6 +4,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/percached/percached/internal/node"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/cmd/percached/cli"
@@ -25,7 +27,7 @@ sees at once what these commands do.`,
 
 // tokenVerb is a command on the tokens of a data folder, which may be in use.
 func tokenVerb(use, short string, args cobra.PositionalArgs, run func(dir string, args []string) (cmdline.Report, error)) *cobra.Command {
-	c := defaultSetup()
+	c := node.Default()
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: args, Example: "  percached token " + use,

@@ -21,47 +21,65 @@ type layer struct {
 func layers() []layer {
 	nouns := []string{".", "internal/base/durable", "internal/base/fault"}
 	stores := append(nouns, "internal/base/kv", "internal/base/sealed")
+	shell := append(stores, "internal/base/cmdline", "internal/base/home", "internal/base/machine", "internal/base/version", "internal/config", "internal/token")
 	engine := append(nouns, "llm")
+	siblings := []string{"qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...", "scheduler/..."}
+	cases := []string{"internal/answer/...", "internal/backup", "internal/calibrate", "internal/idle/...", "internal/inbox", "internal/ingest/..."}
+	node := slices.Concat(shell, siblings, cases, []string{"internal/pull", "internal/supervise", "llm/...", "models"})
+	backend := slices.Concat(node, []string{"api", "internal/node", "internal/telemetry"})
+	daemon := append(backend, "internal/backend", "internal/client", "internal/base/kv/kvtest")
+	top := slices.Concat(daemon, []string{"api/...", "internal/child", "internal/daemon", "internal/selftest", "models/..."})
 	return []layer{
+		// The root and what knows nothing of percached's layers.
 		{".", nil},
 		{"internal/base/durable", nil},
 		{"internal/base/fault", nil},
-		{"internal/lint", nil},
-		{"internal/base/cmdline", nouns},
+		{"internal/base/machine", nil},
 		{"internal/base/version", nil},
-		{"internal/config", append(nouns, "internal/base/cmdline", "internal/base/home")},
+		{"internal/base/cmdline", nouns},
+		{"internal/base/home", nouns},
 		{"internal/base/kv/...", nouns},
 		{"internal/base/sealed", nouns},
-		{"internal/base/home", nouns},
+		{"internal/lint", nil},
 		{"internal/backup", nouns},
-		{"internal/telemetry/...", nouns},
-		{"internal/token", nouns},
 		{"internal/pull", nouns},
-		{"internal/inbox", append(stores, "internal/ingest", "knowledgebank/...", "qabank", "qkvtree", "retrieval")},
-		{"internal/answer/...", append(stores, "qabank", "qkvtree", "retrieval")},
-		{"internal/ingest/...", append(stores, "knowledgebank", "qabank", "qkvtree", "retrieval")},
-		{"internal/calibrate", stores},
-		{"internal/idle/...", append(stores, "internal/answer/...", "internal/calibrate", "internal/ingest", "knowledgebank", "predictor", "qabank", "qkvtree", "retrieval", "scheduler")},
-		{"api/...", stores},
-		{"qabank/...", stores},
-		{"knowledgebank/...", stores},
-		{"retrieval/...", stores},
-		{"qkvtree/...", stores},
-		{"predictor/...", stores},
-		{"scheduler/...", stores},
-		{"models/...", nouns},
+		{"internal/token", nouns},
+		{"internal/config", append(nouns, "internal/base/cmdline", "internal/base/home")},
+		// The engines.
 		{"llm", nouns},
 		{"llm/gguf/...", engine},
 		{"llm/jinja", engine},
 		{"llm/llmtest/...", engine},
 		{"llm/llamacpp/...", append(engine, "llm/gguf")},
 		{"llm/static/...", append(engine, "llm/gguf")},
+		{"models/...", nouns},
+		{"internal/supervise", engine},
+		// The layers, which never import each other.
+		{"qabank/...", stores},
+		{"knowledgebank/...", stores},
+		{"retrieval/...", stores},
+		{"qkvtree/...", stores},
+		{"predictor/...", stores},
+		{"scheduler/...", stores},
+		{"api/...", stores},
+		// The use cases.
+		{"internal/answer/...", append(stores, "qabank", "qkvtree", "retrieval")},
+		{"internal/calibrate", stores},
+		{"internal/ingest/...", append(stores, "knowledgebank", "qabank", "qkvtree", "retrieval")},
+		{"internal/inbox", append(stores, "internal/ingest", "knowledgebank/...", "qabank", "qkvtree", "retrieval")},
+		{"internal/idle/...", append(stores, "internal/answer/...", "internal/calibrate", "internal/ingest", "knowledgebank", "predictor", "qabank", "qkvtree", "retrieval", "scheduler")},
+		{"internal/telemetry", append(nouns, "api", "internal/answer", "internal/inbox", "internal/ingest", "qabank", "qkvtree", "scheduler")},
+		// What wires, serves and calls.
+		{"internal/node", node},
+		{"internal/backend", backend},
+		{"internal/client", append(shell, "api/client")},
+		{"internal/child", shell},
+		{"internal/selftest", slices.Concat(shell, engine, []string{"llm/llamacpp", "qkvtree"})},
+		{"internal/daemon", daemon},
+		{"internal/demo/...", append(shell, "api/client", "internal/answer/grounded", "internal/child", "internal/client", "models/...")},
 		{"eval/...", []string{"api/client"}},
-		{"cmd/...", []string{
-			".", "api/...", "eval/...", "qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...",
-			"scheduler/...", "llm/...", "models/...", "internal/answer/...", "internal/ingest/...", "internal/idle/...", "internal/base/cmdline", "internal/base/durable", "internal/base/fault", "internal/base/version",
-			"internal/backup", "internal/calibrate", "internal/config", "internal/base/home", "internal/inbox", "internal/base/kv/...", "internal/telemetry/...", "internal/pull", "internal/token",
-		}},
+		{"cmd/percached-eval/...", append(top, "eval/...", "internal/demo/...", "cmd/percached/cli")},
+		{"cmd/percached/...", append(top, "internal/demo/...", "eval/...")},
 	}
 }
 

@@ -41,7 +41,7 @@ func TestRulesCanFail(t *testing.T) {
 			"eval/c.go":                "package eval\nimport \"" + module + "\"\n",
 			"api/client/a.go":          "package client\nimport \"" + module + "/api\"\n",
 			"cmd/percached/a.go":       "package main\nimport \"" + module + "/scheduler\"\n",
-			"cmd/percached/b.go":       "package main\nimport \"" + module + "/internal/base/sealed\"\n",
+			"cmd/percached/b.go":       "package main\nimport \"" + module + "/internal/lint\"\n",
 			"elsewhere/a.go":           "package elsewhere\n",
 			"qkvtree/testdata/bad.x":   "import \"" + module + "/qabank\"\n",
 		}, []string{

@@ -1,10 +1,8 @@
-// Package metrics turns what the other packages observe into Prometheus
-// metrics. It is the only package that knows Prometheus. docs/metrics.md lists
-// every metric.
+// Package telemetry turns what the layers observe into Prometheus metrics and events.
+// It is the only package that knows Prometheus. docs/metrics.md lists every metric.
 //
-// Purpose: Metrics counts what it is told of, and reads the rest from a State
-// when it is scraped. Whoever wires percached adapts the observers of the other
-// packages to it.
+// Purpose: a Recorder implements the observers of the layers. Metrics counts what the
+// Recorder passes on, and reads the rest from a State when it is scraped.
 //
 // Invariants: the labels of a metric come from tables of known words; any other
 // word is counted as "other". So no name of a space, a document or a token and

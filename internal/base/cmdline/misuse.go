@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/percached/percached/internal/base/fault"
@@ -25,16 +26,23 @@ func Misusef(format string, args ...any) error { return Misused(fmt.Errorf(forma
 
 // Sentence is the text of an error without the operations that it passed through.
 func Sentence(err error) string {
+	if e, ok := errors.AsType[sentencer](err); ok {
+		return e.Sentence()
+	}
 	for {
 		switch e := err.(type) {
 		case *fault.Error:
 			err = e.Err
 		case Misuse:
 			err = e.error
-		case interface{ Sentence() string }:
-			return e.Sentence()
 		default:
 			return err.Error()
 		}
 	}
+}
+
+// sentencer is an error that has a text for a person.
+type sentencer interface {
+	error
+	Sentence() string
 }

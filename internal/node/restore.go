@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
-	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/backup"
 	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/fault"
@@ -19,18 +19,26 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
+// Restored is what a backup held.
+type Restored struct {
+	Made      time.Time
+	Spaces    int
+	Documents int
+	Uploads   int
+}
+
 // staging is a backup that is put beside what it is to replace.
 type staging struct {
 	home *home.Home
 	log  *slog.Logger
 	bulk *kv.Bulk
-	out  api.Restored
+	out  Restored
 }
 
-// stageRestore reads a backup to its end and puts it beside what is there, so that
+// StageRestore reads a backup to its end and puts it beside what is there, so that
 // only home.CommitRestore is left to do. allow may refuse it for its header. With an
 // error, nothing is left of it.
-func stageRestore(ctx context.Context, h *home.Home, log *slog.Logger, from io.Reader, allow func(backup.Header) error) (out api.Restored, err error) {
+func StageRestore(ctx context.Context, h *home.Home, log *slog.Logger, from io.Reader, allow func(backup.Header) error) (out Restored, err error) {
 	if err := h.DropRestore(); err != nil {
 		return out, err
 	}
@@ -52,7 +60,7 @@ func stageRestore(ctx context.Context, h *home.Home, log *slog.Logger, from io.R
 }
 
 func (s *staging) read(ctx context.Context, from io.Reader, allow func(backup.Header) error) (err error) {
-	o := metaOptions(s.log)
+	o := MetaOptions(s.log)
 	o.Sync = false // all of it is synced before it is used
 	db, err := kv.Open(s.home.Staged("meta"), o)
 	if err != nil {
@@ -90,8 +98,8 @@ func (s *staging) read(ctx context.Context, from io.Reader, allow func(backup.He
 	if err != nil {
 		return err
 	}
-	holds, err := stockOf(bank)
-	s.out.Made, s.out.Spaces, s.out.Documents = b.Made, holds.spaces, holds.documents
+	holds, err := ContentsOf(bank)
+	s.out.Made, s.out.Spaces, s.out.Documents = b.Made, holds.Spaces, holds.Documents
 	return err
 }
 
