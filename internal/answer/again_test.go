@@ -25,7 +25,7 @@ func TestQuestionForgottenMeanwhile(t *testing.T) {
 	}{
 		"its source": {
 			work:   answer.Work{Origin: "predicted"},
-			forget: func(w *world, source percached.ChunkID) { w.shelf.drop(source) },
+			forget: func(w *world, source percached.ChunkID) { w.docs.drop(source) },
 			kind:   fault.Conflict,
 		},
 		"the source of the stored one": {
@@ -33,7 +33,7 @@ func TestQuestionForgottenMeanwhile(t *testing.T) {
 			before: func(w *world, source percached.ChunkID) {
 				put(t, w, qabank.Entry{Origin: "predicted", Sources: []percached.ChunkID{source}, Stale: true})
 			},
-			forget: func(w *world, source percached.ChunkID) { w.shelf.drop(source) },
+			forget: func(w *world, source percached.ChunkID) { w.docs.drop(source) },
 			kind:   fault.Conflict,
 		},
 		"what the stored one rests on": {
@@ -41,7 +41,7 @@ func TestQuestionForgottenMeanwhile(t *testing.T) {
 			before: func(w *world, source percached.ChunkID) {
 				put(t, w, qabank.Entry{Origin: answer.Asked, Evidence: []percached.Evidence{{Chunk: source, Version: 2}}})
 			},
-			forget: func(w *world, source percached.ChunkID) { w.shelf.drop(source) },
+			forget: func(w *world, source percached.ChunkID) { w.docs.drop(source) },
 			kind:   fault.Conflict,
 		},
 		"the stored one itself": {
@@ -50,7 +50,7 @@ func TestQuestionForgottenMeanwhile(t *testing.T) {
 				put(t, w, qabank.Entry{Origin: answer.Asked, Evidence: []percached.Evidence{{Chunk: source, Version: 2}}})
 			},
 			forget: func(w *world, source percached.ChunkID) {
-				w.shelf.drop(source)
+				w.docs.drop(source)
 				if n, err := w.bank.Forget(ctx, "s", []percached.ChunkID{source}); n != 1 || err != nil {
 					t.Error(n, err)
 				}
@@ -60,7 +60,7 @@ func TestQuestionForgottenMeanwhile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, h := heldWorld(t)
-			source := w.shelf.put(other)
+			source := w.docs.put(other)
 			tc.work.Space, tc.work.Question = "s", heron.Text
 			if tc.before != nil {
 				tc.before(w, source)
@@ -103,8 +103,8 @@ func put(t *testing.T, w *world, e qabank.Entry) {
 // nothing due for its sake.
 func TestDamageHidesNothing(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
-	w.shelf.hurt = w.shelf.put(budget)
-	if _, err := w.Missing("s", []percached.ChunkID{w.shelf.hurt}); fault.KindOf(err) != fault.NotFound {
+	w.docs.hurt = w.docs.put(budget)
+	if _, err := w.Missing("s", []percached.ChunkID{w.docs.hurt}); fault.KindOf(err) != fault.NotFound {
 		t.Error(err)
 	}
 }
@@ -125,7 +125,7 @@ func TestWarmIsCold(t *testing.T) {
 				world := func() *world {
 					w := newWorld(t, set, o, nil)
 					for _, b := range bodies {
-						w.shelf.put(b)
+						w.docs.put(b)
 					}
 					return w
 				}
@@ -166,7 +166,7 @@ func TestWarmIsCold(t *testing.T) {
 // meddled calls meddle between the last look at what the bank has of a question and
 // the storing of its answer.
 type meddled struct {
-	*shelf
+	*fakeDocuments
 	meddle func()
 }
 
@@ -174,7 +174,7 @@ func (m *meddled) Chunks(space string, ids []percached.ChunkID) ([]percached.Chu
 	if len(ids) == 0 && m.meddle != nil {
 		m.meddle()
 	}
-	return m.shelf.Chunks(space, ids)
+	return m.fakeDocuments.Chunks(space, ids)
 }
 
 // What happens to an entry at the last moment counts, too: work neither brings one
@@ -216,10 +216,10 @@ func TestChangedAtTheLastMoment(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := &meddled{}
 			w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) {
-				m.shelf = p.Knowledge.(*shelf)
+				m.fakeDocuments = p.Knowledge.(*fakeDocuments)
 				p.Knowledge = m
 			})
-			w.shelf.put(budget)
+			w.docs.put(budget)
 			tc.before(w)
 			m.meddle = func() { tc.meddle(w) }
 			tc.work.Space, tc.work.Question = "s", heron.Text

@@ -23,8 +23,8 @@ func TestPath(t *testing.T) {
 				set := answer.Default()
 				set.Placement, set.Order = placement, order
 				w := newWorld(t, set, llmtest.DefaultOptions(), nil)
-				w.shelf.put(budget)
-				w.shelf.put(rent)
+				w.docs.put(budget)
+				w.docs.put(rent)
 				first := w.ask(t, "What is the budget of Heron?")
 				if first.Outcome != answer.Miss || first.Chunks != (answer.Reuse{All: 2}) || len(first.Citations) != 2 || first.Citations[0].Quote != budget {
 					t.Errorf("first: %+v", first)
@@ -47,7 +47,7 @@ func TestPath(t *testing.T) {
 
 func TestStaleAnswers(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
-	id := w.shelf.put(budget)
+	id := w.docs.put(budget)
 	const q = "What is the budget of Heron?"
 	hit := func(want answer.Outcome, why string) answer.Answer {
 		t.Helper()
@@ -58,20 +58,20 @@ func TestStaleAnswers(t *testing.T) {
 		return a
 	}
 	hit(answer.Miss, "near enough")
-	w.shelf.put("Ducks swim.") // has nothing to do with it
+	w.docs.put("Ducks swim.") // has nothing to do with it
 	hit(answer.AnswerHit, "unchanged")
-	w.shelf.put("The budget of Heron is 50 thousand now.")
+	w.docs.put("The budget of Heron is 50 thousand now.")
 	a := hit(answer.TensorHit, "fresh")
 	if len(a.Citations) != 2 {
 		t.Errorf("the newer document is not read: %+v", a.Citations)
 	}
 	hit(answer.AnswerHit, "unchanged")
-	w.shelf.drop(id)
+	w.docs.drop(id)
 	hit(answer.Miss, "versions") // the first chunk of the prompt is another one
 	if n, err := w.Freshen(context.Background(), "s"); n != 0 || err != nil {
 		t.Error(n, err)
 	}
-	w.shelf.put("Of Heron the budget is gone.")
+	w.docs.put("Of Heron the budget is gone.")
 	if n, err := w.Freshen(context.Background(), "s"); n != 1 || err != nil {
 		t.Error(n, err)
 	}
@@ -91,7 +91,7 @@ func TestStaleAnswers(t *testing.T) {
 
 func TestWhatLeavesTheBankAlone(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
-	w.shelf.put(budget)
+	w.docs.put(budget)
 	const q = "What is the budget of Heron?"
 	w.ask(t, q)
 	for name, tc := range map[string]struct {
@@ -124,7 +124,7 @@ func TestWhatLeavesTheBankAlone(t *testing.T) {
 
 func TestRelativeTimeExpires(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
-	w.shelf.put("The dinner today is soup.")
+	w.docs.put("The dinner today is soup.")
 	const q = "What is the dinner today?"
 	w.ask(t, q)
 	if a := w.ask(t, q); a.Outcome != answer.AnswerHit {
@@ -190,7 +190,7 @@ func (b brokenTree) Insert(r qkvtree.Request, s []*percached.Slice) error {
 func TestBrokenParts(t *testing.T) {
 	broken := fault.New(fault.Unavailable, "disk", "the disk is full")
 	whole := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
-	whole.shelf.put(budget)
+	whole.docs.put(budget)
 	want := whole.ask(t, "What is the budget of Heron?").Text
 	release := make(chan struct{})
 	for name, tc := range map[string]struct {
@@ -206,7 +206,7 @@ func TestBrokenParts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), tc.change)
-			w.shelf.put(budget)
+			w.docs.put(budget)
 			a := w.ask(t, "What is the budget of Heron?")
 			if strings.Contains(name, "slow") {
 				close(release) // or closing waits for it
@@ -217,7 +217,7 @@ func TestBrokenParts(t *testing.T) {
 		})
 	}
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) { p.Engine = dead{p.Engine.(*llmtest.Fake)} })
-	w.shelf.put(budget)
+	w.docs.put(budget)
 	if _, err := w.Ask(context.Background(), answer.Question{Space: "s", Text: "What is the budget?"}, answer.Listener{}); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("a dead engine: %v", err)
 	}
@@ -255,7 +255,7 @@ func TestRefusedTensor(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) {
 		p.Engine = choosy{p.Engine.(*llmtest.Fake), &refusals}
 	})
-	w.shelf.put(budget)
+	w.docs.put(budget)
 	first := w.ask(t, "What is the budget of Heron?")
 	a := w.asks(t, answer.Question{Space: "s", Text: "What is the budget of Heron?", Bypass: true})
 	if a.Text != first.Text || refusals != 1 || a.Outcome != answer.Miss {
@@ -279,10 +279,10 @@ func (c choosy) Generate(ctx context.Context, p percached.Prompt, emit func(stri
 
 func TestSpaceSettings(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
-	w.shelf.put(budget)
-	w.shelf.put("The budget of Otter is 3.")
+	w.docs.put(budget)
+	w.docs.put("The budget of Otter is 3.")
 	one, off := 1, false
-	w.shelf.set = percached.Settings{K: &one, Bank: &off, Tensors: &off}
+	w.docs.set = percached.Settings{K: &one, Bank: &off, Tensors: &off}
 	for range 2 {
 		a := w.ask(t, "What is the budget of Heron?")
 		if a.Chunks.All != 1 || a.Outcome != answer.Miss || !strings.Contains(a.Gate.Why, "off") {

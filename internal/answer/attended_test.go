@@ -80,9 +80,9 @@ func TestAttended(t *testing.T) {
 					p.Engine = c
 				})
 				for i, body := range []string{budget, "The budget of Heron is known.", "Of Heron nobody knows."} {
-					w.shelf.put(body + strings.Repeat(" And so on.", i))
+					w.docs.put(body + strings.Repeat(" And so on.", i))
 				}
-				other := w.shelf.put("The boat of Heron " + strings.Repeat("is white ", 20))
+				other := w.docs.put("The boat of Heron " + strings.Repeat("is white ", 20))
 				counts := func(name string, a answer.Answer) int64 {
 					t.Helper()
 					if a.Tokens.Attended != c.seen || c.seen == 0 {
@@ -121,7 +121,7 @@ func TestAttended(t *testing.T) {
 // What broke off tells of none.
 func TestAttendedByNone(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) { p.Engine = tired{p.Engine.(*llmtest.Fake)} })
-	w.shelf.put(budget)
+	w.docs.put(budget)
 	a, err := w.Work(t.Context(), answer.Work{Space: "s", Question: heron.Text})
 	if err == nil || a.Tokens.Attended != 0 {
 		t.Errorf("%+v, %v", a, err)

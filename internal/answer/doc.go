@@ -1,28 +1,33 @@
-// Package answer is the path of one question: exact repeat, embedding, QA bank,
-// retrieval, the gate, the tensor tree, the engine.
+// Package answer takes one question along its path: exact repeat, embedding, QA bank,
+// retrieval, gate, prompt, stored tensors, engine, storing.
 //
-// Purpose: Asker.Ask turns a question into an answer that says how it came, what
-// it rests on, why a stored answer was served or not, and where the time went.
-// History remembers what was asked.
+// Purpose: Asker.Ask answers a question. The answer says how it came about, what it rests
+// on, why a stored answer was served or not, and where the time went. The path is the
+// function answer in ask.go; each step that it calls takes values and returns values.
+// History keeps the questions that were asked.
 //
-// Invariants: a warm answer equals the cold one: stored tensors change what an
-// answer costs, never what it says. A stored answer is served only if it passes
-// the gate. A store that fails costs reuse and is noted in the answer; only a
-// failing engine fails the question. Identical questions of one caller in flight are
-// computed once; who asks after a change of the documents never follows one from
-// before. Questions that need the engine wait in one queue of a bounded length, in
-// which callers take turns; stored answers need no place in it. Callers take turns at
-// the embedder, too. What a client brings beside its question (earlier turns,
-// instructions) stands behind the chunks, as text: stored tensors serve such a
-// question like any other, and the bank has no part in it. Citations are known
-// before the answer begins: what does not fit the context is left out here.
-// What is put into the bank stands in the chunks of the prompt, see [Grounds], and
-// holds every one of them as evidence. Nothing
-// is stored of a chunk that went while the question was under way.
+// Invariants:
 //
-// Goroutines: one for each question in flight; it ends when the answer is there
-// or when nobody waits for it. Close waits for them.
+//   - A warm answer equals the cold one: stored tensors change what an answer costs,
+//     never what it says.
+//   - A stored answer is served only if it passes the gate.
+//   - If a store fails, the question is answered without it, and a note says so. Only a
+//     failing engine fails a question.
+//   - Identical questions of one caller in flight are computed once. A question that comes
+//     after a change of the documents never follows one from before.
+//   - Questions that need the engine wait in one bounded queue, in which callers take
+//     turns. Stored answers need no place in it. Callers take turns at the embedder too.
+//   - Earlier turns and a client's instructions stand behind the chunks, as text. Stored
+//     tensors serve such a question like any other; the bank has no part in it.
+//   - The prompt is planned here, and the engine runs it as it is. So the citations are
+//     known before the answer begins.
+//   - An answer enters the bank only if it is grounded in the chunks of its prompt (see
+//     [Grounds]), and has all of them as evidence.
+//   - Nothing is stored that rests on a chunk that went while the question was answered.
 //
-// State on disk: the history, under the prefix 'H' of the database that
-// OpenHistory was given: see history.go.
+// Goroutines: one for each question in flight, which ends when the answer is complete or
+// nobody waits for it, and one for each view of the tensor tree. Close waits for them.
+//
+// State on disk: the history, under the prefix 'H' of the database given to OpenHistory;
+// see history.go.
 package answer

@@ -38,7 +38,7 @@ func heldWorld(t *testing.T) (*world, *held) {
 		h.Fake = p.Engine.(*llmtest.Fake)
 		p.Engine = h
 	})
-	w.shelf.put(budget)
+	w.docs.put(budget)
 	return w, h
 }
 
@@ -162,7 +162,7 @@ func TestStages(t *testing.T) {
 // Who asks after a change of the settings does not join a flight from before it.
 func TestNoAnswerOfOtherSettings(t *testing.T) {
 	w, h := heldWorld(t)
-	w.shelf.put("The budget of Heron is known.")
+	w.docs.put("The budget of Heron is known.")
 	var all sync.WaitGroup
 	ask := func(chunks int) (cited chan answer.Citation) {
 		cited = make(chan answer.Citation, 2)
@@ -176,7 +176,7 @@ func TestNoAnswerOfOtherSettings(t *testing.T) {
 	}
 	<-ask(2)
 	one := 1
-	w.shelf.configure(percached.Settings{K: &one})
+	w.docs.configure(percached.Settings{K: &one})
 	<-ask(1)
 	close(h.let)
 	all.Wait()

@@ -17,7 +17,7 @@ func TestGrounded(t *testing.T) {
 	o := llmtest.DefaultOptions()
 	o.Script = func(_ percached.Prompt, question string) (string, bool) { return answers[question], true }
 	w := newWorld(t, answer.Default(), o, func(p *answer.Parts) { p.Unchecked = false })
-	w.shelf.put("Heron was approved. Its budget is $46,000 and Tamsin leads it.")
+	w.docs.put("Heron was approved. Its budget is $46,000 and Tamsin leads it.")
 	for _, tt := range []struct {
 		question, answer string
 		grounded, kept   bool

@@ -11,78 +11,74 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// On disk, a record of the history, the counter of a space and each cursor are a
-// key and a value of their own. Space is the first 16 bytes of SHA-256 of its
-// name; numbers have 8 bytes, big-endian.
+// On disk, each record of the history, the counter of a space and each cursor have a key
+// and a value of their own. Space is the first 16 bytes of the SHA-256 of its name;
+// numbers have 8 bytes, big-endian.
 //
 //	key: 'H' 'q' space number        value: format version (1), Record in JSON
 //	key: 'H' 'n' space               value: format version (1), number that the next record gets, sum
 //	key: 'H' 'c' space cursor's name value: format version (1), number of the first record behind the cursor, sum
 //
-// The sum is CRC-32C over the key and what stands before it, 4 bytes,
-// big-endian. Numbers only grow, whatever is forgotten, until the space is
-// dropped: the counter is written together with records and with cursors. If it
-// cannot be read, the next number is the first above all records and cursors. A
-// space of an earlier release has none before its next record; nobody has kept a
-// number of it before that. A cursor that cannot be read stands before all
-// records. The oldest records make room for new ones.
+// The sum is CRC-32C over the key and the bytes before the sum, 4 bytes, big-endian.
+// Numbers only grow until the space is dropped, even if records are forgotten: the
+// counter is written together with records and with cursors. If the counter cannot be
+// read, the next number is the first above all records and cursors. A space of an
+// earlier release has no counter before its next record. A cursor that cannot be read
+// counts as before all records. The oldest records make room for new ones.
 const (
 	historyVersion = 1
-	// historyBatch is how many records of answers that cost little are gathered
-	// before they are written. A crash loses fewer, and those that came while
-	// others were being written.
+	// historyBatch is how many records of cheap answers are gathered before they are
+	// written. A crash loses fewer than that, and those that came during a write.
 	historyBatch = 32
 )
 
-// Record is one question that was asked.
+// Record is one question in the history.
 type Record struct {
 	Asked    time.Time           `json:"asked"`
 	Question string              `json:"question"`
 	Outcome  Outcome             `json:"outcome"`
-	Chunks   []percached.ChunkID `json:"chunks"` // that its answer rests on
+	Chunks   []percached.ChunkID `json:"chunks"` // that the answer rests on
 	Took     time.Duration       `json:"took_ns"`
-	// Number names a record that Since gives: see Has.
+	// Number identifies a record that Since returned, for Has.
 	Number uint64 `json:"-"`
 }
 
-// History remembers the questions of each space, the latest ones. It is safe
-// for concurrent use.
+// History keeps the latest questions of each space. It is safe for concurrent use.
 //
-// Who adds a record that may wait does not wait for the disk, unless it is his to
-// write those that were gathered.
+// Add does not wait for the disk if the record may be written later, except when it
+// completes a batch.
 type History struct {
 	db    *kv.DB
 	limit int
 
-	// write is held by whoever reads or changes what is on disk, or what is known
-	// of that. It is taken before mu.
+	// write guards the records on disk and what is known of them. It is locked before
+	// mu.
 	write  sync.Mutex
-	mu     sync.Mutex // guards spaces, and what is pending in them
+	mu     sync.Mutex // guards spaces, and the pending records in them
 	spaces map[string]*past
 }
 
 // past is what is known of a space's history without reading it.
 type past struct {
-	// Under mu.
+	// Guarded by mu.
 	pending  []Record
-	gathered int // since nothing was pending
+	gathered int // records since the latest write
 
-	// Under write.
+	// Guarded by write.
 	loaded bool
-	keys   [][]byte // of what is stored, oldest first
+	keys   [][]byte // of the records on disk, oldest first
 	next   uint64
 }
 
-// OpenHistory keeps so many records of a space in db.
+// OpenHistory opens the history in db, with at most limit records a space.
 func OpenHistory(db *kv.DB, limit int) (*History, error) {
 	if limit < 0 {
-		return nil, fault.New(fault.Invalid, "answer.OpenHistory", "the limit is %d, it cannot be negative", limit)
+		return nil, fault.New(fault.Invalid, "answer.OpenHistory", "the limit is %d; set 0 or more", limit)
 	}
 	return &History{db: db, limit: limit, spaces: map[string]*past{}}, nil
 }
 
-// Add remembers a question. It is written at once if now is set, or else
-// together with others, by who makes their number full.
+// Add adds a record. It is written at once if now is set, otherwise with the batch.
 func (h *History) Add(space string, r Record, now bool) error {
 	if full := h.gather(space, r); !full && !now {
 		return nil
@@ -90,13 +86,13 @@ func (h *History) Add(space string, r Record, now bool) error {
 	h.write.Lock()
 	defer h.write.Unlock()
 	p, err := h.past(space)
-	if err == nil && (now || h.gathered(p) >= historyBatch) { // or somebody wrote meanwhile
+	if err == nil && (now || h.gathered(p) >= historyBatch) { // else another caller wrote meanwhile
 		err = h.save(space, p)
 	}
 	return fault.Wrap("answer.History.Add", err)
 }
 
-// Flush writes what Add left for later.
+// Flush writes the records that Add left for later.
 func (h *History) Flush() error {
 	h.write.Lock()
 	defer h.write.Unlock()
@@ -115,8 +111,8 @@ func (h *History) Flush() error {
 	return nil
 }
 
-// Trim removes what a space has beyond the limit, which was higher before. Else
-// the next record does so.
+// Trim removes the records beyond the limit, after the limit was lowered. Otherwise the
+// next record does so.
 func (h *History) Trim(space string) error {
 	h.write.Lock()
 	defer h.write.Unlock()
@@ -127,8 +123,8 @@ func (h *History) Trim(space string) error {
 	return fault.Wrap("answer.History.Trim", err)
 }
 
-// Recent gives the latest records of a space, at most n, oldest first. What cannot
-// be read is passed over.
+// Recent returns the latest records of a space, at most n, oldest first. It skips records
+// that cannot be read.
 func (h *History) Recent(space string, n int) ([]Record, error) {
 	const op = "answer.History.Recent"
 	h.write.Lock()
@@ -156,7 +152,7 @@ func (h *History) Recent(space string, n int) ([]Record, error) {
 	return found[max(0, len(found)-n):], fault.Wrap(op, err)
 }
 
-// Cited gives the chunks that the records of a space rest on.
+// Cited returns the chunks that the records of a space rest on.
 func (h *History) Cited(space string) ([]percached.ChunkID, error) {
 	const op = "answer.History.Cited"
 	h.write.Lock()
@@ -171,7 +167,7 @@ func (h *History) Cited(space string) ([]percached.ChunkID, error) {
 	}
 	err = h.db.View(func(tx *kv.Tx) error {
 		for _, k := range p.keys {
-			r, _, err := readRecord(tx, k) // Forget takes what cannot be read
+			r, _, err := readRecord(tx, k) // Forget removes what cannot be read
 			if err != nil {
 				return err
 			}
@@ -228,8 +224,8 @@ func (h *History) Forget(space string, chunks []percached.ChunkID) (int, error) 
 	return n + len(dropped), nil
 }
 
-// Clear removes the records of a space that stays: its counter and cursors stay
-// too. It tells how many records there were.
+// Clear removes the records of a space, but not its counter and cursors. It returns how
+// many records there were.
 func (h *History) Clear(space string) (int, error) {
 	const op = "answer.History.Clear"
 	h.write.Lock()
@@ -246,7 +242,7 @@ func (h *History) Clear(space string) (int, error) {
 	return n, nil
 }
 
-// DropSpace removes all of a space's history, as the space goes. It tells how
+// DropSpace removes the history of a space with its counter and cursors. It returns how
 // many records there were.
 func (h *History) DropSpace(space string) (int, error) {
 	const op = "answer.History.DropSpace"
@@ -283,4 +279,59 @@ func (h *History) remove(keys [][]byte) error {
 		}
 	}
 	return b.Flush()
+}
+
+// of finds a space's past, or makes it.
+func (h *History) of(space string) *past {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := h.spaces[space]
+	if p == nil {
+		p = &past{}
+		h.spaces[space] = p
+	}
+	return p
+}
+
+// gather adds a record to the pending ones of a space, and says whether it completes a
+// batch. If the disk is full, they may stay pending for long.
+func (h *History) gather(space string, r Record) (full bool) {
+	p := h.of(space)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p.gathered++
+	p.pending = h.latest(append(p.pending, r))
+	return p.gathered%historyBatch == 0
+}
+
+func (h *History) gathered(p *past) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return p.gathered
+}
+
+// latest returns the latest records, as many as a space may have.
+func (h *History) latest(rs []Record) []Record { return rs[max(0, len(rs)-h.limit):] }
+
+// take removes and returns the pending records of a space.
+func (h *History) take(p *past) []Record {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	rs := p.pending
+	p.pending, p.gathered = nil, 0
+	return rs
+}
+
+// giveBack makes records pending again, before those that came meanwhile.
+func (h *History) giveBack(p *past, rs []Record) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p.pending = h.latest(append(rs, p.pending...))
+}
+
+// pending returns a copy of the pending records of a space.
+func (h *History) pending(p *past) []Record {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(p.pending)
 }

@@ -1,17 +1,135 @@
 package answer
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"hash/crc32"
 	"slices"
+	"time"
 
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// past finds a space's history, at first on disk. The caller holds write.
+// cursorName is the maximum length of a cursor's name, in bytes.
+const cursorName = 64
+
+// Since returns the records after a cursor, oldest first and at most n, and the number to
+// pass to Advance when they are done. It writes the pending records first, because only
+// records on disk have numbers. It skips records that cannot be read. A cursor that was
+// never moved is before all records.
+func (h *History) Since(space, cursor string, n int) (records []Record, upto uint64, err error) {
+	const op = "answer.History.Since"
+	h.write.Lock()
+	defer h.write.Unlock()
+	p, key, err := h.cursor(space, cursor)
+	if err == nil {
+		err = h.save(space, p)
+	}
+	if err != nil {
+		return nil, 0, fault.Wrap(op, err)
+	}
+	err = h.db.View(func(tx *kv.Tx) error {
+		if upto, err = readNumber(tx, key); err != nil {
+			return err
+		}
+		for _, k := range p.keys {
+			if number(k) < upto {
+				continue
+			}
+			if len(records) >= n {
+				break
+			}
+			r, whole, err := readRecord(tx, k)
+			if err != nil {
+				return err
+			}
+			if r.Number = number(k); whole {
+				records = append(records, r)
+			}
+			upto = number(k) + 1
+		}
+		return nil
+	})
+	return records, upto, fault.Wrap(op, err)
+}
+
+// Has says whether the record with this number still exists.
+func (h *History) Has(space string, n uint64) (bool, error) {
+	h.write.Lock()
+	defer h.write.Unlock()
+	p, err := h.past(space)
+	if err != nil {
+		return false, fault.Wrap("answer.History.Has", err)
+	}
+	_, there := slices.BinarySearchFunc(p.keys, n, func(k []byte, n uint64) int { return cmp.Compare(number(k), n) })
+	return there, nil
+}
+
+// Advance moves a cursor to the number that Since returned, never back. The move is
+// durable when Advance returns. Conflict means that the space was dropped since then.
+func (h *History) Advance(space, cursor string, upto uint64) error {
+	const op = "answer.History.Advance"
+	h.write.Lock()
+	defer h.write.Unlock()
+	p, key, err := h.cursor(space, cursor)
+	if err != nil {
+		return fault.Wrap(op, err)
+	}
+	if upto > p.next {
+		return fault.New(fault.Conflict, op, "the cursor is beyond the last record")
+	}
+	return fault.Wrap(op, h.db.Update(func(tx *kv.Tx) error {
+		at, err := readNumber(tx, key)
+		if err != nil || at >= upto {
+			return err
+		}
+		if err := putNumber(tx, historyKey('n', space), p.next); err != nil {
+			return err
+		}
+		return putNumber(tx, key, upto)
+	}))
+}
+
+// Latest returns when the latest question of a space was asked; the zero time if there is
+// none.
+func (h *History) Latest(space string) (asked time.Time, err error) {
+	const op = "answer.History.Latest"
+	h.write.Lock()
+	defer h.write.Unlock()
+	p, err := h.past(space)
+	if err != nil {
+		return asked, fault.Wrap(op, err)
+	}
+	if pending := h.pending(p); len(pending) > 0 {
+		return pending[len(pending)-1].Asked, nil
+	}
+	err = h.db.View(func(tx *kv.Tx) error {
+		for _, k := range slices.Backward(p.keys) {
+			r, whole, err := readRecord(tx, k)
+			if whole || err != nil { // if it is damaged, the one before it counts
+				asked = r.Asked
+				return err
+			}
+		}
+		return nil
+	})
+	return asked, fault.Wrap(op, err)
+}
+
+// cursor finds a space's history, and the key of a cursor in it.
+func (h *History) cursor(space, name string) (*past, []byte, error) {
+	if name == "" || len(name) > cursorName {
+		return nil, nil, fault.New(fault.Invalid, "answer.History", "a cursor's name has 1 to %d bytes", cursorName)
+	}
+	p, err := h.past(space)
+	return p, append(historyKey('c', space), name...), err
+}
+
+// past finds a space's history; the first time it reads the keys on disk. The caller holds
+// write.
 func (h *History) past(space string) (*past, error) {
 	p := h.of(space)
 	if p.loaded {
@@ -48,18 +166,18 @@ func (h *History) past(space string) (*past, error) {
 }
 
 const (
-	// A transaction holds only so much: how many records one writes, and how many
-	// one removes.
+	// How many records one transaction writes, and how many it removes: its size is
+	// limited.
 	historyPart = 100
 	historyTrim = 1000
 )
 
-// save stores what is pending, and removes what is too much then. The caller holds
-// write; what fails is pending again, before what came meanwhile.
+// save writes the pending records and removes those beyond the limit. The caller holds
+// write. If a write fails, its records are pending again.
 func (h *History) save(space string, p *past) error {
 	pending := h.take(p)
 	if len(pending) == 0 {
-		return nil // nor trims: who only reads may not know the daemon's limit
+		return nil // do not trim: a reader may not know the daemon's limit
 	}
 	for len(pending) > 0 {
 		part := pending[:min(historyPart, len(pending))]
@@ -72,7 +190,7 @@ func (h *History) save(space string, p *past) error {
 	return h.trim(p)
 }
 
-// trim removes the oldest records beyond the limit: many, if it was higher before.
+// trim removes the oldest records beyond the limit: many, if the limit was lowered.
 func (h *History) trim(p *past) error {
 	for len(p.keys) > h.limit {
 		n := min(historyTrim, len(p.keys)-h.limit)
@@ -84,7 +202,7 @@ func (h *History) trim(p *past) error {
 	return nil
 }
 
-// store writes records, and removes as many of the oldest as must make room.
+// store writes records, and removes as many of the oldest to make room.
 func (h *History) store(space string, p *past, rs []Record) error {
 	prefix := historyKey('q', space)
 	keys, next := slices.Clone(p.keys), p.next
@@ -123,7 +241,7 @@ func historyKey(kind byte, space string) []byte {
 	return append([]byte{'H', kind}, id[:]...)
 }
 
-// number is that of a record's key.
+// number returns the number in a record's key.
 func number(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-8:]) }
 
 func encodeNumber(key []byte, n uint64) []byte {
@@ -133,7 +251,7 @@ func encodeNumber(key []byte, n uint64) []byte {
 
 func putNumber(tx *kv.Tx, key []byte, n uint64) error { return tx.Set(key, encodeNumber(key, n)) }
 
-// readNumber gives 0 for what is not there, or damaged.
+// readNumber returns 0 for a number that is missing or damaged.
 func readNumber(tx *kv.Tx, key []byte) (uint64, error) {
 	b, err := tx.Get(key)
 	if fault.KindOf(err) == fault.NotFound || errors.Is(err, kv.ErrDamaged) {
@@ -154,7 +272,7 @@ func sumOf(key, b []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, table), table, b)
 }
 
-// readRecord says whether a record can be read; the error is the database's.
+// readRecord says whether a record can be read. The error is the database's own.
 func readRecord(tx *kv.Tx, key []byte) (r Record, whole bool, err error) {
 	b, err := tx.Get(key)
 	if errors.Is(err, kv.ErrDamaged) {
@@ -170,7 +288,7 @@ func readRecord(tx *kv.Tx, key []byte) (r Record, whole bool, err error) {
 func decodeRecord(b []byte) (Record, error) {
 	const op = "answer.History"
 	if len(b) == 0 || b[0] != historyVersion {
-		return Record{}, fault.New(fault.Internal, op, "a record is of an unknown format")
+		return Record{}, fault.New(fault.Internal, op, "a record has an unknown format")
 	}
 	var r Record
 	if err := json.Unmarshal(b[1:], &r); err != nil {

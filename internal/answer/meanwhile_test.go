@@ -17,14 +17,14 @@ import (
 
 func TestForgottenMeanwhile(t *testing.T) {
 	for name, forget := range map[string]func(w *world, id percached.ChunkID){
-		"gone":     func(w *world, id percached.ChunkID) { w.shelf.drop(id) },
-		"replaced": func(w *world, id percached.ChunkID) { w.shelf.drop(id); w.shelf.put(budget) },
-		"no space": func(w *world, _ percached.ChunkID) { w.shelf.closeSpace() },
+		"gone":     func(w *world, id percached.ChunkID) { w.docs.drop(id) },
+		"replaced": func(w *world, id percached.ChunkID) { w.docs.drop(id); w.docs.put(budget) },
+		"no space": func(w *world, _ percached.ChunkID) { w.docs.closeSpace() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, h := heldWorld(t)
 			id := percached.ChunkID{}
-			for id = range w.shelf.chunks {
+			for id = range w.docs.chunks {
 			}
 			done := make(chan answer.Answer)
 			go func() {
@@ -58,7 +58,7 @@ func TestSettle(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) {
 		p.Tree = slowInsert{p.Tree.(*qkvtree.Tree), storing, let}
 	})
-	w.shelf.put(budget)
+	w.docs.put(budget)
 	done, settled := make(chan struct{}), make(chan struct{})
 	go func() { defer close(done); w.ask(t, heron.Text) }()
 	<-storing
@@ -90,7 +90,7 @@ func TestNoAnswerFromBefore(t *testing.T) {
 	first := make(chan answer.Answer)
 	go func() { a, _ := w.Ask(context.Background(), heron, answer.Listener{}); first <- a }()
 	<-h.began
-	w.shelf.put("The budget of Heron is 50 thousand now.")
+	w.docs.put("The budget of Heron is 50 thousand now.")
 	second, found := make(chan answer.Answer), make(chan answer.Citation, 2)
 	go func() {
 		a, _ := w.Ask(context.Background(), heron, answer.Listener{Cite: func(c answer.Citation) { found <- c }})
@@ -114,17 +114,17 @@ func TestNoAnswerFromBefore(t *testing.T) {
 // not be found yet.
 func TestNotFoundYet(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
-	w.shelf.put(budget)
+	w.docs.put(budget)
 	const other = "Is the budget of Heron known?"
 	w.ask(t, other)
-	w.shelf.upto = w.shelf.seq
-	w.shelf.put("The budget of Heron is 50 thousand now.")
+	w.docs.upto = w.docs.seq
+	w.docs.put("The budget of Heron is 50 thousand now.")
 	w.asks(t, heron)
 	w.ask(t, other) // is held against the search, and must not be confirmed
 	if _, err := w.Freshen(context.Background(), "s"); err != nil {
 		t.Fatal(err)
 	}
-	w.shelf.upto = 0
+	w.docs.upto = 0
 	for _, q := range []string{heron.Text, other} {
 		if a := w.ask(t, q); a.Outcome == answer.AnswerHit || len(a.Citations) != 2 {
 			t.Errorf("%s: %s, %s", q, a.Outcome, a.Gate.Why)
@@ -136,12 +136,12 @@ func TestNotFoundYet(t *testing.T) {
 func TestFreshenBySpacesOwnSettings(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
 	for _, s := range []string{budget, "The budget of Heron is known.", "The budget is Otter."} {
-		w.shelf.put(s)
+		w.docs.put(s)
 	}
 	for k, more := range map[int]string{1: "Ducks swim.", 5: "Heron."} {
-		w.shelf.set = percached.Settings{K: &k}
+		w.docs.set = percached.Settings{K: &k}
 		w.asks(t, answer.Question{Space: "s", Text: heron.Text, Refresh: true})
-		w.shelf.put(more)
+		w.docs.put(more)
 		n, err := w.Freshen(context.Background(), "s")
 		if err != nil {
 			t.Fatal(err)
@@ -154,9 +154,9 @@ func TestFreshenBySpacesOwnSettings(t *testing.T) {
 
 func TestWrongSpaceSettings(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
-	w.shelf.put(budget)
+	w.docs.put(budget)
 	for _, k := range []int{-1, 0, 1000} {
-		w.shelf.set = percached.Settings{K: &k}
+		w.docs.set = percached.Settings{K: &k}
 		if _, err := w.Ask(context.Background(), heron, answer.Listener{}); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("k=%d: %v", k, err)
 		}
@@ -166,12 +166,12 @@ func TestWrongSpaceSettings(t *testing.T) {
 // A damaged chunk costs neither the answers over others nor those stored.
 func TestDamagedChunk(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
-	w.shelf.put(budget)
-	w.shelf.hurt = w.shelf.put("The budget of Heron is known.")
-	hurt := w.shelf.hurt
-	w.shelf.hurt = percached.ChunkID{}
+	w.docs.put(budget)
+	w.docs.hurt = w.docs.put("The budget of Heron is known.")
+	hurt := w.docs.hurt
+	w.docs.hurt = percached.ChunkID{}
 	w.asks(t, heron)
-	w.shelf.hurt = hurt
+	w.docs.hurt = hurt
 	a := w.asks(t, heron)
 	if a.Outcome == answer.AnswerHit || len(a.Citations) != 1 || !strings.Contains(strings.Join(a.Notes, ";"), "evidence") {
 		t.Errorf("%+v", a)
@@ -194,7 +194,7 @@ func TestBypassLeavesTheAnswer(t *testing.T) {
 // was asked of.
 func TestRefusalsRestOnChunks(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) { p.Engine = clueless{p.Engine.(*llmtest.Fake)} })
-	id := w.shelf.put(budget)
+	id := w.docs.put(budget)
 	cold, warm := w.asks(t, heron), w.asks(t, heron)
 	if !cold.Refused || warm.Outcome != answer.AnswerHit || len(warm.Citations) != len(cold.Citations) {
 		t.Errorf("%+v, %+v", cold, warm)
@@ -219,9 +219,9 @@ func TestForgottenWhileWaiting(t *testing.T) {
 		want   string // what is cited then
 		kind   fault.Kind
 	}{
-		"another is there": {func(w *world) { w.shelf.put("The budget of Otter is $12,000.") }, "The budget of Otter is $12,000.", 0},
+		"another is there": {func(w *world) { w.docs.put("The budget of Otter is $12,000.") }, "The budget of Otter is $12,000.", 0},
 		"nothing is left":  {func(*world) {}, "", 0},
-		"no space":         {func(w *world) { w.shelf.closeSpace() }, "", fault.NotFound},
+		"no space":         {func(w *world) { w.docs.closeSpace() }, "", fault.NotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, h := heldWorld(t)
@@ -241,8 +241,8 @@ func TestForgottenWhileWaiting(t *testing.T) {
 				done <- a
 			}()
 			<-cited
-			for id := range w.shelf.chunks {
-				w.shelf.drop(id)
+			for id := range w.docs.chunks {
+				w.docs.drop(id)
 			}
 			after.change(w)
 			close(h.let)

@@ -21,12 +21,12 @@ func TestFreshBesideWhatDoesNotFit(t *testing.T) {
 		change func(w *world, ids []percached.ChunkID)
 		fresh  bool
 	}{
-		"nothing that bears on it":    {func(w *world, _ []percached.ChunkID) { w.shelf.put("Ducks swim.") }, true},
-		"one that would be in it":     {func(w *world, _ []percached.ChunkID) { w.shelf.put("Heron is the budget of Heron.") }, false},
-		"a new one that does not fit": {func(w *world, _ []percached.ChunkID) { w.shelf.put("Heron is the budget of Heron:" + long) }, false},
+		"nothing that bears on it":    {func(w *world, _ []percached.ChunkID) { w.docs.put("Ducks swim.") }, true},
+		"one that would be in it":     {func(w *world, _ []percached.ChunkID) { w.docs.put("Heron is the budget of Heron.") }, false},
+		"a new one that does not fit": {func(w *world, _ []percached.ChunkID) { w.docs.put("Heron is the budget of Heron:" + long) }, false},
 		"one that fits in now": {func(w *world, ids []percached.ChunkID) {
-			w.shelf.drop(ids[1])
-			w.shelf.drop(ids[2]) // what is left beside the best is old, and short
+			w.docs.drop(ids[1])
+			w.docs.drop(ids[2]) // what is left beside the best is old, and short
 		}, false},
 	} {
 		for _, placement := range []percached.Placement{percached.Sequential, percached.Parallel} {
@@ -34,10 +34,10 @@ func TestFreshBesideWhatDoesNotFit(t *testing.T) {
 				set, o := answer.Default(), llmtest.DefaultOptions()
 				set.Placement, set.MaxTokens, o.Context = placement, 8, 150
 				w := newWorld(t, set, o, nil)
-				w.shelf.put("A budget.")
+				w.docs.put("A budget.")
 				var ids []percached.ChunkID
 				for _, b := range bodies {
-					ids = append(ids, w.shelf.put(b))
+					ids = append(ids, w.docs.put(b))
 				}
 				if a := w.asks(t, heron); len(a.Citations) != 1 || a.Citations[0].Chunk != ids[0] {
 					t.Fatalf("the prompt holds %+v", a.Citations)
@@ -63,16 +63,16 @@ func TestAnswerByWordsAlone(t *testing.T) {
 	set.K = 2
 	w := newWorld(t, set, llmtest.DefaultOptions(), nil)
 	for _, b := range []string{"The budget of Heron is Heron.", "The budget of Heron.", "The budget."} {
-		w.shelf.put(b)
+		w.docs.put(b)
 	}
-	w.shelf.words = true
+	w.docs.words = true
 	for i, want := range []answer.Outcome{answer.Miss, answer.AnswerHit, answer.AnswerHit} {
-		w.shelf.words = i < 2
+		w.docs.words = i < 2
 		if a := w.asks(t, heron); a.Outcome != want {
 			t.Errorf("question %d: %s, want %s: %s", i, a.Outcome, want, a.Gate.Why)
 		}
 	}
-	if e, err := w.Bank.Get("s", qabank.NewID("s", heron.Text)); err != nil || e.Seen != w.shelf.seq {
-		t.Errorf("it has seen %d changes of %d, %v", e.Seen, w.shelf.seq, err)
+	if e, err := w.Bank.Get("s", qabank.NewID("s", heron.Text)); err != nil || e.Seen != w.docs.seq {
+		t.Errorf("it has seen %d changes of %d, %v", e.Seen, w.docs.seq, err)
 	}
 }

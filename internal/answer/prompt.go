@@ -7,81 +7,186 @@ import (
 	"strings"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/qkvtree"
 )
 
-// laid is a prompt that fits the engine's context, with the chunks that its
-// segments came from.
-type laid struct {
-	prompt percached.Prompt
-	chunks []percached.Chunk // of segments 1, 2, ..., or of the one text
-	ranks  []int             // of the chunks: 0 is the best
-	nodes  []qkvtree.Node    // of the instructions and of each chunk
+// promptPlan is a prompt that fits the engine's context, with the chunks in it. The
+// engine runs it as it is, or refuses it. The zero plan has no chunks: there is nothing
+// to answer from.
+type promptPlan struct {
+	prompt    percached.Prompt
+	chunks    []rankedChunk  // of segments 1, 2, ..., or of the one text
+	nodes     []qkvtree.Node // of the instructions and of each chunk
+	citations []Citation
 }
 
-// layOut makes the prompt. Chunks stand in the order of the settings; side by
-// side they stand in the order of their paths, as the engine wants them. What
-// there is no room for is left out: the oldest turns first, then the worst chunks.
-func (r *run) layOut(chunks []percached.Chunk) (*laid, error) {
-	defer func() { r.answer.Times.MatchTensors += lap(r.Now, &r.at) }() // the stage goes on with what is stored
-	chunks = slices.Clone(chunks)
-	rank := map[percached.ChunkID]int{}
-	for i, c := range chunks {
-		rank[c.ID] = i
+// rankedChunk is a chunk of the prompt; rank 0 is the best.
+type rankedChunk struct {
+	percached.Chunk
+	rank    int
+	segment percached.Segment
+}
+
+func (p *promptPlan) empty() bool { return len(p.chunks) == 0 }
+
+// used returns the chunks of the prompt, best first.
+func (p *promptPlan) used() []percached.Chunk {
+	ranked := slices.SortedFunc(slices.Values(p.chunks), func(a, b rankedChunk) int { return cmp.Compare(a.rank, b.rank) })
+	used := make([]percached.Chunk, len(ranked))
+	for i, c := range ranked {
+		used[i] = c.Chunk
 	}
-	if r.set.Order == percached.Canonical {
-		slices.SortStableFunc(chunks, func(a, b percached.Chunk) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	return used
+}
+
+// plan plans the request's prompt and sends its citations.
+func (a *Asker) plan(r request, chunks []percached.Chunk, p *progress) (promptPlan, error) {
+	if len(chunks) == 0 {
+		return promptPlan{citations: []Citation{}}, nil
 	}
-	segments, err := r.segments(chunks)
+	plan, err := planPrompt(a.Engine, r.Question, r.settings, r.priority(), chunks)
+	p.lap(&p.times.MatchTensors) // the stage ends when the stored tensors are found
 	if err != nil {
-		return nil, err
+		return promptPlan{}, err
 	}
-	at := make([]int, len(chunks))
-	for i := range at {
-		at[i] = i
+	plan.citations = p.cite(plan.used())
+	if plan.empty() { // a model would make something up
+		return promptPlan{}, fault.New(fault.Invalid, "answer.plan", "no document fits into the model's context beside the instructions and the question")
 	}
-	if r.set.Placement == percached.Parallel {
-		root := percached.Path{}.Child(segments[0].Tokens)
-		path := func(i int) []byte { p := root.Child(segments[i+1].Tokens); return p[:] }
-		slices.SortStableFunc(at, func(i, j int) int { return cmp.Or(bytes.Compare(path(i), path(j)), cmp.Compare(i, j)) })
-		// Two texts of the same tokens are one branch.
-		at = slices.CompactFunc(at, func(i, j int) bool { return slices.Equal(segments[i+1].Tokens, segments[j+1].Tokens) })
-	}
-	for i := range chunks {
-		segments[i+1].Rank = rank[chunks[i].ID]
-	}
-	at = r.fit(segments, at)
-	p := &laid{nodes: []qkvtree.Node{{Tokens: segments[0].Tokens}}}
-	p.prompt = percached.Prompt{Priority: r.priority(), Placement: r.set.Placement, Planes: r.set.Planes, MaxTokens: r.set.MaxTokens, Stop: r.Engine.Info().Chat.Stop, EndLoops: true, Segments: segments[:1:1]}
-	for _, i := range at {
-		s := segments[i+1]
-		p.prompt.Segments = append(p.prompt.Segments, s)
-		p.chunks = append(p.chunks, chunks[i])
-		p.ranks = append(p.ranks, s.Rank)
-		p.nodes = append(p.nodes, qkvtree.Node{Tokens: s.Tokens, Chunk: chunks[i].ID})
-	}
-	p.prompt.Segments = append(p.prompt.Segments, segments[len(segments)-1])
-	if r.set.Whole {
-		return p, r.join(p)
-	}
-	return p, nil
+	return plan, nil
 }
 
-// segments are those of a prompt of all these chunks, with their tokens, and with
-// as many earlier turns as there is room for beside the chunks.
-func (r *run) segments(chunks []percached.Chunk) ([]percached.Segment, error) {
-	texts := make([]string, len(chunks))
-	for i := range chunks {
-		texts[i] = chunks[i].Rendered()
+// planPrompt lays out a prompt of at most K chunks, given best first. It leaves out what
+// does not fit the context: the oldest turns first, then the worst chunks. So it is known
+// before the answer begins what the answer rests on, and tensors are looked up at the
+// paths that the engine will compute. Room is kept for an answer of the service's own
+// bound, so that a client with a lower bound gets the same prompt.
+func planPrompt(e tokenizer, q Question, s Settings, priority percached.Priority, best []percached.Chunk) (promptPlan, error) {
+	chunks := make([]rankedChunk, len(best))
+	for i, c := range best {
+		chunks[i] = rankedChunk{Chunk: c, rank: i}
 	}
-	info := r.Engine.Info()
-	for turns := r.q.turns(); ; turns-- {
-		segments := r.set.ask(info.Chat, texts, &r.q, turns)
-		tokens, err := r.Engine.Tokenize(segments)
+	if s.Order == percached.Canonical {
+		slices.SortStableFunc(chunks, func(a, b rankedChunk) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	}
+	segments, err := promptSegments(e, q, s, chunks)
+	if err != nil {
+		return promptPlan{}, err
+	}
+	info := e.Info()
+	system, question := segments[0], segments[len(segments)-1]
+	room := info.Context - s.MaxTokens - len(system.Tokens) - len(question.Tokens)
+	var fitting []rankedChunk
+	for i, c := range chunks {
+		c.segment = segments[i+1]
+		if s.Placement == percached.Parallel && slices.ContainsFunc(fitting, c.sameTokens) {
+			continue // two branches of the same tokens would count twice
+		}
+		fitting = append(fitting, c)
+		room -= len(c.segment.Tokens)
+	}
+	for room < 0 && len(fitting) > 0 {
+		worst := worstChunk(fitting)
+		room += len(fitting[worst].segment.Tokens)
+		fitting = slices.Delete(fitting, worst, worst+1)
+	}
+	if s.Whole {
+		return planWhole(e, s, priority, system, question, fitting)
+	}
+	plan := newPlan(info, s, priority, system, fitting)
+	for _, c := range fitting {
+		plan.prompt.Segments = append(plan.prompt.Segments, c.segment)
+	}
+	plan.prompt.Segments = append(plan.prompt.Segments, question)
+	return plan, nil
+}
+
+func newPlan(info percached.ModelInfo, s Settings, priority percached.Priority, system percached.Segment, chunks []rankedChunk) promptPlan {
+	plan := promptPlan{
+		prompt: percached.Prompt{
+			Priority: priority, Placement: s.Placement, Planes: s.Planes, MaxTokens: s.MaxTokens, Stop: info.Chat.Stop, EndLoops: true,
+			Segments: []percached.Segment{system},
+		},
+		chunks: chunks,
+		nodes:  []qkvtree.Node{{Tokens: system.Tokens}},
+	}
+	for _, c := range chunks {
+		plan.nodes = append(plan.nodes, qkvtree.Node{Tokens: c.segment.Tokens, Chunk: c.ID})
+	}
+	return plan
+}
+
+func (c rankedChunk) sameTokens(other rankedChunk) bool {
+	return slices.Equal(c.segment.Tokens, other.segment.Tokens)
+}
+
+func worstChunk(chunks []rankedChunk) int {
+	worst := 0
+	for i, c := range chunks {
+		if c.rank > chunks[worst].rank {
+			worst = i
+		}
+	}
+	return worst
+}
+
+// planWhole makes one segment of the prompt. It holds the same chunks as separate
+// segments would; if the one text takes more tokens than they, it loses the worst.
+func planWhole(e tokenizer, s Settings, priority percached.Priority, system, question percached.Segment, chunks []rankedChunk) (promptPlan, error) {
+	info := e.Info()
+	for {
+		segments := []percached.Segment{system}
+		for _, c := range chunks {
+			segments = append(segments, c.segment)
+		}
+		whole := joinSegments(append(segments, question))
+		tokens, err := e.Tokenize([]percached.Segment{whole})
+		if err != nil {
+			return promptPlan{}, err
+		}
+		whole.Tokens = tokens[0]
+		if len(whole.Tokens)+s.MaxTokens <= info.Context || len(chunks) == 0 {
+			plan := newPlan(info, s, priority, system, chunks)
+			plan.prompt.Segments = []percached.Segment{whole}
+			return plan, nil
+		}
+		worst := worstChunk(chunks)
+		chunks = slices.Delete(chunks, worst, worst+1)
+	}
+}
+
+// joinSegments makes one segment, which is always computed, of the texts of many. Texts
+// without control tokens between them become one text.
+func joinSegments(segments []percached.Segment) percached.Segment {
+	one := percached.Segment{Kind: percached.KindQuestion}
+	for _, s := range segments {
+		for _, t := range s.Texts {
+			if n := len(one.Texts); n > 0 && one.Texts[n-1].Special == t.Special {
+				one.Texts[n-1].Text += t.Text
+			} else {
+				one.Texts = append(one.Texts, t)
+			}
+		}
+	}
+	return one
+}
+
+// promptSegments makes the segments of a prompt of all these chunks, with their tokens,
+// and with as many earlier turns as fit the context beside the chunks.
+func promptSegments(e tokenizer, q Question, s Settings, chunks []rankedChunk) ([]percached.Segment, error) {
+	texts := make([]string, len(chunks))
+	for i, c := range chunks {
+		texts[i] = c.Rendered()
+	}
+	info := e.Info()
+	for turns := q.boundedTurns(); ; turns-- {
+		segments := s.promptSegments(info.Chat, texts, &q, turns)
+		tokens, err := e.Tokenize(segments)
 		if err != nil {
 			return nil, err
 		}
-		sum := r.set.MaxTokens
+		sum := s.MaxTokens
 		for i := range segments {
 			segments[i].Tokens = tokens[i]
 			sum += len(tokens[i])
@@ -92,12 +197,13 @@ func (r *run) segments(chunks []percached.Chunk) ([]percached.Segment, error) {
 	}
 }
 
-// ask lays out the segments. With a task, the question stands behind it and the model's
-// reply is begun for it, so that it answers and does not go on with a text. One that
-// chats gets chunks that are computed apart as quotations; in sequence these harm.
-func (s Settings) ask(chat percached.ChatFormat, chunks []string, q *Question, turns int) []percached.Segment {
+// promptSegments makes the segments of a prompt without their tokens. With a task, the
+// question follows the task and the model's reply is begun for it, so that the model
+// answers and does not continue a text. A model with turns gets parallel chunks as
+// quotations; sequential chunks it reads better without.
+func (s Settings) promptSegments(chat percached.ChatFormat, chunks []string, q *Question, turns int) []percached.Segment {
 	if s.Task == "" {
-		return chat.Ask(s.Instructions, chunks, q.asking(turns, false))
+		return chat.Ask(s.Instructions, chunks, q.promptText(turns, false))
 	}
 	if chat.Plain() {
 		chat.Question = "\n\n"
@@ -108,54 +214,17 @@ func (s Settings) ask(chat percached.ChatFormat, chunks []string, q *Question, t
 		}
 	}
 	task := s.Task
-	if s.Instructions != instructions || q.Instructions != "" { // those may want more than a sentence
+	if s.Instructions != instructions || q.Instructions != "" { // they may want more than a sentence
 		task = freeTask
 	}
-	return chat.Ask(s.Instructions, chunks, task+"\n"+q.asking(turns, true))
+	return chat.Ask(s.Instructions, chunks, task+"\n"+q.promptText(turns, true))
 }
 
-// quoted marks each chunk off as a quotation.
+// quoted marks each chunk as a quotation.
 func quoted(chunks []string) []string {
 	all := make([]string, len(chunks))
 	for i, c := range chunks {
 		all[i] = "Document:\n\"\"\"\n" + strings.TrimRight(c, "\n ") + "\n\"\"\"\n\n"
 	}
 	return all
-}
-
-// fit leaves out the worst of the chunks at these places until the prompt and an
-// answer fit the context, as the engine would, but ahead of time: so that the
-// tensors behind what is left out are looked for where they are, and what the
-// answer rests on is known before it begins. Room is kept for an answer of the
-// service's own bound, so that one with less is made from the same.
-func (r *run) fit(segments []percached.Segment, at []int) []int {
-	sum := r.set.MaxTokens + len(segments[0].Tokens) + len(segments[len(segments)-1].Tokens)
-	for _, i := range at {
-		sum += len(segments[i+1].Tokens)
-	}
-	for sum > r.Engine.Info().Context && len(at) > 0 {
-		worst := 0
-		for n, i := range at {
-			if segments[i+1].Rank > segments[at[worst]+1].Rank {
-				worst = n
-			}
-		}
-		sum -= len(segments[at[worst]+1].Tokens)
-		at = slices.Delete(at, worst, worst+1)
-	}
-	return at
-}
-
-// used are the chunks of a prompt, best first.
-func (p *laid) used() []percached.Chunk {
-	at := make([]int, len(p.chunks))
-	for i := range at {
-		at[i] = i
-	}
-	slices.SortFunc(at, func(i, j int) int { return cmp.Compare(p.ranks[i], p.ranks[j]) })
-	used := make([]percached.Chunk, len(at))
-	for n, i := range at {
-		used[n] = p.chunks[i]
-	}
-	return used
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
@@ -18,48 +19,47 @@ var instructions string
 //go:embed prompts/refusal.txt
 var refusal string
 
-// together is why chunks of one text stand behind each other.
-const together = "chunks side by side are not one text: set placement to sequential, or leave it out"
+// wholeParallel is why whole and parallel contradict each other.
+const wholeParallel = "parallel chunks are not one text: set placement to sequential, or leave it out"
 
 // Settings say how questions of a space are answered.
 type Settings struct {
-	Threshold float64 // similarity from which on a stored answer may be served
-	Guard     bool    // the whole gate; without it similarity alone decides, and a hit does no retrieval
-	Bank      bool    // stored answers are used and kept
-	Tensors   bool    // stored tensors are used and kept
+	Threshold float64 // minimum similarity at which a stored answer may be served
+	Guard     bool    // the whole gate; without it similarity alone decides, and a hit retrieves nothing
+	Bank      bool    // use and store answers
+	Tensors   bool    // use and store tensors
 	K         int     // chunks of a prompt
-	KRefresh  int     // a new chunk among so many best of a stored question makes its answer stale
+	KRefresh  int     // a new chunk among this many best of a stored question makes its answer stale
 	Order     percached.Order
 	Placement percached.Placement
 	Planes    percached.Planes
-	Whole     bool // instructions and chunks are made tokens as one text: no tensors, nothing side by side
+	Whole     bool // tokenize instructions and chunks as one text: no tensors, sequential only
 	MaxTokens int  // of an answer
-	// Retrieval names how chunks are searched: answers over chunks that were
-	// found in another way are not served.
+	// Retrieval names the search method. Answers over chunks that another method found
+	// are not served.
 	Retrieval string
 	// Instructions begin the prompt.
 	Instructions string
-	// Task, when not empty, is repeated right before the question: small models
-	// lose sight of instructions that stand before all chunks.
+	// Task, unless empty, is repeated right before the question: small models lose sight
+	// of instructions that stand before all chunks.
 	Task string
-	// Fixed says that somebody chose the placement: none that was found to serve the
-	// model as well takes its place.
+	// Fixed says that somebody chose the placement, so that no measured one replaces it.
 	Fixed bool
 }
 
 // DefaultTask is for models that were not trained on percached's own prompts.
 const DefaultTask = "Using only the texts above, answer in one sentence."
 
-// promptVersion counts changes of how a prompt is laid out: what was measured of
-// another is measured again.
-const promptVersion = 1
-
-// freeTask stands in its place beside instructions that are not percached's own.
+// freeTask replaces it beside instructions that are not percached's own.
 const freeTask = "Using only the texts above, answer the question."
 
-// Default is for models that were trained for no placement in particular. The
-// threshold belongs to the embedder; of one that names none, this is what was
-// measured with all-MiniLM-L6-v2.
+// promptVersion counts changes of the prompt's layout. What was measured with another
+// layout is measured again.
+const promptVersion = 1
+
+// Default is for models that were not trained for one placement. The threshold depends on
+// the embedder: this one was measured with all-MiniLM-L6-v2, and is for embedders that
+// name none.
 func Default() Settings {
 	return Settings{
 		Threshold: 0.85, Guard: true, Bank: true, Tensors: true, K: 3, KRefresh: 3,
@@ -67,7 +67,7 @@ func Default() Settings {
 	}
 }
 
-// Validate joins all that is wrong.
+// Validate joins everything that is wrong.
 func (s Settings) Validate() error {
 	var errs []error
 	bad := func(wrong bool, format string, args ...any) {
@@ -81,26 +81,26 @@ func (s Settings) Validate() error {
 	bad(s.MaxTokens < 1, "max_tokens: %d is not positive", s.MaxTokens)
 	bad(s.Placement > percached.Parallel, "placement: %d is unknown", s.Placement)
 	bad(s.Planes > percached.QKV, "planes: %d are unknown", s.Planes)
-	bad(s.Whole && s.Tensors, "whole: of one text no tensors are kept")
-	bad(s.Whole && s.Placement == percached.Parallel, "whole: %s", together)
+	bad(s.Whole && s.Tensors, "whole: tensors of one text cannot be stored; set tensors to false")
+	bad(s.Whole && s.Placement == percached.Parallel, "whole: %s", wholeParallel)
 	bad(!s.Order.Known(), "order: %q is neither relevance nor canonical", s.Order)
 	return errors.Join(errs...)
 }
 
-// With lays over s what a space or a question wants otherwise, which may be wrong.
-// In one text there are no tensors, and chunks stand behind each other, whatever the
-// service has; who asks for one text and for chunks side by side contradicts himself.
+// With replaces settings by those of a space or a question, and validates the result.
+// Whole switches tensors off and makes the placement sequential, whatever the service has.
+// A space or question that asks for both whole and parallel is refused.
 func (s Settings) With(w percached.Settings) (Settings, error) {
-	over(&s.Threshold, w.Threshold)
-	over(&s.Guard, w.Guard)
-	over(&s.Bank, w.Bank)
-	over(&s.Tensors, w.Tensors)
-	over(&s.K, w.K)
-	over(&s.Order, w.Order)
-	over(&s.Placement, w.Placement)
+	replace(&s.Threshold, w.Threshold)
+	replace(&s.Guard, w.Guard)
+	replace(&s.Bank, w.Bank)
+	replace(&s.Tensors, w.Tensors)
+	replace(&s.K, w.K)
+	replace(&s.Order, w.Order)
+	replace(&s.Placement, w.Placement)
 	s.Fixed = s.Fixed || w.Placement != nil
-	over(&s.Planes, w.Planes)
-	over(&s.Whole, w.Whole)
+	replace(&s.Planes, w.Planes)
+	replace(&s.Whole, w.Whole)
 	if s.Whole {
 		s.Tensors = false
 		if w.Placement == nil {
@@ -108,7 +108,7 @@ func (s Settings) With(w percached.Settings) (Settings, error) {
 		}
 	}
 	err := s.Validate()
-	if l := w.TensorLimit; l != nil && *l < 0 { // the tree keeps it
+	if l := w.TensorLimit; l != nil && *l < 0 { // the tree applies it
 		err = errors.Join(err, fmt.Errorf("tensor_limit: %d is negative", *l))
 	}
 	if err != nil {
@@ -117,27 +117,59 @@ func (s Settings) With(w percached.Settings) (Settings, error) {
 	return s, nil
 }
 
-func over[T any](to, from *T) {
+func replace[T any](to, from *T) {
 	if from != nil {
 		*to = *from
 	}
 }
 
-// Prompt names what stands around chunks and questions, whatever the placement.
-func (s Settings) Prompt() string {
-	b, _ := json.Marshal([]any{promptVersion, s.Instructions, s.Task}) // plain values always marshal
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:16])
+// Settings returns the settings of a space.
+func (a *Asker) Settings(space string) (Settings, error) {
+	sp, err := a.Knowledge.Space(space)
+	if err != nil {
+		return Settings{}, err
+	}
+	set, err := a.settings.Load().With(sp.Settings)
+	if err != nil {
+		return set, err
+	}
+	if a.Instructions != nil {
+		text, ok, err := a.Instructions(space)
+		if err != nil {
+			return set, err
+		}
+		if ok {
+			set.Instructions = strings.ReplaceAll(text, "{kind}", sp.Kind)
+		}
+	}
+	if a.Placement != nil && !set.Fixed && !set.Whole {
+		if p, ok := a.Placement(sp.Kind, set); ok {
+			set.Placement = p
+		}
+	}
+	return set, nil
 }
 
-// Mark names what shapes an answer under these settings, as entries of the bank
-// bear it.
+// settingsOf returns the settings of a question.
+func (a *Asker) settingsOf(q Question) (Settings, error) {
+	set, err := a.Settings(q.Space)
+	if err != nil {
+		return set, err
+	}
+	return set.With(q.Settings)
+}
+
+// Prompt identifies the text around chunks and question, whatever the placement.
+func (s Settings) Prompt() string {
+	return digest(promptVersion, s.Instructions, s.Task)
+}
+
+// Mark identifies everything that shapes an answer except its documents, as entries of
+// the bank carry it. Stored answers with another mark are not served.
 func (a *Asker) Mark(s Settings) string {
 	return s.mark(a.Engine.Info().Fingerprint, a.Embedder.Info().Fingerprint)
 }
 
-// mark names all that shapes an answer but its documents: stored answers of
-// another mark are not served.
 func (s Settings) mark(model, embedder string) string {
 	shapes := []any{model, embedder, s.Instructions, s.Retrieval, s.K, s.Order, s.Placement, s.MaxTokens}
 	if s.Task != "" {
@@ -146,10 +178,14 @@ func (s Settings) mark(model, embedder string) string {
 			shapes = append(shapes, "quoted")
 		}
 	}
-	if s.Whole { // else the mark is what it was before there was such a setting
+	if s.Whole { // appended only if set, so that older marks stay valid
 		shapes = append(shapes, "whole")
 	}
-	b, _ := json.Marshal(shapes) // plain values always marshal
+	return digest(shapes...)
+}
+
+func digest(values ...any) string {
+	b, _ := json.Marshal(values) // plain values always marshal
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:16])
 }

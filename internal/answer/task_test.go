@@ -39,8 +39,8 @@ func TestTask(t *testing.T) {
 		taskless.Placement = tc.placement
 		set.Task, set.Placement = tc.task, tc.placement
 		q := &Question{Text: "Who?"}
-		segments := set.ask(tc.chat, []string{chunk}, q, 0)
-		without := Default().ask(tc.chat, nil, q, 0)
+		segments := set.promptSegments(tc.chat, []string{chunk}, q, 0)
+		without := Default().promptSegments(tc.chat, nil, q, 0)
 		if got := text(segments[2]); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.chat.Name, got, tc.want)
 		}
@@ -71,7 +71,7 @@ func TestTaskBesideInstructions(t *testing.T) {
 		{own, Question{Text: "Why?", Instructions: "In French."}, freeTask + "\nIn French.\n\nQuestion: Why?"},
 		{own, Question{Text: "Why?", Earlier: turns}, DefaultTask + "\nQuestion: Who came?\nAnswer: Ana.\n\nQuestion: Why?"},
 	} {
-		segments := tc.set.ask(percached.ChatFormat{Name: "chatml"}, nil, &tc.q, len(tc.q.Earlier))
+		segments := tc.set.promptSegments(percached.ChatFormat{Name: "chatml"}, nil, &tc.q, len(tc.q.Earlier))
 		if got := segments[1].Texts[0].Text; got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
 		}

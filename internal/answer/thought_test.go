@@ -25,7 +25,7 @@ func TestThoughtIsNotKept(t *testing.T) {
 		w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) {
 			p.Engine, p.Unchecked = thinker{p.Engine.(*llmtest.Fake)}, unchecked
 		})
-		w.shelf.put(budget)
+		w.docs.put(budget)
 		a := w.ask(t, heron.Text)
 		if a.Finish != percached.FinishThought || a.Text != "" || a.Outcome != answer.Miss || len(a.Notes) != 1 || !unchecked && (a.Grounded || a.Instead == nil) {
 			t.Errorf("%+v", a)

@@ -3,39 +3,38 @@ package answer
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Work is a question that nobody waits for. It is answered in the background,
-// past the bank, and is no part of the history.
+// Work is a question that no client waits for. It is answered in the background, without
+// the bank's answers, and does not enter the history.
 type Work struct {
 	Space    string
 	Question string
-	// Prefill stops before the answer: the tensors are kept, and an entry without
-	// an answer, to be answered later.
+	// Prefill stops before the answer. It keeps the tensors, and an entry without an
+	// answer, to be answered later.
 	Prefill bool
-	// Origin says who thought of the question, and Sources which chunks it was
-	// made from. What an entry that is there already says of that stays.
+	// Origin says what proposed the question, and Sources from which chunks. An entry
+	// that exists keeps its own.
 	Origin  string
 	Sources []percached.ChunkID
-	// Again says that the bank has the question: if it was forgotten by the time
-	// the answer is there, nothing is kept, and that is NotFound.
+	// Again says that the bank has the question. If it is forgotten before the answer is
+	// complete, nothing is stored, and Work returns NotFound.
 	Again bool
 	// MaxTokens of the answer; 0: as the settings say.
 	MaxTokens int
-	// Settings are what this work wants otherwise than its space.
+	// Settings replace those of the space.
 	Settings percached.Settings
 }
 
-// Work does idle work. It gives way with percached.ErrPreempted as soon as
-// somebody asks, or when ctx ends with that cause; the tensors that were computed
-// until then are kept. With an error the answer says what it took.
+// Work does idle work. When a client asks something, or ctx ends with that cause, it
+// returns percached.ErrPreempted; the tensors computed until then are kept. With an error
+// the answer says what the work took.
 //
-// Done means stored: what was computed but could not be kept is an error. An answer
-// that the bank does not want, as it is not grounded or is a loop, has no Entry.
+// No error means that the answer is stored, or that the bank is not to have it (it is not
+// grounded, or a loop): then it has no Entry.
 func (a *Asker) Work(ctx context.Context, w Work) (Answer, error) {
 	const op = "answer.Work"
 	q := Question{Space: w.Space, Text: w.Question, Refresh: true, MaxTokens: w.MaxTokens, Settings: w.Settings}
@@ -46,101 +45,92 @@ func (a *Asker) Work(ctx context.Context, w Work) (Answer, error) {
 	if err != nil {
 		return Answer{}, fault.Wrap(op, err)
 	}
-	ctx, f, err := a.takeUp(ctx)
+	ctx, f, err := a.beginWork(ctx)
 	if err != nil {
 		return Answer{}, fault.Wrap(op, err)
 	}
-	defer a.layDown(f)
-	got, err := a.answer(ctx, q, set, &w, f)
-	return got, fault.Wrap(op, cause(ctx, err))
+	defer a.endWork(f)
+	got, err := a.answer(ctx, a.newRequest(q, set, &w), a.newProgress(nil))
+	return got, fault.Wrap(op, interruption(ctx, err))
 }
 
-// Fill computes the tensors of these chunks that are not stored, in the order of
-// a prompt, and keeps those for which there is room; Unavailable: there was none for
-// some. A chunk that is gone is NotFound. It gives way like Work.
+// Fill computes the tensors of these chunks that are not stored, in the order of a
+// prompt, and stores them. It returns Unavailable if there was no room for some, and
+// NotFound if a chunk is gone. It gives way like Work.
 func (a *Asker) Fill(ctx context.Context, space string, chunks []percached.ChunkID) (Answer, error) {
 	const op = "answer.Fill"
-	ctx, f, err := a.takeUp(ctx)
+	ctx, f, err := a.beginWork(ctx)
 	if err != nil {
 		return Answer{}, fault.Wrap(op, err)
 	}
-	defer a.layDown(f)
-	r, found, err := a.filling(space, chunks, f)
-	if err != nil {
-		return Answer{}, fault.Wrap(op, err)
-	}
-	err = r.compute(ctx, found, true)
-	if stored := r.store(ctx, false); err == nil {
-		err = stored
-	}
-	if err == nil && r.crowded {
-		err = fault.New(fault.Unavailable, op, "there was no room for what was computed")
-	}
-	return r.answer, fault.Wrap(op, cause(ctx, err))
+	defer a.endWork(f)
+	p := a.newProgress(nil)
+	answer, err := a.fill(ctx, space, chunks, p)
+	return p.complete(answer, err), fault.Wrap(op, interruption(ctx, err))
 }
 
-// Missing counts the tokens of a prompt of these chunks whose tensors are not
-// stored. A chunk that is gone is NotFound.
+func (a *Asker) fill(ctx context.Context, space string, ids []percached.ChunkID, p *progress) (Answer, error) {
+	r, found, err := a.fillRequest(space, ids)
+	if err != nil {
+		return Answer{}, err
+	}
+	plan, err := a.plan(r, found.chunks, p)
+	if err != nil {
+		return Answer{}, err
+	}
+	answer, made, err := a.generate(ctx, r, plan, a.matchTensors(r, plan, p), p)
+	answer, crowded, failed := a.store(ctx, r, draft{Answer: answer, found: found, rests: plan.used(), made: made}, false, p)
+	switch {
+	case err != nil:
+		return answer, err
+	case failed != nil:
+		return answer, failed
+	case crowded:
+		return answer, fault.New(fault.Unavailable, "answer.Fill", "the tensor tree has no room for what was computed")
+	}
+	return answer, nil
+}
+
+// Missing counts the tokens of a prompt of these chunks whose tensors are not stored. It
+// returns NotFound if a chunk is gone.
 func (a *Asker) Missing(space string, chunks []percached.ChunkID) (tokens int, err error) {
 	const op = "answer.Missing"
-	r, found, err := a.filling(space, chunks, newFlight("", nil))
+	r, found, err := a.fillRequest(space, chunks)
 	if err != nil {
 		return 0, fault.Wrap(op, err)
 	}
-	p, err := r.layOut(found)
+	plan, err := planPrompt(a.Engine, r.Question, r.settings, r.priority(), found.chunks)
 	if err != nil {
 		return 0, fault.Wrap(op, err)
 	}
-	for i, stored := range a.Tree.Has(r.request(p)) {
+	for i, stored := range a.Tree.Has(a.treeRequest(r, plan)) {
 		if !stored {
-			tokens += len(p.nodes[i].Tokens)
+			tokens += len(plan.nodes[i].Tokens)
 		}
 	}
 	return tokens, nil
 }
 
-// filling begins a prompt that nobody asks for.
-func (a *Asker) filling(space string, ids []percached.ChunkID, f *flight) (*run, []percached.Chunk, error) {
+// fillRequest makes a request without a question, and reads its chunks.
+func (a *Asker) fillRequest(space string, ids []percached.ChunkID) (request, retrieved, error) {
 	set, err := a.Settings(space)
 	if err != nil {
-		return nil, nil, err
+		return request{}, retrieved{}, err
 	}
-	r, err := a.begin(Question{Space: space}, set, &Work{Prefill: true}, f)
-	if err != nil {
-		return nil, nil, err
+	r := a.newRequest(Question{Space: space}, set, &Work{Prefill: true})
+	var found retrieved
+	if found.seq, err = a.Knowledge.Seq(space); err != nil {
+		return r, found, err
 	}
-	found, err := a.Knowledge.Chunks(space, ids)
-	if len(found) != len(ids) && (err == nil || fault.KindOf(err) == fault.Internal) {
-		err = fault.New(fault.NotFound, "answer.filling", "a chunk is gone, or damaged")
+	found.chunks, err = a.Knowledge.Chunks(space, ids)
+	if len(found.chunks) != len(ids) && (err == nil || fault.KindOf(err) == fault.Internal) {
+		err = fault.New(fault.NotFound, "answer.Fill", "a chunk is gone or damaged")
 	}
 	return r, found, err
 }
 
-// takeUp enters work among the flights, so that Close ends it. Nobody joins it.
-func (a *Asker) takeUp(ctx context.Context) (context.Context, *flight, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed {
-		return nil, nil, errClosed
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	a.works++
-	f := newFlight(fmt.Sprintf("work %d", a.works), cancel) // a question's key begins with a quote
-	a.flights[f.key] = f
-	a.running.Add(1)
-	return ctx, f, nil
-}
-
-func (a *Asker) layDown(f *flight) {
-	f.cancel(nil)
-	a.mu.Lock()
-	delete(a.flights, f.key)
-	a.mu.Unlock()
-	a.running.Done()
-}
-
-// cause is why work ended, if somebody ended it.
-func cause(ctx context.Context, err error) error {
+// interruption returns why work ended, if it was preempted or closed; err otherwise.
+func interruption(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, percached.ErrPreempted) {
 		return err
 	}

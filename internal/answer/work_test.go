@@ -23,7 +23,7 @@ func (w *world) stored() (n int) {
 // before has left.
 func TestPrefillDecodeAsk(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
-	source := w.shelf.put(budget)
+	source := w.docs.put(budget)
 	ctx := context.Background()
 	work := answer.Work{Space: "s", Question: heron.Text, Prefill: true, Origin: "predicted", Sources: []percached.ChunkID{source}}
 	pre, err := w.Work(ctx, work)
@@ -87,8 +87,8 @@ func TestWorkIsPreempted(t *testing.T) {
 			}
 			set := answer.Default()
 			w := newWorld(t, set, o, nil)
-			w.shelf.put(budget)
-			w.shelf.put("The budget of Heron " + strings.Repeat("was asked for again and again ", 20))
+			w.docs.put(budget)
+			w.docs.put("The budget of Heron " + strings.Repeat("was asked for again and again ", 20))
 			ctx, cancel := context.WithCancelCause(context.Background())
 			defer cancel(nil)
 			done := make(chan error, 1)
@@ -133,7 +133,7 @@ func TestWorkIsPreempted(t *testing.T) {
 
 func TestWorkKeepsWhatAPersonAsked(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
-	id := w.shelf.put(budget)
+	id := w.docs.put(budget)
 	w.asks(t, heron)
 	if _, err := w.Work(context.Background(), answer.Work{Space: "s", Question: heron.Text, Origin: "predicted", Sources: []percached.ChunkID{id}}); err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestFill(t *testing.T) {
 			set := answer.Default()
 			set.Placement = p
 			w := newWorld(t, set, llmtest.DefaultOptions(), nil)
-			a, b := w.shelf.put(budget), w.shelf.put("Ana Ruiz leads Heron.")
+			a, b := w.docs.put(budget), w.docs.put("Ana Ruiz leads Heron.")
 			ctx := context.Background()
 			if n, err := w.Missing("s", []percached.ChunkID{a, b}); n == 0 || err != nil {
 				t.Fatal(n, err)
@@ -174,7 +174,7 @@ func TestFill(t *testing.T) {
 // What there is no room for is told as neither made nor written.
 func TestNoRoomForTensors(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
-	id := w.shelf.put(budget)
+	id := w.docs.put(budget)
 	if err := w.tree.SetLimit(0); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestWorkThatIsNotKept(t *testing.T) {
 	broken := llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
 	broken.Close()
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) { p.Embedder = broken })
-	w.shelf.put(budget)
+	w.docs.put(budget)
 	if _, err := w.Work(context.Background(), answer.Work{Space: "s", Question: heron.Text}); fault.KindOf(err) != fault.Unavailable {
 		t.Error(err)
 	}
@@ -205,8 +205,8 @@ func TestWorkThatIsNotKept(t *testing.T) {
 		done <- err
 	}()
 	<-h.began
-	for id := range w.shelf.chunks {
-		w.shelf.drop(id)
+	for id := range w.docs.chunks {
+		w.docs.drop(id)
 	}
 	close(h.let)
 	if err := <-done; fault.KindOf(err) != fault.Conflict {
@@ -227,7 +227,7 @@ func TestObserver(t *testing.T) {
 			}
 		}
 	})
-	w.shelf.put(budget)
+	w.docs.put(budget)
 	w.asks(t, heron)
 	w.asks(t, heron)
 	if _, err := w.Work(context.Background(), answer.Work{Space: "s", Question: heron.Text}); err != nil {

@@ -25,9 +25,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// shelf is a knowledge bank and its search in memory: a chunk is found by the
+// fakeDocuments is a knowledge bank and its search in memory: a chunk is found by the
 // words that it shares with the question.
-type shelf struct {
+type fakeDocuments struct {
 	mu     sync.Mutex
 	seq    uint64
 	chunks map[percached.ChunkID]percached.Chunk
@@ -40,7 +40,7 @@ type shelf struct {
 	fails  error
 }
 
-func (s *shelf) put(body string) percached.ChunkID {
+func (s *fakeDocuments) put(body string) percached.ChunkID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seq++
@@ -51,54 +51,54 @@ func (s *shelf) put(body string) percached.ChunkID {
 	return c.ID
 }
 
-func (s *shelf) drop(id percached.ChunkID) {
+func (s *fakeDocuments) drop(id percached.ChunkID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seq++
 	delete(s.chunks, id)
 }
 
-func (s *shelf) configure(set percached.Settings) {
+func (s *fakeDocuments) configure(set percached.Settings) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.set = set
 }
 
-func (s *shelf) closeSpace() {
+func (s *fakeDocuments) closeSpace() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 }
 
-func (s *shelf) Space(name string) (percached.Space, error) {
+func (s *fakeDocuments) Space(name string) (percached.Space, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if name != "s" && name != "t" || s.closed {
-		return percached.Space{}, fault.New(fault.NotFound, "shelf", "there is no space %s", name)
+		return percached.Space{}, fault.New(fault.NotFound, "documents", "there is no space %s", name)
 	}
 	return percached.Space{Name: name, Kind: "notes", Settings: s.set}, nil
 }
 
-func (s *shelf) Seq(string) (uint64, error) {
+func (s *fakeDocuments) Seq(string) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return 0, fault.New(fault.NotFound, "shelf", "there is no space")
+		return 0, fault.New(fault.NotFound, "documents", "there is no space")
 	}
 	return s.seq, nil
 }
 
-func (s *shelf) Chunks(_ string, ids []percached.ChunkID) ([]percached.Chunk, error) {
+func (s *fakeDocuments) Chunks(_ string, ids []percached.ChunkID) ([]percached.Chunk, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []percached.Chunk
 	var err error
 	if s.closed {
-		return nil, fault.New(fault.NotFound, "shelf", "there is no space")
+		return nil, fault.New(fault.NotFound, "documents", "there is no space")
 	}
 	for _, id := range ids {
 		if id == s.hurt {
-			err = fault.New(fault.Internal, "shelf", "a chunk is damaged")
+			err = fault.New(fault.Internal, "documents", "a chunk is damaged")
 		} else if c, ok := s.chunks[id]; ok {
 			found = append(found, c)
 		}
@@ -106,7 +106,7 @@ func (s *shelf) Chunks(_ string, ids []percached.ChunkID) ([]percached.Chunk, er
 	return found, err
 }
 
-func (s *shelf) Standing(string) (retrieval.Standing, error) {
+func (s *fakeDocuments) Standing(string) (retrieval.Standing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -118,7 +118,7 @@ func (s *shelf) Standing(string) (retrieval.Standing, error) {
 	return retrieval.Standing{Seq: s.seq}, nil
 }
 
-func (s *shelf) Search(_ context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
+func (s *fakeDocuments) Search(_ context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.asked++; s.fails != nil {
@@ -146,7 +146,7 @@ func (s *shelf) Search(_ context.Context, q retrieval.Query) ([]retrieval.Hit, e
 // world is an asker with all that it stands on.
 type world struct {
 	*answer.Asker
-	shelf   *shelf
+	docs    *fakeDocuments
 	bank    *qabank.Bank
 	tree    *qkvtree.Tree
 	history *answer.History
@@ -167,7 +167,7 @@ func open(t *testing.T, dir string, o kv.Options) *kv.DB {
 // newWorld lets a test change the parts before they are put together.
 func newWorld(t *testing.T, set answer.Settings, o llmtest.Options, change func(*answer.Parts)) *world {
 	t.Helper()
-	w := &world{shelf: &shelf{chunks: map[percached.ChunkID]percached.Chunk{}}, now: time.Date(2025, 3, 4, 12, 0, 0, 0, time.UTC)}
+	w := &world{docs: &fakeDocuments{chunks: map[percached.ChunkID]percached.Chunk{}}, now: time.Date(2025, 3, 4, 12, 0, 0, 0, time.UTC)}
 	meta, tensors := open(t, t.TempDir(), kv.Default()), open(t, t.TempDir(), kv.Default())
 	var err error
 	b := qabank.Default()
@@ -188,7 +188,7 @@ func newWorld(t *testing.T, set answer.Settings, o llmtest.Options, change func(
 	engine, embedder := llmtest.NewFake(o), llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
 	t.Cleanup(func() { engine.Close(); embedder.Close() })
 	p := answer.Parts{
-		Knowledge: w.shelf, Searcher: w.shelf, Bank: w.bank, Tree: w.tree, Embedder: embedder, Engine: engine, History: w.history, Patience: time.Hour,
+		Knowledge: w.docs, Searcher: w.docs, Bank: w.bank, Tree: w.tree, Embedder: embedder, Engine: engine, History: w.history, Patience: time.Hour,
 		Unchecked: true, // the words of this engine stand nowhere
 		Now:       func() time.Time { return w.now }, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}

@@ -58,8 +58,8 @@ func readerWorld(t *testing.T, set answer.Settings, o llmtest.Options) (*world, 
 		r.Fake = p.Engine.(*llmtest.Fake)
 		p.Engine = r
 	})
-	w.shelf.put(budget)
-	w.shelf.put("The budget of Heron is known.")
+	w.docs.put(budget)
+	w.docs.put("The budget of Heron is known.")
 	return w, r
 }
 
@@ -183,7 +183,7 @@ func TestRoomForTurns(t *testing.T) {
 // A question that means nothing alone is searched for with those before it.
 func TestFollowUpsAreSearchedWithWhatTheyLeanOn(t *testing.T) {
 	w, _ := readerWorld(t, answer.Default(), llmtest.DefaultOptions())
-	w.shelf.put(rent)
+	w.docs.put(rent)
 	for name, tc := range map[string]struct {
 		earlier []answer.Turn
 		text    string

@@ -35,7 +35,7 @@ func newQueue(t *testing.T, waiting int, with ...func(*answer.Parts)) *queue {
 			f(p)
 		}
 	})
-	q.shelf.put(budget)
+	q.docs.put(budget)
 	return q
 }
 
@@ -174,13 +174,13 @@ func TestLine(t *testing.T) {
 	if n := q.Waiting(); n != most {
 		t.Errorf("%d wait", n)
 	}
-	searched := q.shelf.asked
+	searched := q.docs.asked
 	for range 3 {
 		if _, err := q.Ask(ctx, answer.Question{Space: "s", Text: numbered(99)}, answer.Listener{}); fault.KindOf(err) != fault.Overloaded {
 			t.Error(err)
 		}
 	}
-	if q.shelf.asked != searched {
+	if q.docs.asked != searched {
 		t.Error("for a question that is not answered documents were searched")
 	}
 	if a, err := q.Work(ctx, answer.Work{Space: "s", Question: heron.Text, Prefill: true}); err != nil || a.Tokens.Computed == 0 {
@@ -304,7 +304,7 @@ func TestCitationsComeFirst(t *testing.T) {
 				o.Context = room
 				w := newWorld(t, set, o, nil)
 				for _, b := range bodies {
-					w.shelf.put(b)
+					w.docs.put(b)
 				}
 				var first []answer.Citation
 				for _, q := range []answer.Question{heron, heron, {Space: "s", Text: heron.Text, MaxTokens: 1, Bypass: true}} {
@@ -344,7 +344,7 @@ func TestNothingFits(t *testing.T) {
 	o := llmtest.DefaultOptions()
 	o.Context = 75
 	w := newWorld(t, set, o, nil)
-	w.shelf.put(budget)
+	w.docs.put(budget)
 	if a, err := w.Ask(context.Background(), heron, answer.Listener{}); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("%+v, %v", a, err)
 	}
