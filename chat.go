@@ -1,12 +1,12 @@
 package percached
 
 // Ask lays out a prompt: the instructions, then each chunk's text, then the
-// question. Chunks are ranked as they stand.
+// question.
 func (f ChatFormat) Ask(instructions string, chunks []string, question string) []Segment {
 	segs := make([]Segment, 0, len(chunks)+2)
 	segs = append(segs, Segment{Kind: KindSystem, Texts: texts(f.System, instructions, "")})
-	for i, c := range chunks {
-		segs = append(segs, Segment{Kind: KindChunk, Rank: i, Texts: []Text{{Text: c}}})
+	for _, c := range chunks {
+		segs = append(segs, Segment{Kind: KindChunk, Texts: []Text{{Text: c}}})
 	}
 	return append(segs, Segment{Kind: KindQuestion, Texts: texts(f.Question, question, f.Answer)})
 }

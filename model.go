@@ -71,7 +71,7 @@ func (f ChatFormat) Plain() bool { return f.Name == "plain" }
 
 // Usage counts tokens of one run. Prompt = Reused + Computed.
 type Usage struct {
-	Prompt    int // in all, after dropping
+	Prompt    int // in all
 	Reused    int // restored from slices
 	Computed  int
 	Generated int
@@ -113,8 +113,6 @@ type Result struct {
 	// Slices are the captured ones, by index of the prompt's segment; nil
 	// where none was asked for or none could be had.
 	Slices []*Slice
-	// Dropped are the indices of chunks left out to fit the context.
-	Dropped []int
 	// Logits are the scores behind the prompt's last token, if asked for.
 	Logits []float32
 	Usage  Usage

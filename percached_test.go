@@ -133,8 +133,8 @@ func TestAsk(t *testing.T) {
 	got := chatml.Ask("Answer from the mails.", []string{"Mail one.", "Mail two."}, "Who wrote?")
 	want := []Segment{
 		{Kind: KindSystem, Texts: []Text{{chatml.System, true}, {"Answer from the mails.", false}}},
-		{Kind: KindChunk, Rank: 0, Texts: []Text{{"Mail one.", false}}},
-		{Kind: KindChunk, Rank: 1, Texts: []Text{{"Mail two.", false}}},
+		{Kind: KindChunk, Texts: []Text{{"Mail one.", false}}},
+		{Kind: KindChunk, Texts: []Text{{"Mail two.", false}}},
 		{Kind: KindQuestion, Texts: []Text{{chatml.Question, true}, {"Who wrote?", false}, {chatml.Answer, true}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

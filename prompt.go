@@ -78,9 +78,6 @@ type Segment struct {
 	// Tokens, when not nil, are this segment's tokens as Engine.Tokenize gave
 	// them for this prompt; Texts is then not read again.
 	Tokens []int32
-	// Rank orders chunks by worth: 0 is the best. The chunk with the highest
-	// rank is dropped first from a prompt longer than the context.
-	Rank int
 	// Slice, when set, is restored instead of computing the segment.
 	Slice *Slice
 	// Capture asks for the segment's slice in the result. A question behind

@@ -30,7 +30,7 @@ type Engine interface {
 	// Generate restores the slices it is given, computes the rest, and
 	// answers. emit, when not nil, gets the answer in pieces of whole UTF-8;
 	// the engine waits for it, so it must be quick. An error from it ends
-	// the run and is returned.
+	// the run and is returned. A prompt that exceeds the context is Invalid.
 	Generate(ctx context.Context, p percached.Prompt, emit func(piece string) error) (percached.Result, error)
 
 	// Prefill computes the prompt without answering: what is captured from

@@ -34,7 +34,7 @@ func exact(e llm.Engine, seed uint64, sizes ...int) ([]percached.Segment, error)
 		case len(sizes) - 1:
 			kind = percached.KindQuestion
 		}
-		segs[i] = percached.Segment{Kind: kind, Rank: i, Texts: []percached.Text{{Text: words(r, n)}}}
+		segs[i] = percached.Segment{Kind: kind, Texts: []percached.Text{{Text: words(r, n)}}}
 	}
 	tokens, err := e.Tokenize(segs)
 	if err != nil {

@@ -104,9 +104,6 @@ func (a *Asker) generate(ctx context.Context, r request, plan promptPlan, lent l
 		made = madeSlices{a.treeRequest(r, plan), make([]*percached.Slice, len(plan.nodes))}
 		copy(made.slices, res.Slices)
 	}
-	if err == nil && len(res.Dropped) > 0 { // the plan fits, and its citations are told
-		err = fault.New(fault.Internal, "answer.generate", "the engine left out chunks")
-	}
 	answer := Answer{Tokens: Tokens{Prompt: res.Usage.Prompt, Reused: res.Usage.Reused, Computed: res.Usage.Computed, Generated: res.Usage.Generated}}
 	p.times.Prefill = res.Times.Prefill
 	if err != nil {

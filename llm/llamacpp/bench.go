@@ -27,13 +27,13 @@ func (e *Engine) SuffixOnly(ctx context.Context, p percached.Prompt, runs int) (
 	if err != nil {
 		return nil, err
 	}
-	pl, err := layOut(p, tokens, e.info.Context)
+	pl, err := newPlan(p, tokens, e.info.Context)
 	if err != nil {
 		return nil, err
 	}
 	last := pl.steps[len(pl.steps)-1]
 	branch := p.Placement == percached.Parallel && pl.question() == nil
-	if len(pl.dropped) > 0 || len(pl.steps) < 2 || len(last.tokens) == 0 || branch {
+	if len(pl.steps) < 2 || len(last.tokens) == 0 || branch {
 		return nil, invalid("it must fit the context and end in a segment with tokens behind all others")
 	}
 	if err := pl.checkSlices(&e.checker); err != nil {

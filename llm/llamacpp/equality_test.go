@@ -56,7 +56,7 @@ func (r numbers) prompt(p percached.Placement, lengths ...int) percached.Prompt 
 		case len(lengths) - 1:
 			kind = percached.KindQuestion
 		}
-		pr.Segments = append(pr.Segments, percached.Segment{Kind: kind, Rank: i, Tokens: r.tokens(n)})
+		pr.Segments = append(pr.Segments, percached.Segment{Kind: kind, Tokens: r.tokens(n)})
 	}
 	return pr
 }

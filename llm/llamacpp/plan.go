@@ -8,23 +8,22 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// A plan is a prompt made ready: tokens known, checked, in the order of the
-// context's cells, and short enough.
+// A plan is a checked prompt with its tokens, in the order of the context's cells.
+// Nothing is fitted here: a prompt that exceeds the context is refused.
 type plan struct {
-	prompt  percached.Prompt
-	steps   []step // in the order in which they are laid into the context
-	dropped []int
-	tokens  int // of all steps
+	prompt percached.Prompt
+	steps  []step // in the order in which they enter the context
+	tokens int    // of all steps
 }
 
-// A step is one segment at its place.
+// A step is one segment at its place in the context.
 type step struct {
-	segment int // index in the prompt
+	segment int // its index in the prompt
 	kind    percached.Kind
 	tokens  []int32
 	path    percached.Path
 	start   int              // position of the first token
-	slice   *percached.Slice // to restore; nil: compute
+	slice   *percached.Slice // restored; nil: the segment is computed
 	capture bool
 }
 
@@ -34,7 +33,7 @@ func invalid(format string, args ...any) error {
 	return fault.New(fault.Invalid, opPrompt, format, args...)
 }
 
-// checkShape refuses prompts that no engine could run.
+// checkShape refuses a prompt that no engine can run.
 func checkShape(p percached.Prompt, answering bool) error {
 	if len(p.Segments) == 0 {
 		return invalid("it has no segments")
@@ -76,31 +75,18 @@ func checkShape(p percached.Prompt, answering bool) error {
 	return checkSampling(p.Sampling)
 }
 
-// layOut drops what does not fit in room tokens and puts the rest in place.
-func layOut(p percached.Prompt, tokens [][]int32, room int) (*plan, error) {
+// newPlan puts the segments of a checked prompt in their places. The context has room
+// for so many tokens.
+func newPlan(p percached.Prompt, tokens [][]int32, room int) (*plan, error) {
 	pl := &plan{prompt: p}
 	for i := range tokens {
 		pl.tokens += len(tokens[i])
 	}
-	if p.MaxTokens > room {
-		return nil, invalid("an answer of %d tokens does not fit the context of %d", p.MaxTokens, room)
+	if pl.tokens+p.MaxTokens > room {
+		return nil, invalid("it has %d tokens and its answer up to %d; the context holds %d", pl.tokens, p.MaxTokens, room)
 	}
-	drop := make([]bool, len(tokens))
-	for pl.tokens+p.MaxTokens > room {
-		worst := worstChunk(p.Segments, drop)
-		if worst < 0 {
-			return nil, invalid("it takes %d tokens without any chunk and %d for the answer; the context holds %d", pl.tokens, p.MaxTokens, room)
-		}
-		drop[worst] = true
-		pl.dropped = append(pl.dropped, worst)
-		pl.tokens -= len(tokens[worst])
-	}
-	slices.Sort(pl.dropped)
 	for i, s := range p.Segments {
-		switch {
-		case drop[i]:
-			continue
-		case len(tokens[i]) == 0 && s.Slice != nil:
+		if len(tokens[i]) == 0 && s.Slice != nil {
 			return nil, &percached.SliceError{Segment: i, Reason: "its segment has no tokens"}
 		}
 		pl.steps = append(pl.steps, step{
@@ -115,19 +101,7 @@ func layOut(p percached.Prompt, tokens [][]int32, room int) (*plan, error) {
 	return pl, nil
 }
 
-// worstChunk is the chunk with the highest rank that still stands, the later
-// one of equals; -1 if none does. The first segment is the root of all paths
-// and stays.
-func worstChunk(segs []percached.Segment, dropped []bool) int {
-	worst := -1
-	for i := 1; i < len(segs); i++ {
-		if s := segs[i]; s.Kind == percached.KindChunk && !dropped[i] && (worst < 0 || s.Rank >= segs[worst].Rank) {
-			worst = i
-		}
-	}
-	return worst
-}
-
+// placeSequential chains the paths of the segments.
 func (pl *plan) placeSequential() {
 	var path percached.Path
 	pos := 0
@@ -137,20 +111,9 @@ func (pl *plan) placeSequential() {
 		s.path, s.start = path, pos
 		pos += len(s.tokens)
 	}
-	if len(pl.dropped) == 0 {
-		return
-	}
-	// Behind a dropped segment paths are others than the caller chose slices
-	// for: what stands there is computed.
-	for i := range pl.steps {
-		if s := &pl.steps[i]; s.segment > pl.dropped[0] {
-			s.slice = nil
-			s.capture = pl.prompt.Segments[s.segment].Capture && len(s.tokens) > 0
-		}
-	}
 }
 
-// placeParallel puts every chunk right behind the root and sorts them by path.
+// placeParallel puts every chunk right behind the root, in the order of their paths.
 func (pl *plan) placeParallel() error {
 	root := &pl.steps[0]
 	root.path = percached.Path{}.Child(root.tokens)
@@ -165,20 +128,20 @@ func (pl *plan) placeParallel() error {
 	slices.SortFunc(branches, func(a, b step) int { return bytes.Compare(a.path[:], b.path[:]) })
 	for i := 1; i < len(branches); i++ {
 		if branches[i].path == branches[i-1].path {
-			return invalid("segments %d and %d are the same chunk: side by side it would count twice",
+			return invalid("segments %d and %d are the same chunk; in parallel it would count twice",
 				branches[i-1].segment, branches[i].segment)
 		}
 	}
 	if q := pl.question(); q != nil {
 		if q.slice != nil {
-			return &percached.SliceError{Segment: q.segment, Reason: "a question behind chunks side by side has no path of its own"}
+			return &percached.SliceError{Segment: q.segment, Reason: "a question behind parallel chunks has no path of its own"}
 		}
 		q.start, q.capture = longest, false
 	}
 	return nil
 }
 
-// branches are the steps that stand side by side behind the root.
+// branches returns the parallel steps behind the root.
 func (pl *plan) branches() []step {
 	if pl.question() != nil {
 		return pl.steps[1 : len(pl.steps)-1]
@@ -186,7 +149,7 @@ func (pl *plan) branches() []step {
 	return pl.steps[1:]
 }
 
-// question is the last step if it stands behind the chunks.
+// question returns the last step if it is the question behind the chunks, otherwise nil.
 func (pl *plan) question() *step {
 	if n := len(pl.steps); n > 1 && pl.steps[n-1].kind == percached.KindQuestion {
 		return &pl.steps[n-1]
@@ -194,7 +157,7 @@ func (pl *plan) question() *step {
 	return nil
 }
 
-// checkSlices checks every slice that would be restored.
+// checkSlices checks every slice that is to be restored.
 func (pl *plan) checkSlices(k *sliceChecker) error {
 	for i := range pl.steps {
 		s := &pl.steps[i]

@@ -37,7 +37,7 @@ func (e *Engine) do(ctx context.Context, p percached.Prompt, answering bool, emi
 		return percached.Result{}, err
 	}
 	r.result.Times.Tokenize = time.Since(begin)
-	pl, err := layOut(p, tokens, e.info.Context)
+	pl, err := newPlan(p, tokens, e.info.Context)
 	if err != nil {
 		return percached.Result{}, err
 	}
@@ -52,7 +52,7 @@ func (e *Engine) do(ctx context.Context, p percached.Prompt, answering bool, emi
 		return percached.Result{}, err
 	}
 	r.result.Times.Restore = time.Since(begin)
-	r.plan, r.result.Dropped = pl, pl.dropped
+	r.plan = pl
 	queued := time.Now()
 	err = e.worker.do(ctx, p.Priority, func(ctx context.Context) error {
 		r.begin = time.Now()

@@ -137,30 +137,14 @@ var brokenPrompts = []broken{
 		}
 		return err
 	}), []string{"equal/empty"}},
-	{"drops the best", nil, prompt(func(p *percached.Prompt) {
-		for i := range p.Segments {
-			p.Segments[i].Rank *= -1
-		}
-	}), []string{"drop/worst"}},
-	{"drops without a word", nil, result(func(_ percached.Prompt, r *percached.Result, err error) error {
-		r.Dropped = nil
-		return err
-	}), []string{"drop/worst", "drop/several", "drop/stored"}},
-	{"drops too early", func(o *Options, _ int) { o.Context = 1000 }, func(b *bent) {
+	{"refuses what just fits", func(o *Options, _ int) { o.Context = 1000 }, func(b *bent) {
 		b.info = func(i percached.ModelInfo) percached.ModelInfo { i.Context = 1024; return i }
-	}, []string{"drop/not needed"}},
-	{"never drops", nil, result(func(_ percached.Prompt, r *percached.Result, err error) error {
-		if len(r.Dropped) > 0 {
-			return fault.New(fault.Invalid, "test", "too long")
+	}, []string{"prompt/too long"}},
+	{"leaves out what does not fit", nil, prompt(func(p *percached.Prompt) {
+		if len(p.Segments) == 5 && len(p.Segments[2].Tokens) > 100 {
+			p.Segments[2].Tokens = p.Segments[2].Tokens[:100]
 		}
-		return err
-	}), []string{"drop/worst", "drop/several", "drop/stored"}},
-	{"refuses slices behind a dropped chunk", nil, result(func(p percached.Prompt, r *percached.Result, err error) error {
-		if len(r.Dropped) > 0 && p.Segments[3].Slice != nil {
-			return &percached.SliceError{Segment: 3, Reason: "its path"}
-		}
-		return err
-	}), []string{"drop/stored"}},
+	}), []string{"prompt/too long"}},
 	{"mends bad prompts", nil, prompt(func(p *percached.Prompt) { p.MaxTokens = max(p.MaxTokens, 1) }), []string{"prompt/invalid"}},
 	{"says one thing of all bad prompts", nil, result(func(_ percached.Prompt, _ *percached.Result, err error) error {
 		if fault.KindOf(err) == fault.Invalid {

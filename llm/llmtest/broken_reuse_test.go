@@ -19,7 +19,7 @@ func hoarder(key func(p percached.Prompt, i int, tokens []int32, at place) strin
 				mu.Lock()
 				defer mu.Unlock()
 				tokens, _ := b.Fake.Tokenize(p.Segments)
-				at := layout(p, tokens, nil)
+				at := layout(p, tokens)
 				mine := clonePrompt(p)
 				hoarded := map[int]*percached.Slice{}
 				for i, s := range p.Segments {

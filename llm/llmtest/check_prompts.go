@@ -1,15 +1,16 @@
 package llmtest
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 )
 
 func promptChecks() []check {
-	return []check{{name: "prompt/invalid", run: checkInvalid}, {name: "prompt/prefill", run: checkPrefillAllows}}
+	return []check{
+		{name: "prompt/invalid", run: checkInvalid},
+		{name: "prompt/prefill", run: checkPrefillAllows},
+		{name: "prompt/too long", run: checkTooLong},
+	}
 }
 
 // badPrompts are prompts that no engine runs, each wrong in its own way; the
@@ -100,12 +101,20 @@ func checkPrefillAllows(p *probe) {
 	}
 }
 
-func dropChecks() []check {
-	return []check{
-		{name: "drop/not needed", run: checkFits},
-		{name: "drop/worst", run: checkDrop},
-		{name: "drop/several", run: checkDropSeveral},
-		{name: "drop/stored", needSlices: true, run: checkDropStored},
+// A prompt that just fits the context runs; one token more is refused: what is left out
+// of a prompt is for its maker to choose.
+func checkTooLong(p *probe) {
+	for _, placement := range p.placements() {
+		fits := p.long(p.ask(placement), 2, 0)
+		cold := p.generate(fits)
+		over := p.long(p.ask(placement), 2, 1)
+		if _, err := p.e.Generate(p.context(), over, nil); fault.KindOf(err) != fault.Invalid {
+			p.fatalf("one token too many: %v, want an invalid prompt", err)
+		}
+		if _, err := p.e.Prefill(p.context(), withoutLogits(over)); fault.KindOf(err) != fault.Invalid {
+			p.fatalf("Prefill of one token too many: %v, want an invalid prompt", err)
+		}
+		p.same("after one token too many", cold.Result, p.generate(fits).Result)
 	}
 }
 
@@ -123,88 +132,7 @@ func (p *probe) long(pr percached.Prompt, i, by int) percached.Prompt {
 	return pr
 }
 
-func without(pr percached.Prompt, gone ...int) percached.Prompt {
-	pr = clonePrompt(pr)
-	slices.Sort(gone)
-	for _, i := range slices.Backward(gone) {
-		pr.Segments = slices.Delete(pr.Segments, i, i+1)
-	}
-	return pr
-}
-
-func (p *probe) dropped(what string, res percached.Result, want ...int) {
-	if !slices.Equal(res.Dropped, want) && len(res.Dropped)+len(want) > 0 {
-		p.fatalf("%s: segments %v were dropped, want %v", what, res.Dropped, want)
-	}
-}
-
-// A prompt that just fits keeps all its chunks.
-func checkFits(p *probe) {
-	for _, placement := range p.placements() {
-		p.dropped("a prompt that just fits", p.generate(p.long(p.ask(placement), 2, 0)).Result)
-	}
-}
-
-// The chunk of the highest rank is left out, wherever it stands; of equal
-// ranks the last; and the rest is as if it had never been there.
-func checkDrop(p *probe) {
-	for _, placement := range p.placements() {
-		for _, c := range []struct {
-			ranks [3]int
-			gone  int
-		}{{[3]int{0, 2, 1}, 2}, {[3]int{5, 2, 1}, 1}, {[3]int{0, 1, 2}, 3}, {[3]int{3, 3, 1}, 2}} {
-			what := fmt.Sprintf("placement %d, ranks %v", placement, c.ranks)
-			pr := p.long(p.ask(placement), c.gone, 1)
-			for i, r := range c.ranks {
-				pr.Segments[1+i].Rank = r
-			}
-			got, want := p.generate(pr), p.generate(without(pr, c.gone))
-			p.dropped(what, got.Result, c.gone)
-			p.same(what, want.Result, got.Result)
-			p.sameSlices(what, slices.Insert(want.Slices, c.gone, nil), got.Slices)
-			p.dropped(what+", prefill", p.prefill(withoutLogits(pr)), c.gone)
-		}
-	}
-}
-
 func withoutLogits(pr percached.Prompt) percached.Prompt {
 	pr.Logits = false
 	return pr
-}
-
-func checkDropSeveral(p *probe) {
-	for _, placement := range p.placements() {
-		pr := p.long(p.ask(placement), 2, 1)
-		for i, r := range []int{4, 0, 3} { // the long one is the best, and the last to go
-			pr.Segments[1+i].Rank = r
-		}
-		pr.Segments[2].Tokens = append(pr.Segments[2].Tokens, p.repeat(p.info.Context)...)
-		got := p.generate(pr)
-		p.dropped("a chunk longer than the context", got.Result, 1, 2, 3)
-		p.same("without any chunk", p.generate(without(pr, 1, 2, 3)).Result, got.Result)
-	}
-}
-
-// Slices behind a dropped chunk are left unused where their path has changed,
-// used where it has not, and nothing is refused.
-func checkDropStored(p *probe) {
-	for _, placement := range p.placements() {
-		pr := p.long(p.ask(placement), 2, 1)
-		pr.Segments[2].Rank = 9
-		want := p.generate(without(pr, 2))
-		slicesOf := slices.Insert(want.Slices, 2, nil)
-		if placement == percached.Sequential {
-			tokens := p.tokens(pr.Segments)
-			at := layout(pr, tokens, nil)[3] // behind the chunk that will be dropped
-			slicesOf[3] = cloneSlice(slicesOf[3])
-			slicesOf[3].Path, slicesOf[3].Start = at.path, at.start
-			scribble(slicesOf[3])
-			for i := range slicesOf[3].Pieces {
-				slicesOf[3].Pieces[i].Sum = slicesOf[3].Pieces[i].Checksum()
-			}
-		}
-		got := p.generate(stored(pr, slicesOf, 11)) // reuse is held to what is owed
-		p.dropped("with slices", got.Result, 2)
-		p.same("with slices", want.Result, got.Result)
-	}
 }

@@ -32,15 +32,8 @@
 //   - Kinds, placements, priorities and planes are known ones.
 //   - Under Parallel no two branches have the same tokens: they would count twice.
 //     An engine that cannot store slices may say Unsupported to Parallel.
-//   - The prompt without any chunk, and MaxTokens, fit the context.
-//
-// A prompt that exceeds the context (its tokens and MaxTokens, for Prefill too)
-// loses chunks: the highest Rank first, of equal ranks the last. It runs as if
-// they had never been there; Dropped has their indices, ascending. A chunk that
-// is the first segment is the root, and is not dropped. Under Sequential what
-// stands behind a dropped chunk has another path than the caller knew: slices
-// given there are not used, nor refused, and count as computed; what is captured
-// there has the new path. Slices of dropped chunks are not looked at.
+//   - The prompt's tokens and MaxTokens fit the context, for Prefill too. Only the
+//     maker of a prompt can choose what to leave out.
 //
 // # Placement
 //

@@ -13,8 +13,6 @@ import (
 type part struct {
 	index   int // in the prompt
 	tokens  []int32
-	rank    int
-	chunk   bool
 	branch  bool // right behind the root, under Parallel
 	joined  bool // behind branches
 	path    percached.Path
@@ -25,10 +23,9 @@ type part struct {
 
 // plan is a prompt in the order in which it is run.
 type plan struct {
-	parts   []part
-	dropped []int
-	total   int
-	end     int // the position behind the prompt
+	parts []part
+	total int
+	end   int // the position behind the prompt
 }
 
 func (f *Fake) plan(op string, p percached.Prompt, answer bool) (*plan, error) {
@@ -39,8 +36,7 @@ func (f *Fake) plan(op string, p percached.Prompt, answer bool) (*plan, error) {
 	pl := &plan{}
 	for i, s := range p.Segments {
 		pl.parts = append(pl.parts, part{
-			index: i, tokens: tokens[i], rank: s.Rank, slice: s.Slice, capture: s.Capture,
-			chunk:  s.Kind == percached.KindChunk && i > 0,
+			index: i, tokens: tokens[i], slice: s.Slice, capture: s.Capture,
 			branch: s.Kind == percached.KindChunk && i > 0 && p.Placement == percached.Parallel,
 		})
 		pl.total += len(tokens[i])
@@ -48,9 +44,8 @@ func (f *Fake) plan(op string, p percached.Prompt, answer bool) (*plan, error) {
 	if a, b, ok := pl.twins(); ok {
 		return nil, fault.New(fault.Invalid, op, "segments %d and %d are the same chunk, it would count twice", a, b)
 	}
-	if !pl.fit(f.opts.Context-p.MaxTokens, p.Placement) {
-		return nil, fault.New(fault.Invalid, op, "%d tokens without any chunk, and %d for the answer, exceed the context of %d",
-			pl.total, p.MaxTokens, f.opts.Context)
+	if pl.total+p.MaxTokens > f.opts.Context {
+		return nil, fault.New(fault.Invalid, op, "%d tokens, and %d for the answer, exceed the context of %d", pl.total, p.MaxTokens, f.opts.Context)
 	}
 	pl.place()
 	return pl, nil
@@ -66,33 +61,6 @@ func (pl *plan) twins() (a, b int, ok bool) {
 		}
 	}
 	return 0, 0, false
-}
-
-// fit drops chunks, the worst rank first and of equal ranks the last, until
-// the prompt takes at most room tokens. The root is never dropped.
-func (pl *plan) fit(room int, placement percached.Placement) bool {
-	for pl.total > room {
-		worst := -1
-		for i, pt := range pl.parts {
-			if pt.chunk && (worst < 0 || pt.rank >= pl.parts[worst].rank) {
-				worst = i
-			}
-		}
-		if worst < 0 {
-			return false
-		}
-		gone := pl.parts[worst]
-		pl.dropped = append(pl.dropped, gone.index)
-		pl.total -= len(gone.tokens)
-		pl.parts = slices.Delete(pl.parts, worst, worst+1)
-		for i := range pl.parts { // what stands behind it has another path now
-			if placement == percached.Sequential && pl.parts[i].index > gone.index {
-				pl.parts[i].slice = nil
-			}
-		}
-	}
-	slices.Sort(pl.dropped)
-	return true
 }
 
 // place gives each part its path and position, and sorts branches by path.

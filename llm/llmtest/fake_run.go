@@ -40,7 +40,6 @@ func (f *Fake) run(ctx context.Context, op string, p percached.Prompt, answer bo
 	defer f.opts.Gate.leave()
 	r := &run{Fake: f, op: op, prompt: p, plan: pl, turn: t, emit: emit, began: f.opts.Clock.Now()}
 	r.res.Slices = make([]*percached.Slice, len(p.Segments))
-	r.res.Dropped = pl.dropped
 	r.res.Usage.Prompt = pl.total
 	r.res.Times.Queue = r.began.Sub(came)
 	err = r.all(ctx, answer)

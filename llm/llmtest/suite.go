@@ -161,7 +161,7 @@ func engineChecks() []check {
 	var all []check
 	for _, group := range [][]check{
 		infoChecks(), tokenChecks(), equalChecks(), lengthChecks(), sliceChecks(), refuseChecks(), streamChecks(),
-		samplingChecks(), promptChecks(), dropChecks(), cancelChecks(), lineChecks(), closeChecks(),
+		samplingChecks(), promptChecks(), cancelChecks(), lineChecks(), closeChecks(),
 	} {
 		all = append(all, group...)
 	}

@@ -68,14 +68,11 @@ func (p *probe) owed(e llm.Engine, given, after percached.Prompt, res percached.
 	p.untouched(given, after)
 	tokens, err := e.Tokenize(given.Segments)
 	p.must(err, "Tokenize")
-	places := layout(given, tokens, res.Dropped)
+	places := layout(given, tokens)
 	var want percached.Usage
 	for i, s := range given.Segments {
-		if places[i].dropped {
-			continue
-		}
 		want.Prompt += len(tokens[i])
-		if s.Slice != nil && !places[i].moved {
+		if s.Slice != nil {
 			want.Reused += len(tokens[i])
 		}
 	}
@@ -92,12 +89,12 @@ func (p *probe) owed(e llm.Engine, given, after percached.Prompt, res percached.
 		p.fatalf("%d entries in Slices for %d segments", len(res.Slices), len(given.Segments))
 	}
 	for i, s := range given.Segments {
-		wanted := s.Capture && s.Slice == nil && !places[i].dropped && len(tokens[i]) > 0 && p.info.NoSlices == ""
+		wanted := s.Capture && s.Slice == nil && len(tokens[i]) > 0 && p.info.NoSlices == ""
 		switch got := res.Slices[i]; {
 		case places[i].joined: // whether it can be had is left open
 		case got == nil && wanted:
 			p.fatalf("segment %d was not captured", i)
-		case got != nil && !wanted && (s.Slice == nil || !places[i].moved):
+		case got != nil && !wanted:
 			p.fatalf("segment %d has a slice that was not to be made", i)
 		case got != nil:
 			p.wellFormed(i, got, given.Planes, tokens[i], places[i])
@@ -155,32 +152,25 @@ func (p *probe) wellFormed(i int, s *percached.Slice, planes percached.Planes, t
 
 // place is where a segment stands.
 type place struct {
-	path    percached.Path
-	start   int
-	dropped bool
-	moved   bool // a dropped chunk stood before it in a sequence
-	joined  bool // behind parallel branches
+	path   percached.Path
+	start  int
+	joined bool // behind parallel branches
 }
 
 // layout says where each segment of a prompt stands, by the rules alone.
-func layout(pr percached.Prompt, tokens [][]int32, dropped []int) []place {
+func layout(pr percached.Prompt, tokens [][]int32) []place {
 	out := make([]place, len(tokens))
 	var path, root percached.Path
 	start, rootEnd := 0, 0
-	moved, joined := false, false
+	joined := false
 	for i, t := range tokens {
-		switch {
-		case slices.Contains(dropped, i):
-			out[i].dropped = true
-			moved = moved || pr.Placement == percached.Sequential
-			continue
-		case i > 0 && pr.Segments[i].Kind == percached.KindChunk && pr.Placement == percached.Parallel:
+		if i > 0 && pr.Segments[i].Kind == percached.KindChunk && pr.Placement == percached.Parallel {
 			out[i] = place{path: root.Child(t), start: rootEnd}
 			start, joined = max(start, rootEnd+len(t)), true
 			continue
 		}
 		path = path.Child(t)
-		out[i] = place{path: path, start: start, moved: moved, joined: joined}
+		out[i] = place{path: path, start: start, joined: joined}
 		start += len(t)
 		if i == 0 {
 			root, rootEnd = path, start
