@@ -52,13 +52,13 @@ func (r *request) bypasses() string {
 	case !r.settings.Bank:
 		return "the bank is off in this space"
 	case r.Question.Instructions != "":
-		return "there are instructions beside the service's own"
+		return "the request has instructions of its own"
 	case !r.banked:
 		return "the question leans on earlier ones"
 	case r.Refresh:
-		return "a fresh answer was asked for"
+		return "the request asks for a fresh answer"
 	case r.Bypass:
-		return "the bank was to be bypassed"
+		return "the request bypasses the bank"
 	}
 	return ""
 }
