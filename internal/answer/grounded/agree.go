@@ -1,11 +1,10 @@
 package grounded
 
-// Agreement is how much of what an answer says stands in the evidence and the other way
-// round (F1), counting only words that say something and that the question does not
-// give. Without such words in the evidence there is none.
+// Agreement returns the F1 of an answer's words against the evidence's. It counts words
+// that are not vague and not the question's. It returns false if the evidence has none.
 func Agreement(question, answer, evidence string) (float64, bool) {
 	asked := ask(question)
-	said, there := asked.news(answer), asked.news(evidence)
+	said, there := asked.ownWords(answer), asked.ownWords(evidence)
 	if len(there) == 0 {
 		return 0, false
 	}
@@ -18,24 +17,25 @@ func Agreement(question, answer, evidence string) (float64, bool) {
 	return 2 * float64(same) / float64(len(said)+len(there)), true
 }
 
-// news are the words of a text that say something the question does not.
-func (a *asked) news(text string) map[string]bool {
-	news := map[string]bool{}
+// ownWords returns the words of a text that are not vague and not the question's.
+func (a *asked) ownWords(text string) map[string]bool {
+	own := map[string]bool{}
 	for _, w := range read(text) {
 		if !w.vague() && !a.has(w) {
-			news[w.keys[0]] = true
+			own[w.keys[0]] = true
 		}
 	}
-	return news
+	return own
 }
 
 const (
-	shortGap, longGap = 7, 40 // words of a sentence with a gap
-	wideGap           = 4     // words that a gap may take
+	shortGap, longGap = 7, 40 // length of a sentence with a gap, in words
+	wideGap           = 4     // maximum length of a gap, in words
 )
 
-// Gap makes a question of a passage: a sentence of it with a gap in the place of a name,
-// a date or a number, and what stands there. Not every passage has such a sentence.
+// Gap makes a question of a passage: one of its sentences with a gap in place of a name, a
+// date or a number. The answer is the text of the gap. It returns false if the passage
+// has no such sentence.
 func Gap(quote string) (question, answer string, ok bool) {
 	text := []rune(quote)
 	none := asked{}
@@ -55,8 +55,8 @@ func Gap(quote string) (question, answer string, ok bool) {
 	return question, answer, ok
 }
 
-// gap finds the last name, date or number of a sentence that its beginning and the rest
-// do not give away.
+// gap finds the last name, date or number of a sentence that neither stands at its
+// beginning nor is repeated in it.
 func (a *asked) gap(words []word) (from, to int, ok bool) {
 	hit := map[int]bool{}
 	for _, w := range a.likely(words) {
@@ -75,7 +75,7 @@ func (a *asked) gap(words []word) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// repeats: a word of this part stands elsewhere in the sentence, too.
+// repeats says whether a word of this part also stands elsewhere in the sentence.
 func repeats(words []word, from, to int) bool {
 	for i, w := range words {
 		if i >= from && i < to {
@@ -90,7 +90,7 @@ func repeats(words []word, from, to int) bool {
 	return false
 }
 
-// Share is how much of what a text says stands in another one.
+// Share returns the share of a text's words that another text has.
 func Share(text, within string) float64 {
 	there := map[string]bool{}
 	for _, w := range read(within) {

@@ -2,11 +2,11 @@ package grounded
 
 import "strings"
 
-// asked is a question as far as it matters for answers.
+// asked is what matters of a question for its answers.
 type asked struct {
 	words  []word
 	keys   map[string]bool
-	offers bool // this or that: an answer may be words of it
+	offers bool // "this or that": its own words may be the answer
 	times  bool // when
 	counts bool // how many
 	who    bool
@@ -37,7 +37,7 @@ func ask(question string) asked {
 	return a
 }
 
-// has: the word is one of the question's.
+// has says whether the question has the word.
 func (a *asked) has(w word) bool {
 	for _, k := range w.keys {
 		if a.keys[k] {
@@ -47,10 +47,11 @@ func (a *asked) has(w word) bool {
 	return false
 }
 
-// gives: the question has the word itself, so that it shows nothing in an answer.
+// gives says whether the question gives the word away, so that it proves nothing in an
+// answer.
 func (a *asked) gives(w word) bool { return !a.offers && a.has(w) }
 
-// fits: where a time or a number is asked for, the answer has one.
+// fits says whether the answer has a time or a number if the question asks for one.
 func (a *asked) fits(words []word) bool {
 	if !a.times && !a.counts {
 		return true
@@ -63,7 +64,7 @@ func (a *asked) fits(words []word) bool {
 	return false
 }
 
-// timely: the word is of the kind that the question asks for.
+// timely says whether the word is of the kind that the question asks for.
 func (a *asked) timely(w word) bool {
 	if w.number || w.low == "one" || a.counts && at(amounts, w.low) > 0 && w.low != "" {
 		return true

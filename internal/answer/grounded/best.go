@@ -2,7 +2,7 @@ package grounded
 
 import "strings"
 
-// longest is how many characters an excerpt has at most.
+// longest is the maximum length of an excerpt, in characters.
 const longest = 400
 
 // Excerpt is a part of a passage's Quote.
@@ -14,8 +14,8 @@ type Excerpt struct {
 
 // Mark is a part of an excerpt.
 type Mark struct {
-	Start int // in characters of the excerpt, as End, which is behind it
-	End   int
+	Start int // first character, in the excerpt
+	End   int // character after the last
 }
 
 // sentence is a part of a passage.
@@ -24,9 +24,9 @@ type sentence struct {
 	words               []word
 }
 
-// Best is the part of the passages that fits a question best: the sentence that
-// has the most of its words, and the next where there is room. Without passages
-// there is none.
+// Best returns the part of the passages that fits a question best: the sentence with the
+// most of its words, and the next sentence if there is room. It returns false if there
+// are no passages.
 func Best(question string, passages []Passage) (Excerpt, bool) {
 	asked := ask(question)
 	var best sentence
@@ -35,7 +35,7 @@ func Best(question string, passages []Passage) (Excerpt, bool) {
 		sentences := cut(i, p.Quote)
 		for n, s := range sentences {
 			score := 2 * asked.shares(s.words)
-			if n > 0 { // the answer often stands behind
+			if n > 0 { // the answer often stands in the next sentence
 				score += min(1, asked.shares(sentences[n-1].words))
 			}
 			if asked.likely(s.words) != nil {
@@ -55,7 +55,7 @@ func Best(question string, passages []Passage) (Excerpt, bool) {
 	return asked.excerpt(best, []rune(passages[best.passage].Quote)), true
 }
 
-// cut cuts a quote into sentences with words.
+// cut splits a quote into sentences with words.
 func cut(passage int, quote string) (sentences []sentence) {
 	for _, w := range read(quote) {
 		if n := len(sentences); n == 0 || w.starts {
@@ -79,8 +79,8 @@ func (a *asked) shares(words []word) (n int) {
 	return n
 }
 
-// likely are the words that may answer the question: times or numbers where they
-// are asked for, else names and numbers that the question does not have.
+// likely returns the words that may answer the question: times or numbers if it asks for
+// them, otherwise names and numbers that the question does not have.
 func (a *asked) likely(words []word) (likely []word) {
 	for i, w := range words {
 		switch {
@@ -96,8 +96,8 @@ func (a *asked) likely(words []word) (likely []word) {
 	return likely
 }
 
-// excerpt cuts a sentence out of its quote. Where nothing in it seems to be the
-// answer, the question's words are marked.
+// excerpt cuts a sentence out of its quote. If no word of it seems to be the answer, the
+// question's words are marked.
 func (a *asked) excerpt(s sentence, quote []rune) Excerpt {
 	end := min(s.end, s.start+longest)
 	marked := a.likely(s.words)
@@ -110,7 +110,7 @@ func (a *asked) excerpt(s sentence, quote []rune) Excerpt {
 	}
 	e := Excerpt{Passage: s.passage}
 	for _, w := range s.words {
-		if w.end > end { // not half a word
+		if w.end > end { // do not cut a word in half
 			end = w.start
 			break
 		}

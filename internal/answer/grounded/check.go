@@ -2,7 +2,7 @@ package grounded
 
 import "strings"
 
-// Passage is a text that an answer rests on, as it is cited.
+// Passage is a cited text that an answer rests on.
 type Passage struct {
 	About string // title, source, date
 	Quote string
@@ -12,21 +12,21 @@ type Passage struct {
 type Span struct {
 	Word    string // as the answer has it
 	Passage int
-	About   bool // it stands in the passage's About, else in its Quote
-	Start   int  // in characters, as End, which is behind it
-	End     int
+	About   bool // it stands in the passage's About, otherwise in its Quote
+	Start   int  // first character
+	End     int  // character after the last
 }
 
 // Verdict says whether an answer is grounded.
 type Verdict struct {
 	Grounded bool
 	Spans    []Span   // of the words that were looked for, each once, in the answer's order
-	Missing  []string // those of them that stand nowhere
+	Missing  []string // those of them that were not found
 }
 
 const (
-	dated = 2  // words that a day and its month may be apart
-	reach = 12 // words that what is answered may stand away from what is asked
+	dated = 2  // maximum distance of a day and its month, in words
+	reach = 12 // maximum distance of an answer's word and a question's, in words
 )
 
 // Check looks for an answer's words in passages, best first.
@@ -59,7 +59,8 @@ func Check(question, answer string, passages []Passage) Verdict {
 	return v
 }
 
-// name: a word is a name. What begins a sentence is one where another follows.
+// name says whether a word is a name. The first word of a sentence is one only if another
+// name follows.
 func name(words []word, i int) bool {
 	w := words[i]
 	switch {
@@ -76,11 +77,10 @@ type place struct {
 	passage    int
 	about      bool
 	start, end int
-	nth        int // of all words
+	nth        int // its number among all words
 }
 
-// places are where each key stands, the best passage first, its text before its
-// title.
+// places lists where each key stands: the best passage first, its text before its title.
 type places map[string][]place
 
 func index(passages []Passage) places {
@@ -92,7 +92,7 @@ func index(passages []Passage) places {
 			}
 			nth++
 		}
-		nth += reach // nothing is near across texts
+		nth += reach // words of different texts are never near
 	}
 	for i, p := range passages {
 		add(p.Quote, i, false)
@@ -101,7 +101,7 @@ func index(passages []Passage) places {
 	return in
 }
 
-// all are the places of a word, those in its own form first.
+// all returns the places of a word, those of its own form first.
 func (in places) all(w word) (all []place) {
 	for _, k := range w.keys {
 		all = append(all, in[k]...)
@@ -109,7 +109,7 @@ func (in places) all(w word) (all []place) {
 	return all
 }
 
-// of are the places of all words that say something.
+// of returns the places of all words that are not vague.
 func (in places) of(words []word) (all []place) {
 	for _, w := range words {
 		if !w.vague() {
@@ -119,8 +119,8 @@ func (in places) of(words []word) (all []place) {
 	return all
 }
 
-// beside: one of these places is near what is asked about. A title is near all of
-// its text.
+// beside says whether one of the places is near the topic. A title is near all of its
+// text.
 func beside(places, topic []place) bool {
 	for _, p := range places {
 		for _, t := range topic {
@@ -132,7 +132,7 @@ func beside(places, topic []place) bool {
 	return false
 }
 
-// dates: of each date in an answer the day and the month stand together somewhere.
+// dates says whether day and month of each date in an answer stand together somewhere.
 func (in places) dates(words []word) bool {
 	for i, m := range words {
 		for j := max(0, i-dated); m.month && j < len(words) && j <= i+dated; j++ {
@@ -144,13 +144,14 @@ func (in places) dates(words []word) bool {
 	return true
 }
 
-// day: a number may be one of a month.
+// day says whether a number may be a day of a month.
 func day(w word) bool {
 	n, ok := strings.CutPrefix(w.keys[0], numberKey)
 	return ok && (len(n) == 1 && n != "0" || len(n) == 2 && n <= "31")
 }
 
-// together: so do two words, unless one of them is the question's alone.
+// together says whether two words stand together somewhere. A word that stands nowhere is
+// the question's, and counts as together.
 func (in places) together(a, b []string) bool {
 	as, bs := in.all(word{keys: a}), in.all(word{keys: b})
 	for _, x := range as {

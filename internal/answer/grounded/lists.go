@@ -2,7 +2,7 @@ package grounded
 
 import "strings"
 
-// at is which part of a list, from 1, has a word; 0: none.
+// at returns the part of a list, from 1, that has a word; 0: none has.
 func at(list, w string) int {
 	before, _, found := strings.Cut(list, " "+w+" ")
 	if !found {
@@ -16,14 +16,14 @@ const (
 		" september sept sep , october oct , november nov , december dec "
 	weekdays = " monday mon , tuesday tue tues , wednesday wed , thursday thu thur thurs , friday fri , saturday sat , sunday sun "
 
-	// times are what "when" may be answered with, beside dates.
+	// times may answer "when", besides dates.
 	times = " today yesterday tomorrow tonight now second seconds minute minutes hour hours o'clock day days daily week weeks weekly weekend weekends fortnight" +
 		" month months monthly quarter year years yearly annually decade decades century night morning afternoon evening noon midnight" +
 		" spring summer autumn fall winter season christmas easter holiday holidays ago after before since until while once soon recently immediately always never every first "
-	// amounts are what "how many" may be answered with, beside numbers.
+	// amounts may answer "how many", besides numbers.
 	amounts = " no none zero both all several many few some half dozen dozens pair couple single once twice hundred hundreds thousand thousands million millions most nobody nothing a an "
 
-	// common words say nothing that a document could bear out.
+	// common words say nothing that a document can confirm.
 	common = " a about above after again all almost along already also am an and any anyone anything are aren't around as at away back be became because become been before being below" +
 		" between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each every everyone everything few for from further" +
 		" had hadn't has hasn't have haven't having he he'd he'll her here hers herself him himself his how however i i'd i'll i'm i've if in into is isn't it it'd it'll its itself" +
@@ -38,7 +38,7 @@ const (
 		" new good great able many much another currently "
 )
 
-// count is the number that a word is; 0: none.
+// count returns the number that a word means; 0: none.
 func count(w string) int {
 	return at(" one , two , three , four , five , six , seven , eight , nine , ten , eleven , twelve ", w)
 }

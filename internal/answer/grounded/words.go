@@ -11,18 +11,18 @@ import (
 // word is a word or a number of a text.
 type word struct {
 	raw        string
-	start, end int      // in characters
+	start, end int      // first character, and the one after the last
 	low        string   // without capitals, accents and 's
-	keys       []string // what it is the same as; the first is its own
+	keys       []string // forms that it equals; the first is its own
 	number     bool
-	month      bool // a name of a month
+	month      bool // the name of a month
 	weekday    bool
-	starts     bool // a sentence
+	starts     bool // begins a sentence
 	capital    bool
-	joined     bool // to the word before, by one space or less
+	joined     bool // at most one space separates it from the word before
 }
 
-// What keys begin with.
+// The prefixes of keys.
 const (
 	plainKey   = "w:"
 	numberKey  = "n:"
@@ -30,11 +30,11 @@ const (
 	weekdayKey = "d:"
 )
 
-// read cuts a text into words.
+// read splits a text into words.
 func read(text string) (words []word) {
 	r := []rune(text)
-	begins := true // what comes next begins a sentence
-	last := 0      // where the word before ended
+	begins := true // the next word begins a sentence
+	last := 0      // end of the word before
 	for i := 0; i < len(r); {
 		switch c := r[i]; {
 		case unicode.IsNumber(c):
@@ -70,18 +70,18 @@ func inNumber(r rune) bool { return strings.ContainsRune(",.-/:", r) }
 
 func apostrophe(r rune) bool { return r == '\'' || r == '’' }
 
-// alone: the letter is a word, as this script puts no spaces between words.
+// alone says whether a letter is a word by itself: its script has no spaces between words.
 func alone(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
-// plain is a word of letters.
+// plain makes a word of letters.
 func plain(raw string) word {
 	low := fold(raw)
 	w := word{raw: raw, low: low, keys: []string{plainKey + stem(low)}, capital: unicode.IsUpper([]rune(raw)[0])}
 	if n := count(low); n > 0 {
 		w.keys = append(w.keys, numberKey+strconv.Itoa(n))
-		w.number = n > 1 // "one" is said of anything
+		w.number = n > 1 // "one" is often not a number
 	}
 	if n := at(months, low); n > 0 && w.capital {
 		w.keys, w.month = append(w.keys, monthKey+strconv.Itoa(n)), true
@@ -92,13 +92,13 @@ func plain(raw string) word {
 	return w
 }
 
-// vague: a document cannot bear the word out. A single letter is an initial, or
+// vague says whether no document can confirm the word. A single letter is an initial, or
 // belongs to a number.
 func (w *word) vague() bool {
 	return w.low != "" && (at(common, w.low) > 0 || len(w.low) == 1)
 }
 
-// fold takes case, accents and the 's off a word.
+// fold removes case, accents and the 's of a word.
 func fold(raw string) string {
 	low := strings.Map(func(r rune) rune {
 		switch {
@@ -112,7 +112,7 @@ func fold(raw string) string {
 	return strings.TrimSuffix(low, "'s")
 }
 
-// numbers are those of a run of digits: one, or the parts of a date, a time or a
+// numbers returns the numbers in a run of digits: one, or the parts of a date, a time or a
 // telephone number.
 func numbers(r []rune, start, end int) (words []word) {
 	raw := string(r[start:end])
@@ -145,7 +145,7 @@ func numbers(r []rune, start, end int) (words []word) {
 	return words
 }
 
-// amount is a number that is one: with commas between thousands, or one point.
+// amount reads a single number: with commas between thousands, or with one point.
 func amount(raw string) (string, bool) {
 	if strings.ContainsAny(raw, "-/:") || strings.Count(raw, ".") > 1 {
 		return "", false
@@ -163,7 +163,7 @@ func amount(raw string) (string, bool) {
 	return whole, !strings.Contains(part, ",")
 }
 
-// bare takes zeros off the front of a number.
+// bare removes leading zeros.
 func bare(n string) string {
 	if short := strings.TrimLeft(n, "0"); short != "" {
 		return short
@@ -171,8 +171,8 @@ func bare(n string) string {
 	return "0"
 }
 
-// stem takes the commonest endings off an English word. It may join words that
-// have nothing to do with each other: that lets an answer pass.
+// stem removes the commonest endings of an English word. It may equate unrelated words,
+// which lets an answer pass.
 func stem(w string) string {
 	for _, end := range []string{"ing", "ed", "es", "ly", "s"} {
 		base, ok := strings.CutSuffix(w, end)
