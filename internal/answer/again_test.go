@@ -12,8 +12,8 @@ import (
 	"github.com/percached/percached/qabank"
 )
 
-// What a question came from is forgotten while it is worked on, but nothing that
-// its answer rests on: it does not come back with its answer.
+// The source of a question is forgotten while it is answered, but no chunk that its
+// answer rests on. The question must not come back with its answer.
 func TestQuestionForgottenMeanwhile(t *testing.T) {
 	const other = "Lanterns and ferries."
 	ctx := context.Background()
@@ -99,8 +99,7 @@ func put(t *testing.T, w *world, e qabank.Entry) {
 	}
 }
 
-// A damaged chunk is as good as gone: idle work passes over it, instead of finding
-// nothing due for its sake.
+// A damaged chunk counts as gone: idle work skips it and finds the rest.
 func TestDamageHidesNothing(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
 	w.docs.hurt = w.docs.put(budget)
@@ -109,8 +108,8 @@ func TestDamageHidesNothing(t *testing.T) {
 	}
 }
 
-// What idle work left makes no answer another: whatever did not fit, and wherever
-// the chunks stand.
+// Tensors left by idle work change no answer, whatever did not fit and wherever the chunks
+// stand.
 func TestWarmIsCold(t *testing.T) {
 	bodies := []string{budget, "Heron met in Leeds about the budget.", "The budget of Heron grew by ten.", "Heron has a budget and a boat."}
 	dropped := false
@@ -146,7 +145,7 @@ func TestWarmIsCold(t *testing.T) {
 				if _, err := filled.Fill(ctx, "s", ids); err != nil {
 					t.Fatal(name, err)
 				}
-				// Behind one that is dropped nothing is found where it stands between the others.
+				// Behind a chunk that was left out between others nothing is found.
 				found := placement == percached.Parallel || order == percached.Relevance || cold.Chunks.All == len(bodies)
 				dropped = dropped || cold.Chunks.All < len(bodies)
 				for _, w := range []*answer.Asker{full.Asker, filled.Asker} {
@@ -163,8 +162,8 @@ func TestWarmIsCold(t *testing.T) {
 	}
 }
 
-// meddled calls meddle between the last look at what the bank has of a question and
-// the storing of its answer.
+// meddled calls meddle between the last read of a question's entry and the storing of its
+// answer.
 type meddled struct {
 	*fakeDocuments
 	meddle func()
@@ -177,8 +176,8 @@ func (m *meddled) Chunks(space string, ids []percached.ChunkID) ([]percached.Chu
 	return m.fakeDocuments.Chunks(space, ids)
 }
 
-// What happens to an entry at the last moment counts, too: work neither brings one
-// back nor takes one that is somebody else's.
+// A change of an entry at the last moment counts too: work neither brings an entry back nor
+// replaces another's.
 func TestChangedAtTheLastMoment(t *testing.T) {
 	ctx := context.Background()
 	for name, tc := range map[string]struct {
@@ -186,7 +185,7 @@ func TestChangedAtTheLastMoment(t *testing.T) {
 		before func(w *world)
 		meddle func(w *world)
 		kind   fault.Kind
-		left   string // origin of what is in the bank then
+		left   string // origin of the entry in the bank then
 	}{
 		"forgotten": {
 			work:   answer.Work{Again: true},

@@ -167,7 +167,7 @@ func TestBadQuestions(t *testing.T) {
 	}
 }
 
-// brokenTree fails where it is told to.
+// brokenTree fails with the errors it was given.
 type brokenTree struct {
 	*qkvtree.Tree
 	view, insert error
@@ -209,7 +209,7 @@ func TestBrokenParts(t *testing.T) {
 			w.docs.put(budget)
 			a := w.ask(t, "What is the budget of Heron?")
 			if strings.Contains(name, "slow") {
-				close(release) // or closing waits for it
+				close(release) // otherwise Close waits for it
 			}
 			if a.Text != want || !strings.Contains(strings.Join(a.Notes, ";"), tc.note) {
 				t.Errorf("%q, notes %q", a.Text, a.Notes)
@@ -226,7 +226,7 @@ func TestBrokenParts(t *testing.T) {
 	}
 }
 
-// slowTree lends when it is told to.
+// slowTree lends when release is closed.
 type slowTree struct {
 	*qkvtree.Tree
 	release chan struct{}

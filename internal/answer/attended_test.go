@@ -13,7 +13,7 @@ import (
 	"github.com/percached/percached/llm/llmtest"
 )
 
-// counter is an engine that counts one by one what the tokens of its last run saw.
+// counter is an engine that counts the attended tokens of its last run one by one.
 type counter struct {
 	*llmtest.Fake
 	refuses int // segment whose slice is refused; 0: none
@@ -35,7 +35,7 @@ func (c *counter) Prefill(ctx context.Context, p percached.Prompt) (percached.Re
 	return res, err
 }
 
-// count looks from each token at each other.
+// count compares each token with each other.
 func (c *counter) count(p percached.Prompt, generated int) {
 	type token struct {
 		segment  int
@@ -63,8 +63,7 @@ func (c *counter) count(p percached.Prompt, generated int) {
 	}
 }
 
-// What an answer says its tokens saw is what one finds who looks from each at each
-// other, whatever was stored.
+// The attended tokens of an answer equal those counted one by one, whatever was stored.
 func TestAttended(t *testing.T) {
 	for _, placement := range []percached.Placement{percached.Sequential, percached.Parallel} {
 		for _, whole := range []bool{false, true} {
@@ -118,7 +117,7 @@ func TestAttended(t *testing.T) {
 	}
 }
 
-// What broke off tells of none.
+// A run that broke off has none.
 func TestAttendedByNone(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) { p.Engine = tired{p.Engine.(*llmtest.Fake)} })
 	w.docs.put(budget)
@@ -128,7 +127,7 @@ func TestAttendedByNone(t *testing.T) {
 	}
 }
 
-// tired breaks off.
+// tired is an engine that breaks off.
 type tired struct{ *llmtest.Fake }
 
 func (tired) Generate(context.Context, percached.Prompt, func(string) error) (percached.Result, error) {

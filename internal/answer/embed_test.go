@@ -16,7 +16,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// slowEmbedder takes a second for each call, and notes what it is asked.
+// slowEmbedder takes a second for each call, and records the texts.
 type slowEmbedder struct {
 	mu    sync.Mutex
 	calls []string
@@ -35,7 +35,7 @@ func (e *slowEmbedder) Embed(_ context.Context, p percached.Priority, texts []st
 	return make([][]float32, len(texts)), nil
 }
 
-// The many texts of one caller, however it sends them, do not keep another waiting.
+// Many texts of one caller do not delay another, however they are sent.
 func TestEmbedTakesTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &slowEmbedder{}

@@ -16,8 +16,8 @@ import (
 // held is an engine that waits before it answers.
 type held struct {
 	*llmtest.Fake
-	began chan struct{} // one for each Generate
-	let   chan struct{} // closed to let all go on
+	began chan struct{} // receives once for each Generate
+	let   chan struct{} // closed to let all continue
 	ended chan error
 }
 
@@ -60,14 +60,14 @@ func TestIdenticalQuestionsAreComputedOnce(t *testing.T) {
 		})
 	}
 	start(0)
-	<-h.began // the first is on its way
+	<-h.began // the first is in flight
 	for i := 1; i < n; i++ {
 		start(i)
 	}
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := w.Ask(gone, heron, answer.Listener{}); fault.KindOf(err) != fault.Timeout {
-		t.Error(err) // who gives up takes nothing from the others
+		t.Error(err) // a client that leaves must not harm the others
 	}
 	close(h.let)
 	all.Wait()
@@ -76,7 +76,7 @@ func TestIdenticalQuestionsAreComputedOnce(t *testing.T) {
 			t.Errorf("%d: %q in pieces %q, want %q", i, texts[i], pieces[i], texts[0])
 		}
 	}
-	// Who came after the first had ended was served from the bank.
+	// Clients that came after the first had ended were served from the bank.
 	if extra := len(h.began); extra != 0 {
 		t.Errorf("computed %d times more", extra)
 	}
@@ -95,10 +95,10 @@ func TestNobodyWaits(t *testing.T) {
 	if err := <-done; fault.KindOf(err) != fault.Timeout {
 		t.Error(err)
 	}
-	<-h.ended // the engine was told to stop
+	<-h.ended // the engine was stopped
 	close(h.let)
 	if a := w.asks(t, heron); a.Outcome != answer.Miss {
-		t.Errorf("%+v", a) // nothing of the one given up was kept
+		t.Errorf("%+v", a) // nothing of the abandoned one may be stored
 	}
 }
 
@@ -119,7 +119,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// A listener that does not listen holds up nobody else.
+// A listener that blocks delays nobody else.
 func TestSlowListener(t *testing.T) {
 	w, h := heldWorld(t)
 	stuck, release := make(chan struct{}), make(chan struct{})
@@ -159,7 +159,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// Who asks after a change of the settings does not join a flight from before it.
+// A question after a change of the settings does not join a flight from before it.
 func TestNoAnswerOfOtherSettings(t *testing.T) {
 	w, h := heldWorld(t)
 	w.docs.put("The budget of Heron is known.")

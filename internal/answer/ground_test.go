@@ -10,8 +10,8 @@ import (
 	"github.com/percached/percached/qabank"
 )
 
-// What stands in no document is told to be so, with what the documents say, and is
-// not banked. That the documents do not say is an answer like others.
+// An answer that stands in no document says so, shows the best passage, and is not stored.
+// "The documents do not say" is an answer like others.
 func TestGrounded(t *testing.T) {
 	answers := map[string]string{}
 	o := llmtest.DefaultOptions()
@@ -41,13 +41,13 @@ func TestGrounded(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
-	// A prediction is no exception, and work is done without.
+	// The same holds for a prediction; the work still succeeds.
 	answers["Who leads Heron today?"] = "Quentin"
 	got, err := w.Work(context.Background(), answer.Work{Space: "s", Question: "Who leads Heron today?", Origin: "predicted"})
 	if err != nil || got.Grounded || got.Entry != (qabank.ID{}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	// What the bank has is served: somebody may have put it there.
+	// An answer of the bank is served: a person may have put it there.
 	a := w.ask(t, "What is the budget of Heron?")
 	if a.Outcome != answer.AnswerHit || !a.Grounded || len(a.Spans) != 1 || a.Spans[0].Word != "46,000" {
 		t.Errorf("%s, %+v", a.Outcome, a.Grounds)

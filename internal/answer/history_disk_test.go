@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every byte of a number counts, and that of one key is none of another.
+// Every byte of a number is checked, and the number of one key is refused for another.
 func TestNumberBytes(t *testing.T) {
 	key, other := historyKey('n', "a"), historyKey('n', "b")
 	b := encodeNumber(key, 1<<40+7)
@@ -25,13 +25,13 @@ func TestNumberBytes(t *testing.T) {
 	}
 }
 
-// What is read encodes to what it was read from, and nothing breaks.
+// A number that was read encodes to the same bytes, and no input breaks the reader.
 func FuzzHistory(f *testing.F) {
 	key := historyKey('c', "a")
 	f.Add(encodeNumber(key, 1))
 	f.Add([]byte(`?{"asked":"2025-03-04T12:00:00Z","question":"When?","chunks":["00000000000000000000000000000000"]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if len(b) > 4 { // a version and a sum of its own, or no input would come past them
+		if len(b) > 4 { // with a valid version and sum, otherwise no input would get past them
 			b = bytes.Clone(b)
 			b[0] = historyVersion
 			c := binary.BigEndian.AppendUint32(b[:len(b)-4:len(b)-4], sumOf(key, b[:len(b)-4]))

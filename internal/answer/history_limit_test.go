@@ -8,8 +8,8 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// A lower limit holds from the next record on, or at once, however many are beyond
-// it: more than one transaction removes. The latest stay.
+// A lower limit holds from the next record on, or at once with Trim, even if more records
+// are beyond it than one transaction removes. The latest stay.
 func TestHistoryLimitFalls(t *testing.T) {
 	const before, after = 40_000, 1000
 	db := open(t, t.TempDir(), kv.Default())

@@ -57,7 +57,7 @@ func TestHistory(t *testing.T) {
 	if h, err = answer.OpenHistory(db, 5); err != nil {
 		t.Fatal(err)
 	}
-	recent("a", 9, "q3", "q4", "q5", "q6", "q7") // the oldest made room
+	recent("a", 9, "q3", "q4", "q5", "q6", "q7") // the oldest have made room
 	if err := h.Add("a", answer.Record{Question: "q8", Chunks: []percached.ChunkID{chunk(1)}}, false); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestHistory(t *testing.T) {
 	recent("b", 9, "other")
 }
 
-// chronicle is a history that can be opened again.
+// chronicle is a history that can be reopened.
 type chronicle struct {
 	*answer.History
 	t   *testing.T
@@ -95,7 +95,7 @@ func (c *chronicle) open() {
 	}
 }
 
-// restart loses what was not written.
+// restart loses what was not yet written.
 func (c *chronicle) restart() {
 	c.t.Helper()
 	c.db.Close()
@@ -109,7 +109,7 @@ func (c *chronicle) do(err error) {
 	}
 }
 
-// about is the chunk that a question rests on.
+// about returns the chunk that a question rests on.
 func about(q string) []percached.ChunkID { return []percached.ChunkID{percached.NewChunkID(q)} }
 
 func (c *chronicle) add(space string, questions ...string) {
@@ -119,7 +119,7 @@ func (c *chronicle) add(space string, questions ...string) {
 	}
 }
 
-// since checks what stands behind a cursor and gives how far that goes.
+// since checks the records after a cursor and returns the number for Advance.
 func (c *chronicle) since(space, cursor string, n int, want ...string) uint64 {
 	c.t.Helper()
 	rs, upto, err := c.Since(space, cursor, n)
@@ -134,15 +134,15 @@ func (c *chronicle) since(space, cursor string, n int, want ...string) uint64 {
 	return upto
 }
 
-// A cursor gives every record once, in parts of any size, over restarts; those
-// that were not written yet, too. Each cursor goes by itself.
+// A cursor returns every record once, in parts of any size, across restarts, including
+// those that were not yet written. Cursors are independent.
 func TestCursor(t *testing.T) {
 	c := newChronicle(t)
 	c.since("a", "x", 9)
 	c.add("a", "q0", "q1", "q2")
 	c.add("b", "other")
 	upto := c.since("a", "x", 2, "q0", "q1")
-	c.since("a", "x", 2, "q0", "q1") // until it is moved
+	c.since("a", "x", 2, "q0", "q1") // the same until it is moved
 	c.since("a", "x", 0)
 	c.do(c.Advance("a", "x", upto))
 	c.add("a", "q3")
@@ -157,7 +157,7 @@ func TestCursor(t *testing.T) {
 	if got := c.since("a", "x", 9); got != last {
 		t.Errorf("nothing behind %d, which goes to %d", last, got)
 	}
-	for i := range 7 { // more than are kept
+	for i := range 7 { // more than the limit
 		c.add("a", fmt.Sprint("r", i))
 	}
 	c.since("a", "x", 9, "r2", "r3", "r4", "r5", "r6")
@@ -174,8 +174,7 @@ func TestCursor(t *testing.T) {
 	}
 }
 
-// Whatever makes records go, a cursor never takes a new one for one that it has
-// passed: numbers only grow.
+// However records are removed, a cursor never skips a new one: numbers only grow.
 func TestNumbersGrow(t *testing.T) {
 	for name, lose := range map[string]func(c *chronicle) (int, error){
 		"forgotten": func(c *chronicle) (int, error) { return c.Forget("a", append(about("q1"), about("q2")...)) },
@@ -204,7 +203,7 @@ func TestNumbersGrow(t *testing.T) {
 	}
 }
 
-// With its space all of a history goes: a new one of that name begins anew.
+// Dropping a space removes all of its history: a new space of that name begins anew.
 func TestDropSpace(t *testing.T) {
 	c := newChronicle(t)
 	c.add("a", "q0", "q1")
@@ -236,8 +235,8 @@ func TestDropSpace(t *testing.T) {
 	c.since("b", "x", 9)
 }
 
-// What an earlier release wrote has no counter, and what is damaged costs no more
-// than itself: numbers go on behind what is left.
+// An earlier release wrote no counter. A damaged record or counter costs no more than
+// itself: numbers continue after what is left.
 func TestHistoryOfBefore(t *testing.T) {
 	c := newChronicle(t)
 	id := kv.NewSpaceID("a")
@@ -259,7 +258,7 @@ func TestHistoryOfBefore(t *testing.T) {
 	if _, err := c.Clear("a"); err != nil {
 		t.Fatal(err)
 	}
-	c.restart() // the counter came with the cursor
+	c.restart() // the counter was written with the cursor
 	c.add("a", "q3")
 	if upto := c.since("a", "x", 9, "q3"); upto != 8 {
 		t.Error(upto)
@@ -275,7 +274,7 @@ func TestHistoryOfBefore(t *testing.T) {
 	c.add("a", "q4")
 	c.since("a", "x", 9, "q4")
 	set(key('c', 'x'), []byte{9})
-	c.since("a", "x", 9, "q4") // from the beginning, but for what cannot be read
+	c.since("a", "x", 9, "q4") // from the beginning, without what cannot be read
 }
 
 func TestLatest(t *testing.T) {
@@ -295,15 +294,15 @@ func TestLatest(t *testing.T) {
 	}
 	c.do(c.Add("b", answer.Record{Asked: first.Add(9 * time.Hour)}, true))
 	c.restart()
-	latest(first.Add(time.Hour)) // the last one was not written
+	latest(first.Add(time.Hour)) // the last one was not yet written
 	if _, err := c.Forget("a", about("q1")); err != nil {
 		t.Fatal(err)
 	}
 	latest(first)
 }
 
-// Many add at a time, while others read, forget and flush. Each record is kept once,
-// in the order in which its asker added it; a crash loses fewer than a batch.
+// Many callers add while others read, forget and flush. Each record is kept once, in the
+// order in which its caller added it. A crash loses fewer than a batch.
 func TestHistoryConcurrently(t *testing.T) {
 	const askers, each = 8, 150
 	db := open(t, t.TempDir(), kv.Default())
@@ -358,7 +357,7 @@ func TestHistoryConcurrently(t *testing.T) {
 	}
 }
 
-// What could not be written stays, and is written when it can be.
+// A record that could not be written stays pending, and is written later.
 func TestHistoryOfAFullDisk(t *testing.T) {
 	c := newChronicle(t)
 	c.do(c.Flush())

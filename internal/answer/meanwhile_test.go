@@ -13,7 +13,7 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// What happens while a question is under way.
+// What happens while a question is in flight.
 
 func TestForgottenMeanwhile(t *testing.T) {
 	for name, forget := range map[string]func(w *world, id percached.ChunkID){
@@ -52,7 +52,7 @@ func TestForgottenMeanwhile(t *testing.T) {
 	}
 }
 
-// Settle waits for who looked whether the chunks are there and stores now.
+// Settle waits for a question that has checked its chunks and is being stored.
 func TestSettle(t *testing.T) {
 	storing, let := make(chan struct{}), make(chan struct{})
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) {
@@ -84,7 +84,7 @@ func (s slowInsert) Insert(r qkvtree.Request, sl []*percached.Slice) error {
 	return s.Tree.Insert(r, sl)
 }
 
-// Who asks after a change does not get the answer of who asked before it.
+// A question after a change does not get the answer of one from before it.
 func TestNoAnswerFromBefore(t *testing.T) {
 	w, h := heldWorld(t)
 	first := make(chan answer.Answer)
@@ -104,14 +104,13 @@ func TestNoAnswerFromBefore(t *testing.T) {
 	if a := <-first; len(a.Citations) != 1 {
 		t.Errorf("asked before: %+v", a.Citations)
 	}
-	// Whichever was stored last, what is served knows the change.
+	// Whichever was stored last, the served answer knows the change.
 	if a := w.asks(t, heron); len(a.Citations) != 2 {
 		t.Errorf("%+v", a.Citations)
 	}
 }
 
-// An answer does not pass for one that knows a document which was there but could
-// not be found yet.
+// An answer does not count as knowing a document that existed but could not be found yet.
 func TestNotFoundYet(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
 	w.docs.put(budget)
@@ -120,7 +119,7 @@ func TestNotFoundYet(t *testing.T) {
 	w.docs.upto = w.docs.seq
 	w.docs.put("The budget of Heron is 50 thousand now.")
 	w.asks(t, heron)
-	w.ask(t, other) // is held against the search, and must not be confirmed
+	w.ask(t, other) // is compared with the search, and must not be confirmed
 	if _, err := w.Freshen(context.Background(), "s"); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +131,7 @@ func TestNotFoundYet(t *testing.T) {
 	}
 }
 
-// A space's own number of chunks counts when its answers are looked at again.
+// Freshen uses the space's own number of chunks.
 func TestFreshenBySpacesOwnSettings(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
 	for _, s := range []string{budget, "The budget of Heron is known.", "The budget is Otter."} {
@@ -163,7 +162,7 @@ func TestWrongSpaceSettings(t *testing.T) {
 	}
 }
 
-// A damaged chunk costs neither the answers over others nor those stored.
+// A damaged chunk costs neither answers over other chunks nor stored ones.
 func TestDamagedChunk(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
 	w.docs.put(budget)
@@ -178,7 +177,7 @@ func TestDamagedChunk(t *testing.T) {
 	}
 }
 
-// Past the bank, its answer stays.
+// A question that bypasses the bank leaves the bank's answer.
 func TestBypassLeavesTheAnswer(t *testing.T) {
 	w, h := heldWorld(t)
 	close(h.let)
@@ -190,8 +189,7 @@ func TestBypassLeavesTheAnswer(t *testing.T) {
 	}
 }
 
-// A question whose stored answer is that nobody knows is forgotten with what it
-// was asked of.
+// A question whose stored answer is a refusal is forgotten with the chunks it was asked of.
 func TestRefusalsRestOnChunks(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) { p.Engine = clueless{p.Engine.(*llmtest.Fake)} })
 	id := w.docs.put(budget)
@@ -212,11 +210,11 @@ func (c clueless) Generate(ctx context.Context, p percached.Prompt, emit func(st
 	return r, err
 }
 
-// What is forgotten while a question waits for those before it is not told any more.
+// A chunk that is forgotten while a question waits in the queue is not told any more.
 func TestForgottenWhileWaiting(t *testing.T) {
 	for name, after := range map[string]struct {
 		change func(w *world)
-		want   string // what is cited then
+		want   string // the citation then
 		kind   fault.Kind
 	}{
 		"another is there": {func(w *world) { w.docs.put("The budget of Otter is $12,000.") }, "The budget of Otter is $12,000.", 0},

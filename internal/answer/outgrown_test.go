@@ -11,8 +11,8 @@ import (
 	"github.com/percached/percached/qabank"
 )
 
-// Where not all of a question's best chunks fit into the prompt, its answer stays
-// fresh as long as the prompt would be the same, and no longer.
+// If not all of a question's best chunks fit the prompt, its answer stays fresh exactly as
+// long as the prompt would be the same.
 func TestFreshBesideWhatDoesNotFit(t *testing.T) {
 	ctx := context.Background()
 	long := strings.Repeat(" lanterns at noon", 30)
@@ -26,7 +26,7 @@ func TestFreshBesideWhatDoesNotFit(t *testing.T) {
 		"a new one that does not fit": {func(w *world, _ []percached.ChunkID) { w.docs.put("Heron is the budget of Heron:" + long) }, false},
 		"one that fits in now": {func(w *world, ids []percached.ChunkID) {
 			w.docs.drop(ids[1])
-			w.docs.drop(ids[2]) // what is left beside the best is old, and short
+			w.docs.drop(ids[2]) // the chunk left beside the best is old and short
 		}, false},
 	} {
 		for _, placement := range []percached.Placement{percached.Sequential, percached.Parallel} {
@@ -55,9 +55,9 @@ func TestFreshBesideWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// An answer that words alone have found is served as long as its prompt would be the
-// same, and is held against a whole search once there is one, although it is not known
-// what of the documents it has seen.
+// An answer found by words alone is served as long as its prompt would be the same. It is
+// compared with a whole search once there is one, although it is unknown which documents
+// it has seen.
 func TestAnswerByWordsAlone(t *testing.T) {
 	set := answer.Default()
 	set.K = 2

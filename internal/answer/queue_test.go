@@ -15,7 +15,7 @@ import (
 	"github.com/percached/percached/llm/llmtest"
 )
 
-// queue is a world whose engine answers one question at a time, when it is let.
+// queue is a world whose engine answers one question at a time, when the test lets it.
 type queue struct {
 	*world
 	t       *testing.T
@@ -54,8 +54,8 @@ func (s *single) Generate(ctx context.Context, p percached.Prompt, emit func(str
 	return s.Fake.Generate(ctx, p, emit)
 }
 
-// ask begins a question and returns when its chunks are known: it stands in line.
-// What it gives is closed when the question has ended.
+// ask begins a question and returns when its chunks are known: it is in the queue then. The
+// channel is closed when the question has ended.
 func (q *queue) ask(ctx context.Context, text string, kind fault.Kind) (ended <-chan struct{}) {
 	q.t.Helper()
 	return q.askAs(ctx, "", text, kind)
@@ -80,7 +80,7 @@ func (q *queue) askAs(ctx context.Context, caller, text string, kind fault.Kind)
 
 func numbered(i int) string { return fmt.Sprintf("What of the budget is number %d?", i) }
 
-// served lets the engine answer n questions, and gives the order in which it did.
+// served lets the engine answer n questions, and returns their order.
 func (q *queue) served(n int) (order []string) {
 	for range n {
 		order = append(order, <-q.began)
@@ -90,7 +90,7 @@ func (q *queue) served(n int) (order []string) {
 	return order
 }
 
-// Callers take turns, whoever came first and however much one of them asks.
+// Callers take turns, whoever came first and however many questions one of them asks.
 func TestCallersTakeTurns(t *testing.T) {
 	q := newQueue(t, 0)
 	ctx := context.Background()
@@ -104,8 +104,8 @@ func TestCallersTakeTurns(t *testing.T) {
 	if diff := cmp.Diff(want, q.served(len(want))); diff != "" {
 		t.Errorf("served (-want +got):\n%s", diff)
 	}
-	// A caller who asks one question after the other is served in every second turn, and
-	// does not keep others from theirs.
+	// A caller that asks one question after the other is served in every second turn, and
+	// does not delay others.
 	q.askAs(ctx, "flood", numbered(30), 0)
 	q.askAs(ctx, "flood", numbered(31), 0)
 	q.askAs(ctx, "flood", numbered(32), 0)
@@ -125,9 +125,9 @@ func TestCallersTakeTurns(t *testing.T) {
 	}
 }
 
-// A caller may have as many places as are still free: one that floods the line leaves
-// places to others, and is told nothing of them.
-func TestCallersShareTheLine(t *testing.T) {
+// A caller may have as many places as are still free: one that floods the queue leaves
+// places to others, and its refusal reveals nothing of them.
+func TestCallersShareTheQueue(t *testing.T) {
 	q := newQueue(t, 8)
 	ctx := context.Background()
 	refused := func(caller string) string {
@@ -162,15 +162,15 @@ func TestCallersShareTheLine(t *testing.T) {
 	}
 }
 
-// Questions of one caller are served in their order; one too many is told at once.
-func TestLine(t *testing.T) {
+// Questions of one caller are served in their order; one too many is refused at once.
+func TestQueueOrder(t *testing.T) {
 	const most = 5
 	q := newQueue(t, 2*most)
 	ctx := context.Background()
 	for i := range most {
 		q.ask(ctx, numbered(i), 0)
 	}
-	q.ask(ctx, numbered(2), 0) // the same question stands in one place
+	q.ask(ctx, numbered(2), 0) // the same question takes no second place
 	if n := q.Waiting(); n != most {
 		t.Errorf("%d wait", n)
 	}
@@ -195,7 +195,7 @@ func TestLine(t *testing.T) {
 	if n := q.Waiting(); n != 0 {
 		t.Errorf("%d wait in the end", n)
 	}
-	// What the bank has needs no place.
+	// Stored answers need no place.
 	for i := range most {
 		q.ask(ctx, numbered(10+i), 0)
 	}
@@ -209,7 +209,7 @@ func TestLine(t *testing.T) {
 	q.all.Wait()
 }
 
-// For the last places of a caller chance decides.
+// Chance decides who gets the last places of a caller.
 func TestLastPlaces(t *testing.T) {
 	const most = 8 // of one caller; the first seven are sure
 	drawn := 1.0
@@ -239,9 +239,9 @@ func TestLastPlaces(t *testing.T) {
 	q.all.Wait()
 }
 
-// Who gives up leaves his place to others, wherever he stands. Only of him whom the
-// engine worked for it is told that it was stopped, once.
-func TestLeavingTheLine(t *testing.T) {
+// A client that leaves gives its place to others, wherever it is in the queue. The observer
+// learns once that the engine was stopped, and only if it worked for that client.
+func TestLeavingTheQueue(t *testing.T) {
 	q := newQueue(t, 6)
 	var give [3]context.CancelFunc
 	var ended [3]<-chan struct{}
@@ -269,8 +269,8 @@ func TestLeavingTheLine(t *testing.T) {
 	}
 }
 
-// An answer that comes is not stopped, nor is one for which somebody else waits,
-// nor one that ends because all does.
+// Stopped does not run for an answer that comes, nor while another client waits for it, nor
+// when percached closes.
 func TestNotStopped(t *testing.T) {
 	q := newQueue(t, 0)
 	ctx, give := context.WithCancel(context.Background())
@@ -289,9 +289,8 @@ func TestNotStopped(t *testing.T) {
 	}
 }
 
-// What a prompt rests on is told before the answer's text, whatever fits into the
-// context and wherever it comes from. It is the same for an answer with a bound of
-// its own.
+// Citations come before the answer's text, whatever fits the context and wherever the answer
+// comes from. They are the same for an answer with a bound of its own.
 func TestCitationsComeFirst(t *testing.T) {
 	bodies := []string{budget, "Heron met in Leeds about the budget.", "The budget of Heron grew by ten.", "Heron has a budget and a boat."}
 	lengths := map[int]bool{}
@@ -337,7 +336,7 @@ func TestCitationsComeFirst(t *testing.T) {
 	}
 }
 
-// Where no document fits beside the question nothing is made up.
+// If no document fits beside the question, the question fails.
 func TestNothingFits(t *testing.T) {
 	set := answer.Default()
 	set.MaxTokens = 16

@@ -7,9 +7,9 @@ import (
 	"github.com/percached/percached"
 )
 
-// With a task, it stands before the question in the last segment, which no slice
-// depends on, and the reply is begun; who chats gets chunks that are computed apart as
-// quotations. Without one the prompt is what it was.
+// A task stands before the question in the last segment, on which no slice depends, and the
+// reply is begun. A model with turns gets parallel chunks as quotations. Without a task the
+// prompt stays as it was.
 func TestTask(t *testing.T) {
 	chatml := percached.ChatFormat{Name: "chatml", System: "<s>", Question: "</s><u>", Answer: "</u><a>"}
 	plain := percached.ChatFormat{Name: "plain", Question: "\n\nQuestion: ", Answer: "\nAnswer:"}
@@ -53,8 +53,8 @@ func TestTask(t *testing.T) {
 	}
 }
 
-// Other instructions than percached's own may want more than a sentence, and the
-// question is marked behind them and behind earlier turns.
+// Instructions that are not percached's own may want more than a sentence. The question is
+// marked behind them and behind earlier turns.
 func TestTaskBesideInstructions(t *testing.T) {
 	own := Default()
 	own.Task = DefaultTask

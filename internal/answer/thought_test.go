@@ -9,7 +9,7 @@ import (
 	"github.com/percached/percached/llm/llmtest"
 )
 
-// thinker is an engine whose model does nothing but think.
+// thinker is an engine whose model only thinks.
 type thinker struct{ *llmtest.Fake }
 
 func (e thinker) Generate(ctx context.Context, p percached.Prompt, _ func(string) error) (percached.Result, error) {
@@ -18,8 +18,8 @@ func (e thinker) Generate(ctx context.Context, p percached.Prompt, _ func(string
 	return r, err
 }
 
-// An answer that did not come beyond its thoughts says so, and is not stored: also not
-// where nobody looks whether it is grounded.
+// An answer that did not get beyond its thoughts says so, and is not stored, even if nobody
+// checks whether it is grounded.
 func TestThoughtIsNotKept(t *testing.T) {
 	for _, unchecked := range []bool{false, true} {
 		w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) {

@@ -13,8 +13,8 @@ import (
 	"github.com/percached/percached/llm/llmtest"
 )
 
-// In one text the same stands in the prompt as in segments, from the same chunks:
-// instructions and chunks as one text without control tokens, the question as ever.
+// A prompt of one text has the same content as one of segments, from the same chunks:
+// instructions and chunks as one text without control tokens, the question as usual.
 func TestWhole(t *testing.T) {
 	set := answer.Default()
 	w, r := readerWorld(t, set, llmtest.DefaultOptions())
@@ -47,14 +47,14 @@ func TestWhole(t *testing.T) {
 	if w.stored() != 3 { // of the first question
 		t.Errorf("%d slices are stored", w.stored())
 	}
-	// Nothing of it is used, and no tensors are.
+	// Neither its tensors nor others are used.
 	again := w.asks(t, answer.Question{Space: "s", Text: heron.Text, Bypass: true})
 	if again.Text != one.Text || again.Tokens.Reused != 0 || again.Outcome != answer.Miss {
 		t.Errorf("%+v", again)
 	}
 }
 
-// What a document says is text in one text, too.
+// Document text is text in one text too, never a control token.
 func TestWholeControlTokens(t *testing.T) {
 	yes := true
 	w, r := readerWorld(t, answer.Default(), llmtest.DefaultOptions())
@@ -79,8 +79,8 @@ func TestWholeControlTokens(t *testing.T) {
 	}
 }
 
-// Answers from one text and from segments are not exchanged; without the setting
-// nothing changes for what was stored before there was one.
+// Answers from one text and from segments are not exchanged. Without the setting, answers
+// stored before the setting existed stay valid.
 func TestWholeIsHeldApart(t *testing.T) {
 	yes := true
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
@@ -111,8 +111,7 @@ func TestWholeIsHeldApart(t *testing.T) {
 	}
 }
 
-// The same chunks find room, in the same order of worth; where one text takes more
-// tokens than its parts, the worst chunk goes.
+// One text has room for the same chunks as segments.
 func TestWholeFits(t *testing.T) {
 	yes := true
 	cited := map[int]bool{}
@@ -151,8 +150,8 @@ func (w wide) Tokenize(segments []percached.Segment) ([][]int32, error) {
 	return tokens, err
 }
 
-// Where one text takes more tokens than its parts, the worst chunk goes, and the
-// citations are those that are left.
+// If one text takes more tokens than its parts, the worst chunk goes, and the citations name
+// the chunks that are left.
 func TestWholeTakesMore(t *testing.T) {
 	yes := true
 	set := answer.Default()
@@ -190,8 +189,8 @@ func TestWholeTakesMore(t *testing.T) {
 	}
 }
 
-// Who asks for one text and for chunks side by side contradicts himself; where the
-// service has chunks side by side, one text has them behind each other.
+// Whole and parallel contradict each other in one request. If the service is parallel,
+// whole makes the placement sequential.
 func TestWholeSettings(t *testing.T) {
 	yes, no, parallel, sequential := true, false, percached.Parallel, percached.Sequential
 	set := answer.Default()
@@ -227,7 +226,7 @@ func TestWholeSettings(t *testing.T) {
 	}
 }
 
-// A prefill of one text would leave nothing: it is not done.
+// Prefilling one text would store nothing, so it is skipped.
 func TestWholePrefill(t *testing.T) {
 	yes := true
 	w, r := readerWorld(t, answer.Default(), llmtest.DefaultOptions())

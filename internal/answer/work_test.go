@@ -19,8 +19,8 @@ func (w *world) stored() (n int) {
 	return n
 }
 
-// A question is prefilled, then answered, then asked: each takes up what the one
-// before has left.
+// A question is prefilled, then answered, then asked: each step uses what the one before has
+// stored.
 func TestPrefillDecodeAsk(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
 	source := w.docs.put(budget)
@@ -55,11 +55,11 @@ func TestPrefillDecodeAsk(t *testing.T) {
 	if a := w.asks(t, heron); a.Outcome != answer.AnswerHit || a.Text != dec.Text || a.Entry != e.ID {
 		t.Errorf("asked: %+v", a)
 	}
-	// Work leaves no trace in the history.
+	// Work does not enter the history.
 	if r, err := w.history.Recent("s", 10); len(r) != 2 || err != nil {
 		t.Error(r, err)
 	}
-	// What was answered is not undone by prefilling.
+	// Prefilling does not undo an answer.
 	if _, err := w.Work(ctx, work); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestPrefillDecodeAsk(t *testing.T) {
 	}
 }
 
-// What work has computed until somebody asks is kept.
+// Work that is preempted keeps what it has computed.
 func TestWorkIsPreempted(t *testing.T) {
 	for _, how := range []string{"a question", "the context"} {
 		t.Run(how, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// What there is no room for is told as neither made nor written.
+// Slices without room count as neither made nor written.
 func TestNoRoomForTensors(t *testing.T) {
 	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), nil)
 	id := w.docs.put(budget)
@@ -189,7 +189,7 @@ func TestNoRoomForTensors(t *testing.T) {
 	}
 }
 
-// What could not be kept is not done: or idle work would do it for ever.
+// Work that could not be stored fails: otherwise idle work would repeat it for ever.
 func TestWorkThatIsNotKept(t *testing.T) {
 	broken := llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
 	broken.Close()
@@ -214,7 +214,7 @@ func TestWorkThatIsNotKept(t *testing.T) {
 	}
 }
 
-// The observer hears of each question, and of what became of it.
+// The observer receives each question and its result.
 func TestObserver(t *testing.T) {
 	var told []answer.Outcome
 	asking := 0

@@ -25,18 +25,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeDocuments is a knowledge bank and its search in memory: a chunk is found by the
-// words that it shares with the question.
+// fakeDocuments is a knowledge bank and its search in memory. It finds a chunk by the words
+// that the chunk shares with the question.
 type fakeDocuments struct {
 	mu     sync.Mutex
 	seq    uint64
 	chunks map[percached.ChunkID]percached.Chunk
 	set    percached.Settings
 	asked  int    // searches
-	upto   uint64 // what came in later is not found yet; 0: all is found
-	words  bool   // search goes by words alone
+	upto   uint64 // later changes are not found yet; 0: all are
+	words  bool   // the search uses words alone
 	hurt   percached.ChunkID
-	closed bool // the spaces are gone
+	closed bool // the spaces do not exist any more
 	fails  error
 }
 
@@ -143,7 +143,7 @@ func (s *fakeDocuments) Search(_ context.Context, q retrieval.Query) ([]retrieva
 	return hits[:min(len(hits), q.K)], nil
 }
 
-// world is an asker with all that it stands on.
+// world is an Asker with all its parts.
 type world struct {
 	*answer.Asker
 	docs    *fakeDocuments
@@ -164,7 +164,7 @@ func open(t *testing.T, dir string, o kv.Options) *kv.DB {
 	return db
 }
 
-// newWorld lets a test change the parts before they are put together.
+// newWorld makes a world; change may change its parts first.
 func newWorld(t *testing.T, set answer.Settings, o llmtest.Options, change func(*answer.Parts)) *world {
 	t.Helper()
 	w := &world{docs: &fakeDocuments{chunks: map[percached.ChunkID]percached.Chunk{}}, now: time.Date(2025, 3, 4, 12, 0, 0, 0, time.UTC)}
@@ -189,7 +189,7 @@ func newWorld(t *testing.T, set answer.Settings, o llmtest.Options, change func(
 	t.Cleanup(func() { engine.Close(); embedder.Close() })
 	p := answer.Parts{
 		Knowledge: w.docs, Searcher: w.docs, Bank: w.bank, Tree: w.tree, Embedder: embedder, Engine: engine, History: w.history, Patience: time.Hour,
-		Unchecked: true, // the words of this engine stand nowhere
+		Unchecked: true, // this engine's words stand in no document
 		Now:       func() time.Time { return w.now }, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	if change != nil {
