@@ -14,8 +14,8 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// SuffixOnly measures the floor under a warm run: the prompt's last segment
-// computed on a context that already holds all the others, runs times.
+// SuffixOnly measures the minimum of a warm run: it computes the prompt's last segment, runs
+// times, on a context that already has all others.
 func (e *Engine) SuffixOnly(ctx context.Context, p percached.Prompt, runs int) ([]time.Duration, error) {
 	if err := checkShape(p, false); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (e *Engine) SuffixOnly(ctx context.Context, p percached.Prompt, runs int) (
 	last := pl.steps[len(pl.steps)-1]
 	branch := p.Placement == percached.Parallel && pl.question() == nil
 	if len(pl.steps) < 2 || len(last.tokens) == 0 || branch {
-		return nil, invalid("it must fit the context and end in a segment with tokens behind all others")
+		return nil, invalid("it must end in a segment with tokens behind all others")
 	}
 	if err := pl.checkSlices(&e.checker); err != nil {
 		return nil, err
@@ -63,9 +63,9 @@ func (e *Engine) SuffixOnly(ctx context.Context, p percached.Prompt, runs int) (
 	return took, err
 }
 
-// BareLoop measures llama.cpp without this package around it: tokens prefilled
-// in batches of the engine's split and tokens decoded greedily, on a context of
-// its own with the engine's settings and none of its callbacks.
+// BareLoop measures llama.cpp without this package: it prefills tokens in batches of the
+// engine's split and decodes greedily, on a context of its own with the engine's settings
+// and without its callbacks.
 func (e *Engine) BareLoop(ctx context.Context, tokens []int32, generate int) (prefill, decode time.Duration, err error) {
 	if len(tokens) == 0 || len(tokens)+generate > e.info.Context {
 		return 0, 0, invalid("%d tokens and %d generated do not fit the context of %d", len(tokens), generate, e.info.Context)

@@ -10,7 +10,7 @@ import (
 	"github.com/percached/percached/llm"
 )
 
-// Generate answers a prompt. emit runs while the engine waits: it must be quick.
+// Generate answers a prompt. The engine waits for emit, which must be quick.
 func (e *Engine) Generate(ctx context.Context, p percached.Prompt, emit func(string) error) (percached.Result, error) {
 	return e.do(ctx, p, true, emit)
 }
@@ -20,8 +20,8 @@ func (e *Engine) Prefill(ctx context.Context, p percached.Prompt) (percached.Res
 	return e.do(ctx, p, false, nil)
 }
 
-// do makes the plan on the caller's goroutine, so that a bad prompt or slice
-// costs nobody else anything, and has the worker run it.
+// do plans the prompt on the caller's goroutine, so that a bad prompt or slice costs other
+// callers nothing. The worker runs the plan.
 func (e *Engine) do(ctx context.Context, p percached.Prompt, answering bool, emit func(string) error) (percached.Result, error) {
 	if err := checkShape(p, answering); err != nil {
 		return percached.Result{}, err
@@ -42,7 +42,7 @@ func (e *Engine) do(ctx context.Context, p percached.Prompt, answering bool, emi
 		return percached.Result{}, err
 	}
 	if why := cmp.Or(e.info.NoSlices, e.info.NoParallel); p.Placement == percached.Parallel && len(pl.branches()) > 0 && why != "" {
-		return percached.Result{}, fault.New(fault.Unsupported, opPrompt, "parallel placement needs slices of chunks that stand apart, and %s", why)
+		return percached.Result{}, fault.New(fault.Unsupported, opPrompt, "parallel placement needs slices of single chunks, and %s", why)
 	}
 	if answering && len(tokens[len(tokens)-1]) == 0 {
 		return percached.Result{}, invalid("the question has no tokens")
@@ -62,7 +62,7 @@ func (e *Engine) do(ctx context.Context, p percached.Prompt, answering bool, emi
 	return r.result, err
 }
 
-// A run carries one plan through the context. It lives on the worker.
+// A run takes one plan through the context, on the worker's goroutine.
 type run struct {
 	cache       *cache
 	vocab       *vocabulary
@@ -90,13 +90,13 @@ func (r *run) run(ctx context.Context) error {
 		return r.answer(ctx)
 	}
 	if r.cache.layout == nil {
-		r.cache.clear(true) // nobody has looked whether they are numbers
+		r.cache.clear(true) // nobody has checked that the cells are finite
 	}
 	return nil
 }
 
-// lastComputed says whether the last segment was computed, not restored, on the
-// main sequence.
+// lastComputed says whether the last segment was computed (not restored) on the main
+// sequence.
 func (r *run) lastComputed() bool {
 	last := r.plan.steps[len(r.plan.steps)-1]
 	branch := r.plan.prompt.Placement == percached.Parallel && len(r.plan.steps) > 1 && r.plan.question() == nil
@@ -107,24 +107,24 @@ func (r *run) prefill(ctx context.Context) error {
 	steps := r.plan.steps
 	if r.plan.prompt.Placement == percached.Parallel {
 		branches := r.plan.branches()
-		if err := r.lay(ctx, &steps[0], len(steps) == 1); err != nil {
+		if err := r.place(ctx, &steps[0], len(steps) == 1); err != nil {
 			return err
 		}
-		if err := r.layBranches(ctx, &steps[0], branches); err != nil {
+		if err := r.placeBranches(ctx, &steps[0], branches); err != nil {
 			return err
 		}
 		steps = steps[1+len(branches):]
 	}
 	for i := range steps {
-		if err := r.lay(ctx, &steps[i], i == len(steps)-1); err != nil {
+		if err := r.place(ctx, &steps[i], i == len(steps)-1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lay restores or computes one step on the main sequence.
-func (r *run) lay(ctx context.Context, s *step, last bool) error {
+// place restores or computes one step on the main sequence.
+func (r *run) place(ctx context.Context, s *step, last bool) error {
 	if s.slice != nil {
 		return r.restore(s, s.slice)
 	}
@@ -133,7 +133,7 @@ func (r *run) lay(ctx context.Context, s *step, last bool) error {
 		return err
 	}
 	if !s.capture {
-		return r.look(s)
+		return r.checkFinite(s)
 	}
 	sl, err := r.capture(s, mainSeq, q)
 	if err != nil {
@@ -143,17 +143,17 @@ func (r *run) lay(ctx context.Context, s *step, last bool) error {
 	return nil
 }
 
-// layBranches computes each missing branch alone behind the root and takes it
-// out again; then all go in, in the order of their paths. So every subset of
-// stored branches leads to the same cells.
-func (r *run) layBranches(ctx context.Context, root *step, branches []step) error {
+// placeBranches computes each missing branch alone behind the root and copies it out. Then
+// it restores all branches in the order of their paths. So every subset of stored branches
+// leads to the same cells.
+func (r *run) placeBranches(ctx context.Context, root *step, branches []step) error {
 	made := make([]*percached.Slice, len(branches))
 	for i := range branches {
 		s := &branches[i]
 		if made[i] = s.slice; made[i] != nil || len(s.tokens) == 0 {
 			continue
 		}
-		sl, err := r.branch(ctx, root, s)
+		sl, err := r.computeBranch(ctx, root, s)
 		if err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func (r *run) layBranches(ctx context.Context, root *step, branches []step) erro
 	return nil
 }
 
-func (r *run) branch(ctx context.Context, root, s *step) (*percached.Slice, error) {
+func (r *run) computeBranch(ctx context.Context, root, s *step) (*percached.Slice, error) {
 	r.cache.fork(mainSeq, branchSeq, len(root.tokens))
 	defer r.cache.drop(branchSeq)
 	q, err := r.compute(ctx, s, branchSeq, false)
@@ -200,16 +200,16 @@ func (r *run) compute(ctx context.Context, s *step, seq int, logits bool) (*quer
 
 func (r *run) capture(s *step, seq int, q *queries) (*percached.Slice, error) {
 	if r.cache.layout == nil {
-		return nil, nil // a model without slices; ModelInfo says why
+		return nil, nil // the model has no slices; ModelInfo says why
 	}
 	begin := time.Now()
 	defer func() { r.result.Times.Capture += time.Since(begin) }()
 	return r.cache.copyOut(s, seq, r.fingerprint, q)
 }
 
-// look sees to it that what was computed and not captured is made of numbers.
-// Where an answer follows, its scores tell.
-func (r *run) look(s *step) error {
+// checkFinite checks that a step that is not captured has finite values. If an answer
+// follows, its scores show it.
+func (r *run) checkFinite(s *step) error {
 	if r.answering || r.cache.layout == nil {
 		return nil
 	}
@@ -231,7 +231,7 @@ func (r *run) restore(s *step, sl *percached.Slice) error {
 	return nil
 }
 
-// answer chooses tokens until something ends it.
+// answer chooses tokens until the answer ends.
 func (r *run) answer(ctx context.Context) (err error) {
 	p, k := r.plan.prompt, r.cache
 	out := &stream{emit: r.emit, stop: p.Stop, cut: thoughtCutter{marks: r.marks}}
@@ -279,7 +279,7 @@ func (r *run) answer(ctx context.Context) (err error) {
 	}
 }
 
-// chooser is greedy choice or drawing.
+// chooser returns a func that chooses the next token: the best, or drawn by temperature.
 func (r *run) chooser(s percached.Sampling) func() (int32, error) {
 	choose := func() (int32, error) { return r.cache.best(), nil }
 	if s.Temperature > 0 {
@@ -295,8 +295,7 @@ func (r *run) chooser(s percached.Sampling) func() (int32, error) {
 	return func() (int32, error) {
 		t, err := choose()
 		if err == nil && t < 0 {
-			// What is in the cells now must not reach a later run, not
-			// even masked.
+			// The values in the cells must not reach a later run, not even masked.
 			r.cache.clear(true)
 			err = fault.New(fault.Internal, opDecode, "%w", llm.ErrNotFinite)
 		}
