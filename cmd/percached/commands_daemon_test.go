@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
 
 	"github.com/percached/percached/internal/base/home"
@@ -38,7 +39,7 @@ func dataOf(t *testing.T) (data, note string) {
 // writeAddress says that a daemon listens somewhere.
 func writeAddress(t *testing.T, data, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(data, addressFile), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(data, link.AddressFile), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

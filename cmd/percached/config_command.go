@@ -11,11 +11,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/percached/percached/internal/backend"
+	"github.com/percached/percached/internal/link"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/api/client"
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/config"
@@ -157,9 +159,9 @@ environment and these flags.`,
 			if err != nil {
 				return err
 			}
-			report := configReport{shownConfig(c)}
+			report := configReport{backend.ShownConfig(c)}
 			if !slices.ContainsFunc(flags, func(s config.Setting) bool { return s.Key != "data" }) && file == "" {
-				err = ofDaemon(c.Now().Data, func(l *cli.Link) error {
+				err = ofDaemon(c.Now().Data, func(l *link.Link) error {
 					r, err := l.GetConfigWithResponse(cmd.Context())
 					if err != nil {
 						return err
@@ -180,8 +182,8 @@ environment and these flags.`,
 }
 
 // ofDaemon asks the daemon that serves a data folder; NotFound: none does.
-func ofDaemon(data string, ask func(l *cli.Link) error) error {
-	l, err := running(data)
+func ofDaemon(data string, ask func(l *link.Link) error) error {
+	l, err := link.Running(data)
 	if err == nil && l == nil {
 		err = fault.New(fault.NotFound, "percached: config", "no daemon serves %s: percached serve does", data)
 	}
@@ -217,7 +219,7 @@ change while it runs: docs/configuration.md marks them.`,
 			if err != nil {
 				return err
 			}
-			return ofDaemon(c.Now().Data, func(l *cli.Link) error {
+			return ofDaemon(c.Now().Data, func(l *link.Link) error {
 				r, err := l.ChangeConfigWithResponse(cmd.Context(), change)
 				if err != nil {
 					return err

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/node/nodetest"
+
 	"github.com/percached/percached/internal/node"
 
 	"github.com/percached/percached/internal/answer"
@@ -75,12 +77,12 @@ func TestPredictedQuestionsAreAnsweredWithARealEncoder(t *testing.T) {
 	c.Data, c.Create, c.Volatile, c.Now = t.TempDir(), true, true, time.Now
 	c.Threads, c.EmbedModel = 1, llmtest.RealModel(t, llmtest.MiniLM)
 	c.MaxTokens, c.ChunkWords = 16, 40
-	s := lettersIn(t, c)
+	s := nodetest.Open(t, c)
 	defer s.Close()
 	if _, err := s.Scheduler.Drain(context.Background(), scheduler.Errand{}, func(scheduler.Step) {}); err != nil {
 		t.Fatal(err)
 	}
-	if st := s.Bank.Stats(lifeSpace); st.Entries == 0 || st.Answered != st.Entries {
+	if st := s.Bank.Stats(nodetest.Space); st.Entries == 0 || st.Answered != st.Entries {
 		t.Errorf("%d of %d predicted questions are answered", st.Answered, st.Entries)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/node/nodetest"
+
 	"github.com/percached/percached/internal/node"
 
 	"github.com/percached/percached"
@@ -19,44 +21,18 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// lettersIn gives a service whose space holds all letters.
-func lettersIn(t *testing.T, c node.Options) *node.Node {
-	t.Helper()
-	ctx := context.Background()
-	s, err := node.Open(ctx, c, true, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Knowledge.CreateSpace(percached.Space{Name: lifeSpace, Kind: "emails"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Library.Add(ctx, lifeSpace, letters, nil); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func letters(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
-	for i := range letterNames {
-		if err := emit(letter(i, 0)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // A byte flipped in any file of the stored tensors costs time, never an answer.
 func TestFlippedBytes(t *testing.T) {
 	ctx := context.Background()
 	c := node.Default()
 	c.Data, c.Threads, c.ChunkWords, c.MaxTokens, c.TensorLimit = t.TempDir(), 1, 40, 8, 1<<30
-	s := lettersIn(t, c)
+	s := nodetest.Open(t, c)
 	questions := []string{"What is the budget for Heron?", "Who leads Otter?", "What is the code of Lark?"}
 	want := map[string]string{}
 	ask := func() {
 		t.Helper()
 		for _, q := range questions {
-			a, err := s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: q, Bypass: true}, answer.Listener{})
+			a, err := s.Asker.Ask(ctx, answer.Question{Space: nodetest.Space, Text: q, Bypass: true}, answer.Listener{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,12 +98,12 @@ func TestFullDisk(t *testing.T) {
 	ctx := context.Background()
 	c := node.Default()
 	c.Create, c.Data, c.Threads, c.ChunkWords, c.MaxTokens, c.TensorLimit = true, filepath.Join(kvtest.NewDisk(t, "tmpfs", "300").Dir, "data"), 1, 40, 8, 1<<30
-	s := lettersIn(t, c)
+	s := nodetest.Open(t, c)
 	defer func() { s.Close() }()
 	const known, other = "What is the budget for Heron?", "Who leads Otter?"
 	ask := func(text string) answer.Answer {
 		t.Helper()
-		a, err := s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: text}, answer.Listener{})
+		a, err := s.Asker.Ask(ctx, answer.Question{Space: nodetest.Space, Text: text}, answer.Listener{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +115,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	add := func() error {
-		_, err := s.Library.Add(ctx, lifeSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+		_, err := s.Library.Add(ctx, nodetest.Space, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
 			return emit(&knowledgebank.Source{Key: "late", Title: "Late", Source: "note", Blocks: []knowledgebank.Block{{Text: "The late note says so."}}})
 		}, nil)
 		return err
@@ -147,7 +123,7 @@ func TestFullDisk(t *testing.T) {
 	if err := add(); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "disk is full") {
 		t.Errorf("adding on a full disk: %v", err)
 	}
-	if _, err := s.Knowledge.Document(lifeSpace, percached.NewDocumentID("late")); fault.KindOf(err) != fault.NotFound {
+	if _, err := s.Knowledge.Document(nodetest.Space, percached.NewDocumentID("late")); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("half a document: %v", err)
 	}
 	if a := ask(known); a.Text != want || a.Outcome != answer.AnswerHit {

@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/token"
 )
 
@@ -29,9 +29,9 @@ func lookAt(ctx context.Context, dir string) (f folderState) {
 	if err == nil {
 		err = token.Verify(dir)
 	}
-	var l *cli.Link
+	var l *link.Link
 	if err == nil {
-		l, err = running(dir)
+		l, err = link.Running(dir)
 	}
 	switch {
 	case err != nil:

@@ -9,6 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/backend"
+
+	"github.com/percached/percached/internal/node/nodetest"
+
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/node"
 
@@ -59,7 +63,7 @@ func TestTextsGetTheirPrefixes(t *testing.T) {
 	c.Data, c.Create, c.Volatile, c.Now = t.TempDir(), true, true, time.Now
 	engine := llmtest.NewFake(llmtest.DefaultOptions())
 	c.Engine, c.Embedder = engine, h
-	s := lettersIn(t, c)
+	s := nodetest.Open(t, c)
 	all := func(what, prefix string) {
 		t.Helper()
 		texts := h.since()
@@ -73,16 +77,16 @@ func TestTextsGetTheirPrefixes(t *testing.T) {
 		}
 	}
 	all("documents", "passage: ")
-	if _, err := s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {
+	if _, err := s.Asker.Ask(ctx, answer.Question{Space: nodetest.Space, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {
 		t.Fatal(err)
 	}
 	all("a question", "query: Who leads")
-	f := &Backend{Node: s}
-	if _, err := f.searchEntries(ctx, api.EntrySearch{InSpace: api.InSpace{Space: lifeSpace}, Query: "Who is Otter?", Limit: 1}); err != nil {
+	f := &backend.Backend{Node: s}
+	if _, err := f.SearchEntries(ctx, api.EntrySearch{InSpace: api.InSpace{Space: nodetest.Space}, Query: "Who is Otter?", Limit: 1}); err != nil {
 		t.Fatal(err)
 	}
 	all("a search", "query: Who is")
-	if _, err := f.embed(ctx, []string{"as it is"}); err != nil {
+	if _, err := f.Embed(ctx, []string{"as it is"}); err != nil {
 		t.Fatal(err)
 	}
 	all("a client's text", "")
@@ -90,7 +94,7 @@ func TestTextsGetTheirPrefixes(t *testing.T) {
 		t.Fatal(err)
 	}
 	all("idle work", "query: ")
-	if err := s.Reindex(ctx, lifeSpace, io.Discard); err != nil {
+	if err := s.Reindex(ctx, nodetest.Space, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	if texts := h.since(); len(texts) != 0 {
@@ -114,14 +118,14 @@ func TestOtherPrefixesAreAnotherEncoder(t *testing.T) {
 	c.Data, c.Create, c.Volatile, c.Now, c.Threads, c.EmbedModel = t.TempDir(), true, true, time.Now, 1, model
 	c.Engine = llmtest.NewFake(llmtest.DefaultOptions())
 	c.QueryPrefix, c.DocPrefix = &none, &none
-	s := lettersIn(t, c)
+	s := nodetest.Open(t, c)
 	id, err := askOne(ctx, s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	entry := func() qabank.Entry {
 		t.Helper()
-		e, err := s.Bank.Get(lifeSpace, id)
+		e, err := s.Bank.Get(nodetest.Space, id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,16 +140,16 @@ func TestOtherPrefixesAreAnotherEncoder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if st, err := s.Index.Standing(lifeSpace); err != nil || !st.EmbedderStale {
+	if st, err := s.Index.Standing(nodetest.Space); err != nil || !st.EmbedderStale {
 		t.Errorf("the old vectors are searched: %+v, %v", st, err)
 	}
-	if n := len(s.Bank.Match(lifeSpace, before.Vector, s.Embedder.Info().Fingerprint, -1, 4)); n != 0 {
+	if n := len(s.Bank.Match(nodetest.Space, before.Vector, s.Embedder.Info().Fingerprint, -1, 4)); n != 0 {
 		t.Errorf("%d questions with old vectors are compared", n)
 	}
-	if err := s.Reindex(ctx, lifeSpace, io.Discard); err != nil {
+	if err := s.Reindex(ctx, nodetest.Space, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if st, err := s.Index.Standing(lifeSpace); err != nil || st.EmbedderStale {
+	if st, err := s.Index.Standing(nodetest.Space); err != nil || st.EmbedderStale {
 		t.Errorf("not made anew: %+v, %v", st, err)
 	}
 	after := entry()
@@ -159,6 +163,6 @@ func TestOtherPrefixesAreAnotherEncoder(t *testing.T) {
 }
 
 func askOne(ctx context.Context, s *node.Node) (qabank.ID, error) {
-	a, err := s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{})
+	a, err := s.Asker.Ask(ctx, answer.Question{Space: nodetest.Space, Text: "Who leads Otter?"}, answer.Listener{})
 	return a.Entry, err
 }

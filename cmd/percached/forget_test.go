@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/node/nodetest"
+
 	"github.com/percached/percached/internal/node"
 
 	"github.com/percached/percached"
@@ -134,16 +136,16 @@ func TestForgottenIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { s.Close() }()
-	if err := s.Knowledge.CreateSpace(percached.Space{Name: lifeSpace, Kind: "emails"}); err != nil {
+	if err := s.Knowledge.CreateSpace(percached.Space{Name: nodetest.Space, Kind: "emails"}); err != nil {
 		t.Fatal(err)
 	}
 	secret := &knowledgebank.Source{
 		Key: "mail:secret", Title: "The " + canary + " affair", Source: "mail from " + canary, Format: "mail", Path: "/x/" + canary + ".eml",
 		Blocks: []knowledgebank.Block{{Text: "The password of " + canary + " is swordfish. Tell nobody else about it."}},
 	}
-	if _, err := s.Library.Add(ctx, lifeSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
-		for i := range letterNames {
-			if err := emit(letter(i, 0)); err != nil {
+	if _, err := s.Library.Add(ctx, nodetest.Space, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+		for i := range nodetest.Names {
+			if err := emit(nodetest.Letter(i, 0)); err != nil {
 				return err
 			}
 		}
@@ -153,7 +155,7 @@ func TestForgottenIsGone(t *testing.T) {
 	}
 	ask := func(text string) answer.Answer {
 		t.Helper()
-		a, err := s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: text}, answer.Listener{})
+		a, err := s.Asker.Ask(ctx, answer.Question{Space: nodetest.Space, Text: text}, answer.Listener{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +176,7 @@ func TestForgottenIsGone(t *testing.T) {
 		!slices.ContainsFunc(before, func(s string) bool { return strings.HasPrefix(s, "tensors") }) {
 		t.Fatalf("the search finds nothing where there is something: %q", before)
 	}
-	r, err := s.Library.Delete(ctx, lifeSpace, percached.NewDocumentID(secret.Key))
+	r, err := s.Library.Delete(ctx, nodetest.Space, percached.NewDocumentID(secret.Key))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,10 +187,10 @@ func TestForgottenIsGone(t *testing.T) {
 		t.Error("what is forgotten was served")
 	}
 	// That question was asked after the deletion: it is the history's own.
-	if _, err := s.History.DropSpace(lifeSpace); err != nil {
+	if _, err := s.History.DropSpace(nodetest.Space); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Bank.DropSpace(ctx, lifeSpace); err != nil {
+	if _, err := s.Bank.DropSpace(ctx, nodetest.Space); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Library.CleanUp(ctx, nil); err != nil {
@@ -262,11 +264,11 @@ func untidy(t *testing.T, s *node.Node, want bool) {
 // the headers of slices.
 func canaryTokens(t *testing.T, s *node.Node, secret *knowledgebank.Source) []byte {
 	t.Helper()
-	d, err := s.Knowledge.Document(lifeSpace, percached.NewDocumentID(secret.Key))
+	d, err := s.Knowledge.Document(nodetest.Space, percached.NewDocumentID(secret.Key))
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunks, err := s.Knowledge.Chunks(lifeSpace, d.Chunks)
+	chunks, err := s.Knowledge.Chunks(nodetest.Space, d.Chunks)
 	if err != nil {
 		t.Fatal(err)
 	}

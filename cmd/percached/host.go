@@ -1,27 +1,19 @@
 package main
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/hex"
 	"errors"
-	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 
+	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
 
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/base/cmdline"
-	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/config"
-	"github.com/percached/percached/internal/token"
 )
 
 // host leads the commands of package cli to a percached: to the daemon that uses
@@ -49,7 +41,7 @@ func (host) Flags(cmd *cobra.Command, keys ...string) {
 const ofConfig = "config"
 
 // Dial opens the way to a percached.
-func (host) Dial(cmd *cobra.Command, n cli.Need) (*cli.Link, error) {
+func (host) Dial(cmd *cobra.Command, n cli.Need) (*link.Link, error) {
 	conf, given, err := configOf(cmd)
 	if err != nil {
 		return nil, err
@@ -63,7 +55,7 @@ func (host) Dial(cmd *cobra.Command, n cli.Need) (*cli.Link, error) {
 	if !busy {
 		return l, err
 	}
-	l, none := toDaemon(data)
+	l, none := link.Daemon(data)
 	switch {
 	case none != nil:
 		return nil, none
@@ -98,74 +90,4 @@ func configOf(cmd *cobra.Command) (conf *config.Loaded, given []string, err erro
 		conf, err = config.Load(file, os.Environ(), flags, checkServing)
 	}
 	return conf, given, err
-}
-
-// running is the way to the daemon that serves a data folder; nil if none does.
-func running(data string) (*cli.Link, error) {
-	if !home.Exists(filepath.Join(data, "lock")) {
-		return nil, nil
-	}
-	if err := token.Verify(data); err != nil {
-		return nil, err
-	}
-	h, err := home.Open(data)
-	if _, busy := errors.AsType[*home.InUse](err); busy {
-		return toDaemon(data)
-	}
-	if err == nil {
-		err = h.Close()
-	}
-	return nil, err
-}
-
-// toDaemon is the way to the daemon that uses a data folder; nil if no daemon does.
-// Only while the folder is in use its address is one to be trusted.
-func toDaemon(data string) (*cli.Link, error) {
-	b, err := os.ReadFile(filepath.Join(data, addressFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fault.New(fault.Unavailable, "percached: address", "%w", err)
-	}
-	address, mark, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
-	tokens, err := token.Open(data)
-	if err != nil {
-		return nil, err
-	}
-	secret, _, err := tokens.Main()
-	if err != nil {
-		return nil, err
-	}
-	way := &http.Transport{DisableCompression: true} // and through no proxy
-	if mark != "" {
-		way.TLSClientConfig = pinned(mark)
-	}
-	l, err := cli.NewLink(address, secret, way)
-	if err != nil {
-		return nil, err
-	}
-	l.Daemon = address
-	l.Close = func() error { way.CloseIdleConnections(); return nil }
-	return l, nil
-}
-
-// markOf names a certificate.
-func markOf(certificate []byte) string {
-	sum := sha256.Sum256(certificate)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-// pinned trusts one certificate, whoever signed it: the daemon has said in its
-// folder which it has.
-func pinned(mark string) *tls.Config {
-	return &tls.Config{
-		MinVersion: tls.VersionTLS12, InsecureSkipVerify: true,
-		VerifyPeerCertificate: func(certificates [][]byte, _ [][]*x509.Certificate) error {
-			if len(certificates) == 0 || !bytes.Equal([]byte(markOf(certificates[0])), []byte(mark)) {
-				return fault.New(fault.Unavailable, "percached: address", "it has another certificate than the daemon of this data folder")
-			}
-			return nil
-		},
-	}
 }

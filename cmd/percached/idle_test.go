@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/link"
+	"github.com/percached/percached/internal/node/nodetest"
+
 	"github.com/percached/percached/internal/node"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,8 +40,8 @@ func TestIdleRunIsInterrupted(t *testing.T) {
 		}
 	}
 	c.Engine, c.Embedder = llmtest.NewFake(o), llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
-	s := lettersIn(t, c)
-	if _, err := s.Asker.Ask(context.Background(), answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {
+	s := nodetest.Open(t, c)
+	if _, err := s.Asker.Ask(context.Background(), answer.Question{Space: nodetest.Space, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -97,7 +100,7 @@ type insider struct{ node.Options }
 
 func (insider) Flags(*cobra.Command, ...string) {}
 
-func (h insider) Dial(cmd *cobra.Command, n cli.Need) (*cli.Link, error) {
+func (h insider) Dial(cmd *cobra.Command, n cli.Need) (*link.Link, error) {
 	return inside(cmd.Context(), config.Of(h.Config, checkServing), n.Model, h.Parts, cmd.ErrOrStderr())
 }
 

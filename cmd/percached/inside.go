@@ -8,15 +8,15 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
 
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/config"
 )
 
 // inside opens a data folder for one command, and serves it the interface of the
 // daemon without a socket.
-func inside(ctx context.Context, conf *config.Loaded, model bool, g node.Parts, stderr io.Writer) (*cli.Link, error) {
+func inside(ctx context.Context, conf *config.Loaded, model bool, g node.Parts, stderr io.Writer) (*link.Link, error) {
 	d, err := newServed(conf, reach{model: model, Parts: g}, stderr)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func inside(ctx context.Context, conf *config.Loaded, model bool, g node.Parts, 
 		}
 		return err
 	})
-	l, err := cli.NewLink("http://localhost", secret, way)
+	l, err := link.New("http://localhost", secret, way)
 	if err == nil {
 		l.Close = shut
 		err = l.Ready(ctx, stderr)

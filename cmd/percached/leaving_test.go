@@ -17,6 +17,7 @@ import (
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/link"
 )
 
 // Who reads the output may go: the command ends in good order, and as shells
@@ -61,7 +62,7 @@ func TestAddressGoesFirst(t *testing.T) {
 	if err := a.log.await(patiently(t), "msg=closing"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(a.dir, addressFile)); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(a.dir, link.AddressFile)); !os.IsNotExist(err) {
 		t.Errorf("the address is still there: %v", err)
 	}
 	_, err := printed(t, "spaces", "list", "--data", a.dir)

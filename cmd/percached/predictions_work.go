@@ -6,6 +6,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/percached/percached/internal/backend"
+
 	"github.com/percached/percached/internal/node"
 
 	"github.com/percached/percached/internal/answer"
@@ -136,7 +138,7 @@ func (a *asking) drain(ctx context.Context, stderr io.Writer) error {
 			cmdline.Say(stderr, "%s: %s; %.0f s so far", a.name, st.Job.Kind, a.did.Took.Seconds())
 		}
 	})
-	a.line.Work = wireDrained(a.did)
+	a.line.Work = backend.WireDrained(a.did)
 	return err
 }
 

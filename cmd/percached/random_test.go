@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/node/nodetest"
+
 	"github.com/percached/percached/internal/node"
 
 	"github.com/percached/percached"
@@ -32,8 +34,6 @@ type life struct {
 	runs map[answer.Outcome]int
 }
 
-const lifeSpace = "life"
-
 func TestWarmEqualsCold(t *testing.T) {
 	const operations = 500
 	for _, placement := range []string{"sequential", "parallel"} {
@@ -44,7 +44,7 @@ func TestWarmEqualsCold(t *testing.T) {
 			l.c.Placement, l.c.TensorLimit, l.c.Patience = placement, 6<<20, time.Hour
 			l.open()
 			defer func() { l.close() }()
-			if err := l.s.Knowledge.CreateSpace(percached.Space{Name: lifeSpace, Kind: "emails"}); err != nil {
+			if err := l.s.Knowledge.CreateSpace(percached.Space{Name: nodetest.Space, Kind: "emails"}); err != nil {
 				t.Fatal(err)
 			}
 			for i := range operations / 2 { // half of them under each placement
@@ -114,8 +114,8 @@ func (l *life) operate() string {
 	case n < 6 || len(l.docs) == 0:
 		i := l.rng.IntN(12)
 		l.docs[i] = l.rng.IntN(3)
-		_, err := l.s.Library.Add(ctx, lifeSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
-			return emit(letter(i, l.docs[i]))
+		_, err := l.s.Library.Add(ctx, nodetest.Space, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+			return emit(nodetest.Letter(i, l.docs[i]))
 		}, nil)
 		fail(err)
 		return fmt.Sprintf("add %d in edition %d", i, l.docs[i])
@@ -123,7 +123,7 @@ func (l *life) operate() string {
 		there := slices.Sorted(maps.Keys(l.docs))
 		i := there[l.rng.IntN(len(there))]
 		delete(l.docs, i)
-		_, err := l.s.Library.Delete(ctx, lifeSpace, percached.NewDocumentID(letter(i, 0).Key))
+		_, err := l.s.Library.Delete(ctx, nodetest.Space, percached.NewDocumentID(nodetest.Letter(i, 0).Key))
 		fail(err)
 		if l.rng.IntN(4) == 0 {
 			fail(l.s.Library.CleanUp(ctx, nil))
@@ -146,7 +146,7 @@ func (l *life) operate() string {
 		l.open()
 		return "restart"
 	default:
-		q := answer.Question{Space: lifeSpace, Text: l.question(), Bypass: l.rng.IntN(3) == 0, Refresh: l.rng.IntN(8) == 0}
+		q := answer.Question{Space: nodetest.Space, Text: l.question(), Bypass: l.rng.IntN(3) == 0, Refresh: l.rng.IntN(8) == 0}
 		_, err := l.s.Asker.Ask(ctx, q, answer.Listener{})
 		fail(err)
 		return "ask"
@@ -158,7 +158,7 @@ func (l *life) hold(after string) {
 	l.Helper()
 	ctx := context.Background()
 	text := l.question()
-	warm, err := l.s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: text, Bypass: l.rng.IntN(2) == 0}, answer.Listener{})
+	warm, err := l.s.Asker.Ask(ctx, answer.Question{Space: nodetest.Space, Text: text, Bypass: l.rng.IntN(2) == 0}, answer.Listener{})
 	if err != nil {
 		l.Fatalf("%s: %v", after, err)
 	}
@@ -170,7 +170,7 @@ func (l *life) hold(after string) {
 			l.stands(after, c.Entry)
 		}
 	}
-	cold, err := l.cold.Ask(ctx, answer.Question{Space: lifeSpace, Text: asked}, answer.Listener{})
+	cold, err := l.cold.Ask(ctx, answer.Question{Space: nodetest.Space, Text: asked}, answer.Listener{})
 	if err != nil {
 		l.Fatalf("%s: %v", after, err)
 	}
@@ -183,7 +183,7 @@ func (l *life) hold(after string) {
 	}
 	alive := func(what string, ids []percached.ChunkID) {
 		l.Helper()
-		versions, err := l.s.Knowledge.Versions(lifeSpace, ids)
+		versions, err := l.s.Knowledge.Versions(nodetest.Space, ids)
 		if err != nil {
 			l.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func (l *life) hold(after string) {
 	}
 	alive("an answer", ids)
 	ids = nil
-	l.s.Tree.Nodes(lifeSpace, func(n qkvtree.Info) {
+	l.s.Tree.Nodes(nodetest.Space, func(n qkvtree.Info) {
 		if n.Chunk != (percached.ChunkID{}) {
 			ids = append(ids, n.Chunk)
 		}
@@ -217,12 +217,12 @@ func (l *life) hold(after string) {
 // stands: the evidence of a stored answer is there at its versions.
 func (l *life) stands(after string, id qabank.ID) {
 	l.Helper()
-	e, err := l.s.Bank.Get(lifeSpace, id)
+	e, err := l.s.Bank.Get(nodetest.Space, id)
 	if err != nil {
 		l.Fatalf("%s: %v", after, err)
 	}
 	for _, ev := range e.Evidence {
-		versions, err := l.s.Knowledge.Versions(lifeSpace, []percached.ChunkID{ev.Chunk})
+		versions, err := l.s.Knowledge.Versions(nodetest.Space, []percached.ChunkID{ev.Chunk})
 		if v, ok := versions[ev.Chunk]; err != nil || !ok || v != ev.Version {
 			l.Errorf("%s: a served answer rests on a chunk at version %d, which is at %d, %v", after, ev.Version, v, err)
 		}
@@ -231,24 +231,5 @@ func (l *life) stands(after string, id qabank.ID) {
 
 func (l *life) question() string {
 	forms := []string{"What is the budget for %s?", "Who leads %s?", "When does %s begin?", "What is the code of %s?"}
-	return fmt.Sprintf(forms[l.rng.IntN(len(forms))], letterNames[l.rng.IntN(len(letterNames))])
-}
-
-var (
-	letterNames = []string{"Heron", "Otter", "Lark", "Birch", "Cedar", "Delta", "Ember", "Fjord", "Gable", "Hazel", "Iris", "Juno"}
-	leaders     = []string{"Ana Ruiz", "Bo Lind", "Cleo Marsh", "Dan Oyelaran", "Eva Brandt"}
-)
-
-// letter is a mail about a project; editions differ in one paragraph.
-func letter(i, edition int) *knowledgebank.Source {
-	name := letterNames[i]
-	return &knowledgebank.Source{
-		Key: "mail:" + name, Title: name, Source: "mail from " + leaders[i%5], Format: "mail",
-		Date: time.Date(2025, 2, 1+i, 9, 0, 0, 0, time.UTC),
-		Blocks: []knowledgebank.Block{
-			{Text: fmt.Sprintf("Hello all, the budget for %s is $%d,000. It was agreed on last week, and nobody spoke against it. Please keep the receipts.", name, 10+7*i)},
-			{Text: fmt.Sprintf("The project %s begins on %d March. %s leads it, and the office in the harbour is ours for the whole time.", name, 1+(i*5+edition)%28, leaders[(i+edition)%5])},
-			{Text: fmt.Sprintf("The code of %s is %d. Do not write it on the door again, and tell the others where the keys are.", name, 4000+313*i)},
-		},
-	}
+	return fmt.Sprintf(forms[l.rng.IntN(len(forms))], nodetest.Names[l.rng.IntN(len(nodetest.Names))])
 }

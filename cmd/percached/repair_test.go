@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/node/nodetest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached/internal/base/kv/kvtest"
@@ -76,7 +78,7 @@ func TestRepair(t *testing.T) {
 			if strings.Contains(out, "No space and no document") || strings.Contains(out, "whose names are lost") {
 				return
 			}
-			out, err = printed(t, "documents", "list", "--data", dir, "--space", lifeSpace, "--json")
+			out, err = printed(t, "documents", "list", "--data", dir, "--space", nodetest.Space, "--json")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,13 +8,13 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
 
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/api/client"
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/backup"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
@@ -95,7 +95,7 @@ func untilDone(ctx context.Context, from io.Reader) io.Reader {
 
 // restore has the daemon restore a backup, or does so itself where none runs.
 func restore(ctx context.Context, c config.Config, from io.Reader, force bool, stderr io.Writer) (api.Restored, error) {
-	l, err := running(c.Data)
+	l, err := link.Running(c.Data)
 	if err != nil {
 		return api.Restored{}, err
 	}
@@ -120,7 +120,7 @@ func restore(ctx context.Context, c config.Config, from io.Reader, force bool, s
 
 // readyAgain waits until a daemon serves what it restored. It drops the connections
 // that it accepted when it began to.
-func readyAgain(ctx context.Context, l *cli.Link, stderr io.Writer) (err error) {
+func readyAgain(ctx context.Context, l *link.Link, stderr io.Writer) (err error) {
 	for range 3 {
 		if err = l.Ready(ctx, stderr); fault.KindOf(err) != fault.Unavailable {
 			break

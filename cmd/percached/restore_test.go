@@ -21,10 +21,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached/api"
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/backup"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/link"
 )
 
 // Archives that are damaged or cut, and those of a newer percached, change nothing.
@@ -230,7 +230,7 @@ func TestReadyAgain(t *testing.T) {
 			}
 			fmt.Fprintln(w, `{"ready":true,"stage":"ready","progress":1}`)
 		}))
-		l, err := cli.NewLink(s.URL, "secret", &http.Transport{DisableKeepAlives: true})
+		l, err := link.New(s.URL, "secret", &http.Transport{DisableKeepAlives: true})
 		if err != nil {
 			t.Fatal(err)
 		}

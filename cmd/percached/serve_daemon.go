@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/percached/percached/internal/backend"
+
 	"github.com/percached/percached/internal/node"
 
 	"github.com/percached/percached"
@@ -47,7 +49,7 @@ type served struct {
 	tokens  *token.Store
 	metrics *telemetry.Metrics
 	hub     *api.Hub
-	backend *Backend
+	backend *backend.Backend
 	stage   stage
 	begun   time.Time
 
@@ -102,9 +104,9 @@ func newServed(conf *config.Loaded, as reach, stderr io.Writer) (*served, error)
 
 // prepare makes what stands behind the interface before anything is loaded.
 func (d *served) prepare() {
-	d.backend = &Backend{hub: d.hub, tokens: d.tokens, config: d.conf, about: d.about, started: d.begun, logger: d.log}
+	d.backend = &backend.Backend{Hub: d.hub, Tokens: d.tokens, Config: d.conf, About: d.about, Started: d.begun, Logger: d.log}
 	if d.daemon {
-		d.backend.restorer = d.restore
+		d.backend.Restorer = d.restore
 	}
 }
 
@@ -218,7 +220,7 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 	if err != nil {
 		return nil, err
 	}
-	d.backend.open(s, in, rec)
+	d.backend.Open(s, in, rec)
 	d.conf.OnChange(func(from, to config.Config) error {
 		if err := s.Reconfigure(from, to); err != nil {
 			return err
@@ -234,7 +236,7 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 		if d.closed {
 			return telemetry.State{}, fault.New(fault.Unavailable, "percached: serve", "percached is closing")
 		}
-		return d.backend.state()
+		return d.backend.State()
 	})
 	return in, nil
 }

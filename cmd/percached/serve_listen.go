@@ -14,11 +14,8 @@ import (
 	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/link"
 )
-
-// addressFile tells commands where the daemon of a data folder listens, and with
-// TLS in a second line the SHA-256 of its certificate.
-const addressFile = "address"
 
 // listen takes the address and says so.
 func (d *served) listen(stdout io.Writer) (err error) {
@@ -64,9 +61,9 @@ func (d *served) listen(stdout io.Writer) (err error) {
 	}
 	told := fmt.Sprintf("%s://%s\n", scheme, &near)
 	if d.cert != nil {
-		told += markOf(d.cert.Certificates[0].Certificate[0]) + "\n"
+		told += link.CertificateHash(d.cert.Certificates[0].Certificate[0]) + "\n"
 	}
-	err = durable.Write(d.home.Path(addressFile), []byte(told))
+	err = durable.Write(d.home.Path(link.AddressFile), []byte(told))
 	if err == nil {
 		_, err = fmt.Fprintf(stdout, "listening on %s://%s\n", scheme, at)
 		if err == nil && cmdline.Terminal(stdout) {
@@ -81,7 +78,7 @@ func (d *served) listen(stdout io.Writer) (err error) {
 
 // forgetAddress says that nobody listens any more.
 func (d *served) forgetAddress() {
-	if err := os.Remove(d.home.Path(addressFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(d.home.Path(link.AddressFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		d.log.Warn("the address of this daemon could not be removed", "error", err)
 	}
 }

@@ -33,7 +33,7 @@ func (d *served) restore(ctx context.Context, r api.Restore) (api.Restored, erro
 		if err != nil {
 			return err
 		}
-		there.Uploads = d.backend.inbox.Waiting()
+		there.Uploads = d.backend.Inbox.Waiting()
 		return node.CheckReplace(d.setup.Data, there, b, r.Force)
 	})
 	if err != nil {

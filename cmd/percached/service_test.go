@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/node/nodetest"
+
 	"github.com/percached/percached/internal/node"
 
 	"github.com/percached/percached"
@@ -29,7 +31,7 @@ func TestOpensWithWorkLeft(t *testing.T) {
 	ctx := context.Background()
 	c := node.Default()
 	c.Data, c.Threads, c.MaxTokens = t.TempDir(), 1, 4
-	s := lettersIn(t, c)
+	s := nodetest.Open(t, c)
 	if err := s.Meta.Update(func(tx *kv.Tx) error { return tx.Set([]byte("Fp of a later version"), []byte{9}) }); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +48,7 @@ func TestOpensWithWorkLeft(t *testing.T) {
 		if !s.Home.Unclean || !strings.Contains(log.String(), "left undone") {
 			t.Errorf("unclean %v, log %q", s.Home.Unclean, log.String())
 		}
-		if _, err := s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {
+		if _, err := s.Asker.Ask(ctx, answer.Question{Space: nodetest.Space, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {
 			t.Error(err)
 		}
 		if err := s.Close(); err != nil {
@@ -60,21 +62,21 @@ func TestCountsSurviveACrash(t *testing.T) {
 	ctx := context.Background()
 	c := node.Default()
 	c.Data, c.Threads = t.TempDir(), 1
-	s := lettersIn(t, c)
+	s := nodetest.Open(t, c)
 	defer s.Close()
 	for _, bypass := range []bool{false, true, false} {
-		if _, err := s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "Who leads Otter?", Bypass: bypass}, answer.Listener{}); err != nil {
+		if _, err := s.Asker.Ask(ctx, answer.Question{Space: nodetest.Space, Text: "Who leads Otter?", Bypass: bypass}, answer.Listener{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	counted := func(s *node.Node) [3]uint64 {
-		past, err := s.History.Recent(lifeSpace, 10)
+		past, err := s.History.Recent(nodetest.Space, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
 		uses := uint64(0)
-		s.Tree.Nodes(lifeSpace, func(i qkvtree.Info) { uses += i.Hits })
-		return [3]uint64{s.Bank.Stats(lifeSpace).Hits, uses, uint64(len(past))}
+		s.Tree.Nodes(nodetest.Space, func(i qkvtree.Info) { uses += i.Hits })
+		return [3]uint64{s.Bank.Stats(nodetest.Space).Hits, uses, uint64(len(past))}
 	}
 	crashed := func() [3]uint64 {
 		left := c
@@ -137,7 +139,7 @@ func TestTogether(t *testing.T) {
 	ctx := context.Background()
 	c := node.Default()
 	c.Data, c.Threads, c.ChunkWords, c.MaxTokens, c.TensorLimit = t.TempDir(), 1, 40, 4, 4<<20
-	s := lettersIn(t, c)
+	s := nodetest.Open(t, c)
 	defer s.Close()
 	stop := make(chan struct{})
 	var askers sync.WaitGroup
@@ -149,7 +151,7 @@ func TestTogether(t *testing.T) {
 					return
 				default:
 				}
-				q := answer.Question{Space: lifeSpace, Text: fmt.Sprintf("What is the code of %s?", letterNames[i%6]), Bypass: i%4 == 0}
+				q := answer.Question{Space: nodetest.Space, Text: fmt.Sprintf("What is the code of %s?", nodetest.Names[i%6]), Bypass: i%4 == 0}
 				if i%5 == 0 {
 					q.Text = "What is the password of " + canary + "?"
 				}
@@ -163,8 +165,8 @@ func TestTogether(t *testing.T) {
 		Key: "secret", Title: canary, Source: "note", Blocks: []knowledgebank.Block{{Text: "The password of " + canary + " is swordfish."}},
 	}
 	for i := range 12 {
-		if _, err := s.Library.Add(ctx, lifeSpace, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
-			if err := emit(letter(i%3, i)); err != nil {
+		if _, err := s.Library.Add(ctx, nodetest.Space, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+			if err := emit(nodetest.Letter(i%3, i)); err != nil {
 				return err
 			}
 			return emit(secret)
@@ -174,11 +176,11 @@ func TestTogether(t *testing.T) {
 		if err := s.Tree.SetLimit(int64(1+i%4) << 20); err != nil {
 			t.Error(err)
 		}
-		if _, err := s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: "What is the password of " + canary + "?", Bypass: true}, answer.Listener{}); err != nil {
+		if _, err := s.Asker.Ask(ctx, answer.Question{Space: nodetest.Space, Text: "What is the password of " + canary + "?", Bypass: true}, answer.Listener{}); err != nil {
 			t.Error(err)
 		}
-		for _, key := range []string{secret.Key, letter(i%3, 0).Key} {
-			if _, err := s.Library.Delete(ctx, lifeSpace, percached.NewDocumentID(key)); err != nil {
+		for _, key := range []string{secret.Key, nodetest.Letter(i%3, 0).Key} {
+			if _, err := s.Library.Delete(ctx, nodetest.Space, percached.NewDocumentID(key)); err != nil {
 				t.Error(err)
 			}
 		}
@@ -191,12 +193,12 @@ func TestTogether(t *testing.T) {
 	close(stop)
 	askers.Wait()
 	var ids []percached.ChunkID
-	s.Tree.Nodes(lifeSpace, func(n qkvtree.Info) {
+	s.Tree.Nodes(nodetest.Space, func(n qkvtree.Info) {
 		if n.Chunk != (percached.ChunkID{}) {
 			ids = append(ids, n.Chunk)
 		}
 	})
-	if err := s.Bank.Each(lifeSpace, func(e qabank.Entry) error {
+	if err := s.Bank.Each(nodetest.Space, func(e qabank.Entry) error {
 		for _, ev := range e.Evidence {
 			ids = append(ids, ev.Chunk)
 		}
@@ -204,12 +206,12 @@ func TestTogether(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	cited, err := s.History.Cited(lifeSpace)
+	cited, err := s.History.Cited(nodetest.Space)
 	if err != nil {
 		t.Error(err)
 	}
 	ids = append(ids, cited...)
-	alive, err := s.Knowledge.Versions(lifeSpace, ids)
+	alive, err := s.Knowledge.Versions(nodetest.Space, ids)
 	if err != nil {
 		t.Fatal(err)
 	}

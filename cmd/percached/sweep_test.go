@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/node/nodetest"
+
 	"github.com/percached/percached/internal/node"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,14 +60,14 @@ func usedFolder(t *testing.T, dir string) (killed, closed kvtest.Files, titles [
 			return nil
 		}
 	}
-	s := lettersIn(t, c)
+	s := nodetest.Open(t, c)
 	for round := range 3 {
-		_, err := s.Library.Add(ctx, lifeSpace, notes(20*round, 20*round+20), nil)
+		_, err := s.Library.Add(ctx, nodetest.Space, notes(20*round, 20*round+20), nil)
 		if err == nil {
-			_, err = s.Asker.Ask(ctx, answer.Question{Space: lifeSpace, Text: fmt.Sprintf("What is the budget for %s?", letterNames[round])}, answer.Listener{})
+			_, err = s.Asker.Ask(ctx, answer.Question{Space: nodetest.Space, Text: fmt.Sprintf("What is the budget for %s?", nodetest.Names[round])}, answer.Listener{})
 		}
 		if err == nil {
-			_, err = s.Library.Delete(ctx, lifeSpace, percached.NewDocumentID(fmt.Sprint("note", 20*round+3)))
+			_, err = s.Library.Delete(ctx, nodetest.Space, percached.NewDocumentID(fmt.Sprint("note", 20*round+3)))
 		}
 		if err == nil && round == 1 {
 			err = s.Library.CleanUp(ctx, nil)
@@ -83,7 +85,7 @@ func usedFolder(t *testing.T, dir string) (killed, closed kvtest.Files, titles [
 			t.Fatal(err)
 		}
 	}
-	all, err := s.Knowledge.Documents(lifeSpace, percached.DocumentID{}, 1000)
+	all, err := s.Knowledge.Documents(nodetest.Space, percached.DocumentID{}, 1000)
 	for _, d := range all {
 		titles = append(titles, d.Title)
 	}
@@ -162,7 +164,7 @@ func TestSweep(t *testing.T) {
 func sweepTrial(t *testing.T, dir, name string, want []string) (refused bool, err error) {
 	t.Helper()
 	before := storedIn(t, dir)
-	out, err := printed(t, "documents", "list", "--data", dir, "--space", lifeSpace, "--json")
+	out, err := printed(t, "documents", "list", "--data", dir, "--space", nodetest.Space, "--json")
 	if err != nil {
 		if !strings.Contains(cmdline.Sentence(err), filepath.Base(name)) {
 			return true, fmt.Errorf("the message does not name the file: %w", err)

@@ -4,6 +4,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
 
 	"github.com/spf13/cobra"
@@ -112,7 +113,7 @@ func tokenShow() *cobra.Command {
 
 func tokenPage() *cobra.Command {
 	return tokenVerb("page", "Print the address of the running daemon's page, with the main token that opens it", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (cmdline.Report, error) {
-		l, err := running(s.Dir())
+		l, err := link.Running(s.Dir())
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/token"
 )
 
@@ -104,7 +105,7 @@ func TestWrongTokenFiles(t *testing.T) {
 						t.Fatal(err)
 					}
 					defer h.Close()
-					if err := os.WriteFile(h.Path(addressFile), []byte("http://127.0.0.1:1\n"), 0o600); err != nil {
+					if err := os.WriteFile(h.Path(link.AddressFile), []byte("http://127.0.0.1:1\n"), 0o600); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -27,7 +27,7 @@ func layers() []layer {
 	cases := []string{"internal/answer/...", "internal/backup", "internal/calibrate", "internal/idle/...", "internal/inbox", "internal/ingest/..."}
 	node := slices.Concat(shell, siblings, cases, []string{"internal/pull", "internal/supervise", "llm/...", "models"})
 	backend := slices.Concat(node, []string{"api", "internal/node", "internal/telemetry"})
-	daemon := append(backend, "internal/backend", "internal/client", "internal/base/kv/kvtest")
+	daemon := append(backend, "internal/backend", "internal/link", "internal/base/kv/kvtest")
 	top := slices.Concat(daemon, []string{"api/...", "internal/child", "internal/daemon", "internal/selftest", "models/..."})
 	return []layer{
 		// The root and what knows nothing of percached's layers.
@@ -72,11 +72,11 @@ func layers() []layer {
 		// What wires, serves and calls.
 		{"internal/node", node},
 		{"internal/backend", backend},
-		{"internal/client", append(shell, "api/client")},
+		{"internal/link", append(shell, "api/client")},
 		{"internal/child", shell},
 		{"internal/selftest", slices.Concat(shell, engine, []string{"llm/llamacpp", "qkvtree"})},
 		{"internal/daemon", daemon},
-		{"internal/demo/...", append(shell, "api/client", "internal/answer/grounded", "internal/child", "internal/client", "models/...")},
+		{"internal/demo/...", append(shell, "api/client", "internal/answer/grounded", "internal/child", "internal/link", "models/...")},
 		{"eval/...", []string{"api/client"}},
 		{"cmd/percached-eval/...", append(top, "eval/...", "internal/demo/...", "cmd/percached/cli")},
 		{"cmd/percached/...", append(top, "internal/demo/...", "eval/...")},

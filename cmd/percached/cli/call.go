@@ -10,6 +10,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/percached/percached/internal/link"
+
 	"github.com/percached/percached/internal/base/cmdline"
 
 	"github.com/spf13/cobra"
@@ -50,7 +52,7 @@ const (
 
 // call is one run of a command.
 type call struct {
-	*Link
+	*link.Link
 	in          io.Reader
 	out, stderr io.Writer
 	space       string // empty: all

@@ -3,7 +3,9 @@ package cli_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,14 +13,15 @@ import (
 
 	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/link"
 )
 
 // led leads every command to one link.
-type led struct{ link *cli.Link }
+type led struct{ link *link.Link }
 
 func (led) Flags(*cobra.Command, ...string) {}
 
-func (l led) Dial(*cobra.Command, cli.Need) (*cli.Link, error) { return l.link, nil }
+func (l led) Dial(*cobra.Command, cli.Need) (*link.Link, error) { return l.link, nil }
 
 // A renewal that failed is told once and is no success; what kept one from being
 // done is told.
@@ -33,14 +36,22 @@ func TestRenewTells(t *testing.T) {
 		{"paused", `{"done":0,"nothing":0,"failed":0,"parked":0,"questions":0,"reasons":[{"code":"paused","text":"idle work is paused"}],` + zeros + `}`, "0 answers are new\n  paused: idle work is paused\n", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			l, ctx := linked(t, http.StatusOK, tc.body)
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				io.WriteString(w, tc.body)
+			}))
+			defer s.Close()
+			l, err := link.New(s.URL, "secret", http.DefaultTransport)
+			if err != nil {
+				t.Fatal(err)
+			}
 			l.Close = func() error { return nil }
 			var out bytes.Buffer
 			root := &cobra.Command{Use: "percached", SilenceErrors: true, SilenceUsage: true}
 			root.AddCommand(cli.Commands(led{l})...)
 			root.SetOut(&out)
 			root.SetArgs([]string{"qa", "renew"})
-			err := root.ExecuteContext(ctx)
+			err = root.ExecuteContext(t.Context())
 			if d := cmp.Diff(tc.says, out.String()); d != "" || errors.As(err, new(cmdline.Unwell)) != tc.unwell || (err != nil) != tc.unwell {
 				t.Errorf("%v (-want +got):\n%s", err, d)
 			}

@@ -1,0 +1,115 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/percached/percached/internal/node"
+
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/telemetry"
+	"github.com/percached/percached/internal/token"
+)
+
+// Backend answers the requests of the HTTP interface. The node, the inbox and the
+// recorder are set when the data folder is open, before the first request.
+type Backend struct {
+	*node.Node
+	Inbox    *inbox.Inbox
+	recorder *telemetry.Recorder
+
+	Hub     *api.Hub
+	Tokens  *token.Store
+	Config  *config.Loaded
+	About   func() api.About
+	Started time.Time
+	Logger  *slog.Logger
+	// restorer replaces everything stored with a backup; nil without a daemon.
+	Restorer func(context.Context, api.Restore) (api.Restored, error)
+
+	// changing is held while a space is made, changed or removed.
+	changing sync.Mutex
+}
+
+// Open sets what the data folder holds.
+func (b *Backend) Open(n *node.Node, in *inbox.Inbox, rec *telemetry.Recorder) {
+	b.Node, b.Inbox, b.recorder = n, in, rec
+}
+
+// API lists the functions of the interface.
+func (b *Backend) API() api.Backend {
+	return api.Backend{
+		Ask: b.ask, Embed: b.Embed, About: b.aboutAll, Status: b.status,
+
+		Spaces: b.spaces, Space: b.space, CreateSpace: b.createSpace, ChangeSpace: b.changeSpace, DeleteSpace: b.deleteSpace,
+
+		Upload: b.upload, Uploads: b.uploads, UploadStatus: b.uploadStatus, CancelUpload: b.cancelUpload,
+		Documents: b.documents, Document: b.document, DeleteDocument: b.deleteDocument,
+
+		History: b.history, ClearHistory: b.clearHistory,
+
+		Entries: b.entries, SearchEntries: b.SearchEntries, Entry: b.entry, DeleteEntry: b.deleteEntry, VetoEntry: b.vetoEntry,
+		Export: b.export, Import: b.importLines,
+
+		Cache: b.cache, LimitCache: b.limitCache, VerifyCache: b.verifyCache, ClearCache: b.clearCache,
+		SpaceCache: b.spaceCache, Tree: b.tree, ClearSpaceCache: b.clearSpaceCache,
+
+		Predictions: b.predictions, Predict: b.predict,
+
+		Idle: b.idle, Device: b.device, Queue: b.queue, RetryJob: b.retryJob, Ledger: b.ledger,
+		Pause: b.pause, Resume: b.resume, Drain: b.drain, ForgetPlacements: b.forgetPlacements,
+
+		Backup: b.backup, Restore: b.restore,
+
+		Config: b.configured, ChangeConfig: b.changeConfig,
+	}
+}
+
+// tell publishes an event.
+func (b *Backend) tell(kind, space string, data map[string]any) {
+	b.Hub.Publish(api.Event{Type: kind, At: b.Now(), Space: space, Data: data})
+}
+
+func (b *Backend) aboutAll(context.Context, api.Nothing) (api.About, error) { return b.About(), nil }
+
+func (b *Backend) configured(context.Context, api.Nothing) (api.Config, error) {
+	return ShownConfig(b.Config), nil
+}
+
+func (b *Backend) changeConfig(_ context.Context, c api.ConfigChange) (api.Config, error) {
+	if err := b.Config.Change(c); err != nil {
+		return api.Config{}, changeProblem(err)
+	}
+	b.tell(api.EventSettings, "", map[string]any{"keys": sortedKeys(c)})
+	return ShownConfig(b.Config), nil
+}
+
+// ShownConfig is every key with its value.
+func ShownConfig(l *config.Loaded) (out api.Config) {
+	for _, k := range l.All() {
+		out.Settings = append(out.Settings, api.Setting(k))
+	}
+	return out
+}
+
+// changeProblem names the fields of a request that changes keys and is refused.
+func changeProblem(err error) error {
+	refused, ok := errors.AsType[*config.ChangeError](err)
+	if !ok {
+		return err
+	}
+	var wrong api.FieldErrors
+	for _, k := range refused.Keys {
+		field := api.FieldError{Detail: k.Err.Error()}
+		if k.Key != "" {
+			field.Field = "/" + escaped(k.Key)
+		}
+		wrong = append(wrong, field)
+	}
+	return invalids(wrong)
+}

@@ -1,0 +1,181 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/percached/percached/internal/node"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/knowledgebank"
+)
+
+// spaces lists all spaces by name.
+func (b *Backend) spaces(context.Context, api.Nothing) (api.Spaces, error) {
+	found, err := b.Knowledge.Spaces()
+	out := api.Spaces{Spaces: []api.Space{}}
+	for _, sp := range found {
+		one, err := b.aboutSpace(sp)
+		if fault.KindOf(err) == fault.NotFound { // it went meanwhile
+			continue
+		}
+		if err != nil {
+			return out, err
+		}
+		out.Spaces = append(out.Spaces, one)
+	}
+	return out, err
+}
+
+func (b *Backend) aboutSpace(sp percached.Space) (api.Space, error) {
+	st, err := b.Knowledge.Stats(sp.Name)
+	if err != nil {
+		return api.Space{}, err
+	}
+	out := api.Space{Name: sp.Name, Kind: sp.Kind, Documents: st.Documents, Chunks: st.Chunks, Settings: api.Settings{Settings: sp.Settings}}
+	own, err := b.PromptFiles(sp.Name).Read()
+	if err != nil {
+		return out, err
+	}
+	out.Settings.Prompts = (*api.Prompts)(own)
+	out.Effective, err = b.effective(sp)
+	return out, err
+}
+
+// effective is what holds in a space.
+func (b *Backend) effective(sp percached.Space) (api.Settings, error) {
+	set, err := b.Asker.Settings(sp.Name)
+	if err != nil {
+		return api.Settings{}, err
+	}
+	work, err := b.Worker.Config().With(sp.Settings)
+	if b.Engine != nil && b.Engine.Info().NoSlices != "" {
+		set.Tensors = false
+	}
+	return api.Settings{Settings: percached.Settings{
+		Threshold: &set.Threshold, Guard: &set.Guard, Bank: &set.Bank, Tensors: &set.Tensors, K: &set.K, Order: &set.Order,
+		Placement: &set.Placement, Planes: &set.Planes, Whole: &set.Whole, TensorLimit: sp.Settings.TensorLimit,
+		Prediction: &work.Prediction, Stride: &work.Stride, Adaptive: &work.Adaptive, Conversion: &work.Conversion,
+	}}, err
+}
+
+// createSpace makes a space that is not there yet.
+func (b *Backend) makeSpace(ctx context.Context, n api.NewSpace) (api.Space, error) {
+	if n.Kind == "" {
+		n.Kind = knowledgebank.Kinds()[0]
+	}
+	_, err := b.Knowledge.Space(n.Name)
+	if err == nil {
+		return api.Space{}, fault.New(fault.Conflict, "percached", "there is a space %q already", n.Name)
+	}
+	wrong := b.checkSettings(n.Settings, n.Name, "/settings/")
+	if !slices.Contains(knowledgebank.Kinds(), n.Kind) {
+		wrong = append(wrong, api.FieldError{Field: "/kind", Detail: "it must be one of " + strings.Join(knowledgebank.Kinds(), ", ")})
+	}
+	if len(wrong) > 0 {
+		return api.Space{}, invalids(wrong)
+	}
+	files := b.PromptFiles(n.Name)
+	found, err := files.Read() // the owner of the folder may have put some there
+	before := (*api.Prompts)(found)
+	if err != nil {
+		return api.Space{}, err
+	}
+	if err := b.Library.Vacate(ctx, n.Name); err != nil {
+		return api.Space{}, err
+	}
+	sp := percached.Space{Name: n.Name, Kind: n.Kind, Settings: n.Settings.Settings}
+	switch err := b.Knowledge.CreateSpace(sp); {
+	case fault.KindOf(err) == fault.Invalid:
+		return api.Space{}, invalid("/name", cmdline.Sentence(err))
+	case err != nil:
+		return api.Space{}, err
+	}
+	err = b.LimitTensors(sp)
+	if err == nil {
+		err = files.Write(node.Prompts(laidOver(before, n.Settings.Prompts)))
+	}
+	if err != nil { // as if nothing had happened
+		_, _, gone := b.Knowledge.DeleteSpace(sp.Name)
+		return api.Space{}, errors.Join(err, gone, files.Write(node.Prompts(orNone(before))))
+	}
+	b.Scheduler.Changed(sp.Name)
+	return b.aboutSpace(sp)
+}
+
+// changeSpace lays a merge patch (RFC 7396) over a space's settings, and tells
+// which it names. All of it holds, or none.
+func (b *Backend) mergeSettings(name string, patch []byte) (sp percached.Space, keys []string, err error) {
+	if sp, err = b.Knowledge.Space(name); err != nil {
+		return sp, nil, err
+	}
+	files := b.PromptFiles(name)
+	before := api.Settings{Settings: sp.Settings}
+	own, err := files.Read()
+	if err != nil {
+		return sp, nil, err
+	}
+	before.Prompts = (*api.Prompts)(own)
+	after, keys, err := merged(before, patch)
+	if err == nil {
+		fresh := api.Settings{Settings: after.Settings, Prompts: differing(before.Prompts, after.Prompts)}
+		err = invalids(b.checkSettings(fresh, name, "/"))
+	}
+	if err != nil {
+		return sp, nil, err
+	}
+	var undo []func() error
+	defer func() {
+		for _, u := range slices.Backward(undo) {
+			if err != nil {
+				err = errors.Join(err, u())
+			}
+		}
+	}()
+	was := sp
+	sp.Settings = after.Settings
+	for _, step := range []struct{ do, undo func() error }{
+		{func() error { return files.Write(node.Prompts(orNone(after.Prompts))) }, func() error { return files.Write(node.Prompts(orNone(before.Prompts))) }},
+		{func() error { return b.LimitTensors(sp) }, func() error { return b.LimitTensors(was) }},
+		{func() error { return b.Knowledge.Configure(name, sp.Settings) }, nil},
+	} {
+		if step.undo != nil {
+			undo = append(undo, step.undo)
+		}
+		if err := step.do(); err != nil {
+			return was, nil, err
+		}
+	}
+	b.Scheduler.Changed(name)
+	return sp, keys, nil
+}
+
+func (b *Backend) space(_ context.Context, in api.InSpace) (api.Space, error) {
+	sp, err := b.Knowledge.Space(in.Space)
+	if err != nil {
+		return api.Space{}, err
+	}
+	return b.aboutSpace(sp)
+}
+
+func (b *Backend) createSpace(ctx context.Context, n api.NewSpace) (api.Space, error) {
+	b.changing.Lock()
+	defer b.changing.Unlock()
+	return b.makeSpace(ctx, n)
+}
+
+func (b *Backend) changeSpace(_ context.Context, c api.SpaceChange) (api.Space, error) {
+	b.changing.Lock()
+	defer b.changing.Unlock()
+	sp, keys, err := b.mergeSettings(c.Space, c.Merge)
+	if err != nil {
+		return api.Space{}, err
+	}
+	b.tell(api.EventSettings, c.Space, map[string]any{"keys": keys})
+	return b.aboutSpace(sp)
+}
