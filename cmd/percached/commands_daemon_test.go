@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/percached/percached/internal/daemon"
+
 	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
 
@@ -89,7 +91,7 @@ func TestStaleAddress(t *testing.T) {
 		{"a command", func() func() error {
 			c := config.DaemonDefault()
 			c.Data = data
-			l, err := inside(patiently(t), config.Of(c, nil), false, node.Parts{}, io.Discard)
+			l, err := daemon.Inside(patiently(t), config.Of(c, nil), false, node.Parts{}, io.Discard)
 			if err != nil {
 				t.Fatal(err)
 			}

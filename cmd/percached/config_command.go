@@ -11,6 +11,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/percached/percached/internal/daemon"
+
 	"github.com/percached/percached/internal/backend"
 	"github.com/percached/percached/internal/link"
 
@@ -123,7 +125,7 @@ percached.conf in the data folder. Files that it names are not opened.`,
 				// As the folder's own: it may not say where it lies.
 				file, folder = "", []config.Setting{config.FromFlag("data", data)}
 			}
-			c, err := config.Load(file, nil, folder, checkServing)
+			c, err := config.Load(file, nil, folder, daemon.CheckConfig)
 			if err != nil {
 				return err
 			}
@@ -155,7 +157,7 @@ environment and these flags.`,
 		Example: `  percached config show
   percached config show --config /etc/percached.conf --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := config.Load(file, os.Environ(), flags, checkServing)
+			c, err := config.Load(file, os.Environ(), flags, daemon.CheckConfig)
 			if err != nil {
 				return err
 			}
@@ -215,7 +217,7 @@ change while it runs: docs/configuration.md marks them.`,
 				}
 				change[key] = value
 			}
-			c, err := config.Load("", os.Environ(), flags, checkServing)
+			c, err := config.Load("", os.Environ(), flags, daemon.CheckConfig)
 			if err != nil {
 				return err
 			}

@@ -112,7 +112,7 @@ func (v *victim) step() {
 
 func (v *victim) ask(what string, limit int) {
 	v.Helper()
-	q := fmt.Sprintf("What is the budget for %s?", nodetest.Names[v.rng.IntN(len(nodetest.Names))])
+	q := fmt.Sprintf("What is the budget for %s?", nodetest.Names()[v.rng.IntN(len(nodetest.Names()))])
 	out, ok := v.run(what, "ask", q, "--json", "--threads", "1", "--max-tokens", "8", "--tensor-limit", fmt.Sprint(limit))
 	if ok && strings.Contains(out, `"quote"`) { // from nothing, nothing is stored
 		v.answers[q] = true
@@ -124,9 +124,9 @@ func (v *victim) add() {
 	v.Helper()
 	var files, titles []string
 	for range 1 + v.rng.IntN(6) {
-		title := fmt.Sprintf("%s %d", nodetest.Names[v.rng.IntN(len(nodetest.Names))], v.rng.IntN(6))
+		title := fmt.Sprintf("%s %d", nodetest.Names()[v.rng.IntN(len(nodetest.Names()))], v.rng.IntN(6))
 		file := filepath.Join(v.inbox, strings.ReplaceAll(title, " ", "-")+".md")
-		s := nodetest.Letter(v.rng.IntN(len(nodetest.Names)), v.rng.IntN(3))
+		s := nodetest.Letter(v.rng.IntN(len(nodetest.Names())), v.rng.IntN(3))
 		var body strings.Builder
 		fmt.Fprintf(&body, "# %s\n\n", title)
 		for _, b := range s.Blocks {

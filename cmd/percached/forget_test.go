@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/daemon"
+
 	"github.com/percached/percached/internal/node/nodetest"
 
 	"github.com/percached/percached/internal/node"
@@ -144,7 +146,7 @@ func TestForgottenIsGone(t *testing.T) {
 		Blocks: []knowledgebank.Block{{Text: "The password of " + canary + " is swordfish. Tell nobody else about it."}},
 	}
 	if _, err := s.Library.Add(ctx, nodetest.Space, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
-		for i := range nodetest.Names {
+		for i := range nodetest.Names() {
 			if err := emit(nodetest.Letter(i, 0)); err != nil {
 				return err
 			}
@@ -238,7 +240,7 @@ func TestStartTidies(t *testing.T) {
 	var g node.Parts
 	g.Embedder = llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
 	a := startServing(t, c.Data, func(ctx context.Context, stdout, stderr io.Writer) error {
-		return serve(ctx, config.Of(conf, checkServing), g, stdout, stderr)
+		return daemon.Serve(ctx, config.Of(conf, daemon.CheckConfig), g, stdout, stderr)
 	})
 	if err := a.log.await(patiently(t), "has left the disk"); err != nil {
 		t.Fatalf("%v\n%s", err, a.log)

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/percached/percached/internal/daemon"
+
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/kv/kvtest"
 )
@@ -268,7 +270,7 @@ func TestStuckOnFullDisk(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
 	full := func() bool { return true }
-	if err := unlessStuck(ctx, 0, full, nil); exitOf(err) != exitNotNow {
+	if err := daemon.UnlessStuck(ctx, 0, full, nil); exitOf(err) != exitNotNow {
 		t.Errorf("it ended with %v", err)
 	}
 	ended := make(chan error, 1)
@@ -276,7 +278,7 @@ func TestStuckOnFullDisk(t *testing.T) {
 		ended <- errors.New("all its own")
 		return false
 	}
-	if err := unlessStuck(ctx, 0, waits, ended); err == nil || exitOf(err) != exitFailed {
+	if err := daemon.UnlessStuck(ctx, 0, waits, ended); err == nil || exitOf(err) != exitFailed {
 		t.Errorf("it ended with %v", err)
 	}
 }

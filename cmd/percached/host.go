@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/percached/percached/internal/daemon"
+
 	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
 
@@ -50,7 +52,7 @@ func (host) Dial(cmd *cobra.Command, n cli.Need) (*link.Link, error) {
 	if !n.Folder && !home.Exists(data) {
 		return nil, noFolder(data)
 	}
-	l, err := inside(cmd.Context(), conf, n.Model, node.Parts{}, cmd.ErrOrStderr())
+	l, err := daemon.Inside(cmd.Context(), conf, n.Model, node.Parts{}, cmd.ErrOrStderr())
 	used, busy := errors.AsType[*home.InUse](err)
 	if !busy {
 		return l, err
@@ -87,7 +89,7 @@ func configOf(cmd *cobra.Command) (conf *config.Loaded, given []string, err erro
 	}
 	file, err := cmd.Flags().GetString("config")
 	if err == nil {
-		conf, err = config.Load(file, os.Environ(), flags, checkServing)
+		conf, err = config.Load(file, os.Environ(), flags, daemon.CheckConfig)
 	}
 	return conf, given, err
 }

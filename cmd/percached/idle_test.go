@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/daemon"
+
 	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node/nodetest"
 
@@ -101,7 +103,7 @@ type insider struct{ node.Options }
 func (insider) Flags(*cobra.Command, ...string) {}
 
 func (h insider) Dial(cmd *cobra.Command, n cli.Need) (*link.Link, error) {
-	return inside(cmd.Context(), config.Of(h.Config, checkServing), n.Model, h.Parts, cmd.ErrOrStderr())
+	return daemon.Inside(cmd.Context(), config.Of(h.Config, daemon.CheckConfig), n.Model, h.Parts, cmd.ErrOrStderr())
 }
 
 func (h insider) run(ctx context.Context, stdout io.Writer, args ...string) error {

@@ -231,5 +231,5 @@ func (l *life) stands(after string, id qabank.ID) {
 
 func (l *life) question() string {
 	forms := []string{"What is the budget for %s?", "Who leads %s?", "When does %s begin?", "What is the code of %s?"}
-	return fmt.Sprintf(forms[l.rng.IntN(len(forms))], nodetest.Names[l.rng.IntN(len(nodetest.Names))])
+	return fmt.Sprintf(forms[l.rng.IntN(len(forms))], nodetest.Names()[l.rng.IntN(len(nodetest.Names()))])
 }

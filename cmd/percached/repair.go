@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/percached/percached/internal/daemon"
+
 	"github.com/percached/percached/internal/node"
 
 	"github.com/spf13/cobra"
@@ -71,7 +73,7 @@ func repair(ctx context.Context, c config.Config, named []percached.Space, stdou
 	if err := node.CheckMeta(h); err != nil {
 		return err
 	}
-	log := newLog(stderr, "text", c.Serving.Level)
+	log := daemon.NewLog(stderr, "text", c.Serving.Level)
 	saved, err := kv.Salvage(ctx, h.Path("meta"), node.MetaOptions(log))
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/percached/percached/internal/daemon"
+
 	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
 
@@ -141,7 +143,7 @@ func restoreHere(ctx context.Context, c config.Config, from io.Reader, force boo
 			err = shut
 		}
 	}()
-	log := newLog(stderr, "text", c.Serving.Level)
+	log := daemon.NewLog(stderr, "text", c.Serving.Level)
 	out, err = node.StageRestore(ctx, h, log, from, func(b backup.Header) error {
 		if force {
 			return nil

@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 
+	"github.com/percached/percached/internal/daemon"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/config"
@@ -30,11 +32,11 @@ tensor-limit), which beat percached.conf in the data folder, or the file that
 		Example: `  percached serve
   percached serve --data /srv/percached --listen 127.0.0.1:8000 --config percached.conf`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			conf, err := config.Load(file, os.Environ(), flags, checkServing)
+			conf, err := config.Load(file, os.Environ(), flags, daemon.CheckConfig)
 			if err != nil {
 				return err
 			}
-			return serve(cmd.Context(), conf, node.Parts{}, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return daemon.Serve(cmd.Context(), conf, node.Parts{}, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().StringVar(&file, "config", "", "file with lines of the form key = value (default: percached.conf in the data folder)")

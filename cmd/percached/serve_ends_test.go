@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/percached/percached/internal/daemon"
+
 	"github.com/percached/percached/internal/node"
 
 	"github.com/percached/percached/api"
@@ -151,7 +153,7 @@ func TestServeCutsQuestions(t *testing.T) {
 	}
 	g.Engine = llmtest.NewFake(o)
 	a := startServing(t, conf.Data, func(ctx context.Context, stdout, stderr io.Writer) error {
-		return serve(ctx, config.Of(conf, checkServing), g, stdout, stderr)
+		return daemon.Serve(ctx, config.Of(conf, daemon.CheckConfig), g, stdout, stderr)
 	})
 	a.ready()
 	call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)

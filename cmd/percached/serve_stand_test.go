@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/daemon"
+
 	"github.com/percached/percached/internal/node"
 
 	"github.com/percached/percached/internal/config"
@@ -95,7 +97,7 @@ func startServeWith(t *testing.T, set func(*config.Config)) *atWork {
 	c.Data, c.Serving.Listen, c.Threads = t.TempDir(), "127.0.0.1:0", 1
 	set(&c)
 	return startServing(t, c.Data, func(ctx context.Context, stdout, stderr io.Writer) error {
-		return serve(ctx, config.Of(c, checkServing), node.Parts{}, stdout, stderr)
+		return daemon.Serve(ctx, config.Of(c, daemon.CheckConfig), node.Parts{}, stdout, stderr)
 	})
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/daemon"
+
 	"github.com/percached/percached/internal/node"
 
 	"github.com/google/go-cmp/cmp"
@@ -191,7 +193,7 @@ func TestServeWhileLoading(t *testing.T) {
 	free := make(chan struct{})
 	g.Embedder = slowly{llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions()), free}
 	a := startServing(t, conf.Data, func(ctx context.Context, stdout, stderr io.Writer) error {
-		return serve(ctx, config.Of(conf, checkServing), g, stdout, stderr)
+		return daemon.Serve(ctx, config.Of(conf, daemon.CheckConfig), g, stdout, stderr)
 	})
 	for path, want := range map[string]int{"/healthz": 200, "/readyz": 503, "/openapi.yaml": 200, "/v1/spaces": 503, "/metrics": 503} {
 		if got := a.status(path); got != want {
@@ -203,13 +205,13 @@ func TestServeWhileLoading(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r api.Ready
-	if err := json.NewDecoder(resp.Body).Decode(&r); err != nil || r.Ready || r.Stage != stageOpening {
+	if err := json.NewDecoder(resp.Body).Decode(&r); err != nil || r.Ready || r.Stage != daemon.StageOpening {
 		t.Errorf("%+v, %v", r, err)
 	}
 	resp.Body.Close()
 	close(free)
 	a.ready()
-	if got := call[api.Ready](a, "GET", "/readyz", ""); got != (api.Ready{Ready: true, Stage: stageReady, Progress: 1}) {
+	if got := call[api.Ready](a, "GET", "/readyz", ""); got != (api.Ready{Ready: true, Stage: daemon.StageReady, Progress: 1}) {
 		t.Errorf("%+v", got)
 	}
 	if got := a.status("/v1/spaces"); got != 200 {

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/daemon"
+
 	"github.com/percached/percached/internal/node"
 
 	"github.com/google/go-cmp/cmp"
@@ -146,7 +148,7 @@ func TestOwnHost(t *testing.T) {
 		{&net.TCPAddr{IP: net.IPv6unspecified}, nil},
 		{&net.UnixAddr{Name: "/run/percached"}, nil},
 	} {
-		if d := cmp.Diff(tt.want, ownHost(tt.at)); d != "" {
+		if d := cmp.Diff(tt.want, daemon.OwnHost(tt.at)); d != "" {
 			t.Errorf("%v: %s", tt.at, d)
 		}
 	}

@@ -151,7 +151,7 @@ func TestTogether(t *testing.T) {
 					return
 				default:
 				}
-				q := answer.Question{Space: nodetest.Space, Text: fmt.Sprintf("What is the code of %s?", nodetest.Names[i%6]), Bypass: i%4 == 0}
+				q := answer.Question{Space: nodetest.Space, Text: fmt.Sprintf("What is the code of %s?", nodetest.Names()[i%6]), Bypass: i%4 == 0}
 				if i%5 == 0 {
 					q.Text = "What is the password of " + canary + "?"
 				}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/daemon"
+
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 
@@ -33,7 +35,7 @@ func TestSpecKnowsTheWords(t *testing.T) {
 		"IdleState":       wordsOf(scheduler.Working, scheduler.Idle, scheduler.Waiting, scheduler.Paused),
 		"Pace.speed":      wordsOf(scheduler.PaceFull, scheduler.PaceSlow, scheduler.PaceStopped),
 		"Prediction.from": wordsOf(predictor.Knowledge, predictor.History),
-		"Ready.stage":     {stageOpening, stageLoading, stageReady, stageRestoring, stageClosing},
+		"Ready.stage":     {daemon.StageOpening, daemon.StageLoading, daemon.StageReady, daemon.StageRestoring, daemon.StageClosing},
 		"ReasonCode": {
 			scheduler.ReasonForeground, scheduler.ReasonRecent, scheduler.ReasonWindow, scheduler.ReasonBudget, scheduler.ReasonBattery,
 			scheduler.ReasonHot, scheduler.ReasonDeviceStale, scheduler.ReasonPaused, scheduler.ReasonNothing, scheduler.ReasonNotYet, scheduler.ReasonNoPay,

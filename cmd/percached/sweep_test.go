@@ -64,7 +64,7 @@ func usedFolder(t *testing.T, dir string) (killed, closed kvtest.Files, titles [
 	for round := range 3 {
 		_, err := s.Library.Add(ctx, nodetest.Space, notes(20*round, 20*round+20), nil)
 		if err == nil {
-			_, err = s.Asker.Ask(ctx, answer.Question{Space: nodetest.Space, Text: fmt.Sprintf("What is the budget for %s?", nodetest.Names[round])}, answer.Listener{})
+			_, err = s.Asker.Ask(ctx, answer.Question{Space: nodetest.Space, Text: fmt.Sprintf("What is the budget for %s?", nodetest.Names()[round])}, answer.Listener{})
 		}
 		if err == nil {
 			_, err = s.Library.Delete(ctx, nodetest.Space, percached.NewDocumentID(fmt.Sprint("note", 20*round+3)))

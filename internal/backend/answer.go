@@ -124,6 +124,7 @@ func (b *Backend) ask(ctx context.Context, q api.Asked, l api.Listener) (api.Ans
 	return wireAnswer(ids, a), nil
 }
 
+// Embed embeds texts as they are.
 func (b *Backend) Embed(ctx context.Context, texts []string) (api.Embedded, error) {
 	defer b.Scheduler.Foreground()() // the embedder is idle work's, too
 	vectors, err := b.Asker.EmbedBy(ctx, b.Embedder, api.Caller(ctx), texts)

@@ -26,11 +26,11 @@ func TestDocuments(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()
 	in := api.InSpace{Space: nodetest.Space}
-	for _, limit := range []int{1, 4, len(nodetest.Names), 100} {
+	for _, limit := range []int{1, 4, len(nodetest.Names()), 100} {
 		titles := map[string]int{}
 		for after := ""; ; {
 			page := given[api.Documents](t)(b.Documents(ctx, api.DocumentPage{Page: api.Page{InSpace: in, Limit: limit, After: after}}))
-			if page.Total != len(nodetest.Names) {
+			if page.Total != len(nodetest.Names()) {
 				t.Errorf("%d in all", page.Total)
 			}
 			for _, d := range page.Documents {
@@ -40,8 +40,8 @@ func TestDocuments(t *testing.T) {
 				break
 			}
 		}
-		for _, name := range nodetest.Names {
-			if titles[name] != 1 || len(titles) != len(nodetest.Names) {
+		for _, name := range nodetest.Names() {
+			if titles[name] != 1 || len(titles) != len(nodetest.Names()) {
 				t.Errorf("limit %d: %v", limit, titles)
 			}
 		}
@@ -50,7 +50,7 @@ func TestDocuments(t *testing.T) {
 	wantFault(t, "a cursor", err, fault.Invalid, "query:after")
 	id := f.publicID(t, nodetest.Letter(0, 0).Key)
 	d := given[api.DocumentText](t)(b.Document(ctx, api.OneDocument{InSpace: in, Document: id}))
-	if d.ID != id || d.Title != nodetest.Names[0] || len(d.Text) != d.Chunks || !strings.HasPrefix(d.Text[0].About, nodetest.Names[0]+" (mail from ") || !strings.Contains(d.Text[0].Body, "the budget for") {
+	if d.ID != id || d.Title != nodetest.Names()[0] || len(d.Text) != d.Chunks || !strings.HasPrefix(d.Text[0].About, nodetest.Names()[0]+" (mail from ") || !strings.Contains(d.Text[0].Body, "the budget for") {
 		t.Errorf("%+v", d)
 	}
 }

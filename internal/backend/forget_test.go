@@ -84,7 +84,7 @@ func TestCommandForgetsWhatWaits(t *testing.T) {
 	}
 	works(t, again, queued[0].ID)
 	got := titles()
-	if slices.ContainsFunc(got, func(s string) bool { return s == "note" || s == "note.txt" }) || len(got) != len(nodetest.Names)+1 {
+	if slices.ContainsFunc(got, func(s string) bool { return s == "note" || s == "note.txt" }) || len(got) != len(nodetest.Names())+1 {
 		t.Errorf("%q", got)
 	}
 

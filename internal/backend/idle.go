@@ -67,6 +67,7 @@ func wireAccount(a scheduler.Account) api.Account {
 	}
 }
 
+// WireDrained is a summary of idle work on the wire.
 func WireDrained(sum scheduler.Summary) api.Drained {
 	out := api.Drained{Work: wireWork(sum.Tally), Kinds: []api.KindWork{}, Reasons: wireReasons(sum.Reasons)}
 	for _, k := range sum.Kinds {

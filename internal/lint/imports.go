@@ -28,7 +28,7 @@ func layers() []layer {
 	node := slices.Concat(shell, siblings, cases, []string{"internal/pull", "internal/supervise", "llm/...", "models"})
 	backend := slices.Concat(node, []string{"api", "internal/node", "internal/telemetry"})
 	daemon := append(backend, "internal/backend", "internal/link", "internal/base/kv/kvtest")
-	top := slices.Concat(daemon, []string{"api/...", "internal/child", "internal/daemon", "internal/selftest", "models/..."})
+	top := slices.Concat(daemon, []string{"internal/node/...", "api/...", "internal/child", "internal/daemon", "internal/selftest", "models/..."})
 	return []layer{
 		// The root and what knows nothing of percached's layers.
 		{".", nil},
@@ -70,7 +70,7 @@ func layers() []layer {
 		{"internal/idle/...", append(stores, "internal/answer/...", "internal/calibrate", "internal/ingest", "knowledgebank", "predictor", "qabank", "qkvtree", "retrieval", "scheduler")},
 		{"internal/telemetry", append(nouns, "api", "internal/answer", "internal/inbox", "internal/ingest", "qabank", "qkvtree", "scheduler")},
 		// What wires, serves and calls.
-		{"internal/node", node},
+		{"internal/node/...", append(node, "internal/node")},
 		{"internal/backend", backend},
 		{"internal/link", append(shell, "api/client")},
 		{"internal/child", shell},
@@ -85,7 +85,7 @@ func layers() []layer {
 
 // inTests is what the tests of every layer may import besides.
 func inTests() []string {
-	return []string{".", "internal/base/fault", "internal/base/kv", "internal/base/sealed", "llm", "llm/llmtest", "llm/gguf", "llm/jinja", "llm/static", "models"}
+	return []string{".", "internal/node/nodetest", "internal/base/fault", "internal/base/kv", "internal/base/sealed", "llm", "llm/llmtest", "llm/gguf", "llm/jinja", "llm/static", "models"}
 }
 
 // imports: the house's packages import each other only in the directions of

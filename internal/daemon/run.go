@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -66,7 +66,7 @@ func (d *served) run(ctx context.Context, stderr io.Writer) error {
 			d.service.FlushOn(parts, counted.C)
 			return nil
 		})
-		d.stage.at(stageReady, 1)
+		d.stage.at(StageReady, 1)
 		return nil
 	})
 	g.Go(func() error {
@@ -116,7 +116,7 @@ func (d *served) shutDown(cut func()) {
 		grace = last // they had theirs
 	} else {
 		d.forgetAddress() // before another program can listen there: commands would tell it the token
-		d.stage.at(stageClosing, 0)
+		d.stage.at(StageClosing, 0)
 	}
 	d.hub.Close()
 	if !d.quietWithin(grace) {

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"log/slog"
@@ -20,16 +20,16 @@ type stage struct {
 func (s *stage) at(name string, of1 float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	loads := name == stageOpening || name == stageLoading
-	if s.now.Stage == stageClosing || loads && (s.now.Ready || s.now.Stage == stageRestoring) {
+	loads := name == StageOpening || name == StageLoading
+	if s.now.Stage == StageClosing || loads && (s.now.Ready || s.now.Stage == StageRestoring) {
 		return
 	}
 	if s.now.Stage != name {
 		s.log.Info(map[string]string{
-			stageOpening: "opening the data folder", stageLoading: "loading the model", stageReady: "ready", stageRestoring: "restoring a backup", stageClosing: "closing",
+			StageOpening: "opening the data folder", StageLoading: "loading the model", StageReady: "ready", StageRestoring: "restoring a backup", StageClosing: "closing",
 		}[name])
 	}
-	s.now = api.Ready{Ready: name == stageReady, Stage: name, Progress: min(max(of1, 0), 1)}
+	s.now = api.Ready{Ready: name == StageReady, Stage: name, Progress: min(max(of1, 0), 1)}
 }
 
 func (s *stage) ready() api.Ready {

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -40,7 +40,7 @@ func (d *served) restore(ctx context.Context, r api.Restore) (api.Restored, erro
 		return api.Restored{}, err
 	}
 	// From here on nobody is told that something was stored that goes.
-	d.stage.at(stageRestoring, 0)
+	d.stage.at(StageRestoring, 0)
 	switch {
 	case d.requests.settle(ctx, restorePatience):
 		err = d.home.CommitRestore()
@@ -50,7 +50,7 @@ func (d *served) restore(ctx context.Context, r api.Restore) (api.Restored, erro
 		err = fault.New(fault.Unavailable, op, "requests that may change something did not end within %v: nothing was replaced; restore again, or stop the daemon first", restorePatience)
 	}
 	if err != nil {
-		d.stage.at(stageReady, 1)
+		d.stage.at(StageReady, 1)
 		if left := d.home.DropRestore(); left != nil {
 			d.log.Warn("what was read of a backup could not be removed", "error", left)
 		}
@@ -75,7 +75,7 @@ func (d *served) again() (*served, error) {
 	}
 	n.stage.log = n.log
 	n.prepare()
-	n.stage.at(stageOpening, 0)
+	n.stage.at(StageOpening, 0)
 	var err error
 	if n.server, err = n.newServer(); err != nil {
 		return nil, err

@@ -15,12 +15,16 @@ import (
 // Space is the space of the letters.
 const Space = "life"
 
-var (
-	Names   = []string{"Heron", "Otter", "Lark", "Birch", "Cedar", "Delta", "Ember", "Fjord", "Gable", "Hazel", "Iris", "Juno"}
-	Leaders = []string{"Ana Ruiz", "Bo Lind", "Cleo Marsh", "Dan Oyelaran", "Eva Brandt"}
-)
+// Names are what the letters are about.
+func Names() []string {
+	return []string{"Heron", "Otter", "Lark", "Birch", "Cedar", "Delta", "Ember", "Fjord", "Gable", "Hazel", "Iris", "Juno"}
+}
 
-// Open gives a service whose space holds all letters.
+func leaders() []string {
+	return []string{"Ana Ruiz", "Bo Lind", "Cleo Marsh", "Dan Oyelaran", "Eva Brandt"}
+}
+
+// Open opens a node whose space holds all letters.
 func Open(t *testing.T, c node.Options) *node.Node {
 	t.Helper()
 	ctx := context.Background()
@@ -37,8 +41,9 @@ func Open(t *testing.T, c node.Options) *node.Node {
 	return s
 }
 
+// Letters emits all letters.
 func Letters(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
-	for i := range Names {
+	for i := range Names() {
 		if err := emit(Letter(i, 0)); err != nil {
 			return err
 		}
@@ -48,13 +53,13 @@ func Letters(_ context.Context, emit func(*knowledgebank.Source) error, _ func(s
 
 // Letter is a mail about a project; editions differ in one paragraph.
 func Letter(i, edition int) *knowledgebank.Source {
-	name := Names[i]
+	name, leaders := Names()[i], leaders()
 	return &knowledgebank.Source{
-		Key: "mail:" + name, Title: name, Source: "mail from " + Leaders[i%5], Format: "mail",
+		Key: "mail:" + name, Title: name, Source: "mail from " + leaders[i%5], Format: "mail",
 		Date: time.Date(2025, 2, 1+i, 9, 0, 0, 0, time.UTC),
 		Blocks: []knowledgebank.Block{
 			{Text: fmt.Sprintf("Hello all, the budget for %s is $%d,000. It was agreed on last week, and nobody spoke against it. Please keep the receipts.", name, 10+7*i)},
-			{Text: fmt.Sprintf("The project %s begins on %d March. %s leads it, and the office in the harbour is ours for the whole time.", name, 1+(i*5+edition)%28, Leaders[(i+edition)%5])},
+			{Text: fmt.Sprintf("The project %s begins on %d March. %s leads it, and the office in the harbour is ours for the whole time.", name, 1+(i*5+edition)%28, leaders[(i+edition)%5])},
 			{Text: fmt.Sprintf("The code of %s is %d. Do not write it on the door again, and tell the others where the keys are.", name, 4000+313*i)},
 		},
 	}

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"github.com/percached/percached/internal/config"
 )
 
-// checkServing reports what the interface and the layers find wrong with a configuration.
-func checkServing(c config.Config) error {
+// CheckConfig reports what the interface and the layers find wrong with a configuration.
+func CheckConfig(c config.Config) error {
 	names := api.Default() // only the names can be wrong
 	names.Authorize, names.Ready, names.Hub = func(string) (g api.Grant, ok bool) { return }, func() (r api.Ready) { return }, &api.Hub{}
 	var errs []error

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -6,19 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/percached/percached/internal/node"
 )
-
-// Documents that come in may take a part of the memory that is neither too small for
-// the largest nor the whole of a small machine's.
-func TestUploadMemory(t *testing.T) {
-	for all, want := range map[int64]int64{0: 64 << 20, 512 << 20: 64 << 20, 2 << 30: 128 << 20, 64 << 30: 256 << 20} {
-		if got := node.UploadMemory(all); got != want {
-			t.Errorf("of %d: %d, want %d", all, got, want)
-		}
-	}
-}
 
 // The limit follows what is in use, so that a large store is not collected all the
 // time, and is as it was behind the end.

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -17,12 +17,12 @@ import (
 
 // The stages of a daemon.
 const (
-	stageOpening = "opening"
-	stageLoading = "loading"
-	stageReady   = "ready"
+	StageOpening = "opening"
+	StageLoading = "loading"
+	StageReady   = "ready"
 	// what is stored is being replaced by a backup
-	stageRestoring = "restoring"
-	stageClosing   = "closing"
+	StageRestoring = "restoring"
+	StageClosing   = "closing"
 )
 
 // hasModels looks whether the models that are named are files of models, before
@@ -40,8 +40,8 @@ func (d *served) hasModels() error {
 	return nil
 }
 
-// serve runs a daemon until ctx ends.
-func serve(ctx context.Context, conf *config.Loaded, g node.Parts, stdout, stderr io.Writer) error {
+// Serve runs a daemon until ctx ends.
+func Serve(ctx context.Context, conf *config.Loaded, g node.Parts, stdout, stderr io.Writer) error {
 	d, err := newServed(conf, reach{daemon: true, model: true, Parts: g}, stderr)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func serve(ctx context.Context, conf *config.Loaded, g node.Parts, stdout, stder
 	ended := make(chan error, 1)
 	go func() { ended <- serveOn(ctx, now, stdout, stderr) }()
 	waits := func() bool { return now.Load().waitsForRoom() }
-	return unlessStuck(ctx, d.setup.Serving.Grace+2*last, waits, ended)
+	return UnlessStuck(ctx, d.setup.Serving.Grace+2*last, waits, ended)
 }
 
 // serveOn serves with the daemon that is prepared now, and with another behind each
@@ -96,9 +96,9 @@ func (d *served) runHere(ctx context.Context, stderr io.Writer) error {
 	return d.run(ctx, stderr)
 }
 
-// unlessStuck waits for the end of a daemon, but not for one that cannot come: on
+// UnlessStuck waits for the end of a daemon, but not for one that cannot come: on
 // a full disk a database may wait for room, and what uses it waits with it.
-func unlessStuck(ctx context.Context, grace time.Duration, waits func() bool, ended <-chan error) error {
+func UnlessStuck(ctx context.Context, grace time.Duration, waits func() bool, ended <-chan error) error {
 	select {
 	case err := <-ended:
 		return err

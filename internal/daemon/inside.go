@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"github.com/percached/percached/internal/config"
 )
 
-// inside opens a data folder for one command, and serves it the interface of the
+// Inside opens a data folder for one command, and serves it the interface of the
 // daemon without a socket.
-func inside(ctx context.Context, conf *config.Loaded, model bool, g node.Parts, stderr io.Writer) (*link.Link, error) {
+func Inside(ctx context.Context, conf *config.Loaded, model bool, g node.Parts, stderr io.Writer) (*link.Link, error) {
 	d, err := newServed(conf, reach{model: model, Parts: g}, stderr)
 	if err != nil {
 		return nil, err

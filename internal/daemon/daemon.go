@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -80,7 +80,7 @@ func newServed(conf *config.Loaded, as reach, stderr io.Writer) (*served, error)
 	if !as.daemon { // a command tells what it does itself
 		d.level.Set(max(c.Serving.Level, slog.LevelWarn))
 	}
-	d.log = newLog(stderr, c.Serving.Format, d.level)
+	d.log = NewLog(stderr, c.Serving.Format, d.level)
 	d.stage.log = d.log
 	var err error
 	if as.daemon {
@@ -98,7 +98,7 @@ func newServed(conf *config.Loaded, as reach, stderr io.Writer) (*served, error)
 		return nil, joined(err, d.home.Close())
 	}
 	d.prepare()
-	d.stage.at(stageOpening, 0)
+	d.stage.at(StageOpening, 0)
 	return d, nil
 }
 
@@ -110,7 +110,8 @@ func (d *served) prepare() {
 	}
 }
 
-func newLog(w io.Writer, format string, level slog.Leveler) *slog.Logger {
+// NewLog logs to w, as text or as JSON.
+func NewLog(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level}
 	if format == "json" {
 		return slog.New(slog.NewJSONHandler(w, o))
@@ -134,7 +135,7 @@ func (d *served) openTokens() (err error) {
 func (d *served) options() api.Options {
 	o := api.Default()
 	o.Hosts, o.Origins, o.MaxUpload, o.SendTimeout = d.setup.Serving.Hosts, d.setup.Serving.Origins, d.setup.Serving.Upload, d.setup.Serving.SendTimeout
-	o.Hosts = append(o.Hosts[:len(o.Hosts):len(o.Hosts)], ownHost(d.listener.Addr())...)
+	o.Hosts = append(o.Hosts[:len(o.Hosts):len(o.Hosts)], OwnHost(d.listener.Addr())...)
 	o.Authorize, o.Ready, o.Spec, o.Metrics, o.Hub, o.Version = d.authorize, d.stage.ready, percached.OpenAPI(), d.metrics.Handler(), d.hub, version.String()
 	o.Logger, o.Observer.Request, o.Observer.Working = d.log, d.metrics.Request, d.connections.working
 	if !d.daemon { // who owns the folder needs no bounds against strangers
@@ -146,10 +147,10 @@ func (d *served) options() api.Options {
 // endless is longer than anything takes.
 const endless = 365 * 24 * time.Hour
 
-// ownHost is the name under which a listener's address is called: the one IP
+// OwnHost is the name under which a listener's address is called: the one IP
 // address that it has, unless that is everybody's own. A name in listen has become
 // one by now, and commands call that.
-func ownHost(at net.Addr) []string {
+func OwnHost(at net.Addr) []string {
 	tcp, ok := at.(*net.TCPAddr)
 	if !ok || tcp.IP.IsUnspecified() || tcp.IP.IsLoopback() {
 		return nil
@@ -204,7 +205,7 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 		Stopped: d.metrics.EngineCancelled, Restarted: d.metrics.EngineRestarted,
 	}
 	c.Folder, c.Log, c.SkipCleanUp = d.home, d.log, d.daemon
-	c.Progress = func(of1 float64) { d.stage.at(stageLoading, of1) }
+	c.Progress = func(of1 float64) { d.stage.at(StageLoading, of1) }
 	s, err := node.Open(ctx, c, d.model, stderr)
 	if err != nil {
 		return nil, err
