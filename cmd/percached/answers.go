@@ -6,18 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/percached/percached/internal/selftest"
 
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/cmdline"
-	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm/llamacpp"
-	"github.com/percached/percached/models"
 )
 
 // answers is what bench answers is asked for.
@@ -50,7 +48,7 @@ type answered struct {
 
 const answersTokens = 64 // of an answer, unless the line says otherwise
 
-func answersCommand(open opener) *cobra.Command {
+func answersCommand(open selftest.Opener) *cobra.Command {
 	var o answers
 	cmd := &cobra.Command{
 		Use:   "answers",
@@ -77,16 +75,16 @@ and the times. Nothing is stored or reused. For measuring what a model can do.`,
 	return cmd
 }
 
-func (o *answers) run(ctx context.Context, open opener, in io.Reader, out, stderr io.Writer) error {
+func (o *answers) run(ctx context.Context, open selftest.Opener, in io.Reader, out, stderr io.Writer) error {
 	if o.model == "" {
 		var err error
-		if o.model, err = builtIn(); err != nil {
+		if o.model, err = selftest.BuiltIn(); err != nil {
 			return err
 		}
 	}
 	c := llamacpp.Default()
 	c.Model, c.KeyType, c.ValueType, c.Threads, c.Context = o.model, o.kv, o.kv, o.threads, o.context
-	e, err := loadModel(ctx, open, c, stderr)
+	e, err := selftest.Load(ctx, open, c, stderr)
 	if err != nil {
 		return err
 	}
@@ -135,13 +133,4 @@ func (a *asked) prompt(f percached.ChatFormat) (percached.Prompt, error) {
 	var err error
 	p.Placement, err = parsePlacement(a.Placement)
 	return p, err
-}
-
-// builtIn is the built-in language model as a file in the user's cache.
-func builtIn() (string, error) {
-	user, err := os.UserCacheDir()
-	if err != nil {
-		return "", fault.New(fault.Unavailable, "percached: model", "there is no cache folder for the built-in model, name one with --model: %w", err)
-	}
-	return models.Nano(filepath.Join(user, "percached", "models"))
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/selftest"
+
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm/llamacpp"
 )
@@ -54,7 +56,7 @@ func TestAnswersToARefusedPrompt(t *testing.T) {
 }
 
 func TestAnswersWithoutAModel(t *testing.T) {
-	broken := func(context.Context, llamacpp.Config) (engine, error) {
+	broken := func(context.Context, llamacpp.Config) (selftest.Engine, error) {
 		return nil, fault.New(fault.Invalid, "fake", "no model")
 	}
 	o := answers{model: "m", kv: "f16", threads: 1, context: 512}

@@ -3,11 +3,13 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/percached/percached/internal/selftest"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/cmdline"
 )
 
-func benchCommand(open opener) *cobra.Command {
+func benchCommand(open selftest.Opener) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure this machine and a model",

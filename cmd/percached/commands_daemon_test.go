@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/percached/percached/internal/child"
+
 	"github.com/percached/percached/internal/daemon"
 
 	"github.com/percached/percached/internal/link"
@@ -210,14 +212,14 @@ func TestDaemonKilled(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var log lockedBuffer
-			d, err := startProcess(context.Background(), underTest(t), data, &log, "--threads", "1")
+			d, err := child.Start(context.Background(), underTest(t), data, &log, "--threads", "1")
 			if err != nil {
 				t.Fatal(err, log.String())
 			}
-			dead := sync.OnceFunc(func() { d.kill() })
+			dead := sync.OnceFunc(func() { d.Kill() })
 			defer dead()
 			c := &cutter{at: tc.at, kill: dead}
-			writeAddress(t, data, "http://"+c.serve(t, strings.TrimPrefix(d.url, "http://"))+"\n")
+			writeAddress(t, data, "http://"+c.serve(t, strings.TrimPrefix(d.URL, "http://"))+"\n")
 			ctx := patiently(t)
 			_, errs, status := called(ctx, append(tc.args, "--data", data)...)
 			if ctx.Err() != nil {

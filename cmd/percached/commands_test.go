@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/percached/percached/internal/child"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -37,12 +39,12 @@ func TestCommands(t *testing.T) {
 						return err
 					}
 					var log lockedBuffer
-					d, err := startProcess(context.Background(), underTest(t), filepath.Join(share, "percached"), &log)
+					d, err := child.Start(context.Background(), underTest(t), filepath.Join(share, "percached"), &log)
 					if err != nil {
 						return err
 					}
 					e.Defer(func() {
-						if err := d.stop(); err != nil {
+						if err := d.Stop(); err != nil {
 							t.Errorf("%v\n%s", err, log.String())
 						}
 					})

@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node/nodetest"
 
 	"github.com/percached/percached/internal/node"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/qabank"
 )
@@ -188,16 +188,16 @@ func (v *victim) examine(when string) {
 			v.Errorf("%s: %v", when, err)
 		}
 	}()
-	if _, err := s.Knowledge.Space(cli.DefaultSpace); err != nil {
+	if _, err := s.Knowledge.Space(link.DefaultSpace); err != nil {
 		if len(v.there) > 0 {
 			v.Errorf("%s: %v", when, err)
 		}
 		return
 	}
-	if v.ids, err = s.Knowledge.PublicIDs(cli.DefaultSpace); err != nil {
+	if v.ids, err = s.Knowledge.PublicIDs(link.DefaultSpace); err != nil {
 		v.Errorf("%s: %v", when, err)
 	}
-	docs, err := s.Knowledge.Documents(cli.DefaultSpace, percached.DocumentID{}, 1000)
+	docs, err := s.Knowledge.Documents(link.DefaultSpace, percached.DocumentID{}, 1000)
 	if err != nil {
 		v.Fatalf("%s: %v", when, err)
 	}
@@ -207,7 +207,7 @@ func (v *victim) examine(when string) {
 		if !v.there[d.Title] && !v.unsure[d.Title] {
 			v.Errorf("%s: %s was deleted and is there", when, d.Title)
 		}
-		chunks, err := s.Knowledge.Chunks(cli.DefaultSpace, d.Chunks)
+		chunks, err := s.Knowledge.Chunks(link.DefaultSpace, d.Chunks)
 		if err != nil || len(chunks) != len(d.Chunks) || len(chunks) == 0 {
 			v.Errorf("%s: %s has %d of %d chunks, %v", when, d.Title, len(chunks), len(d.Chunks), err)
 		}
@@ -230,8 +230,8 @@ func (v *victim) examine(when string) {
 			delete(v.unsure, t)
 		}
 	}
-	st, err := s.Knowledge.Stats(cli.DefaultSpace)
-	ix, err2 := s.Index.Stats(cli.DefaultSpace)
+	st, err := s.Knowledge.Stats(link.DefaultSpace)
+	ix, err2 := s.Index.Stats(link.DefaultSpace)
 	if err := errors.Join(err, err2); err != nil || ix.Chunks != st.Chunks || ix.Vectors != st.Chunks {
 		v.Errorf("%s: %d chunks, %d indexed, %d vectors; %v", when, st.Chunks, ix.Chunks, ix.Vectors, err)
 	}
@@ -239,11 +239,11 @@ func (v *victim) examine(when string) {
 		v.Errorf("%s: the tree: %+v, %v", when, rep, err)
 	}
 	for q := range v.answers {
-		if _, ok, err := s.Bank.Exact(cli.DefaultSpace, q); !ok || err != nil {
+		if _, ok, err := s.Bank.Exact(link.DefaultSpace, q); !ok || err != nil {
 			v.Errorf("%s: the answer to %q is not there, %v", when, q, err)
 		}
 	}
-	if err := s.Bank.Each(cli.DefaultSpace, func(e qabank.Entry) error {
+	if err := s.Bank.Each(link.DefaultSpace, func(e qabank.Entry) error {
 		if !e.Answered || e.Answer == "" {
 			v.Errorf("%s: half an answer to %q", when, e.Question)
 		}
@@ -252,7 +252,7 @@ func (v *victim) examine(when string) {
 		v.Errorf("%s: %v", when, err)
 	}
 	if len(docs) > 0 {
-		if _, err := s.Asker.Ask(context.Background(), answer.Question{Space: cli.DefaultSpace, Text: "Who leads Heron?"}, answer.Listener{}); err != nil {
+		if _, err := s.Asker.Ask(context.Background(), answer.Question{Space: link.DefaultSpace, Text: "Who leads Heron?"}, answer.Listener{}); err != nil {
 			v.Errorf("%s: %v", when, err)
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/demo"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached/internal/base/cmdline"
@@ -29,7 +31,7 @@ func TestDemo(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v\n%s%s", err, errs.String(), out.String())
 	}
-	var r demoReport
+	var r demo.Report
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -134,17 +136,17 @@ func TestDemoQuestions(t *testing.T) {
 		if err := json.Unmarshal(line, &q); err != nil {
 			t.Fatal(err)
 		}
-		if q.Question == demoQuestion && q.NearMiss.Question == demoOtherName {
+		if q.Question == demo.Question && q.NearMiss.Question == demo.OtherName {
 			return
 		}
 	}
-	t.Errorf("%q with %q is not there", demoQuestion, demoOtherName)
+	t.Errorf("%q with %q is not there", demo.Question, demo.OtherName)
 }
 
 // shownIn shows all, with hardly any prediction, in a folder for what goes.
 func shownIn(ctx context.Context, temp string, out *trigger) error {
-	o := demonstration{temp: temp, predicting: time.Millisecond}
-	return o.run(ctx, out, out)
+	o := demo.Demo{Temp: temp, Predicting: time.Millisecond}
+	return o.Run(ctx, out, out)
 }
 
 // trigger keeps what is written, and is pulled when a text appears in it.

@@ -31,7 +31,7 @@ func (w *world) backupScene(ctx context.Context) {
 	w.is(415, wrong, err)
 	back, err := w.all.RestoreWithBodyWithResponse(ctx, force, kind, bytes.NewReader(archive.Body))
 	w.is(200, back, err)
-	if err := w.ready(ctx); err != nil {
+	if err := w.Ready(ctx); err != nil {
 		w.Fatal(err)
 	}
 	now, err := w.all.ListDocumentsWithResponse(ctx, mail, nil)

@@ -159,7 +159,7 @@ func (w *world) openaiScene(ctx context.Context) {
 		return
 	}
 	cmd := exec.CommandContext(ctx, "sh", "../../internal/tools/clients.sh", "openai")
-	cmd.Env = append(os.Environ(), "PERCACHED_URL="+w.url, "PERCACHED_TOKEN="+w.token, "PERCACHED_SPACE="+mail, "PERCACHED_QUESTION="+budgetQ)
+	cmd.Env = append(os.Environ(), "PERCACHED_URL="+w.URL, "PERCACHED_TOKEN="+w.Token, "PERCACHED_SPACE="+mail, "PERCACHED_QUESTION="+budgetQ)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.Errorf("%v\n%s", err, out)
 	}

@@ -311,7 +311,7 @@ func (w *world) forgetScene(ctx context.Context) {
 // restartScene: what was acknowledged is there after a restart, and after a crash.
 func (w *world) restartScene(ctx context.Context) {
 	a := w.asks(ctx, client.Question{Question: budgetQ, Refresh: new(true)})
-	if err := w.stop(); err != nil {
+	if err := w.Stop(); err != nil {
 		w.Error(err)
 	}
 	w.start()
@@ -321,7 +321,7 @@ func (w *world) restartScene(ctx context.Context) {
 	lines := strings.Repeat("The mill pond lies behind the church, and swans live there.\n\n", 400)
 	up, err := w.all.UploadWithBodyWithResponse(ctx, mail, &client.UploadParams{Name: new("pond.txt")}, "text/plain", strings.NewReader(lines))
 	w.is(202, up, err)
-	w.kill()
+	w.Kill()
 	w.start()
 	// It may have been in already, and not have been said to be.
 	if s := w.taken(ctx, up.JSON202.ID); s.State != client.UploadStateDone || s.Added+s.Unchanged != 1 {

@@ -2,14 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/percached/percached/internal/child"
 
 	"github.com/spf13/cobra"
 
@@ -104,15 +104,15 @@ func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error
 		return nil, fault.New(fault.Unavailable, "percached: load", "%w", err)
 	}
 	defer log.Close()
-	d, err := startProcess(ctx, exe, filepath.Join(dir, "data"), log)
+	d, err := child.Start(ctx, exe, filepath.Join(dir, "data"), log)
 	if err != nil {
 		if said, unread := os.ReadFile(log.Name()); unread == nil {
 			cmdline.Say(stderr, "%s", said)
 		}
 		return nil, err
 	}
-	defer d.stop()
-	c, err := client.NewClientWithResponses(d.url, client.WithToken(d.token),
+	defer d.Stop()
+	c, err := client.NewClientWithResponses(d.URL, client.WithToken(d.Token),
 		client.WithHTTPClient(&http.Client{Transport: load.Transport(o.clients)}))
 	if err != nil {
 		return nil, fault.New(fault.Internal, "percached: load", "%w", err)
@@ -134,12 +134,12 @@ func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error
 		if round.misses {
 			got, err := c.ChangeSpaceWithResponse(ctx, hitsSpace, client.SettingsChange{Tensors: new(false)})
 			if err != nil || got.StatusCode() != http.StatusOK {
-				return nil, fault.New(fault.Internal, "percached: load", "turning stored tensors off: %w", odd(err, got))
+				return nil, fault.New(fault.Internal, "percached: load", "turning stored tensors off: %w", child.Failure(err, got))
 			}
 		}
 		seconds := o.seconds * round.times
 		cmdline.Say(stderr, "%s: %d clients for %.0f s", round.name, o.clients, seconds)
-		l := loadRound{Name: round.name, Before: anonymous(d.pid())}
+		l := loadRound{Name: round.name, Before: anonymous(d.PID())}
 		l.Result, err = load.Run(ctx, load.Plan{
 			Clients: o.clients, For: time.Duration(seconds * float64(time.Second)),
 			Question: round.question, Ask: load.Asking(c, hitsSpace, round.misses),
@@ -147,7 +147,7 @@ func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error
 		if err != nil {
 			return nil, err
 		}
-		l.After = anonymous(d.pid())
+		l.After = anonymous(d.PID())
 		r.Rounds = append(r.Rounds, l)
 	}
 	return r, nil
@@ -169,7 +169,7 @@ func otherWords(i int) string {
 func (o *loading) fill(ctx context.Context, c *client.ClientWithResponses, stderr io.Writer) error {
 	const op = "percached: load"
 	if got, err := c.CreateSpaceWithResponse(ctx, client.NewSpace{Name: hitsSpace}); err != nil || got.StatusCode() != http.StatusCreated {
-		return fault.New(fault.Internal, op, "making the space: %w", odd(err, got))
+		return fault.New(fault.Internal, op, "making the space: %w", child.Failure(err, got))
 	}
 	cmdline.Say(stderr, "taking in %d mails", o.documents)
 	var texts client.Texts
@@ -185,7 +185,7 @@ func (o *loading) fill(ctx context.Context, c *client.ClientWithResponses, stder
 	}
 	wait := true
 	if got, err := c.UploadWithResponse(ctx, hitsSpace, &client.UploadParams{Wait: &wait}, texts); err != nil || got.StatusCode() != http.StatusOK {
-		return fault.New(fault.Internal, op, "taking in the mails: %w", odd(err, got))
+		return fault.New(fault.Internal, op, "taking in the mails: %w", child.Failure(err, got))
 	}
 	cmdline.Say(stderr, "asking %d questions for the first time", o.questions)
 	ask := load.Asking(c, hitsSpace, false)
@@ -195,12 +195,4 @@ func (o *loading) fill(ctx context.Context, c *client.ClientWithResponses, stder
 		}
 	}
 	return nil
-}
-
-// odd says what was wrong with a response.
-func odd(err error, got interface{ StatusCode() int }) error {
-	if err != nil {
-		return err
-	}
-	return errors.New("status " + strconv.Itoa(got.StatusCode()))
 }

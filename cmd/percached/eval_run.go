@@ -14,6 +14,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/percached/percached/internal/selftest"
+
+	"github.com/percached/percached/internal/child"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
@@ -31,7 +35,7 @@ import (
 // evaluation is what eval run is asked for.
 type evaluation struct {
 	dataSource
-	random              source // a model of random weights, if it has a shape
+	random              selftest.Source // a model of random weights, if it has a shape
 	chosen              []eval.System
 	systems, out, limit string
 	plan                eval.Plan
@@ -86,8 +90,8 @@ The exit status is 1 if something could not be read, or a question failed.`,
 	}
 	f := cmd.Flags()
 	o.dataSource.flags(f)
-	f.StringVar(&o.random.shape, "shape", "", "use a model with random weights, for times and compute alone: "+strings.Join(gguf.Shapes(), ", "))
-	f.StringVar(&o.random.quant, "quant", "q4_0", "type of the random weights: f32, f16, q8_0, q4_0")
+	f.StringVar(&o.random.Shape, "shape", "", "use a model with random weights, for times and compute alone: "+strings.Join(gguf.Shapes(), ", "))
+	f.StringVar(&o.random.Quant, "quant", "q4_0", "type of the random weights: f32, f16, q8_0, q4_0")
 	f.StringVar(&o.systems, "systems", "all", "systems, variants and groups, with commas")
 	f.StringVar(&o.out, "out", "", "folder that keeps the run")
 	f.IntVar(&o.plan.Questions, "questions", 0, "questions of each user, at the most; 0: all")
@@ -109,13 +113,13 @@ func (o *evaluation) check() (err error) {
 	if err := o.dataSource.check(); err != nil {
 		return err
 	}
-	if o.random.shape != "" {
-		if err := o.random.check(); err != nil {
+	if o.random.Shape != "" {
+		if err := o.random.Check(); err != nil {
 			return err
 		}
 	}
 	p := &o.plan
-	p.NoQuality = o.random.shape != ""
+	p.NoQuality = o.random.Shape != ""
 	switch {
 	case p.Questions < 0 || p.Warmup < 0 || p.Rounds < 0 || p.IdleTokensBefore < 0 || p.IdleTokensAfter < 0:
 		return cmdline.Misusef("--questions, --warmup, --rounds and --idle-tokens-... must not be negative")
@@ -152,8 +156,8 @@ func (o *evaluation) run(ctx context.Context, stdout, stderr io.Writer) error {
 		out = filepath.Join(temp, "run")
 	}
 	var args []string
-	if o.random.shape != "" {
-		file, err := o.random.file(ctx, stderr)
+	if o.random.Shape != "" {
+		file, err := o.random.File(ctx, stderr)
 		if err != nil {
 			return err
 		}
@@ -219,20 +223,20 @@ func startTried(ctx context.Context, temp string, stderr io.Writer, args ...stri
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
-	d, err := startProcess(ctx, exe, filepath.Join(dir, "data"), log, args...)
+	d, err := child.Start(ctx, exe, filepath.Join(dir, "data"), log, args...)
 	if err != nil {
 		log.Close()
-		lastWords(log.Name(), stderr)
+		child.ShowLog(log.Name(), stderr)
 		return nil, err
 	}
-	api, err := client.NewClient(d.url, client.WithToken(d.token))
+	api, err := client.NewClient(d.URL, client.WithToken(d.Token))
 	if err != nil {
-		return nil, errors.Join(err, d.stop(), log.Close())
+		return nil, errors.Join(err, d.Stop(), log.Close())
 	}
 	return &trial.Daemon{API: api, Stop: func() error {
-		err := d.stop()
+		err := d.Stop()
 		if err != nil && ctx.Err() == nil {
-			lastWords(log.Name(), stderr)
+			child.ShowLog(log.Name(), stderr)
 		}
 		return errors.Join(err, log.Close(), os.RemoveAll(dir))
 	}}, nil

@@ -82,11 +82,11 @@ func TestExamplesAreReal(t *testing.T) {
 		for name, id := range things {
 			path = strings.ReplaceAll(path, "{"+name+"}", id)
 		}
-		r, err := http.NewRequestWithContext(ctx, method, w.url+path+p.query, nil)
+		r, err := http.NewRequestWithContext(ctx, method, w.URL+path+p.query, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set("Authorization", "Bearer "+w.token)
+		r.Header.Set("Authorization", "Bearer "+w.Token)
 		w.exampleBody(r, op, p)
 		got, err := http.DefaultClient.Do(r)
 		if err != nil {

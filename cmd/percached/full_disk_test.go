@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/percached/percached/internal/child"
+
 	"github.com/percached/percached/internal/daemon"
 
 	"github.com/percached/percached/api"
@@ -23,7 +25,7 @@ import (
 // onSmallDisk is a daemon, a process of its own, whose disk is filled.
 type onSmallDisk struct {
 	*testing.T
-	*process
+	*child.Process
 	data string
 	errs lockedBuffer
 }
@@ -31,19 +33,19 @@ type onSmallDisk struct {
 func (o *onSmallDisk) start() {
 	o.Helper()
 	var err error
-	if o.process, err = startProcess(context.Background(), underTest(o.T), o.data, &o.errs, "--threads", "1"); err != nil {
+	if o.Process, err = child.Start(context.Background(), underTest(o.T), o.data, &o.errs, "--threads", "1"); err != nil {
 		o.Fatalf("%v\n%s", err, o.errs.String())
 	}
 }
 
 // send sends a request. The daemon must answer, whatever it is.
 func (o *onSmallDisk) send(method, path, kind, body string) (status int, text []byte) {
-	r, err := http.NewRequestWithContext(patiently(o.T), method, o.url+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(patiently(o.T), method, o.URL+path, strings.NewReader(body))
 	if err != nil {
 		o.Error(err)
 		return 0, nil
 	}
-	r.Header.Set("Authorization", "Bearer "+o.token)
+	r.Header.Set("Authorization", "Bearer "+o.Token)
 	r.Header.Set("Content-Type", kind)
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -154,11 +156,11 @@ func (o *onSmallDisk) fillDisk(disk *kvtest.Disk, when string, leave int64) {
 	case "while it asks":
 		busy(func(n int) { o.ask(fmt.Sprint("west", n)) }, fill)
 	case "before it starts":
-		if err := o.stop(); err != nil {
+		if err := o.Stop(); err != nil {
 			o.Errorf("%v\n%s", err, o.errs.String())
 		}
 		fill()
-		d, err := startProcess(context.Background(), underTest(o.T), o.data, &o.errs, "--threads", "1")
+		d, err := child.Start(context.Background(), underTest(o.T), o.data, &o.errs, "--threads", "1")
 		if err != nil { // it needs some room to start; so it must say
 			if says := o.errs.String(); !strings.Contains(says, "percached: the disk is full") {
 				o.Errorf("%v\n%s", err, says)
@@ -166,7 +168,7 @@ func (o *onSmallDisk) fillDisk(disk *kvtest.Disk, when string, leave int64) {
 			o.recovered(disk, stored, known, "")
 			return
 		}
-		o.process = d
+		o.Process = d
 	}
 	deleted := o.whileFull(stored, known)
 	o.ends()
@@ -230,7 +232,7 @@ func (o *onSmallDisk) whileFull(stored []string, known api.Answer) (deleted stri
 
 // ends holds how the daemon ends on a full disk.
 func (o *onSmallDisk) ends() {
-	err := o.stop()
+	err := o.Stop()
 	if err == nil { // it found the room that it needed
 		return
 	}
@@ -260,7 +262,7 @@ func (o *onSmallDisk) recovered(disk *kvtest.Disk, stored []string, known api.An
 	if got := o.add("again"); got != http.StatusAccepted {
 		o.Errorf("adding when there is room again: %d", got)
 	}
-	if err := o.stop(); err != nil {
+	if err := o.Stop(); err != nil {
 		o.Errorf("%v\n%s", err, o.errs.String())
 	}
 }

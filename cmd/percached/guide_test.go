@@ -85,7 +85,7 @@ func TestGuide(t *testing.T) {
 	var script strings.Builder
 	script.WriteString("set -eu\n")
 	for i, s := range all {
-		fmt.Fprintf(&script, "{\n%s} > %d.out\necho %d\n", strings.ReplaceAll(s.script, "http://127.0.0.1:7337", w.url), i, i)
+		fmt.Fprintf(&script, "{\n%s} > %d.out\necho %d\n", strings.ReplaceAll(s.script, "http://127.0.0.1:7337", w.URL), i, i)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

@@ -29,11 +29,11 @@ func TestHostileRequests(t *testing.T) {
 	w.asks(ctx, client.Question{Question: "How deep is the pond?"})
 	before := w.pictureOf(ctx, mail)
 	tokens := hostile.Tokens{
-		All: w.token, Write: w.tokenFor("", "write"), MailAdmin: w.tokenFor(mail, "admin"), MailAsk: w.tokenFor(mail, "ask"),
+		All: w.Token, Write: w.tokenFor("", "write"), MailAdmin: w.tokenFor(mail, "admin"), MailAsk: w.tokenFor(mail, "ask"),
 	}
 	for _, tt := range hostile.Requests(tokens) {
 		t.Run(tt.Name, func(t *testing.T) {
-			status, problem := sent(t, strings.TrimPrefix(w.url, "http://"), tt.Text)
+			status, problem := sent(t, strings.TrimPrefix(w.URL, "http://"), tt.Text)
 			if status != tt.Status || problem != tt.Problem {
 				t.Errorf("answered %d %q, want %d %q", status, problem, tt.Status, tt.Problem)
 			}

@@ -18,10 +18,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/qabank"
@@ -157,7 +157,7 @@ func (h *toil) supply(mails int) {
 		q := h.asked[0]
 		h.asked = h.asked[1:]
 		for _, q := range []string{q, "Please, " + strings.ToLower(q[:1]) + q[1:]} {
-			if _, err := s.Asker.Ask(h.Context(), answer.Question{Space: cli.DefaultSpace, Text: q}, answer.Listener{}); err != nil {
+			if _, err := s.Asker.Ask(h.Context(), answer.Question{Space: link.DefaultSpace, Text: q}, answer.Listener{}); err != nil {
 				h.Error(err)
 			}
 		}
@@ -266,14 +266,14 @@ func (h *toil) examine(when string) {
 	if rep, err := s.Tree.Verify(h.Context()); err != nil || !rep.Clean() {
 		h.Errorf("%s: the tree: %+v, %v", when, rep, err)
 	}
-	if err := s.Bank.Each(cli.DefaultSpace, func(qabank.Entry) error { return nil }); err != nil {
+	if err := s.Bank.Each(link.DefaultSpace, func(qabank.Entry) error { return nil }); err != nil {
 		h.Errorf("%s: the bank: %v", when, err)
 	}
-	bare, _, err := s.Predictor.Unsummarised(h.Context(), cli.DefaultSpace, 1000)
+	bare, _, err := s.Predictor.Unsummarised(h.Context(), link.DefaultSpace, 1000)
 	if err != nil {
 		h.Errorf("%s: %v", when, err)
 	}
-	ids, err := s.Knowledge.PublicIDs(cli.DefaultSpace)
+	ids, err := s.Knowledge.PublicIDs(link.DefaultSpace)
 	if err != nil {
 		h.Errorf("%s: %v", when, err)
 	}
@@ -286,10 +286,10 @@ func (h *toil) examine(when string) {
 			made += l.Questions
 		}
 	}
-	if st, err := s.Predictor.Stats(cli.DefaultSpace); err != nil || st.Predictions < made {
+	if st, err := s.Predictor.Stats(link.DefaultSpace); err != nil || st.Predictions < made {
 		h.Errorf("%s: %d questions were predicted, %d are there; %v", when, made, st.Predictions, err)
 	}
-	accounts, err := s.Scheduler.Ledger(cli.DefaultSpace, time.Time{})
+	accounts, err := s.Scheduler.Ledger(link.DefaultSpace, time.Time{})
 	if err != nil {
 		h.Errorf("%s: %v", when, err)
 	}
@@ -312,7 +312,7 @@ func kept(s *node.Node, ids percached.PublicIDs, l stepLine, bare []percached.Ch
 			return errors.New("there is no summary")
 		}
 	case scheduler.Populate:
-		p, err := s.Predictor.Get(cli.DefaultSpace, id)
+		p, err := s.Predictor.Get(link.DefaultSpace, id)
 		if fault.KindOf(err) == fault.NotFound { // it was about an entry
 			if l.Questions == 0 {
 				return nil
@@ -325,7 +325,7 @@ func kept(s *node.Node, ids percached.PublicIDs, l stepLine, bare []percached.Ch
 		if l.Questions == 0 && p.Populated {
 			return nil // the answer stands in no document, and is not kept
 		}
-		if e, ok, err := s.Bank.Exact(cli.DefaultSpace, p.Question); !p.Populated || !ok || !e.Answered {
+		if e, ok, err := s.Bank.Exact(link.DefaultSpace, p.Question); !p.Populated || !ok || !e.Answered {
 			return fmt.Errorf("populated %v, in the bank %v, answered %v, %v", p.Populated, ok, e.Answered, err)
 		}
 	case scheduler.Answer, scheduler.Decode, scheduler.Refresh:
@@ -334,7 +334,7 @@ func kept(s *node.Node, ids percached.PublicIDs, l stepLine, bare []percached.Ch
 		}
 		return isAnswered(s, id)
 	case scheduler.Warm:
-		n, err := s.Asker.Missing(cli.DefaultSpace, []percached.ChunkID{ids.ChunkOf(percached.ChunkID(id))})
+		n, err := s.Asker.Missing(link.DefaultSpace, []percached.ChunkID{ids.ChunkOf(percached.ChunkID(id))})
 		if err == nil && n > 0 {
 			err = fmt.Errorf("the tensors of %d tokens are missing", n)
 		}
@@ -344,7 +344,7 @@ func kept(s *node.Node, ids percached.PublicIDs, l stepLine, bare []percached.Ch
 }
 
 func isAnswered(s *node.Node, id qabank.ID) error {
-	e, err := s.Bank.Get(cli.DefaultSpace, id)
+	e, err := s.Bank.Get(link.DefaultSpace, id)
 	if err == nil && !e.Answered {
 		err = errors.New("there is no answer")
 	}

@@ -16,7 +16,7 @@ func TestEqualDocumentsHaveOtherIDs(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	hex := regexp.MustCompile(`[^.0-9a-f][0-9a-f]{16,}`)    // and no fraction
-	_, about := w.raw(ctx, "GET", "/v1/about", "", w.token) // fingerprints of models
+	_, about := w.raw(ctx, "GET", "/v1/about", "", w.Token) // fingerprints of models
 	known := map[string]bool{}
 	for _, id := range hex.FindAllString(about, -1) {
 		known[id[1:]] = true
@@ -36,7 +36,7 @@ func TestEqualDocumentsHaveOtherIDs(t *testing.T) {
 		}
 		do := func(method, path, body string) string {
 			t.Helper()
-			status, text := w.raw(ctx, method, "/v1/spaces"+path, body, w.token)
+			status, text := w.raw(ctx, method, "/v1/spaces"+path, body, w.Token)
 			see(method+" "+path, status, text)
 			return text
 		}

@@ -91,7 +91,7 @@ func (w *world) pictureOf(ctx context.Context, space string) map[string]string {
 	w.Helper()
 	p := map[string]string{}
 	for _, part := range []string{"", "/documents", "/entries", "/history", "/uploads", "/cache/tree", "/predictions"} {
-		status, body := w.raw(ctx, "GET", "/v1/spaces/"+space+part, "", w.token)
+		status, body := w.raw(ctx, "GET", "/v1/spaces/"+space+part, "", w.Token)
 		if status != 200 {
 			w.Fatalf("%s: %d", part, status)
 		}
@@ -168,7 +168,7 @@ func (w *world) raw(ctx context.Context, method, path, body, token string) (int,
 	if body != "" {
 		b = strings.NewReader(body)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, w.url+path, b)
+	r, err := http.NewRequestWithContext(ctx, method, w.URL+path, b)
 	if err != nil {
 		w.Fatal(err)
 	}

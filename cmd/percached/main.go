@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/percached/percached/internal/selftest"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
@@ -94,7 +96,7 @@ is not there; 4 not now, try again; 130 interrupted.`,
 	root.SetErr(stderr)
 	root.AddCommand(
 		reindexCommand(), repairCommand(), restoreCommand(), simulateCommand(), tokenCommand(), configCommand(), pullCommand(), serveCommand(),
-		benchCommand(openLlama), evalCommand(), demoCommand(), doctorCommand(openLlama), versionCommand(),
+		benchCommand(selftest.OpenLlama), evalCommand(), demoCommand(), doctorCommand(selftest.OpenLlama), versionCommand(),
 	)
 	root.AddCommand(cli.Commands(host{})...)
 	arrange(root)

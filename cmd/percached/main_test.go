@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/selftest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -101,8 +103,8 @@ func (m measurable) BareLoop(context.Context, []int32, int) (prefill, decode tim
 }
 
 // opening gives fakes; a type may be wrong or refused.
-func opening(wrong, refused string) opener {
-	return func(_ context.Context, c llamacpp.Config) (engine, error) {
+func opening(wrong, refused string) selftest.Opener {
+	return func(_ context.Context, c llamacpp.Config) (selftest.Engine, error) {
 		if c.KeyType == refused {
 			return nil, fault.New(fault.Unsupported, "fake", "heads of 10 numbers")
 		}
@@ -114,7 +116,7 @@ func opening(wrong, refused string) opener {
 
 func TestReuseJSON(t *testing.T) {
 	o := reuse{
-		source: source{model: "m"}, kv: "f16", placement: "parallel", planes: "qkv", chunks: 2, chunkTokens: 20, system: 10, suffix: 5,
+		source: selftest.Source{Model: "m"}, kv: "f16", placement: "parallel", planes: "qkv", chunks: 2, chunkTokens: 20, system: 10, suffix: 5,
 		generate: 4, runs: 2, threads: 1, split: 64,
 	}
 	r, err := o.measure(context.Background(), opening("", ""), &bytes.Buffer{})
@@ -149,7 +151,7 @@ func TestReuseJSON(t *testing.T) {
 
 func TestReuseSeesADifference(t *testing.T) {
 	o := reuse{
-		source: source{model: "m"}, kv: "f16", placement: "sequential", planes: "kv", chunks: 1, chunkTokens: 20, system: 10, suffix: 5,
+		source: selftest.Source{Model: "m"}, kv: "f16", placement: "sequential", planes: "kv", chunks: 1, chunkTokens: 20, system: 10, suffix: 5,
 		generate: 4, runs: 1, threads: 1, split: 64,
 	}
 	r, err := o.measure(context.Background(), opening("f16", ""), &bytes.Buffer{})
@@ -159,7 +161,7 @@ func TestReuseSeesADifference(t *testing.T) {
 }
 
 func TestPreempt(t *testing.T) {
-	o := preempt{source: source{model: "m"}, background: 400, runs: 3, threads: 1, split: 64}
+	o := preempt{source: selftest.Source{Model: "m"}, background: 400, runs: 3, threads: 1, split: 64}
 	r, err := o.measure(context.Background(), opening("", ""), &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
@@ -190,11 +192,11 @@ func TestDoctor(t *testing.T) {
 		{name: "refused", refused: "q4_0", ok: true, types: []string{"f16", "q8_0"}, warn: "q4_0 is off: heads of 10 numbers"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h := &health{CPU: tc.cpu}
-			if err := h.examine(context.Background(), opening(tc.wrong, tc.refused), &source{model: "m"}, &bytes.Buffer{}); err != nil {
+			h := &selftest.Health{CPU: tc.cpu}
+			if err := h.Examine(context.Background(), opening(tc.wrong, tc.refused), &selftest.Source{Model: "m"}, &bytes.Buffer{}); err != nil {
 				t.Fatal(err)
 			}
-			h.conclude()
+			h.Conclude()
 			if h.OK != tc.ok || !contains(h.Warnings, tc.warn) || !contains(h.Failures, tc.fail) {
 				t.Errorf("ok %v, warnings %q, failures %q", h.OK, h.Warnings, h.Failures)
 			}

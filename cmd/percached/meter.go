@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/percached/percached/internal/selftest"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
@@ -13,7 +15,7 @@ import (
 
 // meter takes the measurements of bench reuse.
 type meter struct {
-	e      engine
+	e      selftest.Engine
 	o      *reuse
 	stderr io.Writer
 	prompt percached.Prompt
@@ -36,11 +38,11 @@ func (m *meter) all(ctx context.Context) error {
 	if err := m.captured(ctx); err != nil {
 		return err
 	}
-	d, err := toDisk(m.e.Info().Fingerprint, m.prompt.Placement, m.slices)
+	d, err := selftest.ToDisk(m.e.Info().Fingerprint, m.prompt.Placement, m.slices)
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	for i := range m.o.runs + 1 {
 		if err := m.round(ctx, d); err != nil {
 			return err
@@ -69,7 +71,7 @@ func (m *meter) forget() {
 }
 
 // round measures each kind once.
-func (m *meter) round(ctx context.Context, d *disk) error {
+func (m *meter) round(ctx context.Context, d *selftest.Disk) error {
 	steps := []func(context.Context) error{
 		m.coldRun, m.bareRun, m.decodeRun, m.suffixRun, m.warmRun,
 		func(ctx context.Context) error { return m.diskRun(ctx, d) },
@@ -88,7 +90,7 @@ func (m *meter) round(ctx context.Context, d *disk) error {
 // captured computes the prompt and keeps its slices.
 func (m *meter) captured(ctx context.Context) error {
 	began := time.Now()
-	r, err := m.e.Prefill(ctx, capturing(m.prompt))
+	r, err := m.e.Prefill(ctx, selftest.Capturing(m.prompt))
 	if err != nil {
 		return err
 	}
@@ -116,14 +118,14 @@ func (m *meter) coldRun(ctx context.Context) error {
 }
 
 func (m *meter) suffixRun(ctx context.Context) error {
-	took, err := m.e.SuffixOnly(ctx, restoring(m.prompt, m.slices), 1)
+	took, err := m.e.SuffixOnly(ctx, selftest.Restoring(m.prompt, m.slices), 1)
 	m.suffix = append(m.suffix, took...)
 	return err
 }
 
 func (m *meter) warmRun(ctx context.Context) error {
 	began := time.Now()
-	r, err := m.e.Prefill(ctx, restoring(m.prompt, m.slices))
+	r, err := m.e.Prefill(ctx, selftest.Restoring(m.prompt, m.slices))
 	if err != nil {
 		return err
 	}
@@ -134,13 +136,13 @@ func (m *meter) warmRun(ctx context.Context) error {
 }
 
 // diskRun counts reading and checking the slices as restoring.
-func (m *meter) diskRun(ctx context.Context, d *disk) error {
+func (m *meter) diskRun(ctx context.Context, d *selftest.Disk) error {
 	var r percached.Result
 	var read time.Duration
 	began := time.Now()
-	err := d.view(func(lent []*percached.Slice) (err error) {
+	err := d.View(func(lent []*percached.Slice) (err error) {
 		read = time.Since(began)
-		r, err = m.e.Prefill(ctx, restoring(m.prompt, lent))
+		r, err = m.e.Prefill(ctx, selftest.Restoring(m.prompt, lent))
 		return err
 	})
 	if err != nil {
@@ -153,7 +155,7 @@ func (m *meter) diskRun(ctx context.Context, d *disk) error {
 }
 
 func (m *meter) decodeRun(ctx context.Context) error {
-	p := restoring(m.prompt, m.slices)
+	p := selftest.Restoring(m.prompt, m.slices)
 	p.Planes, p.MaxTokens = percached.KV, m.o.generate
 	r, err := m.e.Generate(ctx, p, nil)
 	if err != nil {
@@ -189,5 +191,5 @@ func (m *meter) compare(logits []float32) {
 	if m.logits == nil {
 		m.logits = logits
 	}
-	m.equal = m.equal && len(logits) > 0 && sameBits(m.logits, logits)
+	m.equal = m.equal && len(logits) > 0 && selftest.SameBits(m.logits, logits)
 }

@@ -7,16 +7,16 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
 
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/knowledgebank/reader"
 )
 
-const predictSpace = cli.DefaultSpace
+const predictSpace = link.DefaultSpace
 
 // The services that are asked, and the copies that they stand on.
 const (

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -156,7 +157,7 @@ func (r *predictingReport) Table(w io.Writer) error {
 		for _, why := range slices.Sorted(maps.Keys(l.IllFormed)) {
 			ill = append(ill, fmt.Sprintf("%s %d", why, l.IllFormed[why]))
 		}
-		p.Line("not well formed: %s", or(strings.Join(ill, ", "), "none"))
+		p.Line("not well formed: %s", cmp.Or(strings.Join(ill, ", "), "none"))
 	}
 	r.floors(p)
 	p.Line("")
@@ -165,7 +166,7 @@ func (r *predictingReport) Table(w io.Writer) error {
 		s.row(p)
 	}
 	for _, g := range r.List {
-		p.Line("%.3f supported %-5v distinct %-5v %-6s %q", g.Cosine, g.Supported, g.Distinct, or(g.Ill, "well"), g.Question)
+		p.Line("%.3f supported %-5v distinct %-5v %-6s %q", g.Cosine, g.Supported, g.Distinct, cmp.Or(g.Ill, "well"), g.Question)
 	}
 	return p.Err
 }

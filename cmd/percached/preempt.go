@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/percached/percached/internal/selftest"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
@@ -16,7 +18,7 @@ import (
 
 // preempt is what bench preempt is asked for.
 type preempt struct {
-	source     source
+	source     selftest.Source
 	background int
 	tokens     int
 	stored     float64
@@ -32,7 +34,7 @@ const (
 	preemptChunk  = 128 // and of each other
 )
 
-func preemptCommand(open opener) *cobra.Command {
+func preemptCommand(open selftest.Opener) *cobra.Command {
 	var o preempt
 	cmd := &cobra.Command{
 		Use:   "preempt",
@@ -61,7 +63,7 @@ does not count and is asked again.`,
 			return cmdline.Show(cmd.OutOrStdout(), o.json, r)
 		},
 	}
-	o.source.flags(cmd, "135m")
+	o.source.Flags(cmd, "135m")
 	f := cmd.Flags()
 	f.IntVar(&o.background, "background-tokens", 2000, "tokens of the background prompt")
 	f.IntVar(&o.tokens, "tokens", 640, "tokens of the question's prompt")
@@ -75,7 +77,7 @@ does not count and is asked again.`,
 }
 
 func (o *preempt) check() error {
-	if err := o.source.check(); err != nil {
+	if err := o.source.Check(); err != nil {
 		return err
 	}
 	for _, n := range []struct {
@@ -111,16 +113,16 @@ func segmented(tokens int) []int {
 	return sizes
 }
 
-func (o *preempt) measure(ctx context.Context, open opener, stderr io.Writer) (*preemptReport, error) {
-	warnIdle(stderr)
-	path, err := o.source.file(ctx, stderr)
+func (o *preempt) measure(ctx context.Context, open selftest.Opener, stderr io.Writer) (*preemptReport, error) {
+	selftest.WarnSlow(stderr)
+	path, err := o.source.File(ctx, stderr)
 	if err != nil {
 		return nil, err
 	}
 	c := llamacpp.Default()
 	c.Model, c.Threads, c.Split = path, o.threads, o.split
 	c.Context = (max(o.background, o.tokens+o.generate) + 512) / 256 * 256
-	e, err := loadModel(ctx, open, c, stderr)
+	e, err := selftest.Load(ctx, open, c, stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +131,7 @@ func (o *preempt) measure(ctx context.Context, open opener, stderr io.Writer) (*
 	if n := max(o.background, o.tokens+o.generate); n > info.Context {
 		return nil, fault.New(fault.Invalid, "percached: preempt", "%d tokens do not fit into the model's context of %d", n, info.Context)
 	}
-	segs, err := exact(e, 2, segmented(o.background)...)
+	segs, err := selftest.Exact(e, 2, segmented(o.background)...)
 	if err != nil {
 		return nil, err
 	}
@@ -138,11 +140,11 @@ func (o *preempt) measure(ctx context.Context, open opener, stderr io.Writer) (*
 		return nil, err
 	}
 	r := &preemptReport{Model: info.Name, BackgroundTokens: o.background, Split: info.Split, Threads: info.Threads, Runs: o.runs}
-	if o.source.model == "" {
-		r.Shape, r.Quant = o.source.shape, o.source.quant
+	if o.source.Model == "" {
+		r.Shape, r.Quant = o.source.Shape, o.source.Quant
 	}
 	cmdline.Say(stderr, "computing %d tokens undisturbed", o.background)
-	back := capturing(percached.Prompt{Segments: segs, Priority: percached.Background})
+	back := selftest.Capturing(percached.Prompt{Segments: segs, Priority: percached.Background})
 	whole, err := r.batches(ctx, e, back, segs)
 	if err != nil {
 		return nil, err
@@ -157,9 +159,9 @@ func (o *preempt) measure(ctx context.Context, open opener, stderr io.Writer) (*
 
 // question is a prompt of which a share is stored: its slices are computed
 // and stay in memory.
-func (o *preempt) question(ctx context.Context, e engine) (percached.Prompt, error) {
+func (o *preempt) question(ctx context.Context, e selftest.Engine) (percached.Prompt, error) {
 	stored := o.storedTokens()
-	segs, err := exact(e, 3, append(segmented(stored), max(1, o.tokens-stored))...)
+	segs, err := selftest.Exact(e, 3, append(segmented(stored), max(1, o.tokens-stored))...)
 	if err != nil {
 		return percached.Prompt{}, err
 	}
@@ -168,13 +170,13 @@ func (o *preempt) question(ctx context.Context, e engine) (percached.Prompt, err
 	if err := m.captured(ctx); err != nil {
 		return percached.Prompt{}, err
 	}
-	p = restoring(p, m.slices)
+	p = selftest.Restoring(p, m.slices)
 	p.MaxTokens = o.generate
 	return p, nil
 }
 
 // batches measures one batch, and gives the time of the whole prompt.
-func (r *preemptReport) batches(ctx context.Context, e engine, back percached.Prompt, segs []percached.Segment) (time.Duration, error) {
+func (r *preemptReport) batches(ctx context.Context, e selftest.Engine, back percached.Prompt, segs []percached.Segment) (time.Duration, error) {
 	res, err := e.Prefill(ctx, back)
 	if err != nil {
 		return 0, err

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/percached/percached/internal/selftest"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
@@ -19,7 +21,7 @@ const preemptTries = 50
 
 // preempting asks a question alone and in the midst of background work.
 type preempting struct {
-	e           engine
+	e           selftest.Engine
 	back, front percached.Prompt
 	whole       time.Duration // of the background prompt
 	random      *rand.Rand
@@ -43,7 +45,7 @@ func (l *latencies) add(q arrival) {
 // arrival is how one question fared.
 type arrival struct{ took, first, wait time.Duration }
 
-func newPreempting(e engine, back, front percached.Prompt, whole time.Duration, stderr io.Writer) *preempting {
+func newPreempting(e selftest.Engine, back, front percached.Prompt, whole time.Duration, stderr io.Writer) *preempting {
 	return &preempting{e: e, back: back, front: front, whole: whole, random: rand.New(rand.NewPCG(4, 0)), stderr: stderr}
 }
 

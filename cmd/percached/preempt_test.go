@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/selftest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
@@ -19,7 +21,7 @@ import (
 
 // What the command prints of a real model hangs together.
 func TestPreemptJSON(t *testing.T) {
-	cmd := preemptCommand(openLlama)
+	cmd := preemptCommand(selftest.OpenLlama)
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetErr(io.Discard)
@@ -102,7 +104,7 @@ func TestPreemptArithmetic(t *testing.T) {
 
 // watched knows how much background work is under way, and may not do it.
 type watched struct {
-	engine
+	selftest.Engine
 	lazy  bool
 	under atomic.Int32
 	found func(under int32) // called as a question comes
@@ -110,19 +112,19 @@ type watched struct {
 
 func (w *watched) Prefill(ctx context.Context, p percached.Prompt) (percached.Result, error) {
 	if p.Priority != percached.Background {
-		return w.engine.Prefill(ctx, p)
+		return w.Engine.Prefill(ctx, p)
 	}
 	w.under.Add(1)
 	defer w.under.Add(-1)
 	if w.lazy {
 		return percached.Result{}, nil
 	}
-	return w.engine.Prefill(ctx, p)
+	return w.Engine.Prefill(ctx, p)
 }
 
 func (w *watched) Generate(ctx context.Context, p percached.Prompt, emit func(string) error) (percached.Result, error) {
 	w.found(w.under.Load())
-	return w.engine.Generate(ctx, p, emit)
+	return w.Engine.Generate(ctx, p, emit)
 }
 
 // amidst makes a measurement on a fake.
@@ -133,17 +135,17 @@ func amidst(t *testing.T, w *watched) *preempting {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.engine = e
+	w.Engine = e
 	o := preempt{tokens: 100, stored: 0.5, generate: 3}
 	front, err := o.question(ctx, w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	segs, err := exact(w, 2, segmented(3000)...)
+	segs, err := selftest.Exact(w, 2, segmented(3000)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newPreempting(w, capturing(percached.Prompt{Segments: segs, Priority: percached.Background}), front, time.Millisecond, io.Discard)
+	return newPreempting(w, selftest.Capturing(percached.Prompt{Segments: segs, Priority: percached.Background}), front, time.Millisecond, io.Discard)
 }
 
 // No background work is left when a question is asked alone.

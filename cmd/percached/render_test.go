@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/percached/percached/internal/selftest"
+
 	"github.com/percached/percached/llm/gguf"
 	"github.com/percached/percached/llm/llamacpp"
 )
@@ -16,7 +18,7 @@ func TestOwnTemplate(t *testing.T) {
 	if err := gguf.WriteRandom(c.Model, gguf.RandomOptions{Shape: "tiny", Seed: 1, ChatTemplate: `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]{% if not enable_thinking %}<think></think>{% endif %}`}); err != nil {
 		t.Fatal(err)
 	}
-	e, err := openLlama(t.Context(), c)
+	e, err := selftest.OpenLlama(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/child"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached/api"
@@ -150,11 +152,11 @@ func (k *restoreKiller) round(daemon bool) {
 	cmd.Args[0], cmd.Stderr = "percached", &log
 	victim := cmd
 	if daemon {
-		d, err := startProcess(k.Context(), underTest(k.T), k.dir, &log, "--threads", "1")
+		d, err := child.Start(k.Context(), underTest(k.T), k.dir, &log, "--threads", "1")
 		if err != nil {
 			k.Fatal(err, log.String())
 		}
-		victim = d.cmd
+		victim = d.Cmd
 	}
 	took := &k.took[map[bool]int{false: 0, true: 1}[daemon]]
 	began := time.Now()

@@ -5,6 +5,8 @@ import (
 	"io"
 	"runtime"
 
+	"github.com/percached/percached/internal/selftest"
+
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
@@ -15,7 +17,7 @@ import (
 
 // reuse is what bench reuse is asked for.
 type reuse struct {
-	source      source
+	source      selftest.Source
 	kv          string
 	placement   string
 	planes      string
@@ -31,7 +33,7 @@ type reuse struct {
 	json        bool
 }
 
-func reuseCommand(open opener) *cobra.Command {
+func reuseCommand(open selftest.Opener) *cobra.Command {
 	var o reuse
 	cmd := &cobra.Command{
 		Use:   "reuse",
@@ -59,7 +61,7 @@ are llama.cpp on the same tokens without anything of percached around.`,
 		},
 	}
 	d := llamacpp.Default()
-	o.source.flags(cmd, "tiny")
+	o.source.Flags(cmd, "tiny")
 	f := cmd.Flags()
 	f.StringVar(&o.kv, "kv", "f16", "type of keys and values: f16, q8_0, q4_0")
 	f.StringVar(&o.placement, "placement", "sequential", "sequential or parallel")
@@ -78,7 +80,7 @@ are llama.cpp on the same tokens without anything of percached around.`,
 }
 
 func (o *reuse) check() error {
-	if err := o.source.check(); err != nil {
+	if err := o.source.Check(); err != nil {
 		return err
 	}
 	if err := parseType(o.kv); err != nil {
@@ -119,9 +121,9 @@ func (o *reuse) sizes() []int {
 }
 
 // measure opens the engine and runs everything.
-func (o *reuse) measure(ctx context.Context, open opener, stderr io.Writer) (*reuseReport, error) {
-	warnIdle(stderr)
-	path, err := o.source.file(ctx, stderr)
+func (o *reuse) measure(ctx context.Context, open selftest.Opener, stderr io.Writer) (*reuseReport, error) {
+	selftest.WarnSlow(stderr)
+	path, err := o.source.File(ctx, stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +135,7 @@ func (o *reuse) measure(ctx context.Context, open opener, stderr io.Writer) (*re
 	c.Model, c.Threads, c.Split, c.KeyType, c.ValueType = path, o.threads, o.split, o.kv, o.kv
 	c.FlashAttn = o.flash
 	c.Context = (total + o.generate + 255) / 256 * 256
-	e, err := loadModel(ctx, open, c, stderr)
+	e, err := selftest.Load(ctx, open, c, stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +147,7 @@ func (o *reuse) measure(ctx context.Context, open opener, stderr io.Writer) (*re
 	if total+o.generate > info.Context {
 		return nil, fault.New(fault.Invalid, "percached: reuse", "%d tokens do not fit into the model's context of %d", total+o.generate, info.Context)
 	}
-	segs, err := exact(e, 1, o.sizes()...)
+	segs, err := selftest.Exact(e, 1, o.sizes()...)
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +158,8 @@ func (o *reuse) measure(ctx context.Context, open opener, stderr io.Writer) (*re
 		return nil, err
 	}
 	r := m.report(info)
-	if o.source.model == "" {
-		r.Shape, r.Quant = o.source.shape, o.source.quant
+	if o.source.Model == "" {
+		r.Shape, r.Quant = o.source.Shape, o.source.Quant
 	}
 	return r, nil
 }

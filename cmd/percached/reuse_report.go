@@ -143,8 +143,3 @@ func ratio(a, b float64) float64 {
 	}
 	return a / b
 }
-
-// sameBits tells floats apart that compare equal.
-func sameBits(a, b []float32) bool {
-	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
-}

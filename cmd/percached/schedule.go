@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/percached/percached/internal/selftest"
+
 	"github.com/percached/percached/internal/node"
 
 	"github.com/spf13/cobra"
@@ -105,7 +107,7 @@ func (o *schedule) scheduled() string { return filepath.Join(o.Data, "with") }
 func (o *schedule) plain() string     { return filepath.Join(o.Data, "without") }
 
 func (o *schedule) measure(ctx context.Context, paths []string, stderr io.Writer) (r *scheduleReport, err error) {
-	warnIdle(stderr)
+	selftest.WarnSlow(stderr)
 	docs, err := readAll(ctx, paths, stderr)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/percached/percached/internal/child"
+
 	"github.com/percached/percached/internal/daemon"
 
 	"github.com/percached/percached/internal/node"
@@ -279,14 +281,14 @@ func TestServeSignals(t *testing.T) {
 	}
 	data, log := t.TempDir(), newLogged()
 	start := func() *atWork {
-		p, err := startProcess(context.Background(), exe, data, log, "--threads", "1")
+		p, err := child.Start(context.Background(), exe, data, log, "--threads", "1")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, log)
 		}
-		a := &atWork{T: t, url: p.url, token: p.token, dir: data, client: newClient(), log: log, ended: make(chan error, 1)}
+		a := &atWork{T: t, url: p.URL, token: p.Token, dir: data, client: newClient(), log: log, ended: make(chan error, 1)}
 		t.Cleanup(a.client.CloseIdleConnections)
-		t.Cleanup(func() { p.cmd.Process.Kill() })
-		a.process = p.cmd
+		t.Cleanup(func() { p.Cmd.Process.Kill() })
+		a.process = p.Cmd
 		return a
 	}
 	t.Setenv("PERCACHED_SHUTDOWN_GRACE", "1h")

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/selftest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
@@ -122,7 +124,7 @@ func TestWrongTokenFiles(t *testing.T) {
 						t.Errorf("%v: status %d, prints %q, says %q", args, status, out.String(), said)
 					}
 				}
-				if f := lookAt(t.Context(), dir); !strings.Contains(f.Fault, tc.says) {
+				if f := selftest.LookAt(t.Context(), dir); !strings.Contains(f.Fault, tc.says) {
 					t.Errorf("doctor: %+v", f)
 				}
 				if d := cmp.Diff(before, holdings(t, dir)); d != "" {

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/percached/percached/internal/child"
+
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
@@ -26,7 +28,7 @@ import (
 // socket. All that it answers is held against openapi.yaml.
 type world struct {
 	*testing.T
-	*process
+	*child.Process
 	data   string
 	args   []string
 	errs   lockedBuffer
@@ -64,7 +66,7 @@ func newWorld(t *testing.T, args ...string) *world {
 	}
 	w.start()
 	t.Cleanup(func() {
-		if err := w.stop(); err != nil && !t.Failed() {
+		if err := w.Stop(); err != nil && !t.Failed() {
 			t.Error(err)
 		}
 		if t.Failed() {
@@ -77,18 +79,18 @@ func newWorld(t *testing.T, args ...string) *world {
 // start starts the daemon, with what its folder holds.
 func (w *world) start() {
 	w.Helper()
-	d, err := startProcess(context.Background(), underTest(w.T), w.data, &w.errs, w.args...)
+	d, err := child.Start(context.Background(), underTest(w.T), w.data, &w.errs, w.args...)
 	if err != nil {
 		w.Fatalf("%v\n%s", err, w.errs.String())
 	}
-	w.process = d
-	w.all = w.with(d.token)
+	w.Process = d
+	w.all = w.with(d.Token)
 }
 
 // with is a client that bears a token.
 func (w *world) with(token string) *client.ClientWithResponses {
 	w.Helper()
-	c, err := client.NewClientWithResponses(w.url, client.WithHTTPClient(&http.Client{Transport: w}), client.WithToken(token))
+	c, err := client.NewClientWithResponses(w.URL, client.WithHTTPClient(&http.Client{Transport: w}), client.WithToken(token))
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -15,6 +15,9 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
+// DefaultSpace is the space of commands that name none.
+const DefaultSpace = "default"
+
 // Link is the way to a percached. Of what its funcs give, the error tells all that
 // is not an answer: a status of 400 or above is a *client.ProblemError.
 type Link struct {

@@ -74,7 +74,7 @@ func layers() []layer {
 		{"internal/backend", backend},
 		{"internal/link", append(shell, "api/client")},
 		{"internal/child", shell},
-		{"internal/selftest", slices.Concat(shell, engine, []string{"llm/llamacpp", "qkvtree"})},
+		{"internal/selftest", slices.Concat(shell, engine, []string{"internal/link", "llm/gguf", "llm/jinja", "llm/llamacpp", "models", "qkvtree"})},
 		{"internal/daemon", daemon},
 		{"internal/demo/...", append(shell, "api/client", "internal/answer/grounded", "internal/child", "internal/link", "models/...")},
 		{"eval/...", []string{"api/client"}},

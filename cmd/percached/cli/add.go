@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/link"
 
 	"github.com/spf13/cobra"
 
@@ -79,7 +80,7 @@ func (c *call) makeSpace(ctx context.Context, kind client.SpaceKind) error {
 	if isMissing(err) {
 		made, late := c.CreateSpaceWithResponse(ctx, client.NewSpace{Name: c.space, Kind: optional(kind)})
 		switch {
-		case late == nil && c.space != DefaultSpace:
+		case late == nil && c.space != link.DefaultSpace:
 			c.say("the space %s is new, for %s", c.space, made.JSON201.Kind)
 			return nil
 		case !isStatus(late, http.StatusConflict):

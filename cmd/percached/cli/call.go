@@ -17,9 +17,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// DefaultSpace is the space of who names none.
-const DefaultSpace = "default"
-
 // Commands are all commands that ask a percached.
 func Commands(h Host) []*cobra.Command {
 	return []*cobra.Command{
@@ -95,7 +92,7 @@ func (v verb) command(h Host) *cobra.Command {
 	h.Flags(cmd, v.keys...)
 	switch v.space {
 	case oneSpace:
-		cmd.Flags().StringVar(&space, "space", DefaultSpace, "space that is meant")
+		cmd.Flags().StringVar(&space, "space", link.DefaultSpace, "space that is meant")
 	case anySpace:
 		cmd.Flags().StringVar(&space, "space", "", "space that is meant (default: all)")
 	}

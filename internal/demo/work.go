@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/percached/percached/api/client"
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/models/demo"
 )
 
@@ -27,7 +27,7 @@ func (s *story) takeIn(ctx context.Context) error {
 	if err != nil || paused.JSON200 == nil {
 		return unanswered("having idle work wait", paused, err)
 	}
-	made, err := s.api.CreateSpaceWithResponse(ctx, client.NewSpace{Name: cli.DefaultSpace, Kind: new(client.SpaceKindEmails)})
+	made, err := s.api.CreateSpaceWithResponse(ctx, client.NewSpace{Name: link.DefaultSpace, Kind: new(client.SpaceKindEmails)})
 	if err != nil || made.JSON201 == nil {
 		return unanswered("making a space", made, err)
 	}
@@ -35,7 +35,7 @@ func (s *story) takeIn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	got, err := s.api.UploadWithBodyWithResponse(ctx, cli.DefaultSpace, &client.UploadParams{Wait: new(true)}, kind, body)
+	got, err := s.api.UploadWithBodyWithResponse(ctx, link.DefaultSpace, &client.UploadParams{Wait: new(true)}, kind, body)
 	if err != nil || got.JSON200 == nil {
 		return unanswered("taking in the inbox", got, err)
 	}
@@ -88,7 +88,7 @@ func (s *story) predict(ctx context.Context) error {
 	}
 	ended := make(chan end, 1)
 	go func() {
-		got, err := s.api.PredictWithResponse(within, cli.DefaultSpace)
+		got, err := s.api.PredictWithResponse(within, link.DefaultSpace)
 		ended <- end{got, err}
 	}()
 	tick := time.NewTicker(predictSay)
@@ -131,7 +131,7 @@ func (s *story) foretold(ctx context.Context, began time.Time, late bool) error 
 }
 
 func (s *story) predicted(ctx context.Context) (client.PredictionStats, error) {
-	got, err := s.api.ListPredictionsWithResponse(ctx, cli.DefaultSpace)
+	got, err := s.api.ListPredictionsWithResponse(ctx, link.DefaultSpace)
 	if err != nil || got.JSON200 == nil {
 		return client.PredictionStats{}, unanswered("listing predictions", got, err)
 	}

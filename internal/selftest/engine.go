@@ -1,4 +1,4 @@
-package main
+package selftest
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/percached/percached/llm/llamacpp"
 )
 
-// engine is an llm.Engine that can be measured.
-type engine interface {
+// Engine is an llm.Engine that can be measured.
+type Engine interface {
 	llm.Engine
 	// SuffixOnly times the last segment on a context that holds the others.
 	SuffixOnly(ctx context.Context, p percached.Prompt, runs int) ([]time.Duration, error)
@@ -23,10 +23,11 @@ type engine interface {
 	BareLoop(ctx context.Context, tokens []int32, generate int) (prefill, decode time.Duration, err error)
 }
 
-// opener opens an engine; tests put a fake in its place.
-type opener func(ctx context.Context, c llamacpp.Config) (engine, error)
+// Opener opens an engine; tests put a fake in its place.
+type Opener func(ctx context.Context, c llamacpp.Config) (Engine, error)
 
-func openLlama(ctx context.Context, c llamacpp.Config) (engine, error) {
+// OpenLlama opens llama.cpp.
+func OpenLlama(ctx context.Context, c llamacpp.Config) (Engine, error) {
 	c.Render = jinja.RenderInChild
 	e, err := llamacpp.OpenEngine(ctx, c, llamacpp.NewGate())
 	if err != nil {
@@ -35,15 +36,15 @@ func openLlama(ctx context.Context, c llamacpp.Config) (engine, error) {
 	return e, nil
 }
 
-// loadModel opens an engine and says how far it is.
-func loadModel(ctx context.Context, open opener, c llamacpp.Config, stderr io.Writer) (engine, error) {
+// Load opens an engine and says how far it is.
+func Load(ctx context.Context, open Opener, c llamacpp.Config, stderr io.Writer) (Engine, error) {
 	fmt.Fprintf(stderr, "loading %s (K/V %s)\n", c.Model, c.KeyType)
 	c.Progress = cmdline.Progress(stderr, "loaded")
 	return open(ctx, c)
 }
 
-// warnIdle says that the kernels could be faster.
-func warnIdle(w io.Writer) {
+// WarnSlow says that the kernels could be faster.
+func WarnSlow(w io.Writer) {
 	if cpu := llamacpp.CPU(); len(cpu.Idle) > 0 {
 		fmt.Fprintf(w, "warning: this CPU has %s, but the binary was compiled without: %s\n", strings.Join(cpu.Idle, ", "), cpu.Cure)
 	}

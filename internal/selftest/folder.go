@@ -1,4 +1,4 @@
-package main
+package selftest
 
 import (
 	"context"
@@ -18,9 +18,9 @@ type folderState struct {
 	Fault   string `json:"fault,omitempty"`
 }
 
-// lookAt finds out whether a data folder can be used, and whether a daemon answers
+// LookAt finds out whether a data folder can be used, and whether a daemon answers
 // for it. It makes none.
-func lookAt(ctx context.Context, dir string) (f folderState) {
+func LookAt(ctx context.Context, dir string) (f folderState) {
 	f = folderState{Dir: dir, There: dir != "" && home.Exists(dir)}
 	if !f.There {
 		return f

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"github.com/percached/percached/internal/base/cmdline"
 )
 
-// demoReport is what the demo showed.
-type demoReport struct {
+// Report is what the demo showed.
+type Report struct {
 	Documents  int             `json:"documents"`
 	Chunks     int             `json:"chunks"`
 	Prediction demoPrediction  `json:"prediction"`
@@ -50,7 +50,8 @@ func (s *story) must(holds bool, format string, args ...any) {
 	}
 }
 
-func (r *demoReport) Table(w io.Writer) error {
+// Table prints the report for a person.
+func (r *Report) Table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	p := &cmdline.Printer{W: t}
 	p.Line("")

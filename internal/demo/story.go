@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"cmp"
@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/percached/percached/internal/child"
+	"github.com/percached/percached/internal/link"
+
 	"github.com/percached/percached/api/client"
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer/grounded"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
@@ -18,9 +20,9 @@ import (
 
 // What is asked, of the questions in models/demo.
 const (
-	demoQuestion   = "What is the budget for Heron?"
+	Question       = "What is the budget for Heron?"
 	demoOtherWords = "What budget does Heron have?"
-	demoOtherName  = "What is the budget for Sandpiper?"
+	OtherName      = "What is the budget for Sandpiper?"
 )
 
 // story is the demo as it goes on.
@@ -28,7 +30,7 @@ type story struct {
 	api        *client.ClientWithResponses
 	out        io.Writer // told what happens
 	predicting time.Duration
-	report     demoReport
+	report     Report
 }
 
 // tell goes through all of it. An error says that it cannot go on; what did not
@@ -38,13 +40,13 @@ func (s *story) tell(ctx context.Context) error {
 		return err
 	}
 	s.say("Asking for the first time: nothing is stored, and the model reads all of its prompt.")
-	first, err := s.ask(ctx, "first time", client.Question{Question: demoQuestion})
+	first, err := s.ask(ctx, "first time", client.Question{Question: Question})
 	if err != nil {
 		return err
 	}
 	s.must(first.Outcome == client.OutcomeMiss, "the first question was a %s, and nothing can have been stored for it", first.Outcome)
 	s.say("Asking about another name: another's answer must not be given for it.")
-	other, err := s.ask(ctx, "another name", client.Question{Question: demoOtherName})
+	other, err := s.ask(ctx, "another name", client.Question{Question: OtherName})
 	if err != nil {
 		return err
 	}
@@ -62,7 +64,7 @@ func (s *story) tell(ctx context.Context) error {
 		return err
 	}
 	s.say("Asking past the stored answer: the tensors of the chunks are loaded, and only the question is computed.")
-	warm, err := s.ask(ctx, "tensors alone", client.Question{Question: demoQuestion, Bypass: new(true)})
+	warm, err := s.ask(ctx, "tensors alone", client.Question{Question: Question, Bypass: new(true)})
 	if err != nil {
 		return err
 	}
@@ -72,7 +74,7 @@ func (s *story) tell(ctx context.Context) error {
 		return err
 	}
 	s.say("Asking the first question again. The model answers from what is left, or makes something up.")
-	last, err := s.ask(ctx, "mail deleted", client.Question{Question: demoQuestion})
+	last, err := s.ask(ctx, "mail deleted", client.Question{Question: Question})
 	if err == nil {
 		s.must(last.Outcome != client.OutcomeAnswerHit, "a stored answer was given after the mail was deleted")
 	}
@@ -82,13 +84,13 @@ func (s *story) tell(ctx context.Context) error {
 // ask asks a question, tells what came of it and enters that in the table.
 func (s *story) ask(ctx context.Context, step string, q client.Question) (*client.Answer, error) {
 	began := time.Now()
-	got, err := s.api.AskWithResponse(ctx, cli.DefaultSpace, q)
+	got, err := s.api.AskWithResponse(ctx, link.DefaultSpace, q)
 	if err != nil || got.JSON200 == nil {
 		return nil, unanswered("asking", got, err)
 	}
 	a := got.JSON200
 	row := demoRow{
-		Step: step, Question: q.Question, Ms: ms(time.Since(began)), Outcome: string(a.Outcome),
+		Step: step, Question: q.Question, Ms: float64(time.Since(began)) / float64(time.Millisecond), Outcome: string(a.Outcome),
 		Reused: a.Tokens.Reused, Prompt: a.Tokens.Prompt, Answer: a.Answer, Refused: a.Refused,
 	}
 	s.report.Questions = append(s.report.Questions, row)
@@ -99,11 +101,11 @@ func (s *story) ask(ctx context.Context, step string, q client.Question) (*clien
 
 // askPredicted asks a question that was predicted and answered, if there is one.
 func (s *story) askPredicted(ctx context.Context) error {
-	predicted, err := s.api.ListPredictionsWithResponse(ctx, cli.DefaultSpace)
+	predicted, err := s.api.ListPredictionsWithResponse(ctx, link.DefaultSpace)
 	if err != nil || predicted.JSON200 == nil {
 		return unanswered("listing predictions", predicted, err)
 	}
-	entries, err := s.api.ListEntriesWithResponse(ctx, cli.DefaultSpace, &client.ListEntriesParams{Limit: new(1000)})
+	entries, err := s.api.ListEntriesWithResponse(ctx, link.DefaultSpace, &client.ListEntriesParams{Limit: new(1000)})
 	if err != nil || entries.JSON200 == nil {
 		return unanswered("listing stored answers", entries, err)
 	}
@@ -142,12 +144,12 @@ func (s *story) askPredicted(ctx context.Context) error {
 
 // texts are all documents.
 func (s *story) texts(ctx context.Context) (texts []grounded.Passage, err error) {
-	all, err := s.api.ListDocumentsWithResponse(ctx, cli.DefaultSpace, &client.ListDocumentsParams{Limit: new(1000)})
+	all, err := s.api.ListDocumentsWithResponse(ctx, link.DefaultSpace, &client.ListDocumentsParams{Limit: new(1000)})
 	if err != nil || all.JSON200 == nil {
 		return nil, unanswered("listing documents", all, err)
 	}
 	for _, d := range all.JSON200.Documents {
-		got, err := s.api.GetDocumentWithResponse(ctx, cli.DefaultSpace, d.ID)
+		got, err := s.api.GetDocumentWithResponse(ctx, link.DefaultSpace, d.ID)
 		if err != nil || got.JSON200 == nil {
 			return nil, unanswered("reading a document", got, err)
 		}
@@ -165,12 +167,12 @@ func (s *story) forget(ctx context.Context, a *client.Answer) error {
 		return nil
 	}
 	from, entry := a.Citations[0].Document, *a.Entry
-	mail, err := s.api.GetDocumentWithResponse(ctx, cli.DefaultSpace, from)
+	mail, err := s.api.GetDocumentWithResponse(ctx, link.DefaultSpace, from)
 	if err != nil || mail.JSON200 == nil {
 		return unanswered("reading the mail", mail, err)
 	}
 	s.say("Deleting the mail that the first answer rests on, %q.", mail.JSON200.Title)
-	got, err := s.api.DeleteDocumentWithResponse(ctx, cli.DefaultSpace, from, &client.DeleteDocumentParams{CleanUp: new(true)})
+	got, err := s.api.DeleteDocumentWithResponse(ctx, link.DefaultSpace, from, &client.DeleteDocumentParams{CleanUp: new(true)})
 	if err != nil || got.JSON200 == nil {
 		return unanswered("deleting the mail", got, err)
 	}
@@ -181,10 +183,10 @@ func (s *story) forget(ctx context.Context, a *client.Answer) error {
 	if r.CleanedUp {
 		s.say("  No file of the data folder holds any of it any more.")
 	}
-	if mail, err = s.api.GetDocumentWithResponse(ctx, cli.DefaultSpace, from); err != nil {
+	if mail, err = s.api.GetDocumentWithResponse(ctx, link.DefaultSpace, from); err != nil {
 		return unanswered("reading the mail", mail, err)
 	}
-	stored, err := s.api.GetEntryWithResponse(ctx, cli.DefaultSpace, entry)
+	stored, err := s.api.GetEntryWithResponse(ctx, link.DefaultSpace, entry)
 	if err != nil {
 		return unanswered("reading the stored answer", stored, err)
 	}
@@ -198,5 +200,5 @@ func (s *story) say(format string, args ...any) { cmdline.Say(s.out, format, arg
 
 // unanswered is why a request did not get what it was sent for.
 func unanswered(what string, got interface{ StatusCode() int }, err error) error {
-	return fault.New(fault.Internal, "percached: demo", what+": %w", odd(err, got))
+	return fault.New(fault.Internal, "percached: demo", what+": %w", child.Failure(err, got))
 }

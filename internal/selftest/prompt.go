@@ -1,7 +1,9 @@
-package main
+package selftest
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/percached/percached"
@@ -21,9 +23,9 @@ func words(r *rand.Rand, n int) string {
 	return b.String()
 }
 
-// exact makes segments of exactly so many tokens, of text that means nothing:
+// Exact makes segments of exactly so many tokens, of text that means nothing:
 // the first is the system's, the last the question's, the others chunks.
-func exact(e llm.Engine, seed uint64, sizes ...int) ([]percached.Segment, error) {
+func Exact(e llm.Engine, seed uint64, sizes ...int) ([]percached.Segment, error) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	segs := make([]percached.Segment, len(sizes))
 	for i, n := range sizes {
@@ -49,8 +51,8 @@ func exact(e llm.Engine, seed uint64, sizes ...int) ([]percached.Segment, error)
 	return segs, nil
 }
 
-// capturing asks for the slices of all segments but the last.
-func capturing(p percached.Prompt) percached.Prompt {
+// Capturing asks for the slices of all segments but the last.
+func Capturing(p percached.Prompt) percached.Prompt {
 	p.Segments = append([]percached.Segment(nil), p.Segments...)
 	for i := range p.Segments[:len(p.Segments)-1] {
 		p.Segments[i].Capture = true
@@ -58,11 +60,16 @@ func capturing(p percached.Prompt) percached.Prompt {
 	return p
 }
 
-// restoring puts slices in the place of the segments before the last.
-func restoring(p percached.Prompt, slices []*percached.Slice) percached.Prompt {
+// Restoring puts slices in the place of the segments before the last.
+func Restoring(p percached.Prompt, slices []*percached.Slice) percached.Prompt {
 	p.Segments = append([]percached.Segment(nil), p.Segments...)
 	for i := range p.Segments[:len(p.Segments)-1] {
 		p.Segments[i].Slice = slices[i]
 	}
 	return p
+}
+
+// SameBits tells floats apart that compare equal.
+func SameBits(a, b []float32) bool {
+	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }

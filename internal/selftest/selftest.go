@@ -1,4 +1,4 @@
-package main
+package selftest
 
 import (
 	"context"
@@ -10,12 +10,13 @@ import (
 )
 
 const (
-	testContext = 2048
+	// TestContext is the context of a model under test, in tokens.
+	TestContext = 2048
 	testAnswer  = 16 // tokens
 )
 
-// typeTest is what came of one K/V type.
-type typeTest struct {
+// TypeTest is what came of one K/V type.
+type TypeTest struct {
 	Type        string `json:"type"`
 	OK          bool   `json:"ok"`
 	Tokens      int    `json:"tokens"` // compared, of all prompts and answers
@@ -25,8 +26,8 @@ type typeTest struct {
 	NoParallel  string `json:"no_parallel,omitempty"` // why chunks are not computed apart
 }
 
-// run compares cold, warm and warm from disk under the placements that the model allows.
-func (t *typeTest) run(ctx context.Context, e engine) error {
+// Run compares cold, warm and warm from disk under the placements that the model allows.
+func (t *TypeTest) Run(ctx context.Context, e Engine) error {
 	for _, pl := range []percached.Placement{percached.Sequential, percached.Parallel} {
 		if t.NoParallel = e.Info().NoParallel; pl == percached.Parallel && t.NoParallel != "" {
 			continue
@@ -39,7 +40,7 @@ func (t *typeTest) run(ctx context.Context, e engine) error {
 	return nil
 }
 
-func (t *typeTest) placed(ctx context.Context, e engine, pl percached.Placement) error {
+func (t *TypeTest) placed(ctx context.Context, e Engine, pl percached.Placement) error {
 	name := map[percached.Placement]string{percached.Sequential: "sequential", percached.Parallel: "parallel"}[pl]
 	// Lengths that are no multiples of anything; words that mean nothing. Where
 	// layers have a sliding window, the prompt is longer than it.
@@ -61,7 +62,7 @@ func (t *typeTest) placed(ctx context.Context, e engine, pl percached.Placement)
 	if err != nil {
 		return err
 	}
-	captured, err := e.Generate(ctx, capturing(p), nil)
+	captured, err := e.Generate(ctx, Capturing(p), nil)
 	if err != nil {
 		return err
 	}
@@ -75,20 +76,20 @@ func (t *typeTest) placed(ctx context.Context, e engine, pl percached.Placement)
 			return fault.New(fault.Unsupported, "percached: doctor", "the engine gave no slice of segment %d", i)
 		}
 	}
-	warm, err := e.Generate(ctx, restoring(p, slices), nil)
+	warm, err := e.Generate(ctx, Restoring(p, slices), nil)
 	if err != nil {
 		return err
 	}
 	if err := reused(cold, warm); err != nil {
 		return different(name, "warm from memory", err)
 	}
-	d, err := toDisk(e.Info().Fingerprint, pl, slices)
+	d, err := ToDisk(e.Info().Fingerprint, pl, slices)
 	if err != nil {
 		return err
 	}
-	defer d.close()
-	return d.view(func(lent []*percached.Slice) error {
-		warm, err := e.Generate(ctx, restoring(p, lent), nil)
+	defer d.Close()
+	return d.View(func(lent []*percached.Slice) error {
+		warm, err := e.Generate(ctx, Restoring(p, lent), nil)
 		if err != nil {
 			return err
 		}
@@ -115,7 +116,7 @@ func same(a, b percached.Result) error {
 	switch {
 	case len(a.Logits) == 0:
 		return fmt.Errorf("there are no logits")
-	case !sameBits(a.Logits, b.Logits):
+	case !SameBits(a.Logits, b.Logits):
 		return fmt.Errorf("the logits differ")
 	case a.Text != b.Text || a.Usage.Generated != b.Usage.Generated || a.Finish != b.Finish:
 		return fmt.Errorf("the answers differ")

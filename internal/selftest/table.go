@@ -1,6 +1,7 @@
-package main
+package selftest
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -8,7 +9,7 @@ import (
 )
 
 // table is the report for people.
-func (h *health) Table(w io.Writer) error {
+func (h *Health) Table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	memory := "memory unknown"
@@ -16,10 +17,10 @@ func (h *health) Table(w io.Writer) error {
 		memory = fmt.Sprintf("%.1f GiB of memory", float64(h.Machine.MemoryBytes)/(1<<30))
 	}
 	row("machine", "%s/%s, %d CPUs, %s", h.Machine.OS, h.Machine.Arch, h.Machine.CPUs, memory)
-	row("CPU", "%s", or(h.CPU.Model, "unknown"))
-	row("available", "%s", or(strings.Join(h.CPU.Available, " "), "unknown"))
-	row("compiled in", "%s (%s)", or(strings.Join(h.CPU.Compiled, " "), "nothing beyond the baseline"), h.CPU.Compiler)
-	row("llama.cpp", "%s", or(h.Library, "not loaded"))
+	row("CPU", "%s", cmp.Or(h.CPU.Model, "unknown"))
+	row("available", "%s", cmp.Or(strings.Join(h.CPU.Available, " "), "unknown"))
+	row("compiled in", "%s (%s)", cmp.Or(strings.Join(h.CPU.Compiled, " "), "nothing beyond the baseline"), h.CPU.Compiler)
+	row("llama.cpp", "%s", cmp.Or(h.Library, "not loaded"))
 	if m := h.Model; m != nil {
 		random := ""
 		if h.Random {
@@ -28,14 +29,14 @@ func (h *health) Table(w io.Writer) error {
 		row("model", "%s (%s)%s", m.Name, m.Architecture, random)
 		row("size", "%.1f M parameters, %.1f MiB; %d layers, %d wide, %d heads (%d K/V), vocabulary %d",
 			float64(m.Parameters)/1e6, float64(m.WeightBytes)/(1<<20), m.Layers, m.Width, m.Heads, m.HeadsKV, m.Vocabulary)
-		row("context", "trained for %d tokens; chat format %s; flash attention %v", m.TrainContext, or(m.Chat.Name, "plain"), m.FlashAttn)
+		row("context", "trained for %d tokens; chat format %s; flash attention %v", m.TrainContext, cmp.Or(m.Chat.Name, "plain"), m.FlashAttn)
 		if m.GPULayers > 0 {
 			row("GPU", "%d of %d layers, the output counted as one", m.GPULayers, m.Layers+1)
 		}
-		row("slices", "%s", or(m.NoSlices, fmt.Sprintf("%d bytes per token, fingerprint %.16s", m.BytesPerToken, m.Fingerprint)))
+		row("slices", "%s", cmp.Or(m.NoSlices, fmt.Sprintf("%d bytes per token, fingerprint %.16s", m.BytesPerToken, m.Fingerprint)))
 	}
 	for _, k := range h.Types {
-		row("K/V "+k.Type, "%s", k.words())
+		row("K/V "+k.Type, "%s", typeWords(&k))
 	}
 	row("data folder", "%s", h.Folder.words())
 	if err := t.Flush(); err != nil {
@@ -54,7 +55,7 @@ func (h *health) Table(w io.Writer) error {
 	return err
 }
 
-func (t *typeTest) words() string {
+func typeWords(t *TypeTest) string {
 	switch {
 	case t.Unstored != "":
 		return "usable; nothing to test, as slices cannot be stored"
@@ -66,11 +67,4 @@ func (t *typeTest) words() string {
 		return "off: " + t.Reason
 	}
 	return "FAILED, off: " + t.Reason
-}
-
-func or(s, instead string) string {
-	if s == "" {
-		return instead
-	}
-	return s
 }

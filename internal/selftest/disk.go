@@ -1,4 +1,4 @@
-package main
+package selftest
 
 import (
 	"crypto/rand"
@@ -13,22 +13,22 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// disk holds the slices of one prompt in a database of its own.
-type disk struct {
+// Disk holds the slices of one prompt in a database of its own.
+type Disk struct {
 	dir  string
 	db   *kv.DB
 	tree *qkvtree.Tree
 	req  qkvtree.Request
 }
 
-// toDisk writes slices to a new database in a temporary folder, and opens it
+// ToDisk writes slices to a new database in a temporary folder, and opens it
 // once more, so that all is read from files.
-func toDisk(model string, pl percached.Placement, slices []*percached.Slice) (*disk, error) {
+func ToDisk(model string, pl percached.Placement, slices []*percached.Slice) (*Disk, error) {
 	dir, err := os.MkdirTemp("", "percached-")
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "percached: disk", "%w", err)
 	}
-	d := &disk{dir: dir, req: qkvtree.Request{Space: "bench", Model: model, Placement: pl}}
+	d := &Disk{dir: dir, req: qkvtree.Request{Space: "bench", Model: model, Placement: pl}}
 	for i, s := range slices {
 		n := qkvtree.Node{Tokens: s.Tokens}
 		if i > 0 {
@@ -39,13 +39,13 @@ func toDisk(model string, pl percached.Placement, slices []*percached.Slice) (*d
 	key := make([]byte, 32)
 	rand.Read(key)
 	if err := d.write(key, slices); err != nil {
-		d.close()
+		d.Close()
 		return nil, err
 	}
 	return d, nil
 }
 
-func (d *disk) write(key []byte, slices []*percached.Slice) error {
+func (d *Disk) write(key []byte, slices []*percached.Slice) error {
 	if err := d.open(key); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (d *disk) write(key []byte, slices []*percached.Slice) error {
 	return d.open(key)
 }
 
-func (d *disk) open(key []byte) (err error) {
+func (d *Disk) open(key []byte) (err error) {
 	if d.db, err = kv.Open(d.dir, kv.Default()); err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func (d *disk) open(key []byte) (err error) {
 	return err
 }
 
-// view lends the slices as they lie on disk.
-func (d *disk) view(fn func([]*percached.Slice) error) error {
+// View lends the slices as they lie on disk.
+func (d *Disk) View(fn func([]*percached.Slice) error) error {
 	return d.tree.View(d.req, func(lent []*percached.Slice, _ qkvtree.Match) error {
 		if slices.Contains(lent, nil) {
 			return fault.New(fault.Internal, "percached: disk", "a slice that was stored is not there")
@@ -78,7 +78,7 @@ func (d *disk) view(fn func([]*percached.Slice) error) error {
 	})
 }
 
-func (d *disk) close() {
+func (d *Disk) Close() {
 	if d.tree != nil {
 		d.tree.Close()
 	}

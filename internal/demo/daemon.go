@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -7,18 +7,18 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/child"
+
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/config"
 )
 
 // ownDaemon is a daemon whose end is noticed.
 type ownDaemon struct {
-	*process
+	*child.Process
 	log  string        // file
 	gone chan struct{} // closed when it has ended
 	how  error         // it ended; to be read when it is gone
@@ -38,13 +38,13 @@ func startOwnDaemon(ctx context.Context, data, log, model string, stderr io.Writ
 		return nil, nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
 	defer f.Close() // the daemon has it open, too
-	start := func(at string) (*process, error) {
+	start := func(at string) (*child.Process, error) {
 		args := []string{"--listen", at, "--model=" + model, "--embed-model="}
 		if model == "" { // it is small: where others compute, too, threads that wait for each other are slower than one
 			args = append(args, "--threads=1")
 		}
 		// When ctx ends it is told to end, and not killed.
-		return startProcess(context.WithoutCancel(ctx), exe, data, f, args...)
+		return child.Start(context.WithoutCancel(ctx), exe, data, f, args...)
 	}
 	const free = "127.0.0.1:0"
 	at := config.Default().Serving.Listen
@@ -57,15 +57,15 @@ func startOwnDaemon(ctx context.Context, data, log, model string, stderr io.Writ
 	}
 	if err != nil {
 		if ctx.Err() == nil {
-			lastWords(log, stderr)
+			child.ShowLog(log, stderr)
 		}
 		return nil, nil, err
 	}
-	d := &ownDaemon{process: p, log: log, gone: make(chan struct{})}
+	d := &ownDaemon{Process: p, log: log, gone: make(chan struct{})}
 	alive, cancel := context.WithCancel(ctx)
 	go func() {
 		defer cancel()
-		d.how = d.ended()
+		d.how = d.Wait()
 		close(d.gone)
 	}()
 	return d, alive, nil
@@ -88,7 +88,7 @@ func (d *ownDaemon) end() error {
 		return nil
 	default:
 	}
-	d.cmd.Process.Signal(syscall.SIGTERM)
+	d.Cmd.Process.Signal(syscall.SIGTERM)
 	<-d.gone
 	return d.how
 }
@@ -110,23 +110,9 @@ func (d *ownDaemon) explained(err error, stderr io.Writer) error {
 
 // died tells that it is gone although nobody told it to go.
 func (d *ownDaemon) died(stderr io.Writer) error {
-	lastWords(d.log, stderr)
+	child.ShowLog(d.log, stderr)
 	if d.how != nil {
 		return d.how
 	}
 	return fault.New(fault.Internal, "percached: demo", "the daemon ended by itself")
-}
-
-// lastWords shows how a log ends.
-func lastWords(log string, stderr io.Writer) {
-	const most = 12
-	b, err := os.ReadFile(log)
-	if err != nil || len(b) == 0 {
-		return
-	}
-	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-	cmdline.Say(stderr, "The daemon's log ends so:")
-	for _, l := range lines[max(0, len(lines)-most):] {
-		cmdline.Say(stderr, "  %s", l)
-	}
 }
