@@ -1,42 +1,38 @@
-// Package retrieval finds the chunks that may answer a question, by words and
-// by vectors. What it keeps is derived from the documents and can be rebuilt.
+// Package retrieval finds the chunks that may answer a question, by words and by
+// vectors. All its data is derived from the documents and can be rebuilt.
 //
-// Purpose: to follow the feed of chunks ([Index.Update]) and to rank them for a
-// question ([Index.Search]): BM25 over an index of words kept by bleve, cosines
-// over vectors kept by ourselves, and one ranking of both. Terms are made here,
-// not by bleve: words and their stems, pairs of CJK characters, numbers,
-// addresses, dates and names in one form for all ways to write them. Of bleve
-// its storage engine is used, scorch. Its front is left out: that starts
-// goroutines which never end. So is its scorer, see bm25.go.
+// Purpose: to follow the feed of chunks ([Index.Update]) and to rank chunks for a
+// question ([Index.Search]). BM25 scores come from an index of words kept by bleve,
+// cosines from vectors kept by this package; both are fused into one ranking. This
+// package makes the terms itself: words and their stems, pairs of CJK characters, and
+// one form for all spellings of a number, address, date or name. Of bleve it uses only
+// the storage engine, scorch. Bleve's front starts goroutines that never end, and its
+// scorer departs from BM25: see bm25.go.
 //
-// Invariants: a space is a partition; nothing crosses it. After Update returned,
-// nothing is found that was gone when it began. Scores depend on the chunks
-// that are there, not on how they came: deleted ones count for nothing, ties
-// are broken by chunk, and vectors are rounded before they are used as they are
-// on disk. (The graph over many vectors is the exception: it finds nearly all of
-// the nearest, and which ones it misses depends on how it grew.) Vectors of two
-// embedders are never compared; where those stored are another embedder's,
-// words answer alone until [Index.Reembed] is done. The words and the vectors
-// each know which seq of the feed they have caught up with, so that either may
-// fall behind in a crash. An index of words that is damaged, of other rules, or
-// ahead of its documents or its database is made anew, by the next Update or
-// Search. No text of a document is stored: bleve gets terms, names and versions.
+// Invariants:
+//   - A space is a partition; nothing crosses it.
+//   - After Update returns, Search finds no chunk that was gone when Update began.
+//   - Scores depend on the chunks that exist, not on the order in which they came. Ties
+//     are broken by chunk, and vectors in memory are rounded as they are on disk.
+//   - Vectors of two embedders are never compared. While the stored vectors are another
+//     embedder's, Search uses words alone until [Index.Reembed] is done.
+//   - The words and the vectors each record the seq of the feed that they have caught
+//     up with, so either may fall behind in a crash.
+//   - An index of words is rebuilt by the next Update or Search if it is damaged, has
+//     other rules, or is ahead of its documents or its database.
+//   - No text of a document is stored: bleve gets terms, names and versions.
 //
-// A search compares the question with every vector; from Options.GraphFrom
-// vectors on it walks a graph (HNSW), and compares those that are not in it yet.
-// The graph is made beside all else, and mended when a sixteenth of the vectors is
-// new or gone, in steps between which others change the space: about a millisecond
-// a vector.
+// A search compares the question with every vector: first roughly, over vectors rounded
+// to seven bits, then exactly for the best few hundred (scan.go).
 //
-// Disk: but for the file of the graph nothing is written outside of a call. bleve merges and writes in the
-// background and tries again without a pause what fails, so Update waits until
-// it has come to rest, and closes it if it cannot write. Writing is refused when
-// less than Options.MinFree, and the size of the index for merging, is free.
+// Disk: nothing is written outside of a call. Bleve merges and writes in the background
+// and retries a failed write at once and forever, so Update waits until bleve has
+// finished, and closes the index if bleve cannot write. Writing is refused when the disk
+// has less free space than Options.MinFree plus the size of the index.
 //
-// Goroutines: bleve's, from the first use of a space until it is closed, and two
-// that cut texts, from Open to Close. Of ours one for each space whose graph is at
-// work; Close waits for it.
+// Goroutines: bleve's, from the first use of a space until it is closed; two that cut
+// texts into terms, from Open to Close; up to four during a search over many vectors.
 //
-// State on disk: FORMAT.md. A folder for each space, and keys that begin with V
-// in the database.
+// State on disk: FORMAT.md. A folder for each space, and keys that begin with V in the
+// database.
 package retrieval

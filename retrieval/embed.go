@@ -14,7 +14,7 @@ import (
 type vector struct {
 	id      percached.ChunkID
 	version uint64
-	row     []float32
+	row     []uint16
 }
 
 // embed makes the vectors that pending chunks lack.
@@ -40,7 +40,7 @@ func (w *writer) embed(ctx context.Context) ([]vector, error) {
 		return nil, nil
 	}
 	for i := range out {
-		out[i].row = rounded(rows[i])
+		out[i].row = toHalves(rows[i])
 	}
 	return out, nil
 }
@@ -99,16 +99,6 @@ func (x *Index) embedBehind(ctx context.Context, texts []string, wait time.Durat
 	}
 	rows, err = x.o.Embedder.Embed(behind, percached.Background, texts)
 	return rows, err != nil && behind.Err() != nil && ctx.Err() == nil, err
-}
-
-// rounded is a vector as it is once it was stored, so that a search finds the
-// same before and after a restart.
-func rounded(v []float32) []float32 {
-	out := make([]float32, len(v))
-	for i, x := range v {
-		out[i] = fromHalf(toHalf(x))
-	}
-	return out
 }
 
 func checkRows(rows [][]float32, n, dim int) error {

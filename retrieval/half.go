@@ -34,15 +34,23 @@ func round(m uint32, shift uint) uint32 {
 	return q
 }
 
+// fromHalf moves the bits to where a 32-bit float has them, and makes good that its
+// exponent counts from 112 further down. That is exact for subnormals, too.
 func fromHalf(h uint16) float32 {
-	sign := uint32(h&0x8000) << 16
-	exp, mantissa := uint32(h>>10&0x1f), uint32(h&0x3ff)
-	switch exp {
-	case 0:
-		f := float32(mantissa) / (1 << 24)
-		return math.Float32frombits(math.Float32bits(f) | sign)
-	case 0x1f: // infinite or no number; toHalf writes neither
-		return 0
+	return math.Float32frombits(uint32(h&0x8000)<<16|uint32(h&0x7fff)<<13) * 0x1p112
+}
+
+func toHalves(v []float32) []uint16 {
+	out := make([]uint16, len(v))
+	for i, x := range v {
+		out[i] = toHalf(x)
 	}
-	return math.Float32frombits(sign | (exp+112)<<23 | mantissa<<13)
+	return out
+}
+
+// fromHalves writes into to, which is as long as row.
+func fromHalves(to []float32, row []uint16) {
+	for i, h := range row {
+		to[i] = fromHalf(h)
+	}
 }

@@ -28,7 +28,6 @@ type Index struct {
 	o     Options
 	queue *index.AnalysisQueue
 	quit  chan struct{} // closed by Close
-	work  sync.WaitGroup
 
 	mu     sync.Mutex // guards what follows, and the last fields of each space
 	closed bool
@@ -76,13 +75,9 @@ func (x *Index) Close() error {
 		spaces = append(spaces, sp)
 	}
 	x.mu.Unlock()
-	x.work.Wait()
 	var errs []error
 	for _, sp := range spaces {
 		sp.write <- struct{}{}
-		if _, v, _ := sp.state(); v != nil && v.unkept {
-			x.keepGraph(sp)
-		}
 		sp.life.Lock()
 		errs = append(errs, sp.shut())
 		sp.life.Unlock()
@@ -195,7 +190,6 @@ func (x *Index) load(sp *space) error {
 	if err := sp.load(x); err != nil {
 		return err
 	}
-	x.arrange(sp)
 	x.mu.Lock()
 	sp.open = true
 	closed := x.closed
@@ -219,7 +213,7 @@ func (x *Index) evict(keep *space) {
 				continue
 			}
 			open++
-			if sp != keep && !sp.arranging && (oldest == nil || sp.used < oldest.used) && sp.idle() {
+			if sp != keep && (oldest == nil || sp.used < oldest.used) && sp.idle() {
 				if oldest != nil {
 					oldest.unidle()
 				}

@@ -52,9 +52,6 @@ type Options struct {
 	RankConstant float64
 	// Candidates is how many chunks each ranking brings into the fusion.
 	Candidates int
-	// GraphFrom is the number of vectors from which on they are searched
-	// through a graph; below it all of them are compared.
-	GraphFrom int
 	// OpenSpaces bounds the files and the memory in use: of more spaces, those
 	// used longest ago are closed.
 	OpenSpaces int
@@ -68,7 +65,7 @@ type Options struct {
 func Default() Options {
 	return Options{
 		Fusion: Weighted, VectorWeight: 0.5, RankConstant: 60, Candidates: 50,
-		GraphFrom: 50_000, OpenSpaces: 16, MinFree: 64 << 20,
+		OpenSpaces: 16, MinFree: 64 << 20,
 	}
 }
 
@@ -94,9 +91,6 @@ func (o Options) Validate() error {
 	}
 	if o.Candidates < 1 || o.Candidates > maxCandidates {
 		errs = append(errs, fmt.Errorf("%d candidates are not between 1 and %d", o.Candidates, maxCandidates))
-	}
-	if o.GraphFrom < 1 {
-		errs = append(errs, fmt.Errorf("a graph from %d vectors on", o.GraphFrom))
 	}
 	if o.OpenSpaces < 1 {
 		errs = append(errs, fmt.Errorf("%d open spaces", o.OpenSpaces))

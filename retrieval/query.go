@@ -28,7 +28,6 @@ type Hit struct {
 type Stats struct {
 	Chunks  int   // in the index of words
 	Vectors int   // of the embedder at hand
-	Graphed int   // vectors that are searched through the graph
 	Bytes   int64 // of the space's folder; vectors lie in the database
 	Standing
 }

@@ -60,12 +60,7 @@ func (x *Index) Rebuild(ctx context.Context, name string, progress func(done, to
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}
 	sp.caughtUp()
-	x.keepGraph(sp)
-	if w.lost != nil {
-		return fault.Wrap(op, w.lost)
-	}
-	x.arrange(sp)
-	return nil
+	return fault.Wrap(op, w.lost)
 }
 
 // Drop removes all there is of a space.

@@ -136,10 +136,10 @@ func TestRebuildMendsVectors(t *testing.T) {
 	v.mu.Lock()
 	v.remove(all[7].ID)
 	stray := chunk("### No (note)", "body").ID
-	v.set(stray, 1, b.emb.vector("x"))
+	v.set(stray, 1, toHalves(b.emb.vector("x")))
 	v.mu.Unlock()
 	if err := b.o.DB.Update(func(tx *kv.Tx) error {
-		return tx.Set(idOf("s").vector(1, stray), encodeVector(1, b.emb.vector("x")))
+		return tx.Set(idOf("s").vector(1, stray), encodeVector(1, toHalves(b.emb.vector("x"))))
 	}); err != nil {
 		t.Fatal(err)
 	}

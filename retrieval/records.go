@@ -77,24 +77,24 @@ func decodeRecord(b []byte) (record, error) {
 }
 
 // encodeVector is a chunk's vector as it is stored.
-func encodeVector(version uint64, v []float32) []byte {
-	b := make([]byte, vectorHead, vectorHead+2*len(v))
+func encodeVector(version uint64, row []uint16) []byte {
+	b := make([]byte, vectorHead, vectorHead+2*len(row))
 	b[0] = formatVector
 	binary.BigEndian.PutUint64(b[1:], version)
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint16(b, toHalf(x))
+	for _, x := range row {
+		b = binary.LittleEndian.AppendUint16(b, x)
 	}
 	return b
 }
 
-// decodeVector reads into v, which has the dimensions that the vector must have.
-func decodeVector(b []byte, v []float32) (version uint64, ok bool) {
-	if len(b) != vectorHead+2*len(v) || b[0] != formatVector {
+// decodeVector reads into row. A vector of another length is refused.
+func decodeVector(b []byte, row []uint16) (version uint64, ok bool) {
+	if len(b) != vectorHead+2*len(row) || b[0] != formatVector {
 		return 0, false
 	}
 	version = binary.BigEndian.Uint64(b[1:])
-	for i := range v {
-		v[i] = fromHalf(binary.LittleEndian.Uint16(b[vectorHead+2*i:]))
+	for i := range row {
+		row[i] = binary.LittleEndian.Uint16(b[vectorHead+2*i:])
 	}
 	return version, version > 0
 }

@@ -150,7 +150,7 @@ func (p *reembedding) write(ctx context.Context) error {
 			if sp.left[c.ID] {
 				continue
 			}
-			if err := b.Set(sp.id.vector(p.number, c.ID), encodeVector(c.Version, rows[i])); err != nil {
+			if err := b.Set(sp.id.vector(p.number, c.ID), encodeVector(c.Version, toHalves(rows[i]))); err != nil {
 				return err
 			}
 			p.have[c.ID] = c.Version
@@ -203,11 +203,7 @@ func (p *reembedding) end(ctx context.Context, gone []percached.ChunkID) error {
 		sp.vec = vec
 		sp.mu.Unlock()
 		sp.left = nil
-		if err := sp.sweep(p.x, rec); err != nil {
-			return err
-		}
-		p.x.arrange(sp)
-		return nil
+		return sp.sweep(p.x, rec)
 	})
 }
 
@@ -230,7 +226,7 @@ func (p *reembedding) locked(ctx context.Context, fn func(sp *space, rec record)
 // storedVersions reads the versions of a generation's vectors.
 func (x *Index) storedVersions(sp *space, g generation, to map[percached.ChunkID]uint64) error {
 	head := sp.id.generation(g.Number)
-	row := make([]float32, g.Dimensions)
+	row := make([]uint16, g.Dimensions)
 	return x.o.DB.View(func(tx *kv.Tx) error {
 		return tx.Each(head, func(key, value []byte) error {
 			if version, ok := decodeVector(value, row); ok && len(key) == len(head)+len(percached.ChunkID{}) {

@@ -197,7 +197,7 @@ func (x *Index) Stats(name string) (Stats, error) {
 		return Stats{}, fault.New(fault.Unavailable, op, "%w", err)
 	}
 	if _, vec, _ := sp.state(); vec != nil {
-		s.Vectors, s.Graphed = vec.counts()
+		s.Vectors = vec.count()
 	}
 	return s, nil
 }

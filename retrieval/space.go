@@ -40,9 +40,8 @@ type space struct {
 	behind, broken bool
 
 	// The Index guards these.
-	used      uint64
-	open      bool
-	arranging bool // an arranger is at its graph
+	used uint64
+	open bool
 }
 
 func newSpace(name, dir string) *space {
@@ -94,6 +93,7 @@ func (sp *space) load(x *Index) error {
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
+	_ = os.Remove(filepath.Join(sp.dir, "graph")) // earlier versions kept a graph of the vectors here
 	vec, err := sp.loadVectors(x, &rec)
 	if err != nil {
 		return errors.Join(fault.Wrap(op, err), t.close())
@@ -130,9 +130,6 @@ func (sp *space) loadVectors(x *Index, rec *record) (*vectors, error) {
 	if !whole {
 		x.log("vectors that cannot be read are made anew", "space", sp.name)
 		a.Seq = 0
-	}
-	if len(v.slots) >= x.o.GraphFrom/2 {
-		v.graph = readGraph(sp.graphFile(), v, *a)
 	}
 	return v, nil
 }
@@ -207,11 +204,8 @@ func (sp *space) shut() error {
 }
 
 // replace puts the index that fn makes in the place of the one there is, which
-// is closed before. The file of the graph may go with that. The caller holds write.
+// is closed before. The caller holds write.
 func (sp *space) replace(fn func() (*text, error)) error {
-	if _, v, _ := sp.state(); v != nil && v.graph != nil {
-		v.unkept = true
-	}
 	sp.life.Lock()
 	defer sp.life.Unlock()
 	if sp.text != nil {

@@ -63,11 +63,7 @@ func (x *Index) catchUp(ctx context.Context, sp *space) error {
 		x.log("what went since is not known, and an index is made anew", "space", sp.name)
 		err = x.renew(ctx, sp)
 	}
-	if err != nil {
-		return err
-	}
-	x.arrange(sp)
-	return nil
+	return err
 }
 
 // follow takes what is new, for each side from where it stands.

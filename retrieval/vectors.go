@@ -10,27 +10,29 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// vectors are those of one space, in one block. A vector keeps its slot until
-// its chunk goes; slots are used again.
+// vectors holds the vectors of one space in memory. A vector keeps its slot until
+// its chunk is removed; the slot is then used again.
 type vectors struct {
-	dim int
+	dim   int
+	words int // words of packed a slot
 
 	mu       sync.RWMutex
-	data     []float32 // slot by slot
+	halves   []uint16 // dim a slot, as stored on disk
+	packed   []uint64 // the same, rounded to seven bits: see scan.go
+	scales   []packScale
 	ids      []percached.ChunkID
 	versions []uint64 // 0: the slot is free
 	slots    map[percached.ChunkID]int32
 	free     []int32
-	graph    *graph // over some of the slots, or nil
-	unkept   bool   // the graph's file lacks some of it; of who holds write
+	buffer   []float32 // used by set
 }
 
 func newVectors(dim int) *vectors {
-	return &vectors{dim: dim, slots: map[percached.ChunkID]int32{}}
+	return &vectors{dim: dim, words: packedWords(dim), slots: map[percached.ChunkID]int32{}, buffer: make([]float32, dim)}
 }
 
-// loadVectors reads a generation. Whole says that each of its values could be
-// read; the others are left out.
+// loadVectors reads a generation. whole is false if a value could not be read; such
+// values are left out.
 func loadVectors(db *kv.DB, id spaceID, g generation) (v *vectors, whole bool, err error) {
 	v, whole = newVectors(g.Dimensions), true
 	head := id.generation(g.Number)
@@ -40,7 +42,7 @@ func loadVectors(db *kv.DB, id spaceID, g generation) (v *vectors, whole bool, e
 			return err
 		}
 		v.grow(n)
-		row := make([]float32, v.dim)
+		row := make([]uint16, v.dim)
 		return tx.Each(head, func(key, value []byte) error {
 			version, ok := decodeVector(value, row)
 			if len(key) != len(head)+len(percached.ChunkID{}) || !ok {
@@ -54,31 +56,33 @@ func loadVectors(db *kv.DB, id spaceID, g generation) (v *vectors, whole bool, e
 	return v, whole, err
 }
 
-// grow makes room for n vectors, and no more than that.
+// grow makes room for n more vectors.
 func (v *vectors) grow(n int) {
-	v.data = slices.Grow(v.data, n*v.dim)
+	v.halves = slices.Grow(v.halves, n*v.dim)
+	v.packed = slices.Grow(v.packed, n*v.words)
+	v.scales = slices.Grow(v.scales, n)
 	v.ids = slices.Grow(v.ids, n)
 	v.versions = slices.Grow(v.versions, n)
 }
 
-// set puts a vector in, in place of the chunk's earlier one. The caller holds
-// the lock, if others can see v.
-func (v *vectors) set(id percached.ChunkID, version uint64, row []float32) {
+// set stores a chunk's vector and replaces an earlier one. The caller holds the
+// lock if others can see v.
+func (v *vectors) set(id percached.ChunkID, version uint64, row []uint16) {
 	v.remove(id)
 	var s int32
 	if n := len(v.free); n > 0 {
 		s, v.free = v.free[n-1], v.free[:n-1]
-		copy(v.row(s), row)
-		v.ids[s], v.versions[s] = id, version
 	} else {
-		if len(v.ids) == cap(v.ids) {
-			v.grow(len(v.ids)/8 + 64) // doubling a large block would cost too much memory
-		}
 		s = int32(len(v.ids))
-		v.data = append(v.data, row...)
-		v.ids, v.versions = append(v.ids, id), append(v.versions, version)
+		v.halves = append(v.halves, row...)
+		v.packed = append(v.packed, make([]uint64, v.words)...)
+		v.scales, v.ids, v.versions = append(v.scales, packScale{}), append(v.ids, id), append(v.versions, version)
 	}
-	v.slots[id] = s
+	v.ids[s], v.versions[s], v.slots[id] = id, version, s
+	copy(v.row(s), row)
+	fromHalves(v.buffer, row)
+	at := int(s) * v.words
+	v.scales[s] = pack(v.packed[at:at+v.words], v.buffer)
 }
 
 func (v *vectors) remove(id percached.ChunkID) {
@@ -88,54 +92,45 @@ func (v *vectors) remove(id percached.ChunkID) {
 	}
 	delete(v.slots, id)
 	v.versions[s] = 0
-	if v.graph.has(s) {
-		v.graph.bury(s) // its row still leads the way, so the slot is not free
-	} else {
-		v.free = append(v.free, s)
-	}
+	v.free = append(v.free, s)
 }
 
-func (v *vectors) row(s int32) []float32 {
+func (v *vectors) row(s int32) []uint16 {
 	at := int(s) * v.dim
-	return v.data[at : at+v.dim : at+v.dim]
+	return v.halves[at : at+v.dim : at+v.dim]
 }
 
-// near is a chunk with a vector near that of a question.
-type near struct {
-	slot   int32
-	cosine float32
+// cosine compares q with the vector in a slot. buffer has room for one vector.
+func (v *vectors) cosine(q []float32, s int32, buffer []float32) float32 {
+	fromHalves(buffer, v.row(s))
+	return percached.Dot(q, buffer)
 }
 
-// nearest gives the n chunks nearest to q and their cosines, best first.
+// nearest returns the n chunks nearest to q and their cosines, best first.
 func (v *vectors) nearest(q []float32, n int) []match {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	top := topList{of: v, n: n}
-	if v.graph != nil {
-		for _, c := range v.graph.search(v, q, n) {
-			top.add(c.slot, c.cosine)
-		}
-	}
-	for s := range int32(len(v.ids)) {
-		if v.versions[s] != 0 && !v.graph.has(s) {
-			top.add(s, percached.Dot(q, v.row(s)))
-		}
+	buffer := make([]float32, v.dim)
+	for _, c := range v.shortlist(q, max(shortlistLeast, shortlistFactor*n)) {
+		top.add(c.slot, v.cosine(q, c.slot, buffer))
 	}
 	return top.matches()
 }
 
-// cosines adds those of the chunks that have a vector.
+// cosines adds the cosines of those chunks that have a vector.
 func (v *vectors) cosines(q []float32, ids []percached.ChunkID, to map[percached.ChunkID]float64) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
+	buffer := make([]float32, v.dim)
 	for _, id := range ids {
 		if s, ok := v.slots[id]; ok {
-			to[id] = float64(percached.Dot(q, v.row(s)))
+			to[id] = float64(v.cosine(q, s, buffer))
 		}
 	}
 }
 
-// version of a chunk's vector, 0 if there is none.
+// version returns the version of a chunk's vector, 0 if it has none.
 func (v *vectors) version(id percached.ChunkID) uint64 {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -145,16 +140,16 @@ func (v *vectors) version(id percached.ChunkID) uint64 {
 	return 0
 }
 
-// counts tells how many there are, and how many of them the graph has.
-func (v *vectors) counts() (all, graphed int) {
+func (v *vectors) count() int {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	for _, s := range v.slots {
-		if v.graph.has(s) {
-			graphed++
-		}
-	}
-	return len(v.slots), graphed
+	return len(v.slots)
+}
+
+// near is a chunk whose vector is near that of a question.
+type near struct {
+	slot   int32
+	cosine float32 // in the shortlist an estimate, and not scaled
 }
 
 // topList keeps the n best in a heap, the worst on top.
@@ -164,7 +159,7 @@ type topList struct {
 	heap []near
 }
 
-// worse orders by cosine, then by chunk, so that slots do not matter.
+// worse orders by cosine, then by chunk, so that the order of slots has no influence.
 func (t *topList) worse(a, b near) bool {
 	if a.cosine != b.cosine {
 		return a.cosine < b.cosine
