@@ -118,3 +118,119 @@ func breaks(a atom.Atom, inList bool) int {
 	}
 	return 0
 }
+
+// row is a table's row while its cells are read.
+type row struct {
+	begin int
+	want  int   // line ends before it
+	cells []int // where each begins
+}
+
+// endRow puts the cells of a row into one line, if each is one line.
+func (w *webReader) endRow() {
+	r := w.rows[len(w.rows)-1]
+	w.rows = w.rows[:len(w.rows)-1]
+	const longest = 64 << 10 // what is longer is a page within a table
+	if len(r.cells) == 0 || r.begin > len(w.out) || len(w.out)-r.begin > longest {
+		return
+	}
+	cells := make([]string, len(r.cells))
+	first, last, flat := -1, -1, true
+	for i, at := range r.cells {
+		end := len(w.out)
+		if i+1 < len(r.cells) {
+			end = r.cells[i+1]
+		}
+		cells[i] = strings.Trim(string(w.out[at:end]), " \n")
+		if cells[i] == "" {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		last = i
+		flat = flat && !strings.ContainsAny(cells[i], "\n\x01\x02")
+	}
+	if first < 0 || !flat {
+		return
+	}
+	w.out = w.out[:r.begin]
+	if r.begin > 0 {
+		w.out = append(w.out, "\n\n"[:r.want]...)
+	}
+	w.out = append(w.out, strings.Join(cells[first:last+1], " | ")...)
+	w.want = 1 // and not what the last cell asked for
+}
+
+// unshown says that a browser, or a mail program, shows nothing of an element's
+// text, or a list of choices.
+func (w *webReader) unshown(a atom.Atom) bool {
+	switch a {
+	case atom.Script, atom.Style, atom.Template, atom.Svg:
+		return true
+	case atom.Noscript:
+		return !w.mail && !w.all // mail programs run no scripts
+	case atom.Object, atom.Select, atom.Canvas, atom.Audio, atom.Video, atom.Datalist, atom.Iframe, atom.Noframes:
+		return !w.all
+	}
+	return false
+}
+
+// closesUnfinished ends a list of choices or a drawing that was not ended: a
+// paragraph is never in them, but for one case.
+func (w *webReader) closesUnfinished() {
+	if w.hidden == 0 || w.count[hash(atom.Select)]+w.count[hash(atom.Svg)] == 0 || w.count[hash(atom.Foreignobject)] > 0 {
+		return
+	}
+	for i, e := range w.open {
+		if e.atom == atom.Select || e.atom == atom.Svg {
+			w.closeTo(i)
+			return
+		}
+	}
+}
+
+// lessThan writes "&lt;" for a "<" that begins no tag: one with words behind it
+// and then another "<", and that of "<ana@example.com>" or "<https://...>".
+func lessThan(s string) string {
+	var b strings.Builder
+	done := 0
+	for at := 0; ; {
+		i := strings.IndexByte(s[at:], '<')
+		if i < 0 {
+			break
+		}
+		at += i + 1
+		n := strings.IndexAny(s[at:], "<>\"'=")
+		if n < 0 {
+			break
+		}
+		if c := s[at] | 0x20; c < 'a' || c > 'z' {
+			continue
+		}
+		inner := s[at : at+n]
+		if s[at+n] == '<' && severed(inner) || address(inner) {
+			b.WriteString(s[done:at-1] + "&lt;")
+			done = at
+		}
+	}
+	if done == 0 {
+		return s
+	}
+	return b.String() + s[done:]
+}
+
+// severed says that what stands between two "<" is no tag that lacks its end.
+func severed(inner string) bool {
+	name, rest, _ := strings.Cut(inner, " ")
+	return atom.Lookup([]byte(strings.ToLower(strings.TrimSpace(name)))) == 0 || len(strings.Fields(rest)) > 1
+}
+
+// address says that what stands in angles is no tag but an address.
+func address(inner string) bool {
+	if strings.ContainsAny(inner, " \t\n") {
+		return false
+	}
+	at := strings.IndexByte(inner, '@')
+	return at > 0 && strings.IndexByte(inner[at:], '.') > 1 || strings.HasPrefix(inner, "http://") || strings.HasPrefix(inner, "https://")
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"path"
 	"regexp"
 	"strings"
 
@@ -93,3 +94,174 @@ var answering = regexp.MustCompile(`(?i)(^|\]|:)\s*(re|aw|sv|vs|antw|antwort|res
 
 // forwarding is how the subject of forwarded mail begins.
 var forwarding = regexp.MustCompile(`(?i)^\s*(fwd?|wg|tr|rv|vs|vb|vl|i|enc|fs|doorst|pd|転送|转发)\s*(\[\d+\])?\s*[:：]`)
+
+// inner reads a mail within a mail.
+func (p *post) inner(ctx context.Context, body string, depth int) []knowledgebank.Block {
+	body, marked := fromMark(body)
+	defer func(outer bool) { p.utf8 = outer }(p.utf8)
+	p.utf8 = p.utf8 || marked
+	h, body := readHeader(strings.TrimLeft(lineEnds(body), "\n"))
+	blocks := p.mail(ctx, h, body, depth+1)
+	about := "Mail"
+	if from := sender(h); from != "" {
+		about += " from " + from
+	}
+	if t := mailDate(h, "", p.o.Location); !t.IsZero() {
+		about += ", " + t.Format("Mon 2 January 2006")
+	}
+	subject := oneLine(words(h.get("subject")))
+	if subject != "" {
+		about += ": " + subject
+	} else if len(blocks) == 0 {
+		return nil
+	} else {
+		about += ":"
+	}
+	return append([]knowledgebank.Block{{Text: about}}, blocks...)
+}
+
+// attached reads an attachment if it is of a kind that is read, else names it.
+func (p *post) attached(ctx context.Context, a attachment, depth int) []knowledgebank.Block {
+	if ctx.Err() != nil {
+		return nil // nobody waits for the mail any more
+	}
+	name := a.name
+	k := attachedKind(a)
+	var blocks []knowledgebank.Block
+	switch k {
+	case unknownKind:
+		p.left(a.name, a.typ)
+		return nil
+	case mailKind:
+		blocks = p.inner(ctx, a.data, depth)
+	default:
+		// A parser that breaks on an attachment must not cost the mail.
+		f := &file{Reader: &Reader{o: p.o}, base: name, bounds: Bounds{Unpack: p.unpack}}
+		s, err := guarded(func() (*knowledgebank.Source, error) {
+			if k == pdfKind {
+				return f.pdf(ctx, p.pdfs, []byte(a.data))
+			}
+			return f.note(ctx, k, []byte(a.data), a.charset)
+		})
+		if err != nil {
+			p.left(a.name, a.typ)
+			p.notes[len(p.notes)-1] += ": " + err.Error()
+			return nil
+		}
+		blocks = s.Blocks
+	}
+	if len(blocks) == 0 {
+		return nil
+	}
+	if name == "" {
+		return blocks
+	}
+	return append([]knowledgebank.Block{{Text: "Attachment " + name + ":"}}, blocks...)
+}
+
+// attachedKind is stricter than sniff with what is text: keys, signatures and
+// calendars are no reading.
+func attachedKind(a attachment) kind {
+	k := sniff(a.name, []byte(a.data[:min(len(a.data), window)]))
+	switch k {
+	case mailKind:
+		if strings.HasPrefix(a.typ, "text/rfc822-headers") {
+			return unknownKind
+		}
+	case textKind:
+		if a.typ == "text/html" {
+			return htmlKind
+		}
+		switch ending := strings.ToLower(path.Ext(a.name)); ending {
+		case ".txt", ".text", ".log", ".csv", ".tsv", ".org", ".rst", ".tex":
+		case "":
+			if a.typ != "text/plain" {
+				return unknownKind
+			}
+		default:
+			if a.typ != "text/plain" && a.typ != "text/markdown" || ending == ".ics" || ending == ".vcf" || ending == ".asc" {
+				return unknownKind
+			}
+		}
+	case mboxKind, linesKind, jsonKind, gzipKind:
+		return unknownKind // many documents in one, or compressed
+	}
+	return k
+}
+
+// sender is who wrote a mail, as chunks name it: the name, else the address.
+func sender(h header) string {
+	for _, from := range []string{"from", "sender", "reply-to", "return-path"} {
+		for _, v := range h[from] {
+			if name := person(v); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// person is the first name in a list of addresses, or the first address.
+func person(v string) string {
+	v = unfold(v)
+	name, address := firstAddress(v)
+	name = strings.Trim(oneLine(words(name)), ` '"`)
+	address = strings.Trim(oneLine(address), " <>'\"")
+	if name == "" || strings.EqualFold(name, address) {
+		return address
+	}
+	return name
+}
+
+// firstAddress parts `"Ruiz, Ana" <ana@example.com>` and its kin. Quotes are
+// undone, encoded words are not.
+func firstAddress(v string) (name, address string) {
+	var out, comment, angle strings.Builder
+	quoted, depth, inAngle := false, 0, false
+scan:
+	for i := 0; i < len(v); i++ {
+		c := v[i]
+		to := &out
+		switch {
+		case depth > 0:
+			to = &comment
+		case inAngle:
+			to = &angle
+		}
+		switch {
+		case c == '\\' && i+1 < len(v) && (quoted || depth > 0):
+			i++
+			to.WriteByte(v[i])
+		case c == '"' && depth == 0 && !inAngle:
+			quoted = !quoted && strings.IndexByte(v[i+1:], '"') >= 0
+		case quoted:
+			to.WriteByte(c)
+		case c == '(' && !inAngle:
+			if depth++; depth > 1 {
+				to.WriteByte(c)
+			}
+		case c == ')' && depth > 0:
+			if depth--; depth > 0 {
+				to.WriteByte(c)
+			}
+		case c == '<' && depth == 0:
+			inAngle = true
+		case c == '>' && inAngle:
+			break scan
+		case c == ',' && depth == 0 && !inAngle:
+			if strings.Contains(out.String(), "@") {
+				break scan
+			}
+			to.WriteByte(c) // an unquoted "Ruiz, Ana <...>"
+		default:
+			to.WriteByte(c)
+		}
+	}
+	if inAngle {
+		return out.String(), angle.String()
+	}
+	if a := strings.TrimSpace(out.String()); strings.Contains(a, "@") || comment.Len() > 0 {
+		return comment.String(), a
+	}
+	return out.String(), ""
+}

@@ -146,3 +146,133 @@ func (m *mdReader) title(text string) {
 	}
 	m.add(text)
 }
+
+// front is what a note says of itself before its text.
+type front struct{ title, date string }
+
+// A key is a word, or two as some programs write them.
+const frontName = `["']?([\pL\d_][\pL\d_.-]*(?: [\pL\d_.-]+)?)["']?[ \t]*`
+
+var (
+	yamlKey = regexp.MustCompile(`^` + frontName + `:(?:\s+(.*))?$`)
+	tomlKey = regexp.MustCompile(`^` + frontName + `=(.*)$|^\[+[\w. "'-]+\]+\s*$`) // or the name of a table
+	// What may stand below a key: more of its value, a list, the end of brackets.
+	frontMore = regexp.MustCompile(`^(?:\s.*|-(?:\s.*)?|[\]}]+\s*)$`)
+)
+
+// frontMatter reads the lines between "---" or "+++" at the start. Where they hold
+// anything but keys with their values, they are text between drawn lines.
+func frontMatter(text string) (front, string) {
+	var f front
+	text = strings.TrimLeft(text, "\n ")
+	fence := text[:min(3, len(text))]
+	if fence != "---" && fence != "+++" {
+		return f, text
+	}
+	first, rest, ok := strings.Cut(text, "\n")
+	if !ok || strings.TrimSpace(first) != fence {
+		return f, text
+	}
+	pattern := yamlKey
+	if fence == "+++" {
+		pattern = tomlKey
+	}
+	whole, keys, blank := rest, false, true
+	for n := 0; rest != "" && n < 200; n++ {
+		l, more, _ := strings.Cut(rest, "\n")
+		t := strings.TrimSpace(l)
+		if (t == fence || t == "...") && (keys || blank) {
+			return f, more
+		}
+		key := pattern.FindStringSubmatch(l)
+		switch {
+		case key != nil:
+			keys = true
+			f.set(key[1], key[2])
+		case t == "", t[0] == '#':
+		case !keys || !frontMore.MatchString(l):
+			return front{}, whole
+		}
+		blank = blank && t == ""
+		rest = more
+	}
+	return front{}, whole
+}
+
+func (f *front) set(key, value string) {
+	value = strings.Trim(value, ` "'`)
+	switch strings.ToLower(key) {
+	case "title":
+		f.title = value
+	case "date":
+		f.date = value
+	}
+}
+
+const (
+	commentOpens  = "<!--"
+	commentCloses = "-->"
+)
+
+// uncommented takes the comments out of Markdown. None begins in code, and one
+// that never ends is text.
+func uncommented(text string) string {
+	var b strings.Builder
+	last := strings.LastIndex(text, commentCloses)
+	fence := "" // of the code that is open
+	for at := 0; at < len(text); {
+		end := len(text)
+		if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
+			end = at + n + 1
+		}
+		l := text[at:end]
+		opens, _ := beginsFence(l)
+		switch {
+		case fence != "":
+			if endsFence(l, fence) {
+				fence = ""
+			}
+		case opens != "":
+			fence = opens
+		default:
+			at = uncommentedLine(&b, text, at, last)
+			continue
+		}
+		b.WriteString(l)
+		at = end
+	}
+	return b.String()
+}
+
+// uncommentedLine copies one line, or what stands before and behind the comments
+// that begin in it. It gives where the next line begins. No comment ends behind last.
+func uncommentedLine(b *strings.Builder, text string, at, last int) int {
+	from := at
+	for {
+		n := strings.IndexAny(text[at:], "`<\n")
+		if n < 0 {
+			b.WriteString(text[from:])
+			return len(text)
+		}
+		switch at += n; {
+		case text[at] == '\n':
+			b.WriteString(text[from : at+1])
+			return at + 1
+		case text[at] == '`':
+			at += codeSize(text[at:])
+		case strings.HasPrefix(text[at:], commentOpens) && at+2 <= last:
+			b.WriteString(text[from:at])
+			at += 2 // the shortest of all is "<!-->"
+			at += strings.Index(text[at:], commentCloses) + len(commentCloses)
+			from = at
+		default:
+			at++
+		}
+	}
+}
+
+// endsFence says that a line ends the code that a fence began.
+func endsFence(l, fence string) bool {
+	t := strings.TrimSpace(l)
+	return strings.HasPrefix(t, fence) && strings.Trim(t, fence[:1]) == ""
+}

@@ -5,7 +5,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/percached/percached/internal/base/fault"
@@ -170,3 +172,34 @@ func until(ctx context.Context, rd io.Reader) io.Reader {
 type readFunc func(p []byte) (int, error)
 
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }
+
+// Files calls visit for every file that Path would read, and failed for what
+// stands in the way. Its error is that of the path itself.
+func Files(path string, visit func(path string, size int64), failed func(path string, err error)) error {
+	err := walk(path, func(e entry) error {
+		if e.err != nil {
+			failed(e.path, e.err)
+		} else {
+			visit(e.path, e.size)
+		}
+		return nil
+	})
+	return fault.Wrap("reader.Files", err)
+}
+
+// maildirMail is how programs name a mail in a Maildir: the second at which it
+// came and more behind a dot, or what is known of it behind ":2,".
+var maildirMail = regexp.MustCompile(`^\d{9,}\.|[:;!]2,[A-Za-z]*$`)
+
+// maildirName says of a name alone whether it is that of a mail in a Maildir. Other
+// folders may be called so, too: where the file has no ending and another name, its
+// content has to tell.
+func maildirName(name string) (mail, maybe bool) {
+	name = strings.ReplaceAll(name, `\`, "/")
+	switch path.Base(path.Dir(name)) {
+	case "cur", "new":
+		base := path.Base(name)
+		return maildirMail.MatchString(base), !strings.Contains(base, ".")
+	}
+	return false, false
+}
