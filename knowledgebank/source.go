@@ -1,6 +1,14 @@
 package knowledgebank
 
-import "time"
+import (
+	"cmp"
+	"context"
+	"time"
+	"unicode/utf8"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/fault"
+)
 
 // Source is one document as a reader found it, before it is cut into chunks.
 type Source struct {
@@ -22,4 +30,68 @@ type Block struct {
 	Speaker string // of a transcript; empty otherwise
 	At      string // of a transcript: "00:12:31"
 	Text    string // valid UTF-8 without control characters but \n
+}
+
+const (
+	// maxChunks of one document: some five million words.
+	maxChunks = 50_000
+	// maxName is how long a key or a path may be, in bytes.
+	maxName = 4096
+)
+
+// item is a document, cut and ready to be stored.
+type item struct {
+	document percached.Document
+	chunks   []percached.Chunk
+	bytes    int // about what it takes to store
+}
+
+// prepare cuts a document.
+func (b *Bank) prepare(ctx context.Context, s *Source) (*item, error) {
+	const op = "knowledgebank.prepare"
+	switch {
+	case s == nil:
+		return nil, fault.New(fault.Invalid, op, "there is no document")
+	case s.Key == "":
+		return nil, fault.New(fault.Invalid, op, "the document has no key")
+	case len(s.Key) > maxName || !utf8.ValidString(s.Key):
+		return nil, fault.New(fault.Invalid, op, "the document's key is longer than %d bytes or not UTF-8", maxName)
+	case len(s.Path) > maxName || !utf8.ValidString(s.Path) || len(s.File) > maxName || !utf8.ValidString(s.File):
+		return nil, fault.New(fault.Invalid, op, "the document's path is longer than %d bytes or not UTF-8", maxName)
+	}
+	n := 0 // half words
+	for _, block := range s.Blocks {
+		n += size(block.Text)
+	}
+	if n/2 > maxChunks*b.o.ChunkWords { // before it is cut, which takes many times its bytes
+		return nil, fault.New(fault.Invalid, op, "the document is too long: %d words, and %d is the most", n/2, maxChunks*b.o.ChunkWords)
+	}
+	it := &item{document: percached.Document{
+		ID: percached.NewDocumentID(s.Key), Key: s.Key, Title: title(s), Source: about(s),
+		Format: line(s.Format), Path: cmp.Or(s.Path, s.File), Date: s.Date, Added: b.o.Now().Round(0),
+	}}
+	d := &it.document
+	pieces := cut(ctx, units(ctx, s), b.o.ChunkWords)
+	if err := ctx.Err(); err != nil {
+		return nil, fault.Wrap(op, err)
+	}
+	if len(pieces) == 0 && hasWords(line(s.Title)) {
+		pieces = []piece{{body: d.Title}} // so that a mail that is all subject is found
+	}
+	if len(pieces) > maxChunks {
+		return nil, fault.New(fault.Invalid, op, "the document is too long: %d chunks, and %d is the most", len(pieces), maxChunks)
+	}
+	it.bytes = 256 + len(d.Key) + len(d.Path)
+	for i, p := range pieces {
+		if ended(ctx, i) {
+			return nil, fault.Wrap(op, ctx.Err())
+		}
+		c := percached.Chunk{Head: head(d, p.minute), Body: p.body}
+		c.ID = percached.NewChunkID(c.Rendered())
+		d.Words += p.words
+		d.Chunks = append(d.Chunks, c.ID)
+		it.chunks = append(it.chunks, c)
+		it.bytes += 256 + len(c.Head) + len(c.Body)
+	}
+	return it, nil
 }

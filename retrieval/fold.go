@@ -71,3 +71,57 @@ func foldRune(b *strings.Builder, r rune) {
 		b.WriteRune(r)
 	}
 }
+
+// stem takes the commonest endings off an English word: s, es, ies, ed, ing. It
+// is an extra beside the word itself, so it rather does too little.
+func stem(w string) string {
+	for i := range len(w) {
+		if w[i] < 'a' || w[i] > 'z' {
+			return w
+		}
+	}
+	w = singular(w)
+	for _, end := range []string{"ing", "ed"} {
+		if base, ok := strings.CutSuffix(w, end); ok && len(base) >= 3 && hasVowel(base) {
+			return bare(base)
+		}
+	}
+	return strings.TrimSuffix(w, silentE(w))
+}
+
+// singular takes off the s of plurals and of the third person.
+func singular(w string) string {
+	switch n := len(w); {
+	case n < 4 || !strings.HasSuffix(w, "s"), strings.HasSuffix(w, "ss"), strings.HasSuffix(w, "us"), strings.HasSuffix(w, "is"):
+		return w
+	case strings.HasSuffix(w, "ies") && n > 4:
+		return w[:n-3] + "y"
+	case strings.HasSuffix(w, "sses"), strings.HasSuffix(w, "ches"), strings.HasSuffix(w, "shes"), strings.HasSuffix(w, "xes"):
+		return w[:n-2]
+	default:
+		return w[:n-1]
+	}
+}
+
+// bare mends what is left in front of ing and ed: planned is plan, filed is
+// file without its e.
+func bare(w string) string {
+	n := len(w)
+	if n > 3 && w[n-1] == w[n-2] && !strings.ContainsRune("aeiolsz", rune(w[n-1])) {
+		return w[:n-1]
+	}
+	if strings.HasSuffix(w, "i") { // carried
+		return w[:n-1] + "y"
+	}
+	return w
+}
+
+// silentE is the e that ing and ed would have taken away.
+func silentE(w string) string {
+	if len(w) > 3 && strings.HasSuffix(w, "e") && !strings.HasSuffix(w, "ee") && hasVowel(w[:len(w)-1]) {
+		return "e"
+	}
+	return ""
+}
+
+func hasVowel(w string) bool { return strings.ContainsAny(w, "aeiouy") }

@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -242,3 +243,89 @@ func (c *cutter) word(w string) {
 }
 
 func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
+
+// number emits a number that is written with separators in one form:
+// "1,185", "1.185" and "$1,185.00" are all found by 1185. It gives false for
+// what is no number.
+func (c *cutter) number(parts []string, seps []byte) bool {
+	for i, p := range parts {
+		if !allDigits(p) || i > 0 && seps[i-1] != ',' && seps[i-1] != '.' {
+			return false
+		}
+	}
+	n := len(seps)
+	last, tail := seps[n-1], parts[n]
+	grouped := grouped(parts, seps)
+	switch {
+	case n == 1 && last == '.':
+		c.decimal(parts[:1], tail)
+		if grouped { // 1.185 may be either
+			c.emit(strings.Join(parts, ""), form)
+		}
+	case grouped:
+		c.emit(strings.Join(parts, ""), plain)
+	case n == 1: // 2,5
+		c.decimal(parts[:1], tail)
+	case last != seps[0] && groupedAs(parts[:n], seps[:n-1], seps[0]):
+		c.decimal(parts[:n], tail)
+	default:
+		return false
+	}
+	return true
+}
+
+func grouped(parts []string, seps []byte) bool { return groupedAs(parts, seps, seps[0]) }
+
+// groupedAs says whether parts are the groups of three of one number.
+func groupedAs(parts []string, seps []byte, sep byte) bool {
+	for i, p := range parts {
+		if i == 0 && (len(p) > 3 || p[0] == '0') || i > 0 && (len(p) != 3 || seps[i-1] != sep) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *cutter) decimal(groups []string, fraction string) {
+	integer := strings.Join(groups, "")
+	if zeros := strings.Trim(fraction, "0") == ""; zeros {
+		c.emit(integer, plain)
+	}
+	c.emit(integer+"."+fraction, plain)
+}
+
+// calendar gives names of months and days in full. A few of the short ones are
+// words of their own; they are then found as both.
+var calendar = map[string]string{
+	"jan": "january", "feb": "february", "mar": "march", "apr": "april", "jun": "june", "jul": "july",
+	"aug": "august", "sep": "september", "sept": "september", "oct": "october", "nov": "november", "dec": "december",
+	"mon": "monday", "tue": "tuesday", "tues": "tuesday", "wed": "wednesday", "thu": "thursday", "thur": "thursday",
+	"thurs": "thursday", "fri": "friday", "sat": "saturday", "sun": "sunday",
+}
+
+// monthOf is the name of a month written in two digits.
+func monthOf(digits string) string {
+	if len(digits) != 2 {
+		return ""
+	}
+	months := [...]string{
+		"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+	}
+	n := int(digits[0]-'0')*10 + int(digits[1]-'0')
+	if n < 1 || n > len(months) {
+		return ""
+	}
+	return months[n-1]
+}
+
+// stopWord says whether a word tells little of what a question is about.
+func stopWord(w string) bool {
+	_, found := slices.BinarySearch(stopWords, w)
+	return found
+}
+
+// stopWords are sorted.
+var stopWords = strings.Fields(`
+	a about after an and any are as at be been before but by can could did do does for from had has have he her his
+	how i if in into is it its many me much my of on or our s she should so some t than that the their them then there
+	these they this those to us was we were what when where which who whom whose why will with would you your`)
