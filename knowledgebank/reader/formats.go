@@ -1,7 +1,9 @@
 package reader
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"path"
@@ -9,11 +11,11 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/percached/percached/knowledgebank"
 )
 
-// window is how much of a file is looked at to tell its kind.
-const window = 64 << 10
-
+// kind names a format.
 type kind uint8
 
 const (
@@ -26,10 +28,119 @@ const (
 	vttKind
 	srtKind
 	pdfKind
-	linesKind
-	jsonKind // one JSON value over many lines
+	linesKind // JSON lines
+	jsonKind  // one JSON value over many lines
 	gzipKind
 )
+
+// format is one row of the table of formats: how a file is recognised, and what reads
+// it. Exactly one of text, document and stream is set; without any of them the reader
+// refuses the file.
+type format struct {
+	kind  kind
+	match func(s *sample) bool
+	// text reads a file of text that is one document: it fills in the source, and
+	// returns the title that the text gives itself, or "".
+	text func(f *file, ctx context.Context, s *knowledgebank.Source, text string) (title string)
+	// document reads any other file that is one document.
+	document func(f *file, ctx context.Context, data []byte) (*knowledgebank.Source, error)
+	// stream reads a file of many documents.
+	stream func(f *file, ctx context.Context, in *bufio.Reader) error
+}
+
+// formats is the table of all formats. The first row that matches wins, so what only
+// one format has comes first, and what any text may have comes last.
+func formats() []format {
+	return []format{
+		{kind: gzipKind, match: func(s *sample) bool { return gzipped(s.head) }},
+		{kind: pdfKind, match: (*sample).pdf, document: (*file).pdfFile},
+		{kind: mboxKind, match: (*sample).mbox, stream: (*file).mbox},
+		{kind: mailKind, match: (*sample).mail, document: (*file).mailFile},
+		{kind: unknownKind, match: func(s *sample) bool { return !s.readable() }},
+		{kind: unknownKind, match: func(s *sample) bool { return s.starts(`{\rtf`) || s.starts("%!PS") }},
+		{kind: vttKind, match: func(s *sample) bool { return strings.HasPrefix(s.text(), "WEBVTT") }, text: (*file).transcript},
+		{kind: srtKind, match: func(s *sample) bool { return srtStart.MatchString(s.start()) }, text: (*file).transcript},
+		{kind: htmlKind, match: func(s *sample) bool { return htmlStart.MatchString(s.start()) }, text: (*file).html},
+		{kind: linesKind, match: func(s *sample) bool { return s.json() == linesKind }, stream: (*file).jsonLines},
+		{kind: jsonKind, match: func(s *sample) bool { return s.json() == jsonKind }, stream: (*file).jsonValue},
+		{kind: markdownKind, match: (*sample).markdown, text: (*file).markdown},
+		{kind: htmlKind, match: (*sample).htmlFragment, text: (*file).html},
+		{kind: textKind, match: func(*sample) bool { return true }, text: (*file).plain},
+	}
+}
+
+// formatOf returns the row of a kind.
+func formatOf(k kind) format {
+	for _, f := range formats() {
+		if f.kind == k {
+			return f
+		}
+	}
+	return format{}
+}
+
+// sniff finds the format of a file from its name and its first bytes.
+func sniff(name string, head []byte) format {
+	s := &sample{ending: strings.ToLower(path.Ext(name)), head: head}
+	for _, f := range formats() {
+		if f.match(s) {
+			return f
+		}
+	}
+	return format{}
+}
+
+// window is how much of a file is looked at to find its format.
+const window = 64 << 10
+
+// sample is what sniff knows of a file.
+type sample struct {
+	ending  string // of its name, in small letters
+	head    []byte // its first bytes
+	decoded *string
+}
+
+// cut says that the file may go on behind the sample.
+func (s *sample) cut() bool { return len(s.head) == window }
+
+// text is the sample as text, if it is text.
+func (s *sample) text() string {
+	if s.decoded == nil {
+		head := s.whole()
+		text := decode(head, metaCharset(head))
+		s.decoded = &text
+	}
+	return *s.decoded
+}
+
+// whole is the sample without a character of which the rest was cut off.
+func (s *sample) whole() []byte {
+	if s.cut() {
+		return untorn(s.head)
+	}
+	return s.head
+}
+
+// start is the text from its first word on.
+func (s *sample) start() string { return strings.TrimLeft(s.text(), " \t\n") }
+
+func (s *sample) starts(with string) bool { return strings.HasPrefix(s.start(), with) }
+
+func (s *sample) readable() bool { return readable(s.whole(), s.text()) }
+
+func (s *sample) pdf() bool {
+	at := bytes.Index(s.head[:min(len(s.head), 1024)], []byte("%PDF-"))
+	return at == 0 || at > 0 && s.ending == ".pdf"
+}
+
+// mbox and mail also match bytes that are no text: mail may carry any.
+func (s *sample) mbox() bool { return mboxStart(s.text(), s.ending) }
+
+func (s *sample) mail() bool { return mailStart(s.text(), s.ending) }
+
+func (s *sample) markdown() bool {
+	return s.start() != "" && (markdownEnding(s.ending) || frontKeys.MatchString(s.start()))
+}
 
 var (
 	srtStart  = regexp.MustCompile(`^\s*(\d+\s*\n)?\s*\d{1,3}:\d\d:\d\d[,.]\d{1,3} +--> +\d`)
@@ -39,57 +150,11 @@ var (
 	htmlTag   = regexp.MustCompile(`(?i)</?(p|div|br|h[1-6]|table|tr|td|ul|ol|li|span|a|b|i|em|strong|meta|title|style|font|body|html)(\s[^<>]*)?/?>`)
 )
 
-// sniff tells the kind of a file from its name and its first bytes.
-func sniff(name string, head []byte) kind {
-	if gzipped(head) {
-		return gzipKind
-	}
-	ending := strings.ToLower(path.Ext(name))
-	if at := bytes.Index(head[:min(len(head), 1024)], []byte("%PDF-")); at == 0 || at > 0 && ending == ".pdf" {
-		return pdfKind
-	}
-	cut := len(head) == window
-	if cut {
-		head = untorn(head)
-	}
-	text := decode(head, metaCharset(head))
-	if !readable(head, text) {
-		// Mail may carry bytes that are no text, and is still mail.
-		switch {
-		case mboxStart(text, ending):
-			return mboxKind
-		case mailStart(text, ending):
-			return mailKind
-		}
-		return unknownKind
-	}
-	start := strings.TrimLeft(text, " \t\n")
-	switch {
-	case start == "":
-		return textKind // of which nothing will be left
-	case strings.HasPrefix(start, `{\rtf`), strings.HasPrefix(start, "%!PS"):
-		return unknownKind
-	case strings.HasPrefix(text, "WEBVTT"):
-		return vttKind
-	case mboxStart(text, ending):
-		return mboxKind
-	case mailStart(text, ending):
-		return mailKind
-	case srtStart.MatchString(start):
-		return srtKind
-	case htmlStart.MatchString(start):
-		return htmlKind
-	}
-	if k := jsonStart(start, ending, cut); k != unknownKind {
-		return k
-	}
-	switch {
-	case markdownEnding(ending), frontKeys.MatchString(start):
-		return markdownKind
-	case htmlEnding(ending) && (htmlTag.MatchString(start) || htmlBlock.MatchString(start)), start[0] == '<' && len(htmlTag.FindAllStringIndex(start, 4)) == 4:
-		return htmlKind
-	}
-	return textKind
+// htmlFragment matches HTML that does not begin as a page does.
+func (s *sample) htmlFragment() bool {
+	start := s.start()
+	return htmlEnding(s.ending) && (htmlTag.MatchString(start) || htmlBlock.MatchString(start)) ||
+		strings.HasPrefix(start, "<") && len(htmlTag.FindAllStringIndex(start, 4)) == 4
 }
 
 func markdownEnding(e string) bool { return e == ".md" || e == ".markdown" || e == ".mdown" }
@@ -202,19 +267,20 @@ func mailStart(text, ending string) bool {
 	return seen >= 3 || sure && seen >= 2 || ending == ".eml" && seen > 0
 }
 
-// jsonStart: JSON lines if the first line is an object by itself, and the next as
-// it seems; one JSON value if the name says so. Text that begins with an object is
-// text.
-func jsonStart(start, ending string, cut bool) kind {
+// json distinguishes JSON lines, one JSON value and neither. A file is JSON lines if
+// its first line is an object and the next one seems to be; it is one value if its
+// name says so. Text that begins with an object is text.
+func (s *sample) json() kind {
+	start, ending := s.start(), s.ending
 	first, rest, whole := strings.Cut(start, "\n")
 	rest = strings.TrimLeft(rest, " \t\n")
 	named := ending == ".json" || ending == ".jsonl" || ending == ".ndjson"
 	switch {
-	case textEnding(ending), !named && rest != "" && !objectStart(rest):
+	case start == "", textEnding(ending), !named && rest != "" && !objectStart(rest):
 		return unknownKind
 	case start[0] == '{' && json.Valid([]byte(first)):
 		return linesKind
-	case !whole && cut && objectStart(start):
+	case !whole && s.cut() && objectStart(start):
 		return linesKind // a long line
 	case named && ending != ".json":
 		return linesKind

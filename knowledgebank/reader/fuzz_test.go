@@ -92,7 +92,7 @@ func FuzzMailbox(f *testing.F) {
 func FuzzWeb(f *testing.F) {
 	seed(f, "*.htm*")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := fileOf(t, "a.html").note(t.Context(), htmlKind, data, "")
+		s, err := fileOf(t, "a.html").note(t.Context(), formatOf(htmlKind), data, "")
 		whole(t, s, err)
 		fitText(t, web(t.Context(), string(data), true).text)
 	})
@@ -102,7 +102,7 @@ func FuzzTranscript(f *testing.F) {
 	seed(f, "*.vtt")
 	seed(f, "*.[sS][rR][tT]")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := fileOf(t, "2025-03-20-a.vtt").note(t.Context(), vttKind, data, "")
+		s, err := fileOf(t, "2025-03-20-a.vtt").note(t.Context(), formatOf(vttKind), data, "")
 		whole(t, s, err)
 		if err != nil {
 			return
@@ -118,7 +118,7 @@ func FuzzTranscript(f *testing.F) {
 func FuzzMarkdown(f *testing.F) {
 	seed(f, "*.md")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := fileOf(t, "a.md").note(t.Context(), markdownKind, data, "")
+		s, err := fileOf(t, "a.md").note(t.Context(), formatOf(markdownKind), data, "")
 		whole(t, s, err)
 	})
 }

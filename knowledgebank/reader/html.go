@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/percached/percached/knowledgebank"
 )
 
 // maxOpen bounds how many elements are kept open. What is nested deeper is read
@@ -23,6 +25,14 @@ const (
 type page struct {
 	title, heading string
 	text           string // cleaned; paragraphs are parted by blank lines
+}
+
+// html reads a file of HTML.
+func (f *file) html(ctx context.Context, s *knowledgebank.Source, text string) (title string) {
+	s.Format = "html"
+	p := web(ctx, text, false)
+	s.Blocks = paragraphs(ctx, p.text)
+	return or(p.title, p.heading)
 }
 
 // web makes text of HTML. The tokens are taken one by one, without a tree, so

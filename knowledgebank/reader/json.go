@@ -85,8 +85,12 @@ func boundedLine(in *bufio.Reader, limit int64, grow func(n int) error) ([]byte,
 	}
 }
 
-// jsonWhole reads one JSON value: an object, or a list of objects.
-func (f *file) jsonWhole(ctx context.Context, data []byte) error {
+// jsonValue reads one JSON value: an object, or a list of objects.
+func (f *file) jsonValue(ctx context.Context, in *bufio.Reader) error {
+	data, err := f.whole(ctx, in)
+	if err != nil {
+		return err
+	}
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte(byteMark)))
 	if !json.Valid(data) {
 		return errJSON

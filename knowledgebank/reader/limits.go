@@ -143,8 +143,19 @@ func (f *file) leave() {
 	}
 }
 
-// whole reads a file that is one document; errLarge for one that is too large.
+// whole reads a file into memory, unless it is too large.
 func (f *file) whole(ctx context.Context, in io.Reader) ([]byte, error) {
+	data, err := f.held(ctx, in)
+	switch {
+	case errors.Is(err, errLarge):
+		return nil, f.tooLarge()
+	case err != nil:
+		return nil, damaged(err)
+	}
+	return data, nil
+}
+
+func (f *file) held(ctx context.Context, in io.Reader) ([]byte, error) {
 	most := f.o.MaxBytes + 1
 	data, err := io.ReadAll(io.LimitReader(in, min(most, large+1)))
 	if err != nil {

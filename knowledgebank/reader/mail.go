@@ -12,6 +12,10 @@ import (
 	"github.com/percached/percached/knowledgebank/pdf"
 )
 
+func (f *file) mailFile(ctx context.Context, data []byte) (*knowledgebank.Source, error) {
+	return f.parseMail(ctx, data, "")
+}
+
 // parseMail reads one mail. The separator is the line of the mailbox before it.
 func (f *file) parseMail(ctx context.Context, data []byte, separator string) (*knowledgebank.Source, error) {
 	text, marked := fromMark(string(data))
@@ -126,9 +130,9 @@ func (p *post) attached(ctx context.Context, a attachment, depth int) []knowledg
 		return nil // nobody waits for the mail any more
 	}
 	name := a.name
-	k := attachedKind(a)
+	of := attachedFormat(a)
 	var blocks []knowledgebank.Block
-	switch k {
+	switch of.kind {
 	case unknownKind:
 		p.left(a.name, a.typ)
 		return nil
@@ -138,10 +142,10 @@ func (p *post) attached(ctx context.Context, a attachment, depth int) []knowledg
 		// A parser that breaks on an attachment must not cost the mail.
 		f := &file{Reader: &Reader{o: p.o}, base: name, bounds: Bounds{Unpack: p.unpack}}
 		s, err := guarded(func() (*knowledgebank.Source, error) {
-			if k == pdfKind {
+			if of.kind == pdfKind {
 				return f.pdf(ctx, p.pdfs, []byte(a.data))
 			}
-			return f.note(ctx, k, []byte(a.data), a.charset)
+			return f.note(ctx, of, []byte(a.data), a.charset)
 		})
 		if err != nil {
 			p.left(a.name, a.typ)
@@ -159,34 +163,34 @@ func (p *post) attached(ctx context.Context, a attachment, depth int) []knowledg
 	return append([]knowledgebank.Block{{Text: "Attachment " + name + ":"}}, blocks...)
 }
 
-// attachedKind is stricter than sniff with what is text: keys, signatures and
+// attachedFormat is stricter than sniff with what is text: keys, signatures and
 // calendars are no reading.
-func attachedKind(a attachment) kind {
-	k := sniff(a.name, []byte(a.data[:min(len(a.data), window)]))
-	switch k {
+func attachedFormat(a attachment) format {
+	of := sniff(a.name, []byte(a.data[:min(len(a.data), window)]))
+	switch of.kind {
 	case mailKind:
 		if strings.HasPrefix(a.typ, "text/rfc822-headers") {
-			return unknownKind
+			return format{}
 		}
 	case textKind:
 		if a.typ == "text/html" {
-			return htmlKind
+			return formatOf(htmlKind)
 		}
 		switch ending := strings.ToLower(path.Ext(a.name)); ending {
 		case ".txt", ".text", ".log", ".csv", ".tsv", ".org", ".rst", ".tex":
 		case "":
 			if a.typ != "text/plain" {
-				return unknownKind
+				return format{}
 			}
 		default:
 			if a.typ != "text/plain" && a.typ != "text/markdown" || ending == ".ics" || ending == ".vcf" || ending == ".asc" {
-				return unknownKind
+				return format{}
 			}
 		}
 	case mboxKind, linesKind, jsonKind, gzipKind:
-		return unknownKind // many documents in one, or compressed
+		return format{} // many documents in one, or compressed
 	}
-	return k
+	return of
 }
 
 // sender is who wrote a mail, as chunks name it: the name, else the address.

@@ -18,9 +18,19 @@ var (
 	mdQuote    = regexp.MustCompile(`^\s{0,3}(>\s?)+`)
 )
 
-// markdown makes text of Markdown: its marks go, its words and its code stay. It
+// markdown reads a file of Markdown.
+func (f *file) markdown(ctx context.Context, s *knowledgebank.Source, text string) (title string) {
+	s.Format = "markdown"
+	front, text := frontMatter(text)
+	var heading string
+	s.Blocks, heading = markdownBlocks(ctx, text)
+	s.Date = date(front.date, f.o.Location)
+	return or(front.title, heading)
+}
+
+// markdownBlocks makes text of Markdown: its marks go, its words and its code stay. It
 // gives the first heading too.
-func markdown(ctx context.Context, text string) (blocks []knowledgebank.Block, heading string) {
+func markdownBlocks(ctx context.Context, text string) (blocks []knowledgebank.Block, heading string) {
 	m := mdReader{}
 	if text = clean(text); strings.Contains(text, commentOpens) {
 		text = clean(uncommented(text)) // what a comment parted may now be one

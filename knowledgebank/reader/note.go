@@ -2,39 +2,17 @@ package reader
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/percached/percached/knowledgebank"
-	"github.com/percached/percached/knowledgebank/pdf"
 )
 
-// note reads a file of text that is one document.
-func (f *file) note(ctx context.Context, k kind, data []byte, label string) (*knowledgebank.Source, error) {
+// note reads a file of text that is one document. label names its charset, if somebody
+// said which.
+func (f *file) note(ctx context.Context, of format, data []byte, label string) (*knowledgebank.Source, error) {
 	text := decode(data, or(label, metaCharset(data)))
-	s := &knowledgebank.Source{Key: f.key(), Title: oneLine(stem(f.base)), Source: "note", Format: "text"}
-	title := ""
-	switch k {
-	case markdownKind:
-		s.Format = "markdown"
-		var front front
-		front, text = frontMatter(text)
-		var heading string
-		s.Blocks, heading = markdown(ctx, text)
-		title = or(front.title, heading)
-		s.Date = date(front.date, f.o.Location)
-	case htmlKind:
-		s.Format = "html"
-		p := web(ctx, text, false)
-		s.Blocks = paragraphs(ctx, p.text)
-		title = or(p.title, p.heading)
-	case vttKind, srtKind:
-		s.Format, s.Source = "transcript", "meeting"
-		f.transcript(ctx, s, text)
-	default:
-		s.Blocks = blocksOf(ctx, strings.Split(clean(text), "\n"), false)
-	}
-	if title = oneLine(title); title != "" && !wordless(title) {
+	s := &knowledgebank.Source{Key: f.key(), Title: oneLine(stem(f.base)), Source: "note"}
+	if title := oneLine(of.text(f, ctx, s, text)); title != "" && !wordless(title) {
 		s.Title = title
 	}
 	if allWordless(s.Blocks) {
@@ -43,60 +21,11 @@ func (f *file) note(ctx context.Context, k kind, data []byte, label string) (*kn
 	return s, nil
 }
 
-// pdf reads a PDF file, one of those that come together.
-func (f *file) pdf(ctx context.Context, files *pdf.Files, data []byte) (*knowledgebank.Source, error) {
-	if f.bounds.Unpack != nil {
-		done, err := f.bounds.Unpack(ctx)
-		if err != nil {
-			return nil, err // ctx has ended
-		}
-		defer done()
-	}
-	d, err := files.Read(ctx, data)
-	if err != nil && len(d.Pages) == 0 {
-		return nil, err
-	}
-	s := &knowledgebank.Source{Key: f.key(), Title: oneLine(or(d.Title, stem(f.base))), Source: "note", Format: "pdf"}
-	var pictures, unread []int
-	for _, p := range d.Pages {
-		if p.Picture {
-			pictures = append(pictures, p.Number)
-		}
-		if p.Unread {
-			unread = append(unread, p.Number)
-		}
-		for _, text := range p.Paragraphs {
-			s.Blocks = append(s.Blocks, paragraphs(ctx, clean(text))...)
-		}
-	}
-	switch {
-	case allWordless(s.Blocks) && err != nil:
-		return nil, err
-	case allWordless(s.Blocks):
-		return nil, errEmpty
-	case err != nil:
-		s.Notes = append(s.Notes, "only a part was read: "+err.Error())
-	}
-	if len(pictures) > 0 {
-		s.Notes = append(s.Notes, pages(pictures)+": a picture without text")
-	}
-	if len(unread) > 0 {
-		s.Notes = append(s.Notes, pages(unread)+": a font does not say which characters it shows, so not all was read")
-	}
-	return s, nil
-}
-
-// pages names pages, the first few by their numbers.
-func pages(numbers []int) string {
-	const named = 5
-	out := "page"
-	for i, n := range numbers[:min(named, len(numbers))] {
-		out += strings.Repeat(",", min(i, 1)) + fmt.Sprintf(" %d", n)
-	}
-	if more := len(numbers) - named; more > 0 {
-		out += fmt.Sprintf(" and %d more", more)
-	}
-	return out
+// plain reads text without any marks.
+func (f *file) plain(ctx context.Context, s *knowledgebank.Source, text string) string {
+	s.Format = "text"
+	s.Blocks = blocksOf(ctx, strings.Split(clean(text), "\n"), false)
+	return ""
 }
 
 func or(a, b string) string {

@@ -17,7 +17,6 @@ import (
 
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/knowledgebank"
-	"github.com/percached/percached/knowledgebank/pdf"
 )
 
 // errEmpty is the reason of a file that holds no words at all.
@@ -122,38 +121,32 @@ func (f *file) any(ctx context.Context, rd io.Reader) error {
 	if f.mailLike {
 		name += ".eml"
 	}
-	k := sniff(name, head)
-	if f.mail && k != gzipKind {
-		k = mailKind
+	of := sniff(name, head)
+	if f.mail && of.kind != gzipKind {
+		of = formatOf(mailKind)
 	}
-	if k != pdfKind {
+	if of.kind != pdfKind {
 		f.marked = hasMark(head)
 		in = textOf(in, head)
 	}
-	switch k {
-	case unknownKind:
-		if len(head) == 0 {
-			return errEmpty
-		}
+	switch {
+	case of.kind == unknownKind:
 		return fault.New(fault.Unsupported, "sniff", "not a kind that is read")
-	case gzipKind:
+	case of.kind == gzipKind:
 		return fault.New(fault.Unsupported, "sniff", "compressed twice")
-	case mboxKind:
-		return f.mbox(ctx, in)
-	case linesKind:
-		return f.jsonLines(ctx, in)
+	case of.stream != nil:
+		return of.stream(f, ctx, in)
 	}
 	data, err := f.whole(ctx, in)
-	switch {
-	case errors.Is(err, errLarge):
-		return f.tooLarge()
-	case err != nil:
-		return damaged(err)
+	if err != nil {
+		return err
 	}
-	if k == jsonKind {
-		return f.jsonWhole(ctx, data)
-	}
-	return f.document(ctx, f.name, func() (*knowledgebank.Source, error) { return f.parse(ctx, k, data) })
+	return f.document(ctx, f.name, func() (*knowledgebank.Source, error) {
+		if of.document != nil {
+			return of.document(f, ctx, data)
+		}
+		return f.note(ctx, of, data, "")
+	})
 }
 
 // textOf gives text as its readers take it: UTF-16 as UTF-8, with its mark, and
@@ -166,21 +159,6 @@ func textOf(in *bufio.Reader, head []byte) *bufio.Reader {
 		in = bufio.NewReaderSize(&crToLF{rd: in}, window)
 	}
 	return in
-}
-
-// parse reads a file that is one document.
-func (f *file) parse(ctx context.Context, k kind, data []byte) (*knowledgebank.Source, error) {
-	switch k {
-	case mailKind:
-		return f.parseMail(ctx, data, "")
-	case pdfKind:
-		files, err := pdf.NewFiles(pdf.Default())
-		if err != nil {
-			return nil, err
-		}
-		return f.pdf(ctx, files, data)
-	}
-	return f.note(ctx, k, data, "")
 }
 
 // document runs a parser, survives its panic, and hands on what it made.

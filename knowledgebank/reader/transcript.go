@@ -30,8 +30,9 @@ var (
 	inHead  = regexp.MustCompile(`(?i)^(kind|language|region|style|x-timestamp-map)\b.*[:=]`)
 )
 
-// transcript fills a source with the turns of a WebVTT or SRT file.
-func (f *file) transcript(ctx context.Context, s *knowledgebank.Source, text string) {
+// transcript reads a WebVTT or SRT file.
+func (f *file) transcript(ctx context.Context, s *knowledgebank.Source, text string) (title string) {
+	s.Format, s.Source = "transcript", "meeting"
 	cues, head, notes := readCues(ctx, clean(text))
 	name := stem(f.base)
 	when, rest := nameDate(name, f.o.Location)
@@ -42,11 +43,8 @@ func (f *file) transcript(ctx context.Context, s *knowledgebank.Source, text str
 		}
 	}
 	s.Date = when
-	s.Title = titleOf(rest, name)
-	if head != "" {
-		s.Title = oneLine(head)
-	}
 	s.Blocks = turns(cues)
+	return or(head, titleOf(rest, name))
 }
 
 // titleOf makes a title of a file name without its date.

@@ -110,7 +110,7 @@ func TestJSONStart(t *testing.T) {
 		{"a.jsonl", "Some notes.\n{\"text\": \"y\"}\n", linesKind},
 		{"a", "{\"text\": \"" + strings.Repeat("long ", window) + "\"}\n", linesKind},
 	} {
-		if got := sniff(tt.name, []byte(tt.text[:min(len(tt.text), window)])); got != tt.want {
+		if got := sniff(tt.name, []byte(tt.text[:min(len(tt.text), window)])).kind; got != tt.want {
 			t.Errorf("%s, %.40q: kind %d, want %d", tt.name, tt.text, got, tt.want)
 		}
 	}

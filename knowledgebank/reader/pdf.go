@@ -1,0 +1,74 @@
+package reader
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/knowledgebank/pdf"
+)
+
+func (f *file) pdfFile(ctx context.Context, data []byte) (*knowledgebank.Source, error) {
+	files, err := pdf.NewFiles(pdf.Default())
+	if err != nil {
+		return nil, err
+	}
+	return f.pdf(ctx, files, data)
+}
+
+// pdf reads a PDF file, one of those that come together.
+func (f *file) pdf(ctx context.Context, files *pdf.Files, data []byte) (*knowledgebank.Source, error) {
+	if f.bounds.Unpack != nil {
+		done, err := f.bounds.Unpack(ctx)
+		if err != nil {
+			return nil, err // ctx has ended
+		}
+		defer done()
+	}
+	d, err := files.Read(ctx, data)
+	if err != nil && len(d.Pages) == 0 {
+		return nil, err
+	}
+	s := &knowledgebank.Source{Key: f.key(), Title: oneLine(or(d.Title, stem(f.base))), Source: "note", Format: "pdf"}
+	var pictures, unread []int
+	for _, p := range d.Pages {
+		if p.Picture {
+			pictures = append(pictures, p.Number)
+		}
+		if p.Unread {
+			unread = append(unread, p.Number)
+		}
+		for _, text := range p.Paragraphs {
+			s.Blocks = append(s.Blocks, paragraphs(ctx, clean(text))...)
+		}
+	}
+	switch {
+	case allWordless(s.Blocks) && err != nil:
+		return nil, err
+	case allWordless(s.Blocks):
+		return nil, errEmpty
+	case err != nil:
+		s.Notes = append(s.Notes, "only a part was read: "+err.Error())
+	}
+	if len(pictures) > 0 {
+		s.Notes = append(s.Notes, pages(pictures)+": a picture without text")
+	}
+	if len(unread) > 0 {
+		s.Notes = append(s.Notes, pages(unread)+": a font does not say which characters it shows, so not all was read")
+	}
+	return s, nil
+}
+
+// pages names pages, the first few by their numbers.
+func pages(numbers []int) string {
+	const named = 5
+	out := "page"
+	for i, n := range numbers[:min(named, len(numbers))] {
+		out += strings.Repeat(",", min(i, 1)) + fmt.Sprintf(" %d", n)
+	}
+	if more := len(numbers) - named; more > 0 {
+		out += fmt.Sprintf(" and %d more", more)
+	}
+	return out
+}
