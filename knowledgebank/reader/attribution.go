@@ -9,12 +9,12 @@ import (
 type pause struct {
 	cause cause
 	about string
-	back  int // lines before it that belong to it
-	next  int // the first line of the passage
+	back  int // lines before it that belong to the passage
+	next  int // first line of the passage
 }
 
 var (
-	// A word for "original message" between dashes.
+	// "Original message" in many languages, between dashes.
 	originalMark = regexp.MustCompile(`(?i)^[ \t]*[-_]{2,} ?(original\s+message|original appointment|original e-?mail|reply message|urspr.ngliche nachricht|original-?nachricht|message d.origine|message original|mensaje original|messaggio originale|oorspronkelijk bericht|mensagem original|ursprungligt meddelande|opprinnelig melding|oprindelig meddelelse|alkuper.inen viesti|wiadomo.. oryginalna|исходное сообщение|原始邮件|元のメッセージ) ?[-_]*`)
 	forwardMark  = regexp.MustCompile(`(?i)^[ \t]*([-_]{2,} ?(forwarded (message|by|mail|email)|weitergeleitete nachricht|message transf.r.|message r.exp.di.|mensaje reenviado|messaggio inoltrato|doorgestuurd bericht|mensagem encaminhada|vidarebefordrat meddelande|videresendt|пересылаемое сообщение|转发邮件|転送メッセージ|inline attachment follows)|begin forwarded message:|anfang der weitergeleiteten nachricht:?|d.but du message (r.exp.di.|transf.r.) ?:|inizio messaggio inoltrato:|inicio del mensaje reenviado:|begin doorgestuurd bericht:)`)
 	wroteMark    = regexp.MustCompile(`(?i)(\b(wrote|writes|schrieb|schreef|skrev|napisał\(?a?\)?|escribió|escreveu|scritto|kirjoitti|пишет|написал\(?а?\)?)|a écrit|寫道|写道)[^:\n]{0,40}\s*[:：]\s*$`)
@@ -25,7 +25,7 @@ var (
 	notesDate    = regexp.MustCompile(`(?i)\d{1,2}/\d{1,2}/\d{2,4},? +\d{1,2}:\d\d`)
 )
 
-// breakAt says whether another person's words begin at a line.
+// breakAt reports whether another person's words begin at a line.
 func breakAt(lines []string, i int, first bool) (pause, bool) {
 	l := lines[i]
 	mark := strings.TrimLeft(l, " \t*")
@@ -43,7 +43,7 @@ func breakAt(lines []string, i int, first bool) (pause, bool) {
 		}
 		return quotedHeader(lines, p.next, p), true
 	case dashes && rule(mark):
-		// Outlook draws a line and sets the header below it.
+		// Outlook draws a line and puts the header below it.
 		if h, ok := headerBlock(lines, skipBlank(lines, i+1)); ok {
 			return pause{cause: byReply, about: h.about, next: h.next}, true
 		}
@@ -55,9 +55,9 @@ func breakAt(lines []string, i int, first bool) (pause, bool) {
 	return attributed(lines, i, first)
 }
 
-// attributed finds "On Monday, Ana wrote:" that no marked line follows: then all
-// below is quoted. Minutes and letters cite people so too: it must say when, and
-// in a mail that answers none at what time or by which address.
+// attributed finds "On Monday, Ana wrote:" without marked lines behind it: then all
+// text below is quoted. Minutes and letters cite people in the same way. So it requires
+// a date, and in a mail that answers no other a time of day or an address.
 func attributed(lines []string, i int, first bool) (pause, bool) {
 	if l := lines[i]; strings.Contains(l, "> ") && wroteInline.MatchString(l) {
 		if next := skipBlank(lines, i+1); next == len(lines) || !marked(lines[next]) {
@@ -86,7 +86,7 @@ func attributed(lines []string, i int, first bool) (pause, bool) {
 	return pause{}, false
 }
 
-// attributes says whether text is an attribution.
+// attributes reports whether text is an attribution.
 func attributes(text string) bool {
 	text = strings.TrimRight(text, " ")
 	return len(text) < 300 && (strings.HasSuffix(text, ":") || strings.HasSuffix(text, "：")) && wroteMark.MatchString(text)
@@ -105,7 +105,7 @@ func quotedHeader(lines []string, i int, p pause) pause {
 }
 
 // notesForward reads "--- Forwarded by Ana Ruiz/HOU/ECT on 02/04/2025 10:07 AM ---",
-// which may go over two lines.
+// which may span two lines.
 func notesForward(lines []string, i int) pause {
 	p := pause{cause: byForward, next: i + 1}
 	if l := strings.TrimRight(lines[i], " "); !strings.HasSuffix(l, "--") && i+1 < len(lines) {
@@ -113,7 +113,7 @@ func notesForward(lines []string, i int) pause {
 			p.next++
 		}
 	}
-	// Below it the mail's own header, in the form of Notes.
+	// Below it, Lotus Notes puts the mail's own header.
 	j := skipBlank(lines, p.next)
 	for n := 0; n < 12 && j+n < len(lines); n++ {
 		if f, _ := field(lines[j+n]); f == toField || f == fromField {
@@ -133,7 +133,7 @@ func skipBlank(lines []string, i int) int {
 	return i
 }
 
-// bare is a subject without "Re:" and its kin.
+// bare is a subject without "Re:" and similar words.
 func bare(subject string) string {
 	for {
 		head, rest, ok := strings.Cut(subject, ":")
@@ -149,7 +149,7 @@ func bare(subject string) string {
 	}
 }
 
-// fieldKind is a line of the header that mail programs put above what they quote.
+// fieldKind is the kind of a line in the header that mail programs put above a quote.
 type fieldKind uint8
 
 const (
@@ -180,7 +180,7 @@ var fieldNames = map[string]fieldKind{
 	"x-mailer": otherField, "content-transfer-encoding": otherField, "when": otherField, "where": otherField,
 }
 
-// field reads one line like "From: Ana Ruiz", starred or not.
+// field reads one line like "From: Ana Ruiz", with or without stars.
 func field(l string) (fieldKind, string) {
 	l = strings.TrimLeft(l, " \t*")
 	name, value, ok := strings.Cut(l, ":")
@@ -199,13 +199,12 @@ func field(l string) (fieldKind, string) {
 // block is such a header.
 type block struct {
 	about string
-	back  int // lines before it that belong to it
+	back  int // lines before it that belong to the header
 	next  int // the line behind it
 }
 
-// headerBlock finds a header that begins at a line by itself: "From" and then
-// "Sent", "Date" or "To"; or, as Lotus Notes writes it, "To" with a name and a
-// date above.
+// headerBlock finds a header without a mark above it: "From" and then "Sent", "Date" or
+// "To"; or, as Lotus Notes writes it, "To" with a name and a date above.
 func headerBlock(lines []string, i int) (block, bool) {
 	if i >= len(lines) {
 		return block{}, false
@@ -229,7 +228,7 @@ func headerBlock(lines []string, i int) (block, bool) {
 	case toField:
 		return notesBlock(lines, i)
 	case subjectField:
-		// As Netscape and its heirs write it: the subject first.
+		// Netscape and its successors put the subject first.
 		next, _ := field(lines[min(i+1, len(lines)-1)])
 		if third, _ := field(lines[min(i+2, len(lines)-1)]); next == sentField && third == fromField {
 			return fields(lines, i)
@@ -273,8 +272,8 @@ func notesBlock(lines []string, i int) (block, bool) {
 	return block{}, false
 }
 
-// fields reads the fields from a line on: a header if a sender or receiver is
-// there and a subject or date. Lists of names may go over many lines.
+// fields reads fields from line i on. They form a header if it has a sender or
+// receiver, and a subject or date. Lists of names may span many lines.
 func fields(lines []string, i int) (block, bool) {
 	var from, sent, subject string
 	var seen [otherField + 1]bool
@@ -283,7 +282,7 @@ func fields(lines []string, i int) (block, bool) {
 		l := strings.TrimSpace(lines[j])
 		kind, value := field(l)
 		if kind == noField {
-			// A list that goes on, or the end.
+			// The list continues, or the header ends.
 			blank := l == ""
 			switch {
 			case last == subjectField, blank && seen[subjectField] && seen[fromField], blank && seen[subjectField] && seen[toField]:
@@ -314,7 +313,7 @@ func fields(lines []string, i int) (block, bool) {
 		return block{}, false
 	}
 	if !seen[subjectField] && !strings.Contains(from, "@") && !clockTime.MatchString(sent) && !dayAndYear.MatchString(sent) && !notesDate.MatchString(from) {
-		// "From: Hamburg", "To: Bremen", "Date: 4 March".
+		// A journey: "From: Hamburg", "To: Bremen", "Date: 4 March".
 		return block{}, false
 	}
 	if at := notesDate.FindStringIndex(from); at != nil && sent == "" {
@@ -323,7 +322,7 @@ func fields(lines []string, i int) (block, bool) {
 	return block{about: about(from, sent, subject), next: next}, true
 }
 
-// soonField says that a field follows within a few lines.
+// soonField reports whether a field follows within a few lines.
 func soonField(lines []string, i int) bool {
 	for n := 0; n < 3 && i+n < len(lines); n++ {
 		if kind, _ := field(lines[i+n]); kind != noField {
@@ -333,7 +332,7 @@ func soonField(lines []string, i int) bool {
 	return false
 }
 
-// about is the one line that a kept quote begins with.
+// about is the line above a quote that is kept.
 func about(from, sent, subject string) string {
 	if from == "" && sent == "" {
 		if subject == "" {

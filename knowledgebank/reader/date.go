@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// sane are the years that a date of a document may have.
+// sane reports whether a document may have such a date.
 func sane(t time.Time) bool { return t.Year() >= 1970 && t.Year() <= 2100 }
 
-// mailDate is when a mail was written: its own date, else when the first machine
-// took it, else what the mailbox says.
+// mailDate is when a mail was written: the date in its header, else when the first
+// server received it, else the date in the mailbox.
 func mailDate(h header, separator string, loc *time.Location) time.Time {
 	for _, v := range h["date"] {
 		if t := date(words(v), loc); !t.IsZero() {
@@ -41,8 +41,8 @@ var (
 	zone      = regexp.MustCompile(`(?i)(?:^|[\s\d])(?:([+-])(\d\d):?(\d\d)\b|(z|ut|utc|gmt|est|edt|cst|cdt|mst|mdt|pst|pdt|cet|cest|bst|jst)\b)`)
 )
 
-// date finds a date in text, in whatever form people and machines write it. It
-// is in the zone that the text names, else in loc; zero if there is none.
+// date finds a date in text, in any form that people and programs write. It is in the
+// zone that the text names, else in loc. It is zero if there is none.
 func date(s string, loc *time.Location) time.Time {
 	s = strings.TrimSpace(s)
 	if s == "" || len(s) > 200 {
@@ -67,8 +67,8 @@ func date(s string, loc *time.Location) time.Time {
 	return assemble(year, month, day, rest, loc)
 }
 
-// assemble makes a time of a day's parts and the text behind them, which may
-// hold the time of the day and the zone.
+// assemble builds a time from the parts of a day and the text behind them, which may
+// hold a time of day and a zone.
 func assemble(year string, month time.Month, day, rest string, loc *time.Location) time.Time {
 	y, _ := strconv.Atoi(year)
 	if len(year) == 2 {
@@ -110,7 +110,7 @@ func assemble(year string, month time.Month, day, rest string, loc *time.Locatio
 	return t
 }
 
-// zoneOf reads "+0100", "GMT" and the like; nil if there is none.
+// zoneOf reads "+0100", "GMT" and the like. It returns nil if there is none.
 func zoneOf(s string) *time.Location {
 	m := zone.FindStringSubmatch(s)
 	switch {
@@ -135,8 +135,8 @@ func zoneOf(s string) *time.Location {
 	return time.FixedZone("", hours*3600)
 }
 
-// monthOf knows the months of the languages that mail programs write dates in;
-// zero if it is none.
+// monthOf knows the months in the languages in which mail programs write dates. It
+// returns 0 for other words.
 func monthOf(s string) time.Month {
 	s = strings.ToLower(s)
 	if len(s) < 3 {
@@ -167,7 +167,8 @@ var months = [12][]string{
 	{"december", "dezember", "décembre", "decembre", "diciembre", "dicembre", "dezembro"},
 }
 
-// nameDate is the date in a file name: "2025-03-20-review.vtt", "GMT20250320-150000_Recording.vtt".
+// nameDate finds the date in a file name: "2025-03-20-review.vtt",
+// "GMT20250320-150000_Recording.vtt".
 func nameDate(name string, loc *time.Location) (t time.Time, rest string) {
 	m := dateName.FindStringSubmatchIndex(name)
 	if m == nil || name[m[4]:m[5]] != name[m[8]:m[9]] {

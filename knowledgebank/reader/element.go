@@ -11,14 +11,14 @@ import (
 // traits is what the attributes of an element mean for its text.
 type traits struct {
 	hidden, quote bool
-	shown         bool // although elements of its kind are not
+	shown         bool // visible although other elements of its kind are not
 	empty         bool // it ends where it begins
 	alt           string
 	fade, unfade  faint
-	number        int // that a list or an item begins with
+	number        int // first number of a list or an item
 }
 
-// faint is why text is not seen although an element in it may be.
+// faint is why text is invisible although an element inside it may be visible.
 type faint uint8
 
 const (
@@ -55,10 +55,10 @@ func traitsOf(z *html.Tokenizer, mail bool, a atom.Atom) (t traits) {
 	return t
 }
 
-// sayings are classes of quotes that the writer set in a page, and answers nobody by.
+// sayings removes classes of quotes that are part of a page and answer nobody.
 var sayings = strings.NewReplacer("block-quote", "", "blockquote", "", "pullquote", "", "pull-quote", "")
 
-// style reads a style. What a page fades in or folds out is there to be read; in
+// style reads a style. A page may fade in or unfold hidden text, so that is read; in
 // mail nothing moves.
 func (t *traits) style(style string, mail bool) {
 	if len(style) > 4096 {
@@ -85,7 +85,7 @@ func (t *traits) style(style string, mail bool) {
 	}
 }
 
-// faint notes a property that an element in this one may set anew.
+// faint notes a property that an inner element may set again.
 func (t *traits) faint(f faint, gone bool) {
 	t.fade &^= f
 	t.unfade |= f
@@ -94,14 +94,14 @@ func (t *traits) faint(f faint, gone bool) {
 	}
 }
 
-// zero says that a length or number is none.
+// zero reports whether a length or number is zero.
 func zero(value string) bool {
 	unit := strings.TrimLeft(value, "0.")
 	return len(unit) < len(value) && (unit == "" || unit == "px" || unit == "pt" || unit == "em" || unit == "%")
 }
 
-// breaks is how many line ends an element has around it: 1 for a line, 2 for a
-// paragraph, 0 within one.
+// breaks is the number of line ends around an element: 1 for a line, 2 for a paragraph,
+// 0 inside one.
 func breaks(a atom.Atom, inList bool) int {
 	switch a {
 	case atom.Ul, atom.Ol, atom.Dl, atom.P:
@@ -126,11 +126,11 @@ type row struct {
 	cells []int // where each begins
 }
 
-// endRow puts the cells of a row into one line, if each is one line.
+// endRow puts the cells of a row into one line, if each of them is one line.
 func (w *webReader) endRow() {
 	r := w.rows[len(w.rows)-1]
 	w.rows = w.rows[:len(w.rows)-1]
-	const longest = 64 << 10 // what is longer is a page within a table
+	const longest = 64 << 10 // anything longer is a page laid out as a table
 	if len(r.cells) == 0 || r.begin > len(w.out) || len(w.out)-r.begin > longest {
 		return
 	}
@@ -159,11 +159,11 @@ func (w *webReader) endRow() {
 		w.out = append(w.out, "\n\n"[:r.want]...)
 	}
 	w.out = append(w.out, strings.Join(cells[first:last+1], " | ")...)
-	w.want = 1 // and not what the last cell asked for
+	w.want = 1 // not what the last cell asked for
 }
 
-// unshown says that a browser, or a mail program, shows nothing of an element's
-// text, or a list of choices.
+// unshown reports whether browsers or mail programs hide the text of an element, or
+// show it as a list of choices.
 func (w *webReader) unshown(a atom.Atom) bool {
 	switch a {
 	case atom.Script, atom.Style, atom.Template, atom.Svg:
@@ -176,8 +176,8 @@ func (w *webReader) unshown(a atom.Atom) bool {
 	return false
 }
 
-// closesUnfinished ends a list of choices or a drawing that was not ended: a
-// paragraph is never in them, but for one case.
+// closesUnfinished ends a list of choices or a drawing that lacks its end: except for
+// one case, neither contains paragraphs.
 func (w *webReader) closesUnfinished() {
 	if w.hidden == 0 || w.count[hash(atom.Select)]+w.count[hash(atom.Svg)] == 0 || w.count[hash(atom.Foreignobject)] > 0 {
 		return
@@ -190,8 +190,8 @@ func (w *webReader) closesUnfinished() {
 	}
 }
 
-// lessThan writes "&lt;" for a "<" that begins no tag: one with words behind it
-// and then another "<", and that of "<ana@example.com>" or "<https://...>".
+// lessThan writes "&lt;" for a "<" that begins no tag: one followed by words and
+// another "<", and that of "<ana@example.com>" or "<https://...>".
 func lessThan(s string) string {
 	var b strings.Builder
 	done := 0
@@ -220,13 +220,13 @@ func lessThan(s string) string {
 	return b.String() + s[done:]
 }
 
-// severed says that what stands between two "<" is no tag that lacks its end.
+// severed reports whether the text between two "<" is not a tag without its end.
 func severed(inner string) bool {
 	name, rest, _ := strings.Cut(inner, " ")
 	return atom.Lookup([]byte(strings.ToLower(strings.TrimSpace(name)))) == 0 || len(strings.Fields(rest)) > 1
 }
 
-// address says that what stands in angles is no tag but an address.
+// address reports whether the text in angle brackets is an address and not a tag.
 func address(inner string) bool {
 	if strings.ContainsAny(inner, " \t\n") {
 		return false

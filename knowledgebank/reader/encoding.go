@@ -13,9 +13,10 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// decode makes text of bytes: a byte order mark decides, else the charset that
-// the document names if the bytes bear it out, else what they look like. Lines
-// end in \n alone. Control characters stay, for clean to remove.
+// decode converts bytes to text. A byte order mark decides the charset; else the
+// charset that the document names, if the bytes agree; else their looks. Lines end in
+//
+//	alone. Control characters stay; clean removes them.
 func decode(data []byte, label string) string {
 	return lineEnds(charset(data, label))
 }
@@ -40,7 +41,8 @@ func charset(data []byte, label string) string {
 	case name == "utf-8", name == "replacement", name == "x-user-defined":
 		return lenient(data)
 	case strings.HasPrefix(name, "windows-125"), strings.HasPrefix(name, "iso-8859-"):
-		// Any bytes bear out these. Long sequences of UTF-8 do not come about by chance.
+		// Any bytes are valid in these charsets. Long sequences of UTF-8 do not arise
+		// by chance.
 		if utf8.Valid(data) {
 			return string(data)
 		}
@@ -55,8 +57,7 @@ func charset(data []byte, label string) string {
 // byteMark is the byte order mark, in UTF-8.
 const byteMark = "\ufeff"
 
-// wide is the UTF-16 that a byte order mark tells, or nil. Decoded, the mark is
-// still there.
+// wide is the UTF-16 that a byte order mark names, or nil. Decoding keeps the mark.
 func wide(data []byte) encoding.Encoding {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")):
@@ -67,10 +68,10 @@ func wide(data []byte) encoding.Encoding {
 	return nil
 }
 
-// hasMark says that a byte order mark tells the charset.
+// hasMark reports whether a byte order mark names the charset.
 func hasMark(data []byte) bool { return wide(data) != nil || bytes.HasPrefix(data, []byte(byteMark)) }
 
-// fromMark takes off a byte order mark; what it says was UTF-16 becomes UTF-8.
+// fromMark removes a byte order mark, and converts UTF-16 to UTF-8.
 func fromMark(s string) (text string, had bool) {
 	if wide([]byte(s[:min(len(s), 2)])) != nil {
 		return charset([]byte(s), ""), true
@@ -86,8 +87,8 @@ func with(enc encoding.Encoding, data []byte) string {
 	return string(out)
 }
 
-// lenient reads UTF-8, and bytes that are none as windows-1252. So it also reads
-// text that somebody put together from both.
+// lenient reads UTF-8, and takes other bytes for windows-1252. So it also reads text
+// that mixes both.
 func lenient(data []byte) string {
 	if utf8.Valid(data) {
 		return string(data)
@@ -132,8 +133,8 @@ func metaCharset(data []byte) string {
 	return string(m[1])
 }
 
-// transfer undoes a part's transfer encoding. What is not encoded is not copied:
-// parts lie in parts.
+// transfer decodes a part's transfer encoding. It does not copy text that is not
+// encoded, since parts lie in parts.
 func transfer(encoding, body string) string {
 	switch {
 	case encoding == "base64":
@@ -145,8 +146,8 @@ func transfer(encoding, body string) string {
 	return body
 }
 
-// coded parts base64 from plain text that somebody put behind its padding. All is
-// plain if nothing is encoded in spite of the header.
+// coded separates base64 from plain text behind its padding. All is plain if nothing is
+// encoded in spite of the header.
 func coded(body string) (code, behind string) {
 	for end, n := 0, 0; n < 8; n++ {
 		i := strings.IndexByte(body[end:], '=')
@@ -166,7 +167,8 @@ func coded(body string) (code, behind string) {
 	return body, ""
 }
 
-// prose says that text is words with single spaces, of which base64 has none.
+// prose reports whether a text is words with single spaces between them; base64 has
+// none.
 func prose(text string) bool {
 	text = text[:min(len(text), window)]
 	fields := strings.Fields(text)
@@ -185,9 +187,9 @@ func prose(text string) bool {
 	return between*2 >= len(fields) && long*3 < len(text)
 }
 
-// quotedPrintable says that a body is encoded although its header does not say
-// so: it has lines cut at the usual width with a "=", or encoded spaces and tabs,
-// and hardly a "=" that stands for itself.
+// quotedPrintable reports whether a body is encoded although its header does not say
+// so: it has lines cut at the usual width with a "=", or encoded spaces and tabs, and
+// hardly a "=" that stands for itself.
 func quotedPrintable(body string) bool {
 	var signs, right, soft int
 	for i := 0; i < len(body); i++ {
@@ -219,8 +221,8 @@ func quotedPrintable(body string) bool {
 	return soft > 0 && right*10 >= signs*9
 }
 
-// unbase64 decodes as far as it goes. What is no letter of the alphabet is
-// skipped; padding in the middle is where two texts were joined.
+// unbase64 decodes what it can. It skips characters outside the alphabet. Padding in
+// the middle is where two texts were joined.
 func unbase64(in string) []byte {
 	out := make([]byte, 0, len(in)*3/4+3)
 	var four [4]byte
@@ -260,7 +262,7 @@ func unbase64(in string) []byte {
 	return out
 }
 
-// unquote decodes quoted-printable; what is none stays as it is.
+// unquote decodes quoted-printable and leaves other text unchanged.
 func unquote(in []byte) []byte {
 	out := make([]byte, 0, len(in))
 	for i := 0; i < len(in); i++ {

@@ -14,12 +14,11 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// Path reads a file, or a folder with all below it, and calls emit for every
-// document and failed for everything that could not be read. Hidden files and
-// percached's own data folders are skipped and links are not followed; of a
-// Maildir its mails are read. It
-// returns an error only if the context ended, emit failed, or the path itself
-// cannot be opened.
+// Path reads a file, or a folder with all below it. It calls emit for every document
+// and failed for everything that it cannot read. It skips hidden files and percached's
+// own data folders and does not follow links; of a Maildir it reads the mails. It
+// returns an error only if the context ends, emit fails, or the path itself cannot be
+// opened.
 func (r *Reader) Path(ctx context.Context, path string, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error {
 	const op = "reader.Path"
 	err := walk(path, func(e entry) error {
@@ -51,11 +50,11 @@ func (r *Reader) open(ctx context.Context, e entry, emit func(*knowledgebank.Sou
 	return f.read(ctx, until(ctx, in))
 }
 
-// entry is a file to read, or what stood in the way.
+// entry is a file to read, or the error that prevents it.
 type entry struct {
 	path string
 	size int64
-	mail bool // it lies in a Maildir
+	mail bool // it is in a Maildir
 	err  error
 }
 
@@ -84,7 +83,7 @@ func walk(root string, visit func(e entry) error) error {
 	return folder(root, false, visit)
 }
 
-// reason gives an error of the system its kind.
+// reason gives an error of the operating system its kind.
 func reason(err error) error {
 	switch {
 	case os.IsNotExist(err):
@@ -95,13 +94,14 @@ func reason(err error) error {
 	return err
 }
 
-// folder visits what lies in a folder; mails says that these are a Maildir's.
+// folder visits the content of a folder. mails says that the folder belongs to a
+// Maildir.
 func folder(dir string, mails bool, visit func(e entry) error) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return visit(entry{path: dir, err: reason(err)})
 	}
-	if dataFolder(entries) { // what percached keeps is no document
+	if dataFolder(entries) { // percached's own data holds no documents
 		return nil
 	}
 	box := maildir(entries)
@@ -114,7 +114,7 @@ func folder(dir string, mails bool, visit func(e entry) error) error {
 			err = folder(path, true, visit)
 		case d.IsDir() && box && name == "tmp":
 		case d.IsDir() && hidden && box:
-			// A Maildir's own folders have a dot before their names.
+			// The names of a Maildir's own folders begin with a dot.
 			if inner, _ := os.ReadDir(path); maildir(inner) {
 				err = folder(path, false, visit)
 			}
@@ -138,7 +138,7 @@ func folder(dir string, mails bool, visit func(e entry) error) error {
 	return nil
 }
 
-// maildir says whether a folder with these entries is a Maildir.
+// maildir reports whether a folder with these entries is a Maildir.
 func maildir(entries []os.DirEntry) bool {
 	has := map[string]bool{}
 	for _, d := range entries {
@@ -147,7 +147,7 @@ func maildir(entries []os.DirEntry) bool {
 	return has["cur"] && (has["new"] || has["tmp"])
 }
 
-// dataFolder says whether a folder with these entries is one of percached's own.
+// dataFolder reports whether a folder with these entries is one of percached's own.
 func dataFolder(entries []os.DirEntry) bool {
 	has := map[string]bool{}
 	for _, d := range entries {
@@ -159,7 +159,7 @@ func dataFolder(entries []os.DirEntry) bool {
 	return meta && schema && lock
 }
 
-// until stops when the context ends.
+// until fails reads after the context has ended.
 func until(ctx context.Context, rd io.Reader) io.Reader {
 	return readFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
@@ -173,8 +173,8 @@ type readFunc func(p []byte) (int, error)
 
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
-// Files calls visit for every file that Path would read, and failed for what
-// stands in the way. Its error is that of the path itself.
+// Files calls visit for every file that Path would read, and failed for every obstacle.
+// It returns the error of the path itself.
 func Files(path string, visit func(path string, size int64), failed func(path string, err error)) error {
 	err := walk(path, func(e entry) error {
 		if e.err != nil {
@@ -187,13 +187,13 @@ func Files(path string, visit func(path string, size int64), failed func(path st
 	return fault.Wrap("reader.Files", err)
 }
 
-// maildirMail is how programs name a mail in a Maildir: the second at which it
-// came and more behind a dot, or what is known of it behind ":2,".
+// maildirMail matches the name of a mail in a Maildir: the second of its arrival with
+// more behind a dot, or flags behind ":2,".
 var maildirMail = regexp.MustCompile(`^\d{9,}\.|[:;!]2,[A-Za-z]*$`)
 
-// maildirName says of a name alone whether it is that of a mail in a Maildir. Other
-// folders may be called so, too: where the file has no ending and another name, its
-// content has to tell.
+// maildirName judges by a name alone whether a file is a mail in a Maildir. Other
+// folders may have such names, too; for a file name without an ending the content
+// decides (maybe).
 func maildirName(name string) (mail, maybe bool) {
 	name = strings.ReplaceAll(name, `\`, "/")
 	switch path.Base(path.Dir(name)) {

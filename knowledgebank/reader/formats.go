@@ -100,10 +100,10 @@ type sample struct {
 	decoded *string
 }
 
-// cut says that the file may go on behind the sample.
+// cut reports whether the file may continue behind the sample.
 func (s *sample) cut() bool { return len(s.head) == window }
 
-// text is the sample as text, if it is text.
+// text is the sample as text. Of a binary file it is garbage.
 func (s *sample) text() string {
 	if s.decoded == nil {
 		head := s.whole()
@@ -113,7 +113,7 @@ func (s *sample) text() string {
 	return *s.decoded
 }
 
-// whole is the sample without a character of which the rest was cut off.
+// whole is the sample without an incomplete character at its end.
 func (s *sample) whole() []byte {
 	if s.cut() {
 		return untorn(s.head)
@@ -121,7 +121,7 @@ func (s *sample) whole() []byte {
 	return s.head
 }
 
-// start is the text from its first word on.
+// start is the text from its first word.
 func (s *sample) start() string { return strings.TrimLeft(s.text(), " \t\n") }
 
 func (s *sample) starts(with string) bool { return strings.HasPrefix(s.start(), with) }
@@ -133,7 +133,7 @@ func (s *sample) pdf() bool {
 	return at == 0 || at > 0 && s.ending == ".pdf"
 }
 
-// mbox and mail also match bytes that are no text: mail may carry any.
+// mbox and mail also match files that are not readable: mail may carry any bytes.
 func (s *sample) mbox() bool { return mboxStart(s.text(), s.ending) }
 
 func (s *sample) mail() bool { return mailStart(s.text(), s.ending) }
@@ -165,12 +165,12 @@ func htmlEnding(e string) bool { return e == ".html" || e == ".htm" || e == ".xh
 
 func gzipped(head []byte) bool { return bytes.HasPrefix(head, []byte{0x1f, 0x8b, 8}) }
 
-// carriage says that lines end in a lone carriage return.
+// carriage reports whether lines end in a lone carriage return.
 func carriage(head []byte) bool {
 	return bytes.IndexByte(head, '\n') < 0 && bytes.IndexByte(head, '\r') >= 0 && !gzipped(head)
 }
 
-// untorn leaves out a character of UTF-8 at the end that is not all there.
+// untorn cuts off an incomplete character of UTF-8 at the end.
 func untorn(head []byte) []byte {
 	for i := len(head) - 1; i >= max(0, len(head)-utf8.UTFMax); i-- {
 		if utf8.RuneStart(head[i]) {
@@ -183,7 +183,7 @@ func untorn(head []byte) []byte {
 	return head
 }
 
-// readable says whether bytes are text: no NUL once decoded, and few other
+// readable reports whether bytes are text: without NUL once decoded, and with few other
 // control characters.
 func readable(head []byte, text string) bool {
 	odd := 0
@@ -203,8 +203,8 @@ func readable(head []byte, text string) bool {
 	return odd*50 <= len(text)
 }
 
-// strange counts what UTF-16 gives for bytes that are no text: any two make a
-// character, but many of those nobody writes.
+// strange counts characters that UTF-16 yields for bytes that are not text: any two
+// bytes make a character, but nobody writes many of these.
 func strange(text string) (n int) {
 	for _, r := range text {
 		if r == utf8.RuneError || unicode.Is(unicode.Co, r) {
@@ -214,8 +214,8 @@ func strange(text string) (n int) {
 	return n
 }
 
-// stray counts bytes that are of no character in UTF-8, and that no single-byte
-// charset gives to a letter: those of an image, an archive.
+// stray counts bytes that belong to no character in UTF-8 and to no letter in any
+// single-byte charset, as an image or an archive has them.
 func stray(head []byte) (n int) {
 	for len(head) > 0 {
 		r, size := utf8.DecodeRune(head)
@@ -227,14 +227,15 @@ func stray(head []byte) (n int) {
 	return n
 }
 
-// mboxStart: the line that separates mails, then a header.
+// mboxStart reports whether a text begins with the line that separates mails, and a
+// header.
 func mboxStart(text, ending string) bool {
 	line, rest, _ := strings.Cut(strings.TrimLeft(text, "\n"), "\n")
 	return strings.HasPrefix(line, "From ") &&
 		(separates([]byte(line), []byte(rest)) || ending == ".mbox" || ending == ".mbx")
 }
 
-// mailStart: lines that only the header of a mail has.
+// mailStart reports whether a text begins with the header of a mail.
 func mailStart(text, ending string) bool {
 	first := true
 	sure, seen, lines := false, 0, 0
@@ -252,7 +253,7 @@ func mailStart(text, ending string) bool {
 		name, _, ok := headerLine(line)
 		if !ok {
 			if seen == 0 {
-				return false // text that begins as text
+				return false // text that begins as text does
 			}
 			continue
 		}
@@ -290,14 +291,14 @@ func (s *sample) json() kind {
 	return unknownKind
 }
 
-// objectStart says that a JSON object seems to begin.
+// objectStart reports whether a JSON object seems to begin.
 func objectStart(s string) bool {
 	s, ok := strings.CutPrefix(s, "{")
 	s = strings.TrimLeft(s, " \t")
 	return ok && (strings.HasPrefix(s, `"`) || strings.HasPrefix(s, "}"))
 }
 
-// crToLF makes lines of a text whose lines end in a carriage return.
+// crToLF turns carriage returns into line ends.
 type crToLF struct{ rd io.Reader }
 
 func (c *crToLF) Read(p []byte) (int, error) {

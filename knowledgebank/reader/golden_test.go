@@ -70,7 +70,7 @@ func story(t testing.TB, r *Reader, name string, data []byte) string {
 		fit(t, s)
 		return nil
 	}, func(name string, err error) {
-		fmt.Fprintf(&b, "failed: %s\n  %v (%v)\n", name, err, fault.KindOf(err))
+		fmt.Fprintf(&b, "failed: %s (%v)\n", name, fault.KindOf(err))
 	})
 	if err != nil {
 		t.Fatal(err)

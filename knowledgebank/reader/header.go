@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// maxHeader bounds how much of a header line is kept, and how many lines.
+// How much of a header line is kept, and how many lines.
 const (
 	maxHeader  = 64 << 10
 	maxHeaders = 2000
 )
 
-// header is that of a mail or of one of its parts: names in small letters.
+// header is the header of a mail or of a part. Names are in small letters.
 type header map[string][]string
 
 func (h header) get(name string) string {
@@ -23,7 +23,7 @@ func (h header) get(name string) string {
 	return ""
 }
 
-// headerLine parts the name from the value.
+// headerLine splits a line into name and value.
 func headerLine(l string) (name, value string, ok bool) {
 	name, value, ok = strings.Cut(l, ":")
 	name = strings.TrimRight(name, " \t")
@@ -47,8 +47,8 @@ func knownHeader(name string) bool {
 	return false
 }
 
-// readHeader reads a header with its damage: folded lines, lines that are none,
-// a body without a blank line before it. It gives what is behind.
+// readHeader reads a header and tolerates damage: folded lines, lines that are no
+// fields, a missing blank line before the body. It returns what follows as body.
 func readHeader(s string) (h header, body string) {
 	h = header{}
 	var name string
@@ -59,7 +59,7 @@ func readHeader(s string) (h header, body string) {
 		}
 		if l[0] == ' ' || l[0] == '\t' {
 			if strings.TrimSpace(l) == "" && !followed(rest) {
-				return h, rest // a blank line in the eyes of whoever wrote it
+				return h, rest // the writer meant a blank line
 			}
 			if v := h[name]; len(v) > 0 && len(v[len(v)-1]) < maxHeader {
 				v[len(v)-1] += "\n" + l[:min(len(l), maxHeader)]
@@ -84,7 +84,7 @@ func readHeader(s string) (h header, body string) {
 	return h, s
 }
 
-// followed says that a header goes on behind a line that is none.
+// followed reports whether the header continues behind a line that is no field.
 func followed(rest string) bool {
 	for range 3 {
 		l, more, _ := strings.Cut(rest, "\n")
@@ -107,15 +107,14 @@ func unfold(v string) string {
 	return strings.Trim(strings.ReplaceAll(strings.ReplaceAll(v, "\n\t", " "), "\n", ""), " \t")
 }
 
-// words decodes a header's value: RFC 2047, and bytes that somebody put there
-// as they were.
+// words decodes a header's value: RFC 2047, and raw bytes in any charset.
 func words(v string) string {
 	v = unfold(v)
 	if !strings.Contains(v, "=?") {
 		return lenient([]byte(v))
 	}
 	var out strings.Builder
-	var run []byte // of neighbours in one charset: a character may be torn between two
+	var run []byte // adjacent words of one charset: a character may be split between two of them
 	var in string
 	flush := func() {
 		if in != "" {
@@ -152,7 +151,7 @@ func words(v string) string {
 	return out.String()
 }
 
-// encodedWord reads "=?charset?B?data?=" at the start of s; size 0: there is none.
+// encodedWord reads "=?charset?B?data?=" at the start of s. size is 0 if there is none.
 func encodedWord(s string) (label string, data []byte, size int) {
 	label, rest, ok := strings.Cut(s[2:], "?")
 	if !ok || label == "" || strings.ContainsAny(label, " =") || len(rest) < 2 || rest[1] != '?' {
@@ -174,8 +173,9 @@ func encodedWord(s string) (label string, data []byte, size int) {
 	return "", nil, 0
 }
 
-// media reads a value like "text/plain; charset=utf-8" with its damage: the
-// type in small letters, and the parameters, RFC 2231 ones decoded and joined.
+// media reads a value like "text/plain; charset=utf-8" and tolerates damage. It returns
+// the type in small letters, and the parameters with those of RFC 2231 decoded and
+// joined.
 func media(v string) (typ string, params map[string]string) {
 	typ, rest, _ := strings.Cut(unfold(v), ";")
 	typ = strings.ToLower(strings.Trim(typ, " \t\""))
@@ -283,7 +283,7 @@ func percent(s string) string {
 	return b.String()
 }
 
-// fileName is a part's name as its header gives it, in one line.
+// fileName is the name of a part in its header, in one line.
 func fileName(h header) string {
 	_, disposition := media(h.get("content-disposition"))
 	_, typ := media(h.get("content-type"))

@@ -11,11 +11,11 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// maxOpen bounds how many elements are kept open. What is nested deeper is read
-// as if it were not nested.
+// maxOpen limits how many elements are kept open. Deeper ones are read as if they were
+// not nested.
 const maxOpen = 256
 
-// Marks of where quoted text begins and ends, while lines are made.
+// Marks of the begin and end of quoted text, used until lines are made.
 const (
 	quoteOpens  = '\x01'
 	quoteCloses = '\x02'
@@ -24,7 +24,7 @@ const (
 // page is HTML as text.
 type page struct {
 	title, heading string
-	text           string // cleaned; paragraphs are parted by blank lines
+	text           string // cleaned; blank lines separate paragraphs
 }
 
 // html reads a file of HTML.
@@ -35,10 +35,10 @@ func (f *file) html(ctx context.Context, s *knowledgebank.Source, text string) (
 	return or(p.title, p.heading)
 }
 
-// web makes text of HTML. The tokens are taken one by one, without a tree, so
-// that no nesting costs more than any other text. In mail, text that is quoted
-// gets a ">" before its lines, and signatures that say so are left out. A page
-// that shows no words is read again for what it shows to few.
+// web converts HTML to text. It reads tokens one by one, without building a tree, so
+// nesting costs no more than other text. In mail it puts ">" before quoted lines and
+// drops marked signatures. If a page shows no words, web reads it again with the text
+// that most readers do not see.
 func web(ctx context.Context, s string, mail bool) page {
 	p := webReader{mail: mail}.page(ctx, s)
 	if !wordless(p.text) {
@@ -91,29 +91,29 @@ type element struct {
 	atom atom.Atom
 	traits
 	begin int   // where its text begins
-	faint faint // as it was around it
+	faint faint // as it was around the element
 }
 
 // webReader collects the text of one page.
 type webReader struct {
-	mail, all      bool // all: what few are shown counts as well
+	mail, all      bool // all: also read text that few people see
 	out            []byte
 	want           int    // line ends before the next word
 	space          bool   // a space before the next word
-	marker         string // of a list's item, before the next word
+	marker         string // of a list item, before the next word
 	open           []element
-	count          [1 << 10]uint16 // of open elements, by a hash of their name
+	count          [1 << 10]uint16 // open elements by a hash of their names
 	lost           int             // elements too deep to be kept
 	hidden, pre    int
 	faint          faint
-	lists          []int // the number of the last item; negative: not numbered
+	lists          []int // number of the last item; negative: not numbered
 	rows           []row
 	title, heading string
 }
 
 func (w *webReader) text(s []byte) {
 	if n := len(w.open); n > 0 && w.open[n-1].atom == atom.Title {
-		if w.title == "" && w.hidden == 0 { // a drawing has titles too
+		if w.title == "" && w.hidden == 0 { // a drawing has titles, too
 			w.title = string(s)
 		}
 		return
@@ -137,7 +137,7 @@ func (w *webReader) text(s []byte) {
 	}
 }
 
-// word writes what is due before a word.
+// word writes the line ends, space or marker due before a word.
 func (w *webReader) word() {
 	switch {
 	case w.want > 0:
@@ -209,7 +209,7 @@ func (w *webReader) start(a atom.Atom, t traits) {
 	w.enter(e)
 }
 
-// enter does what the start of some elements asks for.
+// enter handles the start of some elements.
 func (w *webReader) enter(e element) {
 	if e.quote {
 		w.lines(1)
@@ -238,9 +238,9 @@ func (w *webReader) enter(e element) {
 	case atom.Td, atom.Th:
 		if n := len(w.rows); n > 0 {
 			w.rows[n-1].cells = append(w.rows[n-1].cells, len(w.out))
-			w.lines(1) // undone where a row turns out to be one line
+			w.lines(1) // endRow undoes it if the row fits one line
 		} else {
-			w.lines(1) // a row that nothing begins
+			w.lines(1) // a cell without a row
 		}
 	}
 }
@@ -270,8 +270,8 @@ func (w *webReader) end(a atom.Atom) {
 	}
 }
 
-// closes ends an element that the start of another ends, if nothing but inline
-// elements is open in it.
+// closes ends an element that the start of another one ends, if only inline elements
+// are open in it.
 func (w *webReader) closes(ended atom.Atom) {
 	if w.count[hash(ended)] == 0 {
 		return
@@ -287,7 +287,7 @@ func (w *webReader) closes(ended atom.Atom) {
 	}
 }
 
-// closeItem ends the item, cell or row before this one, if it was left open.
+// closeItem ends the item, cell or row before this one, if it is still open.
 func (w *webReader) closeItem(a atom.Atom) {
 	for i := len(w.open) - 1; i >= 0; i-- {
 		switch o := w.open[i].atom; {
@@ -304,7 +304,7 @@ func (w *webReader) closeItem(a atom.Atom) {
 	}
 }
 
-// closeTo ends all elements from the i-th on.
+// closeTo ends the i-th open element and all inside it.
 func (w *webReader) closeTo(i int) {
 	for len(w.open) > i {
 		e := w.open[len(w.open)-1]
@@ -338,7 +338,7 @@ func (w *webReader) closeTo(i int) {
 	}
 }
 
-// marked is the text with a ">" before quoted lines.
+// marked returns the text with ">" before quoted lines.
 func (w *webReader) marked() string {
 	if !w.mail {
 		return string(w.out)

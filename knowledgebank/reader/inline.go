@@ -24,9 +24,9 @@ var (
 	mdFlag = regexp.MustCompile(`(?i)^</?[a-z0-9]+(?:\s+(?:open|hidden|border|noshade|nowrap|compact|inert|ismap|clear))*\s*/?>$`)
 )
 
-// inline takes the marks out of one line. Code is left as it stands.
+// inline removes the marks from one line. It leaves code unchanged.
 func (m *mdReader) inline(l string) string {
-	const longest = 64 << 10 // what is longer nobody wrote by hand
+	const longest = 64 << 10 // nobody writes longer lines by hand
 	if len(l) > longest || !strings.ContainsAny(l, "*_`[<&\\~!") {
 		return l
 	}
@@ -56,7 +56,7 @@ func (m *mdReader) unmarked(s string) string {
 	})
 	s = mdAuto.ReplaceAllString(s, "$1")
 	s = mdTag.ReplaceAllStringFunc(s, untagged)
-	// What is escaped must not be taken for a mark.
+	// An escaped character is not a mark.
 	s = mdEscape.ReplaceAllStringFunc(s, func(e string) string { return string(rune(0xE000) + rune(e[1])) })
 	s = unstarred(s, mdStrong, 2)
 	s = unstarred(s, mdEmphasis, 1)
@@ -70,8 +70,8 @@ func (m *mdReader) unmarked(s string) string {
 	return html.UnescapeString(s)
 }
 
-// untagged gives what a tag leaves: nothing, a space, a picture's words; all of
-// it where it is none: "a <b and c> d".
+// untagged returns what a tag leaves: nothing, a space, or the words of a picture. It
+// returns text that is not a tag unchanged: "a <b and c> d".
 func untagged(tag string) string {
 	if !strings.Contains(tag, "=") && !mdFlag.MatchString(tag) {
 		return tag
@@ -87,7 +87,7 @@ func untagged(tag string) string {
 	return ""
 }
 
-// unstarred takes marks off, but where they stand between digits: "2*3*4".
+// unstarred removes marks except between digits: "2*3*4".
 func unstarred(s string, marks *regexp.Regexp, group int) string {
 	all := marks.FindAllStringSubmatchIndex(s, -1)
 	if all == nil {
@@ -113,10 +113,11 @@ func unstarred(s string, marks *regexp.Regexp, group int) string {
 
 func number(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// codeSpan is where code stands in a line: from begin to end with its marks.
+// codeSpan is the place of code in a line: begin and end include its marks.
 type codeSpan struct{ begin, from, to, end int }
 
-// firstCode finds the first code in a line. As many marks end it as began it.
+// firstCode finds the first code in a line. It ends with as many marks as it began
+// with.
 func firstCode(l string) (codeSpan, bool) {
 	for i := 0; i < len(l); {
 		if l[i] != '`' {
@@ -132,8 +133,8 @@ func firstCode(l string) (codeSpan, bool) {
 	return codeSpan{}, false
 }
 
-// codeSize is how long the code at the start of s is; without an end in its line
-// it is but the marks.
+// codeSize is the length of the code at the start of s. Without an end in its line, it
+// is the length of the marks.
 func codeSize(s string) int {
 	n := marks(s)
 	for i := n; i < len(s) && s[i] != '\n'; {
@@ -152,8 +153,8 @@ func codeSize(s string) int {
 // marks counts the marks at the start.
 func marks(s string) int { return len(s) - len(strings.TrimLeft(s, "`")) }
 
-// beginsFence gives the fence that a line begins code with, and what stands
-// behind it. "```like this```" is code in a line.
+// beginsFence returns the fence that begins code, and what stands behind it. "```like
+// this```" is code in a line.
 func beginsFence(l string) (fence, info string) {
 	m := mdFence.FindStringSubmatchIndex(l)
 	if m == nil {
@@ -171,8 +172,8 @@ var (
 	mdAddress = regexp.MustCompile(`^(?:<|#[A-Za-z]|\.{0,2}/|[A-Za-z][A-Za-z0-9+.-]+:|.*\.[A-Za-z])`)
 )
 
-// labels are what references in Markdown may name: links, and "^1" of notes.
-// A link that is not surely one is false until another place names it.
+// labels are the names that references in Markdown may use: links, and "^1" for notes.
+// An uncertain link is false until another place uses its name.
 type labels map[string]bool
 
 // definitions finds the labels that a text defines.
@@ -205,8 +206,8 @@ func definitions(text string) labels {
 	return all
 }
 
-// link says that a line says where a link leads, and no more. "[Ana]: yes/no" is
-// said by somebody.
+// link reports whether a line only defines a link. "[Ana]: yes/no" is something that
+// somebody said.
 func (d labels) link(l string) bool {
 	if !mdRef.MatchString(l) {
 		return false
@@ -215,7 +216,7 @@ func (d labels) link(l string) bool {
 	return d[strings.ToLower(label)]
 }
 
-// shown gives the words of a link. What only looks like one stays as it is:
+// shown returns the words of a link. It leaves text that only looks like one unchanged:
 // "[PUMP-12][PUMP-13]".
 func (d labels) shown(link string) string {
 	m := mdLink.FindStringSubmatch(link)

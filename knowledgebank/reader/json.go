@@ -18,7 +18,7 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// jsonLines reads a file of one JSON object a line, line by line.
+// jsonLines reads a file with one JSON object in each line.
 func (f *file) jsonLines(ctx context.Context, in *bufio.Reader) error {
 	found := false
 	for n := 1; ; n++ {
@@ -61,7 +61,7 @@ func (f *file) jsonLines(ctx context.Context, in *bufio.Reader) error {
 	}
 }
 
-// boundedLine reads one line; errLarge for a longer one, which is skipped.
+// boundedLine reads one line. It skips a line that is too long and returns errLarge.
 func boundedLine(in *bufio.Reader, limit int64, grow func(n int) error) ([]byte, error) {
 	var out []byte
 	large := false
@@ -123,13 +123,13 @@ func (f *file) jsonValue(ctx context.Context, in *bufio.Reader) error {
 	return nil
 }
 
-// maxValues of one object: each takes many times its bytes while it is held.
+// maxValues is the most values of one object. Each takes many times its bytes in
+// memory.
 const maxValues = 1 << 20
 
-// values counts what an object holds: what begins with a bracket, or stands
-// behind a comma.
+// values counts the values of an object: brackets that open, and commas.
 func values(data []byte) (n int) {
-	text := false // within a string
+	text := false // inside a string
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
 		case text && c == '\\':
@@ -143,20 +143,20 @@ func values(data []byte) (n int) {
 	return n
 }
 
-// errJSON says nothing of where: the decoder's own words quote the document.
+// errJSON does not say where: the decoder's own message quotes the document.
 var errJSON = fault.New(fault.Invalid, "json", "not valid JSON")
 
 // jsonObject makes a document of one object.
 func (f *file) jsonObject(ctx context.Context, data []byte) (*knowledgebank.Source, error) {
 	if n := values(data); n > maxValues {
-		return nil, fault.New(fault.Invalid, "json", "an object of about %d values, and %d is the most", n, maxValues)
+		return nil, fault.New(fault.Invalid, "json", "the JSON object holds about %d values, more than %d", n, maxValues)
 	}
 	var fields map[string]any
 	d := json.NewDecoder(bytes.NewReader([]byte(lenient(data))))
 	d.UseNumber()
 	if err := d.Decode(&fields); err != nil {
 		if json.Valid(data) {
-			return nil, fault.New(fault.Invalid, "json", "not an object")
+			return nil, fault.New(fault.Invalid, "json", "the JSON value is not an object")
 		}
 		return nil, errJSON
 	}
@@ -179,10 +179,10 @@ func (f *file) jsonObject(ctx context.Context, data []byte) (*knowledgebank.Sour
 	return s, nil
 }
 
-// object is a JSON object, read by the names that people give to its fields.
+// object is a JSON object. Its fields are found by the names that people give them.
 type object map[string]any
 
-// find gives the first field that is there, in any case of letters.
+// find returns the first field that exists; the case of letters does not matter.
 func (o object) find(names ...string) any {
 	for _, name := range names {
 		if v, ok := o[name]; ok && v != nil {
@@ -203,7 +203,7 @@ func (o object) find(names ...string) any {
 	return nil
 }
 
-// text gives the first of the fields that holds words or a number.
+// text returns the first of the fields that holds words or a number.
 func (o object) text(names ...string) string {
 	for _, name := range names {
 		switch v := o.find(name).(type) {
@@ -218,7 +218,7 @@ func (o object) text(names ...string) string {
 	return ""
 }
 
-// deep looks into the objects of an object too.
+// deep also looks into the objects inside an object.
 func (o object) deep(names ...string) string {
 	if t := o.text(names...); t != "" {
 		return t
@@ -243,7 +243,7 @@ func keysOf(o object) func(yield func(string) bool) {
 	}
 }
 
-// id is what an object goes by; what is said in one meeting goes by the meeting.
+// id is the id of an object. What was said in one meeting has the meeting's.
 func (o object) id() string {
 	id := o.text("id", "path", "message_id", "message-id", "messageid")
 	for _, name := range []string{"meetingid", "dialogid", "conversationid"} {

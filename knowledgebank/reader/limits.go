@@ -11,37 +11,38 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// Options bound what a Reader takes in.
+// Options limit what a Reader reads.
 type Options struct {
-	// MaxBytes of one document: a mail, a file, a line of JSON. For a compressed
-	// file it counts what is inside. A larger one is reported and skipped.
+	// MaxBytes is the size of the largest document: a mail, a file, a line of JSON. In
+	// a compressed file it counts unpacked bytes. The reader reports and skips a larger
+	// document.
 	MaxBytes int64
-	// MaxParts of one mail, those of mails inside it included. What is behind the
-	// last one is named in the notes.
+	// MaxParts is the number of parts of a mail, those of mails inside it included. The
+	// notes of the document name the parts behind the last one.
 	MaxParts int
-	// Location is the zone of dates that name none.
+	// Location is the time zone of dates that name none.
 	Location *time.Location
 }
 
-// Default are the options for ordinary use.
+// Default returns options for ordinary use.
 func Default() Options {
 	return Options{MaxBytes: 32 << 20, MaxParts: 200, Location: time.UTC}
 }
 
-// Validate names everything that is wrong with the options.
+// Validate joins all errors in the options.
 func (o Options) Validate() error {
 	var all []error
 	bad := func(format string, args ...any) {
 		all = append(all, fault.New(fault.Invalid, "reader.Options", format, args...))
 	}
 	if o.MaxBytes < 1 || o.MaxBytes > 1<<30 {
-		bad("max bytes of a document: %d is not within 1 and %d", o.MaxBytes, 1<<30)
+		bad("MaxBytes is %d, not between 1 and %d", o.MaxBytes, 1<<30)
 	}
 	if o.MaxParts < 1 {
-		bad("max parts of a mail: %d is less than 1", o.MaxParts)
+		bad("MaxParts is %d, less than 1", o.MaxParts)
 	}
 	if o.Location == nil {
-		bad("the location of dates is not set")
+		bad("Location is not set")
 	}
 	return errors.Join(all...)
 }
@@ -49,33 +50,31 @@ func (o Options) Validate() error {
 // large is how many bytes of a document are held without asking for room.
 const large = 1 << 20
 
-// Bounds say what reading one file may take, and where it begins. Any func may be
-// nil.
+// Bounds say what reading one file may take, and where it begins. Any func may be nil.
 type Bounds struct {
-	// Skip is how many documents are passed over, those that cannot be read among
-	// them.
+	// Skip is how many documents to pass over, unreadable ones included.
 	Skip int
-	// Size is how many bytes are to be read; 0: nobody knows.
+	// Size is the number of bytes to read; 0: unknown.
 	Size int64
-	// Next is asked before each document that is not passed over; its error ends all
+	// Next is called before each document that is not passed over. Its error ends all
 	// reading.
 	Next func() error
-	// Expand is told how many bytes came out of a compressed file; its error ends all
-	// reading.
+	// Expand receives the number of bytes that a compressed file unpacked to. Its error
+	// ends all reading.
 	Expand func(bytes int) error
-	// Hold is asked for room before a large document is held, and its error ends all
-	// reading. The room is given back when the document was handed on.
+	// Hold is asked for room before a large document is held. Its error ends all
+	// reading. The reader releases the room after emit returns.
 	Hold func(ctx context.Context, bytes int64) (Room, error)
-	// Unpack is asked before a PDF is read, which may unpack to many times its size. The
-	// caller calls done when only its text is left.
+	// Unpack is called before a PDF is read, which may unpack to many times its size.
+	// The reader calls done when it holds only the text.
 	Unpack func(ctx context.Context) (done func(), err error)
 }
 
-// Room is what a document may take of the memory.
+// Room is memory that a document may take.
 type Room interface {
-	// Shrink gives back what is more than this.
+	// Shrink returns all but so many bytes.
 	Shrink(bytes int64)
-	// Release gives back all.
+	// Release returns all of it.
 	Release()
 }
 
@@ -103,7 +102,7 @@ func (f *file) fail(name string, err error) error {
 	return nil
 }
 
-// grow asks for room, if so many bytes of a document are too many without.
+// grow asks for room if a document of so many bytes needs some.
 func (f *file) grow(ctx context.Context, bytes int) error {
 	most := f.o.MaxBytes
 	if f.bounds.Size > 0 && !f.packed {
@@ -112,7 +111,7 @@ func (f *file) grow(ctx context.Context, bytes int) error {
 	return f.hold(ctx, bytes, most)
 }
 
-// hold takes room for most bytes, if there are too many without.
+// hold asks for room for most bytes if a document of so many bytes needs some.
 func (f *file) hold(ctx context.Context, bytes int, most int64) error {
 	if bytes <= large || f.room != nil || f.bounds.Hold == nil {
 		return nil
@@ -125,8 +124,7 @@ func (f *file) hold(ctx context.Context, bytes int, most int64) error {
 	return nil
 }
 
-// said takes room for a document that says more than the file that it was read from
-// is long.
+// said asks for room for a document whose text is larger than its file.
 func (f *file) said(ctx context.Context, s *knowledgebank.Source) error {
 	n := 0
 	for _, b := range s.Blocks {
@@ -135,7 +133,7 @@ func (f *file) said(ctx context.Context, s *knowledgebank.Source) error {
 	return f.hold(ctx, n, int64(n))
 }
 
-// leave gives back the room of a document that was handed on.
+// leave releases the room of a document that was passed on.
 func (f *file) leave() {
 	if f.room != nil {
 		f.room.Release()
@@ -143,7 +141,7 @@ func (f *file) leave() {
 	}
 }
 
-// whole reads a file into memory, unless it is too large.
+// whole reads a file into memory. It returns an error if the file is too large.
 func (f *file) whole(ctx context.Context, in io.Reader) ([]byte, error) {
 	data, err := f.held(ctx, in)
 	switch {
@@ -180,7 +178,7 @@ func (f *file) held(ctx context.Context, in io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// unpack counts what comes out of a compressed file.
+// unpack counts the bytes that a compressed file unpacks to.
 func (f *file) unpack(z io.Reader) io.Reader {
 	if f.packed = true; f.bounds.Expand == nil {
 		return z
@@ -194,8 +192,7 @@ func (f *file) unpack(z io.Reader) io.Reader {
 	})
 }
 
-// detach copies what a document says out of the text that it was read from, which
-// may be much larger.
+// detach copies a document's text out of the file's text, which may be much larger.
 func detach(s *knowledgebank.Source) {
 	for _, text := range []*string{&s.Key, &s.Title, &s.Source} {
 		*text = strings.Clone(*text)

@@ -16,7 +16,7 @@ func (f *file) mailFile(ctx context.Context, data []byte) (*knowledgebank.Source
 	return f.parseMail(ctx, data, "")
 }
 
-// parseMail reads one mail. The separator is the line of the mailbox before it.
+// parseMail reads one mail. separator is the line before it in the mailbox.
 func (f *file) parseMail(ctx context.Context, data []byte, separator string) (*knowledgebank.Source, error) {
 	text, marked := fromMark(string(data))
 	text = strings.TrimLeft(lineEnds(text), "\n")
@@ -49,7 +49,7 @@ func (f *file) parseMail(ctx context.Context, data []byte, separator string) (*k
 	s.Blocks = p.mail(ctx, h, body, 0)
 	s.Notes = p.notes
 	if len(s.Blocks) == 0 {
-		// The subject is then all that was said.
+		// Then the subject is all that the writer said.
 		if subject := oneLine(words(h.get("subject"))); subject != "" && !wordless(subject) {
 			s.Blocks = []knowledgebank.Block{{Text: subject}}
 			s.Notes = append(s.Notes, "the mail has no text but its subject")
@@ -68,9 +68,9 @@ type post struct {
 	parts  int
 	notes  []string
 	files  []attachment
-	pdfs   *pdf.Files // one budget for all that are attached
+	pdfs   *pdf.Files // all attached files share these limits
 	unpack func(ctx context.Context) (done func(), err error)
-	utf8   bool // a mark says that the mail is, whatever its parts say
+	utf8   bool // a byte order mark says that the mail is UTF-8, whatever its parts say
 }
 
 type attachment struct {
@@ -78,7 +78,7 @@ type attachment struct {
 	data, charset string
 }
 
-// mail gives the blocks of a mail: its text, then what is attached.
+// mail returns the blocks of a mail: its text, then its attachments.
 func (p *post) mail(ctx context.Context, h header, body string, depth int) []knowledgebank.Block {
 	outer := p.files
 	p.files = nil
@@ -93,13 +93,13 @@ func (p *post) mail(ctx context.Context, h header, body string, depth int) []kno
 	return blocks
 }
 
-// answering is how the subject of a reply begins.
+// answering matches the subject of a reply.
 var answering = regexp.MustCompile(`(?i)(^|\]|:)\s*(re|aw|sv|vs|antw|antwort|res|ref|rif|odp|ynt|vá|回复|答复|返信)\s*([\[(^]\d+[\])]?)?\s*[:：]`)
 
-// forwarding is how the subject of forwarded mail begins.
+// forwarding matches the subject of a forwarded mail.
 var forwarding = regexp.MustCompile(`(?i)^\s*(fwd?|wg|tr|rv|vs|vb|vl|i|enc|fs|doorst|pd|転送|转发)\s*(\[\d+\])?\s*[:：]`)
 
-// inner reads a mail within a mail.
+// inner reads a mail inside a mail.
 func (p *post) inner(ctx context.Context, body string, depth int) []knowledgebank.Block {
 	body, marked := fromMark(body)
 	defer func(outer bool) { p.utf8 = outer }(p.utf8)
@@ -124,10 +124,10 @@ func (p *post) inner(ctx context.Context, body string, depth int) []knowledgeban
 	return append([]knowledgebank.Block{{Text: about}}, blocks...)
 }
 
-// attached reads an attachment if it is of a kind that is read, else names it.
+// attached reads an attachment. It adds a note if it cannot read it.
 func (p *post) attached(ctx context.Context, a attachment, depth int) []knowledgebank.Block {
 	if ctx.Err() != nil {
-		return nil // nobody waits for the mail any more
+		return nil // the caller throws the mail away
 	}
 	name := a.name
 	of := attachedFormat(a)
@@ -139,7 +139,7 @@ func (p *post) attached(ctx context.Context, a attachment, depth int) []knowledg
 	case mailKind:
 		blocks = p.inner(ctx, a.data, depth)
 	default:
-		// A parser that breaks on an attachment must not cost the mail.
+		// If a parser fails on an attachment, the mail is still read.
 		f := &file{Reader: &Reader{o: p.o}, base: name, bounds: Bounds{Unpack: p.unpack}}
 		s, err := guarded(func() (*knowledgebank.Source, error) {
 			if of.kind == pdfKind {
@@ -163,8 +163,8 @@ func (p *post) attached(ctx context.Context, a attachment, depth int) []knowledg
 	return append([]knowledgebank.Block{{Text: "Attachment " + name + ":"}}, blocks...)
 }
 
-// attachedFormat is stricter than sniff with what is text: keys, signatures and
-// calendars are no reading.
+// attachedFormat accepts less as text than sniff does: keys, signatures and calendars
+// hold nothing to read.
 func attachedFormat(a attachment) format {
 	of := sniff(a.name, []byte(a.data[:min(len(a.data), window)]))
 	switch of.kind {
@@ -188,12 +188,12 @@ func attachedFormat(a attachment) format {
 			}
 		}
 	case mboxKind, linesKind, jsonKind, gzipKind:
-		return format{} // many documents in one, or compressed
+		return format{} // holds many documents, or is compressed
 	}
 	return of
 }
 
-// sender is who wrote a mail, as chunks name it: the name, else the address.
+// sender is the writer of a mail as chunks name it: the name, else the address.
 func sender(h header) string {
 	for _, from := range []string{"from", "sender", "reply-to", "return-path"} {
 		for _, v := range h[from] {
@@ -217,8 +217,8 @@ func person(v string) string {
 	return name
 }
 
-// firstAddress parts `"Ruiz, Ana" <ana@example.com>` and its kin. Quotes are
-// undone, encoded words are not.
+// firstAddress splits `"Ruiz, Ana" <ana@example.com>` and its variants. It removes
+// quotes and leaves encoded words.
 func firstAddress(v string) (name, address string) {
 	var out, comment, angle strings.Builder
 	quoted, depth, inAngle := false, 0, false

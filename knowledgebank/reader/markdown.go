@@ -28,12 +28,12 @@ func (f *file) markdown(ctx context.Context, s *knowledgebank.Source, text strin
 	return or(front.title, heading)
 }
 
-// markdownBlocks makes text of Markdown: its marks go, its words and its code stay. It
-// gives the first heading too.
+// markdownBlocks converts Markdown to text: it drops the marks and keeps words and
+// code. It returns the first heading, too.
 func markdownBlocks(ctx context.Context, text string) (blocks []knowledgebank.Block, heading string) {
 	m := mdReader{}
 	if text = clean(text); strings.Contains(text, commentOpens) {
-		text = clean(uncommented(text)) // what a comment parted may now be one
+		text = clean(uncommented(text)) // the text on both sides of a comment may now be one line
 	}
 	m.defined = definitions(text)
 	n := 0
@@ -51,10 +51,10 @@ func markdownBlocks(ctx context.Context, text string) (blocks []knowledgebank.Bl
 type mdReader struct {
 	blocks  []knowledgebank.Block
 	heading string
-	lines   [][]string // of the paragraph that is open, each with those that go on in it
-	glue    bool       // the next line goes on in the last one
+	lines   [][]string // of the open paragraph, each with the lines that continue it
+	glue    bool       // the next line continues the last one
 	code    []string
-	fence   string // of the code that is open
+	fence   string // of the open code
 	defined labels
 }
 
@@ -94,7 +94,7 @@ func (m *mdReader) line(l string) {
 		m.flush()
 		m.fence = fence
 		if len(strings.Fields(info)) >= 3 && !strings.ContainsAny(info, "={") {
-			m.code = append(m.code, info) // no name of a language: code that begins at once
+			m.code = append(m.code, info) // not the name of a language: the code begins at once
 		}
 		return
 	}
@@ -131,7 +131,7 @@ func (m *mdReader) line(l string) {
 	}
 }
 
-// prose takes an item of a list, or a line of a paragraph.
+// prose adds an item of a list, or a line of a paragraph.
 func (m *mdReader) prose(l string) {
 	hard := strings.HasSuffix(l, "  ") || strings.HasSuffix(l, `\`)
 	l = strings.TrimSuffix(l, `\`)
@@ -157,21 +157,21 @@ func (m *mdReader) title(text string) {
 	m.add(text)
 }
 
-// front is what a note says of itself before its text.
+// front is what a note says about itself before its text.
 type front struct{ title, date string }
 
-// A key is a word, or two as some programs write them.
+// A key is a word, or two as some programs write.
 const frontName = `["']?([\pL\d_][\pL\d_.-]*(?: [\pL\d_.-]+)?)["']?[ \t]*`
 
 var (
 	yamlKey = regexp.MustCompile(`^` + frontName + `:(?:\s+(.*))?$`)
 	tomlKey = regexp.MustCompile(`^` + frontName + `=(.*)$|^\[+[\w. "'-]+\]+\s*$`) // or the name of a table
-	// What may stand below a key: more of its value, a list, the end of brackets.
+	// Lines that may stand below a key: more of its value, a list, the end of brackets.
 	frontMore = regexp.MustCompile(`^(?:\s.*|-(?:\s.*)?|[\]}]+\s*)$`)
 )
 
-// frontMatter reads the lines between "---" or "+++" at the start. Where they hold
-// anything but keys with their values, they are text between drawn lines.
+// frontMatter reads the lines between "---" or "+++" at the start. If they hold
+// anything but keys and values, they are text between drawn lines.
 func frontMatter(text string) (front, string) {
 	var f front
 	text = strings.TrimLeft(text, "\n ")
@@ -224,8 +224,8 @@ const (
 	commentCloses = "-->"
 )
 
-// uncommented takes the comments out of Markdown. None begins in code, and one
-// that never ends is text.
+// uncommented removes comments from Markdown. A comment does not begin in code, and one
+// without an end is text.
 func uncommented(text string) string {
 	var b strings.Builder
 	last := strings.LastIndex(text, commentCloses)
@@ -254,8 +254,8 @@ func uncommented(text string) string {
 	return b.String()
 }
 
-// uncommentedLine copies one line, or what stands before and behind the comments
-// that begin in it. It gives where the next line begins. No comment ends behind last.
+// uncommentedLine copies one line without the comments that begin in it, and returns
+// where the next line begins. No comment ends behind last.
 func uncommentedLine(b *strings.Builder, text string, at, last int) int {
 	from := at
 	for {
@@ -281,7 +281,7 @@ func uncommentedLine(b *strings.Builder, text string, at, last int) int {
 	}
 }
 
-// endsFence says that a line ends the code that a fence began.
+// endsFence reports whether a line ends the code that a fence began.
 func endsFence(l, fence string) bool {
 	t := strings.TrimSpace(l)
 	return strings.HasPrefix(t, fence) && strings.Trim(t, fence[:1]) == ""

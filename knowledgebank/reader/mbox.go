@@ -13,8 +13,8 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// mbox reads a mailbox mail by mail. A mail that is too large or that cannot be
-// read is reported, and the rest goes on.
+// mbox reads a mailbox mail by mail. It reports a mail that is too large or unreadable,
+// and continues with the next.
 func (f *file) mbox(ctx context.Context, in *bufio.Reader) error {
 	if f.marked {
 		if _, err := in.Discard(len(byteMark)); err != nil {
@@ -39,7 +39,7 @@ func (f *file) mbox(ctx context.Context, in *bufio.Reader) error {
 			}
 			continue
 		case err != nil:
-			// The mails before the damage were read, this one ends in it.
+			// The mails before the damage are read; this one ends in it.
 			return fault.Wrap(fmt.Sprintf("mail %d and all behind it", n), damaged(err))
 		}
 		if f.room != nil {
@@ -54,13 +54,14 @@ func (f *file) mbox(ctx context.Context, in *bufio.Reader) error {
 
 var (
 	errLarge = errors.New("the mail is too large")
-	// The end of a separator: a time, and a year after it or (as some write) before.
+	// The end of a separator: a time, and a year after it or, as some programs write,
+	// before it.
 	separatorDate = regexp.MustCompile(`\d{1,2}:\d\d(:\d\d)?\b.*\b(19|20)\d\d\b|\b(19|20)\d\d\b.*\d{1,2}:\d\d`)
 	separatorFull = regexp.MustCompile(`^From \S.*(Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +(\w{3} +\d{1,2}|\d{1,2} +\w{3}),? +(\d{4} +)?\d{1,2}:\d\d(:\d\d)?.*\d`)
 )
 
-// separates says whether a line that begins with "From " parts two mails: it
-// looks wholly like that, or half and a header follows.
+// separates reports whether a line that begins with "From " separates two mails: it
+// looks entirely like a separator, or partly and a header follows.
 func separates(line, next []byte) bool {
 	if !bytes.HasPrefix(line, []byte("From ")) {
 		return false
@@ -81,17 +82,17 @@ type boxed struct {
 	data      []byte
 }
 
-// mailbox parts the mails of an mbox. One is held at a time.
+// mailbox splits an mbox into mails and holds one at a time.
 type mailbox struct {
 	in        *bufio.Reader
 	limit     int64
 	grow      func(n int) error // asks for room for so many bytes of a mail
-	separator []byte            // of the mail to come
+	separator []byte            // of the next mail
 	begun     bool
 }
 
-// next gives a mail without its separator, unquoted; errLarge for one that is
-// left out, io.EOF after the last.
+// next returns the next mail without its separator and with "From " lines unquoted. It
+// returns errLarge for a mail that is too large, io.EOF after the last.
 func (b *mailbox) next() (boxed, error) {
 	if !b.begun {
 		b.begun = true
@@ -104,7 +105,7 @@ func (b *mailbox) next() (boxed, error) {
 	out := boxed{separator: string(bytes.TrimRight(b.separator, "\r\n"))}
 	b.separator = nil
 	var data []byte
-	blank, large := true, false // a separator right behind another parts an empty mail
+	blank, large := true, false // two separators in a row enclose an empty mail
 	for {
 		l, err := b.in.ReadSlice('\n')
 		start := true // l is the start of a line
@@ -150,7 +151,7 @@ func (b *mailbox) next() (boxed, error) {
 	}
 }
 
-// first reads the first separator; without one the file begins with a mail.
+// first reads the first separator. If there is none, the file begins with a mail.
 func (b *mailbox) first() error {
 	for {
 		head, err := b.in.Peek(5)
@@ -179,7 +180,7 @@ func (b *mailbox) first() error {
 	}
 }
 
-// finish takes off the blank line that belongs to the mailbox.
+// finish removes the blank line that belongs to the mailbox.
 func finish(out boxed, data []byte, large bool) (boxed, error) {
 	if large {
 		return boxed{}, errLarge

@@ -13,8 +13,8 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// talk gives the turns of the first list of messages in an object, or in the
-// objects in it.
+// talk returns the turns of the first list of messages in an object, or in the objects
+// inside it.
 func (o object) talk(ctx context.Context, depth int) []knowledgebank.Block {
 	for _, name := range []string{"messages", "segments", "transcriptsegments", "meeting_transcripts", "turns", "utterances", "transcript", "dialogue"} {
 		if list, ok := o.find(name).([]any); ok {
@@ -36,7 +36,7 @@ func (o object) talk(ctx context.Context, depth int) []knowledgebank.Block {
 	return nil
 }
 
-// turnsOf makes turns of messages: objects, and strings among them.
+// turnsOf makes turns of messages: objects, possibly mixed with strings.
 func turnsOf(ctx context.Context, list []any) []knowledgebank.Block {
 	var out talk
 	objects := false
@@ -86,7 +86,7 @@ func (o object) speaker() string {
 	return ""
 }
 
-// said gives the first of the fields that holds words, be it in parts.
+// said returns the first of the fields that holds words, or parts with words.
 func (o object) said(names ...string) string {
 	if text := o.text(names...); text != "" {
 		return text
@@ -106,8 +106,8 @@ func (o object) said(names ...string) string {
 	return ""
 }
 
-// parts joins the parts of a message. Where strings stand among objects, they
-// hold the spaces between them too.
+// parts joins the parts of a message. Strings among objects include the spaces between
+// them.
 func parts(list []any) string {
 	var out []string
 	strs := 0
@@ -133,8 +133,8 @@ var (
 	apart  = regexp.MustCompile(` +([.,!?;:)]|'(?:s|re|ve|ll|m|d)\b|n't\b)`)
 )
 
-// spoken joins words and signs that a transcript keeps apart ("OK , we 're on .")
-// and drops the names of noises. A sign that begins a word stays: "use .NET".
+// spoken joins words and signs that a transcript separates ("OK , we 're on .") and
+// drops the names of noises. A sign that begins a word stays: "use .NET".
 func spoken(text string) string {
 	if !strings.Contains(text, " .") && !strings.Contains(text, " ,") && !strings.Contains(text, " ?") && !strings.Contains(text, "{") {
 		return text
@@ -154,7 +154,7 @@ func spoken(text string) string {
 	return b.String()
 }
 
-// fieldsUsed are those that are read, or that say where an object comes from.
+// fieldsUsed are the fields that are read, or that say where an object comes from.
 var fieldsUsed = map[string]bool{
 	"title": true, "subject": true, "name": true, "source": true, "user": true, "speaker": true, "id": true, "path": true,
 	"from": true, "sender": true, "author": true, "to": true, "cc": true, "date": true, "headers": true, "query": true,
@@ -164,17 +164,17 @@ var fieldsUsed = map[string]bool{
 var textFields = []string{"text", "body", "content", "email"}
 
 const (
-	unreadWords  = 3  // a text of fewer is a label
-	unreadLooked = 64 // texts of a document, at most: each is looked for in all of it
+	unreadWords  = 3  // shorter texts are labels
+	unreadLooked = 64 // texts to look for in a document at most
 )
 
-// unread names the fields whose text is in no block, in one note.
+// unread names, in one note, the fields whose text is in no block.
 func (o object) unread(s *knowledgebank.Source) []string {
 	var fields []string
 	have, left := "", unreadLooked
 	for _, k := range slices.Sorted(keysOf(o)) {
 		if fieldsUsed[strings.ToLower(k)] || s.Format == "mail" && slices.Contains(textFields, strings.ToLower(k)) {
-			continue // a mail goes without what it quotes
+			continue // a mail is stored without what it quotes
 		}
 		if have == "" {
 			have = lettersIn(s)
@@ -189,7 +189,7 @@ func (o object) unread(s *knowledgebank.Source) []string {
 	return []string{"not read: the text in " + shorten(strings.Join(fields, ", "), 160)}
 }
 
-// lettersIn is a document's text with all that layout may change taken out.
+// lettersIn is a document's text without anything that layout may change.
 func lettersIn(s *knowledgebank.Source) string {
 	var b strings.Builder
 	for _, block := range s.Blocks {
@@ -207,7 +207,7 @@ func onlyLetters(s string) string {
 	}, clean(s))
 }
 
-// more says that a value holds a text that have does not.
+// more reports whether a value holds a text that have does not.
 func more(v any, have string, left *int) bool {
 	if *left--; *left < 0 {
 		return false

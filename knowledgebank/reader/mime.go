@@ -10,16 +10,16 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// maxNested bounds how deep parts may lie in parts, and mails in mails.
+// maxNested limits the depth of parts in parts, and of mails in mails.
 const maxNested = 20
 
-// written is what a mail's own parts say.
+// written is the text of a mail's own parts.
 type written struct {
-	text  string // lines, cleaned
-	html  bool   // the lines are as the writer broke them
-	flow  bool   // format=flowed: a space at the end of a line says that it goes on
-	tight bool   // and is no space of the text (delsp=yes)
-	first bool   // the mail answers none, as its header says
+	text  string // cleaned lines
+	html  bool   // from HTML: the lines are as the writer broke them
+	flow  bool   // format=flowed: a line that ends in a space continues in the next one
+	tight bool   // delsp=yes: that space does not belong to the text
+	first bool   // the header shows that the mail answers no other
 	mails []knowledgebank.Block
 }
 
@@ -30,7 +30,7 @@ func (w written) words() int { return len(strings.Fields(w.text)) }
 // part reads one part of a mail and all parts in it.
 func (p *post) part(ctx context.Context, h header, body string, depth int) written {
 	if ctx.Err() != nil {
-		return written{} // nobody waits for the mail any more
+		return written{} // the caller throws the mail away
 	}
 	typ, params := media(h.get("content-type"))
 	disposition, _ := media(h.get("content-disposition"))
@@ -43,7 +43,7 @@ func (p *post) part(ctx context.Context, h header, body string, depth int) writt
 	if typ == "" || !strings.Contains(typ, "/") {
 		typ = "text/plain"
 	}
-	// Encoded multiparts are against the rules and do occur.
+	// The standard forbids encoded multiparts, but they occur.
 	encoding := strings.ToLower(strings.TrimSpace(h.get("content-transfer-encoding")))
 	if i := strings.IndexAny(encoding, " ;\t\n("); i > 0 {
 		encoding = encoding[:i]
@@ -76,8 +76,8 @@ func (p *post) part(ctx context.Context, h header, body string, depth int) writt
 	return w
 }
 
-// label is the charset of a part. In a file that a mark says to be UTF-8, what is
-// not encoded is that too: the part's header tells what it was before.
+// label is the charset of a part. If a mark says that the file is UTF-8, parts without
+// an encoding are UTF-8: their headers name the charset that they had before.
 func (p *post) label(encoding, body, named string) string {
 	if !p.utf8 || encoding == "quoted-printable" || encoding == "base64" || !utf8.ValidString(body) {
 		return named
@@ -97,8 +97,8 @@ var (
 
 func enriched(text string) string { return richParam.ReplaceAllString(text, "") }
 
-// plainText is text that should be plain, but may turn out to be HTML in whole or
-// from some place on.
+// plainText reads text that should be plain. All of it, or its end, may turn out to be
+// HTML.
 func plainText(ctx context.Context, text string, flow bool) written {
 	at := wholePage.FindStringIndex(text)
 	if at != nil && strings.TrimSpace(text[:at[0]]) == "" {
@@ -113,13 +113,13 @@ func plainText(ctx context.Context, text string, flow bool) written {
 	return written{text: clean(text), flow: flow}
 }
 
-// brOnly says that no more tags are in text but those that end a line. One that
-// names others, and closes none, is about tags.
+// brOnly reports whether every tag in a text ends a line. A text with other tags, none
+// of them closed, writes about tags.
 func brOnly(text string, n int) bool {
 	return strings.Count(strings.ToLower(text), "<br") >= n
 }
 
-// left names a part that is not read.
+// left adds a note about a part that is not read.
 func (p *post) left(name, typ string) {
 	if typ == "" {
 		typ = "text/plain"
@@ -132,7 +132,7 @@ func (p *post) left(name, typ string) {
 	}
 }
 
-// webText is HTML of a mail as text. What it quotes gets the mark of quotes.
+// webText converts the HTML of a mail to text, with ">" before quoted lines.
 func webText(ctx context.Context, s string) written {
 	return written{text: web(ctx, s, true).text, html: true}
 }
@@ -140,7 +140,7 @@ func webText(ctx context.Context, s string) written {
 func (p *post) multipart(ctx context.Context, typ string, params map[string]string, body string, depth int) written {
 	parts := split(body, params["boundary"])
 	if len(parts) == 0 {
-		// No parts at all: whatever stands there was meant to be read.
+		// Without parts, read all of the body.
 		return p.part(ctx, header{}, body, depth+1)
 	}
 	var all []written
@@ -187,8 +187,8 @@ func concat(all []written) written {
 	return out
 }
 
-// split parts a multipart body at its boundary. Without one that occurs, a line
-// that looks like one is taken. The last part may have no end.
+// split splits a multipart body at its boundary. If the boundary does not occur, it
+// uses a line that looks like one. The last part may lack its end.
 func split(body, boundary string) []string {
 	marker := "--" + boundary
 	if boundary == "" || !strings.Contains(body, marker) {
@@ -213,7 +213,7 @@ func split(body, boundary string) []string {
 					out = append(out, strings.TrimSuffix(body[begun:at], "\n"))
 				}
 				if begun = end; tail == "--" {
-					begun = -1 // what is behind the end is not for readers
+					begun = -1 // readers never see what follows the end
 				}
 			}
 		}
@@ -225,8 +225,8 @@ func split(body, boundary string) []string {
 	return out
 }
 
-// guess finds the boundary that the header should have named: a line that begins
-// with two dashes, and a part's header behind it.
+// guess finds the boundary that the header should have named: a line that begins with
+// two dashes and is followed by the header of a part.
 func guess(body string) string {
 	for rest := body; rest != ""; {
 		l, more, _ := strings.Cut(rest, "\n")
@@ -240,8 +240,8 @@ func guess(body string) string {
 	return ""
 }
 
-// choose picks between forms of one text: plain text unless there is little in
-// it of what the others say.
+// choose picks one of several forms of a text: plain text, unless it lacks most of what
+// the others say.
 func choose(all []written) written {
 	var best written
 	for _, w := range all {
@@ -261,8 +261,8 @@ func choose(all []written) written {
 
 var stubText = regexp.MustCompile(`(?i)\b(view|read|see|display)\b.{0,60}\b(browser|html)\b|\bhtml[ -](format|version|mail|message|e-?mail|capable|enabled|only)|(not|n['’]t) (support|show|display|render|view|read|open|understand)\b|\b(contains|in|is|as) html\b|kein html|html-(ansicht|format|nachricht|mail)|version html|nicht( \pL+)? (anzeigen|angezeigt|dargestellt|darstellen)|afficher|visualizzare|visualizar`)
 
-// stub says that plain text does not say what the HTML beside it says: it only
-// tells that there is some, or leaves most of it out.
+// stub reports whether plain text does not replace the HTML beside it: it only
+// announces the HTML, or leaves most of it out.
 func stub(text, html written) bool {
 	n, m := text.words(), html.words()
 	if n < 40 && m > 3*n+20 {
@@ -278,7 +278,7 @@ func stub(text, html written) bool {
 	return more > 20 && more > m/3 && more > 2*missing(text.text, html.text)
 }
 
-// missing counts the words of one text that another does not have.
+// missing counts the words of one text that the other does not have.
 func missing(text, other string) (n int) {
 	has := map[string]bool{}
 	for _, w := range letters(other) {
@@ -292,13 +292,13 @@ func missing(text, other string) (n int) {
 	return n
 }
 
-// letters gives the words of text in small letters.
+// letters returns the words of a text in small letters.
 func letters(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// rootOf is which part of multipart/related the others belong to: the one that
-// is named, the first, or the first that is text.
+// rootOf finds the part of a multipart/related to which the others belong: the named
+// one, the first, or the first that is text.
 func rootOf(parts []string, start string) int {
 	start = strings.Trim(start, "<> ")
 	texts := -1

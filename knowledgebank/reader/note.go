@@ -7,8 +7,8 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// note reads a file of text that is one document. label names its charset, if somebody
-// said which.
+// note reads a file of text that is one document. label names its charset if it is
+// known.
 func (f *file) note(ctx context.Context, of format, data []byte, label string) (*knowledgebank.Source, error) {
 	text := decode(data, or(label, metaCharset(data)))
 	s := &knowledgebank.Source{Key: f.key(), Title: oneLine(stem(f.base)), Source: "note"}
@@ -21,7 +21,7 @@ func (f *file) note(ctx context.Context, of format, data []byte, label string) (
 	return s, nil
 }
 
-// plain reads text without any marks.
+// plain reads text without markup.
 func (f *file) plain(ctx context.Context, s *knowledgebank.Source, text string) string {
 	s.Format = "text"
 	s.Blocks = blocksOf(ctx, strings.Split(clean(text), "\n"), false)

@@ -242,10 +242,10 @@ func TestTooLarge(t *testing.T) {
 		data string
 		want string
 	}{
-		"a.txt":   {strings.Repeat("a ", 501), "failed: a.txt"},
+		"a.txt":   {strings.Repeat("a ", 501), "failed: a.txt (invalid)"},
 		"b.txt":   {strings.Repeat("a ", 500), "key: file:b.txt"},
-		"a.gz":    {bomb.String(), "failed: a.gz"},
-		"a.jsonl": {long + "\n{\"text\": \"b\"}\n", "failed: a.jsonl: line 1"},
+		"a.gz":    {bomb.String(), "failed: a.gz (invalid)"},
+		"a.jsonl": {long + "\n{\"text\": \"b\"}\n", "failed: a.jsonl: line 1 (invalid)"},
 	} {
 		got := story(t, r, name, []byte(tt.data))
 		if !strings.HasPrefix(got, tt.want+"\n") {

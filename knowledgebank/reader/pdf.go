@@ -17,12 +17,12 @@ func (f *file) pdfFile(ctx context.Context, data []byte) (*knowledgebank.Source,
 	return f.pdf(ctx, files, data)
 }
 
-// pdf reads a PDF file, one of those that come together.
+// pdf reads a PDF file. All files of one mail share the limits in files.
 func (f *file) pdf(ctx context.Context, files *pdf.Files, data []byte) (*knowledgebank.Source, error) {
 	if f.bounds.Unpack != nil {
 		done, err := f.bounds.Unpack(ctx)
 		if err != nil {
-			return nil, err // ctx has ended
+			return nil, err // the context has ended
 		}
 		defer done()
 	}
@@ -49,18 +49,18 @@ func (f *file) pdf(ctx context.Context, files *pdf.Files, data []byte) (*knowled
 	case allWordless(s.Blocks):
 		return nil, errEmpty
 	case err != nil:
-		s.Notes = append(s.Notes, "only a part was read: "+err.Error())
+		s.Notes = append(s.Notes, "read only in part: "+err.Error())
 	}
 	if len(pictures) > 0 {
 		s.Notes = append(s.Notes, pages(pictures)+": a picture without text")
 	}
 	if len(unread) > 0 {
-		s.Notes = append(s.Notes, pages(unread)+": a font does not say which characters it shows, so not all was read")
+		s.Notes = append(s.Notes, pages(unread)+": a font lacks its character map, so some text is missing")
 	}
 	return s, nil
 }
 
-// pages names pages, the first few by their numbers.
+// pages lists page numbers, and counts those behind the first few.
 func pages(numbers []int) string {
 	const named = 5
 	out := "page"

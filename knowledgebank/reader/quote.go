@@ -8,7 +8,7 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// cause is why a passage of a mail stands there.
+// cause is why a passage is in a mail.
 type cause uint8
 
 const (
@@ -17,16 +17,16 @@ const (
 	byForward
 )
 
-// passage is a stretch of a mail that one person wrote.
+// passage is a part of a mail that one person wrote.
 type passage struct {
 	cause cause
-	about string // of a quoted or forwarded one: who wrote it, when, on what
+	about string // who wrote a quoted or forwarded passage, when, and the subject
 	lines []string
 }
 
-// own gives the blocks of what a mail's writer says. What a reply quotes goes;
-// what a forward carries is its content and stays, as does a quote that is all
-// there is. When ctx ends, what it gives is of no use, here and in all that it calls.
+// own returns the blocks that a mail's writer wrote. It drops what a reply quotes. It
+// keeps what a forward carries, and a quote if there is nothing else. After ctx ends,
+// its result is useless, as are those of all functions that it calls.
 func own(ctx context.Context, w written, forward bool, subject string) []knowledgebank.Block {
 	lines := strings.Split(strings.TrimRight(w.text, "\n "), "\n")
 	if w.flow {
@@ -40,7 +40,7 @@ func own(ctx context.Context, w written, forward bool, subject string) []knowled
 		blocks = says(ctx, all[:1], !quotes, w.html, subject)
 	}
 	if len(blocks) == 0 {
-		// Marked lines count now, and may hold forwarded mail in their turn.
+		// Marked lines count now, and may hold forwarded mail in turn.
 		all = passages(ctx, unmark(lines), w.first)
 		if forward || len(all) == 1 {
 			blocks = says(ctx, all, true, w.html, subject)
@@ -51,7 +51,7 @@ func own(ctx context.Context, w written, forward bool, subject string) []knowled
 	return append(blocks, w.mails...)
 }
 
-// says makes blocks of passages; unless quoted, marked lines go.
+// says makes blocks of passages. Unless quoted is set, it drops marked lines.
 func says(ctx context.Context, all []passage, quoted, html bool, subject string) []knowledgebank.Block {
 	var out []knowledgebank.Block
 	for i, p := range all {
@@ -86,7 +86,7 @@ func blocksOf(ctx context.Context, lines []string, html bool) []knowledgebank.Bl
 	return nil
 }
 
-// passages parts a mail where somebody else's words begin.
+// passages splits a mail where another person's words begin.
 func passages(ctx context.Context, lines []string, first bool) []passage {
 	all := []passage{{}}
 	for i := 0; i < len(lines); {
@@ -107,13 +107,13 @@ func passages(ctx context.Context, lines []string, first bool) []passage {
 	return all
 }
 
-// marked says that a line is quoted by a mark.
+// marked reports whether a line has the mark of a quote.
 func marked(l string) bool {
 	l = strings.TrimLeft(l, " ")
 	return strings.HasPrefix(l, ">") && !strings.HasPrefix(l, ">From ")
 }
 
-// unmark takes the marks off and keeps the words.
+// unmark removes the marks and keeps the words.
 func unmark(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
@@ -128,7 +128,7 @@ func unmark(lines []string) []string {
 	return out
 }
 
-// unquoted drops marked lines, and the line above them that says whose they are.
+// unquoted drops marked lines, and the line above them that names their writer.
 func unquoted(ctx context.Context, lines []string) []string {
 	var out []string
 	blank := func() {
@@ -153,9 +153,9 @@ func unquoted(ctx context.Context, lines []string) []string {
 	return out
 }
 
-// introduced says that marked lines are the writer's own: commands, a passage of a
-// book. Each run of them stands below a line that ends in a colon, and none is a
-// quote by an attribution or a header.
+// introduced reports whether marked lines are the writer's own, such as commands or a
+// passage from a book. Each run of them follows a line that ends in a colon, and none
+// has an attribution or a header.
 func introduced(ctx context.Context, lines []string) bool {
 	before := ""
 	for i, l := range lines {
@@ -172,8 +172,8 @@ func introduced(ctx context.Context, lines []string) bool {
 	return len(passages(ctx, unmark(lines), true)) == 1
 }
 
-// unattributed takes an attribution off the end: "On Monday Ana wrote:", over up
-// to three lines.
+// unattributed removes an attribution of up to three lines from the end: "On Monday Ana
+// wrote:".
 func unattributed(lines []string) []string {
 	end := len(lines)
 	for end > 0 && strings.TrimSpace(lines[end-1]) == "" {
@@ -190,7 +190,7 @@ func unattributed(lines []string) []string {
 	return lines[:end-1]
 }
 
-// nothingMuch says that the writer only passes something on.
+// nothingMuch reports whether the writer only passes something on.
 func nothingMuch(ctx context.Context, lines []string) bool {
 	if filled(lines) > 20 {
 		return false
@@ -207,8 +207,8 @@ func nothingMuch(ctx context.Context, lines []string) bool {
 
 var below = regexp.MustCompile(`(?i)\bin-?line\b|\b(answers?|comments?|repl(y|ies)|responses?|remarks|notes)\b.{0,30}\b(below|in (red|blue|green|bold|caps|capitals))\b|\b(antworten|kommentare|anmerkungen)\b.{0,30}\b(unten|im text|rot|blau)\b|\bréponses\b.{0,30}\bci-dessous\b`)
 
-// answersBelow says that the writer goes on between the lines of what is quoted,
-// where no mark tells whose they are.
+// answersBelow reports whether the writer answers between the lines of the quote, where
+// no mark shows who wrote which line.
 func answersBelow(ctx context.Context, lines []string) bool {
 	text := strings.Join(unsigned(ctx, unquoted(ctx, lines)), " ")
 	return len(text) < 1000 && below.MatchString(text)
@@ -216,11 +216,11 @@ func answersBelow(ctx context.Context, lines []string) bool {
 
 // reflow joins the lines of a format=flowed text.
 func reflow(lines []string, tight bool) []string {
-	var out, here []string // here: the parts of the line to come
+	var out, here []string // here: the parts of the next line
 	open := false
 	for i, l := range lines {
 		if !marked(l) {
-			l = strings.TrimPrefix(l, " ") // stuffed
+			l = strings.TrimPrefix(l, " ") // space-stuffed
 		}
 		if i > 0 && !(open && !marked(l) && l != "-- " && strings.TrimSpace(l) != "") {
 			out = append(out, strings.Join(here, ""))

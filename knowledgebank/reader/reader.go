@@ -19,8 +19,8 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// errEmpty is the reason of a file that holds no words at all.
-var errEmpty = fault.New(fault.Invalid, "reader.parse", "it holds no text")
+// errEmpty is the reason for a file without any words.
+var errEmpty = fault.New(fault.Invalid, "reader.parse", "the file holds no text")
 
 // Reader reads files into documents.
 type Reader struct{ o Options }
@@ -33,16 +33,15 @@ func New(o Options) (*Reader, error) {
 	return &Reader{o: o}, nil
 }
 
-// Stream reads one file of any kind from rd. The name decides along with the
-// content what it is, and with its folders what the document goes by; there is no
-// local path. emit is called for every document and failed for everything that
-// could not be read; Stream returns an error only if the context ended or emit
-// failed.
+// Stream reads one file of any format from rd. The name helps to recognise the format;
+// with its folders it also makes the key of the document. Stream calls emit for every
+// document and failed for everything that it cannot read. It returns an error only if
+// the context ends or emit fails.
 func (r *Reader) Stream(ctx context.Context, name string, rd io.Reader, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error {
 	return r.StreamWithin(ctx, Bounds{}, name, rd, emit, failed)
 }
 
-// StreamWithin does what Stream does, within bounds.
+// StreamWithin reads as Stream does, within bounds.
 func (r *Reader) StreamWithin(ctx context.Context, b Bounds, name string, rd io.Reader, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error {
 	f := &file{Reader: r, name: name, base: baseName(name), id: name, bounds: b, emit: emit, failed: failed}
 	defer f.leave()
@@ -54,35 +53,35 @@ func (r *Reader) StreamWithin(ctx context.Context, b Bounds, name string, rd io.
 type file struct {
 	*Reader
 	name string // for messages
-	base string // the file's own name, for its kind and title; what is inside, of a compressed one
+	base string // the file's own name, for its format and title; of a compressed file, the name of its content
 	id   string // for keys
-	path string // of the document; empty without a local file
-	mail bool   // it is known to be one mail
-	// mailLike: it may be one, although its header tells little.
+	path string // of the document; empty if the file is not on this machine
+	mail bool   // the file is known to be one mail
+	// mailLike: the file may be one mail although its header shows little.
 	mailLike bool
-	marked   bool // a byte order mark says that what is read of it is UTF-8
-	packed   bool // it is compressed
+	marked   bool // a byte order mark says that the content is UTF-8
+	packed   bool // the file is compressed
 	bounds   Bounds
-	room     Room // of the document at hand; nil: it needs none
+	room     Room // for the current document; nil: it needs none
 	emit     func(*knowledgebank.Source) error
 	failed   func(name string, err error)
 }
 
-// stop is an error that ends all reading: that of emit, or of the context.
+// stop is an error that ends all reading: an error of emit, or the end of the context.
 type stop struct{ error }
 
 func (s stop) Unwrap() error { return s.error }
 
-// lookEvery is how many lines, or other small parts, are read between two looks
-// whether somebody still waits for the document.
+// lookEvery is how many lines, or other small parts, are read between two checks of the
+// context.
 const lookEvery = 512
 
-// ended says, at every so many parts, whether nobody waits for the document any
-// more: what is made of it is thrown away then.
+// ended reports, once every lookEvery parts, whether the context has ended. The caller
+// throws away what it made by then.
 func ended(ctx context.Context, i int) bool { return i%lookEvery == 0 && ctx.Err() != nil }
 
-// read reads the file whatever it is. It returns an error only if reading must
-// not go on with other files; any other has gone to failed.
+// read reads a file of any format. It returns an error only if reading must not
+// continue with other files; it reports any other error to failed.
 func (f *file) read(ctx context.Context, rd io.Reader) error {
 	err := f.any(ctx, rd)
 	if s, ok := errors.AsType[stop](err); ok {
@@ -99,12 +98,12 @@ func (f *file) read(ctx context.Context, rd io.Reader) error {
 	return nil
 }
 
-// any finds out the kind and reads it.
+// any recognises the format and reads the file.
 func (f *file) any(ctx context.Context, rd io.Reader) error {
 	in := bufio.NewReaderSize(rd, window)
 	head, err := in.Peek(window)
 	if len(head) == 0 && err != nil && err != io.EOF {
-		return err // otherwise it comes again, behind what can be read
+		return err // otherwise the same error returns behind the readable part
 	}
 	if gzipped(head) {
 		z, err := gzip.NewReader(in)
@@ -131,9 +130,9 @@ func (f *file) any(ctx context.Context, rd io.Reader) error {
 	}
 	switch {
 	case of.kind == unknownKind:
-		return fault.New(fault.Unsupported, "sniff", "not a kind that is read")
+		return fault.New(fault.Unsupported, "sniff", "the file format is not supported")
 	case of.kind == gzipKind:
-		return fault.New(fault.Unsupported, "sniff", "compressed twice")
+		return fault.New(fault.Unsupported, "sniff", "the file is compressed twice; unpack it first")
 	case of.stream != nil:
 		return of.stream(f, ctx, in)
 	}
@@ -149,8 +148,9 @@ func (f *file) any(ctx context.Context, rd io.Reader) error {
 	})
 }
 
-// textOf gives text as its readers take it: UTF-16 as UTF-8, with its mark, and
-// lines that end in \n.
+// textOf returns text in the form that the formats expect: UTF-16 converted to UTF-8
+// with a mark, and lines that end in
+// .
 func textOf(in *bufio.Reader, head []byte) *bufio.Reader {
 	if enc := wide(head); enc != nil {
 		in = bufio.NewReaderSize(transform.NewReader(in, enc.NewDecoder()), window)
@@ -161,14 +161,14 @@ func textOf(in *bufio.Reader, head []byte) *bufio.Reader {
 	return in
 }
 
-// document runs a parser, survives its panic, and hands on what it made.
+// document runs a parser, survives its panic, and passes on the document.
 func (f *file) document(ctx context.Context, name string, parse func() (*knowledgebank.Source, error)) error {
 	skip, err := f.next()
 	if skip || err != nil {
 		return err
 	}
 	s, err := guarded(parse)
-	if ctx.Err() != nil { // what the parser gave may be a part
+	if ctx.Err() != nil { // the document may be incomplete
 		return stop{ctx.Err()}
 	}
 	if err != nil {
@@ -193,12 +193,13 @@ func (f *file) document(ctx context.Context, name string, parse func() (*knowled
 func guarded(parse func() (*knowledgebank.Source, error)) (s *knowledgebank.Source, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			// The value of a panic may hold text of the document; the runtime's own does not.
+			// The value of a panic may hold text of the document. A runtime error does
+			// not.
 			what := fmt.Sprintf("%T", p)
 			if e, ok := p.(runtime.Error); ok {
 				what = e.Error()
 			}
-			s, err = nil, fault.New(fault.Internal, "reader.parse", "the parser broke: %s", what)
+			s, err = nil, fault.New(fault.Internal, "reader.parse", "the parser failed: %s", what)
 		}
 	}()
 	s, err = parse()
@@ -208,7 +209,8 @@ func guarded(parse func() (*knowledgebank.Source, error)) (s *knowledgebank.Sour
 	return s, err
 }
 
-// damaged gives an error of decompression its kind; others keep theirs.
+// damaged turns an error of decompression into an Invalid fault and returns all others
+// unchanged.
 func damaged(err error) error {
 	if _, corrupt := errors.AsType[flate.CorruptInputError](err); corrupt ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
@@ -218,13 +220,13 @@ func damaged(err error) error {
 }
 
 func (f *file) tooLarge() error {
-	return fault.New(fault.Invalid, "size", "larger than %d bytes", f.o.MaxBytes)
+	return fault.New(fault.Invalid, "size", "the document is larger than %d bytes", f.o.MaxBytes)
 }
 
-// key is that of a document that is a file.
+// key is the key of a document that is a whole file.
 func (f *file) key() string { return "file:" + f.id }
 
-// baseName is the last part of a path of any system.
+// baseName is the last part of a path of any operating system.
 func baseName(name string) string {
 	return path.Base(strings.ReplaceAll(filepath.ToSlash(name), `\`, "/"))
 }
@@ -238,7 +240,7 @@ func stem(name string) string {
 	return base
 }
 
-// inside is the name of what a compressed file holds.
+// inside is the name of the file in a compressed one.
 func inside(name string) string {
 	for _, end := range []string{".gz", ".GZ", ".gzip"} {
 		if s, ok := strings.CutSuffix(name, end); ok {

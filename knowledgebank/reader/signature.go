@@ -13,7 +13,7 @@ var (
 	contact  = regexp.MustCompile(`(?i)@\S+\.\w|\bwww\.|https?://|\b[A-Z]{2},? +\d{5}(-\d{4})?\b|\b\d{2,6} \S+ .*(street|st\.|avenue|ave\.?|road|rd\.?|drive|blvd|suite|floor)\b|\b(street|suite|floor|p\. ?o\. box)\b.*\d|\b(inc|corp|llc|llp|ltd|gmbh)\b\.?|texas|\beb ?\d{3,4}`)
 )
 
-// Signs of a disclaimer. The first ones stand in hardly anything else.
+// Signs of a disclaimer. Those in surelyLegal occur in little else.
 var (
 	surelyLegal = []string{
 		"intended recipient", "intended only for", "intended solely for", "sole use of", "only for the use of", "not the intended",
@@ -30,9 +30,9 @@ var (
 	}
 )
 
-// unsigned takes off what stands below a mail without being part of it: the
-// signature behind "-- ", what phones add, contact blocks, legal disclaimers. It
-// takes nothing if nothing else would be left.
+// unsigned removes what stands below a mail without being part of it: the signature
+// behind "-- ", lines that phones add, contact blocks, legal disclaimers. It removes
+// nothing if nothing else would be left.
 func unsigned(ctx context.Context, lines []string) []string {
 	out := undashed(lines)
 	out = unadvertised(ctx, out)
@@ -46,11 +46,11 @@ func unsigned(ctx context.Context, lines []string) []string {
 	return lines
 }
 
-// undashed cuts behind "-- " if what follows is as short as a signature. Dashes
-// without the space may also part a text or head a table.
+// undashed cuts behind "-- " if the rest is as short as a signature. Dashes without the
+// space may also divide a text or head a table.
 func undashed(lines []string) []string {
 	const longest = 15
-	left, wide, prose := 0, false, false // lines with words behind, and whether somebody goes on writing there
+	left, wide, prose := 0, false, false // lines with words so far, and whether they hold long lines or prose
 	bare := 0
 	for _, l := range lines {
 		if l == "--" {
@@ -78,7 +78,7 @@ func undashed(lines []string) []string {
 
 var afterwards = regexp.MustCompile(`^\s*(P\.? ?S\.?|p\.s\.|PPS|NB|N\.B\.)[:;,.-]?\s+\S+ \S`)
 
-// postscript is what the writer went on with behind the signature.
+// postscript is what the writer added behind the signature.
 func postscript(lines []string) []string {
 	for i, l := range lines {
 		if afterwards.MatchString(l) {
@@ -97,7 +97,7 @@ func unadvertised(ctx context.Context, lines []string) []string {
 			break
 		}
 	}
-	sponsored := false // within the box of a sponsor
+	sponsored := false // inside the box of a sponsor
 	for i, l := range lines {
 		if ended(ctx, i) {
 			break
@@ -150,10 +150,10 @@ func spans(lines []string) []span {
 	return out
 }
 
-// undisclaimed drops paragraphs that only lawyers wrote.
+// undisclaimed drops paragraphs of legal text.
 func undisclaimed(ctx context.Context, lines []string) []string {
 	all := spans(lines)
-	drop := map[int]bool{} // lines
+	drop := map[int]bool{} // by line
 	gone := 0
 	for i := len(all) - 1; i >= 0; i-- {
 		if ended(ctx, i) {
@@ -189,7 +189,7 @@ func undisclaimed(ctx context.Context, lines []string) []string {
 	return out
 }
 
-// occurring counts the signs that stand in text.
+// occurring counts the signs that occur in a text.
 func occurring(text string, signs []string) (n int) {
 	for _, s := range signs {
 		if strings.Contains(text, s) {
@@ -207,7 +207,7 @@ var (
 	startsName = regexp.MustCompile(`^\p{Lu}\p{L}+\b.*\d{3}`)
 )
 
-// listed says that what stands above a block of numbers announces it.
+// listed reports whether the text above a block of numbers announces it.
 func listed(above []string, first string) bool {
 	if farewell.MatchString(strings.TrimRight(strings.TrimSpace(first), ",")) {
 		return false
@@ -220,8 +220,8 @@ func listed(above []string, first string) bool {
 	return false
 }
 
-// uncontacted cuts the block of addresses and numbers below a name at the end.
-// It stays if it is short: then it may be what the mail is about.
+// uncontacted cuts the block of addresses and numbers below a name at the end. A short
+// mail keeps it: the mail may be about it.
 func uncontacted(lines []string) []string {
 	all := spans(lines)
 	if len(all) < 2 {
@@ -252,7 +252,7 @@ func uncontacted(lines []string) []string {
 			signs++
 		}
 	}
-	at := last.from // of the name
+	at := last.from // the line with the name
 	if strings.HasSuffix(strings.TrimSpace(lines[at]), ",") || farewell.MatchString(lines[at]) {
 		at++
 	}

@@ -12,9 +12,12 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// clean makes text fit for a document: valid UTF-8, composed, no control
-// characters but \n, no characters of no width, every space a plain one. It
-// leaves runs of spaces and blank lines alone.
+// clean makes text fit for a document: valid UTF-8, composed, without control
+// characters except
+//
+//	and without characters of no width. Every space becomes a plain one. Runs of spaces
+//
+// and blank lines stay.
 func clean(s string) string {
 	if plain(s) {
 		return s
@@ -33,14 +36,14 @@ func clean(s string) string {
 		case r == '\u2028', r == '\u2029', r == '\u0085':
 			out = '\n'
 		case r == '\t':
-			b.WriteString("   ") // and one more: so wide a gap is seen as one between columns
+			b.WriteString("   ") // and one more: unwrap takes such a gap for one between columns
 			out = ' '
 		case r == '\f', r == '\v':
 			out = '\n'
 		case unicode.Is(unicode.Zs, r):
 			out = ' '
 		case r == '\u200c' || r == '\u200d':
-			// Between letters of many scripts they shape the word.
+			// Between letters of many scripts these characters shape the word.
 			next, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
 			if !shaped(before) || !shaped(next) {
 				continue
@@ -51,14 +54,14 @@ func clean(s string) string {
 		b.WriteRune(out)
 		before = out
 	}
-	// What stood between two characters is gone: they may now be one.
+	// The characters on both sides of a removed one may now compose.
 	return norm.NFC.String(b.String())
 }
 
-// terminal are the sequences that colour text on a screen.
+// terminal matches the sequences that colour text on a screen.
 var terminal = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
 
-// plain says that there is nothing to clean.
+// plain reports whether there is nothing to clean.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c >= utf8.RuneSelf || c < ' ' && c != '\n' || c == 0x7f {
@@ -68,7 +71,7 @@ func plain(s string) bool {
 	return true
 }
 
-// unwritten are characters that nobody sees.
+// unwritten reports whether nobody can see a character.
 func unwritten(r rune) bool {
 	switch {
 	case unicode.IsControl(r), r == '\u00ad', r == '\u034f', r == '\u061c', r == '\u115f', r == '\u1160', r == '\u3164', r == '\u180e':
@@ -81,12 +84,12 @@ func unwritten(r rune) bool {
 	return r >= '\ufe00' && r <= '\ufe0f'
 }
 
-// shaped are characters that a joiner or non-joiner may stand between.
+// shaped reports whether a joiner or non-joiner may stand beside a character.
 func shaped(r rune) bool {
 	return r >= 0x600 && r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsMark(r) || unicode.Is(unicode.So, r) || unicode.Is(unicode.Sk, r))
 }
 
-// line is one line of cleaned text with its spaces squeezed.
+// line squeezes the spaces in a line of cleaned text.
 func line(s string) string {
 	s = strings.Trim(s, " \t")
 	if !strings.Contains(s, "  ") {
@@ -95,10 +98,10 @@ func line(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' }), " ")
 }
 
-// oneLine is text in one line, no longer than a title may be.
+// oneLine puts text into one line, no longer than a title may be.
 func oneLine(s string) string { return shorten(strings.Join(strings.Fields(clean(s)), " "), 200) }
 
-// shorten cuts at a word if it can.
+// shorten cuts a text, between words if it can.
 func shorten(s string, runes int) string {
 	if utf8.RuneCountInString(s) <= runes {
 		return s
@@ -116,8 +119,8 @@ func shorten(s string, runes int) string {
 	return norm.NFC.String(s[:cut]) + "…"
 }
 
-// wordless says that a line has neither letter nor digit nor a sign that means
-// something by itself.
+// wordless reports whether a line has no letter, no digit and no sign with a meaning of
+// its own.
 func wordless(s string) bool {
 	for _, r := range s {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsNumber(r) || unicode.Is(unicode.So, r) {
@@ -127,7 +130,7 @@ func wordless(s string) bool {
 	return true
 }
 
-// paragraphs makes blocks of text whose paragraphs are parted by blank lines.
+// paragraphs makes blocks of text whose paragraphs are separated by blank lines.
 func paragraphs(ctx context.Context, text string) []knowledgebank.Block {
 	var out []knowledgebank.Block
 	var here []string
@@ -152,7 +155,7 @@ func paragraphs(ctx context.Context, text string) []knowledgebank.Block {
 	return out
 }
 
-// rule says that a line is drawn, not written: "-----", "* * *", "=_=_=".
+// rule reports whether a line is drawn, not written: "-----", "* * *", "=_=_=".
 func rule(s string) bool {
 	n := 0
 	for i := range len(s) {
@@ -173,8 +176,8 @@ var (
 	columns  = regexp.MustCompile(`\S( {3,}|\t)\S`)
 )
 
-// unwrap joins the lines of paragraphs that a mail program broke at a fixed
-// width, and leaves all others: lists, tables, addresses, verse.
+// unwrap joins lines that a mail program broke at a fixed width. It leaves other lines
+// alone: lists, tables, addresses, verse.
 func unwrap(ctx context.Context, lines []string) string {
 	width := wrapWidth(lines)
 	var b strings.Builder
@@ -190,8 +193,8 @@ func unwrap(ctx context.Context, lines []string) string {
 	return b.String()
 }
 
-// joint is what stands between a line and the next: nothing or a space if the
-// line was broken there only for its length.
+// joint returns what separates a line from the next: nothing or a space if the line was
+// broken only for its length, else a line end.
 func joint(lines []string, i, width int) string {
 	l, next := strings.TrimRight(lines[i], " "), lines[i+1]
 	if !joinable(l, next) {
@@ -217,25 +220,25 @@ func joint(lines []string, i, width int) string {
 	return " "
 }
 
-// joinable rules out what is never one paragraph.
+// joinable rules out lines that never form one paragraph.
 func joinable(l, next string) bool {
 	trimmed := strings.TrimSpace(next)
 	if strings.TrimSpace(l) == "" || trimmed == "" || strings.HasSuffix(l, ":") {
 		return false
 	}
 	if !strings.Contains(strings.TrimSpace(l), " ") && l[0] < utf8.RuneSelf {
-		return false // a link by itself
+		return false // a link alone on its line
 	}
 	return !wordless(trimmed) && !wordless(l) && !listItem.MatchString(next) && !table(l) && !table(next)
 }
 
-// table says that a line is set in columns.
+// table reports whether a line is set in columns.
 func table(l string) bool {
 	l = strings.TrimSpace(l)
 	return strings.Contains(l, "   ") && columns.MatchString(l) || strings.Contains(l, "\t") || strings.Count(l, "|") > 1
 }
 
-// goesOn says that a sentence plainly goes on in the next line.
+// goesOn reports whether a sentence plainly continues in the next line.
 func goesOn(l, next string) bool {
 	next = strings.TrimLeft(next, " \"'(“‘«")
 	first, _ := utf8.DecodeRuneInString(next)
@@ -249,7 +252,7 @@ func goesOn(l, next string) bool {
 	return last == ',' || unfinished(l)
 }
 
-// unfinished says that a line ends in a word that never ends a sentence.
+// unfinished reports whether a line ends in a word that never ends a sentence.
 func unfinished(l string) bool {
 	switch l[strings.LastIndexByte(l, ' ')+1:] {
 	case "a", "an", "the", "and", "or", "of", "to", "in", "on", "at", "by", "for", "from", "with", "our", "your", "their", "my", "his",
@@ -260,7 +263,8 @@ func unfinished(l string) bool {
 	return false
 }
 
-// closing says that the next line is a name or a greeting below the last sentence.
+// closing reports whether the next line is a name or a greeting below the last
+// sentence.
 func closing(lines []string, i int) bool {
 	if i+2 < len(lines) && strings.TrimSpace(lines[i+2]) != "" {
 		return false
@@ -269,8 +273,8 @@ func closing(lines []string, i int) bool {
 	return strings.ContainsAny(l[len(l)-1:], ".!?)") && !strings.ContainsAny(next[len(next)-1:], ".!?") && len(strings.Fields(next)) <= 3
 }
 
-// wrapWidth is the width at which lines were broken: the longest line that a
-// sentence goes on behind. Zero if no sentence does.
+// wrapWidth is the width at which lines were broken: the longest line whose sentence
+// continues in the next one. It is 0 if there is none.
 func wrapWidth(lines []string) int {
 	short, long := 0, 0
 	for i := 0; i+1 < len(lines); i++ {

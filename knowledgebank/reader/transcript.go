@@ -13,7 +13,7 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// cue is one entry of a transcript: from when to when, and what is said.
+// cue is one entry of a transcript.
 type cue struct {
 	from, to time.Duration
 	lines    []said
@@ -25,7 +25,7 @@ var (
 	cueTime = regexp.MustCompile(`^\s*(?:(\d{1,4}):)?(\d{1,2}):(\d\d)[.,](\d{1,3})\s+-->\s+(?:(\d{1,4}):)?(\d{1,2}):(\d\d)[.,](\d{1,3})(?:\s|$)`)
 	cueTag  = regexp.MustCompile(`<(/?)([a-zA-Z]*)([^<>]*)>|\{\\[^{}]*\}`)
 	named   = regexp.MustCompile(`^(?:>>\s*)?(\p{Lu}[\p{L}\p{M}\p{N}.'’_-]*(?: (?:\p{L}[\p{L}\p{M}.'’-]*|\d{1,3}|\([\p{L} ]{1,20}\))){0,3}): +(\S.*)$`)
-	within  = regexp.MustCompile(`^(?:\d+:)?\d\d?:\d\d[.,]\d{1,3}$`) // a time in a cue
+	within  = regexp.MustCompile(`^(?:\d+:)?\d\d?:\d\d[.,]\d{1,3}$`) // a time inside a cue
 	index   = regexp.MustCompile(`^\d{1,7}$`)
 	inHead  = regexp.MustCompile(`(?i)^(kind|language|region|style|x-timestamp-map)\b.*[:=]`)
 )
@@ -47,7 +47,7 @@ func (f *file) transcript(ctx context.Context, s *knowledgebank.Source, text str
 	return or(head, titleOf(rest, name))
 }
 
-// titleOf makes a title of a file name without its date.
+// titleOf makes a title from a file name without its date.
 func titleOf(rest, name string) string {
 	var words []string
 	for _, w := range strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune("-_ .", r) }) {
@@ -72,8 +72,8 @@ func titleOf(rest, name string) string {
 	return oneLine(string(r))
 }
 
-// readCues reads both forms: they differ in little that matters. It gives the
-// text behind WEBVTT, and the comments.
+// readCues reads WebVTT and SRT, which differ little. It returns the text behind
+// WEBVTT, and the comments, too.
 func readCues(ctx context.Context, text string) (cues []cue, head string, notes []string) {
 	lines := strings.Split(text, "\n")
 	i := 0
@@ -99,7 +99,8 @@ func readCues(ctx context.Context, text string) (cues []cue, head string, notes 
 		}
 		switch first, _, _ := strings.Cut(l, " "); {
 		case l == "":
-			// A blank line within a cue occurs; what follows is no cue's name then.
+			// A cue may contain a blank line. The lines behind it are then not the name
+			// of a cue.
 			next := skipBlank(lines, i)
 			if here != nil && len(here.lines) > 0 && beginsCue(lines, next, comments) {
 				here = nil
@@ -114,14 +115,14 @@ func readCues(ctx context.Context, text string) (cues []cue, head string, notes 
 			}
 			continue
 		case here == nil, i+1 < len(lines) && cueTime.MatchString(lines[i+1]) && index.MatchString(l):
-			continue // the name of the cue to come
+			continue // the name of the next cue
 		}
 		here.lines = append(here.lines, voices(l)...)
 	}
 	return cues, head, notes
 }
 
-// beginsCue says whether the lines from i on begin a cue, a comment or nothing.
+// beginsCue reports whether a cue or a comment begins at line i, or nothing follows.
 func beginsCue(lines []string, i int, comments bool) bool {
 	if i >= len(lines) || cueTime.MatchString(lines[i]) {
 		return true
@@ -144,7 +145,8 @@ func moment(m []string) time.Duration {
 	return time.Duration(n[0])*time.Hour + time.Duration(n[1])*time.Minute + time.Duration(n[2])*time.Second + time.Duration(n[3])*time.Millisecond
 }
 
-// voices takes a line's tags out; a tag <v Ana Ruiz> says who speaks from there.
+// voices removes the tags from a line. A tag <v Ana Ruiz> names the speaker of what
+// follows.
 func voices(l string) []said {
 	var out []said
 	var b strings.Builder
@@ -168,7 +170,7 @@ func voices(l string) []said {
 		}
 		if strings.EqualFold(tag, "v") && (m[6] == m[7] || strings.ContainsRune(" .", rune(l[m[6]]))) {
 			flush()
-			if speaker = ""; m[2] == m[3] { // not an end
+			if speaker = ""; m[2] == m[3] { // not an end tag
 				rest := l[m[6]:m[7]]
 				if strings.HasPrefix(rest, ".") { // classes
 					_, rest, _ = strings.Cut(rest, " ")
@@ -186,11 +188,11 @@ func voices(l string) []said {
 	return out
 }
 
-// talk is turns, the last of which may go on.
+// talk is a list of turns. The last one may continue.
 type talk struct {
 	turns []knowledgebank.Block
-	parts []string // of the last one's text
-	words int      // of that
+	parts []string // of the last turn's text
+	words int      // of the last turn
 }
 
 func (t *talk) begin(b knowledgebank.Block) {
@@ -211,13 +213,13 @@ func (t *talk) end() []knowledgebank.Block {
 	return t.turns
 }
 
-// enough says that text of no known speaker is long enough for a paragraph.
+// enough reports whether the text of an unknown speaker is long enough for a paragraph.
 func (t *talk) enough() bool {
 	last := t.parts[len(t.parts)-1]
 	return t.words > 151 || t.words > 51 && strings.ContainsAny(last[len(last)-1:], ".!?")
 }
 
-// turns merges cues to what one speaker says at a time.
+// turns merges cues into what one speaker says at a time.
 func turns(cues []cue) []knowledgebank.Block {
 	names := speakers(cues)
 	var out talk
@@ -252,8 +254,8 @@ func turns(cues []cue) []knowledgebank.Block {
 	return out.end()
 }
 
-// speakers are the names before a colon that are names: those that occur again,
-// or all if most cues have one. nil if the file marks its speakers otherwise.
+// speakers finds the words before colons that are names: those that occur again, or all
+// if most cues have one. It returns nil if the file marks speakers in another way.
 func speakers(cues []cue) map[string]bool {
 	count, total := map[string]int{}, 0
 	for _, c := range cues {
@@ -286,14 +288,14 @@ func clockOf(d time.Duration) string {
 	return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-// cueTags are the tags of both forms, and those of HTML that programs leave.
+// cueTags are the tags of both formats, and tags of HTML that programs leave.
 var cueTags = map[string]bool{
 	"c": true, "i": true, "b": true, "u": true, "v": true, "s": true, "lang": true, "ruby": true, "rt": true, "rp": true, "rb": true,
 	"font": true, "em": true, "strong": true, "span": true, "p": true, "div": true, "br": true, "a": true, "img": true, "sub": true,
 	"sup": true, "small": true, "big": true, "strike": true, "del": true, "ins": true, "tt": true, "center": true, "body": true,
 }
 
-// marksUp says that what stands between < and > is a tag or a time, and no text:
+// marksUp reports whether the text between < and > is a tag or a time. These are text:
 // "x <3, y> 4", "<ana@example.com>", "read from <stdin>", "a <b and c> d".
 func marksUp(tag, rest string) bool {
 	value := strings.Trim(rest, " /")
