@@ -12,24 +12,23 @@ import (
 	"github.com/percached/percached"
 )
 
-// BM25 as in the book, over bleve's postings. bleve's own scorer, set to
-// "bm25", takes the number of different terms for the length of a text, the root
-// of a term's count for the count, squares the inverse document frequency when a
-// question has several terms, and lets deleted chunks count until they are
-// merged away.
+// BM25 by the formula, over bleve's postings. bleve's own scorer, set to "bm25",
+// departs from it: it takes the number of different terms for the length of a text and
+// the root of a term's count for the count, squares the inverse document frequency when
+// a question has several terms, and counts deleted chunks until they are merged away.
 //
-// The sum is multiplied by the share of the question that a chunk covers,
-// weighed by inverse document frequency: a chunk that has one name of the
-// question many times should not beat one that has both.
+// The sum is multiplied by the share of the question that a chunk covers, weighted by
+// inverse document frequency: a chunk that has one name of the question many times
+// should not beat one that has both.
 const (
 	bm25K = 1.2
 	bm25B = 0.75
 
-	headBoost  = 0.5 // what a term in the head counts beside one in the body
-	formWeight = 0.5 // of stems and other forms beside the words themselves
-	stopWeight = 0.3 // of words that questions are made of
+	headBoost  = 0.5 // weight of a term in the head; in the body it is 1
+	formWeight = 0.5 // weight of stems and other forms; of the words themselves it is 1
+	stopWeight = 0.3 // weight of words that questions are made of
 
-	maxQuestion = 4 << 10 // bytes of a question that are looked at
+	maxQuestion = 4 << 10 // bytes of a question that are read
 	maxTerms    = 128     // different terms of a question
 )
 
@@ -39,14 +38,14 @@ type asked struct {
 	weight float64
 }
 
-// question gives the different terms of a question, at their weights.
+// question returns the different terms of a question with their weights.
 func question(s string) []asked {
 	if len(s) > maxQuestion {
 		s = strings.ToValidUTF8(s[:maxQuestion], "")
 	}
 	var terms []asked
 	at := map[string]int{}
-	singles := 0 // a character alone is asked for only where nothing else is
+	singles := 0 // single characters count only if there is nothing else
 	add := func(t string, w float64) {
 		if i, ok := at[t]; ok {
 			terms[i].weight = max(terms[i].weight, w)
@@ -75,17 +74,17 @@ func question(s string) []asked {
 	return terms
 }
 
-// measures are the counts that BM25 needs of all chunks.
+// measures are the counts over all chunks that BM25 needs.
 type measures struct {
 	chunks     float64
 	head, body float64 // mean length
-	room       int     // numbers that bleve has given to chunks
+	room       int     // numbers that bleve has assigned to chunks
 }
 
-// scores gathers what chunks score, by bleve's numbers for them.
+// scores collects the scores of chunks by the numbers that bleve gives them.
 type scores struct {
 	sum, found []float64
-	last       []int32 // the last term that counted into found, from 1
+	last       []int32 // the last term counted in found, from 1
 	hits       []uint32
 }
 
@@ -105,8 +104,8 @@ type match struct {
 	score float64
 }
 
-// search gives the n best chunks for a question and those that tie with the
-// last of them, best first. It tells what these score, and the ids in also.
+// search returns the n best chunks for a question and those that tie with the last one,
+// best first. It also returns the scores of these chunks and of those in also.
 func (t *text) search(ctx context.Context, r index.IndexReader, q string, n int, also []percached.ChunkID) (best []match, others map[percached.ChunkID]float64, err error) {
 	m, err := t.measures(ctx, r)
 	if err != nil || m.chunks == 0 {
@@ -157,8 +156,8 @@ func (t *text) search(ctx context.Context, r index.IndexReader, q string, n int,
 	return best, others, nil
 }
 
-// term adds what a term scores to every chunk that holds it, and gives the
-// weight that it has in how much of the question a chunk covers.
+// term adds a term's score to every chunk that holds the term. It returns the term's
+// weight in the share of the question that a chunk covers.
 func (s *scores) term(ctx context.Context, r index.IndexReader, m measures, a asked, number int32) (float64, error) {
 	readers := [2]index.TermFieldReader{}
 	var idf [2]float64
@@ -207,11 +206,11 @@ func (s *scores) term(ctx context.Context, r index.IndexReader, m measures, a as
 	return share, nil
 }
 
-// length is that of a field in terms, from the norm that bleve keeps of it.
+// length is the number of terms in a field, from the norm that bleve stores.
 func length(norm float64) float64 { return math.Round(1/(norm*norm)) - 1 }
 
-// best picks the n best. Bleve's numbers say in which order chunks came, so
-// ties are broken by id, which is only read of those that are in question.
+// best picks the n best. Bleve numbers chunks in the order in which they came, so ties
+// are broken by id. It reads the ids of tied chunks only.
 func (s *scores) best(r index.IndexReader, n int) ([]match, error) {
 	hits := s.hits
 	if len(hits) > n {
@@ -243,7 +242,7 @@ func (s *scores) best(r index.IndexReader, n int) ([]match, error) {
 
 // least is the n-th best score.
 func (s *scores) least(n int) float64 {
-	h := make([]float64, 0, n) // a heap, its least on top
+	h := make([]float64, 0, n) // a heap, the least on top
 	for _, d := range s.hits {
 		x := s.sum[d]
 		if len(h) < n {
@@ -276,8 +275,8 @@ func byScore(a, b match) int {
 	return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(string(a.id[:]), string(b.id[:])))
 }
 
-// measures are counted anew when the index has changed: deleted chunks must not
-// count, however long bleve keeps them on disk.
+// measures counts again when the index has changed: deleted chunks must not count,
+// however long bleve keeps them on disk.
 func (t *text) measures(ctx context.Context, r index.IndexReader) (measures, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// vector is one that was made for a chunk.
+// vector is a new vector of a chunk.
 type vector struct {
 	id      percached.ChunkID
 	version uint64
@@ -26,7 +26,7 @@ func (w *writer) embed(ctx context.Context) ([]vector, error) {
 	var texts []string
 	for _, c := range w.pending {
 		if c.Version <= w.vecFrom || w.vec.version(c.ID) == c.Version {
-			continue // the second, after a crash
+			continue // it exists already, after a crash
 		}
 		out = append(out, vector{id: c.ID, version: c.Version})
 		texts = append(texts, c.Head+"\n"+c.Body)
@@ -46,19 +46,19 @@ func (w *writer) embed(ctx context.Context) ([]vector, error) {
 }
 
 const (
-	// embedTexts is how many texts the embedder gets at a time: what a question
-	// interrupts is done again.
+	// embedTexts is how many texts the embedder gets at a time. If a question
+	// interrupts it, it starts them again.
 	embedTexts = 64
-	// hurriedTexts is how many it gets beside questions, which wait for them.
+	// hurriedTexts is how many it gets when questions have to wait for them.
 	hurriedTexts = 8
-	// patience is how long documents that were sent let questions go first. A client
-	// may wait for them, and a flood of questions leaves no pause between two.
+	// patience is how long new documents let questions go first. A client may wait for
+	// the documents, and a flood of questions leaves no pause.
 	patience = 250 * time.Millisecond
 )
 
-// embed goes on after each time that somebody's question came first. With patience,
-// which doubles each time that it ends, some texts are then embedded beside questions.
-// Zero waits for as long as there are questions.
+// embed starts again after each question that came first. When patience has run out, it
+// embeds some texts while questions wait, and doubles patience. With patience 0 it
+// waits as long as there are questions.
 func (x *Index) embed(ctx context.Context, texts []string, dim int, patience time.Duration) ([][]float32, error) {
 	out := make([][]float32, 0, len(texts))
 	gaveWay := time.Now()
@@ -88,8 +88,8 @@ func (x *Index) embed(ctx context.Context, texts []string, dim int, patience tim
 	return out, nil
 }
 
-// embedBehind embeds texts behind all questions, and says whether they made it wait
-// for too long, if there is a bound.
+// embedBehind embeds texts behind all questions. late reports whether it waited longer
+// than wait, if there is a limit.
 func (x *Index) embedBehind(ctx context.Context, texts []string, wait time.Duration, bounded bool) (rows [][]float32, late bool, err error) {
 	behind := ctx
 	if bounded {
@@ -103,24 +103,24 @@ func (x *Index) embedBehind(ctx context.Context, texts []string, wait time.Durat
 
 func checkRows(rows [][]float32, n, dim int) error {
 	if len(rows) != n {
-		return fmt.Errorf("%d vectors for %d texts", len(rows), n)
+		return fmt.Errorf("the embedder made %d vectors for %d texts", len(rows), n)
 	}
 	for _, r := range rows {
 		if len(r) != dim {
-			return fmt.Errorf("a vector of %d dimensions, not %d", len(r), dim)
+			return fmt.Errorf("the embedder made a vector of %d dimensions, not %d", len(r), dim)
 		}
 	}
 	return nil
 }
 
-// fits says whether a generation's vectors are of the embedder at hand.
+// fits reports whether a generation's vectors belong to the current embedder.
 func fits(g generation, info percached.EmbedderInfo) bool {
 	return g.Embedder == info.Fingerprint && g.Dimensions == info.Dimensions
 }
 
-// store writes vectors, removes those of chunks that are gone, of every
-// generation, and says where the feed stands when upto is not 0. In the
-// database the last of these comes last.
+// store writes vectors and removes those of deleted chunks from every generation. If
+// upto is not 0, it records that the feed is read up to there; in the database that
+// record comes last.
 func (w *writer) store(made []vector, gone []percached.ChunkID, upto uint64) error {
 	rec := w.rec
 	if upto > 0 {
@@ -171,7 +171,7 @@ func (w *writer) store(made []vector, gone []percached.ChunkID, upto uint64) err
 		w.vec.mu.Unlock()
 	}
 	w.sp.mu.Lock()
-	w.sp.rec = rec // behind the vectors, as Standing tells from it what is found
+	w.sp.rec = rec // after the vectors: Standing derives from it what can be found
 	w.sp.mu.Unlock()
 	return nil
 }

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold writes text in the one way in which terms are compared: small letters
-// without accents, full-width characters as narrow ones, typographic quotes and
-// hyphens as those of ASCII, nothing invisible.
+// fold writes text in the one form in which terms are compared: small letters without
+// accents, narrow characters for full-width ones, ASCII quotes and hyphens for
+// typographic ones, nothing invisible.
 func fold(s string) string {
 	ascii, lower := true, true
 	for i := range len(s) {
@@ -28,8 +28,8 @@ func fold(s string) string {
 	for _, r := range norm.NFKD.String(s) {
 		foldRune(&b, r)
 	}
-	// Only accents over Latin, Greek and Cyrillic letters are gone: what else
-	// was taken apart (Hangul, the voiced kana) is put together again.
+	// Only accents over Latin, Greek and Cyrillic letters are gone. NFC restores all
+	// other decomposed characters (Hangul, the voiced kana).
 	return norm.NFC.String(b.String())
 }
 
@@ -72,8 +72,9 @@ func foldRune(b *strings.Builder, r rune) {
 	}
 }
 
-// stem takes the commonest endings off an English word: s, es, ies, ed, ing. It
-// is an extra beside the word itself, so it rather does too little.
+// stem removes the most common endings from an English word: s, es, ies, ed, ing. The
+// index holds the stem beside the word itself, so it removes too little rather than too
+// much.
 func stem(w string) string {
 	for i := range len(w) {
 		if w[i] < 'a' || w[i] > 'z' {
@@ -89,7 +90,7 @@ func stem(w string) string {
 	return strings.TrimSuffix(w, silentE(w))
 }
 
-// singular takes off the s of plurals and of the third person.
+// singular removes the s of plurals and of the third person.
 func singular(w string) string {
 	switch n := len(w); {
 	case n < 4 || !strings.HasSuffix(w, "s"), strings.HasSuffix(w, "ss"), strings.HasSuffix(w, "us"), strings.HasSuffix(w, "is"):
@@ -103,8 +104,8 @@ func singular(w string) string {
 	}
 }
 
-// bare mends what is left in front of ing and ed: planned is plan, filed is
-// file without its e.
+// bare repairs the word before ing and ed: planned becomes plan, filed becomes file
+// without its e.
 func bare(w string) string {
 	n := len(w)
 	if n > 3 && w[n-1] == w[n-2] && !strings.ContainsRune("aeiolsz", rune(w[n-1])) {
@@ -116,7 +117,7 @@ func bare(w string) string {
 	return w
 }
 
-// silentE is the e that ing and ed would have taken away.
+// silentE is the e that ing and ed replaced.
 func silentE(w string) string {
 	if len(w) > 3 && strings.HasSuffix(w, "e") && !strings.HasSuffix(w, "ee") && hasVowel(w[:len(w)-1]) {
 		return "e"

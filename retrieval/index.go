@@ -14,11 +14,11 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// analysts cut texts into terms while a batch is written.
+// analysts is how many goroutines cut texts into terms while a batch is written.
 const analysts = 2
 
-// fresh ends the name of a folder in which an index is being built, and of a
-// file that durable.Write had not finished.
+// fresh ends the name of a folder in which an index is being built, and of a file that
+// durable.Write has not finished.
 const fresh = durable.Unfinished
 
 var errClosed = errors.New("the index is closed")
@@ -35,8 +35,8 @@ type Index struct {
 	spaces map[string]*space
 }
 
-// Open makes the folder if there is none and sweeps up what a crash left. The
-// spaces are opened when they are first used.
+// Open makes the folder if it is missing and removes what a crash left. Spaces are
+// opened on first use.
 func Open(o Options) (*Index, error) {
 	const op = "retrieval.Open"
 	if err := o.Validate(); err != nil {
@@ -61,7 +61,7 @@ func Open(o Options) (*Index, error) {
 	}, nil
 }
 
-// Close ends running work, waits for it, and lets go of all files.
+// Close stops running work, waits for it, and closes all files.
 func (x *Index) Close() error {
 	x.mu.Lock()
 	if x.closed {
@@ -90,7 +90,7 @@ func (x *Index) Close() error {
 	return nil
 }
 
-// ended tells whether work is to stop.
+// ended returns an error if work must stop.
 func (x *Index) ended(ctx context.Context) error {
 	select {
 	case <-x.quit:
@@ -107,7 +107,7 @@ func (x *Index) known(name string) (*space, error) {
 	x.mu.Lock()
 	there := x.spaces[name] != nil
 	x.mu.Unlock()
-	if !there { // or whatever is asked for would be kept in mind
+	if !there { // without this check, every name that anybody asks for would stay in memory
 		if _, err := x.o.Feed.Seq(name); err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func (x *Index) named(name string) (*space, error) {
 	return sp, nil
 }
 
-// enter opens a space for reading; the caller unlocks sp.life.RUnlock.
+// enter opens a space for reading. The caller calls sp.life.RUnlock.
 func (x *Index) enter(name string) (*space, error) {
 	sp, err := x.known(name)
 	if err != nil {
@@ -150,8 +150,7 @@ func (x *Index) enter(name string) (*space, error) {
 	}
 }
 
-// change opens a space for whoever changes it, one at a time; the caller calls
-// done.
+// change opens a space for one writer at a time. The caller calls done.
 func (x *Index) change(ctx context.Context, name string) (sp *space, done func(), err error) {
 	if err := x.ended(ctx); err != nil {
 		return nil, nil, err
@@ -173,8 +172,8 @@ func (x *Index) change(ctx context.Context, name string) (sp *space, done func()
 	return sp, func() { <-sp.write }, nil
 }
 
-// load opens the space's files if they are not open, and closes those of spaces
-// that were not used for longer.
+// load opens the space's files if they are closed, and closes spaces that were not used
+// for longer.
 func (x *Index) load(sp *space) error {
 	sp.life.RLock()
 	there := sp.text != nil
@@ -194,15 +193,15 @@ func (x *Index) load(sp *space) error {
 	sp.open = true
 	closed := x.closed
 	x.mu.Unlock()
-	if closed { // while it was opened: Close may have passed by
+	if closed { // Close may have missed this space
 		return errors.Join(fault.New(fault.Unavailable, "retrieval", "%w", errClosed), sp.shut())
 	}
 	x.evict(sp)
 	return nil
 }
 
-// evict closes the spaces used longest ago until as many are open as may be.
-// Those at work are left alone, so that there may be more for a while.
+// evict closes the spaces used longest ago until at most Options.OpenSpaces are open.
+// It leaves spaces at work alone, so more may stay open for a while.
 func (x *Index) evict(keep *space) {
 	for {
 		x.mu.Lock()
@@ -230,7 +229,7 @@ func (x *Index) evict(keep *space) {
 		oldest.open = false
 		x.mu.Unlock()
 		if err := oldest.shut(); err != nil {
-			x.log("an index did not close well", "error", err)
+			x.log("cannot close an index", "error", err)
 		}
 		oldest.unidle()
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// What lies in the database is described in FORMAT.md.
+// FORMAT.md describes what is in the database.
 const (
 	prefix        = 'V'
 	kindSpace     = 's'
@@ -22,7 +22,7 @@ const (
 	maxDimensions = 1 << 14
 )
 
-// spaceID is the part of a key that stands for a space.
+// spaceID is the part of a key that names a space.
 type spaceID kv.SpaceID
 
 func idOf(space string) spaceID { return spaceID(kv.NewSpaceID(space)) }
@@ -39,10 +39,10 @@ func (id spaceID) vector(g uint32, c percached.ChunkID) []byte {
 
 // record is what the database keeps of a space.
 type record struct {
-	// Seen is written before the index of words goes on to it. An index that
-	// is ahead of it has lived with another database.
+	// Seen is written before the index of words catches up with it. An index that is
+	// ahead of it belongs to another database.
 	Seen uint64 `json:"seen"`
-	// Active vectors are searched. Next ones are being made by Reembed.
+	// Active vectors are searched. Reembed is making the Next ones.
 	Active generation  `json:"active"`
 	Next   *generation `json:"next,omitempty"`
 }
@@ -62,7 +62,7 @@ func (r record) encode() []byte {
 
 func decodeRecord(b []byte) (record, error) {
 	if len(b) == 0 || b[0] != formatSpace {
-		return record{}, errors.New("other format")
+		return record{}, errors.New("unknown format")
 	}
 	var r record
 	if err := json.Unmarshal(b[1:], &r); err != nil {
@@ -70,7 +70,7 @@ func decodeRecord(b []byte) (record, error) {
 	}
 	for _, g := range []*generation{&r.Active, r.Next} {
 		if g != nil && (g.Dimensions < 0 || g.Dimensions > maxDimensions) {
-			return record{}, fmt.Errorf("%d dimensions", g.Dimensions)
+			return record{}, fmt.Errorf("%d dimensions are not between 0 and %d", g.Dimensions, maxDimensions)
 		}
 	}
 	return r, nil
@@ -87,7 +87,7 @@ func encodeVector(version uint64, row []uint16) []byte {
 	return b
 }
 
-// decodeVector reads into row. A vector of another length is refused.
+// decodeVector reads into row. It refuses a vector of another length.
 func decodeVector(b []byte, row []uint16) (version uint64, ok bool) {
 	if len(b) != vectorHead+2*len(row) || b[0] != formatVector {
 		return 0, false
@@ -99,8 +99,8 @@ func decodeVector(b []byte, row []uint16) (version uint64, ok bool) {
 	return version, version > 0
 }
 
-// readRecord gives an empty record where there is none that can be read:
-// everything is then made anew.
+// readRecord returns an empty record if there is no readable one; then everything is
+// rebuilt.
 func readRecord(db *kv.DB, id spaceID) (r record, err error) {
 	err = db.View(func(tx *kv.Tx) error {
 		b, err := tx.Get(id.record())
@@ -117,7 +117,7 @@ func readRecord(db *kv.DB, id spaceID) (r record, err error) {
 	return r, err
 }
 
-// clearKeys removes the keys that begin with prefix, but for those that keep wants.
+// clearKeys removes the keys that begin with prefix, except those that keep accepts.
 func clearKeys(db *kv.DB, prefix []byte, keep func(key []byte) bool) error {
 	var keys [][]byte
 	if err := db.View(func(tx *kv.Tx) error {

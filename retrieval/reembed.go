@@ -9,17 +9,17 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// reembedChunks is how many vectors Reembed writes at a time. Between two
-// times others may change the space.
+// reembedChunks is how many vectors Reembed writes at a time. Others may change the
+// space between two writes.
 const reembedChunks = 32
 
-// Reembed makes the vectors of the embedder at hand where those stored are of
-// another one, and tells how many it made. It can be cancelled, and goes on
-// where it was. Until it is done the space is searched by words alone.
+// Reembed makes the vectors of the current embedder if the stored ones are another's,
+// and returns how many it made. It can be cancelled, and continues where it was. Until
+// it is done, searches use words alone.
 func (x *Index) Reembed(ctx context.Context, name string, progress func(done, total int)) (n int, err error) {
 	const op = "retrieval.Reembed"
 	if x.o.Embedder == nil {
-		return 0, fault.New(fault.Unsupported, op, "there is no embedder")
+		return 0, fault.New(fault.Unsupported, op, "no embedding model is configured")
 	}
 	sp, err := x.known(name)
 	if err != nil {
@@ -29,7 +29,7 @@ func (x *Index) Reembed(ctx context.Context, name string, progress func(done, to
 	case sp.reembed <- struct{}{}:
 		defer func() { <-sp.reembed }()
 	default:
-		return 0, fault.New(fault.Conflict, op, "new vectors are being made already")
+		return 0, fault.New(fault.Conflict, op, "another call is already making new vectors")
 	}
 	p := &reembedding{x: x, name: name, progress: progress}
 	for {
@@ -43,23 +43,23 @@ func (x *Index) Reembed(ctx context.Context, name string, progress func(done, to
 	}
 }
 
-// reembedding goes over the feed until it finds nothing more to do, and then
-// swaps. It holds the space only while it writes.
+// reembedding reads the feed until nothing is left to do, and then swaps the vectors.
+// It holds the space only while it writes.
 type reembedding struct {
 	x        *Index
 	name     string
 	progress func(done, total int)
 
-	number  uint32                       // of the generation being made
+	number  uint32                       // of the new generation
 	have    map[percached.ChunkID]uint64 // the versions that it has
-	after   uint64                       // what a pass has caught up with
+	after   uint64                       // the seq that a pass has caught up with
 	pending []percached.Chunk
 	made    int
 	total   int
 }
 
-// begin makes room for a generation of the embedder at hand, or finds the one
-// that was begun. It gives false if there is nothing to do.
+// begin makes a generation for the current embedder, or finds an unfinished one. It
+// returns false if there is nothing to do.
 func (p *reembedding) begin(ctx context.Context) (stale bool, err error) {
 	sp, release, err := p.x.change(ctx, p.name)
 	if err != nil {
@@ -89,13 +89,13 @@ func (p *reembedding) begin(ctx context.Context) (stale bool, err error) {
 			return false, err
 		}
 	}
-	sp.watch() // for what goes while the feed is read
+	sp.watch() // for chunks that are deleted while the feed is read
 	p.total, err = sp.text.chunkCount()
 	return true, err
 }
 
-// pass makes what the feed names and the generation lacks. When nothing came
-// after it, it swaps.
+// pass makes the vectors that the generation lacks. If nothing was added meanwhile, it
+// swaps.
 func (p *reembedding) pass(ctx context.Context) error {
 	seen := map[percached.ChunkID]bool{}
 	p.pending = p.pending[:0]
@@ -112,7 +112,7 @@ func (p *reembedding) pass(ctx context.Context) error {
 	if err == nil {
 		err = p.write(ctx)
 	}
-	if fault.KindOf(err) == fault.Conflict && p.after > 0 { // what went since is not known
+	if fault.KindOf(err) == fault.Conflict && p.after > 0 { // the feed no longer knows what was deleted since
 		p.after = 0
 		return nil
 	}
@@ -132,7 +132,7 @@ func (p *reembedding) pass(ctx context.Context) error {
 	return p.end(ctx, gone)
 }
 
-// write embeds what is pending and stores it, but for what went meanwhile.
+// write embeds and stores pending chunks, except those deleted meanwhile.
 func (p *reembedding) write(ctx context.Context) error {
 	info := p.x.o.Embedder.Info()
 	texts := make([]string, len(p.pending))
@@ -168,7 +168,7 @@ func (p *reembedding) write(ctx context.Context) error {
 	return nil
 }
 
-// end removes what is gone and, if the feed has not moved on, swaps.
+// end removes deleted chunks and, if the feed has not moved on, swaps.
 func (p *reembedding) end(ctx context.Context, gone []percached.ChunkID) error {
 	return p.locked(ctx, func(sp *space, rec record) error {
 		now, err := p.x.o.Feed.Seq(p.name)
@@ -207,8 +207,8 @@ func (p *reembedding) end(ctx context.Context, gone []percached.ChunkID) error {
 	})
 }
 
-// locked runs fn while nobody else changes the space. If others have changed
-// what is being made, it is begun again.
+// locked runs fn while nobody else changes the space. It fails if others have replaced
+// the generation meanwhile.
 func (p *reembedding) locked(ctx context.Context, fn func(sp *space, rec record) error) error {
 	sp, release, err := p.x.change(ctx, p.name)
 	if err != nil {
@@ -218,7 +218,7 @@ func (p *reembedding) locked(ctx context.Context, fn func(sp *space, rec record)
 	rec, vec, _ := sp.state()
 	if vec != nil || rec.Next == nil || rec.Next.Number != p.number || sp.left == nil {
 		p.have = nil
-		return fault.New(fault.Conflict, "retrieval.Reembed", "the space was made anew meanwhile")
+		return fault.New(fault.Conflict, "retrieval.Reembed", "the space was replaced meanwhile; try again")
 	}
 	return fn(sp, rec)
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// maxCandidates bounds K and what a ranking brings into the fusion.
+// maxCandidates limits K and the candidates of each ranking.
 const maxCandidates = 1000
 
 // Query asks for the chunks that may answer a question.
 type Query struct {
 	Space string
 	Text  string // the question; it has no syntax
-	// Vector is the question's, of the embedder that made the chunks' vectors.
-	// Nil: BM25 alone.
+	// Vector is the question's, of the embedder that made the chunks' vectors. nil:
+	// BM25 alone.
 	Vector []float32
 	K      int // how many chunks at most
 }
@@ -30,41 +30,41 @@ type Query struct {
 type Hit struct {
 	Chunk   percached.ChunkID
 	Version uint64
-	Score   float64 // fused: hits are ordered by it
+	Score   float64 // fused; hits are ordered by it
 	BM25    float64 // of the question's words, times the share of them that the chunk has
-	Cosine  float64 // of the vectors; 0 where the search had none
+	Cosine  float64 // of the vectors; 0 if the search had none
 }
 
-// Stats counts what there is of a space.
+// Stats counts the content of a space.
 type Stats struct {
 	Chunks  int   // in the index of words
-	Vectors int   // of the embedder at hand
-	Bytes   int64 // of the space's folder; vectors lie in the database
+	Vectors int   // of the current embedder
+	Bytes   int64 // of the space's folder; vectors are in the database
 	Standing
 }
 
-// Standing is what a search rests on.
+// Standing is the state that a search rests on.
 type Standing struct {
-	// Seq is what the index has caught up with: in Stats by words, in Standing by
-	// vectors as well (0 while they are another embedder's).
+	// Seq is the seq that the index has caught up with: in Stats by words, in Standing
+	// by words and vectors (0 while the vectors are another embedder's).
 	Seq uint64
-	// EmbedderStale: the vectors are another embedder's. Search goes by words
-	// alone until Reembed is done.
+	// EmbedderStale: the vectors are another embedder's. Search uses words alone until
+	// Reembed is done.
 	EmbedderStale bool
 }
 
-// Search gives the best chunks for a question, best first. Equal scores are
-// ordered by chunk, so that equal input gives equal output.
+// Search returns the best chunks for a question, best first. Equal scores are ordered
+// by chunk, so equal input gives equal output.
 func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	const op = "retrieval.Search"
 	if q.K < 1 || q.K > maxCandidates {
-		return nil, fault.New(fault.Invalid, op, "%d chunks are not between 1 and %d", q.K, maxCandidates)
+		return nil, fault.New(fault.Invalid, op, "K is %d, not between 1 and %d", q.K, maxCandidates)
 	}
 	if err := x.ended(ctx); err != nil {
 		return nil, fault.Wrap(op, err)
 	}
 	hits, again, err := x.search(ctx, q, false)
-	if again { // what was lost is made again before it is missed
+	if again { // rebuild what was lost before it is missed
 		failed := x.Update(ctx, q.Space)
 		if hits, again, err = x.search(ctx, q, true); again {
 			err = failed
@@ -73,7 +73,7 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	return hits, fault.Wrap(op, err)
 }
 
-// search asks both sides. Again says that the index must be caught up first.
+// search asks words and vectors. again says that the index must catch up first.
 func (x *Index) search(ctx context.Context, q Query, anyway bool) (hits []Hit, again bool, err error) {
 	sp, err := x.enter(q.Space)
 	if err != nil {
@@ -81,12 +81,12 @@ func (x *Index) search(ctx context.Context, q Query, anyway bool) (hits []Hit, a
 	}
 	defer sp.life.RUnlock()
 	_, vec, behind := sp.state()
-	// A part of what there was is better than nothing; nothing is an error.
+	// A part of the index is better than nothing; an empty one is an error.
 	if behind && !(anyway && sp.text.seq.Load() > 0) {
 		return nil, true, nil
 	}
 	if q.Vector != nil && x.o.Embedder == nil {
-		return nil, false, fault.New(fault.Invalid, "retrieval.search", "a vector, and no embedder that it could be of")
+		return nil, false, fault.New(fault.Invalid, "retrieval.search", "the query has a vector, but no embedding model is configured")
 	}
 	if q.Vector == nil {
 		vec = nil
@@ -95,7 +95,7 @@ func (x *Index) search(ctx context.Context, q Query, anyway bool) (hits []Hit, a
 	var byVector []match
 	if vec != nil {
 		if len(q.Vector) != vec.dim {
-			return nil, false, fault.New(fault.Invalid, "retrieval.search", "a vector of %d dimensions, not %d", len(q.Vector), vec.dim)
+			return nil, false, fault.New(fault.Invalid, "retrieval.search", "the query vector has %d dimensions, not %d", len(q.Vector), vec.dim)
 		}
 		byVector = vec.nearest(q.Vector, n)
 	}
@@ -123,18 +123,18 @@ func (x *Index) search(ctx context.Context, q Query, anyway bool) (hits []Hit, a
 			if h.Version, err = version(r, string(h.Chunk[:])); err != nil {
 				return err
 			}
-			if h.Version == 0 && vec != nil { // the words come in a moment
+			if h.Version == 0 && vec != nil { // the index of words gets it in a moment
 				h.Version = vec.version(h.Chunk)
 			}
 		}
 		return nil
 	})
 	if errors.Is(err, errDamaged) {
-		x.log("an index broke", "space", sp.name, "error", err)
+		x.log("cannot read an index", "space", sp.name, "error", err)
 		sp.breaks()
 		return nil, true, nil
 	}
-	// A chunk that went while it was searched for has no version.
+	// A chunk deleted during the search has no version.
 	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Version == 0 }), false, err
 }
 
@@ -188,9 +188,8 @@ func (o Options) fuse(byWords, byVector []match, words, cosines map[percached.Ch
 	return hits
 }
 
-// Standing says what a search of a space rests on, with the count up to which both
-// its sides have caught up: what words alone have found was not seen by all of a
-// search. It is cheap: it is asked on each question.
+// Standing returns the state that a search of a space rests on, with the seq that both
+// words and vectors have caught up with. It is cheap: every question calls it.
 func (x *Index) Standing(name string) (Standing, error) {
 	sp, err := x.enter(name)
 	if err != nil {
@@ -202,8 +201,8 @@ func (x *Index) Standing(name string) (Standing, error) {
 	return st, nil
 }
 
-// standing is that of the words, and the count up to which the vectors have caught
-// up: 0 while they are another embedder's.
+// standing returns the state of the words, and the seq that the vectors have caught up
+// with: 0 while they are another embedder's.
 func (x *Index) standing(sp *space) (words Standing, vectors uint64) {
 	rec, vec, _ := sp.state()
 	words = Standing{
@@ -219,8 +218,8 @@ func (x *Index) standing(sp *space) (words Standing, vectors uint64) {
 	return words, rec.Active.Seq
 }
 
-// Stats counts what there is of a space. Its Seq is that of the words, which alone
-// need what the feed tells of chunks that went.
+// Stats counts the content of a space. Its Seq is that of the words: only they need the
+// feed's list of deleted chunks.
 func (x *Index) Stats(name string) (Stats, error) {
 	const op = "retrieval.Stats"
 	sp, err := x.enter(name)

@@ -13,11 +13,10 @@ import (
 	"path/filepath"
 )
 
-// checkFiles holds the files of an index against their checksums before bleve
-// maps them into memory, where a wrong pointer ends the process. A file of
-// terms has one at its end, which bleve writes and never reads. The list of
-// these files has a seal, which lies beside it while the index is closed: none
-// after a crash.
+// checkFiles compares the files of an index with their checksums before bleve maps them
+// into memory, where a wrong pointer would end the process. A file of terms ends with a
+// checksum, which bleve writes and never reads. The list of these files has a seal
+// beside it while the index is closed; after a crash there is none.
 func checkFiles(dir string) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.zap"))
 	if err != nil {
@@ -37,12 +36,12 @@ func checkFiles(dir string) error {
 	}
 	sum, err := listSum(dir)
 	if err != nil || !bytes.Equal(want, sum) {
-		return fmt.Errorf("%w: the list of files is not as it was", errors.Join(errDamaged, err))
+		return fmt.Errorf("%w: the list of files does not match its seal", errors.Join(errDamaged, err))
 	}
 	return nil
 }
 
-// unseal is for an index that will be written to.
+// unseal removes the seal before an index is written to.
 func unseal(dir string) error {
 	err := os.Remove(filepath.Join(dir, sealFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,8 +50,7 @@ func unseal(dir string) error {
 	return err
 }
 
-// filled says whether there is an index in dir that can be opened without
-// writing.
+// filled reports whether dir holds an index that can be opened without writing.
 func filled(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, listFile))
 	return err == nil
@@ -63,7 +61,7 @@ const (
 	sealFile = "seal"
 )
 
-// seal is for an index that was just closed.
+// seal writes the seal of an index that was just closed.
 func seal(dir string) error {
 	sum, err := listSum(dir)
 	if err != nil {
@@ -71,7 +69,7 @@ func seal(dir string) error {
 	}
 	path := filepath.Join(dir, sealFile)
 	if err := os.WriteFile(path, sum, 0o600); err != nil {
-		return errors.Join(err, os.Remove(path)) // half a seal would not fit
+		return errors.Join(err, os.Remove(path)) // half a seal would not match
 	}
 	return nil
 }
@@ -105,12 +103,12 @@ func checkSegment(path string) error {
 		return err
 	}
 	if sum.Sum32() != binary.BigEndian.Uint32(want[:]) {
-		return errors.New("the checksum is another")
+		return errors.New("the checksum does not match")
 	}
 	return nil
 }
 
-// folderBytes is what the files below dir take.
+// folderBytes is the size of the files below dir.
 func folderBytes(dir string) (int64, error) {
 	var sum int64
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
@@ -121,7 +119,7 @@ func folderBytes(dir string) (int64, error) {
 			}
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // merged away meanwhile
+			return nil // it was merged away meanwhile
 		}
 		return err
 	})

@@ -13,30 +13,30 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// space is what is open of one space. The order of locks is write, life, then
-// the Index's, then mu.
+// space is the open state of one space. Lock in the order write, life, the Index's
+// mutex, mu.
 type space struct {
 	name string
 	id   spaceID
 	dir  string
 
-	// write is held by the one who changes the space.
+	// write is held by the one goroutine that changes the space.
 	write chan struct{}
-	// life is held shared by those who read, and alone to open, close or
-	// replace the index of words. Who holds write may use text without it.
+	// life is held shared by readers, and alone to open, close or replace the index of
+	// words. The holder of write may use text without it.
 	life sync.RWMutex
 	text *text // nil: the space is not open
-	// reembed is held by the one who makes new vectors of all.
+	// reembed is held by the goroutine that makes new vectors.
 	reembed chan struct{}
-	// left are the chunks that went since a Reembed read the feed; nil while
-	// none does. It belongs to the holder of write.
+	// left are the chunks deleted since a Reembed read the feed; nil while none runs.
+	// It belongs to the holder of write.
 	left map[percached.ChunkID]bool
 
-	mu  sync.Mutex // guards what follows; but for broken, only who holds write changes it
+	mu  sync.Mutex // guards what follows; only the holder of write changes it, except broken
 	rec record
 	vec *vectors // nil: there is no embedder, or the vectors are another's
-	// behind says that the index lacks what it once had: it must catch up
-	// before it is asked. Broken: it must be made anew for that.
+	// behind: the index lacks what it once had and must catch up before it is searched.
+	// broken: for that it must be rebuilt.
 	behind, broken bool
 
 	// The Index guards these.
@@ -49,7 +49,7 @@ func newSpace(name, dir string) *space {
 	return &space{name: name, id: id, dir: filepath.Join(dir, hex.EncodeToString(id[:])), write: make(chan struct{}, 1), reembed: make(chan struct{}, 1)}
 }
 
-// idle takes the space for closing it, if nobody uses it.
+// idle takes the space to close it, if nobody uses it.
 func (sp *space) idle() bool {
 	select {
 	case sp.write <- struct{}{}:
@@ -68,11 +68,11 @@ func (sp *space) unidle() {
 	<-sp.write
 }
 
-// load opens the files and reads the vectors. What cannot be used is thrown
-// away, and said to be behind. The caller holds life alone.
+// load opens the files and reads the vectors. It deletes what is unusable, and marks
+// the space as behind. The caller holds life alone.
 func (sp *space) load(x *Index) error {
 	const op = "retrieval.load"
-	if _, err := x.o.Feed.Seq(sp.name); err != nil { // no folder for a space that is none
+	if _, err := x.o.Feed.Seq(sp.name); err != nil { // make no folder for an unknown space
 		return fault.Wrap(op, err)
 	}
 	rec, err := readRecord(x.o.DB, sp.id)
@@ -85,7 +85,7 @@ func (sp *space) load(x *Index) error {
 	}
 	behind := errors.Is(err, errDamaged)
 	if behind {
-		x.log("an index is made anew", "space", sp.name, "error", err)
+		x.log("rebuild an index", "space", sp.name, "error", err)
 		if t, err = emptyText(sp.dir, x.queue); err != nil {
 			return fault.New(fault.Unavailable, op, "%w", err)
 		}
@@ -106,8 +106,8 @@ func (sp *space) load(x *Index) error {
 	return nil
 }
 
-// loadVectors reads those of the embedder at hand, and removes those that
-// belong to nobody.
+// loadVectors reads the vectors of the current embedder and removes those of unused
+// generations.
 func (sp *space) loadVectors(x *Index, rec *record) (*vectors, error) {
 	if x.o.Embedder == nil {
 		return nil, nil
@@ -128,13 +128,13 @@ func (sp *space) loadVectors(x *Index, rec *record) (*vectors, error) {
 		return nil, err
 	}
 	if !whole {
-		x.log("vectors that cannot be read are made anew", "space", sp.name)
+		x.log("embed again: some vectors cannot be read", "space", sp.name)
 		a.Seq = 0
 	}
 	return v, nil
 }
 
-// sweep removes vectors of generations that are over.
+// sweep removes the vectors of old generations.
 func (sp *space) sweep(x *Index, rec record) error {
 	keep := [][]byte{sp.id.generation(rec.Active.Number)}
 	if rec.Next != nil {
@@ -150,7 +150,7 @@ func (sp *space) sweep(x *Index, rec record) error {
 	})
 }
 
-// state is what a reader needs; it stays as it is.
+// state returns what a reader needs; the record does not change afterwards.
 func (sp *space) state() (rec record, vec *vectors, behind bool) {
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
@@ -164,7 +164,7 @@ func (sp *space) breaks() {
 	sp.mu.Unlock()
 }
 
-// mend makes a broken index an empty one, which is behind.
+// mend replaces a broken index by an empty one, which is behind.
 func (sp *space) mend(x *Index) error {
 	sp.mu.Lock()
 	broken := sp.broken
@@ -187,7 +187,7 @@ func (sp *space) caughtUp() {
 	sp.mu.Unlock()
 }
 
-// watch begins to note what goes. The caller holds write.
+// watch begins to note deleted chunks. The caller holds write.
 func (sp *space) watch() { sp.left = map[percached.ChunkID]bool{} }
 
 // shut closes the files. The caller holds life alone.
@@ -203,8 +203,8 @@ func (sp *space) shut() error {
 	return err
 }
 
-// replace puts the index that fn makes in the place of the one there is, which
-// is closed before. The caller holds write.
+// replace closes the index and puts the one that fn makes in its place. The caller
+// holds write.
 func (sp *space) replace(fn func() (*text, error)) error {
 	sp.life.Lock()
 	defer sp.life.Unlock()
@@ -222,7 +222,7 @@ func (sp *space) replace(fn func() (*text, error)) error {
 	return nil
 }
 
-// remove deletes a folder and makes that lasting.
+// remove deletes a folder durably.
 func remove(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err

@@ -8,23 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// kind tells how a term came from the text.
+// kind is how a term came from the text.
 type kind uint8
 
 const (
 	plain kind = iota // a word, a number, a pair of CJK characters
-	whole             // several words that stand together: an address, a file's name
+	whole             // several words that belong together: an address, a file's name
 	form              // another form of a word: its stem, a month's full name
-	lone              // one character of a CJK run; kept for questions of one character
+	lone              // one character of a CJK run, for questions of one character
 )
 
 const (
-	maxTermBytes = 64 // longer ones are cut; longer wholes are left out
+	maxTermBytes = 64 // longer words are cut; longer wholes are left out
 	maxParts     = 12 // of a whole
 )
 
-// eachTerm calls emit with every term of a text, in order. A term may come
-// several times.
+// eachTerm calls emit with every term of a text, in order. A term may repeat.
 func eachTerm(text string, emit func(term string, k kind)) {
 	c := cutter{emit: emit}
 	c.run(fold(text))
@@ -37,8 +36,8 @@ type cutter struct {
 	seps  []byte
 }
 
-// run goes over the text: stretches of CJK become pairs; a stretch of word
-// characters, and of joiners between two of them, is a compound.
+// run reads the text. Runs of CJK characters become pairs. A run of word characters
+// with joiners between them is a compound.
 func (c *cutter) run(s string) {
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -66,7 +65,7 @@ func stretch(s string, from int, in func(rune) bool) int {
 
 func plainRune(r rune) bool { return wordRune(r) && !paired(r) }
 
-// wordRune says whether a character can stand in a word.
+// wordRune reports whether a character can be part of a word.
 func wordRune(r rune) bool {
 	if r < utf8.RuneSelf {
 		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9'
@@ -74,8 +73,8 @@ func wordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
 }
 
-// paired says whether a character belongs to a script that puts no spaces
-// between words, or to Hangul, whose words change at their ends.
+// paired reports whether a character belongs to a script without spaces between words,
+// or to Hangul, whose words change at their ends.
 func paired(r rune) bool {
 	if r < 0x0e00 {
 		return false
@@ -84,7 +83,7 @@ func paired(r rune) bool {
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// pairs emits each two neighbours of a stretch.
+// pairs emits each pair of neighbours in a run.
 func (c *cutter) pairs(s string) {
 	before := -1
 	for i, r := range s {
@@ -99,7 +98,7 @@ func (c *cutter) pairs(s string) {
 	}
 }
 
-// compound takes the compound that starts at from, and gives where it ends.
+// compound reads the compound that starts at from, and returns its end.
 func (c *cutter) compound(s string, from int) int {
 	c.parts, c.seps = c.parts[:0], c.seps[:0]
 	for {
@@ -114,7 +113,7 @@ func (c *cutter) compound(s string, from int) int {
 	}
 }
 
-// joins says whether the byte at i holds two words together.
+// joins reports whether the byte at i joins two words.
 func joins(s string, i int) bool {
 	digit := func(b byte) bool { return '0' <= b && b <= '9' }
 	switch s[i] {
@@ -127,8 +126,8 @@ func joins(s string, i int) bool {
 	return false
 }
 
-// group emits the terms of words with separators between them: the whole, in
-// one form for all ways to write it, and the words.
+// group emits the terms of words with separators between them: the whole, in one form
+// for all spellings, and the words.
 func (c *cutter) group(parts []string, seps []byte) {
 	for n := len(seps); n > 0 && seps[n-1] == '\'' && parts[n] == "s"; n-- { // a possessive
 		parts, seps = parts[:n], seps[:n-1]
@@ -155,7 +154,7 @@ func (c *cutter) group(parts []string, seps []byte) {
 	}
 }
 
-// split takes a compound apart where cuts says so, if that is anywhere.
+// split divides a compound where cuts says so. It returns false if that is nowhere.
 func (c *cutter) split(parts []string, seps []byte, cuts func(i int) bool) bool {
 	from := 0
 	for i := range len(seps) + 1 {
@@ -175,8 +174,8 @@ func (c *cutter) split(parts []string, seps []byte, cuts func(i int) bool) bool 
 
 func endsInDigit(s string) bool { return allDigits(s[len(s)-1:]) }
 
-// wholes emits the compound as one term. Hyphens, apostrophes and the like
-// vanish, so that follow-up is followup; what tells an address or a time stays.
+// wholes emits the compound as one term. It drops hyphens, apostrophes and the like, so
+// that follow-up becomes followup, and keeps the separators of addresses and times.
 func (c *cutter) wholes(parts []string, seps []byte) {
 	if len(parts) > maxParts {
 		return
@@ -244,9 +243,8 @@ func (c *cutter) word(w string) {
 
 func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// number emits a number that is written with separators in one form:
-// "1,185", "1.185" and "$1,185.00" are all found by 1185. It gives false for
-// what is no number.
+// number emits a number with separators in one form: 1185 finds "1,185", "1.185" and
+// "$1,185.00". It returns false for anything else.
 func (c *cutter) number(parts []string, seps []byte) bool {
 	for i, p := range parts {
 		if !allDigits(p) || i > 0 && seps[i-1] != ',' && seps[i-1] != '.' {
@@ -276,7 +274,7 @@ func (c *cutter) number(parts []string, seps []byte) bool {
 
 func grouped(parts []string, seps []byte) bool { return groupedAs(parts, seps, seps[0]) }
 
-// groupedAs says whether parts are the groups of three of one number.
+// groupedAs reports whether parts are the groups of three digits of one number.
 func groupedAs(parts []string, seps []byte, sep byte) bool {
 	for i, p := range parts {
 		if i == 0 && (len(p) > 3 || p[0] == '0') || i > 0 && (len(p) != 3 || seps[i-1] != sep) {
@@ -294,8 +292,8 @@ func (c *cutter) decimal(groups []string, fraction string) {
 	c.emit(integer+"."+fraction, plain)
 }
 
-// calendar gives names of months and days in full. A few of the short ones are
-// words of their own; they are then found as both.
+// calendar maps short names of months and days to full ones. A few short names are also
+// words; they are found as both.
 var calendar = map[string]string{
 	"jan": "january", "feb": "february", "mar": "march", "apr": "april", "jun": "june", "jul": "july",
 	"aug": "august", "sep": "september", "sept": "september", "oct": "october", "nov": "november", "dec": "december",
@@ -318,7 +316,7 @@ func monthOf(digits string) string {
 	return months[n-1]
 }
 
-// stopWord says whether a word tells little of what a question is about.
+// stopWord reports whether a word says little about the topic of a question.
 func stopWord(w string) bool {
 	_, found := slices.BinarySearch(stopWords, w)
 	return found

@@ -25,32 +25,32 @@ import (
 )
 
 const (
-	// textFormat changes with the fields, the terms and the state: an index of
-	// another format is built anew.
+	// textFormat changes with the fields, the terms and the state. An index of another
+	// format is rebuilt.
 	textFormat = 1
 
 	fieldHead    = "head"
 	fieldBody    = "body"
 	fieldVersion = "version"
-	// always stands in both fields of every chunk. Its postings tell how long
-	// the fields are.
+	// always is a term in both fields of every chunk. Its postings give the lengths of
+	// the fields.
 	always = "\x00"
 )
 
-// stateKey is where bleve keeps our state beside its own. It is written in one
-// batch with what it speaks of.
+// stateKey is where bleve keeps our state. It is written in one batch with the chunks
+// that it describes.
 var stateKey = []byte("percached")
 
-// errDamaged says that an index cannot be used as it lies on disk.
+// errDamaged means that the files of an index are unusable.
 var errDamaged = errors.New("the index is damaged")
 
-// text is the index of words of one space: bleve's scorch, used without bleve's
-// own front, which starts goroutines that never end and scores otherwise.
+// text is the index of words of one space: bleve's scorch, used without bleve's own
+// front.
 type text struct {
 	dir string
-	seq atomic.Uint64 // what the index has caught up with
+	seq atomic.Uint64 // the seq that the index has caught up with
 	i   index.Index
-	// frozen: only to be read, as the disk is full.
+	// frozen: open for reading only, as the disk is full.
 	frozen bool
 
 	mu      sync.Mutex // guards the measures
@@ -59,9 +59,9 @@ type text struct {
 	scratch sync.Pool // of *scores
 }
 
-// openText opens the index in dir, which is made if there is none. What is
-// damaged or of another format is errDamaged. A frozen one is not written to,
-// not even by bleve in the background.
+// openText opens the index in dir and makes one if there is none. It returns errDamaged
+// for a damaged index or another format. Nothing writes to a frozen index, not even
+// bleve in the background.
 func openText(dir string, queue *index.AnalysisQueue, frozen bool) (t *text, err error) {
 	if err := checkFiles(dir); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func openText(dir string, queue *index.AnalysisQueue, frozen bool) (t *text, err
 		if t != nil {
 			_ = t.close()
 		}
-		if errors.Is(err, os.ErrPermission) { // building anew would not help
+		if errors.Is(err, os.ErrPermission) { // rebuilding would not help
 			return nil, fault.New(fault.Unavailable, "retrieval.open", "%w", err)
 		}
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
@@ -94,7 +94,7 @@ func openText(dir string, queue *index.AnalysisQueue, frozen bool) (t *text, err
 	return t, nil
 }
 
-// emptyText is a new index in dir; what lay there is gone.
+// emptyText makes a new index in dir and deletes what was there.
 func emptyText(dir string, queue *index.AnalysisQueue) (*text, error) {
 	if err := remove(dir); err != nil {
 		return nil, err
@@ -104,14 +104,14 @@ func emptyText(dir string, queue *index.AnalysisQueue) (*text, error) {
 
 const stateBytes = 8 + 4
 
-// rules name how terms are cut: by this code, and by Go's tables of Unicode.
+// rules identify how terms are cut: by this code, and by Go's tables of Unicode.
 func rules() []byte {
 	sum := crc32.ChecksumIEEE(fmt.Appendf(nil, "%d %s %s", textFormat, unicode.Version, norm.Version))
 	return binary.BigEndian.AppendUint32(nil, sum)
 }
 
-// readState refuses an index that holds chunks and does not say that it is
-// ours and goes by the same rules.
+// readState refuses an index that holds chunks and lacks our state or was cut by other
+// rules.
 func (t *text) readState() error {
 	r, err := t.i.Reader()
 	if err != nil {
@@ -132,10 +132,10 @@ func (t *text) readState() error {
 	case len(state) == 0 && n == 0:
 		return nil
 	}
-	return errors.New("other format")
+	return errors.New("unknown format")
 }
 
-// close seals the index, if it closed well.
+// close closes the index and seals it.
 func (t *text) close() error {
 	if err := guarded(t.i.Close); err != nil || t.frozen {
 		return err
@@ -153,7 +153,7 @@ func (t *text) chunkCount() (n int, err error) {
 	return n, err
 }
 
-// read runs fn over an unchanging view of the index.
+// read runs fn over a snapshot of the index.
 func (t *text) read(fn func(r index.IndexReader) error) error {
 	return guarded(func() error {
 		r, err := t.i.Reader()
@@ -165,8 +165,8 @@ func (t *text) read(fn func(r index.IndexReader) error) error {
 	})
 }
 
-// write puts chunks in, takes others out, and returns when that is on disk. A
-// seq that is not 0 says what the index has then caught up with.
+// write adds and removes chunks, and returns when that is on disk. If seq is not 0, the
+// index has then caught up with it.
 func (t *text) write(chunks []percached.Chunk, gone []percached.ChunkID, seq uint64) error {
 	b := index.NewBatch()
 	for _, id := range gone {
@@ -187,10 +187,9 @@ func (t *text) write(chunks []percached.Chunk, gone []percached.ChunkID, seq uin
 	return nil
 }
 
-// settle waits until bleve has merged what it wants to merge and written all of
-// it. What it cannot write it tries again without end and without a pause, so
-// nothing is left to it that nobody waits for: the caller must close the index
-// when settle fails.
+// settle waits until bleve has merged and written everything. Bleve retries a failed
+// write forever and without a pause, so nothing may be left to it. If settle fails, the
+// caller must close the index.
 func (t *text) settle(ctx context.Context) error {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -198,7 +197,7 @@ func (t *text) settle(ctx context.Context) error {
 		m := t.i.StatsMap()
 		number := func(key string) uint64 { n, _ := m[key].(uint64); return n }
 		if n := number("TotPersistLoopErr") + number("TotFileMergeLoopErr"); n > 0 {
-			return errors.New("bleve cannot write")
+			return errors.New("bleve cannot write its files")
 		}
 		root := number("CurRootEpoch")
 		if number("LastPersistedEpoch") == root && number("LastMergedEpoch") == root {
@@ -207,12 +206,12 @@ func (t *text) settle(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return nil // it is as durable as it must be
+			return nil // it is already durable
 		}
 	}
 }
 
-// entry is a chunk as bleve gets it: of the text only terms are kept.
+// entry is a chunk as bleve gets it: terms, without the text.
 func entry(c *percached.Chunk) *document.Document {
 	d := document.NewDocument(string(c.ID[:]))
 	d.AddField(document.NewTextFieldCustom(fieldHead, nil, []byte(c.Head), index.IndexField, analyser{}))
@@ -221,7 +220,7 @@ func entry(c *percached.Chunk) *document.Document {
 	return d
 }
 
-// version reads the version of a chunk that the index holds.
+// version is the version of a chunk in the index.
 func version(r index.IndexReader, id string) (uint64, error) {
 	d, err := r.Document(id)
 	if err != nil || d == nil {
@@ -236,10 +235,10 @@ func version(r index.IndexReader, id string) (uint64, error) {
 	return v, nil
 }
 
-// analyser hands the terms of a text to bleve.
+// analyser passes the terms of a text to bleve.
 type analyser struct{}
 
-// Analyze is what bleve calls.
+// Analyze implements bleve's interface.
 func (analyser) Analyze(b []byte) analysis.TokenStream {
 	tokens := make([]analysis.Token, 1, len(b)/4+2)
 	tokens[0].Term = []byte(always)
@@ -253,8 +252,8 @@ func (analyser) Analyze(b []byte) analysis.TokenStream {
 	return out
 }
 
-// guarded makes an error of what bleve panics about in broken files, and of a
-// pointer that leads out of them.
+// guarded turns panics of bleve over broken files, and pointers that lead out of them,
+// into errors.
 func guarded(fn func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

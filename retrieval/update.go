@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// batchChunks is how many chunks are written at a time: each batch costs bleve
-	// a file, and files cost merging.
+	// batchChunks is how many chunks are written at a time. Each batch costs bleve a
+	// file, and files cost merging.
 	batchChunks = 512
-	// batchBytes of text are enough, too: while they are written, their terms take many
-	// times as much memory, and more where no word comes twice.
+	// batchBytes of text also fill a batch: their terms take many times as much memory
+	// while they are written.
 	batchBytes = 1 << 20
 )
 
-// Update catches up with the feed. It is cheap when there is nothing to do.
-// After it returned, no chunk is found that was gone when it began.
+// Update catches up with the feed. It is cheap when there is nothing to do. After it
+// returns, Search finds no chunk that was gone when it began.
 func (x *Index) Update(ctx context.Context, name string) error {
 	const op = "retrieval.Update"
 	sp, done, err := x.change(ctx, name)
@@ -34,8 +34,8 @@ func (x *Index) Update(ctx context.Context, name string) error {
 	return fault.Wrap(op, x.catchUp(ctx, sp))
 }
 
-// catchUp brings the index of words and the vectors to where the feed is, each
-// from where it stands. The caller holds write.
+// catchUp brings the index of words and the vectors up to the feed, each from its own
+// seq. The caller holds write.
 func (x *Index) catchUp(ctx context.Context, sp *space) error {
 	now, err := x.o.Feed.Seq(sp.name)
 	if err != nil {
@@ -59,16 +59,16 @@ func (x *Index) catchUp(ctx context.Context, sp *space) error {
 		}
 	}
 	if ahead {
-		x.log("an index is ahead of its documents and made anew", "space", sp.name)
+		x.log("rebuild an index that is ahead of its documents", "space", sp.name)
 		err = x.renew(ctx, sp)
 	} else if err = x.follow(ctx, sp); fault.KindOf(err) == fault.Conflict {
-		x.log("what went since is not known, and an index is made anew", "space", sp.name)
+		x.log("rebuild an index: the feed no longer lists the deletions", "space", sp.name)
 		err = x.renew(ctx, sp)
 	}
 	return err
 }
 
-// follow takes what is new, for each side from where it stands.
+// follow reads what is new, from the lower seq of words and vectors.
 func (x *Index) follow(ctx context.Context, sp *space) error {
 	rec, vec, _ := sp.state()
 	w := &writer{x: x, sp: sp, rec: rec, text: sp.text, vec: vec, from: sp.text.seq.Load(), vecFrom: rec.Active.Seq}
@@ -83,8 +83,8 @@ func (x *Index) follow(ctx context.Context, sp *space) error {
 	return w.lost
 }
 
-// renew takes everything from the start. Vectors stay if their chunk is there
-// at their version: a chunk's name is the hash of its text.
+// renew reads everything from the start. Vectors stay if their chunk still has that
+// version: a chunk's name is the hash of its text.
 func (x *Index) renew(ctx context.Context, sp *space) error {
 	if err := sp.replace(func() (*text, error) { return emptyText(sp.dir, x.queue) }); err != nil {
 		return fault.New(fault.Unavailable, "retrieval.renew", "%w", err)
@@ -97,8 +97,8 @@ func (x *Index) renew(ctx context.Context, sp *space) error {
 	return x.follow(ctx, sp)
 }
 
-// forgetVectors removes the record first: without it, vectors that a crash
-// leaves belong to nobody.
+// forgetVectors removes the record first: without it, vectors left by a crash belong to
+// nobody.
 func (x *Index) forgetVectors(sp *space) error {
 	if err := clearKeys(x.o.DB, sp.id.record(), nil); err != nil {
 		return err
@@ -106,28 +106,27 @@ func (x *Index) forgetVectors(sp *space) error {
 	return clearKeys(x.o.DB, sp.id.vectors(), nil)
 }
 
-// writer takes chunks from the feed into the index of words and the vectors.
+// writer writes chunks from the feed to the index of words and the vectors.
 type writer struct {
 	x    *Index
 	sp   *space
 	rec  record
 	text *text
 	vec  *vectors // nil: words alone
-	// What each side has: chunks up to there need not be written again.
+	// The seqs of words and vectors: chunks up to there need not be written again.
 	from, vecFrom uint64
 
 	pending []percached.Chunk
 	bytes   int // of their text
 	seen    map[percached.ChunkID]bool
 	taken   int
-	// lost is why vectors could not be made. Words go on without them, and
-	// the vectors are caught up with later.
+	// lost is why vectors could not be made. Words continue without them, and a later
+	// update makes the vectors.
 	lost error
 }
 
-// pull takes everything newer than after, and last what is gone. Read from its
-// start, the feed tells of nothing that is gone: that is then what it does not
-// name.
+// pull reads everything newer than after, then what was deleted. A feed read from its
+// start lists no deletions: then everything that it does not name is deleted.
 func (w *writer) pull(ctx context.Context, after uint64, progress func(done int)) error {
 	w.seen = map[percached.ChunkID]bool{}
 	gone, upto, err := w.x.o.Feed.Changes(w.sp.name, after, func(c percached.Chunk) error {
@@ -165,8 +164,8 @@ func (w *writer) pull(ctx context.Context, after uint64, progress func(done int)
 	return nil
 }
 
-// strays are chunks that have a vector of any generation, and that a feed read
-// from its start did not name.
+// strays are chunks with a vector of any generation that a feed read from its start
+// does not name.
 func (w *writer) strays() (gone []percached.ChunkID, err error) {
 	head := len(w.sp.id.generation(0))
 	err = w.x.o.DB.View(func(tx *kv.Tx) error {
@@ -183,9 +182,9 @@ func (w *writer) strays() (gone []percached.ChunkID, err error) {
 	return gone, err
 }
 
-// flush writes what is pending. With the last of a pull comes what is gone, and
-// where the feed then stands. The database goes first: an index of words that
-// is ahead of it has met another database.
+// flush writes what is pending. The last flush of a pull also writes what was deleted,
+// and the seq of the feed. The database is written first: an index of words that is
+// ahead of it belongs to another database.
 func (w *writer) flush(ctx context.Context, gone []percached.ChunkID, upto uint64) error {
 	if err := w.x.ended(ctx); err != nil {
 		return err
@@ -220,8 +219,8 @@ func (w *writer) flush(ctx context.Context, gone []percached.ChunkID, upto uint6
 	return nil
 }
 
-// room refuses to write when the disk would be too full. Merging may take as
-// much again as there is.
+// room refuses to write when the disk would become too full. Merging may take as much
+// space as the index has.
 func (x *Index) room(dir string) error {
 	size, err := folderBytes(dir)
 	if err == nil {
@@ -233,13 +232,13 @@ func (x *Index) room(dir string) error {
 	return nil
 }
 
-// failed closes an index that could not be written; it is opened again, as it
-// is on disk, when it is next used.
+// failed closes an index that could not be written. Its next use opens it again as it
+// is on disk.
 func (x *Index) failed(sp *space, t *text, cause error) error {
 	if sp.text == t {
 		sp.life.Lock()
 		if err := sp.shut(); err != nil {
-			x.log("an index did not close well", "error", err)
+			x.log("cannot close an index", "error", err)
 		}
 		sp.life.Unlock()
 	}
@@ -250,9 +249,9 @@ func (x *Index) failed(sp *space, t *text, cause error) error {
 	return fault.New(kind, "retrieval.write", "%w", cause)
 }
 
-// Rebuild makes the index of words anew in a fresh folder and swaps it in: no
-// byte of the old one stays in the folder. It also mends the vectors: what is
-// missing is made, and what belongs to no chunk goes.
+// Rebuild makes the index of words in a new folder and swaps it in: no byte of the old
+// one stays. It also repairs the vectors: it makes missing ones and removes those
+// without a chunk.
 func (x *Index) Rebuild(ctx context.Context, name string, progress func(done, total int)) error {
 	const op = "retrieval.Rebuild"
 	sp, done, err := x.change(ctx, name)
@@ -282,7 +281,7 @@ func (x *Index) Rebuild(ctx context.Context, name string, progress func(done, to
 		err = fault.New(fault.Unavailable, op, "%w", shut)
 	}
 	if err != nil {
-		_ = os.RemoveAll(dir) // if not now, Open will
+		_ = os.RemoveAll(dir) // otherwise Open does
 		return fault.Wrap(op, err)
 	}
 	if err := sp.replace(func() (*text, error) {
@@ -303,7 +302,7 @@ func (x *Index) Rebuild(ctx context.Context, name string, progress func(done, to
 	return fault.Wrap(op, w.lost)
 }
 
-// Drop removes all there is of a space.
+// Drop removes everything about a space.
 func (x *Index) Drop(name string) error {
 	const op = "retrieval.Drop"
 	sp, err := x.named(name)
@@ -319,7 +318,7 @@ func (x *Index) Drop(name string) error {
 	sp.life.Lock()
 	defer sp.life.Unlock()
 	if err := sp.shut(); err != nil {
-		x.log("an index did not close well", "error", err)
+		x.log("cannot close an index", "error", err)
 	}
 	x.mu.Lock()
 	sp.open = false

@@ -15,10 +15,10 @@ import (
 // its chunk is removed; the slot is then used again.
 type vectors struct {
 	dim   int
-	words int // words of packed a slot
+	words int // of packed, per slot
 
 	mu       sync.RWMutex
-	halves   []uint16 // dim a slot, as stored on disk
+	halves   []uint16 // dim per slot, as stored on disk
 	packed   []uint64 // the same, rounded to seven bits: see scan.go
 	scales   []packScale
 	ids      []percached.ChunkID
@@ -150,7 +150,7 @@ func (v *vectors) count() int {
 // near is a chunk whose vector is near that of a question.
 type near struct {
 	slot   int32
-	cosine float32 // in the shortlist an estimate, and not scaled
+	cosine float32 // in the shortlist an estimate without the question's scale
 }
 
 // topList keeps the n best in a heap, the worst on top.
@@ -207,8 +207,8 @@ func (t *topList) matches() []match {
 	return out
 }
 
-// Vectors lie on disk in halves: two bytes a number, rounded to the nearest
-// even. Numbers too large for that become the largest there is.
+// On disk vectors are halves: two bytes a number, rounded to the nearest even. Numbers
+// too large become the largest half.
 
 const maxHalf = 65504
 
@@ -219,7 +219,7 @@ func toHalf(f float32) uint16 {
 	mantissa := bits&0x7fffff | 0x800000
 	switch {
 	case f != f:
-		return 0 // no vector that anybody could use
+		return 0 // nobody can use such a vector
 	case exp < -25:
 		return sign
 	case exp < -14: // subnormal
@@ -239,8 +239,8 @@ func round(m uint32, shift uint) uint32 {
 	return q
 }
 
-// fromHalf moves the bits to where a 32-bit float has them, and makes good that its
-// exponent counts from 112 further down. That is exact for subnormals, too.
+// fromHalf moves the bits to their place in a 32-bit float. The factor corrects the
+// exponent, whose bias is lower by 112. That is exact for subnormals, too.
 func fromHalf(h uint16) float32 {
 	return math.Float32frombits(uint32(h&0x8000)<<16|uint32(h&0x7fff)<<13) * 0x1p112
 }
