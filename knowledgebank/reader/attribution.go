@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// pause is where another passage begins.
-type pause struct {
+// quoteStart is where another passage begins.
+type quoteStart struct {
 	cause cause
 	about string
 	back  int // lines before it that belong to the passage
@@ -26,47 +26,47 @@ var (
 )
 
 // breakAt reports whether another person's words begin at a line.
-func breakAt(lines []string, i int, first bool) (pause, bool) {
+func breakAt(lines []string, i int, first bool) (quoteStart, bool) {
 	l := lines[i]
 	mark := strings.TrimLeft(l, " \t*")
 	if mark == "" || mark[0] == '>' {
-		return pause{}, false
+		return quoteStart{}, false
 	}
 	dashes := mark[0] == '-' || mark[0] == '_'
 	switch {
 	case dashes && originalMark.MatchString(l):
-		return quotedHeader(lines, i+1, pause{cause: byReply, next: i + 1}), true
+		return quotedHeader(lines, i+1, quoteStart{cause: byReply, next: i + 1}), true
 	case (dashes || strings.HasSuffix(l, ":") || strings.HasSuffix(strings.TrimSpace(l), ":")) && forwardMark.MatchString(l):
-		p := pause{cause: byForward, next: i + 1}
+		p := quoteStart{cause: byForward, next: i + 1}
 		if dashes {
 			p = notesForward(lines, i)
 		}
 		return quotedHeader(lines, p.next, p), true
-	case dashes && rule(mark):
+	case dashes && isRule(mark):
 		// Outlook draws a line and puts the header below it.
 		if h, ok := headerBlock(lines, skipBlank(lines, i+1)); ok {
-			return pause{cause: byReply, about: h.about, next: h.next}, true
+			return quoteStart{cause: byReply, about: h.about, next: h.next}, true
 		}
-		return pause{}, false
+		return quoteStart{}, false
 	}
 	if h, ok := headerBlock(lines, i); ok {
-		return pause{cause: byReply, about: h.about, back: h.back, next: h.next}, true
+		return quoteStart{cause: byReply, about: h.about, back: h.back, next: h.next}, true
 	}
-	return attributed(lines, i, first)
+	return findAttribution(lines, i, first)
 }
 
-// attributed finds "On Monday, Ana wrote:" without marked lines behind it: then all
+// findAttribution finds "On Monday, Ana wrote:" without marked lines behind it: then all
 // text below is quoted. Minutes and letters cite people in the same way. So it requires
 // a date, and in a mail that answers no other a time of day or an address.
-func attributed(lines []string, i int, first bool) (pause, bool) {
+func findAttribution(lines []string, i int, first bool) (quoteStart, bool) {
 	if l := lines[i]; strings.Contains(l, "> ") && wroteInline.MatchString(l) {
 		if next := skipBlank(lines, i+1); next == len(lines) || !marked(lines[next]) {
-			return pause{cause: byReply, next: i + 1}, true
+			return quoteStart{cause: byReply, next: i + 1}, true
 		}
-		return pause{}, false
+		return quoteStart{}, false
 	}
 	if len(lines[i]) > 300 || !wroteStart.MatchString(lines[i]) {
-		return pause{}, false
+		return quoteStart{}, false
 	}
 	text := ""
 	for n := 0; n < 3 && i+n < len(lines) && strings.TrimSpace(lines[i+n]) != ""; n++ {
@@ -76,24 +76,24 @@ func attributed(lines []string, i int, first bool) (pause, bool) {
 		}
 		next := skipBlank(lines, i+n+1)
 		if next == len(lines) || marked(lines[next]) {
-			return pause{}, false
+			return quoteStart{}, false
 		}
 		if !strings.Contains(text, "@") && !clockTime.MatchString(text) && (first || !dayAndYear.MatchString(text)) {
-			return pause{}, false
+			return quoteStart{}, false
 		}
-		return pause{cause: byReply, next: next}, true
+		return quoteStart{cause: byReply, next: next}, true
 	}
-	return pause{}, false
+	return quoteStart{}, false
 }
 
-// attributes reports whether text is an attribution.
-func attributes(text string) bool {
+// isAttribution reports whether text is an attribution.
+func isAttribution(text string) bool {
 	text = strings.TrimRight(text, " ")
 	return len(text) < 300 && (strings.HasSuffix(text, ":") || strings.HasSuffix(text, "：")) && wroteMark.MatchString(text)
 }
 
 // quotedHeader reads the header behind a mark, if there is one.
-func quotedHeader(lines []string, i int, p pause) pause {
+func quotedHeader(lines []string, i int, p quoteStart) quoteStart {
 	i = skipBlank(lines, i)
 	if h, ok := fields(lines, i); ok {
 		if h.about != "" {
@@ -106,8 +106,8 @@ func quotedHeader(lines []string, i int, p pause) pause {
 
 // notesForward reads "--- Forwarded by Ana Ruiz/HOU/ECT on 02/04/2025 10:07 AM ---",
 // which may span two lines.
-func notesForward(lines []string, i int) pause {
-	p := pause{cause: byForward, next: i + 1}
+func notesForward(lines []string, i int) quoteStart {
+	p := quoteStart{cause: byForward, next: i + 1}
 	if l := strings.TrimRight(lines[i], " "); !strings.HasSuffix(l, "--") && i+1 < len(lines) {
 		if next := strings.TrimRight(lines[i+1], " "); strings.HasSuffix(next, "---") && len(next) < 90 {
 			p.next++
@@ -133,8 +133,8 @@ func skipBlank(lines []string, i int) int {
 	return i
 }
 
-// bare is a subject without "Re:" and similar words.
-func bare(subject string) string {
+// bareSubject is a subject without "Re:" and similar words.
+func bareSubject(subject string) string {
 	for {
 		head, rest, ok := strings.Cut(subject, ":")
 		switch strings.ToLower(strings.TrimSpace(head)) {
@@ -196,8 +196,8 @@ func field(l string) (fieldKind, string) {
 	return fieldNames[strings.ToLower(name)], strings.Trim(value, " \t*")
 }
 
-// block is such a header.
-type block struct {
+// quotedFields is such a header.
+type quotedFields struct {
 	about string
 	back  int // lines before it that belong to the header
 	next  int // the line behind it
@@ -205,16 +205,16 @@ type block struct {
 
 // headerBlock finds a header without a mark above it: "From" and then "Sent", "Date" or
 // "To"; or, as Lotus Notes writes it, "To" with a name and a date above.
-func headerBlock(lines []string, i int) (block, bool) {
+func headerBlock(lines []string, i int) (quotedFields, bool) {
 	if i >= len(lines) {
-		return block{}, false
+		return quotedFields{}, false
 	}
 	first, value := field(lines[i])
 	switch first {
 	case fromField:
 		next := skipBlank(lines, i+1)
 		if next > i+2 || next == len(lines) {
-			return block{}, false
+			return quotedFields{}, false
 		}
 		switch second, _ := field(lines[next]); second {
 		case sentField, toField, otherField:
@@ -222,7 +222,7 @@ func headerBlock(lines []string, i int) (block, bool) {
 		}
 		// "From: Ana Ruiz/HOU/ECT on 02/04/2025 10:07 AM", or the date in a column.
 		if !notesDate.MatchString(value) {
-			return block{}, false
+			return quotedFields{}, false
 		}
 		return fields(lines, i)
 	case toField:
@@ -234,14 +234,14 @@ func headerBlock(lines []string, i int) (block, bool) {
 			return fields(lines, i)
 		}
 	}
-	return block{}, false
+	return quotedFields{}, false
 }
 
 // notesBlock reads "Ana Ruiz / 02/04/2025 10:07 AM / To: ... / cc: / Subject: ...".
-func notesBlock(lines []string, i int) (block, bool) {
+func notesBlock(lines []string, i int) (quotedFields, bool) {
 	h, ok := fields(lines, i)
 	if !ok {
-		return block{}, false
+		return quotedFields{}, false
 	}
 	seen := 0
 	for back := 1; back <= 8 && back <= i && seen < 4; back++ {
@@ -259,9 +259,9 @@ func notesBlock(lines []string, i int) (block, bool) {
 		if _, value := field(who); value != "" {
 			who = value
 		}
-		for n := back + 1; n <= back+2 && n <= i && (who == "" || n == back+1 && rule(lines[i-back-1])); n++ {
+		for n := back + 1; n <= back+2 && n <= i && (who == "" || n == back+1 && isRule(lines[i-back-1])); n++ {
 			above := strings.TrimSpace(lines[i-n])
-			if above == "" || rule(above) || len(above) > 80 {
+			if above == "" || isRule(above) || len(above) > 80 {
 				break
 			}
 			who, h.back = strings.TrimSuffix(above, " on"), n
@@ -269,12 +269,12 @@ func notesBlock(lines []string, i int) (block, bool) {
 		h.about = about(who, l[at[0]:], subjectOf(h.about))
 		return h, true
 	}
-	return block{}, false
+	return quotedFields{}, false
 }
 
 // fields reads fields from line i on. They form a header if it has a sender or
 // receiver, and a subject or date. Lists of names may span many lines.
-func fields(lines []string, i int) (block, bool) {
+func fields(lines []string, i int) (quotedFields, bool) {
 	var from, sent, subject string
 	var seen [otherField + 1]bool
 	last, next, loose := noField, i, 0
@@ -310,16 +310,16 @@ func fields(lines []string, i int) (block, bool) {
 		}
 	}
 	if !seen[fromField] && !seen[toField] || !seen[subjectField] && !(seen[fromField] && seen[sentField]) {
-		return block{}, false
+		return quotedFields{}, false
 	}
 	if !seen[subjectField] && !strings.Contains(from, "@") && !clockTime.MatchString(sent) && !dayAndYear.MatchString(sent) && !notesDate.MatchString(from) {
 		// A journey: "From: Hamburg", "To: Bremen", "Date: 4 March".
-		return block{}, false
+		return quotedFields{}, false
 	}
 	if at := notesDate.FindStringIndex(from); at != nil && sent == "" {
 		from, sent = strings.TrimSuffix(strings.TrimSpace(from[:at[0]]), " on"), from[at[0]:]
 	}
-	return block{about: about(from, sent, subject), next: next}, true
+	return quotedFields{about: about(from, sent, subject), next: next}, true
 }
 
 // soonField reports whether a field follows within a few lines.
@@ -338,7 +338,7 @@ func about(from, sent, subject string) string {
 		if subject == "" {
 			return ""
 		}
-		return "Mail: " + bare(subject)
+		return "Mail: " + bareSubject(subject)
 	}
 	out := "Mail"
 	// Notes and Outlook append the system's name for a person.
@@ -352,7 +352,7 @@ func about(from, sent, subject string) string {
 	if sent = oneLine(sent); sent != "" {
 		out += ", " + sent
 	}
-	if subject = bare(subject); subject != "" {
+	if subject = bareSubject(subject); subject != "" {
 		out += ": " + subject
 	}
 	return out

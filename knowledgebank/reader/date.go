@@ -14,7 +14,7 @@ func sane(t time.Time) bool { return t.Year() >= 1970 && t.Year() <= 2100 }
 // server received it, else the date in the mailbox.
 func mailDate(h header, separator string, loc *time.Location) time.Time {
 	for _, v := range h["date"] {
-		if t := date(words(v), loc); !t.IsZero() {
+		if t := date(decodeWords(v), loc); !t.IsZero() {
 			return t
 		}
 	}

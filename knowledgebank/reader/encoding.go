@@ -22,7 +22,7 @@ func decode(data []byte, label string) string {
 }
 
 func charset(data []byte, label string) string {
-	if enc := wide(data); enc != nil {
+	if enc := utf16Of(data); enc != nil {
 		return strings.TrimPrefix(with(enc, data), byteMark)
 	}
 	if rest, ok := bytes.CutPrefix(data, []byte(byteMark)); ok {
@@ -57,8 +57,8 @@ func charset(data []byte, label string) string {
 // byteMark is the byte order mark, in UTF-8.
 const byteMark = "\ufeff"
 
-// wide is the UTF-16 that a byte order mark names, or nil. Decoding keeps the mark.
-func wide(data []byte) encoding.Encoding {
+// utf16Of is the UTF-16 that a byte order mark names, or nil. Decoding keeps the mark.
+func utf16Of(data []byte) encoding.Encoding {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")):
 		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
@@ -69,11 +69,13 @@ func wide(data []byte) encoding.Encoding {
 }
 
 // hasMark reports whether a byte order mark names the charset.
-func hasMark(data []byte) bool { return wide(data) != nil || bytes.HasPrefix(data, []byte(byteMark)) }
+func hasMark(data []byte) bool {
+	return utf16Of(data) != nil || bytes.HasPrefix(data, []byte(byteMark))
+}
 
 // fromMark removes a byte order mark, and converts UTF-16 to UTF-8.
 func fromMark(s string) (text string, had bool) {
-	if wide([]byte(s[:min(len(s), 2)])) != nil {
+	if utf16Of([]byte(s[:min(len(s), 2)])) != nil {
 		return charset([]byte(s), ""), true
 	}
 	return strings.CutPrefix(s, byteMark)
@@ -133,9 +135,9 @@ func metaCharset(data []byte) string {
 	return string(m[1])
 }
 
-// transfer decodes a part's transfer encoding. It does not copy text that is not
+// decodeTransfer decodes a part's decodeTransfer encoding. It does not copy text that is not
 // encoded, since parts lie in parts.
-func transfer(encoding, body string) string {
+func decodeTransfer(encoding, body string) string {
 	switch {
 	case encoding == "base64":
 		code, behind := coded(body)

@@ -47,7 +47,7 @@ func (r *Reader) open(ctx context.Context, e entry, emit func(*knowledgebank.Sou
 		return err
 	}
 	f := &file{Reader: r, name: e.path, base: filepath.Base(e.path), id: filepath.ToSlash(abs), path: abs, mail: e.mail, emit: emit, failed: failed}
-	return f.read(ctx, until(ctx, in))
+	return f.read(ctx, untilDone(ctx, in))
 }
 
 // entry is a file to read, or the error that prevents it.
@@ -62,13 +62,13 @@ type entry struct {
 func walk(root string, visit func(e entry) error) error {
 	info, err := os.Stat(root)
 	if err != nil {
-		return reason(err)
+		return openError(err)
 	}
 	switch {
 	case info.Mode().IsRegular():
 		f, err := os.Open(root)
 		if err != nil {
-			return reason(err)
+			return openError(err)
 		}
 		if err := f.Close(); err != nil {
 			return err
@@ -78,13 +78,13 @@ func walk(root string, visit func(e entry) error) error {
 		return fault.New(fault.Unsupported, "open", "neither a file nor a folder")
 	}
 	if _, err := os.ReadDir(root); err != nil {
-		return reason(err)
+		return openError(err)
 	}
-	return folder(root, false, visit)
+	return walkFolder(root, false, visit)
 }
 
-// reason gives an error of the operating system its kind.
-func reason(err error) error {
+// openError gives an error of the operating system its kind.
+func openError(err error) error {
 	switch {
 	case os.IsNotExist(err):
 		return fault.New(fault.NotFound, "open", "%w", err)
@@ -94,12 +94,12 @@ func reason(err error) error {
 	return err
 }
 
-// folder visits the content of a folder. mails says that the folder belongs to a
+// walkFolder visits the content of a walkFolder. mails says that the walkFolder belongs to a
 // Maildir.
-func folder(dir string, mails bool, visit func(e entry) error) error {
+func walkFolder(dir string, mails bool, visit func(e entry) error) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return visit(entry{path: dir, err: reason(err)})
+		return visit(entry{path: dir, err: openError(err)})
 	}
 	if dataFolder(entries) { // percached's own data holds no documents
 		return nil
@@ -111,22 +111,22 @@ func folder(dir string, mails bool, visit func(e entry) error) error {
 		var err error
 		switch {
 		case d.IsDir() && box && (name == "cur" || name == "new"):
-			err = folder(path, true, visit)
+			err = walkFolder(path, true, visit)
 		case d.IsDir() && box && name == "tmp":
 		case d.IsDir() && hidden && box:
 			// The names of a Maildir's own folders begin with a dot.
 			if inner, _ := os.ReadDir(path); maildir(inner) {
-				err = folder(path, false, visit)
+				err = walkFolder(path, false, visit)
 			}
 		case hidden, d.Type()&fs.ModeSymlink != 0, box && !d.IsDir():
 		case d.IsDir():
-			err = folder(path, mails, visit)
+			err = walkFolder(path, mails, visit)
 		case !d.Type().IsRegular():
 			err = visit(entry{path: path, err: fault.New(fault.Unsupported, "open", "not a file")})
 		default:
 			info, e := d.Info()
 			if e != nil {
-				err = visit(entry{path: path, err: reason(e)})
+				err = visit(entry{path: path, err: openError(e)})
 			} else {
 				err = visit(entry{path: path, size: info.Size(), mail: mails})
 			}
@@ -159,8 +159,8 @@ func dataFolder(entries []os.DirEntry) bool {
 	return meta && schema && lock
 }
 
-// until fails reads after the context has ended.
-func until(ctx context.Context, rd io.Reader) io.Reader {
+// untilDone fails reads after the context has ended.
+func untilDone(ctx context.Context, rd io.Reader) io.Reader {
 	return readFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err

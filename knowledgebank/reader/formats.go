@@ -195,7 +195,7 @@ func readable(head []byte, text string) bool {
 		}
 	}
 	switch {
-	case wide(head) != nil:
+	case utf16Of(head) != nil:
 		return (odd+strange(text))*20 <= utf8.RuneCountInString(text)
 	case !utf8.Valid(head):
 		return (odd+stray(head))*10 <= len(head)

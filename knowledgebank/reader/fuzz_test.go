@@ -94,7 +94,7 @@ func FuzzWeb(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := fileOf(t, "a.html").note(t.Context(), formatOf(htmlKind), data, "")
 		whole(t, s, err)
-		fitText(t, web(t.Context(), string(data), true).text)
+		fitText(t, htmlText(t.Context(), string(data), true).text)
 	})
 }
 

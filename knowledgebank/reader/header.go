@@ -107,8 +107,8 @@ func unfold(v string) string {
 	return strings.Trim(strings.ReplaceAll(strings.ReplaceAll(v, "\n\t", " "), "\n", ""), " \t")
 }
 
-// words decodes a header's value: RFC 2047, and raw bytes in any charset.
-func words(v string) string {
+// decodeWords decodes a header's value: RFC 2047, and raw bytes in any charset.
+func decodeWords(v string) string {
 	v = unfold(v)
 	if !strings.Contains(v, "=?") {
 		return lenient([]byte(v))
@@ -173,10 +173,10 @@ func encodedWord(s string) (label string, data []byte, size int) {
 	return "", nil, 0
 }
 
-// media reads a value like "text/plain; charset=utf-8" and tolerates damage. It returns
+// mediaType reads a value like "text/plain; charset=utf-8" and tolerates damage. It returns
 // the type in small letters, and the parameters with those of RFC 2231 decoded and
 // joined.
-func media(v string) (typ string, params map[string]string) {
+func mediaType(v string) (typ string, params map[string]string) {
 	typ, rest, _ := strings.Cut(unfold(v), ";")
 	typ = strings.ToLower(strings.Trim(typ, " \t\""))
 	params = map[string]string{}
@@ -193,7 +193,7 @@ func media(v string) (typ string, params map[string]string) {
 			params[name] = value
 		}
 	}
-	join(pieces, params)
+	joinPieces(pieces, params)
 	return typ, params
 }
 
@@ -248,7 +248,7 @@ func newPiece(name, tail, value string) piece {
 	return p
 }
 
-func join(pieces []piece, params map[string]string) {
+func joinPieces(pieces []piece, params map[string]string) {
 	slices.SortStableFunc(pieces, func(a, b piece) int {
 		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.at, b.at))
 	})
@@ -285,9 +285,9 @@ func percent(s string) string {
 
 // fileName is the name of a part in its header, in one line.
 func fileName(h header) string {
-	_, disposition := media(h.get("content-disposition"))
-	_, typ := media(h.get("content-type"))
-	name := oneLine(words(cmp.Or(disposition["filename"], typ["name"])))
+	_, disposition := mediaType(h.get("content-disposition"))
+	_, typ := mediaType(h.get("content-type"))
+	name := oneLine(decodeWords(cmp.Or(disposition["filename"], typ["name"])))
 	if name == "" {
 		return ""
 	}

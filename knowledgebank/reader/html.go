@@ -30,16 +30,16 @@ type page struct {
 // html reads a file of HTML.
 func (f *file) html(ctx context.Context, s *knowledgebank.Source, text string) (title string) {
 	s.Format = "html"
-	p := web(ctx, text, false)
+	p := htmlText(ctx, text, false)
 	s.Blocks = paragraphs(ctx, p.text)
 	return or(p.title, p.heading)
 }
 
-// web converts HTML to text. It reads tokens one by one, without building a tree, so
+// htmlText converts HTML to text. It reads tokens one by one, without building a tree, so
 // nesting costs no more than other text. In mail it puts ">" before quoted lines and
-// drops marked signatures. If a page shows no words, web reads it again with the text
+// drops marked signatures. If a page shows no words, htmlText reads it again with the text
 // that most readers do not see.
-func web(ctx context.Context, s string, mail bool) page {
+func htmlText(ctx context.Context, s string, mail bool) page {
 	p := webReader{mail: mail}.page(ctx, s)
 	if !wordless(p.text) {
 		return p

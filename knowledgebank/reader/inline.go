@@ -41,7 +41,7 @@ func (m *mdReader) inline(l string) string {
 		b.WriteString(strings.TrimSpace(l[c.from:c.to]))
 		l = l[c.end:]
 	}
-	return line(clean(b.String()))
+	return squeezeLine(clean(b.String()))
 }
 
 func (m *mdReader) unmarked(s string) string {

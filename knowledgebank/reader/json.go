@@ -37,7 +37,7 @@ func (f *file) jsonLines(ctx context.Context, in *bufio.Reader) error {
 		l = bytes.TrimSpace(l)
 		switch {
 		case errors.Is(err, errLarge):
-			f.leave()
+			f.releaseRoom()
 			if err := f.fail(name, f.tooLarge()); err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ func (f *file) jsonLines(ctx context.Context, in *bufio.Reader) error {
 				return err
 			}
 		}
-		f.leave()
+		f.releaseRoom()
 		if end {
 			if !found {
 				return errEmpty
@@ -218,8 +218,8 @@ func (o object) text(names ...string) string {
 	return ""
 }
 
-// deep also looks into the objects inside an object.
-func (o object) deep(names ...string) string {
+// textWithin also looks into the objects inside an object.
+func (o object) textWithin(names ...string) string {
 	if t := o.text(names...); t != "" {
 		return t
 	}
@@ -247,7 +247,7 @@ func keysOf(o object) func(yield func(string) bool) {
 func (o object) id() string {
 	id := o.text("id", "path", "message_id", "message-id", "messageid")
 	for _, name := range []string{"meetingid", "dialogid", "conversationid"} {
-		id = or(id, o.deep(name))
+		id = or(id, o.textWithin(name))
 	}
 	return id
 }
@@ -255,7 +255,7 @@ func (o object) id() string {
 // jsonSource makes a document of an object: a mail, a talk, or a note.
 func (f *file) jsonSource(ctx context.Context, o object) (*knowledgebank.Source, error) {
 	s := &knowledgebank.Source{Source: "note", Format: "json", Title: oneLine(o.text("title", "subject", "name"))}
-	s.Date = when(o.find("date", "created_at", "created", "timestamp", "time", "sent"), f.o.Location)
+	s.Date = jsonDate(o.find("date", "created_at", "created", "timestamp", "time", "sent"), f.o.Location)
 	text := o.text(textFields...)
 	if mailStart(lineEnds(text), "") {
 		m, err := f.parseMail(ctx, []byte(text), "")
@@ -271,12 +271,12 @@ func (f *file) jsonSource(ctx context.Context, o object) (*knowledgebank.Source,
 			s.Source = "conversation"
 		}
 		s.Blocks = o.talk(ctx, 3)
-		if id := o.deep("meetingid"); s.Title == "" && id != "" {
+		if id := o.textWithin("meetingid"); s.Title == "" && id != "" {
 			s.Title = oneLine("Meeting " + id)
 		}
 	case from != "" && o.text("subject") != "":
 		s.Format, s.Source = "mail", "mail from "+person(from)
-		s.Blocks = own(ctx, written{text: clean(lineEnds(text))}, forwarding.MatchString(s.Title), s.Title)
+		s.Blocks = writerBlocks(ctx, mailText{text: clean(lineEnds(text))}, forwarding.MatchString(s.Title), s.Title)
 	default:
 		s.Blocks = blocksOf(ctx, strings.Split(clean(lineEnds(text)), "\n"), false)
 		if source := oneLine(o.text("source")); source != "" {
@@ -295,8 +295,8 @@ func (f *file) jsonSource(ctx context.Context, o object) (*knowledgebank.Source,
 	return s, nil
 }
 
-// when reads a date: text, or seconds or milliseconds since 1970.
-func when(v any, loc *time.Location) time.Time {
+// jsonDate reads a date: text, or seconds or milliseconds since 1970.
+func jsonDate(v any, loc *time.Location) time.Time {
 	switch v := v.(type) {
 	case string:
 		return date(v, loc)

@@ -124,8 +124,8 @@ func (f *file) hold(ctx context.Context, bytes int, most int64) error {
 	return nil
 }
 
-// said asks for room for a document whose text is larger than its file.
-func (f *file) said(ctx context.Context, s *knowledgebank.Source) error {
+// holdText asks for room for a document whose text is larger than its file.
+func (f *file) holdText(ctx context.Context, s *knowledgebank.Source) error {
 	n := 0
 	for _, b := range s.Blocks {
 		n += len(b.Text)
@@ -133,8 +133,8 @@ func (f *file) said(ctx context.Context, s *knowledgebank.Source) error {
 	return f.hold(ctx, n, int64(n))
 }
 
-// leave releases the room of a document that was passed on.
-func (f *file) leave() {
+// releaseRoom releases the room of a document that was passed on.
+func (f *file) releaseRoom() {
 	if f.room != nil {
 		f.room.Release()
 		f.room = nil

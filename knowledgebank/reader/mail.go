@@ -28,9 +28,9 @@ func (f *file) parseMail(ctx context.Context, data []byte, separator string) (*k
 	if err != nil {
 		return nil, err
 	}
-	p := &post{o: f.o, from: sender(h), pdfs: pdfs, unpack: f.bounds.Unpack, utf8: f.marked || marked}
+	p := &mailReader{o: f.o, from: sender(h), pdfs: pdfs, unpack: f.bounds.Unpack, utf8: f.marked || marked}
 	s := &knowledgebank.Source{
-		Title:  oneLine(words(h.get("subject"))),
+		Title:  oneLine(decodeWords(h.get("subject"))),
 		Source: "mail",
 		Format: "mail",
 		Date:   mailDate(h, separator, f.o.Location),
@@ -50,7 +50,7 @@ func (f *file) parseMail(ctx context.Context, data []byte, separator string) (*k
 	s.Notes = p.notes
 	if len(s.Blocks) == 0 {
 		// Then the subject is all that the writer said.
-		if subject := oneLine(words(h.get("subject"))); subject != "" && !wordless(subject) {
+		if subject := oneLine(decodeWords(h.get("subject"))); subject != "" && !wordless(subject) {
 			s.Blocks = []knowledgebank.Block{{Text: subject}}
 			s.Notes = append(s.Notes, "the mail has no text but its subject")
 		}
@@ -61,8 +61,8 @@ func (f *file) parseMail(ctx context.Context, data []byte, separator string) (*k
 // maxKey is the longest key that a document may give itself.
 const maxKey = 1000
 
-// post is one mail while its parts are read.
-type post struct {
+// mailReader is one mail while its parts are read.
+type mailReader struct {
 	o      Options
 	from   string
 	parts  int
@@ -79,15 +79,15 @@ type attachment struct {
 }
 
 // mail returns the blocks of a mail: its text, then its attachments.
-func (p *post) mail(ctx context.Context, h header, body string, depth int) []knowledgebank.Block {
+func (p *mailReader) mail(ctx context.Context, h header, body string, depth int) []knowledgebank.Block {
 	outer := p.files
 	p.files = nil
 	text := p.part(ctx, h, body, depth)
-	subject := words(h.get("subject"))
+	subject := decodeWords(h.get("subject"))
 	text.first = !answering.MatchString(subject) && h.get("in-reply-to") == "" && h.get("references") == ""
-	blocks := own(ctx, text, forwarding.MatchString(subject), subject)
+	blocks := writerBlocks(ctx, text, forwarding.MatchString(subject), subject)
 	for _, a := range p.files {
-		blocks = append(blocks, p.attached(ctx, a, depth)...)
+		blocks = append(blocks, p.attachmentBlocks(ctx, a, depth)...)
 	}
 	p.files = outer
 	return blocks
@@ -99,8 +99,8 @@ var answering = regexp.MustCompile(`(?i)(^|\]|:)\s*(re|aw|sv|vs|antw|antwort|res
 // forwarding matches the subject of a forwarded mail.
 var forwarding = regexp.MustCompile(`(?i)^\s*(fwd?|wg|tr|rv|vs|vb|vl|i|enc|fs|doorst|pd|転送|转发)\s*(\[\d+\])?\s*[:：]`)
 
-// inner reads a mail inside a mail.
-func (p *post) inner(ctx context.Context, body string, depth int) []knowledgebank.Block {
+// innerMail reads a mail inside a mail.
+func (p *mailReader) innerMail(ctx context.Context, body string, depth int) []knowledgebank.Block {
 	body, marked := fromMark(body)
 	defer func(outer bool) { p.utf8 = outer }(p.utf8)
 	p.utf8 = p.utf8 || marked
@@ -113,7 +113,7 @@ func (p *post) inner(ctx context.Context, body string, depth int) []knowledgeban
 	if t := mailDate(h, "", p.o.Location); !t.IsZero() {
 		about += ", " + t.Format("Mon 2 January 2006")
 	}
-	subject := oneLine(words(h.get("subject")))
+	subject := oneLine(decodeWords(h.get("subject")))
 	if subject != "" {
 		about += ": " + subject
 	} else if len(blocks) == 0 {
@@ -124,8 +124,8 @@ func (p *post) inner(ctx context.Context, body string, depth int) []knowledgeban
 	return append([]knowledgebank.Block{{Text: about}}, blocks...)
 }
 
-// attached reads an attachment. It adds a note if it cannot read it.
-func (p *post) attached(ctx context.Context, a attachment, depth int) []knowledgebank.Block {
+// attachmentBlocks reads an attachment. It adds a note if it cannot read it.
+func (p *mailReader) attachmentBlocks(ctx context.Context, a attachment, depth int) []knowledgebank.Block {
 	if ctx.Err() != nil {
 		return nil // the caller throws the mail away
 	}
@@ -134,10 +134,10 @@ func (p *post) attached(ctx context.Context, a attachment, depth int) []knowledg
 	var blocks []knowledgebank.Block
 	switch of.kind {
 	case unknownKind:
-		p.left(a.name, a.typ)
+		p.noteUnread(a.name, a.typ)
 		return nil
 	case mailKind:
-		blocks = p.inner(ctx, a.data, depth)
+		blocks = p.innerMail(ctx, a.data, depth)
 	default:
 		// If a parser fails on an attachment, the mail is still read.
 		f := &file{Reader: &Reader{o: p.o}, base: name, bounds: Bounds{Unpack: p.unpack}}
@@ -148,7 +148,7 @@ func (p *post) attached(ctx context.Context, a attachment, depth int) []knowledg
 			return f.note(ctx, of, []byte(a.data), a.charset)
 		})
 		if err != nil {
-			p.left(a.name, a.typ)
+			p.noteUnread(a.name, a.typ)
 			p.notes[len(p.notes)-1] += ": " + err.Error()
 			return nil
 		}
@@ -209,7 +209,7 @@ func sender(h header) string {
 func person(v string) string {
 	v = unfold(v)
 	name, address := firstAddress(v)
-	name = strings.Trim(oneLine(words(name)), ` '"`)
+	name = strings.Trim(oneLine(decodeWords(name)), ` '"`)
 	address = strings.Trim(oneLine(address), " <>'\"")
 	if name == "" || strings.EqualFold(name, address) {
 		return address

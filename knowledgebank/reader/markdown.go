@@ -117,7 +117,7 @@ func (m *mdReader) line(l string) {
 		text := strings.Join(m.lines[0], " ")
 		m.lines = nil
 		m.title(text)
-	case rule(t):
+	case isRule(t):
 		m.flush()
 	case mdTable.MatchString(l) && strings.Contains(l, "|"):
 	case strings.HasPrefix(t, "|"), strings.Count(t, " | ") > 0 && !m.glue:
@@ -140,8 +140,8 @@ func (m *mdReader) prose(l string) {
 		if item[1] != "" {
 			mark = item[1] + " "
 		}
-		m.lines = append(m.lines, []string{mark + m.inline(line(item[2]))})
-	} else if text, n := m.inline(line(l)), len(m.lines); m.glue && n > 0 {
+		m.lines = append(m.lines, []string{mark + m.inline(squeezeLine(item[2]))})
+	} else if text, n := m.inline(squeezeLine(l)), len(m.lines); m.glue && n > 0 {
 		m.lines[n-1] = append(m.lines[n-1], text)
 	} else {
 		m.lines = append(m.lines, []string{text})
@@ -150,7 +150,7 @@ func (m *mdReader) prose(l string) {
 }
 
 func (m *mdReader) title(text string) {
-	text = m.inline(line(text))
+	text = m.inline(squeezeLine(text))
 	if m.heading == "" {
 		m.heading = text
 	}

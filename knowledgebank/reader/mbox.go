@@ -33,7 +33,7 @@ func (f *file) mbox(ctx context.Context, in *bufio.Reader) error {
 		name := fmt.Sprintf("%s: mail %d", f.name, n)
 		switch {
 		case errors.Is(err, errLarge):
-			f.leave()
+			f.releaseRoom()
 			if err := f.fail(name, f.tooLarge()); err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ func (f *file) mbox(ctx context.Context, in *bufio.Reader) error {
 		if err := f.document(ctx, name, func() (*knowledgebank.Source, error) { return f.parseMail(ctx, mail.data, mail.separator) }); err != nil {
 			return err
 		}
-		f.leave()
+		f.releaseRoom()
 	}
 }
 

@@ -38,7 +38,7 @@ func (o object) talk(ctx context.Context, depth int) []knowledgebank.Block {
 
 // turnsOf makes turns of messages: objects, possibly mixed with strings.
 func turnsOf(ctx context.Context, list []any) []knowledgebank.Block {
-	var out talk
+	var out turnList
 	objects := false
 	for i, item := range list {
 		if ended(ctx, i) {
@@ -49,7 +49,7 @@ func turnsOf(ctx context.Context, list []any) []knowledgebank.Block {
 		o := object(in)
 		text, _ := item.(string)
 		if text == "" {
-			text = o.said("text", "content", "message", "utterance")
+			text = o.messageText("text", "content", "message", "utterance")
 		}
 		text = clean(lineEnds(text))
 		if text = strings.Join(strings.Fields(spoken(text)), " "); wordless(text) {
@@ -86,8 +86,8 @@ func (o object) speaker() string {
 	return ""
 }
 
-// said returns the first of the fields that holds words, or parts with words.
-func (o object) said(names ...string) string {
+// messageText returns the first of the fields that holds words, or parts with words.
+func (o object) messageText(names ...string) string {
 	if text := o.text(names...); text != "" {
 		return text
 	}
@@ -179,7 +179,7 @@ func (o object) unread(s *knowledgebank.Source) []string {
 		if have == "" {
 			have = lettersIn(s)
 		}
-		if more(o[k], have, &left) {
+		if hasUnread(o[k], have, &left) {
 			fields = append(fields, shorten(oneLine(k), 40))
 		}
 	}
@@ -207,8 +207,8 @@ func onlyLetters(s string) string {
 	}, clean(s))
 }
 
-// more reports whether a value holds a text that have does not.
-func more(v any, have string, left *int) bool {
+// hasUnread reports whether a value holds a text that have does not.
+func hasUnread(v any, have string, left *int) bool {
 	if *left--; *left < 0 {
 		return false
 	}
@@ -219,10 +219,10 @@ func more(v any, have string, left *int) bool {
 		}
 		return !strings.Contains(have, onlyLetters(v)) && !strings.Contains(have, onlyLetters(spoken(v)))
 	case []any:
-		return slices.ContainsFunc(v, func(v any) bool { return more(v, have, left) })
+		return slices.ContainsFunc(v, func(v any) bool { return hasUnread(v, have, left) })
 	case map[string]any:
 		for _, k := range slices.Sorted(keysOf(v)) {
-			if !fieldsUsed[strings.ToLower(k)] && more(v[k], have, left) {
+			if !fieldsUsed[strings.ToLower(k)] && hasUnread(v[k], have, left) {
 				return true
 			}
 		}

@@ -13,8 +13,8 @@ import (
 // maxNested limits the depth of parts in parts, and of mails in mails.
 const maxNested = 20
 
-// written is the text of a mail's own parts.
-type written struct {
+// mailText is the text of a mail's own parts.
+type mailText struct {
 	text  string // cleaned lines
 	html  bool   // from HTML: the lines are as the writer broke them
 	flow  bool   // format=flowed: a line that ends in a space continues in the next one
@@ -23,22 +23,22 @@ type written struct {
 	mails []knowledgebank.Block
 }
 
-func (w written) empty() bool { return strings.TrimSpace(w.text) == "" && len(w.mails) == 0 }
+func (w mailText) empty() bool { return strings.TrimSpace(w.text) == "" && len(w.mails) == 0 }
 
-func (w written) words() int { return len(strings.Fields(w.text)) }
+func (w mailText) words() int { return len(strings.Fields(w.text)) }
 
 // part reads one part of a mail and all parts in it.
-func (p *post) part(ctx context.Context, h header, body string, depth int) written {
+func (p *mailReader) part(ctx context.Context, h header, body string, depth int) mailText {
 	if ctx.Err() != nil {
-		return written{} // the caller throws the mail away
+		return mailText{} // the caller throws the mail away
 	}
-	typ, params := media(h.get("content-type"))
-	disposition, _ := media(h.get("content-disposition"))
+	typ, params := mediaType(h.get("content-type"))
+	disposition, _ := mediaType(h.get("content-disposition"))
 	name := fileName(h)
 	p.parts++
 	if p.parts > p.o.MaxParts || depth > maxNested {
-		p.left(name, typ)
-		return written{}
+		p.noteUnread(name, typ)
+		return mailText{}
 	}
 	if typ == "" || !strings.Contains(typ, "/") {
 		typ = "text/plain"
@@ -50,20 +50,20 @@ func (p *post) part(ctx context.Context, h header, body string, depth int) writt
 	}
 	switch {
 	case strings.HasPrefix(typ, "multipart/"):
-		return p.multipart(ctx, typ, params, transfer(encoding, body), depth)
+		return p.multipart(ctx, typ, params, decodeTransfer(encoding, body), depth)
 	case typ == "message/rfc822" || typ == "message/global":
-		return written{mails: p.inner(ctx, transfer(encoding, body), depth)}
+		return mailText{mails: p.innerMail(ctx, decodeTransfer(encoding, body), depth)}
 	case disposition == "attachment" || name != "" || !strings.HasPrefix(typ, "text/"):
-		p.files = append(p.files, attachment{name, typ, transfer(encoding, body), p.label(encoding, body, params["charset"])})
-		return written{}
+		p.files = append(p.files, attachment{name, typ, decodeTransfer(encoding, body), p.label(encoding, body, params["charset"])})
+		return mailText{}
 	case typ == "text/html":
-		page := []byte(transfer(encoding, body))
+		page := []byte(decodeTransfer(encoding, body))
 		return webText(ctx, charset(page, p.label(encoding, body, or(params["charset"], metaCharset(page)))))
 	case typ != "text/plain" && typ != "text/enriched" && typ != "text/markdown":
-		p.left(name, typ)
-		return written{}
+		p.noteUnread(name, typ)
+		return mailText{}
 	}
-	raw := []byte(transfer(encoding, body))
+	raw := []byte(decodeTransfer(encoding, body))
 	if encoding != "quoted-printable" && encoding != "base64" && quotedPrintable(body) {
 		raw, encoding = unquote(raw), "quoted-printable"
 	}
@@ -78,7 +78,7 @@ func (p *post) part(ctx context.Context, h header, body string, depth int) writt
 
 // label is the charset of a part. If a mark says that the file is UTF-8, parts without
 // an encoding are UTF-8: their headers name the charset that they had before.
-func (p *post) label(encoding, body, named string) string {
+func (p *mailReader) label(encoding, body, named string) string {
 	if !p.utf8 || encoding == "quoted-printable" || encoding == "base64" || !utf8.ValidString(body) {
 		return named
 	}
@@ -99,18 +99,18 @@ func enriched(text string) string { return richParam.ReplaceAllString(text, "") 
 
 // plainText reads text that should be plain. All of it, or its end, may turn out to be
 // HTML.
-func plainText(ctx context.Context, text string, flow bool) written {
+func plainText(ctx context.Context, text string, flow bool) mailText {
 	at := wholePage.FindStringIndex(text)
 	if at != nil && strings.TrimSpace(text[:at[0]]) == "" {
 		return webText(ctx, text)
 	}
 	if at != nil && (at[0] == 0 || text[at[0]-1] == '\n') && pageBody.MatchString(text[at[0]:]) {
-		return written{text: clean(text[:at[0]]) + "\n\n" + webText(ctx, text[at[0]:]).text}
+		return mailText{text: clean(text[:at[0]]) + "\n\n" + webText(ctx, text[at[0]:]).text}
 	}
 	if n := len(openTag.FindAllStringIndex(text, 1000)); n > 5 && n*3 > strings.Count(text, "\n") && (strings.Contains(text, "</") || brOnly(text, n)) {
 		return webText(ctx, text)
 	}
-	return written{text: clean(text), flow: flow}
+	return mailText{text: clean(text), flow: flow}
 }
 
 // brOnly reports whether every tag in a text ends a line. A text with other tags, none
@@ -119,8 +119,8 @@ func brOnly(text string, n int) bool {
 	return strings.Count(strings.ToLower(text), "<br") >= n
 }
 
-// left adds a note about a part that is not read.
-func (p *post) left(name, typ string) {
+// noteUnread adds a note about a part that is not read.
+func (p *mailReader) noteUnread(name, typ string) {
 	if typ == "" {
 		typ = "text/plain"
 	}
@@ -133,17 +133,17 @@ func (p *post) left(name, typ string) {
 }
 
 // webText converts the HTML of a mail to text, with ">" before quoted lines.
-func webText(ctx context.Context, s string) written {
-	return written{text: web(ctx, s, true).text, html: true}
+func webText(ctx context.Context, s string) mailText {
+	return mailText{text: htmlText(ctx, s, true).text, html: true}
 }
 
-func (p *post) multipart(ctx context.Context, typ string, params map[string]string, body string, depth int) written {
-	parts := split(body, params["boundary"])
+func (p *mailReader) multipart(ctx context.Context, typ string, params map[string]string, body string, depth int) mailText {
+	parts := splitParts(body, params["boundary"])
 	if len(parts) == 0 {
 		// Without parts, read all of the body.
 		return p.part(ctx, header{}, body, depth+1)
 	}
-	var all []written
+	var all []mailText
 	root := 0
 	if typ == "multipart/related" {
 		root = rootOf(parts, params["start"])
@@ -162,13 +162,13 @@ func (p *post) multipart(ctx context.Context, typ string, params map[string]stri
 		all = append(all, p.part(ctx, h, body, depth+1))
 	}
 	if typ == "multipart/alternative" {
-		return choose(all)
+		return chooseForm(all)
 	}
 	return concat(all)
 }
 
-func concat(all []written) written {
-	var out written
+func concat(all []mailText) mailText {
+	var out mailText
 	var texts []string
 	for _, w := range all {
 		out.mails = append(out.mails, w.mails...)
@@ -187,12 +187,12 @@ func concat(all []written) written {
 	return out
 }
 
-// split splits a multipart body at its boundary. If the boundary does not occur, it
+// splitParts splits a multipart body at its boundary. If the boundary does not occur, it
 // uses a line that looks like one. The last part may lack its end.
-func split(body, boundary string) []string {
+func splitParts(body, boundary string) []string {
 	marker := "--" + boundary
 	if boundary == "" || !strings.Contains(body, marker) {
-		if marker = guess(body); marker == "" {
+		if marker = guessBoundary(body); marker == "" {
 			return nil
 		}
 	}
@@ -225,9 +225,9 @@ func split(body, boundary string) []string {
 	return out
 }
 
-// guess finds the boundary that the header should have named: a line that begins with
+// guessBoundary finds the boundary that the header should have named: a line that begins with
 // two dashes and is followed by the header of a part.
-func guess(body string) string {
+func guessBoundary(body string) string {
 	for rest := body; rest != ""; {
 		l, more, _ := strings.Cut(rest, "\n")
 		if l = strings.TrimRight(l, " \t"); len(l) > 6 && strings.HasPrefix(l, "--") && !strings.HasSuffix(l, "--") {
@@ -240,10 +240,10 @@ func guess(body string) string {
 	return ""
 }
 
-// choose picks one of several forms of a text: plain text, unless it lacks most of what
+// chooseForm picks one of several forms of a text: plain text, unless it lacks most of what
 // the others say.
-func choose(all []written) written {
-	var best written
+func chooseForm(all []mailText) mailText {
+	var best mailText
 	for _, w := range all {
 		switch {
 		case w.empty():
@@ -263,7 +263,7 @@ var stubText = regexp.MustCompile(`(?i)\b(view|read|see|display)\b.{0,60}\b(brow
 
 // stub reports whether plain text does not replace the HTML beside it: it only
 // announces the HTML, or leaves most of it out.
-func stub(text, html written) bool {
+func stub(text, html mailText) bool {
 	n, m := text.words(), html.words()
 	if n < 40 && m > 3*n+20 {
 		return true
@@ -271,15 +271,15 @@ func stub(text, html written) bool {
 	if len(text.text)+len(html.text) > 2*window {
 		return false
 	}
-	more := missing(html.text, text.text)
+	more := missingWords(html.text, text.text)
 	if n < 60 && stubText.MatchString(text.text) && (m > n || more > m/2) {
 		return true
 	}
-	return more > 20 && more > m/3 && more > 2*missing(text.text, html.text)
+	return more > 20 && more > m/3 && more > 2*missingWords(text.text, html.text)
 }
 
-// missing counts the words of one text that the other does not have.
-func missing(text, other string) (n int) {
+// missingWords counts the words of one text that the other does not have.
+func missingWords(text, other string) (n int) {
 	has := map[string]bool{}
 	for _, w := range letters(other) {
 		has[w] = true
@@ -310,7 +310,7 @@ func rootOf(parts []string, start string) int {
 		if id := strings.Trim(h.get("content-id"), "<> \t\n"); start != "" && id == start {
 			return i
 		}
-		typ, _ := media(h.get("content-type"))
+		typ, _ := mediaType(h.get("content-type"))
 		if texts < 0 && (typ == "" || strings.HasPrefix(typ, "text/") || strings.HasPrefix(typ, "multipart/") || strings.HasPrefix(typ, "message/")) {
 			texts = i
 		}

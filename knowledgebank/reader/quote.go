@@ -24,10 +24,10 @@ type passage struct {
 	lines []string
 }
 
-// own returns the blocks that a mail's writer wrote. It drops what a reply quotes. It
+// writerBlocks returns the blocks that a mail's writer wrote. It drops what a reply quotes. It
 // keeps what a forward carries, and a quote if there is nothing else. After ctx ends,
 // its result is useless, as are those of all functions that it calls.
-func own(ctx context.Context, w written, forward bool, subject string) []knowledgebank.Block {
+func writerBlocks(ctx context.Context, w mailText, forward bool, subject string) []knowledgebank.Block {
 	lines := strings.Split(strings.TrimRight(w.text, "\n "), "\n")
 	if w.flow {
 		lines = reflow(lines, w.tight)
@@ -37,22 +37,22 @@ func own(ctx context.Context, w written, forward bool, subject string) []knowled
 	quotes := !w.first || w.html || len(all) > 1 || !introduced(ctx, lines)
 	var blocks []knowledgebank.Block
 	if !forward {
-		blocks = says(ctx, all[:1], !quotes, w.html, subject)
+		blocks = passageBlocks(ctx, all[:1], !quotes, w.html, subject)
 	}
 	if len(blocks) == 0 {
 		// Marked lines count now, and may hold forwarded mail in turn.
 		all = passages(ctx, unmark(lines), w.first)
 		if forward || len(all) == 1 {
-			blocks = says(ctx, all, true, w.html, subject)
-		} else if blocks = says(ctx, all[:2], true, w.html, subject); len(blocks) == 0 {
-			blocks = says(ctx, all, true, w.html, subject)
+			blocks = passageBlocks(ctx, all, true, w.html, subject)
+		} else if blocks = passageBlocks(ctx, all[:2], true, w.html, subject); len(blocks) == 0 {
+			blocks = passageBlocks(ctx, all, true, w.html, subject)
 		}
 	}
 	return append(blocks, w.mails...)
 }
 
-// says makes blocks of passages. Unless quoted is set, it drops marked lines.
-func says(ctx context.Context, all []passage, quoted, html bool, subject string) []knowledgebank.Block {
+// passageBlocks makes blocks of passages. Unless quoted is set, it drops marked lines.
+func passageBlocks(ctx context.Context, all []passage, quoted, html bool, subject string) []knowledgebank.Block {
 	var out []knowledgebank.Block
 	for i, p := range all {
 		if ended(ctx, i) {
@@ -62,9 +62,9 @@ func says(ctx context.Context, all []passage, quoted, html bool, subject string)
 		if !quoted {
 			lines = unquoted(ctx, lines)
 		}
-		blocks := blocksOf(ctx, unsigned(ctx, lines), html)
+		blocks := blocksOf(ctx, withoutSignature(ctx, lines), html)
 		if p.about != "" && len(blocks) > 0 {
-			about := strings.TrimSuffix(p.about, ": "+bare(subject))
+			about := strings.TrimSuffix(p.about, ": "+bareSubject(subject))
 			out = append(out, knowledgebank.Block{Text: about})
 		}
 		out = append(out, blocks...)
@@ -164,7 +164,7 @@ func introduced(ctx context.Context, lines []string) bool {
 			return false
 		case strings.TrimSpace(l) == "":
 			continue
-		case marked(l) && !marked(before) && !strings.HasSuffix(strings.TrimSpace(before), ":"), attributes(l):
+		case marked(l) && !marked(before) && !strings.HasSuffix(strings.TrimSpace(before), ":"), isAttribution(l):
 			return false
 		}
 		before = l
@@ -179,7 +179,7 @@ func unattributed(lines []string) []string {
 	for end > 0 && strings.TrimSpace(lines[end-1]) == "" {
 		end--
 	}
-	if end == 0 || !attributes(lines[end-1]) {
+	if end == 0 || !isAttribution(lines[end-1]) {
 		return lines
 	}
 	for n := 1; n <= 3 && n <= end && strings.TrimSpace(lines[end-n]) != ""; n++ {
@@ -195,7 +195,7 @@ func nothingMuch(ctx context.Context, lines []string) bool {
 	if filled(lines) > 20 {
 		return false
 	}
-	text := strings.ToLower(strings.Trim(strings.Join(strings.Fields(strings.Join(unsigned(ctx, unquoted(ctx, lines)), " ")), " "), " .!-:,"))
+	text := strings.ToLower(strings.Trim(strings.Join(strings.Fields(strings.Join(withoutSignature(ctx, unquoted(ctx, lines)), " ")), " "), " .!-:,"))
 	switch text {
 	case "fyi", "for your information", "see below", "please see below", "see attached", "please see attached", "f.y.i",
 		"zur info", "zur information", "zk", "z.k", "siehe unten", "pour info", "pour information", "para su información",
@@ -210,7 +210,7 @@ var below = regexp.MustCompile(`(?i)\bin-?line\b|\b(answers?|comments?|repl(y|ie
 // answersBelow reports whether the writer answers between the lines of the quote, where
 // no mark shows who wrote which line.
 func answersBelow(ctx context.Context, lines []string) bool {
-	text := strings.Join(unsigned(ctx, unquoted(ctx, lines)), " ")
+	text := strings.Join(withoutSignature(ctx, unquoted(ctx, lines)), " ")
 	return len(text) < 1000 && below.MatchString(text)
 }
 

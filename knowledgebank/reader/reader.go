@@ -44,9 +44,9 @@ func (r *Reader) Stream(ctx context.Context, name string, rd io.Reader, emit fun
 // StreamWithin reads as Stream does, within bounds.
 func (r *Reader) StreamWithin(ctx context.Context, b Bounds, name string, rd io.Reader, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error {
 	f := &file{Reader: r, name: name, base: baseName(name), id: name, bounds: b, emit: emit, failed: failed}
-	defer f.leave()
+	defer f.releaseRoom()
 	f.mail, f.mailLike = maildirName(name)
-	return fault.Wrap("reader.Stream", f.read(ctx, until(ctx, rd)))
+	return fault.Wrap("reader.Stream", f.read(ctx, untilDone(ctx, rd)))
 }
 
 // file is one file while it is read.
@@ -83,7 +83,7 @@ func ended(ctx context.Context, i int) bool { return i%lookEvery == 0 && ctx.Err
 // read reads a file of any format. It returns an error only if reading must not
 // continue with other files; it reports any other error to failed.
 func (f *file) read(ctx context.Context, rd io.Reader) error {
-	err := f.any(ctx, rd)
+	err := f.readAny(ctx, rd)
 	if s, ok := errors.AsType[stop](err); ok {
 		return s.error
 	}
@@ -98,8 +98,8 @@ func (f *file) read(ctx context.Context, rd io.Reader) error {
 	return nil
 }
 
-// any recognises the format and reads the file.
-func (f *file) any(ctx context.Context, rd io.Reader) error {
+// readAny recognises the format and reads the file.
+func (f *file) readAny(ctx context.Context, rd io.Reader) error {
 	in := bufio.NewReaderSize(rd, window)
 	head, err := in.Peek(window)
 	if len(head) == 0 && err != nil && err != io.EOF {
@@ -110,7 +110,7 @@ func (f *file) any(ctx context.Context, rd io.Reader) error {
 		if err != nil {
 			return damaged(err)
 		}
-		f.base = inside(f.base)
+		f.base = unpackedName(f.base)
 		in = bufio.NewReaderSize(f.unpack(z), window)
 		if head, err = in.Peek(window); len(head) == 0 && err != nil && err != io.EOF {
 			return damaged(err)
@@ -152,7 +152,7 @@ func (f *file) any(ctx context.Context, rd io.Reader) error {
 // with a mark, and lines that end in
 // .
 func textOf(in *bufio.Reader, head []byte) *bufio.Reader {
-	if enc := wide(head); enc != nil {
+	if enc := utf16Of(head); enc != nil {
 		in = bufio.NewReaderSize(transform.NewReader(in, enc.NewDecoder()), window)
 	}
 	if carriage(head) {
@@ -178,7 +178,7 @@ func (f *file) document(ctx context.Context, name string, parse func() (*knowled
 	if f.room != nil {
 		detach(s)
 	}
-	if err := f.said(ctx, s); err != nil {
+	if err := f.holdText(ctx, s); err != nil {
 		return err
 	}
 	if s.Path = f.path; s.Path == "" {
@@ -240,8 +240,8 @@ func stem(name string) string {
 	return base
 }
 
-// inside is the name of the file in a compressed one.
-func inside(name string) string {
+// unpackedName is the name of the file in a compressed one.
+func unpackedName(name string) string {
 	for _, end := range []string{".gz", ".GZ", ".gzip"} {
 		if s, ok := strings.CutSuffix(name, end); ok {
 			return s

@@ -30,14 +30,14 @@ var (
 	}
 )
 
-// unsigned removes what stands below a mail without being part of it: the signature
+// withoutSignature removes what stands below a mail without being part of it: the signature
 // behind "-- ", lines that phones add, contact blocks, legal disclaimers. It removes
 // nothing if nothing else would be left.
-func unsigned(ctx context.Context, lines []string) []string {
-	out := undashed(lines)
-	out = unadvertised(ctx, out)
-	out = undisclaimed(ctx, out)
-	out = uncontacted(out)
+func withoutSignature(ctx context.Context, lines []string) []string {
+	out := cutAtDashes(lines)
+	out = dropAdverts(ctx, out)
+	out = dropDisclaimers(ctx, out)
+	out = dropContacts(out)
 	for _, l := range out {
 		if !wordless(l) {
 			return out
@@ -46,9 +46,9 @@ func unsigned(ctx context.Context, lines []string) []string {
 	return lines
 }
 
-// undashed cuts behind "-- " if the rest is as short as a signature. Dashes without the
+// cutAtDashes cuts behind "-- " if the rest is as short as a signature. Dashes without the
 // space may also divide a text or head a table.
-func undashed(lines []string) []string {
+func cutAtDashes(lines []string) []string {
 	const longest = 15
 	left, wide, prose := 0, false, false // lines with words so far, and whether they hold long lines or prose
 	bare := 0
@@ -88,8 +88,8 @@ func postscript(lines []string) []string {
 	return nil
 }
 
-// unadvertised drops lines that programs and services add.
-func unadvertised(ctx context.Context, lines []string) []string {
+// dropAdverts drops lines that programs and services add.
+func dropAdverts(ctx context.Context, lines []string) []string {
 	var out []string
 	footer := len(lines) - 1 // where the last eight lines with words begin
 	for n := 0; footer >= 0; footer-- {
@@ -138,7 +138,7 @@ func spans(lines []string) []span {
 	var out []span
 	from := -1
 	for i := 0; i <= len(lines); i++ {
-		blank := i == len(lines) || strings.TrimSpace(lines[i]) == "" || rule(strings.TrimSpace(lines[i]))
+		blank := i == len(lines) || strings.TrimSpace(lines[i]) == "" || isRule(strings.TrimSpace(lines[i]))
 		switch {
 		case !blank && from < 0:
 			from = i
@@ -150,8 +150,8 @@ func spans(lines []string) []span {
 	return out
 }
 
-// undisclaimed drops paragraphs of legal text.
-func undisclaimed(ctx context.Context, lines []string) []string {
+// dropDisclaimers drops paragraphs of legal text.
+func dropDisclaimers(ctx context.Context, lines []string) []string {
 	all := spans(lines)
 	drop := map[int]bool{} // by line
 	gone := 0
@@ -220,9 +220,9 @@ func listed(above []string, first string) bool {
 	return false
 }
 
-// uncontacted cuts the block of addresses and numbers below a name at the end. A short
+// dropContacts cuts the block of addresses and numbers below a name at the end. A short
 // mail keeps it: the mail may be about it.
-func uncontacted(lines []string) []string {
+func dropContacts(lines []string) []string {
 	all := spans(lines)
 	if len(all) < 2 {
 		return lines

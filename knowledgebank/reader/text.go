@@ -19,7 +19,7 @@ import (
 //
 // and blank lines stay.
 func clean(s string) string {
-	if plain(s) {
+	if isClean(s) {
 		return s
 	}
 	if strings.IndexByte(s, 0x1b) >= 0 {
@@ -61,8 +61,8 @@ func clean(s string) string {
 // terminal matches the sequences that colour text on a screen.
 var terminal = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
 
-// plain reports whether there is nothing to clean.
-func plain(s string) bool {
+// isClean reports whether there is nothing to clean.
+func isClean(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c >= utf8.RuneSelf || c < ' ' && c != '\n' || c == 0x7f {
 			return false
@@ -89,8 +89,8 @@ func shaped(r rune) bool {
 	return r >= 0x600 && r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsMark(r) || unicode.Is(unicode.So, r) || unicode.Is(unicode.Sk, r))
 }
 
-// line squeezes the spaces in a line of cleaned text.
-func line(s string) string {
+// squeezeLine squeezes the spaces in a squeezeLine of cleaned text.
+func squeezeLine(s string) string {
 	s = strings.Trim(s, " \t")
 	if !strings.Contains(s, "  ") {
 		return s
@@ -145,7 +145,7 @@ func paragraphs(ctx context.Context, text string) []knowledgebank.Block {
 		if n++; ended(ctx, n) {
 			break
 		}
-		if l = line(l); l == "" || rule(l) {
+		if l = squeezeLine(l); l == "" || isRule(l) {
 			flush()
 		} else {
 			here = append(here, l)
@@ -155,8 +155,8 @@ func paragraphs(ctx context.Context, text string) []knowledgebank.Block {
 	return out
 }
 
-// rule reports whether a line is drawn, not written: "-----", "* * *", "=_=_=".
-func rule(s string) bool {
+// isRule reports whether a line is drawn, not written: "-----", "* * *", "=_=_=".
+func isRule(s string) bool {
 	n := 0
 	for i := range len(s) {
 		switch s[i] {

@@ -16,10 +16,10 @@ import (
 // cue is one entry of a transcript.
 type cue struct {
 	from, to time.Duration
-	lines    []said
+	lines    []utterance
 }
 
-type said struct{ speaker, text string }
+type utterance struct{ speaker, text string }
 
 var (
 	cueTime = regexp.MustCompile(`^\s*(?:(\d{1,4}):)?(\d{1,2}):(\d\d)[.,](\d{1,3})\s+-->\s+(?:(\d{1,4}):)?(\d{1,2}):(\d\d)[.,](\d{1,3})(?:\s|$)`)
@@ -147,13 +147,13 @@ func moment(m []string) time.Duration {
 
 // voices removes the tags from a line. A tag <v Ana Ruiz> names the speaker of what
 // follows.
-func voices(l string) []said {
-	var out []said
+func voices(l string) []utterance {
+	var out []utterance
 	var b strings.Builder
 	speaker := ""
 	flush := func() {
-		if text := line(clean(html.UnescapeString(b.String()))); text != "" {
-			out = append(out, said{speaker, text})
+		if text := squeezeLine(clean(html.UnescapeString(b.String()))); text != "" {
+			out = append(out, utterance{speaker, text})
 		}
 		b.Reset()
 	}
@@ -188,25 +188,25 @@ func voices(l string) []said {
 	return out
 }
 
-// talk is a list of turns. The last one may continue.
-type talk struct {
+// turnList is a list of turns. The last one may continue.
+type turnList struct {
 	turns []knowledgebank.Block
 	parts []string // of the last turn's text
 	words int      // of the last turn
 }
 
-func (t *talk) begin(b knowledgebank.Block) {
+func (t *turnList) begin(b knowledgebank.Block) {
 	t.end()
 	t.turns, t.parts, t.words = append(t.turns, b), nil, 0
 	t.goOn(b.Text)
 }
 
-func (t *talk) goOn(text string) {
+func (t *turnList) goOn(text string) {
 	t.parts = append(t.parts, text)
 	t.words += 1 + strings.Count(text, " ")
 }
 
-func (t *talk) end() []knowledgebank.Block {
+func (t *turnList) end() []knowledgebank.Block {
 	if n := len(t.turns); n > 0 {
 		t.turns[n-1].Text = strings.Join(t.parts, " ")
 	}
@@ -214,7 +214,7 @@ func (t *talk) end() []knowledgebank.Block {
 }
 
 // enough reports whether the text of an unknown speaker is long enough for a paragraph.
-func (t *talk) enough() bool {
+func (t *turnList) enough() bool {
 	last := t.parts[len(t.parts)-1]
 	return t.words > 151 || t.words > 51 && strings.ContainsAny(last[len(last)-1:], ".!?")
 }
@@ -222,7 +222,7 @@ func (t *talk) enough() bool {
 // turns merges cues into what one speaker says at a time.
 func turns(cues []cue) []knowledgebank.Block {
 	names := speakers(cues)
-	var out talk
+	var out turnList
 	var end time.Duration
 	last, by := "", "" // the last line and who said it, for captions that roll
 	for _, c := range cues {
