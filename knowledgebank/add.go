@@ -11,12 +11,12 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// draftBytes is how much is committed at once, when it is of several documents.
+// draftBytes is how much is committed at once when several documents are added.
 const draftBytes = 1 << 20
 
-// Add takes a document in, in place of what is there under its key. It is in
-// whole or not at all, and durable when Add returns without an error. Adding the
-// same again does nothing.
+// Add stores a document and replaces the one under its key. It stores all of it or
+// nothing, and durably when it returns without an error. Adding the same document again
+// does nothing.
 func (b *Bank) Add(ctx context.Context, space string, s *Source) (Change, error) {
 	changes, err := b.add(ctx, "knowledgebank.Add", space, []*Source{s})
 	if len(changes) == 0 {
@@ -25,11 +25,11 @@ func (b *Bank) Add(ctx context.Context, space string, s *Source) (Change, error)
 	return changes[0], err
 }
 
-// AddAll does what Add does to each source in turn, but many in one
-// transaction, which is much faster. With an error, the changes are those of
-// the sources that came in before, and sources[len(changes)] is the one that it
-// is about; those behind were not tried. A document whose commit failed is there
-// whole or not at all: adding it again does no harm.
+// AddAll adds each source in turn, many in one transaction, which is much faster than
+// Add. If it returns an error, the changes are those of the sources stored before,
+// sources[len(changes)] caused the error, and those behind it were not tried. A
+// document whose commit failed is stored whole or not at all; adding it again does no
+// harm.
 func (b *Bank) AddAll(ctx context.Context, space string, sources []*Source) ([]Change, error) {
 	return b.add(ctx, "knowledgebank.AddAll", space, sources)
 }
@@ -62,7 +62,7 @@ func (b *Bank) add(ctx context.Context, op, space string, sources []*Source) ([]
 		var stop *stopError
 		switch {
 		case errors.As(err, &stop) && stop.at > 0 && ctx.Err() == nil:
-			end = len(changes) + stop.at // those before it first
+			end = len(changes) + stop.at // store those before it first
 		case err != nil:
 			return changes, fault.Wrap(op, err)
 		default:
@@ -72,7 +72,7 @@ func (b *Bank) add(ctx context.Context, op, space string, sources []*Source) ([]
 	return changes, fault.Wrap(op, bad)
 }
 
-// stopError says which of the documents handed over cannot be worked in.
+// stopError says which of the documents cannot be stored.
 type stopError struct {
 	at  int
 	err error
@@ -82,8 +82,8 @@ func (e *stopError) Error() string { return e.err.Error() }
 
 func (e *stopError) Unwrap() error { return e.err }
 
-// addSome brings in the first of items, as many as make a good transaction.
-// The caller writes to the space.
+// addSome stores the first of items, as many as fit well into one transaction. The
+// caller holds the space for writing.
 func (b *Bank) addSome(ctx context.Context, sp *space, items []*item) ([]Change, error) {
 	var changes []Change
 	var writes []write
@@ -117,8 +117,8 @@ func (b *Bank) addSome(ctx context.Context, sp *space, items []*item) ([]Change,
 	return changes, nil
 }
 
-// Delete removes a document and the chunks that no other holds. Of its text
-// nothing stays under any key.
+// Delete removes a document and the chunks that no other document holds. None of its
+// text stays under any key.
 func (b *Bank) Delete(ctx context.Context, space string, id percached.DocumentID) (Change, error) {
 	const op = "knowledgebank.Delete"
 	sp, r, err := b.lock(op, space)
@@ -146,7 +146,7 @@ func (b *Bank) Delete(ctx context.Context, space string, id percached.DocumentID
 	return c, nil
 }
 
-// State is what became of a document.
+// State is what happened to a document.
 type State string
 
 // The states.
@@ -157,16 +157,16 @@ const (
 	Deleted   State = "deleted"
 )
 
-// Change is what a document's coming or going did to its space.
+// Change is what adding or deleting a document changed in its space.
 type Change struct {
 	Document percached.DocumentID
 	State    State
-	New      []percached.ChunkID // that were not live before, in the document's order
+	New      []percached.ChunkID // that did not exist before, in the document's order
 	Gone     []percached.ChunkID // that no document holds any more
 	Seq      uint64              // the space's count of changes after it
 }
 
-// put works a document in.
+// put adds a document to the draft.
 func (d *draft) put(ctx context.Context, doc percached.Document, chunks []percached.Chunk) (Change, error) {
 	was, old, err := d.old(doc.ID)
 	if err != nil {
@@ -185,7 +185,7 @@ func (d *draft) put(ctx context.Context, doc percached.Document, chunks []percac
 		if same {
 			c.State, c.Seq = Unchanged, d.space.Seq
 			if !bytes.Equal(encodeDocument(&was.Document), encodeDocument(&doc)) {
-				d.setDocument(&doc) // it lies elsewhere now
+				d.setDocument(&doc) // its path has changed
 			}
 			return c, nil
 		}
@@ -225,7 +225,7 @@ func (d *draft) put(ctx context.Context, doc percached.Document, chunks []percac
 	return c, d.mend()
 }
 
-// mend makes the space's sums right again after damage.
+// mend corrects the space's sums after damage.
 func (d *draft) mend() error {
 	if !d.hurt {
 		return nil
@@ -233,8 +233,8 @@ func (d *draft) mend() error {
 	return d.recount()
 }
 
-// old gives the record of a document as it is and its chunks, each once. Of a
-// damaged record the chunks are found by who names it.
+// old returns the stored record of a document, and its chunks, each once. If the record
+// is damaged, it finds the chunks that name the document.
 func (d *draft) old(id percached.DocumentID) (was *documentRecord, chunks []percached.ChunkID, err error) {
 	was, err = d.document(id)
 	switch {
@@ -257,7 +257,7 @@ func (d *draft) old(id percached.DocumentID) (was *documentRecord, chunks []perc
 	return was, chunks, nil
 }
 
-// same says that a document is as it was, and its chunks can be read.
+// same reports whether a document is unchanged and its chunks can be read.
 func (d *draft) same(was, now *percached.Document) (bool, error) {
 	if was.Title != now.Title || was.Source != now.Source || !bytes.Equal(appendTime(nil, was.Date), appendTime(nil, now.Date)) ||
 		!slices.Equal(was.Chunks, now.Chunks) {
@@ -275,8 +275,8 @@ func (d *draft) same(was, now *percached.Document) (bool, error) {
 	return true, nil
 }
 
-// hold makes a document one of those that hold a chunk, and says whether the
-// chunk came in by that.
+// hold adds a document to the holders of a chunk. fresh reports whether the chunk is
+// new.
 func (d *draft) hold(c percached.Chunk, doc percached.DocumentID) (fresh bool, err error) {
 	was, err := d.chunk(c.ID)
 	switch {
@@ -307,8 +307,8 @@ func (d *draft) hold(c percached.Chunk, doc percached.DocumentID) (fresh bool, e
 	return true, nil
 }
 
-// release takes a document off those that hold a chunk; held by none, the
-// chunk goes.
+// release removes a document from the holders of a chunk, and the chunk if nobody else
+// holds it.
 func (d *draft) release(id percached.ChunkID, doc percached.DocumentID, change *Change) error {
 	c, err := d.chunk(id)
 	var holders []percached.DocumentID
@@ -344,14 +344,14 @@ func (d *draft) release(id percached.ChunkID, doc percached.DocumentID, change *
 	return nil
 }
 
-// drop takes a document out.
+// drop removes a document.
 func (d *draft) drop(id percached.DocumentID) (Change, error) {
 	was, old, err := d.old(id)
 	if err != nil {
 		return Change{}, err
 	}
 	if was == nil {
-		return Change{}, fault.New(fault.NotFound, "knowledgebank.drop", "there is none")
+		return Change{}, fault.New(fault.NotFound, "knowledgebank.drop", "there is no such document")
 	}
 	d.space.Seq++
 	d.space.Documents--

@@ -14,37 +14,37 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// Options say how a bank takes documents in. Start from Default.
+// Options say how a bank stores documents. Start from Default.
 type Options struct {
-	// ChunkWords is how long a chunk is, about.
+	// ChunkWords is the approximate length of a chunk.
 	ChunkWords int
 	// Now is the clock.
 	Now func() time.Time
-	// Random is where the secrets of spaces come from.
+	// Random is the source of the secrets of spaces.
 	Random   io.Reader
 	Observer Observer
 }
 
-// Observer is told what nobody asked for. Any func may be nil.
+// Observer receives events. Any func may be nil.
 type Observer struct {
-	// Damaged: a record cannot be read, and its chunk was passed over.
+	// Damaged is called when a record cannot be read and its chunk is passed over.
 	Damaged func(err error)
 }
 
-// Default is what the built-in models were made for.
+// Default returns the options that the built-in models were made for.
 func Default() Options { return Options{ChunkWords: 100, Now: time.Now, Random: rand.Reader} }
 
-// Validate joins all that is wrong.
+// Validate joins all errors in the options.
 func (o Options) Validate() error {
 	var errs []error
 	if o.ChunkWords < 20 || o.ChunkWords > 400 {
-		errs = append(errs, fmt.Errorf("chunks of %d words are not between 20 and 400", o.ChunkWords))
+		errs = append(errs, fmt.Errorf("ChunkWords is %d, not between 20 and 400", o.ChunkWords))
 	}
 	if o.Now == nil {
-		errs = append(errs, errors.New("there is no clock"))
+		errs = append(errs, errors.New("Now is not set"))
 	}
 	if o.Random == nil {
-		errs = append(errs, errors.New("there is no randomness"))
+		errs = append(errs, errors.New("Random is not set"))
 	}
 	return errors.Join(errs...)
 }
@@ -58,25 +58,24 @@ type Bank struct {
 	spaces map[spaceID]*space
 }
 
-// space is what is known in memory of a space that is, or once was.
+// space is the state in memory of a space, possibly a deleted one.
 type space struct {
 	id spaceID
 
-	// writing is held by the one who changes the space.
+	// writing is held by the goroutine that changes the space.
 	writing sync.Mutex
-	// begin is held shared while a view of the database is begun, and alone
-	// while a change that takes several transactions is brought in: so no view
-	// sees half of one.
+	// begin is held shared while a view of the database begins, and alone while a
+	// change of several transactions is written. So no view sees half of a change.
 	begin sync.RWMutex
-	// unfinished says that a change may be half in: its journal must be brought in
-	// before anybody reads. litter says that rows of a journal are left, which only
-	// the next writer has to remove. Guarded by begin.
+	// unfinished: a change may be half written, and its journal must be finished before
+	// anybody reads. litter: rows of a finished journal remain, which the next writer
+	// removes. Guarded by begin.
 	unfinished, litter bool
 
 	record atomic.Pointer[spaceRecord] // nil if it is damaged
 }
 
-// publicIDs are those of the space as it is now.
+// publicIDs returns the public ids of the space.
 func (sp *space) publicIDs() percached.PublicIDs {
 	if r := sp.record.Load(); r != nil {
 		return r.ids
@@ -89,7 +88,7 @@ func (sp *space) told(id percached.DocumentID) percached.DocumentID {
 	return sp.publicIDs().Document(id)
 }
 
-// Open opens the bank that lies in db, and ends what a crash left unfinished.
+// Open opens the bank in db and finishes what a crash interrupted.
 func Open(db *kv.DB, o Options) (*Bank, error) {
 	const op = "knowledgebank.Open"
 	if err := o.Validate(); err != nil {
@@ -125,14 +124,14 @@ func Open(db *kv.DB, o Options) (*Bank, error) {
 	return b, nil
 }
 
-// recover reads a space's record and ends what was left unfinished. What cannot
-// be ended, be it for damage or a full disk, is tried again when the space is
-// used: the other spaces go on.
+// recover reads a space's record and finishes what was interrupted. If damage or a full
+// disk prevents that, the next use of the space tries again; other spaces are not
+// affected.
 func (b *Bank) recover(sp *space) error {
 	err := b.load(sp)
 	switch r := sp.record.Load(); {
 	case err == nil && !r.Live:
-		_ = b.sweep(sp) // of a journal that is left, nothing may come back
+		_ = b.sweep(sp) // the remains of a journal must not come back
 	case err == nil || damaged(err) || fault.KindOf(err) == fault.NotFound:
 		_ = b.finish(sp)
 	default:
@@ -162,7 +161,7 @@ func readSpace(tx *kv.Tx, id spaceID) (*spaceRecord, error) {
 		return nil, err
 	}
 	r, err := decodeSpace(payload)
-	if err != nil || !r.Secret { // it was created before there were public ids
+	if err != nil || !r.Secret { // the space is older than public ids
 		return r, err
 	}
 	if r.ids, err = readIDs(tx, id); fault.KindOf(err) == fault.NotFound {
@@ -174,7 +173,7 @@ func readSpace(tx *kv.Tx, id spaceID) (*spaceRecord, error) {
 	return r, nil
 }
 
-// read gives the payload of a record; NotFound if there is none.
+// read returns the payload of a record; NotFound if there is none.
 func read(tx *kv.Tx, key []byte) ([]byte, error) {
 	value, err := tx.Get(key)
 	if err != nil {
@@ -183,12 +182,12 @@ func read(tx *kv.Tx, key []byte) ([]byte, error) {
 	return unseal(key, value)
 }
 
-// damaged says that a record cannot be read, whoever found that out.
+// damaged reports whether an error means that a record cannot be read.
 func damaged(err error) bool {
 	return errors.Is(err, ErrDamaged) || errors.Is(err, ErrNewer) || errors.Is(err, kv.ErrDamaged)
 }
 
-// find gives a space that lives, and its record.
+// find returns an existing space and its record.
 func (b *Bank) find(op, name string) (*space, *spaceRecord, error) {
 	b.mu.RLock()
 	sp := b.spaces[newSpaceID(name)]
@@ -206,7 +205,7 @@ func (b *Bank) find(op, name string) (*space, *spaceRecord, error) {
 	return sp, r, nil
 }
 
-// lock takes a space that lives for writing.
+// lock returns an existing space for writing.
 func (b *Bank) lock(op, name string) (*space, *spaceRecord, error) {
 	sp, _, err := b.find(op, name)
 	if err != nil {
@@ -225,7 +224,7 @@ func (b *Bank) lock(op, name string) (*space, *spaceRecord, error) {
 	return sp, r, nil
 }
 
-// view runs fn over a view of a space that no change is half in.
+// view runs fn over a view of a space that holds no half of a change.
 func (b *Bank) view(sp *space, fn func(*kv.Tx) error) error {
 	sp.begin.RLock()
 	for sp.unfinished {
@@ -245,7 +244,7 @@ func (b *Bank) view(sp *space, fn func(*kv.Tx) error) error {
 	begun := false
 	err := b.db.View(func(tx *kv.Tx) error {
 		begun = true
-		sp.begin.RUnlock() // fn may take long, and may come back here
+		sp.begin.RUnlock() // fn may take long, and may call view
 		return fn(tx)
 	})
 	if !begun {

@@ -10,19 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// piece is what becomes a chunk.
+// piece becomes a chunk.
 type piece struct {
 	body   string
-	minute string // of a transcript: where it begins
+	minute string // of a transcript: where the piece begins
 	words  int
 }
 
-// cut puts units together to pieces of about target words. Each place between
-// two units has a price as a cut: by what it parts, and by a number drawn from
-// the text around it. The cheapest place far and wide is always a cut, and
-// between two such the cheapest way is taken. Both depend on the text near by
-// alone, so an edit changes the pieces around it and no others. When ctx ends, what
-// it gives is of no use.
+// cut joins units into pieces of about target words. Each place between two units has a
+// price as a cut, which depends on what it separates and on a number drawn from the
+// text around it. The cheapest place far around is always a cut; between two such cuts,
+// cut takes the cheapest way. Both depend on nearby text only, so an edit changes the
+// pieces around it and no others. After ctx ends, the result is useless.
 func cut(ctx context.Context, units []unit, target int) []piece {
 	units = shorten(ctx, units, 2*target*13/10)
 	var out []piece
@@ -40,18 +39,18 @@ func cut(ctx context.Context, units []unit, target int) []piece {
 	return out
 }
 
-// lookEvery is how many units, or lines, are worked at between two looks whether
-// somebody still waits for them.
+// lookEvery is how many units, or lines, are processed between two checks of the
+// context.
 const lookEvery = 512
 
-// ended says, at every so many, whether nobody waits for the work any more.
+// ended reports, once every lookEvery parts, whether the context has ended.
 func ended(ctx context.Context, i int) bool { return i%lookEvery == 0 && ctx.Err() != nil }
 
-// cuts gives where pieces end. Sizes are in half words.
+// cuts returns the ends of the pieces. Sizes are in half words.
 func cuts(ctx context.Context, units []unit, target int) []int {
 	n := len(units)
 	prices := make([]int, n+1) // of a cut before the i-th unit
-	at := make([]int, n+1)     // what stands before it
+	at := make([]int, n+1)     // size of all units before it
 	for i, u := range units {
 		if ended(ctx, i) {
 			return nil
@@ -61,7 +60,7 @@ func cuts(ctx context.Context, units []unit, target int) []int {
 			prices[i] = int(units[i-1].price) + chance(units, i)
 		}
 	}
-	prices[0], prices[n] = -1, -1 // the text's own ends
+	prices[0], prices[n] = -1, -1 // the ends of the text
 	var ends []int
 	from := 0
 	for i := 1; i <= n; i++ {
@@ -79,8 +78,8 @@ func cuts(ctx context.Context, units []unit, target int) []int {
 	return ends
 }
 
-// cheapestAround says that no cut nearer than reach is cheaper than the i-th;
-// of equal ones it is the first.
+// cheapestAround reports whether no cut within reach is cheaper than the i-th. Of equal
+// ones, the first is the cheapest.
 func cheapestAround(prices, at []int, i, reach int) bool {
 	for j := i - 1; j >= 0 && at[i]-at[j] < reach; j-- {
 		if prices[j] <= prices[i] {
@@ -95,8 +94,7 @@ func cheapestAround(prices, at []int, i, reach int) bool {
 	return true
 }
 
-// cheapest gives the ends of pieces at which their sizes and the cuts between
-// them cost least.
+// cheapest returns the ends of pieces for which sizes and cuts cost least.
 func cheapest(ctx context.Context, units []unit, prices []int, target int) []int {
 	n := len(units)
 	most := target * 16 / 10
@@ -129,7 +127,7 @@ func cheapest(ctx context.Context, units []unit, prices []int, target int) []int
 	return ends
 }
 
-// misfit is the price of a piece's size: 400 at 30 % off, steep from there on.
+// misfit is the price of a piece's size: 400 at 30 % off, and steeply more beyond.
 func misfit(size, target int) int {
 	off := max(size-target, target-size) * 100 / target
 	return off*off*4/9 + max(0, off-30)*40
@@ -141,7 +139,7 @@ func chance(units []unit, at int) int {
 	return int(binary.BigEndian.Uint16(sum[:]) >> 6)
 }
 
-// render writes units as the body of a chunk: each speaker on a line.
+// render writes units as the body of a chunk, each speaker on a line.
 func render(units []unit) string {
 	var b strings.Builder
 	for i, u := range units {
@@ -157,10 +155,10 @@ func render(units []unit) string {
 	return b.String()
 }
 
-// maxToken is how many characters without a space are kept together.
+// maxToken is how many characters without a space stay together.
 const maxToken = 240
 
-// shorten takes units apart that are too long for one piece, at words.
+// shorten splits units that are too long for one piece at words.
 func shorten(ctx context.Context, units []unit, most int) []unit {
 	n := 0
 	for _, u := range units {
@@ -196,7 +194,7 @@ func shorten(ctx context.Context, units []unit, most int) []unit {
 	return out
 }
 
-// words puts the words of a sentence behind out; wide characters are words.
+// words appends the words of a sentence to out. Wide characters are words.
 func words(ctx context.Context, out []unit, s string) []unit {
 	joint := ""
 	for part := range strings.SplitSeq(s, " ") {
@@ -227,7 +225,7 @@ func startsWide(s string) bool {
 	return isWide(r)
 }
 
-// token gives the length of the first part of a word that is kept together.
+// token is the length of the first part of a word that stays together.
 func token(s string) int {
 	n := 0
 	for i, r := range s {

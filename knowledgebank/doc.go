@@ -1,24 +1,31 @@
-// Package knowledgebank keeps a space's documents: it takes them in, cuts them
-// into chunks that are named by the hash of their text, counts who uses which
-// chunk, and deletes so that nothing is left behind.
+// Package knowledgebank stores a space's documents. It cuts them into chunks, which are
+// named by the hash of their text, counts which documents hold a chunk, and deletes
+// without leaving text behind.
 //
-// Purpose: Bank.Add brings a Source in, which subpackages read from files.
-// Bank.Changes tells those who follow a space, such as an index of it, what is
-// new and what is gone.
+// Purpose: [Bank.Add] stores a [Source]; package reader makes sources from files.
+// [Bank.Changes] lists what is new and what was deleted for everybody who follows a
+// space, such as an index.
 //
-// Invariants: a document is in whole or not at all, and durable before it is
-// acknowledged if the database is synced. A chunk is there as long as a document
-// holds it. Its version is the space's count of changes when it came in; the
-// count never goes back, not even when a space is deleted and made again. A
-// changed document keeps its unchanged chunks with their versions: where a text
-// is cut depends on the words near by, not on what stands far before. Of what is
-// deleted no text is left under any key; tombstones hold a hash. A damaged record
-// is an Internal error that names its document, and nothing else suffers; adding
-// or deleting the document mends it. Errors name documents and chunks by their
-// public ids, which differ between spaces; all else takes and gives their own.
+// The path of a document: source.go checks it; unit.go and sentence.go split its text
+// into sentences; cut.go joins them into chunks, which text.go gives a head; add.go works
+// out the change as a draft (draft.go); journal.go writes it. record.go and keys.go say
+// how records look, spaces.go creates and deletes spaces, repair.go mends damage.
 //
-// Goroutines: none. A space is changed by one at a time, and read by any number.
+// Invariants:
+//   - A document is stored whole or not at all, and durably before Add returns if the
+//     database is synced.
+//   - A chunk exists as long as a document holds it. Its version is the space's count of
+//     changes when it was added. The count never decreases, not even when a space is
+//     deleted and created again.
+//   - A changed document keeps its unchanged chunks with their versions: where a text is
+//     cut depends on nearby words alone.
+//   - After a deletion no text stays under any key; tombstones hold a hash.
+//   - A damaged record is an Internal error that names its document; nothing else is
+//     affected. Adding or deleting the document repairs it.
+//   - Errors name documents and chunks by their public ids, which differ between spaces.
+//     All other functions use internal ids.
 //
-// State on disk: keys that begin with 'K' in the database given to Open; see
-// FORMAT.md.
+// Goroutines: none. One goroutine at a time changes a space; any number read it.
+//
+// State on disk: keys that begin with 'K' in the database given to Open; see FORMAT.md.
 package knowledgebank

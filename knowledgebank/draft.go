@@ -9,16 +9,15 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// draft is a change of a space that is being worked out: what it writes lies
-// over what is stored. It reads without conflicts, because its maker holds the
-// space for writing.
+// draft is a change of a space in preparation: its writes lie over what is stored. It
+// reads without conflicts, because the caller holds the space for writing.
 type draft struct {
 	id     spaceID
 	tx     *kv.Tx
 	space  spaceRecord
-	writes map[string][]byte // nil: the key goes
+	writes map[string][]byte // nil: delete the key
 	bytes  int
-	hurt   bool // a damaged record was met: the space's sums may be wrong
+	hurt   bool // a damaged record was met, so the space's sums may be wrong
 }
 
 func newDraft(id spaceID, tx *kv.Tx, r *spaceRecord) *draft {
@@ -46,7 +45,7 @@ func (d *draft) read(key []byte) ([]byte, error) {
 	return read(d.tx, key)
 }
 
-// keys gives the last n bytes of every key of a type.
+// keys returns the last n bytes of every key of a type.
 func (d *draft) keys(typ byte, n int) (names []string, err error) {
 	found := map[string]bool{}
 	prefix := d.id.key(typ)
@@ -68,7 +67,7 @@ func (d *draft) keys(typ byte, n int) (names []string, err error) {
 	return names, err
 }
 
-// all gives what the draft writes, with the space's record.
+// all returns the draft's writes, with the space's record.
 func (d *draft) all() []write {
 	key := d.id.key(spaceType)
 	d.set(key, d.space.encode())
@@ -110,7 +109,8 @@ func readDocument(read func(key []byte) ([]byte, error), space spaceID, id perca
 	return r, nil
 }
 
-// setDocument writes a document's record, and pages for what finds no room in it.
+// setDocument writes a document's record, and pages for the chunks that do not fit into
+// it.
 func (d *draft) setDocument(doc *percached.Document) {
 	d.set(d.id.document(doc.ID), encodeDocument(doc))
 	for n := 0; (n+1)*pageIDs < len(doc.Chunks); n++ {
@@ -136,7 +136,7 @@ func (d *draft) chunk(id percached.ChunkID) (*percached.Chunk, error) {
 
 func (d *draft) setChunk(c *percached.Chunk) { d.set(d.id.chunk(c.ID), encodeChunk(c)) }
 
-// recount sums the space up anew, from what can be read.
+// recount counts the space's sums again, from what can be read.
 func (d *draft) recount() error {
 	documents, err := d.keys(documentType, 16)
 	if err != nil {
@@ -160,8 +160,7 @@ func (d *draft) recount() error {
 	return nil
 }
 
-// held gives the chunks of a document whose own record is damaged: those that
-// name it.
+// held returns the chunks of a document with a damaged record: those that name it.
 func (d *draft) held(doc percached.DocumentID) ([]percached.ChunkID, error) {
 	d.hurt = true
 	names, err := d.keys(chunkType, 16)
@@ -181,8 +180,7 @@ func (d *draft) held(doc percached.DocumentID) ([]percached.ChunkID, error) {
 	return held, nil
 }
 
-// holders gives the documents of a chunk whose own record is damaged: those
-// that list it.
+// holders returns the documents of a chunk with a damaged record: those that list it.
 func (d *draft) holders(chunk percached.ChunkID) ([]percached.DocumentID, error) {
 	d.hurt = true
 	names, err := d.keys(documentType, 16)
@@ -202,8 +200,8 @@ func (d *draft) holders(chunk percached.ChunkID) ([]percached.DocumentID, error)
 	return holders, nil
 }
 
-// unlist takes a chunk whose record is damaged off the live ones, whatever its
-// version was.
+// unlist removes a chunk with a damaged record from the list of existing chunks,
+// whatever its version was.
 func (d *draft) unlist(chunk percached.ChunkID) error {
 	names, err := d.keys(liveType, 8+16)
 	for _, name := range names {

@@ -9,20 +9,19 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// journalRow is what a row of the journal gathers: it stays out of the value
-// log, as all our values do.
+// journalRow is the size of a row of the journal: it stays out of the value log, as all
+// our values do.
 const journalRow = 16 << 10
 
-// write is one key's new value; nil removes the key.
+// write is a key's new value; nil removes the key.
 type write struct {
 	key, value []byte
 }
 
-// commit brings writes in, all or none, and durably. The caller writes to the
-// space. What a transaction cannot hold goes through a journal: it is written
-// first, then a mark that it is whole, and only then the keys themselves. A
-// crash behind the mark is made good by writing them again; so until then, and no
-// longer, ctx may end it.
+// commit writes all writes durably, or none. The caller holds the space for writing. If
+// a transaction cannot hold the writes, commit writes a journal first, then a mark that
+// it is complete, then the keys. After a crash behind the mark, the keys are written
+// again. Until the mark, and no longer, ctx may end it.
 func (b *Bank) commit(ctx context.Context, sp *space, writes []write) error {
 	err := b.db.Update(func(tx *kv.Tx) error {
 		for _, w := range writes {
@@ -66,12 +65,12 @@ func (b *Bank) commitLong(ctx context.Context, sp *space, writes []write) error 
 		})
 	}
 	if err != nil {
-		return err // finish tells whether the mark came in
+		return err // finish finds out whether the mark was written
 	}
 	return b.finishLocked(sp)
 }
 
-// writeJournal gives the number of rows.
+// writeJournal returns the number of rows.
 func (b *Bank) writeJournal(ctx context.Context, sp *space, writes []write) (rows int, err error) {
 	bulk := b.db.Bulk()
 	defer bulk.Cancel()
@@ -108,7 +107,7 @@ func appendWrite(b []byte, w write) []byte {
 	return append(binary.AppendUvarint(append(b, 1), uint64(len(w.value))), w.value...)
 }
 
-// decodeJournal gives the writes of a row of a space's journal.
+// decodeJournal returns the writes of a row of a space's journal.
 func decodeJournal(id spaceID, payload []byte) ([]write, error) {
 	r := reader{b: payload}
 	var writes []write
@@ -125,7 +124,7 @@ func decodeJournal(id spaceID, payload []byte) ([]write, error) {
 	return writes, nil
 }
 
-// finish ends a journal that is left. The caller writes to the space.
+// finish finishes an interrupted journal. The caller holds the space for writing.
 func (b *Bank) finish(sp *space) error {
 	sp.begin.Lock()
 	defer sp.begin.Unlock()
@@ -160,14 +159,14 @@ func (b *Bank) finishLocked(sp *space) error {
 		}
 	}
 	if err != nil {
-		return fault.New(fault.KindOf(err), op, "a change could not be ended: %w", err)
+		return fault.New(fault.KindOf(err), op, "cannot finish an interrupted change: %w", err)
 	}
-	// The change is in; what is left of the journal goes next time.
+	// The change is written; the next writer removes the rest of the journal.
 	sp.unfinished, sp.litter = false, b.remove(sp.id.key(journalType)) != nil
 	return nil
 }
 
-// replay writes what the journal says; more than once does no harm.
+// replay writes the journal's keys. It may run more than once.
 func (b *Bank) replay(sp *space, rows int) error {
 	bulk := b.db.Bulk()
 	defer bulk.Cancel()

@@ -25,12 +25,12 @@ const (
 	secretType   = 'I' // of the space's public ids
 )
 
-// spaceID stands for a space in keys.
+// spaceID names a space in keys.
 type spaceID kv.SpaceID
 
 func newSpaceID(name string) spaceID { return spaceID(kv.NewSpaceID(name)) }
 
-// key puts parts behind the space's own range of a type.
+// key appends parts to the space's own range of a type.
 func (s spaceID) key(typ byte, parts ...[]byte) []byte {
 	k := make([]byte, 0, 2+16+24)
 	k = append(k, owner, typ)
@@ -61,7 +61,7 @@ func (s spaceID) change(typ byte, seq uint64, id percached.ChunkID) []byte {
 // changeLen is the length of such a key.
 const changeLen = 2 + 16 + 8 + 16
 
-// splitChange takes such a key apart.
+// splitChange parses such a key.
 func splitChange(key []byte) (seq uint64, id percached.ChunkID, ok bool) {
 	if len(key) != changeLen {
 		return 0, id, false
@@ -69,12 +69,11 @@ func splitChange(key []byte) (seq uint64, id percached.ChunkID, ok bool) {
 	return binary.BigEndian.Uint64(key[18:]), percached.ChunkID(key[26:]), true
 }
 
-// seqPrefixes calls fn with prefixes of 8-byte big-endian numbers that cover
-// from to last, both included, and no other: a range can then be read without
-// the keys before it.
+// seqPrefixes calls fn with prefixes that cover exactly the 8-byte big-endian numbers
+// between from and last, both included. So a range is read without the keys before it.
 func seqPrefixes(from, last uint64, fn func(prefix []byte) error) error {
 	for from <= last {
-		width := 0 // bytes that may be anything
+		width := 0 // bytes that may have any value
 		for width < 8 {
 			ones := uint64(1)<<(8*(width+1)) - 1 // all ones at width 7
 			if from&ones != 0 || last-from < ones {
@@ -90,17 +89,18 @@ func seqPrefixes(from, last uint64, fn func(prefix []byte) error) error {
 		}
 		next := from + uint64(1)<<(8*width)
 		if next < from {
-			return nil // that was the last number there is
+			return nil // that was the largest number
 		}
 		from = next
 	}
 	return nil
 }
 
-// secretSize is how many bytes the secret of a space's public ids has.
+// secretSize is the length of the secret of a space's public ids, in bytes.
 const secretSize = 16
 
-// newSecret makes the public ids of a space others than those of all others.
+// newSecret makes a secret, so that a space's public ids differ from those of all
+// others.
 func (b *Bank) newSecret(id spaceID) (write, error) {
 	secret := make([]byte, secretSize)
 	if _, err := io.ReadFull(b.o.Random, secret); err != nil {
@@ -122,9 +122,9 @@ func readIDs(tx *kv.Tx, id spaceID) (percached.PublicIDs, error) {
 	return percached.NewPublicIDs([secretSize]byte(secret)), nil
 }
 
-// mendSecret makes a record of a space that is mended agree with the secret that is
-// stored. One that is damaged, or that is lost although the space's record counts on
-// it, is replaced: the documents get other public ids.
+// mendSecret makes a repaired space record agree with the stored secret. If the secret
+// is damaged, or lost although the record expects one, it makes a new one: the
+// documents get other public ids.
 func (b *Bank) mendSecret(tx *kv.Tx, id spaceID, r *spaceRecord) ([]write, error) {
 	wanted := r.Secret
 	if payload, err := read(tx, id.key(spaceType)); err == nil {
@@ -149,8 +149,7 @@ func (b *Bank) mendSecret(tx *kv.Tx, id spaceID, r *spaceRecord) ([]write, error
 	return nil, nil
 }
 
-// PublicIDs gives the ids under which a space's clients know its documents and
-// chunks.
+// PublicIDs returns the ids by which a space's clients know its documents and chunks.
 func (b *Bank) PublicIDs(space string) (percached.PublicIDs, error) {
 	_, r, err := b.find("knowledgebank.PublicIDs", space)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 // errEnough ends a walk over keys.
 var errEnough = errors.New("enough was read")
 
-// Stats counts what is in a space.
+// Stats counts the content of a space.
 type Stats struct {
 	Documents int
 	Chunks    int
 	Words     int // of the documents; a CJK character is half a word
 }
 
-// Stats counts what is in a space.
+// Stats counts the content of a space.
 func (b *Bank) Stats(space string) (Stats, error) {
 	_, r, err := b.find("knowledgebank.Stats", space)
 	if err != nil {
@@ -28,7 +28,7 @@ func (b *Bank) Stats(space string) (Stats, error) {
 	return Stats{Documents: int(r.Documents), Chunks: int(r.Chunks), Words: int(r.Words)}, nil
 }
 
-// Seq counts the changes of a space.
+// Seq is the space's count of changes.
 func (b *Bank) Seq(space string) (uint64, error) {
 	_, r, err := b.find("knowledgebank.Seq", space)
 	if err != nil {
@@ -37,7 +37,7 @@ func (b *Bank) Seq(space string) (uint64, error) {
 	return r.Seq, nil
 }
 
-// Document gives one document.
+// Document returns one document.
 func (b *Bank) Document(space string, id percached.DocumentID) (percached.Document, error) {
 	const op = "knowledgebank.Document"
 	sp, _, err := b.find(op, space)
@@ -63,9 +63,9 @@ func documentOf(tx *kv.Tx, sp *space, id percached.DocumentID) (percached.Docume
 	return r.Document, nil
 }
 
-// Documents gives up to limit documents by id, from the one behind after on; a
-// zero after is before the first. Those that are damaged are left out, and
-// named by the Internal error that then comes beside the others.
+// Documents returns up to limit documents in the order of their ids, starting behind
+// after; a zero after is before the first. It leaves out damaged ones, and returns an
+// Internal error that names them beside the others.
 func (b *Bank) Documents(space string, after percached.DocumentID, limit int) ([]percached.Document, error) {
 	const op = "knowledgebank.Documents"
 	sp, _, err := b.find(op, space)
@@ -75,7 +75,7 @@ func (b *Bank) Documents(space string, after percached.DocumentID, limit int) ([
 	var documents []percached.Document
 	var bad []error
 	err = b.view(sp, func(tx *kv.Tx) error {
-		// Byte by byte, so that a page does not walk over all that is before it.
+		// Byte by byte, so that a page does not read all that is before it.
 		for first := int(after[0]); first < 256 && len(documents) < limit; first++ {
 			err := tx.Keys(sp.id.key(documentType, []byte{byte(first)}), func(key []byte, _ int64) error {
 				if len(documents) >= limit {
@@ -108,17 +108,16 @@ func (b *Bank) Documents(space string, after percached.DocumentID, limit int) ([
 	return documents, fault.Wrap(op, err)
 }
 
-// Chunks gives chunks in the order asked for. What is gone is left out; so is
-// what is damaged, which the Internal error names that then comes beside the
-// others.
+// Chunks returns chunks in the order of ids. It leaves out deleted ones. It also leaves
+// out damaged ones, and returns an Internal error that names them beside the others.
 func (b *Bank) Chunks(space string, ids []percached.ChunkID) ([]percached.Chunk, error) {
 	chunks := make([]percached.Chunk, 0, len(ids))
 	err := b.chunks("knowledgebank.Chunks", space, ids, func(c *percached.Chunk) { chunks = append(chunks, *c) })
 	return chunks, err
 }
 
-// Versions gives the versions of those chunks that live. Of damaged ones it
-// says what Chunks says.
+// Versions returns the versions of those chunks that exist. It treats damaged ones as
+// Chunks does.
 func (b *Bank) Versions(space string, ids []percached.ChunkID) (map[percached.ChunkID]uint64, error) {
 	versions := make(map[percached.ChunkID]uint64, len(ids))
 	err := b.chunks("knowledgebank.Versions", space, ids, func(c *percached.Chunk) { versions[c.ID] = c.Version })
@@ -152,7 +151,7 @@ func (b *Bank) chunks(op, space string, ids []percached.ChunkID, fn func(*percac
 	return fault.Wrap(op, err)
 }
 
-// chunkOf reads a chunk; of a damaged one it finds out which documents have it.
+// chunkOf reads a chunk. If it is damaged, the error names the documents that hold it.
 func chunkOf(tx *kv.Tx, sp *space, id percached.ChunkID) (*percached.Chunk, error) {
 	payload, err := read(tx, sp.id.chunk(id))
 	var c *percached.Chunk
@@ -172,16 +171,16 @@ func chunkOf(tx *kv.Tx, sp *space, id percached.ChunkID) (*percached.Chunk, erro
 	return nil, fault.New(fault.Internal, "knowledgebank.read", "chunk %s of documents %s: %w", sp.publicIDs().Chunk(id), holders, err)
 }
 
-// Changes tells who follows a space what is new and what is gone since a count
-// of changes. It calls fn with every live chunk that is newer than after, by
-// version, and gives the chunks that went since and are not back. upto is the
-// count at which all this is true, and the after of the next call. All of it
-// is of one moment, whatever changes meanwhile; fn may use the bank.
+// Changes lists what is new and what was deleted since a count of changes. It calls fn
+// with every existing chunk newer than after, ordered by version, and returns the
+// chunks deleted since that are not back. upto is the count at which all this is true,
+// and the after of the next call. The list is a snapshot, whatever changes meanwhile;
+// fn may use the bank.
 //
-// A Conflict means that the bank does not know any more what went since after:
-// the follower must drop what it has of the space, and begin at 0.
+// A Conflict means that the bank no longer knows what was deleted since after. The
+// caller must then drop what it has of the space and start at 0.
 //
-// A chunk whose record is damaged counts as gone, and the Observer is told.
+// A chunk with a damaged record counts as deleted, and Changes calls Observer.Damaged.
 func (b *Bank) Changes(space string, after uint64, fn func(c percached.Chunk) error) (gone []percached.ChunkID, upto uint64, err error) {
 	const op = "knowledgebank.Changes"
 	sp, _, err := b.find(op, space)
@@ -194,7 +193,7 @@ func (b *Bank) Changes(space string, after uint64, fn func(c percached.Chunk) er
 			return err
 		}
 		if upto = r.Seq; after > upto || after > 0 && after < r.Trimmed {
-			return fault.New(fault.Conflict, op, "what changed since %d is not known, only since %d and up to %d", after, r.Trimmed, upto)
+			return fault.New(fault.Conflict, op, "the changes since %d are unknown; those from %d to %d are known", after, r.Trimmed, upto)
 		}
 		if after == upto {
 			return nil
@@ -226,7 +225,7 @@ func (b *Bank) Changes(space string, after uint64, fn func(c percached.Chunk) er
 	return gone, upto, nil
 }
 
-// tombstones gives the chunks that went and did not come back, each once.
+// tombstones returns the chunks that were deleted and did not come back, each once.
 func (b *Bank) tombstones(tx *kv.Tx, space spaceID, after, upto uint64) (gone []percached.ChunkID, err error) {
 	seen := map[percached.ChunkID]bool{}
 	err = eachChange(tx, space, goneType, after, upto, func(_ uint64, id percached.ChunkID) error {
@@ -243,8 +242,7 @@ func (b *Bank) tombstones(tx *kv.Tx, space spaceID, after, upto uint64) (gone []
 	return gone, err
 }
 
-// eachChange calls fn with the keys of a type that are newer than after, the
-// oldest first.
+// eachChange calls fn with the keys of a type that are newer than after, oldest first.
 func eachChange(tx *kv.Tx, space spaceID, typ byte, after, upto uint64, fn func(seq uint64, id percached.ChunkID) error) error {
 	return seqPrefixes(after+1, upto, func(prefix []byte) error {
 		return tx.Keys(space.key(typ, prefix), func(key []byte, _ int64) error {

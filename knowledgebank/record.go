@@ -11,10 +11,10 @@ import (
 	"github.com/percached/percached"
 )
 
-// ErrDamaged says that a stored record cannot be read as it was written.
+// ErrDamaged means that a stored record cannot be read as it was written.
 var ErrDamaged = errors.New("the stored record is damaged")
 
-// ErrNewer says that a stored record was written by a later percached.
+// ErrNewer means that a later percached wrote a stored record.
 var ErrNewer = errors.New("the stored record is of a newer format")
 
 const format = 1
@@ -28,7 +28,7 @@ func seal(key, payload []byte) []byte {
 	return binary.LittleEndian.AppendUint32(v, crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, v))
 }
 
-// unseal gives a value's payload.
+// unseal returns a value's payload.
 func unseal(key, value []byte) ([]byte, error) {
 	n := len(value) - 4
 	if n < 1 || crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value[:n]) != binary.LittleEndian.Uint32(value[n:]) {
@@ -40,12 +40,12 @@ func unseal(key, value []byte) ([]byte, error) {
 	return value[1:n], nil
 }
 
-// spaceRecord is the record of a space. It is never changed: a change makes another.
+// spaceRecord is the record of a space. It is immutable: a change makes another.
 type spaceRecord struct {
 	Live            bool
-	Secret          bool   // it has public ids, whose secret is a record of its own
-	Seq             uint64 // goes on where it was when a space is made again
-	Trimmed         uint64 // up to here tombstones are gone
+	Secret          bool   // it has public ids, with a secret in a record of its own
+	Seq             uint64 // continues when a space is created again
+	Trimmed         uint64 // tombstones up to here are removed
 	Documents       int64
 	Chunks, Words   int64
 	percached.Space // empty unless live
@@ -67,7 +67,7 @@ func (s *spaceRecord) encode() []byte {
 	b = appendText(appendText(b, s.Name), s.Kind)
 	settings, err := json.Marshal(s.Settings)
 	if err != nil {
-		settings = []byte("{}") // it holds nothing that JSON does not
+		settings = []byte("{}") // every value in it can be JSON
 	}
 	return append(b, settings...)
 }
@@ -83,11 +83,10 @@ func decodeSpace(payload []byte) (*spaceRecord, error) {
 	return s, nil
 }
 
-// pageIDs is how many of a document's chunks stand in one record.
+// pageIDs is how many of a document's chunks are in one record.
 const pageIDs = 1000
 
-// documentRecord is a document's record; those of its chunks that find no room
-// in it stand in pages.
+// documentRecord is a document's record. Chunks that do not fit into it are in pages.
 type documentRecord struct {
 	percached.Document     // with the first pageIDs chunks at most
 	Count              int // of all its chunks
@@ -167,7 +166,7 @@ func appendIDs(b []byte, ids []percached.ChunkID) []byte {
 	return b
 }
 
-// appendTime keeps the zone's offset: dates are shown as their writer saw them.
+// appendTime keeps the offset of the zone: dates are shown as their writer saw them.
 func appendTime(b []byte, t time.Time) []byte {
 	if t.IsZero() {
 		return append(b, 0)
@@ -178,8 +177,8 @@ func appendTime(b []byte, t time.Time) []byte {
 	return binary.AppendVarint(b, int64(offset))
 }
 
-// reader takes a payload apart. It trusts nothing: once something does not fit,
-// it is bad and gives zeros.
+// reader parses a payload and trusts nothing: after the first error it is bad and
+// returns zeros.
 type reader struct {
 	b   []byte
 	bad bool
@@ -217,7 +216,7 @@ func (r *reader) varint() int64 {
 	return n
 }
 
-// count is a number of things.
+// count reads a number of things.
 func (r *reader) count() int64 {
 	n := r.uvarint()
 	if n > math.MaxInt32 {

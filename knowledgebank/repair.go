@@ -9,16 +9,16 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// Repaired says what became of a space.
+// Repaired is what happened to a space.
 type Repaired struct {
 	Whole   int                  // documents that are whole
-	Lost    []percached.Document // those that were not, and are gone now; the title is empty where it is lost, too
+	Lost    []percached.Document // damaged documents, which are deleted now; the title is empty if it is lost, too
 	Changed bool                 // something was wrong
 }
 
-// Repair makes a space consistent after a part of its records was lost: documents
-// of which a part is missing go, and so do chunks that no document holds. A space
-// whose own record is lost gets one if s names it.
+// Repair makes a space consistent after some of its records were lost: it deletes
+// incomplete documents and chunks that no document holds. A space without its own
+// record gets one if s names it.
 func (b *Bank) Repair(s percached.Space) (Repaired, error) {
 	const op = "knowledgebank.Repair"
 	b.mu.Lock()
@@ -57,7 +57,7 @@ func (b *Bank) Repair(s percached.Space) (Repaired, error) {
 		if !done.Changed {
 			return nil
 		}
-		// Who follows the space begins anew.
+		// Everybody who follows the space starts again.
 		if err := above(tx, id, &d.space); err != nil {
 			return err
 		}
@@ -70,8 +70,8 @@ func (b *Bank) Repair(s percached.Space) (Repaired, error) {
 	return done, fault.Wrap(op, err)
 }
 
-// rebuild keeps the documents of a space that are whole, and makes all else agree
-// with them.
+// rebuild keeps the whole documents of a space and makes all other records agree with
+// them.
 func (d *draft) rebuild(done *Repaired) error {
 	names, err := d.keys(documentType, 16)
 	if err != nil {
@@ -120,7 +120,7 @@ func (d *draft) rebuild(done *Repaired) error {
 	return nil
 }
 
-// whole gives a document all of whose records can be read; nil if some cannot.
+// whole returns a document if all of its records can be read, else nil.
 func (d *draft) whole(id percached.DocumentID) (*documentRecord, error) {
 	lost := func(err error) bool { return damaged(err) || fault.KindOf(err) == fault.NotFound }
 	doc, err := d.document(id)
@@ -140,7 +140,7 @@ func (d *draft) whole(id percached.DocumentID) (*documentRecord, error) {
 	return doc, nil
 }
 
-// titleOf reads what it can of a document that is not whole.
+// titleOf reads what it can of an incomplete document.
 func (d *draft) titleOf(id percached.DocumentID) percached.Document {
 	if payload, err := d.read(d.id.document(id)); err == nil {
 		if r, err := decodeDocument(id, payload); err == nil {
@@ -150,8 +150,8 @@ func (d *draft) titleOf(id percached.DocumentID) percached.Document {
 	return percached.Document{ID: id}
 }
 
-// rehold makes chunks name the documents that hold them, and list as live. Documents
-// that chunks name and nobody knows are entered as false.
+// rehold makes chunks name the documents that hold them, and lists them as existing. It
+// enters unknown documents that chunks name as false.
 func (d *draft) rehold(holders map[percached.ChunkID][]percached.DocumentID, known map[percached.DocumentID]bool) error {
 	names, err := d.keys(chunkType, 16)
 	if err != nil {
@@ -208,7 +208,7 @@ func (d *draft) dropOthers(typ byte, n int, wanted map[string]bool) error {
 	return err
 }
 
-// Lost gives the number of documents in spaces whose record is lost.
+// Lost returns the number of documents in spaces without a record.
 func (b *Bank) Lost() (documents int, err error) {
 	spaces := map[spaceID]bool{}
 	err = b.db.View(func(tx *kv.Tx) error {

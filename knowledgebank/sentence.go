@@ -16,8 +16,8 @@ const (
 	wideEnds = "。！？｡"    // of scripts without spaces
 )
 
-// abbreviations that end no sentence; months and days only where they begin
-// with a capital.
+// abbreviations do not end a sentence; months and days only if they begin with a
+// capital.
 var abbreviations = map[string]bool{
 	"mr": true, "mrs": true, "ms": true, "mx": true, "dr": true, "prof": true, "rev": true, "hon": true, "st": true, "sr": true, "jr": true,
 	"gen": true, "col": true, "maj": true, "capt": true, "lt": true, "sgt": true, "cmdr": true, "gov": true, "sen": true, "rep": true, "pres": true,
@@ -28,14 +28,14 @@ var abbreviations = map[string]bool{
 	"Mon": true, "Tue": true, "Tues": true, "Wed": true, "Thu": true, "Thur": true, "Thurs": true, "Fri": true, "Sat": true, "Sun": true,
 }
 
-// numbered end no sentence before a number.
+// numbered abbreviations do not end a sentence before a number.
 var numbered = map[string]bool{
 	"no": true, "nos": true, "nr": true, "p": true, "pp": true, "fig": true, "figs": true, "eq": true, "sec": true, "ch": true, "chap": true,
 	"vol": true, "art": true, "par": true, "para": true, "app": true, "ver": true, "rm": true,
 }
 
-// sentences cuts a line. Where it is in doubt it does not cut: a chunk that
-// begins in the middle of a sentence is worse than a long sentence.
+// sentences splits a line. In doubt it does not split: a chunk that begins in the
+// middle of a sentence is worse than a long sentence.
 func sentences(s string) []span {
 	var out []span
 	start := 0
@@ -75,8 +75,8 @@ func sentences(s string) []span {
 	return out
 }
 
-// endsSentence says whether a mark with a space behind it ends the sentence
-// that begins with before. more is what of marks and brackets follows the mark.
+// endsSentence reports whether a mark with a space behind it ends the sentence that
+// begins with before. more is the marks and brackets that follow the mark.
 func endsSentence(before string, mark rune, more, next string) bool {
 	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(next, openers))
 	if unicode.IsLower(first) {
@@ -116,19 +116,19 @@ func hasLetters(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// complete says that a line ends with the end of a sentence.
+// complete reports whether a line ends with the end of a sentence.
 func complete(s string) bool {
 	r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s, closers))
 	return strings.ContainsRune(ends, r) || strings.ContainsRune(wideEnds, r)
 }
 
-// isWide is true of characters that are written without spaces between words.
+// isWide reports whether a character is written without spaces between words.
 func isWide(r rune) bool {
 	return r >= 0x3000 && (r <= 0x30ff || r >= 0xff00 && r <= 0xffef || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana))
 }
 
-// size is the length of a text in half words: a wide character is one, a word
-// two, a very long word more.
+// size is the length of a text in half words: a wide character is one, a word two, a
+// very long word more.
 func size(s string) int {
 	n, run := 0, 0
 	word := func() {

@@ -12,30 +12,30 @@ import (
 
 // Source is one document as a reader found it, before it is cut into chunks.
 type Source struct {
-	Key    string    // what the source itself goes by: a mail's Message-ID, a file's path
+	Key    string    // the source's own name: a mail's Message-ID, a file's path
 	Title  string    // subject, heading or file name
 	Source string    // as chunks name it: "mail from Ana Ruiz", "meeting", "note"
 	Format string    // text, markdown, html, mail, transcript, pdf, json
-	Path   string    // the file it was read from; empty if it came otherwise
-	File   string    // the name of the file it was sent in; unlike a path it stands in for no title
+	Path   string    // the file that it was read from, if there is one
+	File   string    // the name of the file that it was sent in; unlike a path it does not replace a missing title
 	Date   time.Time // the zero time when unknown
 	Blocks []Block   // in order
-	// Notes say what could not be taken: "attachment photo.jpg (image/jpeg) not
-	// read". They are for whoever reads the source, and are not stored.
+	// Notes say what could not be read: "attachment photo.jpg (image/jpeg) not read".
+	// They are not stored.
 	Notes []string
 }
 
 // Block is a paragraph, a heading, or one speaker's turn.
 type Block struct {
-	Speaker string // of a transcript; empty otherwise
+	Speaker string // in a transcript; empty otherwise
 	At      string // of a transcript: "00:12:31"
-	Text    string // valid UTF-8 without control characters but \n
+	Text    string // valid UTF-8 without control characters except \n
 }
 
 const (
-	// maxChunks of one document: some five million words.
+	// maxChunks is the most chunks of a document: about five million words.
 	maxChunks = 50_000
-	// maxName is how long a key or a path may be, in bytes.
+	// maxName is the longest key or path, in bytes.
 	maxName = 4096
 )
 
@@ -43,7 +43,7 @@ const (
 type item struct {
 	document percached.Document
 	chunks   []percached.Chunk
-	bytes    int // about what it takes to store
+	bytes    int // approximate size when stored
 }
 
 // prepare cuts a document.
@@ -51,7 +51,7 @@ func (b *Bank) prepare(ctx context.Context, s *Source) (*item, error) {
 	const op = "knowledgebank.prepare"
 	switch {
 	case s == nil:
-		return nil, fault.New(fault.Invalid, op, "there is no document")
+		return nil, fault.New(fault.Invalid, op, "the source is missing")
 	case s.Key == "":
 		return nil, fault.New(fault.Invalid, op, "the document has no key")
 	case len(s.Key) > maxName || !utf8.ValidString(s.Key):
@@ -63,8 +63,8 @@ func (b *Bank) prepare(ctx context.Context, s *Source) (*item, error) {
 	for _, block := range s.Blocks {
 		n += size(block.Text)
 	}
-	if n/2 > maxChunks*b.o.ChunkWords { // before it is cut, which takes many times its bytes
-		return nil, fault.New(fault.Invalid, op, "the document is too long: %d words, and %d is the most", n/2, maxChunks*b.o.ChunkWords)
+	if n/2 > maxChunks*b.o.ChunkWords { // check before cutting, which takes many times its bytes
+		return nil, fault.New(fault.Invalid, op, "the document has about %d words, more than %d", n/2, maxChunks*b.o.ChunkWords)
 	}
 	it := &item{document: percached.Document{
 		ID: percached.NewDocumentID(s.Key), Key: s.Key, Title: title(s), Source: about(s),
@@ -76,10 +76,10 @@ func (b *Bank) prepare(ctx context.Context, s *Source) (*item, error) {
 		return nil, fault.Wrap(op, err)
 	}
 	if len(pieces) == 0 && hasWords(line(s.Title)) {
-		pieces = []piece{{body: d.Title}} // so that a mail that is all subject is found
+		pieces = []piece{{body: d.Title}} // so that a mail without a text is found by its subject
 	}
 	if len(pieces) > maxChunks {
-		return nil, fault.New(fault.Invalid, op, "the document is too long: %d chunks, and %d is the most", len(pieces), maxChunks)
+		return nil, fault.New(fault.Invalid, op, "the document has %d chunks, more than %d", len(pieces), maxChunks)
 	}
 	it.bytes = 256 + len(d.Key) + len(d.Path)
 	for i, p := range pieces {

@@ -13,21 +13,21 @@ import (
 
 var spaceName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
-// kinds are what a space may hold.
+// kinds are the kinds of space.
 var kinds = []string{"emails", "dialog", "meetings", "notes"}
 
 // Kinds lists the kinds of space.
 func Kinds() []string { return slices.Clone(kinds) }
 
-// CreateSpace makes a space. Where it is already and has the same kind, nothing
-// happens. A space whose record is damaged gets a new one by this.
+// CreateSpace creates a space. If it exists with the same kind, nothing happens. A
+// space with a damaged record gets a new record.
 func (b *Bank) CreateSpace(s percached.Space) error {
 	const op = "knowledgebank.CreateSpace"
 	if !spaceName.MatchString(s.Name) {
-		return fault.New(fault.Invalid, op, "a space's name has 1 to 64 of a-z, 0-9, dot, dash and underscore, and begins with a letter or digit")
+		return fault.New(fault.Invalid, op, "invalid space name: use 1 to 64 of a-z, 0-9, dot, dash and underscore, and begin with a letter or digit")
 	}
 	if !slices.Contains(kinds, s.Kind) {
-		return fault.New(fault.Invalid, op, "a space is of the kind emails, dialog, meetings or notes")
+		return fault.New(fault.Invalid, op, "unknown kind of space: use emails, dialog, meetings or notes")
 	}
 	b.mu.Lock()
 	id := newSpaceID(s.Name)
@@ -48,11 +48,11 @@ func (b *Bank) CreateSpace(s percached.Space) error {
 	case r == nil:
 		return fault.Wrap(op, b.mendSpace(sp, s))
 	case r.Live && r.Kind != s.Kind:
-		return fault.New(fault.Conflict, op, "space %q is there, and of the kind %s", s.Name, r.Kind)
+		return fault.New(fault.Conflict, op, "space %q exists with the kind %s", s.Name, r.Kind)
 	case r.Live:
 		return nil
 	}
-	if err := b.sweep(sp); err != nil { // of a deletion that was cut short
+	if err := b.sweep(sp); err != nil { // the remains of an interrupted deletion
 		return fault.Wrap(op, err)
 	}
 	secret, err := b.newSecret(sp.id)
@@ -62,16 +62,16 @@ func (b *Bank) CreateSpace(s percached.Space) error {
 	return fault.Wrap(op, b.setSpace(sp, &spaceRecord{Live: true, Secret: true, Seq: r.Seq, Trimmed: r.Trimmed, Space: s}, secret))
 }
 
-// setSpace writes a space's record, and more with it. The caller writes to the
-// space.
+// setSpace writes a space's record together with more. The caller holds the space for
+// writing.
 func (b *Bank) setSpace(sp *space, r *spaceRecord, more ...write) error {
 	key := sp.id.key(spaceType)
 	return b.commit(context.Background(), sp, append(more, write{key, seal(key, r.encode())}))
 }
 
-// mendSpace makes a record for a space whose own is damaged. Its count of
-// changes goes on far above all that it can have been, and who follows must
-// begin anew. Its public ids stay as they are, unless their secret is damaged.
+// mendSpace writes a record for a space whose own is damaged. The count of changes
+// continues far above any value that it can have had, and everybody who follows the
+// space must start again. The public ids stay unless their secret is damaged.
 func (b *Bank) mendSpace(sp *space, s percached.Space) error {
 	r := &spaceRecord{Live: true, Space: s}
 	var writes []write
@@ -94,8 +94,8 @@ func (b *Bank) mendSpace(sp *space, s percached.Space) error {
 	return b.commit(context.Background(), sp, writes)
 }
 
-// above sets a count that is above every one that the space's keys show, and
-// above those they do not show any more.
+// above sets a count above all counts in the space's keys, and above those that the
+// keys no longer show.
 func above(tx *kv.Tx, id spaceID, r *spaceRecord) error {
 	for _, typ := range []byte{liveType, goneType} {
 		if err := tx.Keys(id.key(typ), func(key []byte, _ int64) error {
@@ -112,7 +112,7 @@ func above(tx *kv.Tx, id spaceID, r *spaceRecord) error {
 	return nil
 }
 
-// Space gives a space.
+// Space returns a space.
 func (b *Bank) Space(name string) (percached.Space, error) {
 	_, r, err := b.find("knowledgebank.Space", name)
 	if err != nil {
@@ -121,8 +121,8 @@ func (b *Bank) Space(name string) (percached.Space, error) {
 	return r.Space, nil
 }
 
-// Spaces gives all spaces by name. One whose record is damaged is left out: its
-// name is not known.
+// Spaces returns all spaces by name. It leaves out spaces with damaged records, whose
+// names are unknown.
 func (b *Bank) Spaces() ([]percached.Space, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -136,7 +136,7 @@ func (b *Bank) Spaces() ([]percached.Space, error) {
 	return spaces, nil
 }
 
-// Configure gives a space other settings.
+// Configure replaces the settings of a space.
 func (b *Bank) Configure(name string, s percached.Settings) error {
 	const op = "knowledgebank.Configure"
 	sp, r, err := b.lock(op, name)
@@ -149,9 +149,9 @@ func (b *Bank) Configure(name string, s percached.Settings) error {
 	return fault.Wrap(op, b.setSpace(sp, &changed))
 }
 
-// DeleteSpace removes a space with all that is in it, and says how much that
-// was. It is gone at once and for good; should the removal of its records fail,
-// it is ended when the bank is opened, or by calling this again.
+// DeleteSpace removes a space with all its content and returns how much that was. The
+// space disappears at once. If removing its records fails, the next Open or call
+// removes them.
 func (b *Bank) DeleteSpace(name string) (documents, chunks int, err error) {
 	const op = "knowledgebank.DeleteSpace"
 	b.mu.RLock()
@@ -182,7 +182,7 @@ func (b *Bank) DeleteSpace(name string) (documents, chunks int, err error) {
 	return documents, chunks, fault.Wrap(op, b.sweep(sp))
 }
 
-// sweep removes what a deleted space left. The caller writes to the space.
+// sweep removes what a deleted space left. The caller holds the space for writing.
 func (b *Bank) sweep(sp *space) error {
 	sp.begin.Lock()
 	defer sp.begin.Unlock()
@@ -195,8 +195,8 @@ func (b *Bank) sweep(sp *space) error {
 	return nil
 }
 
-// TrimTombstones forgets which chunks went up to a count of changes, for when
-// all who follow are past it. Who is not, must begin anew.
+// TrimTombstones forgets deletions up to a count of changes, once all who follow the
+// space are past it. Anybody who is not must start again.
 func (b *Bank) TrimTombstones(ctx context.Context, space string, upto uint64) error {
 	const op = "knowledgebank.TrimTombstones"
 	sp, r, err := b.lock(op, space)

@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// maxLine is how long a title or a source may be, in characters.
+	// maxLine is the longest title or source, in characters.
 	maxLine = 120
-	// standInWords of the text are the title of what has none.
+	// standInWords is how many words of the text replace a missing title.
 	standInWords = 8
 )
 
-// line makes one clean line of text that is not too long.
+// line makes one clean line that is not too long.
 func line(s string) string { return bounded(squeeze(clean(s)), maxLine) }
 
 // squeeze puts single spaces between words.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// bounded cuts a text between two characters, at a word if one ends near.
+// bounded cuts a text between two characters, at a word if one ends nearby.
 func bounded(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s
@@ -45,8 +45,8 @@ func bounded(s string, most int) string {
 	return strings.TrimSpace(s[:end])
 }
 
-// clean makes text safe to show in one piece: valid UTF-8, no control or
-// invisible characters but line ends.
+// clean makes text safe to show in one piece: valid UTF-8, without control or invisible
+// characters except line ends.
 func clean(s string) string {
 	plain := true
 	for i := range len(s) {
@@ -75,19 +75,19 @@ func clean(s string) string {
 	}, strings.ReplaceAll(strings.ToValidUTF8(s, " "), "\r\n", "\n"))
 }
 
-// hasWords says that a text has a letter, a digit or a symbol like an emoji.
+// hasWords reports whether a text has a letter, a digit or a symbol like an emoji.
 func hasWords(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.So, r)
 	})
 }
 
-// title is a source's title, or what stands in for it.
+// title is a source's title, or a replacement for a missing one.
 func title(s *Source) string {
 	if t := line(s.Title); hasWords(t) {
 		return t
 	}
-	if s.Format == "mail" { // a mailbox's file name says nothing of a mail
+	if s.Format == "mail" { // a mailbox's file name says nothing about a mail
 		return "No subject"
 	}
 	if s.Path != "" {
@@ -139,8 +139,7 @@ func date(d *percached.Document) string {
 	return d.Date.Format("Mon 2 January 2006")
 }
 
-// minute says in words where in a recording "00:12:31" is; empty if it is not
-// known.
+// minute says in words where in a recording "00:12:31" is. It is empty for other text.
 func minute(at string) string {
 	parts := strings.Split(strings.TrimSpace(at), ":")
 	if len(parts) < 2 || len(parts) > 3 {

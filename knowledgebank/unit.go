@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// unit is what is not cut: a sentence, as a rule. A document may be millions of
-// them.
+// unit is text that is never split: a sentence, as a rule. A document may have
+// millions.
 type unit struct {
 	text  string
-	joint string // stands between it and the unit before, in one chunk
+	joint string // between it and the unit before, in one chunk
 	by    *voice // nil: nobody says it
 	size  int32  // in half words
 	price int16  // of a cut behind it
@@ -29,13 +29,13 @@ func (v *voice) minute() string {
 	return minute(v.at)
 }
 
-// The prices of cuts; chance adds up to 1023 to each.
+// The prices of cuts. chance adds up to 1023 to each.
 const (
 	paragraphEnd = 0
 	lineEnd      = 250
 	sentenceEnd  = 350
-	wrapEnd      = 1400 // a line of text that goes on in the next
-	headingEnd   = 1700 // behind what belongs to the next line
+	wrapEnd      = 1400 // a line that continues in the next
+	headingEnd   = 1700 // behind text that belongs to the next line
 	clauseEnd    = 1900
 	wordEnd      = 2700
 	tokenEnd     = 6000
@@ -44,13 +44,13 @@ const (
 const (
 	maxSpeaker   = 80  // characters
 	headingWords = 12  // at most
-	wrapFrom     = 50  // characters of a line that was wrapped, at least
-	wrapTo       = 110 // and at most
+	wrapFrom     = 50  // least characters of a wrapped line
+	wrapTo       = 110 // and most
 )
 
 var bullet = regexp.MustCompile(`^([-*•◦‣–—+>|#]|\(?[0-9]{1,3}[.)]|\(?[A-Za-z][.)])(\s|$)`)
 
-// units takes a source's text apart. When ctx ends, what it gives is of no use.
+// units splits a source's text. After ctx ends, the result is useless.
 func units(ctx context.Context, s *Source) []unit {
 	var out []unit
 	var turn *Block
@@ -85,7 +85,7 @@ func units(ctx context.Context, s *Source) []unit {
 	return out
 }
 
-// spoken gives the sentences of a turn, or of what follows in it.
+// spoken returns the sentences of a turn. goes: the turn continues an earlier one.
 func spoken(b *Block, goes bool) []unit {
 	out, by := cutLine(squeeze(b.Text), "\n", paragraphEnd), &voice{b.Speaker, b.At}
 	for i := range out {
@@ -102,7 +102,7 @@ func spoken(b *Block, goes bool) []unit {
 	return out
 }
 
-// paragraph gives the sentences of a paragraph; more says that another follows.
+// paragraph returns the sentences of a paragraph. more: another paragraph follows.
 func paragraph(ctx context.Context, text string, more bool) []unit {
 	lines := unwrap(ctx, text)
 	var out []unit
@@ -131,7 +131,7 @@ func isHeading(l string) bool {
 	return !complete(l) && !bullet.MatchString(l) && size(l) <= 2*headingWords
 }
 
-// cutLine gives the sentences of a line; end is the price of a cut behind it.
+// cutLine returns the sentences of a line. end is the price of a cut behind it.
 func cutLine(l, joint string, end int16) []unit {
 	var out []unit
 	last := 0
@@ -150,9 +150,9 @@ func cutLine(l, joint string, end int16) []unit {
 	return out
 }
 
-// unwrap gives a text's lines, without those breaks that only keep lines short.
+// unwrap returns a text's lines without line breaks that only keep lines short.
 func unwrap(ctx context.Context, text string) []string {
-	var out, here []string // here: the parts of the line to come
+	var out, here []string // here: the parts of the next line
 	flush := func() {
 		if len(here) > 0 {
 			out = append(out, strings.Join(here, ""))
@@ -183,7 +183,7 @@ func unwrap(ctx context.Context, text string) []string {
 	return out
 }
 
-// goesOn says that a line is surely the rest of the one before it.
+// goesOn reports whether a line surely continues the one before it.
 func goesOn(last, l string) (joint string, goes bool) {
 	first, _ := utf8.DecodeRuneInString(l)
 	end, _ := utf8.DecodeLastRuneInString(last)
@@ -196,7 +196,7 @@ func goesOn(last, l string) (joint string, goes bool) {
 	return " ", wrapped(last) && unicode.IsLower(first)
 }
 
-// wrapped says that a line looks as if it went on in the next.
+// wrapped reports whether a line looks as if it continued in the next.
 func wrapped(l string) bool {
 	n := utf8.RuneCountInString(l)
 	return n >= wrapFrom && n <= wrapTo && !complete(l) && !strings.HasSuffix(l, ":") && strings.Contains(l, " ")
