@@ -14,10 +14,10 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// What a CMap may have at most; a font has 65536 glyphs at most.
+// Limits of a CMap. A font has 65,536 glyphs at most.
 const (
 	maxRanges  = 1 << 17
-	maxTextLen = 64 // bytes that one code may stand for
+	maxTextLen = 64 // bytes of text for one code
 	maxCMaps   = 8  // CMaps that use each other
 )
 
@@ -30,15 +30,14 @@ type cmap struct {
 	sorted   bool
 }
 
-// codespace says that codes of size bytes exist whose every byte lies between
-// those of lo and hi.
+// codespace: codes of size bytes exist if every byte lies between those of lo and hi.
 type codespace struct {
 	size   int
 	lo, hi uint32
 }
 
-// textRange maps lo to text, and what follows to text with its last character
-// counted up.
+// textRange maps lo to text, and each following code to text with its last character
+// increased.
 type textRange struct {
 	lo, hi uint32
 	text   string
@@ -65,7 +64,7 @@ func (m *cmap) next(s string) (code uint32, size int) {
 			}
 		}
 	}
-	// No code: pass over as many bytes as the shortest has.
+	// Not a code: skip as many bytes as the shortest code has.
 	code = 0
 	size = min(max(least, 1), len(s))
 	for i := range size {
@@ -84,7 +83,7 @@ func (c codespace) holds(code uint32) bool {
 	return true
 }
 
-// sort prepares for looking up; of equal codes the last one given wins.
+// sort prepares for lookups. Of equal codes, the last one wins.
 func (m *cmap) sort() {
 	if m.sorted {
 		return
@@ -94,7 +93,7 @@ func (m *cmap) sort() {
 	sort.SliceStable(m.cids, func(i, j int) bool { return m.cids[i].lo < m.cids[j].lo })
 }
 
-// text is what a code stands for; ok is false if the map does not say.
+// text is the text of a code; ok is false if the map has none.
 func (m *cmap) text(code uint32) (text string, ok bool) {
 	m.sort()
 	i := sort.Search(len(m.texts), func(i int) bool { return m.texts[i].lo > code }) - 1
@@ -117,7 +116,7 @@ func (m *cmap) text(code uint32) (text string, ok bool) {
 	return "", false
 }
 
-// cid is the glyph that a code stands for, 0 if the map does not say.
+// cid is the glyph of a code, 0 if the map has none.
 func (m *cmap) cid(code uint32) int {
 	m.sort()
 	i := sort.Search(len(m.cids), func(i int) bool { return m.cids[i].lo > code }) - 1
@@ -248,7 +247,7 @@ func code(v any) (c uint32, size int, ok bool) {
 	return c, len(s), true
 }
 
-// utf16Text reads UTF-16, high bytes first; a single byte is a character, too.
+// utf16Text reads big-endian UTF-16. A single byte is a character, too.
 func utf16Text(s string) string {
 	if len(s) == 1 {
 		return string(rune(s[0]))
@@ -260,15 +259,15 @@ func utf16Text(s string) string {
 	return string(utf16.Decode(units))
 }
 
-// charset is a CMap that is known by its name and made from a character set:
-// its codes tell the text without any table of glyphs.
+// charset is a predefined CMap made from a character set: its codes yield text without
+// a table of glyphs.
 type charset struct {
 	encoding encoding.Encoding
 	size     func(s string) int // bytes of the first code of s
 	shift    byte               // added to each byte to get the encoding's code
 }
 
-// predefined gives the charset of a CMap's name.
+// predefined returns the charset of a CMap's name.
 func predefined(n name) (charset, bool) {
 	big := unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 	base := strings.TrimSuffix(strings.TrimSuffix(string(n), "-H"), "-V")
@@ -316,7 +315,8 @@ func surrogates(s string) int {
 	return 2
 }
 
-// lead says that a first byte in one of two ranges has a second one behind it.
+// lead returns the size of a code: two bytes if its first byte lies in one of two
+// ranges.
 func lead(a, b, c, d byte) func(string) int {
 	return func(s string) int {
 		if x := s[0]; x >= a && x <= b || x >= c && x <= d {
@@ -336,7 +336,7 @@ func gb(s string) int {
 	return 2
 }
 
-// runes gives the 256 characters of a character set of single bytes.
+// runes returns the 256 characters of a single-byte character set.
 func runes(c *charmap.Charmap) (table [256]rune) {
 	for i := range table {
 		table[i] = c.DecodeByte(byte(i))

@@ -2,13 +2,13 @@ package pdf
 
 import "slices"
 
-// What a page's program may do at most.
+// Limits of a page's program.
 const (
 	maxOperands = 64
-	maxStates   = 256 // q within q
-	maxForms    = 16  // forms within forms
-	maxMarks    = 256 // marked content within marked content
-	// maxOperand bounds the values of one operator's operands.
+	maxStates   = 256 // q inside q
+	maxForms    = 16  // forms inside forms
+	maxMarks    = 256 // marked content inside marked content
+	// maxOperand is the most values in one operator's operands.
 	maxOperand = 1 << 16
 )
 
@@ -20,30 +20,30 @@ type state struct {
 	charSpace, wordSpace, scale float64
 }
 
-// mark is marked content that is open.
+// mark is open marked content.
 type mark struct {
-	actual string // the text that it really stands for
+	actual string // the text that it stands for
 	has    bool
-	used   bool // it was given out already
+	used   bool // that text was already used
 }
 
-// program runs the programs of pages for their text.
+// program runs the programs of pages to find their text.
 type program struct {
 	f     *file
 	out   *layout
 	fonts map[ref]*font
-	mute  map[ref]bool // forms that were seen to show no text
-	shown int          // strings shown so far
-	blind int          // characters shown that no font gave a meaning
-	drawn int          // pictures so large that they may show text
+	mute  map[ref]bool // forms known to show no text
+	shown int          // characters shown so far
+	blind int          // characters shown to which no font gives a meaning
+	drawn int          // pictures large enough to show text
 	marks []mark
-	deep  int // forms within each other
+	deep  int // forms inside each other
 	open  map[ref]bool
-	seen  rect // where characters stand on the page
+	seen  rect // the visible area of the page
 
 	state
 	saved  []state
-	tm, lm matrix // text matrix; that of the line's start
+	tm, lm matrix // text matrix, and its value at the start of the line
 }
 
 func newProgram(f *file) *program {
@@ -57,10 +57,10 @@ func (p *program) begin() {
 	p.tm, p.lm = identity(), identity()
 }
 
-// scope is what the names in one program mean.
+// scope resolves the names in one program.
 type scope struct {
 	resources dict
-	fonts     map[name]*font // those whose dictionaries have no number
+	fonts     map[name]*font // fonts whose dictionaries have no object number
 }
 
 // run runs a page's or form's program.
@@ -94,7 +94,7 @@ func (p *program) run(data []byte, resources dict) {
 	}
 }
 
-// operator runs one operator. Those that draw or paint mean nothing here.
+// operator runs one operator. It ignores those that draw or paint.
 func (p *program) operator(w word, args array, sc *scope) {
 	arg := func(i int) float64 {
 		if i < len(args) {
@@ -206,7 +206,7 @@ func (p *program) nextLine(x, y float64) {
 	p.tm = p.lm
 }
 
-// findFont looks a font up by its name in the resources.
+// findFont finds a font in the resources by its name.
 func (p *program) findFont(n name, sc *scope) *font {
 	v := p.f.dict(sc.resources["Font"])[n]
 	if r, ok := v.(ref); ok {
@@ -237,7 +237,7 @@ func (p *program) newFont(v any) *font {
 	return p.f.newFont(d)
 }
 
-// setState takes the font from a graphics state; the rest is painting.
+// setState takes the font from a graphics state and ignores the rest.
 func (p *program) setState(d dict) {
 	if pair := p.f.array(d["Font"]); len(pair) == 2 {
 		if r, ok := pair[0].(ref); ok {
@@ -246,7 +246,7 @@ func (p *program) setState(d dict) {
 	}
 }
 
-// form runs a form's program as if it stood here.
+// form runs a form's program in place.
 func (p *program) form(s *stream, outer dict) {
 	if s == nil || p.f.name(s.dict["Subtype"]) != "Form" || p.deep >= maxForms || p.open[s.id] || p.mute[s.id] {
 		return
@@ -255,7 +255,7 @@ func (p *program) form(s *stream, outer dict) {
 		return
 	}
 	before, saved, marks := p.state, p.saved, len(p.marks)
-	p.saved = nil // a Q too many in there must not reach out here
+	p.saved = nil // a surplus Q in the form must not affect the page
 	tm, lm, shown, blind := p.tm, p.lm, p.shown, p.blind
 	p.deep++
 	p.open[s.id] = true
@@ -297,8 +297,8 @@ func (p *program) mark(properties dict) {
 	p.marks = append(p.marks, m)
 }
 
-// unmark ends marked content. Text that stands for something drawn without
-// characters is given out here.
+// unmark ends marked content. If it stands for text but showed no characters, unmark
+// emits that text.
 func (p *program) unmark() {
 	n := len(p.marks)
 	if n == 0 {
@@ -312,7 +312,7 @@ func (p *program) unmark() {
 	}
 }
 
-// actual is the outermost open mark that says what its content stands for.
+// actual is the outermost open mark with a replacement text.
 func (p *program) actual() *mark {
 	for i := range p.marks {
 		if p.marks[i].has {

@@ -23,19 +23,20 @@ const (
 	methodAES256 // AESV3: one key
 )
 
-// crypt undoes the standard security handler's encryption.
+// crypt decrypts files of the standard security handler.
 type crypt struct {
 	key              []byte
 	strings, streams method
-	metadata         bool // whether metadata streams are encrypted, too
+	metadata         bool // metadata streams are encrypted, too
 }
 
-// padding fills up a password; the empty one is all of it.
+// padding extends a password to its full length. The empty password consists of
+// padding.
 var padding = []byte("\x28\xBF\x4E\x5E\x4E\x75\x8A\x41\x64\x00\x4E\x56\xFF\xFA\x01\x08" +
 	"\x2E\x2E\x00\xB6\xD0\x68\x3E\x80\x2F\x0C\xA9\xFE\x64\x53\x69\x7A")
 
-// unlock prepares decryption, if the file is encrypted, with the empty password
-// of a user. Files that a program merely protects from printing have it.
+// unlock prepares decryption with an empty user password if the file is encrypted.
+// Files that are only protected from printing have that password.
 func (f *file) unlock() error {
 	d := f.dict(f.trailer["Encrypt"])
 	if d == nil {
@@ -79,7 +80,7 @@ func (f *file) unlock() error {
 	return nil
 }
 
-// method looks up how a named crypt filter encrypts.
+// method returns how a named crypt filter encrypts.
 func (f *file) method(filters dict, n name) method {
 	switch f.name(f.dict(filters[n])["CFM"]) {
 	case "V2":
@@ -92,8 +93,8 @@ func (f *file) method(filters dict, n name) method {
 	return plain
 }
 
-// authenticate computes the key for the empty password and holds it against
-// what the file says of it.
+// authenticate computes the key for the empty password and compares it with the file's
+// check value.
 func (f *file) authenticate(c *crypt, d dict, size int) bool {
 	owner, user := []byte(f.str(d["O"])), []byte(f.str(d["U"]))
 	revision := f.int(d["R"], 0)
@@ -140,7 +141,7 @@ func (f *file) authenticate(c *crypt, d dict, size int) bool {
 	return bytes.Equal(check, user[:16])
 }
 
-// permissions are 32 bits, which writers give as signed or unsigned.
+// permissions are 32 bits; writers store them as signed or unsigned numbers.
 func (f *file) permissions(v any) int64 {
 	switch v := f.resolve(v).(type) {
 	case int:
@@ -153,8 +154,8 @@ func (f *file) permissions(v any) int64 {
 	return 0
 }
 
-// authenticate256 does the same for keys of 256 bits: the user's string is a
-// hash and two salts, and the key lies encrypted beside it.
+// authenticate256 does the same for keys of 256 bits: user is a hash and two salts,
+// sealed the encrypted key.
 func (c *crypt) authenticate256(user, sealed []byte, revision int) bool {
 	if len(user) < 48 || len(sealed) < 32 || revision > 6 {
 		return false
@@ -218,7 +219,7 @@ func (c *crypt) stream(s *stream, data []byte) []byte {
 	return c.decrypt(c.streams, s.id, data)
 }
 
-// reveal decrypts the strings in an object, in place.
+// reveal decrypts the strings in an object in place.
 func (c *crypt) reveal(v any, id ref) any {
 	switch v := v.(type) {
 	case str:
@@ -266,8 +267,8 @@ func arcfour(key, data []byte) []byte {
 	return out
 }
 
-// uncbc decrypts AES in CBC mode; the first block is the start vector, the last
-// byte says how many bytes are filling.
+// uncbc decrypts AES in CBC mode. The first block is the initial vector, the last byte
+// is the number of padding bytes.
 func uncbc(key, data []byte) []byte {
 	block, err := aes.NewCipher(key)
 	if err != nil || len(data) < 32 {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The parts of encodings that are not ASCII or Latin-1. "\x00" is no character.
+// The parts of encodings that differ from ASCII or Latin-1. "\x00" is no character.
 const (
 	// Adobe's standard encoding from 0xA1.
 	standardHigh = "¡¢£⁄¥ƒ§¤'“«‹›ﬁﬂ\x00–†‡·\x00¶•‚„”»…‰\x00¿\x00`´ˆ˜¯˘˙¨\x00˚¸\x00˝˛ˇ" +
@@ -27,8 +27,8 @@ const (
 		"◊〈®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪\x00〉∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭"
 )
 
-// baseEncoding gives the characters of a named encoding; Adobe's standard one
-// for other names.
+// baseEncoding returns the characters of a named encoding. For other names it returns
+// Adobe's standard encoding.
 func baseEncoding(n name) [256]rune {
 	switch n {
 	case "WinAnsiEncoding":
@@ -56,8 +56,8 @@ func symbolEncoding() (table [256]rune) {
 	return table
 }
 
-// dingbatEncoding is that of ZapfDingbats; Unicode took its signs over nearly
-// in their order.
+// dingbatEncoding is the encoding of ZapfDingbats. Unicode has its signs in nearly the
+// same order.
 func dingbatEncoding() (table [256]rune) {
 	table[' '] = ' '
 	for i := 0x21; i <= 0x7e; i++ {
@@ -109,9 +109,9 @@ func textString(s str) string {
 	return clean(string(out))
 }
 
-// clean makes text that may stand in a paragraph: ligatures are letters again,
-// all kinds of spaces are one, and what is no character is left out. Soft
-// hyphens stay: they tell where a line breaks a word.
+// clean prepares text for a paragraph: it spells out ligatures, makes all spaces plain
+// and drops everything that is not a character. It keeps soft hyphens, which show where
+// a line breaks a word.
 func clean(s string) string {
 	plain := true
 	for i := range len(s) {
@@ -147,8 +147,8 @@ func clean(s string) string {
 	return out.String()
 }
 
-// glyphTable lists names of glyphs, each with its characters behind it. What is
-// made of a letter and an accent is not here: accents has it.
+// glyphTable lists glyph names, each followed by its characters. accents covers letters
+// with accents.
 const glyphTable = `
 exclam ! quotedbl " numbersign # dollar $ percent % ampersand & quotesingle ' parenleft ( parenright ) asterisk *
 plus + comma , hyphen - period . slash / zero 0 one 1 two 2 three 3 four 4 five 5 six 6 seven 7 eight 8 nine 9
@@ -190,8 +190,8 @@ afii10101 є afii10102 ѕ afii10103 і afii10104 ї afii10105 ј afii10106 љ af
 afii10110 ў afii10193 џ afii10098 ґ afii00208 ― afii08941 ₤
 `
 
-// accents are the ends of glyph names like "eacute", with the marks that they
-// put on the letter before.
+// accents are the ends of glyph names like "eacute", with the marks that they add to
+// the letter before.
 const accents = `
 grave ̀ acute ́ circumflex ̂ tilde ̃ dieresis ̈ ring ̊ caron ̌ cedilla ̧ ogonek ̨ macron ̄ breve ̆ dotaccent ̇ dot ̇
 hungarumlaut ̋ commaaccent ̧ dotbelow ̣ hookabove ̉ horn ̛ tonos ́ dieresistonos ̈́`
@@ -211,8 +211,7 @@ var (
 	marks  = sync.OnceValue(func() map[string]string { return pairTable(accents) })
 )
 
-// glyphText gives the characters that a glyph's name stands for, "" if it does
-// not tell.
+// glyphText returns the characters of a glyph's name, "" if they are unknown.
 func glyphText(glyph string) string {
 	glyph, _, _ = strings.Cut(glyph, ".") // what follows is a variant: "a.sc"
 	if len(glyph) == 1 && glyph[0] > ' ' && glyph[0] < 0x7f {
@@ -272,7 +271,7 @@ func unicodeName(glyph string) string {
 	return ""
 }
 
-// accented reads a letter's name with an accent's behind it.
+// accented reads the name of a letter followed by that of an accent.
 func accented(glyph string) string {
 	for at := 1; at < len(glyph); at++ {
 		mark, ok := marks()[glyph[at:]]
@@ -292,7 +291,7 @@ func accented(glyph string) string {
 	return ""
 }
 
-// afii reads the numbers that Cyrillic and Hebrew letters go by.
+// afii reads the numbers of Cyrillic and Hebrew letters.
 func afii(digits string) string {
 	n, err := strconv.Atoi(digits)
 	switch {
@@ -307,8 +306,8 @@ func afii(digits string) string {
 	return ""
 }
 
-// cyrillic counts from a letter on; the seventh, with two dots, is elsewhere in
-// Unicode and has an entry of its own.
+// cyrillic counts from a letter. The seventh, with two dots, is elsewhere in Unicode
+// and has an entry of its own.
 func cyrillic(first rune, n int) rune {
 	if n > 6 {
 		n--

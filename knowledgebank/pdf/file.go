@@ -16,7 +16,7 @@ type file struct {
 	crypt   *crypt // nil: not encrypted
 
 	cache map[int]any
-	busy  map[int]bool // being loaded right now: a loop if asked for again
+	busy  map[int]bool // being loaded now: asking again is a loop
 
 	packs     map[int]*pack // decoded object streams by number
 	packBytes int
@@ -25,7 +25,7 @@ type file struct {
 	found map[int]entry
 }
 
-// entry says where an object lies.
+// entry is the place of an object.
 type entry struct {
 	packed bool
 	at     int // its offset, or the number of the object stream
@@ -40,15 +40,15 @@ type pack struct {
 	offsets []int
 }
 
-// maxPacks bounds the decoded object streams that are kept at a time.
+// maxPacks is how many bytes of decoded object streams are kept.
 const maxPacks = 32 << 20
 
-// open finds the objects of a file. It repairs what it can.
+// open finds the objects of a file and repairs what it can.
 func open(data []byte, b *budget) (*file, error) {
 	// Offsets count from the header; mail programs put lines before it.
 	head := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-"))
 	if head < 0 && !bytes.Contains(data, []byte(" obj")) {
-		return nil, fault.New(fault.Invalid, "pdf.open", "this is no PDF file")
+		return nil, fault.New(fault.Invalid, "pdf.open", "not a PDF file")
 	}
 	f := &file{data: data[max(head, 0):], budget: b}
 	f.reset()
@@ -66,14 +66,14 @@ func open(data []byte, b *budget) (*file, error) {
 	return f, nil
 }
 
-// reset forgets what was read, but for the budget.
+// reset forgets what was read, except the budget.
 func (f *file) reset() {
 	f.xref, f.trailer, f.crypt = map[int]entry{}, dict{}, nil
 	f.cache, f.busy = map[int]any{}, map[int]bool{}
 	f.packs, f.packBytes = map[int]*pack{}, 0
 }
 
-// catalog is the root of the document, nil unless it has pages.
+// catalog is the root of the document, nil if it has no pages.
 func (f *file) catalog() dict {
 	root := f.dict(f.trailer["Root"])
 	if f.dict(root["Pages"]) == nil {
@@ -82,7 +82,7 @@ func (f *file) catalog() dict {
 	return root
 }
 
-// resolve follows references to a value; null where they lead nowhere.
+// resolve follows references to a value; to null if they lead nowhere.
 func (f *file) resolve(v any) any {
 	for range 32 {
 		r, ok := v.(ref)
@@ -94,7 +94,7 @@ func (f *file) resolve(v any) any {
 	return nil
 }
 
-// load gives the object with this number, null when there is none.
+// load returns the object with this number, null if there is none.
 func (f *file) load(num int) any {
 	if v, ok := f.cache[num]; ok {
 		return v
@@ -107,8 +107,8 @@ func (f *file) load(num int) any {
 	defer delete(f.busy, num)
 	v, ok := f.fetch(num, e)
 	if !ok {
-		// The table is wrong here. Others of its entries may be right, and
-		// better than what a search finds: leave them.
+		// The table is wrong here. Its other entries may be right, and better than what
+		// a search finds.
 		if f.found == nil {
 			f.found, _ = f.scan()
 		}
@@ -132,14 +132,14 @@ func (f *file) parser(data []byte, at int) *parser {
 	return &parser{lexer: lexer{data: data, pos: at}, refs: true, left: &f.budget.values}
 }
 
-// spent notes that the values ran out, if they did.
+// spent records that no values are left.
 func (f *file) spent() {
 	if f.budget.values <= 0 {
 		f.budget.exceed("more than %d values", maxValues)
 	}
 }
 
-// object reads "N G obj ..." at an offset, and says where it ends.
+// object reads "N G obj ..." at an offset, and returns where it ends.
 func (f *file) object(at int) (id ref, v any, to int, ok bool) {
 	if at < 0 || at >= len(f.data) {
 		return id, nil, 0, false
@@ -197,8 +197,8 @@ func (f *file) extent(d dict, pos int) ([]byte, int) {
 	return bytes.TrimSuffix(raw, []byte("\r")), to
 }
 
-// endstream finds the next such keyword, or the end of the file. All are
-// listed once, so that a file full of unended streams costs one search.
+// endstream finds the next such keyword, or the end of the file. It lists all of them
+// once, so that a file full of streams without ends costs one search.
 func (f *file) endstream(from int) int {
 	if f.ends == nil {
 		f.ends = []int{}
@@ -217,7 +217,7 @@ func (f *file) endstream(from int) int {
 	return len(f.data)
 }
 
-// unpack reads an object out of an object stream.
+// unpack reads an object from an object stream.
 func (f *file) unpack(num int, e entry) (any, bool) {
 	p := f.pack(e.at)
 	if p == nil {
@@ -244,7 +244,7 @@ func (f *file) pack(num int) *pack {
 	if p, ok := f.packs[num]; ok {
 		return p
 	}
-	if e := f.xref[num]; e.packed { // not allowed, and the way to a loop
+	if e := f.xref[num]; e.packed { // not allowed, and it may be a loop
 		return nil
 	}
 	s, _ := f.load(num).(*stream)
@@ -278,17 +278,17 @@ type (
 	array []any
 	dict  map[name]any
 	ref   struct{ num, gen int }
-	word  string // an operator or keyword, or a delimiter that stands alone
+	word  string // an operator or keyword, or a single delimiter
 )
 
-// stream is a dictionary with bytes behind it, still encoded.
+// stream is a dictionary and its bytes, still encoded.
 type stream struct {
 	dict dict
 	raw  []byte
 	id   ref
 }
 
-// number gives an int or float64 as a float64, else 0.
+// number converts an int or float64 to a float64; other values are 0.
 func number(v any) float64 {
 	switch v := v.(type) {
 	case int:
@@ -299,8 +299,8 @@ func number(v any) float64 {
 	return 0
 }
 
-// The getters below look an entry up, follow references, and give the zero
-// value for what is of another type.
+// The getters below look up an entry and follow references. For values of another type
+// they return the zero value.
 
 func (f *file) dict(v any) dict {
 	switch v := f.resolve(v).(type) {
@@ -334,7 +334,7 @@ func (f *file) str(v any) str {
 
 func (f *file) number(v any) float64 { return number(f.resolve(v)) }
 
-// int gives a whole number, or other where there is none.
+// int returns a whole number, or other if there is none.
 func (f *file) int(v any, other int) int {
 	switch v := f.resolve(v).(type) {
 	case int:

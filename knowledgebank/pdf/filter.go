@@ -6,11 +6,11 @@ import (
 	"io"
 )
 
-// maxFilters bounds the filters of one stream.
+// maxFilters is the most filters of one stream.
 const maxFilters = 8
 
-// decode undoes a stream's filters. Of a damaged stream it gives what came out
-// before the damage; of a picture's filter, nothing.
+// decode runs a stream's filters. From a damaged stream it returns the bytes before the
+// damage; for a picture's filter, nothing.
 func (f *file) decode(s *stream) []byte {
 	data := s.raw
 	filters := f.list(s.dict, "Filter", "F")
@@ -54,7 +54,7 @@ func (f *file) decode(s *stream) []byte {
 	return data
 }
 
-// list gives an entry that is one thing or an array of them.
+// list returns an entry that is one value or an array of them.
 func (f *file) list(d dict, long, short name) array {
 	v := f.resolve(d[long])
 	if v == nil {
@@ -70,7 +70,7 @@ func (f *file) list(d dict, long, short name) array {
 	}
 }
 
-// identity says whether the stream itself asks not to be decrypted.
+// identity reports whether the stream itself asks not to be decrypted.
 func (f *file) identity(filters, parms array) bool {
 	if len(filters) == 0 || f.name(filters[0]) != "Crypt" {
 		return false
@@ -82,13 +82,13 @@ func (f *file) identity(filters, parms array) bool {
 	return n == "" || n == "Identity"
 }
 
-// sink gathers decoded bytes as far as the budget goes.
+// sink collects decoded bytes within the budget.
 type sink struct {
 	data   []byte
 	budget *budget
 }
 
-// put adds bytes; false when no more may come.
+// put adds bytes. It returns false when the budget is spent.
 func (s *sink) put(b ...byte) bool {
 	if len(s.data)+len(b) > maxStream {
 		s.budget.exceed("a stream of more than %d bytes", maxStream)
@@ -101,8 +101,8 @@ func (s *sink) put(b ...byte) bool {
 	return true
 }
 
-// inflate undoes zlib's compression. Header and checksum are not trusted:
-// damaged files are read as far as their bits make sense.
+// inflate decompresses zlib. It ignores header and checksum: damaged files are read as
+// far as their bits make sense.
 func (s *sink) inflate(data []byte) {
 	raw := data
 	if len(data) >= 2 && data[0]&0x0f == 8 && (int(data[0])<<8|int(data[1]))%31 == 0 {
@@ -110,7 +110,7 @@ func (s *sink) inflate(data []byte) {
 	}
 	s.flate(raw)
 	if len(s.data) == 0 && len(data) > 2 && len(raw) == len(data) {
-		s.flate(data[2:]) // a header, but a wrong one
+		s.flate(data[2:]) // a wrong header
 	}
 }
 
@@ -128,8 +128,8 @@ func (s *sink) flate(raw []byte) {
 	}
 }
 
-// lzw undoes LZW with codes of 9 to 12 bits, high bits first. early says that
-// codes grow one entry before they must, as TIFF does.
+// lzw decompresses LZW with codes of 9 to 12 bits, high bits first. early: codes grow
+// one entry early, as in TIFF.
 func (s *sink) lzw(data []byte, early bool) {
 	const clearCode, endCode = 256, 257
 	var (
@@ -158,7 +158,7 @@ func (s *sink) lzw(data []byte, early bool) {
 		case code == endCode, code > next, code == next && last < 0:
 			return
 		}
-		// The word of the code, or of the one before with its own first byte.
+		// The word of the code, or the word before with its own first byte.
 		from := code
 		if code == next {
 			from = last
@@ -261,8 +261,7 @@ func (s *sink) runLength(data []byte) {
 	}
 }
 
-// unpredict undoes the prediction that stands before Flate and LZW. It works
-// in place.
+// unpredict reverses the prediction done before Flate and LZW, in place.
 func (f *file) unpredict(data []byte, parm dict) []byte {
 	kind := f.int(parm["Predictor"], 1)
 	if kind < 2 {
@@ -282,8 +281,8 @@ func (f *file) unpredict(data []byte, parm dict) []byte {
 	return unPNG(data, row, step)
 }
 
-// unTIFF adds to each byte the one of the pixel to the left. Components of
-// other than 8 bits occur in pictures only.
+// unTIFF adds to each byte the byte of the pixel to the left. Only pictures have
+// components of other than 8 bits.
 func unTIFF(data []byte, row, step, bits int) []byte {
 	if bits != 8 {
 		return data
@@ -297,7 +296,7 @@ func unTIFF(data []byte, row, step, bits int) []byte {
 	return data
 }
 
-// unPNG undoes the five filters of PNG, one named before each row.
+// unPNG reverses the five filters of PNG. Each row names its own.
 func unPNG(data []byte, row, step int) []byte {
 	out := data[:0]
 	var above []byte

@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// font says what the bytes of strings show, and how wide.
+// font knows what the bytes of strings show, and how wide that is.
 type font struct {
 	toUnicode *cmap // nil: none
 
 	// A simple font's codes are bytes.
 	simple bool
 	texts  [256]string
-	widths []float64 // from code first on
+	widths []float64 // from code first
 	first  int
 
-	// A composite font's codes go by a CMap or a known character set.
+	// The codes of a composite font follow a CMap or a known character set.
 	coding   *cmap
 	charset  *charset
 	ranges   []widthRange
 	vertical bool
 	latin    bool         // glyphs 1 to 95 are ASCII, as in Adobe's collections
-	outlines map[int]rune // by glyph, where the embedded font alone tells
+	outlines map[int]rune // by glyph, if only the embedded font knows
 
-	base    name    // the font's name, for widths that it does not say
-	missing float64 // the width of characters that have none; < 0: by the base font
-	unit    float64 // one thousandth, but for fonts of drawn characters
-	em      float64 // how large the characters are at size 1
+	base    name    // the font's name, for missing widths
+	missing float64 // width of characters without one; < 0: use the base font's
+	unit    float64 // one thousandth, except in fonts of drawn characters
+	em      float64 // size of the characters at font size 1
 	shapes  map[uint64]shape
 }
 
@@ -38,15 +38,15 @@ type shape struct {
 	width float64 // at size 1
 }
 
-// widthRange gives the characters lo to hi of a CID font their widths: each its
-// own, or all the same.
+// widthRange holds the widths of characters lo to hi of a CID font: one for each, or
+// one for all.
 type widthRange struct {
 	lo, hi int
 	each   []float64
 	all    float64
 }
 
-// maxShapes bounds the codes that a font remembers.
+// maxShapes is how many codes a font remembers.
 const maxShapes = 1 << 16
 
 // newFont reads a font's dictionary.
@@ -65,7 +65,7 @@ func (f *file) newFont(d dict) *font {
 	return t
 }
 
-// simpleEncoding finds out what the 256 codes mean.
+// simpleEncoding finds the meaning of the 256 codes.
 func (f *file) simpleEncoding(t *font, d dict) {
 	var table [256]rune
 	descriptor := f.dict(d["FontDescriptor"])
@@ -111,8 +111,8 @@ func (f *file) simpleEncoding(t *font, d dict) {
 	}
 }
 
-// differing gives the text of a glyph that an encoding names. Some programs
-// name glyphs after their codes, and those after ASCII.
+// differing returns the text of a glyph that an encoding names. Some programs name
+// glyphs after their codes, and codes after ASCII.
 func differing(glyph name, code int) string {
 	if s := glyphText(string(glyph)); s != "" {
 		return s
@@ -137,8 +137,8 @@ func (f *file) simpleWidths(t *font, d dict) {
 	}
 }
 
-// drawn reads the scale of a font whose characters are little drawings, and how
-// large they are: by the box around them or, without one, by their widths.
+// drawn reads the scale and size of a font whose characters are drawings: from the box
+// around them or, without one, from their widths.
 func (f *file) drawn(t *font, d dict) {
 	m := f.array(d["FontMatrix"])
 	if len(m) != 6 || f.number(m[0]) == 0 {
@@ -224,8 +224,8 @@ func (f *file) cidWidths(w array) []widthRange {
 	return out
 }
 
-// next cuts a code off s and gives what it shows. lone says that the code is
-// the single byte of a space, which is what word spacing goes by.
+// next cuts a code off s and returns what it shows. lone: the code is the single byte
+// of a space, to which word spacing applies.
 func (t *font) next(s string) (sh shape, size int, lone bool) {
 	var code uint32
 	switch {

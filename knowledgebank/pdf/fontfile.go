@@ -2,9 +2,9 @@ package pdf
 
 import "bytes"
 
-// outlines finds out what the characters of a CID font are by the embedded
-// TrueType font's own table from characters to glyphs, read backwards. Most
-// programs leave that table out, but those that leave out ToUnicode may not.
+// outlines finds the characters of a CID font in the embedded TrueType font: it reads
+// the table from characters to glyphs backwards. Most programs leave out that table,
+// but not those that leave out ToUnicode.
 func (f *file) outlines(font dict) map[int]rune {
 	s := f.stream(f.dict(font["FontDescriptor"])["FontFile2"])
 	if s == nil {
@@ -25,7 +25,7 @@ func (f *file) outlines(font dict) map[int]rune {
 	return mapped
 }
 
-// table reads big-endian numbers; past the end there are zeros.
+// table reads big-endian numbers. Behind its end there are zeros.
 type table []byte
 
 func (t table) u16(at int) int {
@@ -37,7 +37,7 @@ func (t table) u16(at int) int {
 
 func (t table) u32(at int) int { return t.u16(at)<<16 | t.u16(at+2) }
 
-// from is what lies behind an offset.
+// from is the table from an offset on.
 func (t table) from(at int) table {
 	if at < 0 || at > len(t) {
 		return nil
@@ -45,7 +45,7 @@ func (t table) from(at int) table {
 	return t[at:]
 }
 
-// trueTypeGlyphs reads which character each glyph shows.
+// trueTypeGlyphs finds the character of each glyph.
 func trueTypeGlyphs(font table) map[int]rune {
 	var cmap table
 	for i := range font.u16(4) {
@@ -73,7 +73,7 @@ func trueTypeGlyphs(font table) map[int]rune {
 	return out
 }
 
-// note keeps the first character of a glyph: lower ones are the usual ones.
+// note keeps the first character of a glyph: lower ones are more usual.
 func note(out map[int]rune, glyph, char int) {
 	if _, has := out[glyph]; !has && glyph > 0 && glyph <= 0xffff {
 		out[glyph] = rune(char)
@@ -113,14 +113,14 @@ func (t table) groups(out map[int]rune) {
 	}
 }
 
-// cffMore are the characters of the standard strings behind those of the
-// standard encoding, from 150.
+// cffMore are the characters of the standard strings from number 150 on, behind those
+// of the standard encoding.
 const cffMore = "¹¬µ™Ð½±Þ¼÷¦°þ¾²®−ð×³©ÁÂÄÀÅÃÇÉÊËÈÍÎÏÌÑÓÔÖÒÕŠÚÛÜÙÝŸŽáâäàåãçéêëèíîïìñóôöòõšúûüùýÿž"
 
-// cffStandard is the number of the standard strings. A font's own follow.
+// cffStandard is the number of standard strings. A font's own follow.
 const cffStandard = 391
 
-// cff reads a compact font. Reading past the end gives zeros, and bad.
+// cff reads a compact font. Reading behind the end returns zeros and sets bad.
 type cff struct {
 	data []byte
 	pos  int
@@ -168,8 +168,8 @@ func (c *cff) index() [][]byte {
 	return items
 }
 
-// cffEncoding reads what a compact font's own encoding says. A font that has
-// the standard one says nothing.
+// cffEncoding reads a compact font's own encoding. It returns nil if the font uses the
+// standard one.
 func cffEncoding(font []byte) map[int]string {
 	c := &cff{data: font, pos: 2}
 	c.pos = c.number(1)
@@ -212,7 +212,7 @@ func cffEncoding(font []byte) map[int]string {
 			glyph++
 		}
 	}
-	if kind&0x80 != 0 { // codes beside those
+	if kind&0x80 != 0 { // additional codes
 		for range c.number(1) {
 			code, id := c.number(1), c.number(2)
 			for g := range charset {
@@ -226,7 +226,7 @@ func cffEncoding(font []byte) map[int]string {
 	return texts
 }
 
-// charset reads which string names each glyph.
+// charset reads the string number of each glyph's name.
 func (c *cff) charset(at, glyphs int) []int {
 	ids := []int{0}
 	if at < 3 { // predefined; the first of them counts up
@@ -249,7 +249,7 @@ func (c *cff) charset(at, glyphs int) []int {
 	return ids
 }
 
-// cffDict reads the offsets that are needed of a font's dictionary.
+// cffDict reads the required offsets from a font's dictionary.
 func cffDict(data []byte) map[string]int {
 	c := &cff{data: data}
 	out := map[string]int{}
@@ -283,8 +283,8 @@ func cffDict(data []byte) map[string]int {
 	return out
 }
 
-// cffTexts gives the text of the standard strings that are letters or signs.
-// The first are the glyphs of the standard encoding in its order.
+// cffTexts returns the text of those standard strings that are letters or signs. The
+// first are the glyphs of the standard encoding in order.
 func cffTexts() []string {
 	texts := []string{""}
 	for _, r := range standardEncoding() {
@@ -298,8 +298,8 @@ func cffTexts() []string {
 	return texts
 }
 
-// builtIn gives what the codes of an embedded font mean by the font's own
-// account, where that differs from Adobe's standard encoding.
+// builtIn returns the encoding inside an embedded font, where it differs from Adobe's
+// standard encoding.
 func (f *file) builtIn(descriptor dict) map[int]string {
 	if s := f.stream(descriptor["FontFile"]); s != nil {
 		return type1Encoding(f.decode(s))
@@ -310,8 +310,8 @@ func (f *file) builtIn(descriptor dict) map[int]string {
 	return nil
 }
 
-// type1Encoding reads the encoding in the clear part of a Type 1 font: lines
-// like "dup 12 /fi put".
+// type1Encoding reads the encoding in the clear part of a Type 1 font: lines like "dup
+// 12 /fi put".
 func type1Encoding(font []byte) map[int]string {
 	from := bytes.Index(font, []byte("/Encoding"))
 	if from < 0 {

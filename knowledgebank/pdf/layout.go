@@ -9,52 +9,52 @@ import (
 	"unicode/utf8"
 )
 
-// How far apart things may stand, in sizes of the characters.
+// Distances, in sizes of the characters.
 const (
 	wordGap     = 0.15 // less is kerning
 	wideWordGap = 0.5  // between characters of scripts without spaces
 	lineShift   = 0.5  // less is a raised or lowered character
-	cellGap     = 1.5  // more is no gap between words
+	cellGap     = 1.5  // more is not a gap between words
 	backStep    = 1.0  // less is kerning or an accent
-	overprint   = 0.25 // the same character again, so near, makes it bold
+	overprint   = 0.25 // the same character again so near makes it bold
 )
 
-// maxDrawn bounds the characters of a line that overprinting is looked for in,
-// and maxAlike those at one place.
+// maxDrawn limits how many characters of a line are searched for overprinting, maxAlike
+// how many at one place.
 const (
 	maxDrawn = 4096
 	maxAlike = 32
 )
 
-// glyph is a character on the page. Its text is empty if it has no meaning or
-// its meaning was given already.
+// glyph is a character on the page. Its text is empty if it has no meaning or was
+// already emitted.
 type glyph struct {
 	text  string
 	x, y  float64
-	width float64 // to where the next one stands
+	width float64 // to the place of the next one
 	frame
 }
 
-// line is a row of characters. Positions are measured along it and, for base,
-// across it, upwards.
+// line is a row of characters. Positions are measured along it. base is measured across
+// it, upwards.
 type line struct {
 	ux, uy     float64
 	base       float64
 	start, end float64
 	wordEnd    float64 // where the first word ends
 	size       float64 // of most of its characters
-	tabular    bool    // it has gaps as between the cells of a table
+	tabular    bool    // it has gaps like those between cells of a table
 	text       string
 }
 
-// layout makes lines of glyphs in the order in which they are drawn.
+// layout makes lines from glyphs in drawing order.
 type layout struct {
 	budget *budget
 	lines  []line
 	cur    *row
 }
 
-// row is a line that grows.
+// row is a growing line.
 type row struct {
 	line
 	out     []byte
@@ -64,13 +64,13 @@ type row struct {
 	drawn   []drawn
 }
 
-// drawn is a character of a row, by where it stands.
+// drawn is a character of a row, by its place.
 type drawn struct {
 	at   float64
 	text string
 }
 
-// add takes the next glyph.
+// add adds the next glyph.
 func (l *layout) add(g glyph) {
 	at, base := g.x*g.ux+g.y*g.uy, g.y*g.ux-g.x*g.uy
 	if l.cur != nil && l.cur.beside(g, base) {
@@ -87,13 +87,13 @@ func (l *layout) add(g glyph) {
 	l.cur.put(g, at, base)
 }
 
-// beside says whether a glyph stands on the row's base line, or near.
+// beside reports whether a glyph is on or near the row's base line.
 func (r *row) beside(g glyph, base float64) bool {
 	return r.ux*g.ux+r.uy*g.uy > 0.99 && math.Abs(base-r.base) < lineShift*max(g.size, r.tallest)
 }
 
-// again says whether the same character was drawn at the same place already,
-// as programs do to make it bold or give it a shadow.
+// again reports whether the same character was already drawn at the same place, which
+// makes it bold or gives it a shadow.
 func (r *row) again(g glyph, at float64) bool {
 	near := min(overprint*g.size, g.width/2)
 	if at > r.last+near || strings.TrimSpace(g.text) == "" {
@@ -108,7 +108,7 @@ func (r *row) again(g glyph, at float64) bool {
 	return false
 }
 
-// put adds a glyph behind the row's text.
+// put appends a glyph to the row's text.
 func (r *row) put(g glyph, at, base float64) {
 	gap := at - r.end
 	overlap := r.end - at
@@ -160,8 +160,8 @@ func (r *row) gap(g glyph) float64 {
 	return wordGap * g.size
 }
 
-// vote keeps the size that most characters have, and the base line of the
-// tallest: a raised number before a word must not lift the line.
+// vote keeps the size of most characters, and the base line of the tallest: a raised
+// number before a word must not raise the line.
 func (r *row) vote(g glyph, base float64) {
 	if g.size > r.tallest*1.05 {
 		r.tallest, r.base = g.size, base
@@ -176,14 +176,13 @@ func (r *row) vote(g glyph, base float64) {
 	}
 }
 
-// combining gives the mark that an accent, drawn over a letter, stands for.
+// combining maps an accent that is drawn over a letter to its combining mark.
 var combining = map[string]string{
 	"`": "\u0300", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "¯": "\u0304", "˘": "\u0306", "˙": "\u0307",
 	"¨": "\u0308", "˚": "\u030a", "˝": "\u030b", "ˇ": "\u030c", "¸": "\u0327", "˛": "\u0328",
 }
 
-// accent joins a letter and an accent that were drawn over each other, whichever
-// came first.
+// accent joins a letter and an accent that were drawn over each other, in any order.
 func (r *row) accent(text string, overlap float64) bool {
 	width := r.end - r.last
 	if len(r.out) == 0 || width <= 0 || overlap < 0.4*width {
@@ -203,7 +202,7 @@ func (r *row) accent(text string, overlap float64) bool {
 	return false
 }
 
-// undot puts the dot back on the letter at the end, which is n bytes long.
+// undot restores the dot of the letter at the end, which is n bytes long.
 func (r *row) undot(letter rune, n int) []byte {
 	return utf8.AppendRune(r.out[:len(r.out)-n], dotted(letter))
 }
@@ -239,7 +238,7 @@ func (l *layout) flush() {
 	l.lines = append(l.lines, r.line)
 }
 
-// finish ends the page and gives its paragraphs.
+// finish ends the page and returns its paragraphs.
 func (l *layout) finish() []string {
 	l.flush()
 	out := paragraphs(l.lines)
@@ -247,27 +246,27 @@ func (l *layout) finish() []string {
 	return out
 }
 
-// unspaced says whether a character is of a script that sets no spaces.
+// unspaced reports whether a character belongs to a script without spaces.
 func unspaced(r rune) bool {
 	return r >= 0x2e80 && r <= 0x9fff || r >= 0xf900 && r <= 0xfaff || r >= 0xff00 && r <= 0xff9f || r >= 0x20000 && r <= 0x3ffff
 }
 
-// Characters of scripts that run to the left are drawn as they are seen, from
-// the left, but read and stored from the right. The turning here is plainer
-// than Unicode's own, and made for whole lines.
+// Characters of scripts that run to the left are drawn from the left, as they are seen,
+// but read and stored from the right. This algorithm is simpler than Unicode's and made
+// for whole lines.
 
-// leftward says whether a character is of such a script.
+// leftward reports whether a character belongs to such a script.
 func leftward(r rune) bool {
 	return r >= 0x590 && r <= 0x8ff || r >= 0xfb1d && r <= 0xfdff || r >= 0xfe70 && r <= 0xfeff
 }
 
-// rightward says whether a character stands in runs of its own within such
-// text: letters of other scripts and digits.
+// rightward reports whether a character forms runs of its own in such text: letters of
+// other scripts, and digits.
 func rightward(r rune) bool {
 	return (unicode.IsLetter(r) || unicode.IsDigit(r)) && (!leftward(r) || unicode.IsDigit(r))
 }
 
-// logical turns a line as it is seen into the order in which it is read.
+// logical converts a line from the order seen to the order read.
 func logical(s string) string {
 	var left, right int
 	for _, r := range s {
@@ -292,8 +291,8 @@ func logical(s string) string {
 	return string(runes)
 }
 
-// turnRuns turns each run of characters that are of a kind; what stands between
-// two of them on the same word or number belongs to it.
+// turnRuns reverses each run of characters that is accepts. Characters between two of
+// them in the same word or number belong to the run.
 func turnRuns(runes []rune, is func(rune) bool) {
 	for i := 0; i < len(runes); i++ {
 		if !is(runes[i]) {
@@ -312,7 +311,7 @@ func turnRuns(runes []rune, is func(rune) bool) {
 
 func neutral(r rune) bool { return !leftward(r) && !rightward(r) }
 
-// turn reverses a line, brackets with it.
+// turn reverses a line, and its brackets.
 func turn(runes []rune) {
 	slices.Reverse(runes)
 	for i, r := range runes {

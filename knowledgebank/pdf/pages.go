@@ -6,18 +6,18 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// maxTree bounds the depth of the tree of pages.
+// maxTree is the greatest depth of the tree of pages.
 const maxTree = 64
 
-// leaf is a page as the tree has it.
+// leaf is a page of the tree.
 type leaf struct {
 	page dict
 	// Its own, or inherited.
 	resources dict
-	media     array // the sheet's corners
+	media     array // the corners of the sheet
 }
 
-// pages walks the tree of pages. Nodes that were seen are not entered again.
+// pages walks the tree of pages. It enters each node once.
 func (f *file) pages(most int) []leaf {
 	var leaves []leaf
 	seen := map[int]bool{}
@@ -47,7 +47,7 @@ func (f *file) pages(most int) []leaf {
 	return leaves
 }
 
-// inherit gives a node what it has itself, and the rest from above.
+// inherit returns a node's own values, and the rest from its parent.
 func (f *file) inherit(d dict, from leaf) leaf {
 	from.page = d
 	if own := f.dict(d["Resources"]); own != nil {
@@ -59,8 +59,7 @@ func (f *file) inherit(d dict, from leaf) leaf {
 	return from
 }
 
-// loosePages gathers all objects that say they are pages, for files whose tree
-// is broken.
+// loosePages collects all objects that claim to be pages, for files with a broken tree.
 func (f *file) loosePages(most int) []leaf {
 	numbers := make([]int, 0, len(f.xref))
 	for num := range f.xref {
@@ -77,7 +76,7 @@ func (f *file) loosePages(most int) []leaf {
 	return leaves
 }
 
-// lineage gives a page what it inherits by going up from it.
+// lineage returns what a page inherits, by going up from it.
 func (f *file) lineage(page dict) leaf {
 	nodes := []dict{page}
 	for up := f.dict(page["Parent"]); up != nil && len(nodes) < maxTree; up = f.dict(up["Parent"]) {
@@ -90,7 +89,7 @@ func (f *file) lineage(page dict) leaf {
 	return l
 }
 
-// contents is a page's program: its streams, one behind the other.
+// contents is a page's program: its streams, joined.
 func (f *file) contents(page dict) []byte {
 	v := f.resolve(page["Contents"])
 	if s, ok := v.(*stream); ok {
@@ -113,7 +112,7 @@ func (f *file) contents(page dict) []byte {
 	return all
 }
 
-// page gives the paragraphs of a page.
+// page returns the paragraphs of a page.
 func (p *program) page(l leaf) []string {
 	p.begin()
 	p.seen = p.view(l)
@@ -124,8 +123,8 @@ func (p *program) page(l leaf) []string {
 	return p.out.finish()
 }
 
-// view gives the sheet with a little room around it; everything where the file
-// gives no sensible one. What a smaller crop box hides is read.
+// view is the sheet with some room around it, or everything if the file has no sensible
+// sheet. Text outside a smaller crop box is read.
 func (p *program) view(l leaf) rect {
 	const room = 20
 	r := p.rect(l.media)
@@ -144,8 +143,7 @@ func (p *program) rect(a array) rect {
 	return rect{min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)}
 }
 
-// annotation shows what was typed onto a page: filled form fields and notes
-// that stand open.
+// annotation shows text that was typed onto a page: filled form fields and open notes.
 func (p *program) annotation(d dict) {
 	if kind := p.f.name(d["Subtype"]); kind != "Widget" && kind != "FreeText" {
 		return
@@ -167,10 +165,10 @@ func (p *program) annotation(d dict) {
 	p.form(s, nil)
 }
 
-// missing says why a file gave no text at all.
+// missing returns the reason why a file has no text at all.
 func (p *program) missing() error {
 	if p.blind > 0 {
-		return fault.New(fault.Unsupported, "pdf.missing", "the file has no readable text: its fonts do not say which characters they show")
+		return fault.New(fault.Unsupported, "pdf.missing", "the file has no readable text: its fonts do not identify their characters")
 	}
 	return fault.New(fault.Unsupported, "pdf.missing", "the file has no text: its pages are pictures or empty")
 }

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// flow is a paragraph that grows by lines.
+// flow is a paragraph while lines are added.
 type flow struct {
 	lines   int
-	right   float64 // where its widest line ends
+	right   float64 // end of its widest line
 	first   line
 	last    line
-	leading float64 // from its last line but one to its last; 0 if it has one line
+	leading float64 // distance between its last two lines; 0 if it has one line
 	text    []byte
 }
 
@@ -44,9 +44,9 @@ func paragraphs(lines []line) []string {
 	return out
 }
 
-// usualLeading is how far the lines of a paragraph are apart on this page, in
-// sizes of their characters. Lines stand nearer than paragraphs, so that it is
-// found at the lower end.
+// usualLeading is the distance between the lines of a paragraph on this page, in sizes
+// of their characters. Lines are closer than paragraphs, so it is found at the lower
+// end.
 func usualLeading(lines []line) float64 {
 	var all []float64
 	for i := 1; i < len(lines); i++ {
@@ -64,12 +64,12 @@ func usualLeading(lines []line) float64 {
 
 func (l line) parallel(m line) bool { return l.ux*m.ux+l.uy*m.uy > 0.99 }
 
-// alike says whether two lines are set in about the same size.
+// alike reports whether two lines have about the same size.
 func (l line) alike(m line) bool {
 	return math.Abs(l.size-m.size) <= 0.12*max(l.size, m.size)
 }
 
-// goesOn says whether a line belongs to the paragraph.
+// goesOn reports whether a line belongs to the paragraph.
 func (p *flow) goesOn(l line, usual, margin float64) bool {
 	a := p.last
 	if !a.parallel(l) || !a.alike(l) {
@@ -89,9 +89,9 @@ func (p *flow) goesOn(l line, usual, margin float64) bool {
 	return !p.brokenBefore(l, margin) && p.aligned(l)
 }
 
-// margin is where text may reach on the right: the end of the widest line near
-// the i-th that begins like it or a little to its left. Lines far off may stand
-// in wider columns.
+// margin is how far text reaches to the right: the end of the widest nearby line that
+// begins like the i-th or a little to its left. Distant lines may belong to wider
+// columns.
 func margin(lines []line, i int) float64 {
 	const near = 8
 	own := lines[i]
@@ -105,13 +105,13 @@ func margin(lines []line, i int) float64 {
 	return right
 }
 
-// nextColumn says whether a sentence goes on at the top of the next column.
+// nextColumn reports whether a sentence continues at the top of the next column.
 func (p *flow) nextColumn(l line) bool {
 	r, _ := utf8.DecodeRuneInString(l.text)
 	return unicode.IsLower(r) && !endsSentence(p.last.text)
 }
 
-// aligned says whether a line begins where this paragraph's lines may begin.
+// aligned reports whether a line begins where lines of this paragraph may begin.
 func (p *flow) aligned(l line) bool {
 	shift, em := l.start-p.last.start, p.last.size
 	switch {
@@ -124,13 +124,13 @@ func (p *flow) aligned(l line) bool {
 	return true
 }
 
-// centred says whether one line stands over the middle of the other.
+// centred reports whether one line is above the middle of the other.
 func centred(a, b line) bool {
 	return math.Abs((a.start+a.end)-(b.start+b.end)) < a.size && math.Abs(a.start-b.start) > 0.3*a.size
 }
 
-// brokenBefore says whether a line was begun on purpose: it opens an item of a
-// list, is a row of a table, or its first word had room on the line before.
+// brokenBefore reports whether a line was begun on purpose: it opens a list item, is a
+// row of a table, or its first word would have fit into the line before.
 func (p *flow) brokenBefore(l line, margin float64) bool {
 	a := p.last
 	switch marker(l.text) {
@@ -148,18 +148,18 @@ func (p *flow) brokenBefore(l line, margin float64) bool {
 		return false
 	}
 	if centred(a, l) {
-		return false // such lines are as long as somebody liked
+		return false // such lines are as long as the writer liked
 	}
 	needs := a.end + (l.wordEnd - l.start) + 0.75*a.size
-	// Where a sentence seems to go on, lines near by tell less: they may stand in
-	// a wider column.
+	// If a sentence seems to continue, nearby lines prove less: they may belong to a
+	// wider column.
 	if first, _ := utf8.DecodeRuneInString(l.text); unicode.IsLower(first) {
 		return needs < max(p.right, l.end) || needs-a.start < 0.5*(margin-a.start)
 	}
 	return needs < margin
 }
 
-// add puts a line at the paragraph's end.
+// add appends a line to the paragraph.
 func (p *flow) add(l line) {
 	if p.lines > 0 {
 		p.leading = p.last.base - l.base
@@ -172,7 +172,7 @@ func (p *flow) add(l line) {
 	p.right = max(p.right, l.end)
 }
 
-// join puts a line behind the one before it, which is what text ends with.
+// join appends a line to a text that ends with the line before it.
 func join(text []byte, before, next string) []byte {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	first, _ := utf8.DecodeRuneInString(next)
@@ -189,7 +189,7 @@ func join(text []byte, before, next string) []byte {
 	return append(text, next...)
 }
 
-// hyphenated gives a line without the hyphen that breaks its last word.
+// hyphenated returns a line without the hyphen that breaks its last word.
 func hyphenated(s string) (stem string, ok bool) {
 	r, n := utf8.DecodeLastRuneInString(s)
 	if r != '-' && r != '‐' && r != 0xad {
@@ -200,8 +200,8 @@ func hyphenated(s string) (stem string, ok bool) {
 	return stem, unicode.IsLetter(before) || unicode.IsDigit(before)
 }
 
-// suspended says whether a line goes on like "pre- and postwar", where the
-// hyphen before is no break.
+// suspended reports whether a line continues like "pre- and postwar", where the hyphen
+// is no break.
 func suspended(text string) bool {
 	w, _, _ := strings.Cut(text, " ")
 	switch w {
@@ -217,7 +217,7 @@ func endsSentence(s string) bool {
 	return strings.ContainsRune(".:;!?。！？", r)
 }
 
-// The kinds of marks that open an item of a list.
+// The kinds of marks that open a list item.
 const (
 	noMarker = iota
 	bullet
@@ -242,12 +242,12 @@ func marker(s string) int {
 	return noMarker
 }
 
-// lone says whether text is the mark of a list's item without the item, which
-// some programs draw at the page's end.
+// lone reports whether text is the mark of a list item without the item, which some
+// programs draw at the end of the page.
 func lone(s string) bool { return !strings.Contains(s, " ") && marker(s+" ") == bullet }
 
-// tidy brings text into its final form: composed characters, single spaces, no
-// soft hyphens.
+// tidy makes the final form of a text: composed characters, single spaces, no soft
+// hyphens.
 func tidy(s string) string {
 	s = strings.ReplaceAll(s, "\u00ad", "")
 	return norm.NFC.String(strings.Join(strings.Fields(s), " "))

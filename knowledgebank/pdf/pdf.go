@@ -8,28 +8,28 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Page is what one page says.
+// Page is the text of one page.
 type Page struct {
 	Number     int // from 1
 	Paragraphs []string
-	Picture    bool // it shows a picture, and no text
-	Unread     bool // much of it is in fonts that do not say what their characters are
+	Picture    bool // it shows a picture and no text
+	Unread     bool // much of it is in fonts that do not identify their characters
 }
 
-// Document is what a file says.
+// Document is the text of a file.
 type Document struct {
-	Title string // in its document information; empty if it does not say
+	Title string // from its document information; empty if that has none
 	Pages []Page
 }
 
-// Files are PDF files that come together: the options bound what all of them
-// cost. They are read one at a time.
+// Files reads PDF files that share the limits in the options, such as all files of one
+// mail. Read one file at a time.
 type Files struct {
-	pages int // of each
+	pages int // of each file
 	left  budget
 }
 
-// NewFiles makes files that cost no more than the options say.
+// NewFiles returns Files with the limits in o.
 func NewFiles(o Options) (*Files, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fault.Wrap("pdf.NewFiles", err)
@@ -37,16 +37,15 @@ func NewFiles(o Options) (*Files, error) {
 	return &Files{o.MaxPages, *newBudget(o)}, nil
 }
 
-// Read reads a PDF file, every page of it; one without text has no paragraphs.
-// Where the file exceeds a limit, the error is Unsupported and the pages before
-// stand beside it. A file whose pages all are without text, and one that needs
-// a password, is Unsupported too; one that is damaged beyond reading, Invalid.
-// When ctx ends, so does reading, with its error.
+// Read reads all pages of a PDF file. A page without text has no paragraphs. If the
+// file exceeds a limit, Read returns Unsupported and the pages before it. If no page
+// has text or the file needs a password, the error is Unsupported; if the file is
+// damaged beyond reading, Invalid. When ctx ends, Read stops with its error.
 func (s *Files) Read(ctx context.Context, data []byte) (Document, error) {
 	b := s.left
 	b.over = func() bool { return ctx.Err() != nil }
 	d, err := read(ctx, data, s.pages, &b)
-	b.err, b.over = nil, nil // those of this file
+	b.err, b.over = nil, nil // they belong to this file
 	s.left = b
 	return d, fault.Wrap("pdf.Read", err)
 }
@@ -65,7 +64,7 @@ func read(ctx context.Context, data []byte, most int, b *budget) (d Document, er
 		leaves = f.loosePages(most)
 	}
 	if len(leaves) == 0 && b.err == nil {
-		return d, fault.New(fault.Invalid, "pdf.pages", "the file is damaged: no page can be found")
+		return d, fault.New(fault.Invalid, "pdf.pages", "the file is damaged: it has no pages")
 	}
 	p := newProgram(f)
 	text := false
@@ -83,7 +82,7 @@ func read(ctx context.Context, data []byte, most int, b *budget) (d Document, er
 		page := Page{Number: i + 1, Paragraphs: p.page(l)}
 		text = text || len(page.Paragraphs) > 0
 		page.Picture = len(page.Paragraphs) == 0 && p.drawn > drawn
-		// Many fonts give the space no meaning; a sixth of a text are spaces.
+		// Many fonts do not identify the space, and a sixth of a text is spaces.
 		page.Unread = p.blind-blind > max((p.shown-shown)/3, 10)
 		d.Pages = append(d.Pages, page)
 	}
@@ -99,7 +98,7 @@ func read(ctx context.Context, data []byte, most int, b *budget) (d Document, er
 	return d, nil
 }
 
-// title is what the file's document information says it is called.
+// title is the title in the document information.
 func (f *file) title() string {
 	const longest = 1000
 	s := f.str(f.dict(f.trailer["Info"])["Title"])
@@ -109,21 +108,21 @@ func (f *file) title() string {
 	return tidy(textString(s))
 }
 
-// Options bounds what reading a file may cost, or several that come together.
-// What lies behind a limit is left out, and the error says which limit it was.
+// Options limit what it costs to read a file, or several files of one Files. Read
+// leaves out what exceeds a limit, and the error names the limit.
 type Options struct {
 	MaxPages int // of each file
-	MaxBytes int // decoded, all streams and the text together
-	MaxSteps int // operators and characters of all pages together
+	MaxBytes int // decoded bytes of all streams, and the text
+	MaxSteps int // operators and characters of all pages
 }
 
-// Default suits a person's documents: thousands of pages pass, and a file made
+// Default suits a person's documents: files of thousands of pages pass, and a file made
 // to be costly ends within seconds.
 func Default() Options {
 	return Options{MaxPages: 10_000, MaxBytes: 256 << 20, MaxSteps: 40_000_000}
 }
 
-// Validate reports all that is wrong together.
+// Validate joins all errors in the options.
 func (o Options) Validate() error {
 	var errs []error
 	atLeast := func(what string, n int) {
@@ -140,38 +139,37 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// What a file may have at most, beside the options.
+// Limits beside the options.
 const (
 	maxObjects = 1 << 20  // entries of the cross-reference table
-	maxValues  = 3 << 20  // values in the objects that are loaded
+	maxValues  = 3 << 20  // values in loaded objects
 	maxStream  = 64 << 20 // decoded bytes of one stream
 	maxLines   = 1 << 16  // lines of one page
 	lineCost   = 64       // bytes that a line costs beside its text
-	formCost   = 20       // steps that entering a form costs
-	fontCost   = 1000     // steps that reading a font costs
+	formCost   = 20       // steps that a form costs
+	fontCost   = 1000     // steps that a font costs
 )
 
-// budget is what may still be spent on a file.
+// budget is what may still be spent.
 type budget struct {
 	bytes, steps, values int
-	err                  error // the limit that was hit; nothing more is read then
-	// over says that nobody waits any more, and looks counts what was spent since it
-	// was asked.
+	err                  error // the limit that was exceeded; then reading stops
+	// over reports whether the caller has given up; looks counts what was spent since
+	// the last call.
 	over  func() bool
 	looks int
 }
 
-// lookEvery is how many steps are taken, or KiB decoded, between two looks whether
-// anybody still waits.
+// lookEvery is how many steps, or decoded KiB, pass between two calls of over.
 const lookEvery = 1024
 
-// look ends the reading if nobody waits for it.
+// look stops reading if the caller has given up.
 func (b *budget) look(spent int) {
 	if b.looks += spent; b.looks < lookEvery {
 		return
 	}
 	if b.looks = 0; b.over != nil && b.over() && b.err == nil {
-		b.err = fault.New(fault.Timeout, "pdf.Read", "nobody waits for it")
+		b.err = fault.New(fault.Timeout, "pdf.Read", "the caller has given up")
 	}
 }
 
@@ -185,13 +183,13 @@ func (b *budget) exceed(format string, args ...any) {
 	}
 }
 
-// step takes one step, false when none is left.
+// step spends one step. It returns false if none is left.
 func (b *budget) step() bool { return b.stride(1) }
 
-// stride takes n steps, for what costs as much as they.
+// stride spends n steps.
 func (b *budget) stride(n int) bool {
 	if b.steps < n {
-		b.exceed("its pages take too many steps")
+		b.exceed("its pages need too many steps")
 		return false
 	}
 	b.steps -= n
@@ -199,7 +197,7 @@ func (b *budget) stride(n int) bool {
 	return b.err == nil
 }
 
-// take takes n bytes, false when they are not left.
+// take spends n bytes. It returns false if they are not left.
 func (b *budget) take(n int) bool {
 	if n > b.bytes {
 		b.bytes = 0

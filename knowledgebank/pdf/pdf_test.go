@@ -137,8 +137,8 @@ func TestRefused(t *testing.T) {
 		kind fault.Kind
 		says string
 	}{
-		{"empty", nil, fault.Invalid, "no PDF"},
-		{"other", []byte("Dear Ana, this is a letter."), fault.Invalid, "no PDF"},
+		{"empty", nil, fault.Invalid, "not a PDF"},
+		{"other", []byte("Dear Ana, this is a letter."), fault.Invalid, "not a PDF"},
 		{"header alone", []byte("%PDF-1.4\n"), fault.Invalid, "damaged"},
 		{"no pages", []byte("%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Kids [] >>\nendobj"), fault.Invalid, "damaged"},
 		{"pictures", document("", "q 10 0 0 10 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID x EI Q").bytes(), fault.Unsupported, "no text"},

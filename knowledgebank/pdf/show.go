@@ -5,22 +5,21 @@ import (
 	"math"
 )
 
-// minSpaced is the number of characters from which on room between them is
-// taken for letterspacing.
+// minSpaced is the number of characters from which room between them is letterspacing.
 const minSpaced = 4
 
-// thinSpace is the width of a space, in sizes of the characters, below which it
-// is none.
+// thinSpace is the width, in sizes of the characters, below which a space does not
+// count.
 const thinSpace = 0.08
 
-// frame is the direction and size in which characters stand on the page.
+// frame is the direction and size of characters on the page.
 type frame struct {
 	ux, uy float64 // along the line, length 1
 	size   float64 // of the characters, across the line
 	along  float64 // page units for one unit of text space along the line
 }
 
-// frame reckons it from the text matrix and the page's.
+// frame computes it from the text matrix and the page's.
 func (p *program) frame() frame {
 	m := p.tm.times(p.ctm)
 	em := 1.0
@@ -55,7 +54,7 @@ func (p *program) showAll(v any) {
 	}
 }
 
-// advance moves on along the line.
+// advance moves along the line.
 func (p *program) advance(by float64) {
 	if p.font != nil && p.font.vertical {
 		p.tm = p.tm.move(0, -by)
@@ -76,8 +75,8 @@ func (p *program) show(v any) {
 		scale = 1
 	}
 	actual := p.actual()
-	// Room between the characters of a longer string is how it is set, not where
-	// its words end; programs use it for that, too.
+	// In a longer string, room between the characters is typesetting and does not end
+	// words.
 	spaced := 0.0
 	if p.font.letters(s) >= minSpaced {
 		spaced = p.charSpace
@@ -98,7 +97,7 @@ func (p *program) show(v any) {
 			text, actual.used = actual.actual, true
 		}
 		if text == "" && actual == nil {
-			p.blind++ // and leave a gap, for it is mostly a space
+			p.blind++ // leave a gap: mostly it is a space
 			p.advance(step)
 			continue
 		}
@@ -111,7 +110,7 @@ func (p *program) show(v any) {
 	}
 }
 
-// place hands a character to the layout.
+// place adds a character to the layout.
 func (p *program) place(text string, width float64, fr frame) {
 	at := p.tm.move(0, p.rise).times(p.ctm)
 	if !finite(at[4], at[5], width, fr.size) || !p.seen.holds(at[4], at[5]) || !p.f.budget.take(len(text)) {
@@ -120,7 +119,7 @@ func (p *program) place(text string, width float64, fr frame) {
 	p.out.add(glyph{text: text, x: at[4], y: at[5], width: width, frame: fr})
 }
 
-// skipImage passes over an inline image, whose "BI" was just read.
+// skipImage skips an inline image, whose "BI" was just read.
 func skipImage(p *parser) {
 	d := dict{}
 	for {
@@ -160,8 +159,8 @@ func skipImage(p *parser) {
 	p.pos = len(p.data)
 }
 
-// imageSize is the number of bytes of an image that says it, or that is not
-// compressed; -1 if unknown.
+// imageSize is the length of an image if the file says it or the image is not
+// compressed; else -1.
 func imageSize(d dict) int {
 	entry := func(short, long name) any {
 		if v, ok := d[short]; ok {
@@ -194,8 +193,8 @@ func imageSize(d dict) int {
 	return (width*colors*bits + 7) / 8 * height
 }
 
-// plausible says whether a program goes on here: picture data that happens to
-// hold " EI" is followed by bytes that no program has.
+// plausible reports whether a program continues here: if picture data contains " EI",
+// bytes follow that no program has.
 func plausible(rest []byte) bool {
 	if len(rest) > 0 && !space(rest[0]) {
 		return false
@@ -208,10 +207,10 @@ func plausible(rest []byte) bool {
 	return true
 }
 
-// largePicture is how wide and high a picture is that may be of text, in dots.
+// largePicture is the width and height, in dots, from which a picture may show text.
 const largePicture = 200
 
-// picture counts the large ones.
+// picture counts large pictures.
 func (p *program) picture(s *stream) {
 	if s != nil && p.f.name(s.dict["Subtype"]) == "Image" && p.f.int(s.dict["Width"], 0) >= largePicture && p.f.int(s.dict["Height"], 0) >= largePicture {
 		p.drawn++
@@ -238,7 +237,7 @@ func (m matrix) move(x, y float64) matrix {
 	return m
 }
 
-// finite says whether numbers can be reckoned with.
+// finite reports whether all numbers are finite and small enough to compute with.
 func finite(values ...float64) bool {
 	for _, v := range values {
 		if math.IsNaN(v) || math.Abs(v) > 1e12 {

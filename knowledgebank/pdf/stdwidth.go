@@ -7,12 +7,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// widthTable has the widths of the characters from space to tilde, in
-// thousandths of the font's size.
+// widthTable holds the widths of the characters from space to tilde, in thousandths of
+// the font's size.
 type widthTable [95]uint16
 
-// Files may use these fonts without saying their widths, for every reader has
-// fonts with these.
+// Files may use these fonts without their widths, since every PDF reader knows them.
 var (
 	helvetica = widthTable{
 		278, 278, 355, 556, 556, 889, 667, 222, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556, 556,
@@ -40,8 +39,8 @@ var (
 	}
 )
 
-// standardWidth is the width of a character in a font that does not say its
-// widths, going by the font's name.
+// standardWidth is the width of a character in a font without widths, by the font's
+// name.
 func standardWidth(font name, text string) float64 {
 	has := func(parts ...string) bool {
 		for _, part := range parts {

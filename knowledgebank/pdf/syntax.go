@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// lexer cuts bytes into tokens. It never fails: what makes no sense becomes a
-// word that nobody knows.
+// lexer splits bytes into tokens. It never fails: nonsense becomes an unknown word.
 type lexer struct {
 	data []byte
 	pos  int
@@ -31,7 +30,7 @@ func regular(c byte) bool { return !space(c) && !delimiter(c) }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// blank passes over white space and comments.
+// blank skips white space and comments.
 func (l *lexer) blank() {
 	for l.pos < len(l.data) {
 		switch c := l.data[l.pos]; {
@@ -47,7 +46,7 @@ func (l *lexer) blank() {
 	}
 }
 
-// token reads the next one: an int, float64, str, name or word.
+// token reads the next token: an int, float64, str, name or word.
 func (l *lexer) token() any {
 	l.blank()
 	if l.pos >= len(l.data) {
@@ -92,8 +91,8 @@ func (l *lexer) run() []byte {
 	return l.data[from:l.pos]
 }
 
-// numeral reads a number as writers really write it: "--5", "1.2.3" and
-// "12-3" occur, and mean -5, 1.2 and 12 to other readers.
+// numeral reads a number. Writers also write "--5", "1.2.3" and "12-3"; other readers
+// take these for -5, 1.2 and 12.
 func numeral(b []byte) (any, bool) {
 	negative, real, digits := false, false, 0
 	for len(b) > 0 && (b[0] == '-' || b[0] == '+') {
@@ -164,7 +163,7 @@ func nibble(c byte) (byte, bool) {
 	return 0, false
 }
 
-// hex reads a string in hexadecimal digits; an odd last digit has a 0 behind it.
+// hex reads a string of hexadecimal digits. An odd last digit is followed by a 0.
 func (l *lexer) hex() str {
 	var out []byte
 	half := false
@@ -217,7 +216,7 @@ func (l *lexer) literal() str {
 	return str(out)
 }
 
-// escape reads what stands behind a backslash.
+// escape reads what follows a backslash.
 func (l *lexer) escape(out []byte) []byte {
 	if l.pos >= len(l.data) {
 		return out
@@ -256,21 +255,21 @@ func (l *lexer) escape(out []byte) []byte {
 	return append(out, c)
 }
 
-// maxNesting bounds arrays and dictionaries within each other.
+// maxNesting is the greatest depth of arrays and dictionaries.
 const maxNesting = 64
 
 // parser makes objects of tokens.
 type parser struct {
 	lexer
-	// refs says whether "4 0 R" is a reference; in page programs it is not.
+	// refs: "4 0 R" is a reference. In page programs it is not.
 	refs bool
-	// left counts down the values that may still be made.
+	// left is the number of values that may still be made.
 	left *int
 }
 
-// next reads a token and pays for it, long ones and what is skipped more: many
-// objects that begin in one long string or comment must not cost its length
-// each time.
+// next reads a token and spends values, more for long tokens and skipped text: many
+// objects may begin in one long string or comment, and must not cost its length each
+// time.
 func (p *parser) next() any {
 	from := p.pos
 	t := p.token()
@@ -278,8 +277,8 @@ func (p *parser) next() any {
 	return t
 }
 
-// value reads one object, or a word that is none. ok is false when the values
-// are spent or nest too deep; what was read is then of no use.
+// value reads one object, or a word that is none. ok is false if the values are spent
+// or nest too deep; the result is then useless.
 func (p *parser) value() (v any, ok bool) {
 	v, ok = p.nested(0)
 	num, isInt := v.(int)
@@ -311,7 +310,7 @@ func (p *parser) nested(depth int) (any, bool) {
 		d := make(dict, len(items)/2)
 		for i := 0; i+1 < len(items); i += 2 {
 			key, isName := items[i].(name)
-			if !isName { // a value is missing or one too many: find the next key
+			if !isName { // a missing or surplus value: find the next key
 				i--
 				continue
 			}
@@ -328,8 +327,8 @@ func (p *parser) nested(depth int) (any, bool) {
 	return w, true
 }
 
-// list reads up to the closing word. One that is missing is taken to stand
-// before the word that ends the object, so that damage stays local.
+// list reads up to the closing word. If it is missing, the list ends before the word
+// that ends the object, so damage stays local.
 func (p *parser) list(closing word, depth int) (array, bool) {
 	items := array{}
 	for {
@@ -353,7 +352,7 @@ func (p *parser) list(closing word, depth int) (array, bool) {
 	}
 }
 
-// refer makes a reference of the two numbers at the end of items.
+// refer makes a reference of the last two numbers in items.
 func refer(items array) array {
 	n := len(items)
 	if n < 2 {

@@ -7,10 +7,10 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// readXref follows the chain of cross-reference sections from the end of the
-// file, newest first. False when it does not lead to a root.
+// readXref follows the chain of cross-reference sections from the end of the file,
+// newest first. It returns false if the chain does not lead to a root.
 func (f *file) readXref() bool {
-	// "startxref" stands in the last lines, but some programs add to the file.
+	// "startxref" is in the last lines, but some programs append to the file.
 	tail := max(0, len(f.data)-4096)
 	i := bytes.LastIndex(f.data[tail:], []byte("startxref"))
 	if i < 0 {
@@ -23,8 +23,8 @@ func (f *file) readXref() bool {
 		seen[at] = true
 		d := f.section(at)
 		if d == nil {
-			// A broken older section: what the newer ones name is still good, but
-			// only a search finds the rest.
+			// A broken older section: the objects of newer sections are usable, but
+			// only a search finds the others.
 			return false
 		}
 		if first {
@@ -57,8 +57,8 @@ func (f *file) section(at int) dict {
 		f.spent()
 		return nil
 	}
-	// In a hybrid file, objects that old readers must not see are free in the
-	// table and stand in this stream: it goes first.
+	// In a hybrid file, objects that old readers must not see are free in the table and
+	// listed in this stream: read it first.
 	if hidden, ok := d["XRefStm"].(int); ok && hidden > 0 && hidden < len(f.data) {
 		f.xrefStream(hidden)
 	}
@@ -67,7 +67,7 @@ func (f *file) section(at int) dict {
 	return d
 }
 
-// enter notes where an object lies, unless a newer section said so already.
+// enter records the place of an object, unless a newer section did.
 func (f *file) enter(num int, e entry) {
 	if _, has := f.xref[num]; has || num < 0 || num > 1<<23 {
 		return
@@ -146,7 +146,7 @@ func (f *file) xrefStream(at int) dict {
 	return s.dict
 }
 
-// enterRow notes one row of a cross-reference stream.
+// enterRow records one row of a cross-reference stream.
 func (f *file) enterRow(num int, row []byte, width [3]int) {
 	field := func(i, other int) int {
 		if width[i] == 0 {
@@ -171,8 +171,8 @@ func (f *file) enterRow(num int, row []byte, width [3]int) {
 	}
 }
 
-// rebuild makes the cross-reference table anew from what stands in the file.
-// The last definition of an object wins.
+// rebuild makes a new cross-reference table from the content of the file. The last
+// definition of an object wins.
 func (f *file) rebuild() error {
 	f.reset()
 	var order []int
@@ -195,8 +195,8 @@ func (f *file) rebuild() error {
 	return nil
 }
 
-// scan looks for "N G obj" all over the file. It also gives the numbers in the
-// order of their last definitions.
+// scan finds "N G obj" in the whole file. It also returns the numbers in the order of
+// their last definitions.
 func (f *file) scan() (map[int]entry, []int) {
 	entries := map[int]entry{}
 	var order []int
@@ -222,7 +222,7 @@ func (f *file) scan() (map[int]entry, []int) {
 	return entries, slices.Compact(order)
 }
 
-// headBefore reads the object number that stands before the keyword at pos.
+// headBefore reads the object number before the keyword at pos.
 func (f *file) headBefore(pos int) (num, start int, ok bool) {
 	back := func(is func(byte) bool, most int) int {
 		n := 0
@@ -241,8 +241,8 @@ func (f *file) headBefore(pos int) (num, start int, ok bool) {
 	return num, pos, ok
 }
 
-// trailers gathers the entries of all trailers and cross-reference streams,
-// later ones over earlier ones.
+// trailers collects the entries of all trailers and cross-reference streams. Later ones
+// win.
 func (f *file) trailers() {
 	merge := func(d dict) {
 		for _, key := range []name{"Root", "Info", "Encrypt", "ID"} {
@@ -269,7 +269,8 @@ func (f *file) trailers() {
 			break
 		}
 		at += i + len("/XRef")
-		// The dictionary begins before; its object's head is the last one before.
+		// The dictionary begins before; the head of its object is the last one before
+		// that.
 		from := bytes.LastIndex(f.data[max(0, at-1024):at], []byte("obj"))
 		if from < 0 {
 			continue
@@ -283,7 +284,7 @@ func (f *file) trailers() {
 	f.spent()
 }
 
-// unpackAll enters what lies in object streams, given all objects in order.
+// unpackAll records the objects in object streams, given all objects in order.
 func (f *file) unpackAll(order []int) {
 	for _, num := range order {
 		at := f.xref[num].at
@@ -309,7 +310,7 @@ func (f *file) unpackAll(order []int) {
 	}
 }
 
-// findCatalog looks for a root where no trailer names one.
+// findCatalog finds a root if no trailer names one.
 func (f *file) findCatalog() any {
 	var best any
 	numbers := make([]int, 0, len(f.xref))
