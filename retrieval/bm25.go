@@ -32,18 +32,18 @@ const (
 	maxTerms    = 128     // different terms of a question
 )
 
-// asked is a term of a question.
-type asked struct {
+// questionTerm is a term of a question.
+type questionTerm struct {
 	term   string
 	weight float64
 }
 
 // question returns the different terms of a question with their weights.
-func question(s string) []asked {
+func question(s string) []questionTerm {
 	if len(s) > maxQuestion {
 		s = strings.ToValidUTF8(s[:maxQuestion], "")
 	}
-	var terms []asked
+	var terms []questionTerm
 	at := map[string]int{}
 	singles := 0 // single characters count only if there is nothing else
 	add := func(t string, w float64) {
@@ -51,7 +51,7 @@ func question(s string) []asked {
 			terms[i].weight = max(terms[i].weight, w)
 		} else if len(terms) < maxTerms {
 			at[t] = len(terms)
-			terms = append(terms, asked{t, w})
+			terms = append(terms, questionTerm{t, w})
 		}
 	}
 	eachTerm(s, func(t string, k kind) {
@@ -158,7 +158,7 @@ func (t *text) search(ctx context.Context, r index.IndexReader, q string, n int,
 
 // term adds a term's score to every chunk that holds the term. It returns the term's
 // weight in the share of the question that a chunk covers.
-func (s *scores) term(ctx context.Context, r index.IndexReader, m measures, a asked, number int32) (float64, error) {
+func (s *scores) term(ctx context.Context, r index.IndexReader, m measures, a questionTerm, number int32) (float64, error) {
 	readers := [2]index.TermFieldReader{}
 	var idf [2]float64
 	for f, field := range [...]string{fieldBody, fieldHead} {

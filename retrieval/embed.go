@@ -155,9 +155,9 @@ func (w *writer) store(made []vector, gone []percached.ChunkID, upto uint64) err
 		return err
 	}
 	w.rec = rec
-	if w.sp.left != nil {
+	if w.sp.deleted != nil {
 		for _, id := range gone {
-			w.sp.left[id] = true
+			w.sp.deleted[id] = true
 		}
 	}
 	if w.vec != nil {

@@ -84,7 +84,7 @@ func stem(w string) string {
 	w = singular(w)
 	for _, end := range []string{"ing", "ed"} {
 		if base, ok := strings.CutSuffix(w, end); ok && len(base) >= 3 && hasVowel(base) {
-			return bare(base)
+			return unended(base)
 		}
 	}
 	return strings.TrimSuffix(w, silentE(w))
@@ -104,9 +104,9 @@ func singular(w string) string {
 	}
 }
 
-// bare repairs the word before ing and ed: planned becomes plan, filed becomes file
+// unended repairs the word before ing and ed: planned becomes plan, filed becomes file
 // without its e.
-func bare(w string) string {
+func unended(w string) string {
 	n := len(w)
 	if n > 3 && w[n-1] == w[n-2] && !strings.ContainsRune("aeiolsz", rune(w[n-1])) {
 		return w[:n-1]

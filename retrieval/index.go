@@ -17,9 +17,9 @@ import (
 // analysts is how many goroutines cut texts into terms while a batch is written.
 const analysts = 2
 
-// fresh ends the name of a folder in which an index is being built, and of a file that
+// unfinished ends the name of a folder in which an index is being built, and of a file that
 // durable.Write has not finished.
-const fresh = durable.Unfinished
+const unfinished = durable.Unfinished
 
 var errClosed = errors.New("the index is closed")
 
@@ -50,7 +50,7 @@ func Open(o Options) (*Index, error) {
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), fresh) {
+		if strings.HasSuffix(e.Name(), unfinished) {
 			if err := os.RemoveAll(filepath.Join(o.Dir, e.Name())); err != nil {
 				return nil, fault.New(fault.Unavailable, op, "%w", err)
 			}
@@ -78,9 +78,9 @@ func (x *Index) Close() error {
 	var errs []error
 	for _, sp := range spaces {
 		sp.write <- struct{}{}
-		sp.life.Lock()
-		errs = append(errs, sp.shut())
-		sp.life.Unlock()
+		sp.filesInUse.Lock()
+		errs = append(errs, sp.closeFiles())
+		sp.filesInUse.Unlock()
 		<-sp.write
 	}
 	x.queue.Close()
@@ -102,8 +102,8 @@ func (x *Index) ended(ctx context.Context) error {
 	}
 }
 
-// known finds a space that the feed knows.
-func (x *Index) known(name string) (*space, error) {
+// findKnown finds a space that the feed knows.
+func (x *Index) findKnown(name string) (*space, error) {
 	x.mu.Lock()
 	there := x.spaces[name] != nil
 	x.mu.Unlock()
@@ -112,11 +112,11 @@ func (x *Index) known(name string) (*space, error) {
 			return nil, err
 		}
 	}
-	return x.named(name)
+	return x.findNamed(name)
 }
 
-// named finds a space by name and notes that it is in use now.
-func (x *Index) named(name string) (*space, error) {
+// findNamed finds a space by name and notes that it is in use now.
+func (x *Index) findNamed(name string) (*space, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
@@ -132,30 +132,30 @@ func (x *Index) named(name string) (*space, error) {
 	return sp, nil
 }
 
-// enter opens a space for reading. The caller calls sp.life.RUnlock.
-func (x *Index) enter(name string) (*space, error) {
-	sp, err := x.known(name)
+// openToRead opens a space for reading. The caller calls sp.life.RUnlock.
+func (x *Index) openToRead(name string) (*space, error) {
+	sp, err := x.findKnown(name)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		sp.life.RLock()
+		sp.filesInUse.RLock()
 		if sp.text != nil {
 			return sp, nil
 		}
-		sp.life.RUnlock()
-		if err := x.load(sp); err != nil {
+		sp.filesInUse.RUnlock()
+		if err := x.openFiles(sp); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// change opens a space for one writer at a time. The caller calls done.
-func (x *Index) change(ctx context.Context, name string) (sp *space, done func(), err error) {
+// openToChange opens a space for one writer at a time. The caller calls done.
+func (x *Index) openToChange(ctx context.Context, name string) (sp *space, done func(), err error) {
 	if err := x.ended(ctx); err != nil {
 		return nil, nil, err
 	}
-	if sp, err = x.known(name); err != nil {
+	if sp, err = x.findKnown(name); err != nil {
 		return nil, nil, err
 	}
 	select {
@@ -165,24 +165,24 @@ func (x *Index) change(ctx context.Context, name string) (sp *space, done func()
 	case <-ctx.Done():
 		return nil, nil, x.ended(ctx)
 	}
-	if err := x.load(sp); err != nil {
+	if err := x.openFiles(sp); err != nil {
 		<-sp.write
 		return nil, nil, err
 	}
 	return sp, func() { <-sp.write }, nil
 }
 
-// load opens the space's files if they are closed, and closes spaces that were not used
+// openFiles opens the space's files if they are closed, and closes spaces that were not used
 // for longer.
-func (x *Index) load(sp *space) error {
-	sp.life.RLock()
+func (x *Index) openFiles(sp *space) error {
+	sp.filesInUse.RLock()
 	there := sp.text != nil
-	sp.life.RUnlock()
+	sp.filesInUse.RUnlock()
 	if there {
 		return nil
 	}
-	sp.life.Lock()
-	defer sp.life.Unlock()
+	sp.filesInUse.Lock()
+	defer sp.filesInUse.Unlock()
 	if sp.text != nil {
 		return nil
 	}
@@ -194,15 +194,15 @@ func (x *Index) load(sp *space) error {
 	closed := x.closed
 	x.mu.Unlock()
 	if closed { // Close may have missed this space
-		return errors.Join(fault.New(fault.Unavailable, "retrieval", "%w", errClosed), sp.shut())
+		return errors.Join(fault.New(fault.Unavailable, "retrieval", "%w", errClosed), sp.closeFiles())
 	}
-	x.evict(sp)
+	x.closeOldest(sp)
 	return nil
 }
 
-// evict closes the spaces used longest ago until at most Options.OpenSpaces are open.
+// closeOldest closes the spaces used longest ago until at most Options.OpenSpaces are open.
 // It leaves spaces at work alone, so more may stay open for a while.
-func (x *Index) evict(keep *space) {
+func (x *Index) closeOldest(keep *space) {
 	for {
 		x.mu.Lock()
 		var oldest *space
@@ -228,7 +228,7 @@ func (x *Index) evict(keep *space) {
 		}
 		oldest.open = false
 		x.mu.Unlock()
-		if err := oldest.shut(); err != nil {
+		if err := oldest.closeFiles(); err != nil {
 			x.log("cannot close an index", "error", err)
 		}
 		oldest.unidle()

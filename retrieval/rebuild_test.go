@@ -19,11 +19,11 @@ import (
 func held(t *testing.T, b *bench, word string) bool {
 	t.Helper()
 	found := false
-	sp, err := b.enter("s")
+	sp, err := b.openToRead("s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer sp.life.RUnlock()
+	defer sp.filesInUse.RUnlock()
 	if err := sp.text.read(func(r index.IndexReader) error {
 		d, err := r.FieldDict(fieldBody)
 		if err != nil {
@@ -88,7 +88,7 @@ func TestRebuildForgets(t *testing.T) {
 	if held(t, b, canary) {
 		t.Error("the word is still there")
 	}
-	if left, err := filepath.Glob(b.dir() + fresh); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(b.dir() + unfinished); err != nil || len(left) > 0 {
 		t.Error("the fresh folder is still there", err)
 	}
 	b.whole("rebuilt", all)
@@ -113,14 +113,14 @@ func TestRebuildStopped(t *testing.T) {
 	}
 	b.whole("stopped", all)
 	b.Close()
-	if err := os.MkdirAll(b.dir()+fresh, 0o700); err != nil {
+	if err := os.MkdirAll(b.dir()+unfinished, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(b.dir()+fresh, "x.zap"), []byte(canary), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(b.dir()+unfinished, "x.zap"), []byte(canary), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	b.open()
-	if left, err := filepath.Glob(b.dir() + fresh); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(b.dir() + unfinished); err != nil || len(left) > 0 {
 		t.Error("what a crash left was not swept", err)
 	}
 	b.whole("reopened", all)

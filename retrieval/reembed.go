@@ -21,7 +21,7 @@ func (x *Index) Reembed(ctx context.Context, name string, progress func(done, to
 	if x.o.Embedder == nil {
 		return 0, fault.New(fault.Unsupported, op, "no embedding model is configured")
 	}
-	sp, err := x.known(name)
+	sp, err := x.findKnown(name)
 	if err != nil {
 		return 0, fault.Wrap(op, err)
 	}
@@ -61,7 +61,7 @@ type reembedding struct {
 // begin makes a generation for the current embedder, or finds an unfinished one. It
 // returns false if there is nothing to do.
 func (p *reembedding) begin(ctx context.Context) (stale bool, err error) {
-	sp, release, err := p.x.change(ctx, p.name)
+	sp, release, err := p.x.openToChange(ctx, p.name)
 	if err != nil {
 		return false, err
 	}
@@ -89,7 +89,7 @@ func (p *reembedding) begin(ctx context.Context) (stale bool, err error) {
 			return false, err
 		}
 	}
-	sp.watch() // for chunks that are deleted while the feed is read
+	sp.noteDeletions() // for chunks that are deleted while the feed is read
 	p.total, err = sp.text.chunkCount()
 	return true, err
 }
@@ -147,7 +147,7 @@ func (p *reembedding) write(ctx context.Context) error {
 		b := p.x.o.DB.Bulk()
 		defer b.Cancel()
 		for i, c := range p.pending {
-			if sp.left[c.ID] {
+			if sp.deleted[c.ID] {
 				continue
 			}
 			if err := b.Set(sp.id.vector(p.number, c.ID), encodeVector(c.Version, toHalves(rows[i]))); err != nil {
@@ -181,7 +181,7 @@ func (p *reembedding) end(ctx context.Context, gone []percached.ChunkID) error {
 		for _, id := range gone {
 			delete(p.have, id)
 		}
-		for id := range sp.left {
+		for id := range sp.deleted {
 			delete(p.have, id)
 		}
 		if now != p.after {
@@ -202,7 +202,7 @@ func (p *reembedding) end(ctx context.Context, gone []percached.ChunkID) error {
 		sp.mu.Lock()
 		sp.vec = vec
 		sp.mu.Unlock()
-		sp.left = nil
+		sp.deleted = nil
 		return sp.sweep(p.x, rec)
 	})
 }
@@ -210,13 +210,13 @@ func (p *reembedding) end(ctx context.Context, gone []percached.ChunkID) error {
 // locked runs fn while nobody else changes the space. It fails if others have replaced
 // the generation meanwhile.
 func (p *reembedding) locked(ctx context.Context, fn func(sp *space, rec record) error) error {
-	sp, release, err := p.x.change(ctx, p.name)
+	sp, release, err := p.x.openToChange(ctx, p.name)
 	if err != nil {
 		return err
 	}
 	defer release()
 	rec, vec, _ := sp.state()
-	if vec != nil || rec.Next == nil || rec.Next.Number != p.number || sp.left == nil {
+	if vec != nil || rec.Next == nil || rec.Next.Number != p.number || sp.deleted == nil {
 		p.have = nil
 		return fault.New(fault.Conflict, "retrieval.Reembed", "the space was replaced meanwhile; try again")
 	}

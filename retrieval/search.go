@@ -75,11 +75,11 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 
 // search asks words and vectors. again says that the index must catch up first.
 func (x *Index) search(ctx context.Context, q Query, anyway bool) (hits []Hit, again bool, err error) {
-	sp, err := x.enter(q.Space)
+	sp, err := x.openToRead(q.Space)
 	if err != nil {
 		return nil, false, err
 	}
-	defer sp.life.RUnlock()
+	defer sp.filesInUse.RUnlock()
 	_, vec, behind := sp.state()
 	// A part of the index is better than nothing; an empty one is an error.
 	if behind && !(anyway && sp.text.seq.Load() > 0) {
@@ -131,7 +131,7 @@ func (x *Index) search(ctx context.Context, q Query, anyway bool) (hits []Hit, a
 	})
 	if errors.Is(err, errDamaged) {
 		x.log("cannot read an index", "space", sp.name, "error", err)
-		sp.breaks()
+		sp.markBroken()
 		return nil, true, nil
 	}
 	// A chunk deleted during the search has no version.
@@ -191,11 +191,11 @@ func (o Options) fuse(byWords, byVector []match, words, cosines map[percached.Ch
 // Standing returns the state that a search of a space rests on, with the seq that both
 // words and vectors have caught up with. It is cheap: every question calls it.
 func (x *Index) Standing(name string) (Standing, error) {
-	sp, err := x.enter(name)
+	sp, err := x.openToRead(name)
 	if err != nil {
 		return Standing{}, fault.Wrap("retrieval.Standing", err)
 	}
-	defer sp.life.RUnlock()
+	defer sp.filesInUse.RUnlock()
 	st, vectors := x.standing(sp)
 	st.Seq = min(st.Seq, vectors)
 	return st, nil
@@ -222,11 +222,11 @@ func (x *Index) standing(sp *space) (words Standing, vectors uint64) {
 // feed's list of deleted chunks.
 func (x *Index) Stats(name string) (Stats, error) {
 	const op = "retrieval.Stats"
-	sp, err := x.enter(name)
+	sp, err := x.openToRead(name)
 	if err != nil {
 		return Stats{}, fault.Wrap(op, err)
 	}
-	defer sp.life.RUnlock()
+	defer sp.filesInUse.RUnlock()
 	var s Stats
 	s.Standing, _ = x.standing(sp)
 	if s.Chunks, err = sp.text.chunkCount(); err != nil {

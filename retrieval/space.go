@@ -22,15 +22,15 @@ type space struct {
 
 	// write is held by the one goroutine that changes the space.
 	write chan struct{}
-	// life is held shared by readers, and alone to open, close or replace the index of
+	// filesInUse is held shared by readers, and alone to open, close or replace the index of
 	// words. The holder of write may use text without it.
-	life sync.RWMutex
-	text *text // nil: the space is not open
+	filesInUse sync.RWMutex
+	text       *text // nil: the space is not open
 	// reembed is held by the goroutine that makes new vectors.
 	reembed chan struct{}
-	// left are the chunks deleted since a Reembed read the feed; nil while none runs.
+	// deleted are the chunks deleted since a Reembed read the feed; nil while none runs.
 	// It belongs to the holder of write.
-	left map[percached.ChunkID]bool
+	deleted map[percached.ChunkID]bool
 
 	mu  sync.Mutex // guards what follows; only the holder of write changes it, except broken
 	rec record
@@ -56,7 +56,7 @@ func (sp *space) idle() bool {
 	default:
 		return false
 	}
-	if sp.life.TryLock() {
+	if sp.filesInUse.TryLock() {
 		return true
 	}
 	<-sp.write
@@ -64,7 +64,7 @@ func (sp *space) idle() bool {
 }
 
 func (sp *space) unidle() {
-	sp.life.Unlock()
+	sp.filesInUse.Unlock()
 	<-sp.write
 }
 
@@ -79,7 +79,7 @@ func (sp *space) load(x *Index) error {
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
-	t, err := openText(sp.dir, x.queue, filled(sp.dir) && x.room(sp.dir) != nil)
+	t, err := openText(sp.dir, x.queue, filled(sp.dir) && x.checkRoom(sp.dir) != nil)
 	if err == nil && t.seq.Load() > rec.Seen {
 		err = errors.Join(fmt.Errorf("%w: it is ahead of the database", errDamaged), t.close())
 	}
@@ -157,8 +157,8 @@ func (sp *space) state() (rec record, vec *vectors, behind bool) {
 	return sp.rec, sp.vec, sp.behind || sp.broken
 }
 
-// breaks notes that the index cannot be read.
-func (sp *space) breaks() {
+// markBroken notes that the index cannot be read.
+func (sp *space) markBroken() {
 	sp.mu.Lock()
 	sp.broken = true
 	sp.mu.Unlock()
@@ -187,11 +187,11 @@ func (sp *space) caughtUp() {
 	sp.mu.Unlock()
 }
 
-// watch begins to note deleted chunks. The caller holds write.
-func (sp *space) watch() { sp.left = map[percached.ChunkID]bool{} }
+// noteDeletions begins to note deleted chunks. The caller holds write.
+func (sp *space) noteDeletions() { sp.deleted = map[percached.ChunkID]bool{} }
 
-// shut closes the files. The caller holds life alone.
-func (sp *space) shut() error {
+// closeFiles closes the files. The caller holds life alone.
+func (sp *space) closeFiles() error {
 	if sp.text == nil {
 		return nil
 	}
@@ -206,8 +206,8 @@ func (sp *space) shut() error {
 // replace closes the index and puts the one that fn makes in its place. The caller
 // holds write.
 func (sp *space) replace(fn func() (*text, error)) error {
-	sp.life.Lock()
-	defer sp.life.Unlock()
+	sp.filesInUse.Lock()
+	defer sp.filesInUse.Unlock()
 	if sp.text != nil {
 		if err := sp.text.close(); err != nil && !errors.Is(err, errDamaged) {
 			return err

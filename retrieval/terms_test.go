@@ -56,7 +56,7 @@ func TestFindsWords(t *testing.T) {
 		eachTerm(tt.text, func(s string, _ kind) { have[s] = true })
 		found := func(q string) bool { // each word of the question in some form
 			for _, w := range strings.Fields(q) {
-				if !slices.ContainsFunc(question(w), func(a asked) bool { return have[a.term] }) {
+				if !slices.ContainsFunc(question(w), func(a questionTerm) bool { return have[a.term] }) {
 					return false
 				}
 			}

@@ -173,7 +173,7 @@ func (t *text) write(chunks []percached.Chunk, gone []percached.ChunkID, seq uin
 		b.Delete(string(id[:]))
 	}
 	for i := range chunks {
-		b.Update(entry(&chunks[i]))
+		b.Update(bleveDocument(&chunks[i]))
 	}
 	if seq > 0 {
 		b.SetInternal(stateKey, append(binary.BigEndian.AppendUint64(nil, seq), rules()...))
@@ -211,8 +211,8 @@ func (t *text) settle(ctx context.Context) error {
 	}
 }
 
-// entry is a chunk as bleve gets it: terms, without the text.
-func entry(c *percached.Chunk) *document.Document {
+// bleveDocument is a chunk as bleve gets it: terms, without the text.
+func bleveDocument(c *percached.Chunk) *document.Document {
 	d := document.NewDocument(string(c.ID[:]))
 	d.AddField(document.NewTextFieldCustom(fieldHead, nil, []byte(c.Head), index.IndexField, analyser{}))
 	d.AddField(document.NewTextFieldCustom(fieldBody, nil, []byte(c.Body), index.IndexField, analyser{}))

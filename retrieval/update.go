@@ -26,7 +26,7 @@ const (
 // returns, Search finds no chunk that was gone when it began.
 func (x *Index) Update(ctx context.Context, name string) error {
 	const op = "retrieval.Update"
-	sp, done, err := x.change(ctx, name)
+	sp, done, err := x.openToChange(ctx, name)
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
@@ -50,7 +50,7 @@ func (x *Index) catchUp(ctx context.Context, sp *space) error {
 		sp.caughtUp()
 		return nil
 	}
-	if err := x.room(sp.dir); err != nil {
+	if err := x.checkRoom(sp.dir); err != nil {
 		return err
 	}
 	if sp.text.frozen {
@@ -60,10 +60,10 @@ func (x *Index) catchUp(ctx context.Context, sp *space) error {
 	}
 	if ahead {
 		x.log("rebuild an index that is ahead of its documents", "space", sp.name)
-		err = x.renew(ctx, sp)
+		err = x.readAll(ctx, sp)
 	} else if err = x.follow(ctx, sp); fault.KindOf(err) == fault.Conflict {
 		x.log("rebuild an index: the feed no longer lists the deletions", "space", sp.name)
-		err = x.renew(ctx, sp)
+		err = x.readAll(ctx, sp)
 	}
 	return err
 }
@@ -76,16 +76,16 @@ func (x *Index) follow(ctx context.Context, sp *space) error {
 	if vec != nil {
 		after = min(after, w.vecFrom)
 	}
-	if err := w.pull(ctx, after, nil); err != nil {
+	if err := w.readFeed(ctx, after, nil); err != nil {
 		return err
 	}
 	sp.caughtUp()
 	return w.lost
 }
 
-// renew reads everything from the start. Vectors stay if their chunk still has that
+// readAll reads everything from the start. Vectors stay if their chunk still has that
 // version: a chunk's name is the hash of its text.
-func (x *Index) renew(ctx context.Context, sp *space) error {
+func (x *Index) readAll(ctx context.Context, sp *space) error {
 	if err := sp.replace(func() (*text, error) { return emptyText(sp.dir, x.queue) }); err != nil {
 		return fault.New(fault.Unavailable, "retrieval.renew", "%w", err)
 	}
@@ -125,9 +125,9 @@ type writer struct {
 	lost error
 }
 
-// pull reads everything newer than after, then what was deleted. A feed read from its
+// readFeed reads everything newer than after, then what was deleted. A feed read from its
 // start lists no deletions: then everything that it does not name is deleted.
-func (w *writer) pull(ctx context.Context, after uint64, progress func(done int)) error {
+func (w *writer) readFeed(ctx context.Context, after uint64, progress func(done int)) error {
 	w.seen = map[percached.ChunkID]bool{}
 	gone, upto, err := w.x.o.Feed.Changes(w.sp.name, after, func(c percached.Chunk) error {
 		if len(w.pending) == batchChunks || w.bytes >= batchBytes {
@@ -206,7 +206,7 @@ func (w *writer) flush(ctx context.Context, gone []percached.ChunkID, upto uint6
 	if len(chunks) == 0 && upto == 0 {
 		return nil
 	}
-	if err := w.x.room(w.text.dir); err != nil {
+	if err := w.x.checkRoom(w.text.dir); err != nil {
 		return err
 	}
 	err = w.text.write(chunks, gone, upto)
@@ -219,9 +219,9 @@ func (w *writer) flush(ctx context.Context, gone []percached.ChunkID, upto uint6
 	return nil
 }
 
-// room refuses to write when the disk would become too full. Merging may take as much
+// checkRoom refuses to write when the disk would become too full. Merging may take as much
 // space as the index has.
-func (x *Index) room(dir string) error {
+func (x *Index) checkRoom(dir string) error {
 	size, err := folderBytes(dir)
 	if err == nil {
 		err = durable.Room(x.o.Dir, 0, x.o.MinFree+size)
@@ -236,11 +236,11 @@ func (x *Index) room(dir string) error {
 // is on disk.
 func (x *Index) failed(sp *space, t *text, cause error) error {
 	if sp.text == t {
-		sp.life.Lock()
-		if err := sp.shut(); err != nil {
+		sp.filesInUse.Lock()
+		if err := sp.closeFiles(); err != nil {
 			x.log("cannot close an index", "error", err)
 		}
-		sp.life.Unlock()
+		sp.filesInUse.Unlock()
 	}
 	kind := fault.Unavailable
 	if errors.Is(cause, errDamaged) {
@@ -254,7 +254,7 @@ func (x *Index) failed(sp *space, t *text, cause error) error {
 // without a chunk.
 func (x *Index) Rebuild(ctx context.Context, name string, progress func(done, total int)) error {
 	const op = "retrieval.Rebuild"
-	sp, done, err := x.change(ctx, name)
+	sp, done, err := x.openToChange(ctx, name)
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
@@ -269,14 +269,14 @@ func (x *Index) Rebuild(ctx context.Context, name string, progress func(done, to
 		}
 	}
 	tell(0)
-	dir := sp.dir + fresh
+	dir := sp.dir + unfinished
 	t, err := emptyText(dir, x.queue)
 	if err != nil {
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}
 	rec, vec, _ := sp.state()
 	w := &writer{x: x, sp: sp, rec: rec, text: t, vec: vec}
-	err = w.pull(ctx, 0, tell)
+	err = w.readFeed(ctx, 0, tell)
 	if shut := t.close(); err == nil && shut != nil {
 		err = fault.New(fault.Unavailable, op, "%w", shut)
 	}
@@ -305,7 +305,7 @@ func (x *Index) Rebuild(ctx context.Context, name string, progress func(done, to
 // Drop removes everything about a space.
 func (x *Index) Drop(name string) error {
 	const op = "retrieval.Drop"
-	sp, err := x.named(name)
+	sp, err := x.findNamed(name)
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
@@ -315,15 +315,15 @@ func (x *Index) Drop(name string) error {
 		return fault.New(fault.Unavailable, op, "%w", errClosed)
 	}
 	defer func() { <-sp.write }()
-	sp.life.Lock()
-	defer sp.life.Unlock()
-	if err := sp.shut(); err != nil {
+	sp.filesInUse.Lock()
+	defer sp.filesInUse.Unlock()
+	if err := sp.closeFiles(); err != nil {
 		x.log("cannot close an index", "error", err)
 	}
 	x.mu.Lock()
 	sp.open = false
 	x.mu.Unlock()
-	for _, dir := range []string{sp.dir, sp.dir + fresh} {
+	for _, dir := range []string{sp.dir, sp.dir + unfinished} {
 		if err := remove(dir); err != nil {
 			return fault.New(fault.Unavailable, op, "%w", err)
 		}
