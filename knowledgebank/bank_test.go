@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func clock() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC) }
 
-// openDB opens a small database: a transaction holds little.
+// openDB opens a small database, in which a transaction holds little.
 func openDB(t testing.TB, dir string) *kv.DB {
 	t.Helper()
 	o := kv.Default()
@@ -88,7 +88,7 @@ func wantKind(t testing.TB, kind fault.Kind, err error) {
 	}
 }
 
-// verify holds a space's records against each other.
+// verify checks that a space's records agree with each other.
 func verify(t testing.TB, b *Bank, name string) {
 	t.Helper()
 	sp, r, err := b.find("verify", name)
@@ -248,7 +248,7 @@ func TestSharedChunk(t *testing.T) {
 	wantKind(t, fault.NotFound, err)
 }
 
-// The kept chunks of a changed document keep their version.
+// The unchanged chunks of a changed document keep their version.
 func TestReplace(t *testing.T) {
 	b, _ := newBank(t)
 	s := long("a", 1, 5000)
@@ -347,8 +347,8 @@ func TestDocuments(t *testing.T) {
 	verify(t, b, "home")
 }
 
-// What was sent tells the name of its file, the latest one, and is the same document
-// with the same chunks under each.
+// A sent document names its latest file, and is the same document with the same chunks
+// under each name.
 func TestSentUnderAName(t *testing.T) {
 	b, _ := newBank(t)
 	s := &Source{Key: "mail:1", Format: "text", Blocks: []Block{{Text: "Buy milk. Call Bo."}}}
@@ -371,7 +371,7 @@ func TestRefused(t *testing.T) {
 		_, err := b.Add(ctx, "home", s)
 		wantKind(t, fault.Invalid, err)
 	}
-	// Those before the one that is refused are in.
+	// The sources before the refused one are stored.
 	changes, err := b.AddAll(ctx, "home", []*Source{note("a", "One."), note("b", "Two."), {}, note("c", "Three.")})
 	wantKind(t, fault.Invalid, err)
 	if len(changes) != 2 {

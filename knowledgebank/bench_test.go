@@ -10,7 +10,7 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// syncedBank is as the product opens it.
+// syncedBank opens a bank as the product does.
 func syncedBank(b *testing.B) *Bank {
 	o := kv.Default()
 	o.Sync, o.MinFree = true, 0

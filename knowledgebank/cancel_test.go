@@ -9,7 +9,7 @@ import (
 	"github.com/percached/percached"
 )
 
-// impatient is a context that ends when it was looked at so many times.
+// impatient is a context that ends after a number of checks.
 type impatient struct {
 	context.Context
 	looks, most int
@@ -22,8 +22,8 @@ func (i *impatient) Err() error {
 	return nil
 }
 
-// Whatever a text is made of, taking it in looks again and again whether somebody
-// still waits; when nobody does it ends at once, and nothing of the text stays.
+// For any text, adding it checks the context again and again; when that ends, adding
+// ends at once and stores nothing.
 func TestAddEnds(t *testing.T) {
 	const size = 1 << 20
 	for name, part := range map[string]string{

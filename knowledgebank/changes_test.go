@@ -16,7 +16,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// follower keeps what the feed tells.
+// follower keeps what the feed lists.
 type follower struct {
 	chunks map[percached.ChunkID]uint64
 	upto   uint64
@@ -29,7 +29,7 @@ func (f *follower) follow(t *testing.T, b *Bank) {
 		if c.Version <= was {
 			t.Errorf("chunk %s of version %d comes behind %d", c.ID, c.Version, was)
 		}
-		was = c.Version - 1 // by version, and no order within one
+		was = c.Version - 1 // ordered by version, without an order inside one
 		f.chunks[c.ID] = c.Version
 		return nil
 	})
@@ -42,7 +42,7 @@ func (f *follower) follow(t *testing.T, b *Bank) {
 	f.upto = upto
 }
 
-// Whatever is added and deleted, who follows has what is there.
+// After any additions and deletions, a follower has exactly the existing chunks.
 func TestFollow(t *testing.T) {
 	b, db := newBank(t)
 	r := rand.New(rand.NewPCG(4, 5))

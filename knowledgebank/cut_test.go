@@ -16,7 +16,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// prose makes about as many words as asked for: paragraphs of sentences.
+// prose makes about words words: paragraphs of sentences.
 func prose(seed uint64, words, paragraph int) [][]string {
 	r := rand.New(rand.NewPCG(seed, 7))
 	vocabulary := make([]string, 900)
@@ -55,7 +55,7 @@ func bodies(s *Source) []string {
 	return out
 }
 
-// without counts what of b is not in a.
+// without counts the elements of b that are not in a.
 func without(a, b []string) int {
 	n := 0
 	for _, s := range b {
@@ -137,8 +137,7 @@ func TestShortTexts(t *testing.T) {
 	}
 }
 
-// Whatever the text is, all of it is in the chunks, in order, and no chunk is
-// long.
+// For any text, the chunks hold all of it in order, and no chunk is long.
 func TestNothingIsLost(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	alphabet := []rune("abcde  ABC .!?,;\n\n\n-:\"'()0123会議は。！、，월요일é🙂…")
@@ -228,7 +227,7 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// Captions break sentences; chunks do not.
+// Captions split sentences; chunks do not.
 func TestCaptions(t *testing.T) {
 	for _, speaker := range []string{"", "Ana"} {
 		s := &Source{Format: "transcript"}
@@ -253,8 +252,8 @@ func BenchmarkCut(b *testing.B) {
 	}
 }
 
-// A text of too many words is refused before it is taken apart, and one whose
-// lines all go on costs as much as it is long.
+// A text of too many words is refused before it is split. The cost of a text whose
+// lines all continue is proportional to its length.
 func TestLongTexts(t *testing.T) {
 	b, _ := newBank(t)
 	var before, after runtime.MemStats

@@ -30,8 +30,8 @@ func spoil(t *testing.T, db *kv.DB, key []byte) {
 	}
 }
 
-// Damage is told with the document's name, and all else goes on. Adding or
-// deleting the document mends it.
+// Damage is reported with the document's name and affects nothing else. Adding or
+// deleting the document repairs it.
 func TestDamage(t *testing.T) {
 	ctx := context.Background()
 	home := newSpaceID("home")
@@ -54,7 +54,7 @@ func TestDamage(t *testing.T) {
 				b.o.ChunkWords = 20
 				words := 3000
 				if c.name == "a page" {
-					words = 24_000 // so that there is one
+					words = 24_000 // enough for a page
 				}
 				s := long("hurt", 1, words)
 				chunks := add(t, b, "home", s).New
@@ -121,7 +121,7 @@ func count(b bool) int {
 	return 0
 }
 
-// A damaged chunk of two documents is mended by adding either again.
+// A damaged chunk of two documents is repaired by adding either one again.
 func TestDamagedSharedChunk(t *testing.T) {
 	b, db := newBank(t)
 	id := add(t, b, "home", note("a", "The same.")).New[0]

@@ -11,7 +11,7 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// publicly gives a document's own and public id in a space.
+// publicly returns a document's internal and public id in a space.
 func publicly(t *testing.T, b *Bank, space, key string) (own, public percached.DocumentID) {
 	t.Helper()
 	ids, err := b.PublicIDs(space)
@@ -25,8 +25,8 @@ func publicly(t *testing.T, b *Bank, space, key string) (own, public percached.D
 	return own, public
 }
 
-// The same document has another public id in every space, which stays as long as the
-// space is there, and is another in one that is made anew under its name.
+// The same document has a different public id in every space. It stays as long as the
+// space exists, and changes if the space is created again.
 func TestPublicIDsDiffer(t *testing.T) {
 	b, db := newBank(t)
 	create(t, b, "other")
@@ -58,7 +58,7 @@ func TestPublicIDsDiffer(t *testing.T) {
 	}
 }
 
-// A space of an earlier release has no secret: its ids stay what they were.
+// A space of an earlier release has no secret; its ids stay as they were.
 func TestNoPublicIDsBefore(t *testing.T) {
 	b, db := newBank(t)
 	add(t, b, "home", note("a", "One."))
@@ -82,8 +82,8 @@ func TestNoPublicIDsBefore(t *testing.T) {
 	verify(t, b, "home")
 }
 
-// Of a damaged space the ids stay, unless it is their secret that is damaged or lost:
-// then the space is refused until it is made again, and gets others.
+// A damaged space keeps its ids unless their secret is damaged or lost: then the space
+// is refused until it is created again, and gets new ids.
 func TestPublicIDsAfterDamage(t *testing.T) {
 	for _, tc := range []struct {
 		name string

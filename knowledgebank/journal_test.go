@@ -16,15 +16,15 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// huge is a document that no transaction of a small database holds, and whose
-// chunks fill pages.
+// huge is a document too large for a transaction of a small database, and whose chunks
+// fill pages.
 func huge(key string) *Source { return long(key, 1, 85_000) }
 
 func TestHugeDocument(t *testing.T) {
 	b, db := newBank(t)
 	b.o.ChunkWords = 40
 	stop, watched := make(chan struct{}), make(chan int)
-	go func() { // nobody sees a part of it
+	go func() { // nobody sees part of it
 		looks := 0
 		for ; ; looks++ {
 			select {
@@ -60,7 +60,7 @@ func TestHugeDocument(t *testing.T) {
 	if c = add(t, b, "home", s); c.State != Unchanged {
 		t.Error(c.State)
 	}
-	s.Blocks = s.Blocks[:len(s.Blocks)/3] // pages go
+	s.Blocks = s.Blocks[:len(s.Blocks)/3] // pages are deleted
 	add(t, b, "home", s)
 	verify(t, b, "home")
 	b.o.ChunkWords = 20
@@ -69,7 +69,7 @@ func TestHugeDocument(t *testing.T) {
 	wantKind(t, fault.Invalid, err)
 }
 
-// planned gives the writes that would add a document.
+// planned returns the writes that would add a document.
 func planned(t *testing.T, b *Bank, s *Source) (*space, []write) {
 	t.Helper()
 	it, err := b.prepare(t.Context(), s)
@@ -95,7 +95,7 @@ func planned(t *testing.T, b *Bank, s *Source) (*space, []write) {
 func TestCrashInJournal(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		mark    bool // it was whole
+		mark    bool // it was complete
 		applied float64
 		damage  bool
 	}{
@@ -150,8 +150,8 @@ func TestCrashInJournal(t *testing.T) {
 	}
 }
 
-// Rows of a journal that could not be removed, as on a full disk, keep nobody from
-// reading; the next writer removes them.
+// Rows of a journal that could not be removed, as on a full disk, do not prevent
+// reading. The next writer removes them.
 func TestLitter(t *testing.T) {
 	b, db := newBank(t)
 	c := add(t, b, "home", note("kept", "This is kept."))
@@ -171,7 +171,7 @@ func TestLitter(t *testing.T) {
 		t.Fatal("there is no journal")
 	}
 	sp.litter = true
-	sp.writing.Lock() // whoever wanted to remove them would wait for this
+	sp.writing.Lock() // anybody who wanted to remove them would wait for this
 	if _, err := b.Document("home", c.Document); err != nil {
 		t.Error(err)
 	}
@@ -188,8 +188,8 @@ const (
 	victimDocs = 40
 )
 
-// victimDoc is the i-th document that the process adds: each replaces one
-// before, and some are long.
+// victimDoc is the i-th document that the process adds. Each replaces an earlier one,
+// and some are long.
 func victimDoc(i int) *Source {
 	if i%4 == 3 {
 		return long(fmt.Sprint("k", i%5), uint64(i), 40_000)
@@ -238,7 +238,7 @@ func TestKill(t *testing.T) {
 				last, seq = i, s
 			}
 			if last+1 == acknowledged {
-				cmd.Process.Kill() // it is in the midst of the next one
+				cmd.Process.Kill() // it is adding the next one
 			}
 		}
 		cmd.Wait()
@@ -252,7 +252,7 @@ func TestKill(t *testing.T) {
 		if err != nil || got < seq {
 			t.Errorf("%d changes were acknowledged, %d are there, %v", seq, got, err)
 		}
-		// What is there is what some number of documents makes, whole ones.
+		// The space holds whole documents: those of some number of additions.
 		clean, _ := newBank(t)
 		for i := range int(got) {
 			add(t, clean, "home", victimDoc(i))

@@ -48,7 +48,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// again holds that what a decoder takes, is the same once written and read again.
+// again checks that anything a decoder accepts stays the same when written and read
+// again.
 func again[T any](t *testing.T, decode func([]byte) (T, error), encode func(T) []byte, payload []byte) {
 	was, err := decode(payload)
 	if err != nil {
@@ -73,7 +74,7 @@ func FuzzDocumentRecord(f *testing.F) {
 	f.Add(encodeDocument(&percached.Document{Key: "k", Title: "t", Date: clock(), Added: clock(), Words: 5, Chunks: make([]percached.ChunkID, 3)}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		was, err := decodeDocument(percached.DocumentID{1}, b)
-		if err != nil || was.Count > len(was.Chunks) { // the others stand in pages
+		if err != nil || was.Count > len(was.Chunks) { // the others are in pages
 			return
 		}
 		now, err := decodeDocument(was.ID, encodeDocument(&was.Document))

@@ -12,8 +12,8 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// Whichever record is lost, the space is consistent afterwards: documents that are
-// whole stay, the others are named.
+// After the loss of any record, Repair makes the space consistent: it keeps whole
+// documents and names the others.
 func TestRepair(t *testing.T) {
 	home := newSpaceID("home")
 	b, db := newBank(t)
@@ -101,7 +101,7 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// Documents of a space whose record is lost are counted until somebody names it.
+// Documents of a space without a record are counted until somebody names the space.
 func TestLostSpace(t *testing.T) {
 	b, db := newBank(t)
 	add(t, b, "home", note("kept", "This is kept."))

@@ -70,8 +70,8 @@ func TestSpacesArePartitions(t *testing.T) {
 	verify(t, b, "other")
 }
 
-// A space that is made again goes on counting: versions of its earlier life are
-// never taken for those of its new one.
+// A space that is created again continues its count: versions of its earlier life are
+// never taken for new ones.
 func TestSpaceAgain(t *testing.T) {
 	b, db := newBank(t)
 	add(t, b, "home", long("a", 1, 30_000))
@@ -106,7 +106,7 @@ func TestSpaceAgain(t *testing.T) {
 	wantKind(t, fault.Conflict, err)
 }
 
-// A crash in the midst of a deletion is ended when the bank is opened.
+// Opening the bank finishes a deletion that a crash interrupted.
 func TestCrashInDeletion(t *testing.T) {
 	b, db := newBank(t)
 	add(t, b, "home", long("a", 1, 3000))
@@ -138,7 +138,7 @@ func TestCrashInDeletion(t *testing.T) {
 	}
 }
 
-// Of what is deleted no text stays under any key.
+// After a deletion, no text stays under any key.
 func TestDeletedTextIsGone(t *testing.T) {
 	b, db := newBank(t)
 	const canary = "zanzibarquartz"

@@ -12,8 +12,8 @@ import (
 	"github.com/percached/percached/models"
 )
 
-// prose makes text that falls out like mail: few words often, many seldom, and
-// between them the words that all text is made of.
+// prose makes text with the statistics of mail: few frequent words, many rare ones, and
+// the function words of every text between them.
 type prose struct {
 	r *rand.Rand
 	z *rand.Zipf

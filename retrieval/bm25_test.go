@@ -9,7 +9,7 @@ import (
 	"github.com/percached/percached"
 )
 
-// byTheBook scores one chunk for a question straight from the formula.
+// byTheBook computes one chunk's score for a question from the formula.
 func byTheBook(all []percached.Chunk, at int, q string) float64 {
 	count := func(text, term string) (n float64) {
 		eachTerm(text, func(s string, _ kind) {
@@ -59,8 +59,7 @@ func byTheBook(all []percached.Chunk, at int, q string) float64 {
 	return sum * found / asked
 }
 
-// Scores are those of BM25, over one segment and over several, and after
-// chunks have gone.
+// Scores are those of BM25: over one segment, over several, and after deletions.
 func TestScoresAreBM25(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Embedder = nil })
 	all := []percached.Chunk{
@@ -103,8 +102,8 @@ func TestScoresAreBM25(t *testing.T) {
 	check("rebuilt")
 }
 
-// A question is text: nothing in it is an operator, and however long or odd it
-// is, it is answered.
+// A question is text: nothing in it is an operator, and any length or content gets an
+// answer.
 func TestQuestionsAreText(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Embedder = nil })
 	got := b.feed.add("s", numbered(0, 30)...)
@@ -129,7 +128,7 @@ func TestQuestionsAreText(t *testing.T) {
 			t.Errorf("%q: %+v", q, hits)
 		}
 	}
-	// Words that tell nothing are better than none.
+	// Words without meaning are better than none.
 	if hits := b.ask("the on", 3); len(hits) != 3 {
 		t.Errorf("stop words alone: %+v", hits)
 	}

@@ -19,7 +19,7 @@ const canary = "zyzzyvacanary"
 
 func (b *bench) dir() string { return newSpace("s", b.o.Dir).dir }
 
-// copyDir is what a disk held at some moment.
+// copyDir copies a folder, as a disk held it at some moment.
 func copyDir(t *testing.T, from, to string) {
 	t.Helper()
 	if err := os.RemoveAll(to); err != nil {
@@ -30,7 +30,7 @@ func copyDir(t *testing.T, from, to string) {
 	}
 }
 
-// whole checks that the space has exactly these chunks on both sides.
+// whole checks that words and vectors both hold exactly these chunks.
 func (b *bench) whole(what string, want []percached.Chunk) {
 	b.t.Helper()
 	s := b.stats()
@@ -45,8 +45,8 @@ func (b *bench) whole(what string, want []percached.Chunk) {
 	}
 }
 
-// An index of words that is older than the vectors, as a crash between the two
-// leaves it, catches up by itself.
+// An index of words that is older than the vectors, as after a crash between the two,
+// catches up.
 func TestWordsBehindVectors(t *testing.T) {
 	b := newBench(t, nil)
 	all := numbered(0, 60)
@@ -103,8 +103,8 @@ func TestVectorsBehindWords(t *testing.T) {
 	b.knows(3)
 }
 
-// A database that was restored from a backup has met an index that is ahead of
-// it; so has a feed.
+// A database, or a feed, that was restored from a backup finds an index that is ahead
+// of it.
 func TestRestoredFromBackup(t *testing.T) {
 	for _, advanced := range []bool{false, true} {
 		b := newBench(t, nil)
@@ -119,7 +119,7 @@ func TestRestoredFromBackup(t *testing.T) {
 		b.Close()
 		b.feed.spaces = feed
 		want := all[:20]
-		if advanced { // beyond where the index was
+		if advanced { // behind the seq of the index
 			restore(t, b.o.DB, keys)
 			for _, c := range all[30:40] {
 				b.feed.add("s", c)
@@ -135,7 +135,7 @@ func TestRestoredFromBackup(t *testing.T) {
 	}
 }
 
-// A feed that has forgotten what went is read from its start.
+// A feed that has forgotten deletions is read from its start.
 func TestForgottenTombstones(t *testing.T) {
 	b := newBench(t, nil)
 	all := numbered(0, 80)
@@ -174,7 +174,7 @@ func TestForgottenTombstones(t *testing.T) {
 	b.whole("reembedded", slices.Concat(numbered(0, 2), all[4:], numbered(100, 100)))
 }
 
-// An index that other rules have made is made anew.
+// An index of other rules is rebuilt.
 func TestOtherRules(t *testing.T) {
 	b := newBench(t, nil)
 	all := numbered(0, 10)
@@ -188,7 +188,7 @@ func TestOtherRules(t *testing.T) {
 	b.whole("made anew", all)
 }
 
-// Words that no Update has brought are no reason for errors.
+// A search does not fail because Update has not yet brought new chunks.
 func TestDoesNotCatchUp(t *testing.T) {
 	b := newBench(t, nil)
 	all := numbered(0, 20)
@@ -222,7 +222,7 @@ func TestDoesNotCatchUp(t *testing.T) {
 	b.whole("in the end", numbered(0, 40))
 }
 
-// A crash while much is taken in costs no more than the work in hand.
+// A crash during a large update loses only the batch in progress.
 func TestStopped(t *testing.T) {
 	b := newBench(t, nil)
 	all := numbered(0, 3*batchChunks)
@@ -248,7 +248,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// Somebody's question comes first; the work goes on after it.
+// A question comes first; the work continues after it.
 func TestPreempted(t *testing.T) {
 	b := newBench(t, nil)
 	times := 0

@@ -13,7 +13,7 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// Whatever happened to the files, the answers are the same as before.
+// After damage to any file, the answers are the same as before.
 func TestDamagedFiles(t *testing.T) {
 	b := newBench(t, nil)
 	all := numbered(0, 200)
@@ -64,7 +64,7 @@ func TestDamagedFiles(t *testing.T) {
 	b.open()
 }
 
-// A value in the database that cannot be read is made again.
+// An unreadable value in the database is made again.
 func TestDamagedValues(t *testing.T) {
 	b := newBench(t, nil)
 	all := numbered(0, 20)
@@ -92,8 +92,7 @@ func TestDamagedValues(t *testing.T) {
 	}
 }
 
-// crumbling panics when it is read, as bleve does over a file that changed
-// under it.
+// crumbling panics when it is read, as bleve does when a file changes under it.
 type crumbling struct{ index.Index }
 
 func (crumbling) Reader() (index.IndexReader, error) { panic("out of range") }

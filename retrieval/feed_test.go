@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// memoryFeed behaves as the knowledge bank does: every change raises a space's
-// seq, several chunks may come in with one, removals leave tombstones.
+// memoryFeed behaves like the knowledge bank: every change raises a space's seq, one
+// change may add several chunks, and deletions leave tombstones.
 type memoryFeed struct {
 	mu     sync.Mutex
 	spaces map[string]*memorySpace
@@ -32,7 +32,7 @@ type memorySpace struct {
 	seq  uint64
 	live map[percached.ChunkID]percached.Chunk
 	gone map[percached.ChunkID]uint64
-	// trimmed is the seq since which the tombstones are known.
+	// trimmed is the seq from which tombstones are known.
 	trimmed uint64
 }
 
@@ -50,7 +50,7 @@ func chunk(head, body string) percached.Chunk {
 	return c
 }
 
-// add puts chunks in with one change.
+// add adds chunks in one change.
 func (f *memoryFeed) add(space string, chunks ...percached.Chunk) []percached.ChunkID {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,7 +77,7 @@ func (f *memoryFeed) remove(space string, ids ...percached.ChunkID) {
 	}
 }
 
-// backup is a copy of all there is now.
+// backup copies the whole feed.
 func (f *memoryFeed) backup() map[string]*memorySpace {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -138,14 +138,14 @@ func (f *memoryFeed) Changes(space string, after uint64, fn func(percached.Chunk
 	return gone, upto, nil
 }
 
-// wordsEmbedder makes a vector of a text's letters: texts that share words are
-// near each other. It counts what it made.
+// wordsEmbedder makes a vector from a text's letters: texts with common words are near
+// each other. It counts the vectors that it made.
 type wordsEmbedder struct {
 	mu     sync.Mutex
 	name   string
 	dim    int
 	made   int
-	before func(n int) error // called with the texts made so far
+	before func(n int) error // called with the number of texts embedded so far
 }
 
 func (e *wordsEmbedder) Info() percached.EmbedderInfo {
@@ -190,7 +190,7 @@ func (e *wordsEmbedder) vector(t string) []float32 {
 	return v
 }
 
-// bench is all that a test needs; reopen makes a new Index over the same data.
+// bench holds all that a test needs. reopen makes a new Index over the same data.
 type bench struct {
 	*Index
 	t    testing.TB
@@ -258,7 +258,7 @@ func (b *bench) stats() Stats {
 	return s
 }
 
-// knows fails if another count than this is what all of a search has caught up with.
+// knows fails unless words and vectors have both caught up with exactly this seq.
 func (b *bench) knows(seq uint64) {
 	b.t.Helper()
 	if st, err := b.Standing("s"); err != nil || st.Seq != seq {
@@ -266,7 +266,7 @@ func (b *bench) knows(seq uint64) {
 	}
 }
 
-// ask searches by words and, if there is an embedder, by vector.
+// ask searches by words and, with an embedder, by vector.
 func (b *bench) ask(q string, k int) []Hit {
 	b.t.Helper()
 	query := Query{Space: "s", Text: q, K: k}
@@ -280,7 +280,7 @@ func (b *bench) ask(q string, k int) []Hit {
 	return hits
 }
 
-// numbered are chunks with a word of their own each.
+// numbered returns chunks that each have a word of their own.
 func numbered(from, n int) []percached.Chunk {
 	var out []percached.Chunk
 	for i := from; i < from+n; i++ {

@@ -38,8 +38,8 @@ func TestFinds(t *testing.T) {
 	}
 }
 
-// What is gone is not found, what came again has its new version, and other
-// spaces are other spaces.
+// Deleted chunks are not found, chunks that come back have their new version, and
+// spaces are separate.
 func TestFollowsTheFeed(t *testing.T) {
 	b := newBench(t, nil)
 	chunks := numbered(0, 4)
@@ -64,7 +64,7 @@ func TestFollowsTheFeed(t *testing.T) {
 	if len(hits) != 1 || hits[0].Chunk != got[1] || hits[0].Version != 3 {
 		t.Errorf("came again: %+v", hits)
 	}
-	// Gone and back between two updates.
+	// Deleted and added again between two updates.
 	b.feed.remove("s", got[2])
 	b.feed.add("s", chunks[2])
 	b.update()
@@ -92,7 +92,7 @@ func TestReopened(t *testing.T) {
 	}
 }
 
-// The same chunks give the same answers, whatever way they came.
+// The same chunks give the same answers, in whatever order they came.
 func TestHistoryDoesNotMatter(t *testing.T) {
 	all := numbered(0, 120)
 	a, b := newBench(t, nil), newBench(t, nil)
@@ -171,7 +171,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// Without an embedder there are words alone.
+// Without an embedder, Search uses words alone.
 func TestWordsAlone(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Embedder = nil })
 	got := b.feed.add("s", numbered(0, 5)...)
@@ -205,7 +205,7 @@ func TestDrop(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(b.o.Dir, "*")); err != nil || len(left) != 1 {
 		t.Errorf("%d folders left", len(left))
 	}
-	b.feed.spaces["s"] = newFeed("s").spaces["s"] // made again under the same name
+	b.feed.spaces["s"] = newFeed("s").spaces["s"] // created again under the same name
 	b.feed.add("s", numbered(7, 1)...)
 	b.update()
 	if hits := b.ask("item3 item7", 9); len(hits) != 1 {
@@ -213,8 +213,8 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// Many use one space while it changes; what was gone before an Update is never
-// found after it.
+// Many goroutines use one space while it changes. Chunks deleted before an Update are
+// never found after it.
 func TestMany(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.OpenSpaces = 1 })
 	all := numbered(0, 200)

@@ -14,8 +14,8 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// busyEmbedder has questions until a time; what is behind them waits, or, if it
-// preempts, is told again and again that one came.
+// busyEmbedder gets questions until some time. Texts behind them wait or, if it
+// preempts, are interrupted again and again.
 type busyEmbedder struct {
 	wordsEmbedder
 	until    time.Time
@@ -44,8 +44,8 @@ func (e *busyEmbedder) Embed(ctx context.Context, p percached.Priority, texts []
 	return e.wordsEmbedder.Embed(ctx, p, texts)
 }
 
-// Documents that were sent let questions go first, but not for ever: questions that
-// never end delay the few of a mail shortly, and many at least go on. Idle work waits.
+// New documents let questions go first, but not forever: endless questions delay the
+// few texts of a mail shortly, and many texts make progress. Idle work waits.
 func TestPatience(t *testing.T) {
 	for _, tt := range []struct {
 		name     string

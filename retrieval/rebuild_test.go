@@ -15,7 +15,7 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// held says whether the index's dictionary, or any file, still has a word.
+// held reports whether the index's dictionary, or any file, still has a word.
 func held(t *testing.T, b *bench, word string) bool {
 	t.Helper()
 	found := false
@@ -55,7 +55,7 @@ func held(t *testing.T, b *bench, word string) bool {
 	return found
 }
 
-// After Rebuild nothing of a chunk that is gone is left in the folder.
+// After Rebuild, nothing of a deleted chunk is left in the folder.
 func TestRebuildForgets(t *testing.T) {
 	b := newBench(t, nil)
 	all := numbered(0, 100)
@@ -96,7 +96,7 @@ func TestRebuildForgets(t *testing.T) {
 	b.whole("reopened", all)
 }
 
-// A Rebuild that is stopped changes nothing, and what it left is swept up.
+// A cancelled Rebuild changes nothing, and its remains are removed.
 func TestRebuildStopped(t *testing.T) {
 	b := newBench(t, nil)
 	all := numbered(0, 2*batchChunks)
@@ -126,7 +126,7 @@ func TestRebuildStopped(t *testing.T) {
 	b.whole("reopened", all)
 }
 
-// Rebuild mends vectors: what is missing is made, what is too much goes.
+// Rebuild repairs vectors: it makes missing ones and removes those without a chunk.
 func TestRebuildMendsVectors(t *testing.T) {
 	b := newBench(t, nil)
 	all := numbered(0, 30)

@@ -17,7 +17,7 @@ func TestHalves(t *testing.T) {
 		if f := float64(fromHalf(uint16(h))); math.IsInf(f, 0) || math.IsNaN(f) {
 			t.Fatalf("%x is %v", h, f)
 		}
-		if h>>10&0x1f == 0x1f { // infinite or no number: never stored
+		if h>>10&0x1f == 0x1f { // infinite or not a number: never stored
 			continue
 		}
 		if back := toHalf(fromHalf(uint16(h))); back != uint16(h) {

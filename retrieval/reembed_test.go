@@ -10,7 +10,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// with opens the index again, with another embedder.
+// with opens the index again with another embedder.
 func (b *bench) with(name string, dim int) {
 	b.t.Helper()
 	b.Close()
@@ -19,8 +19,8 @@ func (b *bench) with(name string, dim int) {
 	b.open()
 }
 
-// While vectors are another embedder's, words answer alone, and the space
-// changes as ever. Reembed goes on where it was stopped and swaps at the end.
+// While the vectors are another embedder's, Search uses words alone, and the space can
+// change. Reembed continues where it was cancelled and swaps at the end.
 func TestReembed(t *testing.T) {
 	b := newBench(t, nil)
 	all := numbered(0, 200)
@@ -38,7 +38,7 @@ func TestReembed(t *testing.T) {
 		if s := b.stats(); !s.EmbedderStale || s.Vectors != 0 {
 			t.Errorf("%+v", s)
 		}
-		b.knows(0) // words alone find less than all of a search
+		b.knows(0) // words alone find less than a whole search
 	}
 	b.update()
 	stale()
@@ -55,7 +55,7 @@ func TestReembed(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	stale()
-	// Some come and go meanwhile, on either side of where it is.
+	// Chunks come and go meanwhile, on both sides of its position.
 	b.feed.remove("s", all[5].ID, all[150].ID)
 	extra := chunk("### New (note)", "The item999 is new.")
 	b.feed.add("s", extra)
@@ -80,7 +80,7 @@ func TestReembed(t *testing.T) {
 	}
 }
 
-// A removal that the index has not heard of yet is not undone by Reembed.
+// Reembed does not undo a deletion that the index has not yet read.
 func TestReembedMeetsRemoval(t *testing.T) {
 	b := newBench(t, nil)
 	all := numbered(0, 100)
@@ -123,7 +123,7 @@ func TestReembedAmongOthers(t *testing.T) {
 		for i := range 50 {
 			b.feed.remove("s", all[i].ID)
 			b.feed.add("s", all[300+i])
-			if i%3 == 0 { // gone and back
+			if i%3 == 0 { // deleted and added again
 				b.feed.remove("s", all[200+i].ID)
 				if i%2 == 0 {
 					b.update()
@@ -147,8 +147,8 @@ func TestReembedAmongOthers(t *testing.T) {
 	}
 }
 
-// A third embedder before the second was done begins anew; the first again
-// finds its vectors where they were.
+// If a third embedder comes before the second is done, Reembed starts again; the first
+// one finds its vectors unchanged.
 func TestReembedChangesItsMind(t *testing.T) {
 	b := newBench(t, nil)
 	all := numbered(0, 100)

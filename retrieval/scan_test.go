@@ -15,7 +15,7 @@ import (
 	"github.com/percached/percached"
 )
 
-// clustered makes vectors as embeddings lie: in heaps of uneven size.
+// clustered makes vectors like embeddings: in clusters of uneven size.
 func clustered(seed uint64, n, dim int) *vectors {
 	r := rand.New(rand.NewPCG(seed, 7))
 	centres := make([][]float32, 1+n/100)
@@ -102,8 +102,8 @@ func TestNearestRecall(t *testing.T) {
 	}
 }
 
-// All vectors of the built-in table of words have much in common: it is harder to tell
-// them apart than vectors that are drawn.
+// All vectors of the built-in table of words have much in common: they are harder to
+// tell apart than random ones.
 func TestNearestRecallOfEmbeddings(t *testing.T) {
 	e := nano(t)
 	p := newProse(4)

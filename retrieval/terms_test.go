@@ -15,7 +15,7 @@ func terms(s string) []string {
 	return out
 }
 
-// What stands in a text is found by what is asked.
+// A question finds the words of a text in any form.
 func TestFindsWords(t *testing.T) {
 	for _, tt := range []struct{ text, hit, miss string }{
 		{text: "The Café in Zürich", hit: "cafe|CAFÉ|zurich|Zürich|cafe\u0301", miss: "cave"},
@@ -136,8 +136,8 @@ func TestStopWordsAreSorted(t *testing.T) {
 	}
 }
 
-// Whatever a text holds, its terms are short and well-formed, the same text has
-// the same terms, and a question is bounded.
+// For any text, terms are short and well-formed, equal texts have equal terms, and a
+// question has a limited number.
 func FuzzTerms(f *testing.F) {
 	for _, s := range []string{
 		"The Café in Zürich", "東京都に", "a@b.co 1,185.50 10:30am", "\xff\xfe", "ｻｰﾊﾞｰ", strings.Repeat("a-", 500), strings.Repeat("x", 500),

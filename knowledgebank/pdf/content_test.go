@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Where and how characters are shown decides about words and lines.
+// The places and sizes of characters decide about words and lines.
 func TestOperators(t *testing.T) {
 	const at = "BT /F1 10 Tf 72 700 Td "
 	for _, tt := range []struct {
@@ -63,7 +63,7 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// Fields that were filled in and notes on the page are text, too.
+// Filled form fields and notes on the page are text, too.
 func TestAnnotations(t *testing.T) {
 	d := plainText("Name:")
 	look := d.stream("/Subtype /Form /BBox [0 0 100 20] /Resources << /Font << /F1 "+helveticaFont+" >> >>", []byte("BT /F1 10 Tf 2 5 Td (Ana Ruiz) Tj ET"))
@@ -76,8 +76,7 @@ func TestAnnotations(t *testing.T) {
 	want(t, d.bytes(), "Name: Ana Ruiz", "Ana Ruiz")
 }
 
-// A page takes from the nodes above what it does not have itself, and its
-// program may stand in several streams.
+// A page inherits from the nodes above it, and its program may span several streams.
 func TestInheritance(t *testing.T) {
 	d := &draft{}
 	d.add("<< /Type /Catalog /Pages 2 0 R >>")
@@ -89,7 +88,7 @@ func TestInheritance(t *testing.T) {
 	want(t, d.bytes(), "Hello")
 }
 
-// Pages are found without a tree, and without a root.
+// Pages are found without a tree and without a root.
 func TestLoosePages(t *testing.T) {
 	d := plainText("Hello")
 	font := "/Resources << /Font << /F1 " + helveticaFont + " >> >>"

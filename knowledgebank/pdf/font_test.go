@@ -80,7 +80,7 @@ func TestCompositeFonts(t *testing.T) {
 	}
 }
 
-// A font may itself tell what its codes mean.
+// A font may define its own codes.
 func TestBuiltInEncoding(t *testing.T) {
 	type1 := "%!PS-AdobeFont-1.0: X\n/Encoding 256 array\n0 1 255 {1 index exch /.notdef put} for\ndup 65 /fi put\ndup 66 /Omega put\nreadonly def\ncurrentfile eexec"
 	for _, tt := range []struct{ name, entry, file, want string }{
@@ -124,7 +124,7 @@ func compactFont() string {
 		charset + encoding + index("\x0e", "\x0e", "\x0e")
 }
 
-// Without ToUnicode, an embedded TrueType font's table tells.
+// Without ToUnicode, the table of an embedded TrueType font is used.
 func TestOutlines(t *testing.T) {
 	sub := "\x00\x04\x00\x28\x00\x00\x00\x04\x00\x04\x00\x01\x00\x00" + // two segments
 		"\x00\x42\xff\xff\x00\x00" + "\x00\x41\xff\xff" + "\xff\xc2\x00\x01" + "\x00\x00\x00\x00" // A, B are glyphs 3, 4
@@ -144,7 +144,7 @@ func TestOutlines(t *testing.T) {
 	}
 }
 
-// Accents that are characters of their own, drawn over letters, join them.
+// Accents that are separate characters, drawn over letters, are joined to them.
 func TestAccents(t *testing.T) {
 	d := document("/Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Times-Roman /Encoding << /Differences [1 /acute /dotlessi /cedilla /caron] >> >> >>",
 		`BT /F1 10 Tf 72 700 Td [(Caf) (\001) 388 (e, na) (\002) 305 (\001, c) 388 (\003a, \004) 361 (c)] TJ ET`)

@@ -13,10 +13,10 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// small bounds keep the fuzzer fast.
+// small limits keep the fuzzer fast.
 func small() Options { return Options{MaxPages: 20, MaxBytes: 1 << 20, MaxSteps: 50_000} }
 
-// check holds a result against what the package promises.
+// check compares a result with the promises of the package.
 func check(t *testing.T, pages []Page, err error) {
 	t.Helper()
 	if kind := fault.KindOf(err); kind != 0 && kind != fault.Invalid && kind != fault.Unsupported {
@@ -44,7 +44,7 @@ func FuzzText(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		if len(data) < 5000 { // what is larger is fonts, and slows the fuzzer down
+		if len(data) < 5000 { // larger files are fonts and slow the fuzzer down
 			f.Add(data)
 		}
 	}
@@ -83,7 +83,7 @@ func FuzzParts(f *testing.F) {
 	})
 }
 
-// FuzzFilters undoes any chain of filters on any bytes.
+// FuzzFilters decodes any bytes with any chain of filters.
 func FuzzFilters(f *testing.F) {
 	f.Add(deflate([]byte("Hello there, Hello there")), byte(1), 12, 4)
 	f.Add(lzw([]byte("Hello there, Hello there"), true), byte(2), 2, 3)

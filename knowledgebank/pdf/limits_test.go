@@ -12,7 +12,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// What lies behind a limit is left out, and said.
+// Text behind a limit is left out, and the error names the limit.
 func TestLimits(t *testing.T) {
 	three := document("/Font << /F1 "+helveticaFont+" >>", showLines("One"), showLines("Two"), showLines("Three")).bytes()
 	long := plainText()
@@ -50,8 +50,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Files made to be costly end soon, whatever they give. That they end is the
-// test: each would run for hours, or take all memory, without its bound.
+// Files made to be costly end soon, with any result. Without limits, each would run for
+// hours or take all memory.
 func TestHostile(t *testing.T) {
 	loop := func(resources, program string, more ...string) []byte {
 		d := document(resources, program)
@@ -112,7 +112,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// impatient is a context that ends when it was looked at so many times.
+// impatient is a context that ends after a number of checks.
 type impatient struct {
 	context.Context
 	looks, most int
@@ -125,8 +125,8 @@ func (i *impatient) Err() error {
 	return nil
 }
 
-// A file that costs much is read no further when nobody waits for it, within a page
-// and within a stream.
+// Reading a costly file stops when the context ends, also inside a page and inside a
+// stream.
 func TestReadEnds(t *testing.T) {
 	long := plainText()
 	long.objects[2] = fmt.Sprintf("<< /Filter /RunLengthDecode /Length 1 >>\nstream\n%s\nendstream", strings.Repeat("\x81 ", 1<<18))
@@ -160,8 +160,8 @@ func cmapStream(s string) string {
 	return fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(s), s)
 }
 
-// Of the characters that a file draws over each other only some are looked at
-// to find those that come again: a page may have millions at one place.
+// Of characters drawn over each other, only some are compared to find repeated ones: a
+// page may have millions at one place.
 func TestDrawnOver(t *testing.T) {
 	l := &layout{budget: newBudget(Default())}
 	over := func(first, last rune) {
@@ -181,10 +181,10 @@ func TestDrawnOver(t *testing.T) {
 	}
 }
 
-// Files that come together cost no more together than one may.
+// Several files together may cost no more than one.
 func TestFiles(t *testing.T) {
 	o := Default()
-	o.MaxSteps = 2500 // a font takes a thousand
+	o.MaxSteps = 2500 // a font costs a thousand
 	files, err := NewFiles(o)
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +217,7 @@ func TestBombMemory(t *testing.T) {
 		d.stream("/Type /ObjStm /N 1000000 /First 1 /Filter /FlateDecode", zeros)
 	}
 	data := d.bytes()
-	data = data[:bytes.LastIndex(data, []byte("xref\n0"))] // have all object streams looked into
+	data = data[:bytes.LastIndex(data, []byte("xref\n0"))] // so that all object streams are searched
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	pages, err := text(data, o)

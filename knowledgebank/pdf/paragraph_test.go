@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// set makes lines of text as a page has them. Each is written as its text with
-// the columns in which it begins and the rows between it and the one above, in
-// half lines, before it: "0 2 text". Characters are half a size wide.
+// set makes lines of text as a page has them. Each is written as "0 2 text": the column
+// in which it begins, its distance from the line above in half lines, and its text.
+// Characters are half a size wide.
 func set(lines ...string) []line {
 	var out []line
 	y := 700.0

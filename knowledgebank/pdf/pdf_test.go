@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the expected texts anew")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// text gives a file's pages.
+// text returns a file's pages.
 func text(data []byte, o Options) ([]Page, error) {
 	d, err := whole(data, o)
 	return d.Pages, err
@@ -33,7 +33,7 @@ func whole(data []byte, o Options) (Document, error) {
 	return files.Read(context.Background(), data)
 }
 
-// texts gives the paragraphs of all pages.
+// texts returns the paragraphs of all pages.
 func texts(t *testing.T, data []byte) []string {
 	t.Helper()
 	pages, err := text(data, Default())
@@ -54,8 +54,8 @@ func want(t *testing.T, data []byte, paragraphs ...string) {
 	}
 }
 
-// The files of testdata were made by programs that people use. What they say is
-// read in full; README.md there tells how they were made.
+// The files of testdata were made by programs that people use, and are read completely.
+// README.md there says how they were made.
 func TestProducers(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.pdf")
 	if err != nil || len(files) < 15 {
@@ -124,7 +124,7 @@ func TestTitle(t *testing.T) {
 	}
 }
 
-// Errors have the kind that tells a caller what to do.
+// The kind of an error tells a caller what to do.
 func TestRefused(t *testing.T) {
 	encrypted := plainText("x")
 	encrypted.extra = "/Encrypt << /Filter /Standard /V 9 >>"

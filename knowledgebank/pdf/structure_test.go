@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The same document, however its objects are laid down.
+// The same document in different arrangements of its objects.
 func TestLayouts(t *testing.T) {
 	d := func() *draft { return plainText("The harbour office moves.") }
 	for name, data := range map[string][]byte{
@@ -25,7 +25,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// What is broken is found again by searching.
+// A search finds what is broken.
 func TestRepair(t *testing.T) {
 	good := plainText("The harbour office moves.").bytes()
 	packed := plainText("The harbour office moves.").packed(12)
@@ -57,7 +57,7 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// A file that was saved again in place says what the newest version says.
+// A file that was updated in place gives the text of its newest version.
 func TestIncrementalUpdate(t *testing.T) {
 	base := plainText("Old").bytes()
 	update := func(prev []byte, num int, text string) []byte {
@@ -77,7 +77,7 @@ func TestIncrementalUpdate(t *testing.T) {
 	want(t, bytes.ReplaceAll(update(once, 3, "Newest"), []byte("startxref"), []byte("startxxxx")), "Newest")
 }
 
-// In a hybrid file the table calls objects free that a stream beside it has.
+// In a hybrid file, the table lists objects as free that a stream has.
 func TestHybrid(t *testing.T) {
 	d := plainText("Hidden from old readers")
 	out, at := d.body(nil)
@@ -133,7 +133,7 @@ func TestPaeth(t *testing.T) {
 	}
 }
 
-// Long texts take codes of all widths, and more than one table.
+// Long texts use codes of all sizes, and more than one table.
 func TestLZWLong(t *testing.T) {
 	var text []byte
 	for i := range 30000 {
@@ -148,7 +148,7 @@ func TestLZWLong(t *testing.T) {
 	}
 }
 
-// Damaged compression gives what came before the damage.
+// Damaged compression yields the text before the damage.
 func TestDamagedFlate(t *testing.T) {
 	var text []byte
 	for i := range 5000 {
@@ -220,7 +220,7 @@ func lzw(data []byte, early bool) []byte {
 		emit(code(word))
 		codes[longer] = next
 		next++
-		// The decoder knows one entry less, and changes when that is full.
+		// The decoder knows one entry less and changes when that is full.
 		limit := next - 1
 		if early {
 			limit++

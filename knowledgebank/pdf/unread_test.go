@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What stands on a page and cannot be read is told, where other pages have text.
+// Pages that cannot be read are named if other pages have text.
 func TestUnread(t *testing.T) {
 	const blind = "BT /F2 12 Tf 72 700 Td (ABCDEFGHIJKLMNOPQRSTUVWX) Tj ET"
 	d := document("/Font << /F1 "+helveticaFont+" /F2 << /Subtype /Type0 /Encoding /Identity-H /DescendantFonts [<< >>] >> >> /XObject << /I 13 0 R /L 14 0 R >>",

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// draft is a PDF in the making. Objects are numbered from 1.
+// draft is an unfinished PDF. Its objects are numbered from 1.
 type draft struct {
 	objects []string // what stands between "obj" and "endobj"
-	extra   string   // more entries of the trailer
+	extra   string   // more entries for the trailer
 }
 
-// add gives an object a number.
+// add adds an object and returns its number.
 func (d *draft) add(format string, args ...any) int {
 	d.objects = append(d.objects, fmt.Sprintf(format, args...))
 	return len(d.objects)
@@ -40,8 +40,8 @@ func deflate(data []byte) []byte {
 // helveticaFont is a font that every reader has.
 const helveticaFont = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
 
-// document starts a draft with one page for each program; resources are those
-// of every page. The catalog is object 1.
+// document starts a draft with one page for each program. All pages have the same
+// resources. The catalog is object 1.
 func document(resources string, programs ...string) *draft {
 	d := &draft{}
 	d.add("<< /Type /Catalog /Pages 2 0 R >>")
@@ -57,7 +57,7 @@ func document(resources string, programs ...string) *draft {
 	return d
 }
 
-// plainText is a document of one page that shows lines in Helvetica.
+// plainText is a document of one page with lines in Helvetica.
 func plainText(lines ...string) *draft {
 	return document("/Font << /F1 "+helveticaFont+" >>", showLines(lines...))
 }
@@ -72,7 +72,7 @@ func showLines(lines ...string) string {
 	return b.String()
 }
 
-// body writes the header and the objects, and says where each begins.
+// body writes the header and the objects, and returns where each begins.
 func (d *draft) body(skip func(num int) bool) ([]byte, []int) {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
@@ -100,8 +100,8 @@ func (d *draft) bytes() []byte {
 	return b.Bytes()
 }
 
-// packed writes the file with a cross-reference stream, and all objects but
-// streams in one object stream. predictor 0 leaves prediction out.
+// packed writes the file with a cross-reference stream, and all objects except streams
+// in one object stream. predictor 0: no prediction.
 func (d *draft) packed(predictor int) []byte {
 	var head, body bytes.Buffer
 	index := map[int]int{}
@@ -139,8 +139,8 @@ func (d *draft) packed(predictor int) []byte {
 	return b.Bytes()
 }
 
-// predict does what unpredict undoes, for components of 8 bits. For PNG, kind
-// 15 takes another filter for each row.
+// predict does what unpredict reverses, for components of 8 bits. For PNG, kind 15 uses
+// another filter for each row.
 func predict(data []byte, row, kind int) []byte {
 	var out []byte
 	above := make([]byte, row)

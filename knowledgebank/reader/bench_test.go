@@ -9,8 +9,8 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// BenchmarkMailbox reads the mails of a mailbox: the demo's, or the one that
-// PERCACHED_MAILBOX names.
+// BenchmarkMailbox reads a mailbox: the demo's, or the one that PERCACHED_MAILBOX
+// names.
 func BenchmarkMailbox(b *testing.B) {
 	path := os.Getenv("PERCACHED_MAILBOX")
 	if path == "" {

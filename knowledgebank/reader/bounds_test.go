@@ -30,7 +30,7 @@ func zipped(t *testing.T, text string) string {
 	return b.String()
 }
 
-// outcomes are the documents of a file, and what could not be read, in order.
+// outcomes lists the documents of a file, and what could not be read, in order.
 func outcomes(t *testing.T, b Bounds, o Options, name, text string) (all []string, err error) {
 	t.Helper()
 	rd, err := New(o)
@@ -44,7 +44,7 @@ func outcomes(t *testing.T, b Bounds, o Options, name, text string) (all []strin
 	return all, err
 }
 
-// files of which each holds several documents, and some that cannot be read.
+// manyFiles are files with several documents each, some of them unreadable.
 func manyFiles(t *testing.T) map[string]string {
 	mail := func(n int, text string) string {
 		return fmt.Sprintf("From a@b.example Mon Jan  2 15:04:05 2006\nFrom: a@b.example\nSubject: s\nMessage-ID: <%d@x>\n\n%s\n\n", n, text)
@@ -62,8 +62,8 @@ func manyFiles(t *testing.T) map[string]string {
 	}
 }
 
-// Reading that goes on behind so many documents gives those that are left, whatever
-// became of the ones before; and it can be ended before each.
+// Reading that skips documents returns the rest, whatever happened to the first ones.
+// It can be ended before each document.
 func TestSkip(t *testing.T) {
 	o := Default()
 	o.MaxBytes = 2000
@@ -91,8 +91,8 @@ func TestSkip(t *testing.T) {
 	}
 }
 
-// What comes out of a compressed file is counted as it comes, and ends where it is
-// too much.
+// Bytes from a compressed file are counted as they come, and reading ends when they are
+// too many.
 func TestExpand(t *testing.T) {
 	var lines strings.Builder
 	for i := range 100_000 {
@@ -113,7 +113,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// room counts what documents hold.
+// room counts the bytes that documents hold.
 type room struct {
 	*testing.T
 	asked []int64
@@ -137,7 +137,7 @@ func (r *room) Shrink(n int64) {
 
 func (r *room) Release() { r.held = 0 }
 
-// packedPDF is a small PDF file that says much.
+// packedPDF is a small PDF file with much text.
 func packedPDF(t *testing.T, lines int) []byte {
 	t.Helper()
 	var text, b bytes.Buffer
@@ -160,8 +160,8 @@ func packedPDF(t *testing.T, lines int) []byte {
 	return b.Bytes()
 }
 
-// A PDF is read when its turn has come, be it a file or attached, and lets the next
-// have its turn when it was read, whatever came out.
+// A PDF, as a file or attached, is read when Unpack allows it, and done is called
+// afterwards, whatever the result.
 func TestUnpack(t *testing.T) {
 	file := packedPDF(t, 1)
 	mail := "From: a@b.example\nSubject: s\nMessage-ID: <1@x>\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\n" +
@@ -178,8 +178,8 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-// A large document is read once there is room for it, as much as it may take; what
-// it takes is held until it was handed on. A small one asks for nothing.
+// A large document is read once there is room for the most it may take. It holds its
+// room until it was passed on. A small one asks for none.
 func TestHold(t *testing.T) {
 	big := strings.Repeat("The heron stands in the pond. ", 2<<20/30)
 	line := `{"text": "` + big + `"}` + "\n"

@@ -9,7 +9,7 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// impatient is a context that ends when it was looked at so many times.
+// impatient is a context that ends after a number of checks.
 type impatient struct {
 	context.Context
 	looks, most int
@@ -22,8 +22,7 @@ func (i *impatient) Err() error {
 	return nil
 }
 
-// Whatever a large file is, reading it looks again and again whether somebody still
-// waits, and ends soon when nobody does.
+// Reading any large file checks the context again and again, and ends soon after it.
 func TestStreamEnds(t *testing.T) {
 	const size = 1 << 18
 	const header = "From: a@b.example\nTo: c@d.example\nSubject: Ducks\nMessage-ID: <1@x>\nDate: Mon, 2 Jan 2006 15:04:05 +0000\n"

@@ -13,8 +13,8 @@ import (
 
 const demo = "../../models/demo"
 
-// The demo inbox comes through whole: every answer that its questions have
-// stands in one line of the document that the question names.
+// The demo inbox is read completely: each answer to its questions is in one line of the
+// document that the question names.
 func TestDemo(t *testing.T) {
 	found := map[string]*knowledgebank.Source{}
 	mails := 0

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// scripts are sentences of which a window's end may cut a character.
+// scripts are sentences in which the end of the sample may cut a character.
 var scripts = map[string]string{
 	"Chinese":  "钥匙在门口的垫子下面。",
 	"Japanese": "かぎはげんかんのマットのしたにあります。",
@@ -28,7 +28,7 @@ func encoded(t *testing.T, enc encoding.Encoding, text string) string {
 	return out
 }
 
-// A file of text is read, wherever the part that its kind is told from ends.
+// A file of text is recognised wherever the sample ends.
 func TestLongText(t *testing.T) {
 	r := newReader(t, Default())
 	for name, sentence := range scripts {
@@ -50,7 +50,7 @@ func TestLongText(t *testing.T) {
 	}
 }
 
-// Every mail of a mailbox is read, whatever bytes their texts are.
+// Every mail of a mailbox is read, whatever bytes it holds.
 func TestMailboxOfBytes(t *testing.T) {
 	r := newReader(t, Default())
 	binary := make([]byte, window)
@@ -77,7 +77,7 @@ func TestMailboxOfBytes(t *testing.T) {
 	}
 }
 
-// A mark at the start makes no text of bytes that are none.
+// A byte order mark does not turn binary data into text.
 func TestMarkedBytes(t *testing.T) {
 	r := newReader(t, Default())
 	rd := rand.New(rand.NewPCG(1, 2))
@@ -92,7 +92,7 @@ func TestMarkedBytes(t *testing.T) {
 	}
 }
 
-// JSON lines are told from text that begins with an object.
+// JSON lines differ from text that begins with an object.
 func TestJSONStart(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string

@@ -13,7 +13,7 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// seed adds the invented files whose names fit a pattern.
+// seed adds the invented files whose names match a pattern.
 func seed(f *testing.F, pattern string) {
 	f.Helper()
 	names, err := filepath.Glob("testdata/in/" + pattern)
@@ -29,8 +29,7 @@ func seed(f *testing.F, pattern string) {
 	}
 }
 
-// fileOf is a file whose parsers are called without the guard that survives
-// their panics.
+// fileOf is a file whose parsers are called without the guard against panics.
 func fileOf(t testing.TB, name string) *file {
 	return &file{Reader: newReader(t, Default()), name: name, base: name, id: name}
 }
@@ -55,8 +54,8 @@ func FuzzMail(f *testing.F) {
 	})
 }
 
-// Whatever a mailbox holds, no byte of it gets lost but separators, marks and
-// the blank lines between mails, and no mail is larger than the limit.
+// From any mailbox, no byte is lost except separators, marks and the blank lines
+// between mails, and no mail exceeds the limit.
 func FuzzMailbox(f *testing.F) {
 	seed(f, "box*")
 	f.Add([]byte("\n\nFrom a\nFrom b\n\nFrom a Mon Feb  3 09:12:40 2025\n\nFrom b Mon Feb  3 09:12:40 2025"))
@@ -133,7 +132,7 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-// Whatever a file holds, it gives documents or reasons, and no parser breaks.
+// Any file yields documents or reasons, and no parser panics.
 func FuzzStream(f *testing.F) {
 	seed(f, "*")
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the readers give for testdata/in to testdata/want")
 
-// Every invented file in testdata/in gives what stands in testdata/want.
+// Every invented file in testdata/in yields the text in testdata/want.
 func TestGolden(t *testing.T) {
 	r := newReader(t, Default())
 	files, err := os.ReadDir("testdata/in")
@@ -61,7 +61,7 @@ func newReader(t testing.TB, o Options) *Reader {
 	return r
 }
 
-// story is what reading a file gives, as text.
+// story describes the result of reading a file.
 func story(t testing.TB, r *Reader, name string, data []byte) string {
 	t.Helper()
 	var b strings.Builder

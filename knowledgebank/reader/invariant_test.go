@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fit says what must hold of every document, whatever it was read from.
+// fit checks what must hold of every document.
 func fit(t testing.TB, s *knowledgebank.Source) {
 	t.Helper()
 	if s.Key == "" || s.Title == "" || s.Source == "" || s.Format == "" || len(s.Blocks) == 0 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What a mail says is kept, although it looks like a quote, a signature or a
-// header; what is one goes.
+// Text that only looks like a quote, a signature or a header stays; real ones are
+// dropped.
 func TestNothingLostInMail(t *testing.T) {
 	const (
 		first = "From: Ana Ruiz <ana@example.com>\nSubject: Pump\nMessage-ID: <a@example.com>\n"
@@ -77,7 +77,7 @@ func TestNothingLostInMail(t *testing.T) {
 	}
 }
 
-// holds reads a file and looks for words, which are parted by "|".
+// holds reads a file and looks for words, which are separated by "|".
 func holds(t *testing.T, name, in, kept, gone string) {
 	t.Helper()
 	_, got, _ := strings.Cut(story(t, newReader(t, Default()), name, []byte(in)), "format:")

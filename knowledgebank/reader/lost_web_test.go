@@ -2,7 +2,7 @@ package reader
 
 import "testing"
 
-// What a page shows is kept, however it is written; what it hides goes.
+// Text that a page shows stays, however it is written; hidden text is dropped.
 func TestNothingLostInPages(t *testing.T) {
 	for name, tt := range map[string]struct{ in, kept, gone string }{
 		"letters of no size around others": {
@@ -37,7 +37,7 @@ func TestNothingLostInPages(t *testing.T) {
 	}
 }
 
-// In HTML mail, too.
+// The same in HTML mail.
 func TestNothingLostInHTMLMail(t *testing.T) {
 	const head = "From: Ana Ruiz <ana@example.com>\nSubject: Pump\nMessage-ID: <a@example.com>\nContent-Type: text/html\n\n"
 	for name, tt := range map[string]struct{ in, kept, gone string }{

@@ -12,7 +12,7 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// What comes under a name alone is a mail where the name is one of a Maildir.
+// A file sent under a name is a mail if the name is one of a Maildir.
 func TestStreamOfMaildir(t *testing.T) {
 	r := newReader(t, Default())
 	m1 := fmt.Sprintf(letter, "m1")
@@ -25,7 +25,7 @@ func TestStreamOfMaildir(t *testing.T) {
 		{"17", "Subject: Swans\n\nThey are back.\n", "file:17"},
 		{"1700000000.M1P2.host:2,S", "no header at all\n", "file:1700000000.M1P2.host:2,S"},
 		{"box/cur/more/1700000000.M1P2.host:2,S", "no header at all\n", "file:box/cur/more/1700000000.M1P2.host:2,S"},
-		// Folders of other things may be called so, too.
+		// Other folders may have such names, too.
 		{"plans/new/README", "These are plans.\n", "file:plans/new/README"},
 		{"plans/new/pond.md", "# Pond\n\nSubject: swans\n", "file:plans/new/pond.md"},
 		{"plans/new/2025.05.pond.txt", "Subject: swans\n\nThey are back.\n", "file:plans/new/2025.05.pond.txt"},
@@ -37,8 +37,8 @@ func TestStreamOfMaildir(t *testing.T) {
 	}
 }
 
-// A file goes by the same key, whether its path is read or its content comes under
-// its path as a name; files of two folders are two documents.
+// A file has the same key whether its path is read or its content is sent under its
+// path. Files of two folders are two documents.
 func TestStreamAsPath(t *testing.T) {
 	names := []string{"a/notes.md", "b/notes.md", "box/cur/1700000000.M1.host:2,S", "box/new/1700000001.M2.host", "words.txt"}
 	files := map[string]string{"box/tmp/1": ""}
@@ -66,8 +66,8 @@ func TestStreamAsPath(t *testing.T) {
 	}
 }
 
-// Each document of what is sent tells the name that it was sent under; that is no
-// path, and its title is what it is under any name.
+// Each sent document names the file that it was sent in. The name is not a path, and
+// the title does not depend on it.
 func TestStreamTellsTheFile(t *testing.T) {
 	const mail = "From a@example.com Tue Feb  4 09:15:00 2025\nFrom: a@example.com\nDate: Tue, 4 Feb 2025 09:15:00 +0100\n\nThe pond is deep.\n\n"
 	r := newReader(t, Default())

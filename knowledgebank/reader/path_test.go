@@ -37,7 +37,7 @@ func lay(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// gather reads a path: the keys of documents and the names of what failed,
+// gather reads a path. It returns the keys of documents and the names of failures,
 // relative to the folder.
 func gather(t *testing.T, r *Reader, dir, path string) (keys, failed []string) {
 	t.Helper()
@@ -130,7 +130,7 @@ func TestPathThatCannotBeOpened(t *testing.T) {
 	}
 }
 
-// What cannot be opened within a folder is reported; the rest goes on.
+// Unreadable files in a folder are reported, and reading continues.
 func TestUnreadable(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("nothing is forbidden to root")
@@ -177,8 +177,8 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// A mailbox far larger than what may be held is read mail by mail, and what is
-// too large in it is skipped.
+// A mailbox far larger than the memory limit is read mail by mail. Mails that are too
+// large are skipped.
 func TestLargeMailbox(t *testing.T) {
 	const mails, limit = 240, 1 << 20
 	o := Default()
@@ -257,7 +257,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// A parser that breaks costs one document, and its words stay out of the reason.
+// A parser that panics costs one document, and its message stays out of the reason.
 func TestGuard(t *testing.T) {
 	_, err := guarded(func() (*knowledgebank.Source, error) { panic("a secret of the document") })
 	if fault.KindOf(err) != fault.Internal || strings.Contains(err.Error(), "secret") {

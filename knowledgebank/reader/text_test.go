@@ -163,8 +163,8 @@ func TestDeep(t *testing.T) {
 	}
 }
 
-// What is long costs as much as it is long: four times as much text takes four times
-// as much memory, and not sixteen times, or hours.
+// The cost of long text is proportional to its length: four times as much text takes
+// four times as much memory, and not sixteen times, or hours.
 func TestLong(t *testing.T) {
 	r := newReader(t, Default())
 	for _, tt := range []struct {
@@ -201,7 +201,7 @@ func taken(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// A document of very many values is refused before they are held.
+// A document of very many values is refused before they are in memory.
 func TestManyValues(t *testing.T) {
 	r := newReader(t, Default())
 	many := `{"text": "hi, {you}", "a": [{}` + strings.Repeat(",{}", maxValues) + "]}"
@@ -217,7 +217,7 @@ func TestManyValues(t *testing.T) {
 	}
 }
 
-// Parts in parts are read where they lie: a mail costs no more for each level.
+// Nested parts are read in place: the cost of a mail does not grow with depth.
 func TestNestedParts(t *testing.T) {
 	nested := func(levels int) uint64 {
 		text := strings.Repeat("The garden is green.\n", 1<<16)
@@ -238,7 +238,7 @@ func TestNestedParts(t *testing.T) {
 	}
 }
 
-// Mails whose Message-ID says nothing are told apart by what they say.
+// Mails with an empty Message-ID are distinguished by their content.
 func TestNoMessageID(t *testing.T) {
 	keys := map[string]bool{}
 	for _, text := range []string{"Hello.", "Goodbye."} {
@@ -253,7 +253,7 @@ func TestNoMessageID(t *testing.T) {
 	}
 }
 
-// HTML mail whose header names no charset may name it itself.
+// HTML mail without a charset in its header may name it itself.
 func TestMetaCharset(t *testing.T) {
 	page := "<html><head><meta charset=\"koi8-r\"></head><body><p>\xf0\xd2\xc9\xd7\xc5\xd4</p></body></html>"
 	s, err := fileOf(t, "a.eml").parseMail(context.Background(), []byte("From: ana@example.com\nContent-Type: text/html\n\n"+page), "")
@@ -262,7 +262,7 @@ func TestMetaCharset(t *testing.T) {
 	}
 }
 
-// When ctx ends while a document is parsed, no part of it is handed on.
+// If ctx ends while a document is parsed, no part of it is passed on.
 func TestEndsWhileParsing(t *testing.T) {
 	ctx, end := context.WithCancel(context.Background())
 	f := fileOf(t, "a.eml")
