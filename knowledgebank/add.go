@@ -100,7 +100,7 @@ func (b *Bank) addSome(ctx context.Context, sp *space, items []*item) ([]Change,
 				changes = append(changes, c)
 			}
 			if err != nil {
-				return &stopError{i, fault.New(fault.KindOf(err), "knowledgebank.put", "document %s: %w", sp.told(it.document.ID), err)}
+				return &stopError{i, fault.New(fault.KindOf(err), "knowledgebank.put", "document %s: %w", sp.publicDocument(it.document.ID), err)}
 			}
 		}
 		if len(d.writes) > 0 {
@@ -141,7 +141,7 @@ func (b *Bank) Delete(ctx context.Context, space string, id percached.DocumentID
 		err = b.commit(context.WithoutCancel(ctx), sp, writes)
 	}
 	if err != nil {
-		return Change{}, fault.New(fault.KindOf(err), op, "document %s: %w", sp.told(id), err)
+		return Change{}, fault.New(fault.KindOf(err), op, "document %s: %w", sp.publicDocument(id), err)
 	}
 	return c, nil
 }
@@ -168,7 +168,7 @@ type Change struct {
 
 // put adds a document to the draft.
 func (d *draft) put(ctx context.Context, doc percached.Document, chunks []percached.Chunk) (Change, error) {
-	was, old, err := d.old(doc.ID)
+	was, old, err := d.stored(doc.ID)
 	if err != nil {
 		return Change{}, err
 	}
@@ -222,20 +222,20 @@ func (d *draft) put(ctx context.Context, doc percached.Document, chunks []percac
 		}
 	}
 	d.setDocument(&doc)
-	return c, d.mend()
+	return c, d.fixSums()
 }
 
-// mend corrects the space's sums after damage.
-func (d *draft) mend() error {
-	if !d.hurt {
+// fixSums corrects the space's sums after damage.
+func (d *draft) fixSums() error {
+	if !d.sumsWrong {
 		return nil
 	}
 	return d.recount()
 }
 
-// old returns the stored record of a document, and its chunks, each once. If the record
+// stored returns the stored record of a document, and its chunks, each once. If the record
 // is damaged, it finds the chunks that name the document.
-func (d *draft) old(id percached.DocumentID) (was *documentRecord, chunks []percached.ChunkID, err error) {
+func (d *draft) stored(id percached.DocumentID) (was *documentRecord, chunks []percached.ChunkID, err error) {
 	was, err = d.document(id)
 	switch {
 	case fault.KindOf(err) == fault.NotFound:
@@ -289,7 +289,7 @@ func (d *draft) hold(c percached.Chunk, doc percached.DocumentID) (fresh bool, e
 		return false, nil
 	case damaged(err):
 		if c.Documents, err = d.holders(c.ID); err == nil {
-			err = d.unlist(c.ID)
+			err = d.unlistChunk(c.ID)
 		}
 		if err != nil {
 			return false, err
@@ -335,7 +335,7 @@ func (d *draft) release(id percached.ChunkID, doc percached.DocumentID, change *
 	d.delete(d.id.chunk(id))
 	if c != nil {
 		d.delete(d.id.change(liveType, c.Version, id))
-	} else if err := d.unlist(id); err != nil {
+	} else if err := d.unlistChunk(id); err != nil {
 		return err
 	}
 	d.set(d.id.change(goneType, d.space.Seq, id), nil)
@@ -346,7 +346,7 @@ func (d *draft) release(id percached.ChunkID, doc percached.DocumentID, change *
 
 // drop removes a document.
 func (d *draft) drop(id percached.DocumentID) (Change, error) {
-	was, old, err := d.old(id)
+	was, old, err := d.stored(id)
 	if err != nil {
 		return Change{}, err
 	}
@@ -364,5 +364,5 @@ func (d *draft) drop(id percached.DocumentID) (Change, error) {
 	}
 	d.delete(d.id.document(id))
 	d.dropPages(id, was.Count)
-	return c, d.mend()
+	return c, d.fixSums()
 }

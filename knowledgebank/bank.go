@@ -68,9 +68,9 @@ type space struct {
 	// change of several transactions is written. So no view sees half of a change.
 	begin sync.RWMutex
 	// unfinished: a change may be half written, and its journal must be finished before
-	// anybody reads. litter: rows of a finished journal remain, which the next writer
+	// anybody reads. staleRows: rows of a finished journal remain, which the next writer
 	// removes. Guarded by begin.
-	unfinished, litter bool
+	unfinished, staleRows bool
 
 	record atomic.Pointer[spaceRecord] // nil if it is damaged
 }
@@ -83,8 +83,8 @@ func (sp *space) publicIDs() percached.PublicIDs {
 	return percached.PublicIDs{}
 }
 
-// told is the id by which an error names a document.
-func (sp *space) told(id percached.DocumentID) percached.DocumentID {
+// publicDocument is the id by which an error names a document.
+func (sp *space) publicDocument(id percached.DocumentID) percached.DocumentID {
 	return sp.publicIDs().Document(id)
 }
 
@@ -106,7 +106,7 @@ func Open(db *kv.DB, o Options) (*Bank, error) {
 					b.spaces[id] = &space{id: id}
 				}
 				b.spaces[id].unfinished = b.spaces[id].unfinished || typ == markType
-				b.spaces[id].litter = b.spaces[id].litter || typ != spaceType
+				b.spaces[id].staleRows = b.spaces[id].staleRows || typ != spaceType
 				return nil
 			})
 		}); err != nil {

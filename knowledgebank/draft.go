@@ -12,12 +12,12 @@ import (
 // draft is a change of a space in preparation: its writes lie over what is stored. It
 // reads without conflicts, because the caller holds the space for writing.
 type draft struct {
-	id     spaceID
-	tx     *kv.Tx
-	space  spaceRecord
-	writes map[string][]byte // nil: delete the key
-	bytes  int
-	hurt   bool // a damaged record was met, so the space's sums may be wrong
+	id        spaceID
+	tx        *kv.Tx
+	space     spaceRecord
+	writes    map[string][]byte // nil: delete the key
+	bytes     int
+	sumsWrong bool // a damaged record was met, so the space's sums may be wrong
 }
 
 func newDraft(id spaceID, tx *kv.Tx, r *spaceRecord) *draft {
@@ -156,13 +156,13 @@ func (d *draft) recount() error {
 			return err
 		}
 	}
-	d.hurt = false
+	d.sumsWrong = false
 	return nil
 }
 
 // held returns the chunks of a document with a damaged record: those that name it.
 func (d *draft) held(doc percached.DocumentID) ([]percached.ChunkID, error) {
-	d.hurt = true
+	d.sumsWrong = true
 	names, err := d.keys(chunkType, 16)
 	if err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func (d *draft) held(doc percached.DocumentID) ([]percached.ChunkID, error) {
 
 // holders returns the documents of a chunk with a damaged record: those that list it.
 func (d *draft) holders(chunk percached.ChunkID) ([]percached.DocumentID, error) {
-	d.hurt = true
+	d.sumsWrong = true
 	names, err := d.keys(documentType, 16)
 	if err != nil {
 		return nil, err
@@ -200,9 +200,9 @@ func (d *draft) holders(chunk percached.ChunkID) ([]percached.DocumentID, error)
 	return holders, nil
 }
 
-// unlist removes a chunk with a damaged record from the list of existing chunks,
+// unlistChunk removes a chunk with a damaged record from the list of existing chunks,
 // whatever its version was.
-func (d *draft) unlist(chunk percached.ChunkID) error {
+func (d *draft) unlistChunk(chunk percached.ChunkID) error {
 	names, err := d.keys(liveType, 8+16)
 	for _, name := range names {
 		if name[8:] == string(chunk[:]) {

@@ -56,7 +56,7 @@ func (b *Bank) commitLong(ctx context.Context, sp *space, writes []write) error 
 	rows, err := b.writeJournal(ctx, sp, writes)
 	sp.begin.Lock()
 	defer sp.begin.Unlock()
-	sp.litter = true
+	sp.staleRows = true
 	if err == nil {
 		sp.unfinished = true
 		err = b.db.Update(func(tx *kv.Tx) error {
@@ -128,7 +128,7 @@ func decodeJournal(id spaceID, payload []byte) ([]write, error) {
 func (b *Bank) finish(sp *space) error {
 	sp.begin.Lock()
 	defer sp.begin.Unlock()
-	if !sp.unfinished && !sp.litter {
+	if !sp.unfinished && !sp.staleRows {
 		return nil
 	}
 	if err := b.finishLocked(sp); err != nil {
@@ -162,7 +162,7 @@ func (b *Bank) finishLocked(sp *space) error {
 		return fault.New(fault.KindOf(err), op, "cannot finish an interrupted change: %w", err)
 	}
 	// The change is written; the next writer removes the rest of the journal.
-	sp.unfinished, sp.litter = false, b.remove(sp.id.key(journalType)) != nil
+	sp.unfinished, sp.staleRows = false, b.remove(sp.id.key(journalType)) != nil
 	return nil
 }
 

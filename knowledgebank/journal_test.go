@@ -170,14 +170,14 @@ func TestLitter(t *testing.T) {
 	if rows() == 0 {
 		t.Fatal("there is no journal")
 	}
-	sp.litter = true
+	sp.staleRows = true
 	sp.writing.Lock() // anybody who wanted to remove them would wait for this
 	if _, err := b.Document("home", c.Document); err != nil {
 		t.Error(err)
 	}
 	sp.writing.Unlock()
 	add(t, b, "home", note("next", "This is next."))
-	if n := rows(); n > 0 || sp.litter {
+	if n := rows(); n > 0 || sp.staleRows {
 		t.Errorf("%d rows are left behind the next writer", n)
 	}
 	verify(t, b, "home")

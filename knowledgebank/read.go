@@ -56,9 +56,9 @@ func documentOf(tx *kv.Tx, sp *space, id percached.DocumentID) (percached.Docume
 	r, err := readDocument(func(key []byte) ([]byte, error) { return read(tx, key) }, sp.id, id)
 	switch {
 	case fault.KindOf(err) == fault.NotFound:
-		return percached.Document{}, fault.New(fault.NotFound, "knowledgebank.read", "there is no document %s", sp.told(id))
+		return percached.Document{}, fault.New(fault.NotFound, "knowledgebank.read", "there is no document %s", sp.publicDocument(id))
 	case err != nil:
-		return percached.Document{}, fault.New(fault.KindOf(err), "knowledgebank.read", "document %s: %w", sp.told(id), err)
+		return percached.Document{}, fault.New(fault.KindOf(err), "knowledgebank.read", "document %s: %w", sp.publicDocument(id), err)
 	}
 	return r.Document, nil
 }
@@ -166,7 +166,7 @@ func chunkOf(tx *kv.Tx, sp *space, id percached.ChunkID) (*percached.Chunk, erro
 		return nil, lookErr
 	}
 	for i, h := range holders {
-		holders[i] = sp.told(h)
+		holders[i] = sp.publicDocument(h)
 	}
 	return nil, fault.New(fault.Internal, "knowledgebank.read", "chunk %s of documents %s: %w", sp.publicIDs().Chunk(id), holders, err)
 }

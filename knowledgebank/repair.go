@@ -58,7 +58,7 @@ func (b *Bank) Repair(s percached.Space) (Repaired, error) {
 			return nil
 		}
 		// Everybody who follows the space starts again.
-		if err := above(tx, id, &d.space); err != nil {
+		if err := raiseCount(tx, id, &d.space); err != nil {
 			return err
 		}
 		writes = append(d.all(), secret...)
@@ -84,7 +84,7 @@ func (d *draft) rebuild(done *Repaired) error {
 	for _, name := range names {
 		id := percached.DocumentID([]byte(name))
 		known[id] = true
-		doc, err := d.whole(id)
+		doc, err := d.wholeDocument(id)
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (d *draft) rebuild(done *Repaired) error {
 			}
 		}
 	}
-	if err := d.rehold(holders, known); err != nil {
+	if err := d.repairHolders(holders, known); err != nil {
 		return err
 	}
 	for id, here := range known {
@@ -120,8 +120,8 @@ func (d *draft) rebuild(done *Repaired) error {
 	return nil
 }
 
-// whole returns a document if all of its records can be read, else nil.
-func (d *draft) whole(id percached.DocumentID) (*documentRecord, error) {
+// wholeDocument returns a document if all of its records can be read, else nil.
+func (d *draft) wholeDocument(id percached.DocumentID) (*documentRecord, error) {
 	lost := func(err error) bool { return damaged(err) || fault.KindOf(err) == fault.NotFound }
 	doc, err := d.document(id)
 	if err != nil {
@@ -150,9 +150,9 @@ func (d *draft) titleOf(id percached.DocumentID) percached.Document {
 	return percached.Document{ID: id}
 }
 
-// rehold makes chunks name the documents that hold them, and lists them as existing. It
+// repairHolders makes chunks name the documents that hold them, and lists them as existing. It
 // enters unknown documents that chunks name as false.
-func (d *draft) rehold(holders map[percached.ChunkID][]percached.DocumentID, known map[percached.DocumentID]bool) error {
+func (d *draft) repairHolders(holders map[percached.ChunkID][]percached.DocumentID, known map[percached.DocumentID]bool) error {
 	names, err := d.keys(chunkType, 16)
 	if err != nil {
 		return err

@@ -76,7 +76,7 @@ func (b *Bank) mendSpace(sp *space, s percached.Space) error {
 	r := &spaceRecord{Live: true, Space: s}
 	var writes []write
 	err := b.db.View(func(tx *kv.Tx) error {
-		if err := above(tx, sp.id, r); err != nil {
+		if err := raiseCount(tx, sp.id, r); err != nil {
 			return err
 		}
 		d := newDraft(sp.id, tx, r)
@@ -94,9 +94,9 @@ func (b *Bank) mendSpace(sp *space, s percached.Space) error {
 	return b.commit(context.Background(), sp, writes)
 }
 
-// above sets a count above all counts in the space's keys, and above those that the
+// raiseCount sets a count raiseCount all counts in the space's keys, and raiseCount those that the
 // keys no longer show.
-func above(tx *kv.Tx, id spaceID, r *spaceRecord) error {
+func raiseCount(tx *kv.Tx, id spaceID, r *spaceRecord) error {
 	for _, typ := range []byte{liveType, goneType} {
 		if err := tx.Keys(id.key(typ), func(key []byte, _ int64) error {
 			if seq, _, ok := splitChange(key); ok {
@@ -173,7 +173,7 @@ func (b *Bank) DeleteSpace(name string) (documents, chunks int, err error) {
 	if r != nil {
 		documents, chunks = int(r.Documents), int(r.Chunks)
 		gone.Seq, gone.Trimmed = r.Seq+1, r.Seq+1
-	} else if err := b.db.View(func(tx *kv.Tx) error { return above(tx, sp.id, gone) }); err != nil {
+	} else if err := b.db.View(func(tx *kv.Tx) error { return raiseCount(tx, sp.id, gone) }); err != nil {
 		return 0, 0, fault.Wrap(op, err)
 	}
 	if err := b.setSpace(sp, gone); err != nil {
@@ -191,7 +191,7 @@ func (b *Bank) sweep(sp *space) error {
 			return err
 		}
 	}
-	sp.unfinished, sp.litter = false, false
+	sp.unfinished, sp.staleRows = false, false
 	return nil
 }
 

@@ -278,15 +278,15 @@ func predefined(n name) (charset, bool) {
 	case has("UTF16"):
 		return charset{encoding: big, size: surrogates}, true
 	case has("RKSJ"):
-		return charset{encoding: japanese.ShiftJIS, size: lead(0x81, 0x9f, 0xe0, 0xfc)}, true
+		return charset{encoding: japanese.ShiftJIS, size: leadBytes(0x81, 0x9f, 0xe0, 0xfc)}, true
 	case has("GB"):
 		return charset{encoding: simplifiedchinese.GB18030, size: gb}, true
 	case has("B5") || has("HKscs"):
-		return charset{encoding: traditionalchinese.Big5, size: lead(0x81, 0xfe, 0, 0)}, true
+		return charset{encoding: traditionalchinese.Big5, size: leadBytes(0x81, 0xfe, 0, 0)}, true
 	case has("KSC"):
-		return charset{encoding: korean.EUCKR, size: lead(0x81, 0xfe, 0, 0)}, true
+		return charset{encoding: korean.EUCKR, size: leadBytes(0x81, 0xfe, 0, 0)}, true
 	case base == "EUC":
-		return charset{encoding: japanese.EUCJP, size: lead(0xa1, 0xfe, 0x8e, 0x8e)}, true
+		return charset{encoding: japanese.EUCJP, size: leadBytes(0xa1, 0xfe, 0x8e, 0x8e)}, true
 	case n == "H" || n == "V":
 		return charset{encoding: japanese.EUCJP, size: pairs, shift: 0x80}, true
 	}
@@ -315,9 +315,9 @@ func surrogates(s string) int {
 	return 2
 }
 
-// lead returns the size of a code: two bytes if its first byte lies in one of two
+// leadBytes returns the size of a code: two bytes if its first byte lies in one of two
 // ranges.
-func lead(a, b, c, d byte) func(string) int {
+func leadBytes(a, b, c, d byte) func(string) int {
 	return func(s string) int {
 		if x := s[0]; x >= a && x <= b || x >= c && x <= d {
 			return 2

@@ -231,7 +231,7 @@ func (p *program) fontAt(r ref) *font {
 
 func (p *program) newFont(v any) *font {
 	d := p.f.dict(v)
-	if d == nil || !p.f.budget.stride(fontCost) {
+	if d == nil || !p.f.budget.spendSteps(fontCost) {
 		return nil
 	}
 	return p.f.newFont(d)
@@ -251,7 +251,7 @@ func (p *program) form(s *stream, outer dict) {
 	if s == nil || p.f.name(s.dict["Subtype"]) != "Form" || p.deep >= maxForms || p.open[s.id] || p.mute[s.id] {
 		return
 	}
-	if !p.f.budget.stride(formCost) {
+	if !p.f.budget.spendSteps(formCost) {
 		return
 	}
 	before, saved, marks := p.state, p.saved, len(p.marks)

@@ -165,7 +165,7 @@ func (c *crypt) authenticate256(user, sealed []byte, revision int) bool {
 			sum := sha256.Sum256(salt)
 			return sum[:]
 		}
-		return hardened(salt)
+		return hashRevision6(salt)
 	}
 	if !bytes.Equal(hash(user[32:40]), user[:32]) {
 		return false
@@ -179,8 +179,8 @@ func (c *crypt) authenticate256(user, sealed []byte, revision int) bool {
 	return true
 }
 
-// hardened is the hash of revision 6 for the empty password.
-func hardened(salt []byte) []byte {
+// hashRevision6 is the hash of revision 6 for the empty password.
+func hashRevision6(salt []byte) []byte {
 	sum := sha256.Sum256(salt)
 	key := sum[:]
 	for round := 0; ; round++ {
@@ -219,21 +219,21 @@ func (c *crypt) stream(s *stream, data []byte) []byte {
 	return c.decrypt(c.streams, s.id, data)
 }
 
-// reveal decrypts the strings in an object in place.
-func (c *crypt) reveal(v any, id ref) any {
+// decryptStrings decrypts the strings in an object in place.
+func (c *crypt) decryptStrings(v any, id ref) any {
 	switch v := v.(type) {
 	case str:
 		return str(c.decrypt(c.strings, id, []byte(v)))
 	case array:
 		for i := range v {
-			v[i] = c.reveal(v[i], id)
+			v[i] = c.decryptStrings(v[i], id)
 		}
 	case dict:
 		for key := range v {
-			v[key] = c.reveal(v[key], id)
+			v[key] = c.decryptStrings(v[key], id)
 		}
 	case *stream:
-		c.reveal(v.dict, id)
+		c.decryptStrings(v.dict, id)
 	}
 	return v
 }
@@ -252,7 +252,7 @@ func (c *crypt) decrypt(m method, id ref, data []byte) []byte {
 	case methodRC4:
 		return arcfour(key, data)
 	case methodAES, methodAES256:
-		return uncbc(key, data)
+		return decryptCBC(key, data)
 	}
 	return data
 }
@@ -267,9 +267,9 @@ func arcfour(key, data []byte) []byte {
 	return out
 }
 
-// uncbc decrypts AES in CBC mode. The first block is the initial vector, the last byte
+// decryptCBC decrypts AES in CBC mode. The first block is the initial vector, the last byte
 // is the number of padding bytes.
-func uncbc(key, data []byte) []byte {
+func decryptCBC(key, data []byte) []byte {
 	block, err := aes.NewCipher(key)
 	if err != nil || len(data) < 32 {
 		return nil

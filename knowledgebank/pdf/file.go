@@ -132,10 +132,10 @@ func (f *file) parser(data []byte, at int) *parser {
 	return &parser{lexer: lexer{data: data, pos: at}, refs: true, left: &f.budget.values}
 }
 
-// spent records that no values are left.
-func (f *file) spent() {
+// noteSpent records that no values are left.
+func (f *file) noteSpent() {
 	if f.budget.values <= 0 {
-		f.budget.exceed("more than %d values", maxValues)
+		f.budget.overLimit("more than %d values", maxValues)
 	}
 }
 
@@ -148,13 +148,13 @@ func (f *file) object(at int) (id ref, v any, to int, ok bool) {
 	num, ok1 := p.next().(int)
 	gen, ok2 := p.next().(int)
 	if !ok1 || !ok2 || p.next() != word("obj") {
-		f.spent()
+		f.noteSpent()
 		return id, nil, 0, false
 	}
 	id = ref{num, gen}
 	v, ok = p.value()
 	if !ok {
-		f.spent()
+		f.noteSpent()
 		return id, nil, 0, false
 	}
 	switch x := v.(type) {
@@ -171,7 +171,7 @@ func (f *file) object(at int) (id ref, v any, to int, ok bool) {
 		}
 	}
 	if f.crypt != nil {
-		v = f.crypt.reveal(v, id)
+		v = f.crypt.decryptStrings(v, id)
 	}
 	return id, v, p.pos, true
 }
@@ -232,7 +232,7 @@ func (f *file) unpack(num int, e entry) (any, bool) {
 		return nil, false
 	}
 	v, ok := f.parser(p.data, p.offsets[i]).value()
-	f.spent()
+	f.noteSpent()
 	if _, bad := v.(word); bad || !ok {
 		return nil, false
 	}

@@ -16,12 +16,12 @@ func (f *file) decode(s *stream) []byte {
 	filters := f.list(s.dict, "Filter", "F")
 	parms := f.list(s.dict, "DecodeParms", "DP")
 	if f.crypt != nil && s.dict["Type"] != name("XRef") && !f.identity(filters, parms) {
-		if !f.budget.take(len(data)) {
+		if !f.budget.spendBytes(len(data)) {
 			return nil
 		}
 		data = f.crypt.stream(s, data)
 	}
-	if len(filters) > maxFilters || !f.budget.take(len(data)) {
+	if len(filters) > maxFilters || !f.budget.spendBytes(len(data)) {
 		return nil
 	}
 	for i, filter := range filters {
@@ -91,10 +91,10 @@ type sink struct {
 // put adds bytes. It returns false when the budget is spent.
 func (s *sink) put(b ...byte) bool {
 	if len(s.data)+len(b) > maxStream {
-		s.budget.exceed("a stream of more than %d bytes", maxStream)
+		s.budget.overLimit("a stream of more than %d bytes", maxStream)
 		return false
 	}
-	if !s.budget.take(len(b)) {
+	if !s.budget.spendBytes(len(b)) {
 		return false
 	}
 	s.data = append(s.data, b...)

@@ -73,8 +73,8 @@ func trueTypeGlyphs(font table) map[int]rune {
 	return out
 }
 
-// note keeps the first character of a glyph: lower ones are more usual.
-func note(out map[int]rune, glyph, char int) {
+// keepFirst keeps the first character of a glyph: lower ones are more usual.
+func keepFirst(out map[int]rune, glyph, char int) {
 	if _, has := out[glyph]; !has && glyph > 0 && glyph <= 0xffff {
 		out[glyph] = rune(char)
 	}
@@ -96,7 +96,7 @@ func (t table) segments(out map[int]rune) {
 					continue
 				}
 			}
-			note(out, (glyph+delta)&0xffff, char)
+			keepFirst(out, (glyph+delta)&0xffff, char)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (t table) groups(out map[int]rune) {
 		start, end, glyph := t.u32(16+12*i), t.u32(20+12*i), t.u32(24+12*i)
 		for char := start; char <= end && char <= 0x10ffff && left > 0; char++ {
 			left--
-			note(out, glyph+char-start, char)
+			keepFirst(out, glyph+char-start, char)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func (l *layout) add(g glyph) {
 	at, base := g.x*g.ux+g.y*g.uy, g.y*g.ux-g.x*g.uy
 	if l.cur != nil && l.cur.beside(g, base) {
 		switch {
-		case l.cur.again(g, at):
+		case l.cur.drawnBefore(g, at):
 			return
 		case at >= l.cur.end-backStep*max(g.size, l.cur.tallest):
 			l.cur.put(g, at, base)
@@ -92,9 +92,9 @@ func (r *row) beside(g glyph, base float64) bool {
 	return r.ux*g.ux+r.uy*g.uy > 0.99 && math.Abs(base-r.base) < lineShift*max(g.size, r.tallest)
 }
 
-// again reports whether the same character was already drawn at the same place, which
+// drawnBefore reports whether the same character was already drawn at the same place, which
 // makes it bold or gives it a shadow.
-func (r *row) again(g glyph, at float64) bool {
+func (r *row) drawnBefore(g glyph, at float64) bool {
 	near := min(overprint*g.size, g.width/2)
 	if at > r.last+near || strings.TrimSpace(g.text) == "" {
 		return false
@@ -129,7 +129,7 @@ func (r *row) put(g glyph, at, base float64) {
 			r.tabular = true
 		}
 		r.out = append(r.out, g.text...)
-		r.vote(g, base)
+		r.voteSize(g, base)
 	}
 	if len(r.drawn) < maxDrawn && (len(r.drawn) == 0 || at >= r.drawn[len(r.drawn)-1].at) {
 		r.drawn = append(r.drawn, drawn{at, g.text})
@@ -160,9 +160,9 @@ func (r *row) gap(g glyph) float64 {
 	return wordGap * g.size
 }
 
-// vote keeps the size of most characters, and the base line of the tallest: a raised
+// voteSize keeps the size of most characters, and the base line of the tallest: a raised
 // number before a word must not raise the line.
-func (r *row) vote(g glyph, base float64) {
+func (r *row) voteSize(g glyph, base float64) {
 	if g.size > r.tallest*1.05 {
 		r.tallest, r.base = g.size, base
 	}
@@ -190,7 +190,7 @@ func (r *row) accent(text string, overlap float64) bool {
 	}
 	before, n := utf8.DecodeLastRune(r.out)
 	if mark, ok := combining[text]; ok && unicode.IsLetter(before) {
-		r.out = append(r.undot(before, n), mark...)
+		r.out = append(r.restoreDot(before, n), mark...)
 		return true
 	}
 	after, size := utf8.DecodeRuneInString(text)
@@ -202,8 +202,8 @@ func (r *row) accent(text string, overlap float64) bool {
 	return false
 }
 
-// undot restores the dot of the letter at the end, which is n bytes long.
-func (r *row) undot(letter rune, n int) []byte {
+// restoreDot restores the dot of the letter at the end, which is n bytes long.
+func (r *row) restoreDot(letter rune, n int) []byte {
 	return utf8.AppendRune(r.out[:len(r.out)-n], dotted(letter))
 }
 
@@ -225,11 +225,11 @@ func (l *layout) flush() {
 		return
 	}
 	r.text = logical(strings.TrimSpace(string(r.out)))
-	if r.text == "" || !l.budget.take(lineCost) {
+	if r.text == "" || !l.budget.spendBytes(lineCost) {
 		return
 	}
 	if len(l.lines) >= maxLines {
-		l.budget.exceed("a page of more than %d lines", maxLines)
+		l.budget.overLimit("a page of more than %d lines", maxLines)
 		return
 	}
 	if r.wordEnd == 0 {

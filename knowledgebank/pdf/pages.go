@@ -70,14 +70,14 @@ func (f *file) loosePages(most int) []leaf {
 	for _, num := range numbers {
 		d, _ := f.load(num).(dict)
 		if d["Type"] == name("Page") && len(leaves) <= most {
-			leaves = append(leaves, f.lineage(d))
+			leaves = append(leaves, f.inherited(d))
 		}
 	}
 	return leaves
 }
 
-// lineage returns what a page inherits, by going up from it.
-func (f *file) lineage(page dict) leaf {
+// inherited returns what a page inherits, by going up from it.
+func (f *file) inherited(page dict) leaf {
 	nodes := []dict{page}
 	for up := f.dict(page["Parent"]); up != nil && len(nodes) < maxTree; up = f.dict(up["Parent"]) {
 		nodes = append(nodes, up)
@@ -105,7 +105,7 @@ func (f *file) contents(page dict) []byte {
 		all = append(all, f.decode(s)...)
 		all = append(all, '\n')
 		if len(all) > maxStream {
-			f.budget.exceed("a page of more than %d bytes", maxStream)
+			f.budget.overLimit("a page of more than %d bytes", maxStream)
 			break
 		}
 	}

@@ -70,7 +70,7 @@ func read(ctx context.Context, data []byte, most int, b *budget) (d Document, er
 	text := false
 	for i, l := range leaves {
 		if i == most {
-			b.exceed("more than %d pages", most)
+			b.overLimit("more than %d pages", most)
 		}
 		if b.err != nil {
 			break
@@ -177,19 +177,19 @@ func newBudget(o Options) *budget {
 	return &budget{bytes: o.MaxBytes, steps: o.MaxSteps, values: maxValues}
 }
 
-func (b *budget) exceed(format string, args ...any) {
+func (b *budget) overLimit(format string, args ...any) {
 	if b.err == nil {
 		b.err = fault.New(fault.Unsupported, "pdf.limit", "the file is too large: "+format, args...)
 	}
 }
 
 // step spends one step. It returns false if none is left.
-func (b *budget) step() bool { return b.stride(1) }
+func (b *budget) step() bool { return b.spendSteps(1) }
 
-// stride spends n steps.
-func (b *budget) stride(n int) bool {
+// spendSteps spends n steps.
+func (b *budget) spendSteps(n int) bool {
 	if b.steps < n {
-		b.exceed("its pages need too many steps")
+		b.overLimit("its pages need too many steps")
 		return false
 	}
 	b.steps -= n
@@ -197,11 +197,11 @@ func (b *budget) stride(n int) bool {
 	return b.err == nil
 }
 
-// take spends n bytes. It returns false if they are not left.
-func (b *budget) take(n int) bool {
+// spendBytes spends n bytes. It returns false if they are not left.
+func (b *budget) spendBytes(n int) bool {
 	if n > b.bytes {
 		b.bytes = 0
-		b.exceed("too many bytes when decoded")
+		b.overLimit("too many bytes when decoded")
 		return false
 	}
 	b.bytes -= n

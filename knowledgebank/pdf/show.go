@@ -113,7 +113,7 @@ func (p *program) show(v any) {
 // place adds a character to the layout.
 func (p *program) place(text string, width float64, fr frame) {
 	at := p.tm.move(0, p.rise).times(p.ctm)
-	if !finite(at[4], at[5], width, fr.size) || !p.seen.holds(at[4], at[5]) || !p.f.budget.take(len(text)) {
+	if !finite(at[4], at[5], width, fr.size) || !p.seen.holds(at[4], at[5]) || !p.f.budget.spendBytes(len(text)) {
 		return
 	}
 	p.out.add(glyph{text: text, x: at[4], y: at[5], width: width, frame: fr})

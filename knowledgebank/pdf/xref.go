@@ -54,7 +54,7 @@ func (f *file) section(at int) dict {
 	v, ok := p.value()
 	d, isDict := v.(dict)
 	if !ok || !isDict {
-		f.spent()
+		f.noteSpent()
 		return nil
 	}
 	// In a hybrid file, objects that old readers must not see are free in the table and
@@ -73,7 +73,7 @@ func (f *file) enter(num int, e entry) {
 		return
 	}
 	if len(f.xref) >= maxObjects {
-		f.budget.exceed("more than %d objects", maxObjects)
+		f.budget.overLimit("more than %d objects", maxObjects)
 		return
 	}
 	f.xref[num] = e
@@ -212,7 +212,7 @@ func (f *file) scan() (map[int]entry, []int) {
 			continue
 		}
 		if len(entries) >= maxObjects {
-			f.budget.exceed("more than %d objects", maxObjects)
+			f.budget.overLimit("more than %d objects", maxObjects)
 			break
 		}
 		entries[num] = entry{at: start}
@@ -281,7 +281,7 @@ func (f *file) trailers() {
 			merge(d)
 		}
 	}
-	f.spent()
+	f.noteSpent()
 }
 
 // unpackAll records the objects in object streams, given all objects in order.
