@@ -38,13 +38,13 @@ func Default() Options { return Options{ChunkWords: 100, Now: time.Now, Random: 
 func (o Options) Validate() error {
 	var errs []error
 	if o.ChunkWords < 20 || o.ChunkWords > 400 {
-		errs = append(errs, fmt.Errorf("ChunkWords is %d, not between 20 and 400", o.ChunkWords))
+		errs = append(errs, fmt.Errorf("the option ChunkWords is %d, not between 20 and 400", o.ChunkWords))
 	}
 	if o.Now == nil {
-		errs = append(errs, errors.New("Now is not set"))
+		errs = append(errs, errors.New("the option Now is not set"))
 	}
 	if o.Random == nil {
-		errs = append(errs, errors.New("Random is not set"))
+		errs = append(errs, errors.New("the option Random is not set"))
 	}
 	return errors.Join(errs...)
 }

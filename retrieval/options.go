@@ -74,29 +74,29 @@ func (o Options) Validate() error {
 	var errs []error
 	missing := func(is bool, what string) {
 		if is {
-			errs = append(errs, errors.New(what+" is not set"))
+			errs = append(errs, errors.New("the option "+what+" is not set"))
 		}
 	}
 	missing(o.Dir == "", "Dir")
 	missing(o.DB == nil, "DB")
 	missing(o.Feed == nil, "Feed")
 	if o.Fusion != RRF && o.Fusion != Weighted {
-		errs = append(errs, fmt.Errorf("Fusion is %q, not rrf or weighted", o.Fusion))
+		errs = append(errs, fmt.Errorf("the option Fusion is %q, not rrf or weighted", o.Fusion))
 	}
 	if !(o.VectorWeight >= 0 && o.VectorWeight <= 1) {
-		errs = append(errs, fmt.Errorf("VectorWeight is %v, not between 0 and 1", o.VectorWeight))
+		errs = append(errs, fmt.Errorf("the option VectorWeight is %v, not between 0 and 1", o.VectorWeight))
 	}
 	if !(o.RankConstant >= 0 && o.RankConstant <= 1e6) {
-		errs = append(errs, fmt.Errorf("RankConstant is %v, not between 0 and 1000000", o.RankConstant))
+		errs = append(errs, fmt.Errorf("the option RankConstant is %v, not between 0 and 1000000", o.RankConstant))
 	}
 	if o.Candidates < 1 || o.Candidates > maxCandidates {
-		errs = append(errs, fmt.Errorf("Candidates is %d, not between 1 and %d", o.Candidates, maxCandidates))
+		errs = append(errs, fmt.Errorf("the option Candidates is %d, not between 1 and %d", o.Candidates, maxCandidates))
 	}
 	if o.OpenSpaces < 1 {
-		errs = append(errs, fmt.Errorf("OpenSpaces is %d, less than 1", o.OpenSpaces))
+		errs = append(errs, fmt.Errorf("the option OpenSpaces is %d, less than 1", o.OpenSpaces))
 	}
 	if o.MinFree < 0 {
-		errs = append(errs, errors.New("MinFree is negative"))
+		errs = append(errs, errors.New("the option MinFree is negative"))
 	}
 	return errors.Join(errs...)
 }
