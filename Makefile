@@ -32,7 +32,7 @@ GO := sh internal/tools/go.sh
 TOOL := go tool -modfile=internal/tools/go.mod
 CLIENT := $(TOOL) oapi-codegen --config api/client/generate.yaml
 
-.PHONY: help need build demo models test race check bench eval rehearse generate generated clients page release sweep peer system system-tests
+.PHONY: help need build build-eval demo models test race check bench eval rehearse generate generated clients page release sweep peer system system-tests
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -47,6 +47,10 @@ build: need ## build bin/percached (LLAMA=system: with an installed llama.cpp an
 	@echo "Building $(BIN)$(if $(LLAMA), with the installed llama.cpp.,. The first build compiles llama.cpp and takes minutes; later ones take seconds.)"
 	@$(GO) build -o $(BIN) ./cmd/percached
 	@echo "Built $(BIN)."
+
+build-eval: need ## build bin/percached-eval, which measures percached
+	@echo "Building bin/percached-eval."
+	@$(GO) build -o bin/percached-eval ./cmd/percached-eval
 
 demo: build ## take in an invented inbox, ask, let idle work predict, ask again, forget; then stay up (DEMO_EXIT=1 ends it; MODEL=FILE: another model)
 	@bin/percached demo $(if $(MODEL),--model "$(MODEL)")
@@ -68,7 +72,7 @@ race: need ## run all tests under the race detector but those that make check ru
 	@echo "Testing under the race detector."
 	@$(GO) test -race -timeout 25m -skip '^($(NO_RACE))$$' ./...
 
-check: build ## all that CI runs: build, formatting, vet, staticcheck, clients, tests, end to end, page
+check: build build-eval ## all that CI runs: build, formatting, vet, staticcheck, clients, tests, end to end, page
 	@echo "Formatting (gofumpt)."
 	@out=$$($(TOOL) gofumpt -l .) || exit 1; \
 		if [ -n "$$out" ]; then echo "Not formatted; run '$(TOOL) gofumpt -w .':"; echo "$$out"; exit 1; fi
@@ -106,16 +110,16 @@ page: build ## try the page in headless Chromium; takes Node.js
 	@echo "The page in headless Chromium."
 	@sh internal/tools/page.sh bin/percached
 
-rehearse: build ## run the recipe of the models on a tiny setting
+rehearse: build-eval ## run the recipe of the models on a tiny setting
 	@echo "Rehearsing the recipe of the models."
-	@sh models/train/rehearse.sh bin/percached
+	@sh models/train/rehearse.sh bin/percached-eval
 
 EVAL_DATA ?= ../shared/data
 EVAL_OUT ?= build/eval
 
-eval: build ## run the evaluation in small over EVAL_DATA, with reports in build/eval/results (EVAL_SHAPE=0.5b: random weights)
-	@$(GO) build -buildvcs=true -o bin/percached ./cmd/percached 2>/dev/null || echo "The report will not tell the commit: git does not."
-	@sh internal/tools/eval.sh bin/percached "$(EVAL_DATA)" "$(EVAL_OUT)" $(EVAL_SHAPE)
+eval: build-eval ## run the evaluation in small over EVAL_DATA, with reports in build/eval/results (EVAL_SHAPE=0.5b: random weights)
+	@$(GO) build -buildvcs=true -o bin/percached-eval ./cmd/percached-eval 2>/dev/null || echo "The report will not tell the commit: git does not."
+	@sh internal/tools/eval.sh bin/percached-eval "$(EVAL_DATA)" "$(EVAL_OUT)" $(EVAL_SHAPE)
 
 sweep: need ## damage every file of a data folder in turn, 600 trials, and print what percached did; takes minutes
 	@TEST_FULL_SWEEP=1 $(GO) test -count=1 -timeout 60m -run 'TestSweep$$' -v ./cmd/percached
@@ -141,6 +145,6 @@ system-tests: need
 release: ## make archives and Debian packages for linux/amd64 and linux/arm64, in build/release
 	@sh packaging/release.sh
 
-bench: build ## measure reuse on the shapes 135m and 1b, random weights in q4_0
-	@bin/percached bench reuse --shape 135m --quant q4_0
-	@bin/percached bench reuse --shape 1b --quant q4_0
+bench: build-eval ## measure reuse on the shapes 135m and 1b, random weights in q4_0
+	@bin/percached-eval bench reuse --shape 135m --quant q4_0
+	@bin/percached-eval bench reuse --shape 1b --quant q4_0

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/commands"
 )
 
 // titles are the documents of the space notes, with their ids.
@@ -213,7 +214,7 @@ func TestBackupWhileItChanges(t *testing.T) {
 	a.end()
 	for i, m := range all {
 		dir := filepath.Join(t.TempDir(), "restored")
-		if errs, status := restoreInto(t, dir, m.archive); status != exitDone {
+		if errs, status := restoreInto(t, dir, m.archive); status != commands.ExitDone {
 			t.Fatal(errs)
 		}
 		b := startServe(t, dir)

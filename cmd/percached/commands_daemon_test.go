@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached/internal/child"
+	"github.com/percached/percached/internal/commands"
 
 	"github.com/percached/percached/internal/daemon"
 
@@ -34,7 +35,7 @@ func dataOf(t *testing.T) (data, note string) {
 	if err := os.WriteFile(note, []byte("The code of the gate at Wharf Road is 6190.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, errs, status := called(patiently(t), "add", note, "--kind", "notes", "--data", data); status != exitDone {
+	if out, errs, status := called(patiently(t), "add", note, "--kind", "notes", "--data", data); status != commands.ExitDone {
 		t.Fatal(out, errs)
 	}
 	return data, note
@@ -89,7 +90,7 @@ func TestStaleAddress(t *testing.T) {
 		want int
 		says string
 	}{
-		{"nobody", func() func() error { return func() error { return nil } }, exitDone, ""},
+		{"nobody", func() func() error { return func() error { return nil } }, commands.ExitDone, ""},
 		{"a command", func() func() error {
 			c := config.DaemonDefault()
 			c.Data = data
@@ -98,7 +99,7 @@ func TestStaleAddress(t *testing.T) {
 				t.Fatal(err)
 			}
 			return l.Close
-		}, exitNotNow, " uses "},
+		}, commands.ExitNotNow, " uses "},
 		{"reindex", func() func() error {
 			c := node.Options{Config: config.DaemonDefault()}
 			c.Data = data
@@ -107,7 +108,7 @@ func TestStaleAddress(t *testing.T) {
 				t.Fatal(err)
 			}
 			return s.Close
-		}, exitNotNow, " uses "},
+		}, commands.ExitNotNow, " uses "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			writeAddress(t, data, other.URL+"\n")
@@ -115,7 +116,7 @@ func TestStaleAddress(t *testing.T) {
 			for _, args := range [][]string{{"spaces", "list"}, {"ask", "Why?"}, {"status"}, {"__complete", "ask", "--space", ""}} {
 				want, says := tc.want, tc.says
 				if args[0] == "__complete" { // it keeps silent
-					want, says = exitDone, ""
+					want, says = commands.ExitDone, ""
 				}
 				_, errs, status := called(patiently(t), append(args, "--data", data)...)
 				if status != want || !strings.Contains(errs, says) {
@@ -138,7 +139,7 @@ func TestDaemonWithoutAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, status := called(patiently(t), "spaces", "list", "--data", data); status != exitNotNow || !strings.Contains(errs, " uses "+data) {
+	if _, errs, status := called(patiently(t), "spaces", "list", "--data", data); status != commands.ExitNotNow || !strings.Contains(errs, " uses "+data) {
 		t.Errorf("status %d, says %q", status, errs)
 	}
 	if err := h.Close(); err != nil {
@@ -225,7 +226,7 @@ func TestDaemonKilled(t *testing.T) {
 			if ctx.Err() != nil {
 				t.Fatal("it hung")
 			}
-			if status != exitFailed || !strings.Contains(errs, "percached: percached does not answer") {
+			if status != commands.ExitFailed || !strings.Contains(errs, "percached: percached does not answer") {
 				t.Errorf("status %d, says %q", status, errs)
 			}
 		})
@@ -250,7 +251,7 @@ func TestCommandsWithTLS(t *testing.T) {
 		{[]string{"ask", "What is the code of the gate?"}, "6190\n", "  from gate (note)\n"},
 		{[]string{"status"}, "daemon at https://127.0.0.1:", ""},
 	} {
-		if out, errs, status := called(patiently(t), append(tc.args, "--data", data)...); status != exitDone || errs != tc.errs || !strings.Contains(out, tc.says) {
+		if out, errs, status := called(patiently(t), append(tc.args, "--data", data)...); status != commands.ExitDone || errs != tc.errs || !strings.Contains(out, tc.says) {
 			t.Errorf("%v: status %d, %q, %q", tc.args, status, out, errs)
 		}
 	}
@@ -267,7 +268,7 @@ func TestCommandsWithTLS(t *testing.T) {
 	told := a.file("address")
 	writeAddress(t, data, other.URL+"\n"+mark)
 	out, errs, status := called(patiently(t), "ask", "Why?", "--data", data)
-	if status != exitFailed || out != "" || !strings.Contains(errs, "it has another certificate than the daemon of this data folder") {
+	if status != commands.ExitFailed || out != "" || !strings.Contains(errs, "it has another certificate than the daemon of this data folder") {
 		t.Errorf("status %d, %q, %q", status, out, errs)
 	}
 	other.quiet(t)

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/percached/percached/internal/commands"
 )
 
 // everyCommand calls fn with all commands of the command line but cobra's own.
@@ -23,7 +25,7 @@ func everyCommand(fn func(cmd *cobra.Command)) {
 			walk(under)
 		}
 	}
-	walk(commands(strings.NewReader(""), io.Discard, io.Discard))
+	walk(root(strings.NewReader(""), io.Discard, io.Discard))
 }
 
 // Whoever asks for help of any command gets it: what it does, an example, what its
@@ -32,7 +34,7 @@ func TestHelpIsWhole(t *testing.T) {
 	everyCommand(func(cmd *cobra.Command) {
 		path := strings.Fields(cmd.CommandPath())[1:]
 		help, errs, status := called(t.Context(), append(path, "--help")...)
-		if status != exitDone || errs != "" {
+		if status != commands.ExitDone || errs != "" {
 			t.Errorf("%s --help: status %d, says %q", cmd.CommandPath(), status, errs)
 		}
 		if same, _, _ := called(t.Context(), append([]string{"help"}, path...)...); same != help {
@@ -84,8 +86,8 @@ func TestExamplesAreUnderstood(t *testing.T) {
 			if len(called) == 0 || called[0] != "percached" {
 				continue
 			}
-			root := commands(strings.NewReader(""), io.Discard, io.Discard)
-			of, rest, err := root.Find(called[1:])
+			all := root(strings.NewReader(""), io.Discard, io.Discard)
+			of, rest, err := all.Find(called[1:])
 			if err != nil || !strings.HasPrefix(of.CommandPath(), cmd.CommandPath()) {
 				t.Errorf("%s: the example %q is a call of %s: %v", cmd.CommandPath(), call, of.CommandPath(), err)
 				continue
@@ -126,7 +128,7 @@ func TestUnknownCommands(t *testing.T) {
 				of = "percached help"
 			}
 			want := `percached: unknown command "nosuch" for "` + cmd.CommandPath() + `"; see ` + of + " --help\n"
-			if status != exitMisused || errs != want || out != "" {
+			if status != commands.ExitMisused || errs != want || out != "" {
 				t.Errorf("%v: status %d, says %q, %q", args, status, errs, out)
 			}
 		}

@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/commands"
 )
 
 // called runs a command in this process.
 func called(ctx context.Context, args ...string) (stdout, stderr string, status int) {
 	var out, errs lockedBuffer
 	err := run(ctx, args, strings.NewReader(""), &out, &errs)
-	status = finish(ctx, err, &errs)
+	status = commands.Finish(ctx, err, &errs)
 	return out.String(), errs.String(), status
 }
 
@@ -42,7 +43,7 @@ func (r *reports) Write(p []byte) (int, error) {
 // told who has it.
 func TestStatusWatches(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
-	if out, errs, status := called(patiently(t), "spaces", "create", "mail", "--data", data); status != exitDone {
+	if out, errs, status := called(patiently(t), "spaces", "create", "mail", "--data", data); status != commands.ExitDone {
 		t.Fatal(out, errs)
 	}
 	for _, tc := range []struct {
@@ -55,12 +56,12 @@ func TestStatusWatches(t *testing.T) {
 		{"daemon", "waiting    0 questions, 0 uploads\n", nil, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			want, says := exitNotNow, "percached: process "+strconv.Itoa(os.Getpid())+" uses "+data+": wait until it ends, end it, or name another folder with --data\n"
+			want, says := commands.ExitNotNow, "percached: process "+strconv.Itoa(os.Getpid())+" uses "+data+": wait until it ends, end it, or name another folder with --data\n"
 			if tc.daemon {
 				a := startServe(t, data)
 				a.ready()
 				defer a.end()
-				want, says = exitDone, ""
+				want, says = commands.ExitDone, ""
 			}
 			ctx, interrupt := context.WithCancel(patiently(t))
 			out := &reports{part: tc.part, at: 3, then: func() {
@@ -72,7 +73,7 @@ func TestStatusWatches(t *testing.T) {
 			var errs lockedBuffer
 			args := append([]string{"status", "--watch", "--every", "50ms", "--data", data}, tc.args...)
 			err := run(ctx, args, strings.NewReader(""), out, &errs)
-			if status := finish(ctx, err, &errs); status != exitDone || errs.String() != "" {
+			if status := commands.Finish(ctx, err, &errs); status != commands.ExitDone || errs.String() != "" {
 				t.Errorf("status %d, says %q", status, errs.String())
 			}
 			if n := strings.Count(out.all.String(), tc.part); n < 3 || n > 4 {
@@ -96,7 +97,7 @@ func TestCommandsInterrupted(t *testing.T) {
 	all := func(name string) {
 		for _, args := range [][]string{{"spaces", "list"}, {"ask", "Why?"}, {"add", note}, {"idle", "run"}, {"status"}} {
 			out, errs, status := called(gone, append(args, "--data", data)...)
-			if status != exitInterrupted || errs != "percached: interrupted\n" || out != "" {
+			if status != commands.ExitInterrupted || errs != "percached: interrupted\n" || out != "" {
 				t.Errorf("%s, %v: status %d, %q, %q", name, args, status, out, errs)
 			}
 		}

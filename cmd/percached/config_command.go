@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/daemon"
 
 	"github.com/percached/percached/internal/backend"
@@ -27,7 +28,7 @@ import (
 
 func configCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "config", Short: "How percached is set: write, check and show its configuration", Args: cobra.NoArgs, RunE: help,
+		Use: "config", Short: "How percached is set: write, check and show its configuration", Args: cobra.NoArgs, RunE: commands.Help,
 		Long: `The configuration is one file of lines "key = value". It lies in the data folder, as
 percached.conf, or where --config says. Variables of the environment beat it, flags
 beat both. docs/configuration.md lists all keys.`,
@@ -36,24 +37,7 @@ beat both. docs/configuration.md lists all keys.`,
 	return cmd
 }
 
-// keyFlags gives a command flags for keys. The flags override other settings.
-func keyFlags(cmd *cobra.Command, flags *[]config.Setting, has func(config.Key) bool) {
-	usual := config.DaemonDefault()
-	for _, k := range config.Keys() {
-		if has(k) {
-			v := k.Of(&usual)
-			v.Set = func(text string) error {
-				*flags = append(*flags, config.FromFlag(k.Name, text))
-				return nil
-			}
-			k.FlagFor(cmd, v)
-		}
-	}
-}
-
 func isData(k config.Key) bool { return k.Name == "data" }
-
-func isFlag(k config.Key) bool { return k.Flag }
 
 func configInit() *cobra.Command {
 	var flags []config.Setting
@@ -83,7 +67,7 @@ is left as it is. The name - writes to standard output.`,
 			return p.Err
 		},
 	}
-	keyFlags(cmd, &flags, isData)
+	commands.KeyFlags(cmd, &flags, isData)
 	return cmd
 }
 
@@ -140,7 +124,7 @@ percached.conf in the data folder. Files that it names are not opened.`,
 			return p.Err
 		},
 	}
-	keyFlags(cmd, &flags, isData)
+	commands.KeyFlags(cmd, &flags, isData)
 	return cmd
 }
 
@@ -179,7 +163,7 @@ environment and these flags.`,
 	}
 	cmd.Flags().StringVar(&file, "config", "", "file with lines of the form key = value, in place of percached.conf in the data folder")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
-	keyFlags(cmd, &flags, isFlag)
+	commands.KeyFlags(cmd, &flags, commands.IsFlag)
 	return cmd
 }
 
@@ -236,7 +220,7 @@ change while it runs: docs/configuration.md marks them.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
-	keyFlags(cmd, &flags, isData)
+	commands.KeyFlags(cmd, &flags, isData)
 	return cmd
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/config"
 )
 
@@ -35,7 +36,7 @@ func TestConfigOfTheFolderIsALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"spaces", "list"}, {"config", "check"}, {"config", "show"}} {
-		if _, err := printed(t, append(args, "--data", dir)...); exitOf(err) != exitMissing || !strings.Contains(err.Error(), config.FileName) {
+		if _, err := printed(t, append(args, "--data", dir)...); commands.ExitOf(err) != commands.ExitMissing || !strings.Contains(err.Error(), config.FileName) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}

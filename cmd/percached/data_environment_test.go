@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/percached/percached/internal/commands"
 )
 
 // The environment says to every command which data folder is meant, and the flag
@@ -27,7 +29,7 @@ func TestDataOfEnvironment(t *testing.T) {
 		}
 	}
 	t.Setenv("PERCACHED_DATA", filepath.Join(data, "nothing"))
-	if _, err := printed(t, "token", "show"); exitOf(err) != exitMissing {
+	if _, err := printed(t, "token", "show"); commands.ExitOf(err) != commands.ExitMissing {
 		t.Error(err)
 	}
 	if _, err := printed(t, "token", "show", "--data", data); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 
+	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/selftest"
 
 	"github.com/percached/percached/internal/node"
@@ -57,7 +58,7 @@ be used or whose daemon does not answer are failures.`,
 		},
 	}
 	s.Flags(cmd, "")
-	dataFlag(cmd, &c.Config)
+	commands.DataFlag(cmd, &c.Config)
 	c.Flags(cmd, "gpu-layers")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/selftest"
 )
 
 // Doctor finds a data folder that no command could use, although no process uses it.
@@ -30,8 +31,8 @@ func TestDoctorFindsAWrongFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
-			cmd := doctorCommand(opening("", ""))
-			cmd.SetArgs([]string{"--data", dir})
+			cmd := doctorCommand(selftest.OpenLlama)
+			cmd.SetArgs([]string{"--data", dir, "--shape", "tiny"})
 			cmd.SetOut(&out)
 			cmd.SetErr(&out)
 			err := cmd.ExecuteContext(t.Context())

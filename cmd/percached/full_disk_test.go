@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached/internal/child"
+	"github.com/percached/percached/internal/commands"
 
 	"github.com/percached/percached/internal/daemon"
 
@@ -238,7 +239,7 @@ func (o *onSmallDisk) ends() {
 	}
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	said := strings.Split(strings.TrimSpace(o.errs.String()), "\n")
-	if last := said[len(said)-1]; !ok || exit.ExitCode() != exitNotNow || !strings.HasPrefix(last, "percached: the disk is full: ") {
+	if last := said[len(said)-1]; !ok || exit.ExitCode() != commands.ExitNotNow || !strings.HasPrefix(last, "percached: the disk is full: ") {
 		o.Errorf("it ended with %v\n%s", err, o.errs.String())
 	}
 }
@@ -272,7 +273,7 @@ func TestStuckOnFullDisk(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
 	full := func() bool { return true }
-	if err := daemon.UnlessStuck(ctx, 0, full, nil); exitOf(err) != exitNotNow {
+	if err := daemon.UnlessStuck(ctx, 0, full, nil); commands.ExitOf(err) != commands.ExitNotNow {
 		t.Errorf("it ended with %v", err)
 	}
 	ended := make(chan error, 1)
@@ -280,7 +281,7 @@ func TestStuckOnFullDisk(t *testing.T) {
 		ended <- errors.New("all its own")
 		return false
 	}
-	if err := daemon.UnlessStuck(ctx, 0, waits, ended); err == nil || exitOf(err) != exitFailed {
+	if err := daemon.UnlessStuck(ctx, 0, waits, ended); err == nil || commands.ExitOf(err) != commands.ExitFailed {
 		t.Errorf("it ended with %v", err)
 	}
 }

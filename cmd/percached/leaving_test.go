@@ -17,6 +17,7 @@ import (
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/link"
 )
 
@@ -37,7 +38,7 @@ func TestUnread(t *testing.T) {
 	cmd.Args[0], cmd.Stdout, cmd.Stderr = "percached", write, &said
 	err = cmd.Run()
 	write.Close()
-	if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != exitUnread || said.Len() > 0 {
+	if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != commands.ExitUnread || said.Len() > 0 {
 		t.Errorf("%v, and it says %q", err, said.String())
 	}
 	h, err := home.Open(data)
@@ -125,7 +126,7 @@ func TestDeleteNamedTwice(t *testing.T) {
 	if err != nil || !strings.Contains(out, "1 documents") || !strings.Contains(out, "No file of the data folder") {
 		t.Error(out, err)
 	}
-	if _, err := printed(t, "documents", "delete", id, "--data", data); exitOf(err) != exitMissing {
+	if _, err := printed(t, "documents", "delete", id, "--data", data); commands.ExitOf(err) != commands.ExitMissing {
 		t.Error(err, fault.KindOf(err))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/node/nodetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -131,7 +132,7 @@ func TestDamageNamesWayOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, errs, status := called(patiently(t), "documents", "list", "--data", dir)
-		if status == exitDone || !strings.Contains(errs, "restore a backup with percached restore FILE --force") {
+		if status == commands.ExitDone || !strings.Contains(errs, "restore a backup with percached restore FILE --force") {
 			t.Errorf("%s: %d %s", name, status, errs)
 		}
 		if strings.Contains(errs, "percached repair") != (name == "damaged") {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/daemon"
 
 	"github.com/percached/percached/internal/link"
@@ -107,7 +108,7 @@ func restore(ctx context.Context, c config.Config, from io.Reader, force bool, s
 	}
 	defer l.Close() //nolint:errcheck // all was said
 	got, err := l.RestoreWithBodyWithResponse(ctx, &client.RestoreParams{Force: &force}, "application/gzip", from)
-	if misused(err) { // a damaged backup is not a wrong call
+	if commands.Misused(err) { // a damaged backup is not a wrong call
 		err = fault.New(fault.Invalid, "percached: restore", "%s", cmdline.Sentence(err))
 	}
 	if err != nil {

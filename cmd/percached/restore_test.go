@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/percached/percached/internal/child"
+	"github.com/percached/percached/internal/commands"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -68,7 +69,7 @@ func TestRestoreRefusesDamaged(t *testing.T) {
 	a.end()
 	before := filesIn(t, a.dir)
 	for name, archive := range trials {
-		if errs, status := restoreInto(t, a.dir, archive, "--force"); status != exitFailed || !strings.Contains(errs, "backup") {
+		if errs, status := restoreInto(t, a.dir, archive, "--force"); status != commands.ExitFailed || !strings.Contains(errs, "backup") {
 			t.Errorf("%s: %d %s", name, status, errs)
 		}
 	}
@@ -114,7 +115,7 @@ func TestRestoreKilled(t *testing.T) {
 		archives[generation] = a.backup()
 		a.end()
 	}
-	if errs, status := restoreInto(t, dir, archives["old"]); status != exitDone {
+	if errs, status := restoreInto(t, dir, archives["old"]); status != commands.ExitDone {
 		t.Fatal(errs)
 	}
 	kills := 24
@@ -256,7 +257,7 @@ func TestRestoreRefusesTwoOfOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	errs, status := restoreInto(t, filepath.Join(t.TempDir(), "data"), b.Bytes())
-	if status != exitFailed || !strings.Contains(errs, "the backup is damaged: it holds prompts/instructions.txt twice") {
+	if status != commands.ExitFailed || !strings.Contains(errs, "the backup is damaged: it holds prompts/instructions.txt twice") {
 		t.Errorf("%d %s", status, errs)
 	}
 }
@@ -276,7 +277,7 @@ func TestRestoreSeesWhatARewriteLeft(t *testing.T) {
 	if err := os.Rename(meta, meta+".old"); err != nil {
 		t.Fatal(err)
 	}
-	if errs, status := restoreInto(t, a.dir, archive); status != exitFailed || !strings.Contains(errs, "holds 1 space with 1 document") {
+	if errs, status := restoreInto(t, a.dir, archive); status != commands.ExitFailed || !strings.Contains(errs, "holds 1 space with 1 document") {
 		t.Errorf("status %d: %s", status, errs)
 	}
 }

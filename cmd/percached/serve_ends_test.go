@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached/internal/child"
+	"github.com/percached/percached/internal/commands"
 
 	"github.com/percached/percached/internal/daemon"
 
@@ -261,7 +262,7 @@ func TestServeRefuses(t *testing.T) {
 			var out, errs strings.Builder
 			ctx := patiently(t)
 			err := run(ctx, args, strings.NewReader(""), &out, io.Discard)
-			if got := finish(ctx, err, &errs); got != tc.status || !strings.Contains(errs.String(), tc.says) {
+			if got := commands.Finish(ctx, err, &errs); got != tc.status || !strings.Contains(errs.String(), tc.says) {
 				t.Errorf("status %d, says %q; want %d, %q", got, errs.String(), tc.status, tc.says)
 			}
 			if _, err := os.Stat(filepath.Join(data, "address")); !os.IsNotExist(err) {

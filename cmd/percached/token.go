@@ -4,6 +4,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
 
@@ -18,7 +19,7 @@ import (
 
 func tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "token", Short: "Who may call the daemon: show, list, create and revoke tokens", Args: cobra.NoArgs, RunE: help,
+		Use: "token", Short: "Who may call the daemon: show, list, create and revoke tokens", Args: cobra.NoArgs, RunE: commands.Help,
 		Long: `Tokens say who may call the daemon, in which space and what for. A running daemon
 sees at once what these commands do.`,
 	}
@@ -46,7 +47,7 @@ func tokenVerb(use, short string, args cobra.PositionalArgs, run func(dir string
 			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
 		},
 	}
-	dataFlag(cmd, &c.Config)
+	commands.DataFlag(cmd, &c.Config)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd
 }

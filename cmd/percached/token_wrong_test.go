@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/selftest"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,7 +62,7 @@ func linkInstead(name string) func(string) error {
 
 // withoutTokens are the commands that use no token file: they use no data folder, or
 // one of their own, or its settings and models alone.
-var withoutTokens = []string{"bench", "completion", "config check", "config init", "demo", "eval", "help", "pull", "repair", "restore", "simulate", "version"}
+var withoutTokens = []string{"completion", "config check", "config init", "demo", "help", "pull", "repair", "restore", "version"}
 
 // examples are arguments of commands, in the place of their names.
 var examples = strings.NewReplacer("PATH...", "/dev/null", "QUESTION", "When?", "SIZE", "1GiB", "KEY=VALUE...", "k=3", "SPACE", "mail",
@@ -89,7 +90,7 @@ func leaves(cmd *cobra.Command) (all [][]string) {
 // A token file that is of no use is an error that says what to do, whichever
 // command meets it, whether a daemon runs or not, and nothing is changed.
 func TestWrongTokenFiles(t *testing.T) {
-	every := leaves(commands(strings.NewReader(""), io.Discard, io.Discard))
+	every := leaves(root(strings.NewReader(""), io.Discard, io.Discard))
 	if len(every) < 35 {
 		t.Fatalf("only %d commands: %v", len(every), every)
 	}
@@ -118,8 +119,8 @@ func TestWrongTokenFiles(t *testing.T) {
 					}
 					var out, log bytes.Buffer
 					err := run(t.Context(), append(args, "--data", dir), strings.NewReader(""), &out, &log)
-					status := finish(t.Context(), err, &log)
-					if said := log.String(); status != exitFailed || out.Len() > 0 || strings.Count(said, "\n") != 1 ||
+					status := commands.Finish(t.Context(), err, &log)
+					if said := log.String(); status != commands.ExitFailed || out.Len() > 0 || strings.Count(said, "\n") != 1 ||
 						!strings.HasPrefix(said, "percached: cannot ") || !strings.Contains(said, path) || !strings.Contains(said, tc.says) {
 						t.Errorf("%v: status %d, prints %q, says %q", args, status, out.String(), said)
 					}

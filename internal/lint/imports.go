@@ -77,9 +77,10 @@ func layers() []layer {
 		{"internal/selftest", slices.Concat(shell, engine, []string{"internal/link", "llm/gguf", "llm/jinja", "llm/llamacpp", "models", "qkvtree"})},
 		{"internal/daemon", daemon},
 		{"internal/demo/...", append(shell, "api/client", "internal/answer/grounded", "internal/child", "internal/link", "models/...")},
+		{"internal/commands", slices.Concat(shell, []string{"api/client", "internal/daemon", "internal/node", "llm/jinja"})},
 		{"eval/...", []string{"api/client"}},
-		{"cmd/percached-eval/...", append(top, "eval/...", "internal/demo/...", "cmd/percached/cli")},
-		{"cmd/percached/...", append(top, "internal/demo/...", "eval/...")},
+		{"cmd/percached-eval/...", append(top, "eval/...", "internal/commands")},
+		{"cmd/percached/...", append(top, "internal/commands", "internal/demo/...")},
 	}
 }
 

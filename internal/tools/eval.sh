@@ -6,14 +6,14 @@
 # SHAPE, such as 0.5b, times and compute alone, with random weights in that shape. Runs
 # that are complete are not done again.
 #
-#	internal/tools/eval.sh bin/percached DATA OUT [SHAPE]
+#	internal/tools/eval.sh bin/percached-eval DATA OUT [SHAPE]
 #
 # DATA is a folder with enronqa_layout_dev.jsonl, mail/USER.mbox.gz and
 # mised_layout_validation.jsonl.gz. OUT gets a folder for each run, which holds text
 # of the data, and OUT/results with the reports, which hold none.
 set -eu
 
-percached=${1:?which percached is to be measured}
+percached=${1:?where is percached-eval}
 data=${2:?where is the data}
 out=${3:?where do results go}
 shape=${4:-}
@@ -21,7 +21,7 @@ shape=${4:-}
 for file in enronqa_layout_dev.jsonl mised_layout_validation.jsonl.gz mail; do
 	if ! [ -e "$data/$file" ]; then
 		echo "$data/$file is missing. Name the folder of the data: make eval EVAL_DATA=FOLDER" >&2
-		echo "Your own data needs none of this: see percached eval run --help." >&2
+		echo "Your own data needs none of this: see percached-eval run --help." >&2
 		exit 1
 	fi
 done
@@ -38,7 +38,7 @@ began=$(date +%s)
 say() { echo "[$((($(date +%s) - began) / 60)) min] $*" >&2; }
 
 say "The pipeline on a set whose right numbers are known."
-"$percached" eval check
+"$percached" check
 
 mkdir -p "$out"
 python3 internal/tools/evaldata.py "$out/data" --questions "$data/enronqa_layout_dev.jsonl" --inboxes "$data/mail" \
@@ -49,9 +49,9 @@ python3 internal/tools/evaldata.py "$out/data" --questions "$data/enronqa_layout
 run() {
 	name=$1
 	shift
-	say "$name: percached eval run $*"
-	"$percached" eval run --out "$out/$name" "$@" >/dev/null || [ $? = 1 ]
-	"$percached" eval report "$out/$name" --out "$out/results/$name" >/dev/null
+	say "$name: percached-eval run $*"
+	"$percached" run --out "$out/$name" "$@" >/dev/null || [ $? = 1 ]
+	"$percached" report "$out/$name" --out "$out/results/$name" >/dev/null
 	if ! grep -q '"undone": \[\]' "$out/results/$name/report.json"; then
 		echo "$name is not complete. The same command goes on with it." >&2
 		exit 1

@@ -1,4 +1,4 @@
-"""Makes questions, a JSON object a line, for percached bench repeats and predict:
+"""Makes questions, a JSON object a line, for percached-eval bench repeats and predict:
 
 python3 questions.py A.mbox.gz B.mbox.gz... > questions.jsonl
     Questions with paraphrases, out of the subjects of mailboxes. Each mailbox is

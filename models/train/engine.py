@@ -1,4 +1,4 @@
-"""Runs prompts through the product's own engine: `percached bench answers`."""
+"""Runs prompts through the product's own engine: `percached-eval bench answers`."""
 
 import json
 import subprocess

@@ -3,13 +3,13 @@
 # language model's in two sittings), export, comparison with the engine,
 # measurements. Needs no data set. The models that come out know nothing.
 #
-#   sh rehearse.sh [PERCACHED]
+#   sh rehearse.sh [PERCACHED-EVAL]
 set -eu
 
 here=$(dirname "$0")
-percached=$(realpath -m "${1:-$here/../../bin/percached}")
+percached=$(realpath -m "${1:-$here/../../bin/percached-eval}")
 if [ ! -x "$percached" ]; then
-	echo "There is no program $percached. This command makes it: make -C $here/../.. build" >&2
+	echo "There is no program $percached. This command makes it: make -C $here/../.. build-eval" >&2
 	exit 1
 fi
 cd "$here"

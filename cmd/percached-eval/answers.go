@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"runtime"
+	"time"
+
+	"github.com/percached/percached/internal/selftest"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/llm/llamacpp"
+)
+
+// answers is what bench answers is asked for.
+type answers struct {
+	model   string
+	kv      string
+	threads int
+	context int
+}
+
+// asked is one line of input.
+type asked struct {
+	Instructions string   `json:"instructions"`
+	Chunks       []string `json:"chunks"`
+	Question     string   `json:"question"`
+	Placement    string   `json:"placement"` // sequential if there is none
+	MaxTokens    int      `json:"max_tokens"`
+}
+
+// answered is one line of output.
+type answered struct {
+	Answer    string           `json:"answer"` // as the model gave it, spaces and all
+	Finish    percached.Finish `json:"finish"`
+	Prompt    int              `json:"prompt_tokens"`
+	Generated int              `json:"generated_tokens"`
+	Prefill   time.Duration    `json:"prefill_ns"`
+	Decode    time.Duration    `json:"decode_ns"`
+	Error     string           `json:"error,omitempty"`
+}
+
+const answersTokens = 64 // of an answer, unless the line says otherwise
+
+func answersCommand(open selftest.Opener) *cobra.Command {
+	var o answers
+	cmd := &cobra.Command{
+		Use:   "answers",
+		Short: "Answer prompts from standard input, line by line",
+		Long: `Reads a JSON object a line from standard input: instructions, chunks (a list of
+texts), question, placement (sequential or parallel) and max_tokens. Without
+instructions and chunks the question stands alone. Writes a JSON object for
+each: the answer of the model by itself, greedily chosen, the numbers of tokens
+and the times. Nothing is stored or reused. For measuring what a model can do.`,
+		Args:    cobra.NoArgs,
+		Example: `  percached-eval bench answers < questions.jsonl > answers.jsonl`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := parseType(o.kv); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), open, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.model, "model", "", "GGUF file to use (default: the one that is built in)")
+	f.StringVar(&o.kv, "kv", "f16", "type of keys and values: f16, q8_0, q4_0")
+	f.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "threads that compute")
+	f.IntVar(&o.context, "context", llamacpp.Default().Context, "tokens of the context")
+	return cmd
+}
+
+func (o *answers) run(ctx context.Context, open selftest.Opener, in io.Reader, out, stderr io.Writer) error {
+	if o.model == "" {
+		var err error
+		if o.model, err = selftest.BuiltIn(); err != nil {
+			return err
+		}
+	}
+	c := llamacpp.Default()
+	c.Model, c.KeyType, c.ValueType, c.Threads, c.Context = o.model, o.kv, o.kv, o.threads, o.context
+	e, err := selftest.Load(ctx, open, c, stderr)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	lines, w := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
+	for n := 1; ; n++ {
+		var a asked
+		switch err := lines.Decode(&a); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return cmdline.Misusef("prompt %d: %v", n, err)
+		}
+		p, err := a.prompt(e.Info().Chat)
+		if err != nil {
+			return cmdline.Misusef("prompt %d: %v", n, err)
+		}
+		r, err := e.Generate(ctx, p, nil)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		line := answered{
+			Answer: r.Text, Finish: r.Finish, Prompt: r.Usage.Prompt, Generated: r.Usage.Generated,
+			Prefill: r.Times.Prefill, Decode: r.Times.Decode,
+		}
+		if err != nil {
+			line.Error = cmdline.Sentence(err)
+		}
+		if err := w.Encode(line); err != nil {
+			return err
+		}
+	}
+}
+
+func (a *asked) prompt(f percached.ChatFormat) (percached.Prompt, error) {
+	p := percached.Prompt{MaxTokens: answersTokens, Segments: f.Turn(a.Question)}
+	if a.MaxTokens > 0 {
+		p.MaxTokens = a.MaxTokens
+	}
+	if a.Instructions != "" || len(a.Chunks) > 0 {
+		p.Segments = f.Ask(a.Instructions, a.Chunks, a.Question)
+	}
+	if a.Placement == "" {
+		return p, nil
+	}
+	var err error
+	p.Placement, err = parsePlacement(a.Placement)
+	return p, err
+}

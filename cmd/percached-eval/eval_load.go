@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/percached/percached/internal/child"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/eval/load"
+	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/knowledgebank"
+)
+
+// loading is what eval load is asked for.
+type loading struct {
+	clients, documents, questions int
+	waiting                       int // questions that may wait for the engine in the last round
+	seconds                       float64
+}
+
+func evalLoadCommand() *cobra.Command {
+	var o loading
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "load",
+		Short: "Load a daemon with many clients at once, over its socket",
+		Long: `Starts a daemon on a data folder of its own, takes in invented mails, asks questions
+about them once, and then has many clients ask at the same time: the same words
+again; other words, which take embedding, gate and retrieval; and, for four times as
+long, questions that are computed from nothing, of which some are told to come back.
+Server and clients share this machine. The memory is the daemon's.`,
+		Args:    cobra.NoArgs,
+		Example: `  percached-eval load --clients 16`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.clients < 1 || o.documents < 1 || o.questions < 1 || o.questions > o.documents || o.waiting < 1 || o.seconds <= 0 {
+				return cmdline.Misusef("--clients, --documents, --questions, --waiting and --seconds must be positive, and there are no more questions than documents")
+			}
+			r, err := o.run(cmd.Context(), cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.clients, "clients", 64, "clients that ask at the same time")
+	f.IntVar(&o.documents, "documents", 1000, "mails, of one chunk each")
+	f.IntVar(&o.questions, "questions", 500, "questions in the bank")
+	f.IntVar(&o.waiting, "waiting", 32, "questions that may wait for the model at the same time")
+	f.Float64Var(&o.seconds, "seconds", 10, "how long each round takes")
+	f.BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+// loadReport is what eval load found.
+type loadReport struct {
+	Documents int         `json:"documents"`
+	Questions int         `json:"questions"`
+	Waiting   int         `json:"max_waiting"`
+	Rounds    []loadRound `json:"rounds"`
+}
+
+type loadRound struct {
+	Name string `json:"name"`
+	load.Result
+	// Memory of the daemon that no file stands behind.
+	Before int64 `json:"memory_before_bytes"`
+	After  int64 `json:"memory_after_bytes"`
+}
+
+func (r *loadReport) Table(w io.Writer) error {
+	p := &cmdline.Printer{W: w}
+	p.Line("%d mails, %d questions in the bank", r.Documents, r.Questions)
+	for _, l := range r.Rounds {
+		p.Line("%-12s %8.0f answers a second  p50 %8.2f ms  p99 %8.2f ms  longest %8.2f ms", l.Name, l.PerS, l.P50, l.P99, l.Longest)
+		p.Line("%-12s %d answers %v, %d refused (429), %d failed; by client %d to %d; memory %d to %d MiB", "",
+			l.Answers, l.Outcomes, l.Refused, l.Failed, l.Fewest, l.Most, l.Before>>20, l.After>>20)
+	}
+	return p.Err
+}
+
+func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error) {
+	dir, err := os.MkdirTemp("", "percached-")
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, "percached: load", "%w", err)
+	}
+	defer os.RemoveAll(dir)
+	cmdline.Say(stderr, "starting a daemon")
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, "percached: load", "%w", err)
+	}
+	log, err := os.Create(filepath.Join(dir, "log")) // a line for each request
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, "percached: load", "%w", err)
+	}
+	defer log.Close()
+	d, err := child.Start(ctx, exe, filepath.Join(dir, "data"), log)
+	if err != nil {
+		if said, unread := os.ReadFile(log.Name()); unread == nil {
+			cmdline.Say(stderr, "%s", said)
+		}
+		return nil, err
+	}
+	defer d.Stop()
+	c, err := client.NewClientWithResponses(d.URL, client.WithToken(d.Token),
+		client.WithHTTPClient(&http.Client{Transport: load.Transport(o.clients)}))
+	if err != nil {
+		return nil, fault.New(fault.Internal, "percached: load", "%w", err)
+	}
+	if err := o.fill(ctx, c, stderr); err != nil {
+		return nil, err
+	}
+	r := &loadReport{Documents: o.documents, Questions: o.questions, Waiting: o.waiting}
+	for _, round := range []struct {
+		name     string
+		misses   bool
+		times    float64 // as long
+		question func(client, n int) string
+	}{
+		{"same words", false, 1, func(i, n int) string { return hitQuestion(o.pick(i, n)) }},
+		{"other words", false, 1, func(i, n int) string { return otherWords(o.pick(i, n)) }},
+		{"misses", true, 4, func(i, n int) string { return hitQuestion(o.pick(i, n)) }},
+	} {
+		if round.misses {
+			got, err := c.ChangeSpaceWithResponse(ctx, hitsSpace, client.SettingsChange{Tensors: new(false)})
+			if err != nil || got.StatusCode() != http.StatusOK {
+				return nil, fault.New(fault.Internal, "percached: load", "turning stored tensors off: %w", child.Failure(err, got))
+			}
+		}
+		seconds := o.seconds * round.times
+		cmdline.Say(stderr, "%s: %d clients for %.0f s", round.name, o.clients, seconds)
+		l := loadRound{Name: round.name, Before: anonymous(d.PID())}
+		l.Result, err = load.Run(ctx, load.Plan{
+			Clients: o.clients, For: time.Duration(seconds * float64(time.Second)),
+			Question: round.question, Ask: load.Asking(c, hitsSpace, round.misses),
+		})
+		if err != nil {
+			return nil, err
+		}
+		l.After = anonymous(d.PID())
+		r.Rounds = append(r.Rounds, l)
+	}
+	return r, nil
+}
+
+// pick is the question of a client's n-th turn: at a time, each client asks
+// another, so that nobody follows the other's answer.
+func (o *loading) pick(client, n int) int {
+	return (client*o.questions/o.clients + n) % o.questions
+}
+
+// otherWords asks the i-th question in a way in which it was not asked before.
+func otherWords(i int) string {
+	q := hitQuestion(i)
+	return "Please tell me, " + strings.ToLower(q[:1]) + q[1:]
+}
+
+// fill takes in mails and asks each question once.
+func (o *loading) fill(ctx context.Context, c *client.ClientWithResponses, stderr io.Writer) error {
+	const op = "percached: load"
+	if got, err := c.CreateSpaceWithResponse(ctx, client.NewSpace{Name: hitsSpace}); err != nil || got.StatusCode() != http.StatusCreated {
+		return fault.New(fault.Internal, op, "making the space: %w", child.Failure(err, got))
+	}
+	cmdline.Say(stderr, "taking in %d mails", o.documents)
+	var texts client.Texts
+	mails := &hits{documents: o.documents}
+	if err := mails.mails(ctx, func(m *knowledgebank.Source) error {
+		date := m.Date.Format(time.RFC3339)
+		texts.Documents = append(texts.Documents, client.NewDocument{
+			Key: &m.Key, Title: &m.Title, Source: &m.Source, Date: &date, Text: m.Blocks[0].Text,
+		})
+		return nil
+	}, nil); err != nil {
+		return err
+	}
+	wait := true
+	if got, err := c.UploadWithResponse(ctx, hitsSpace, &client.UploadParams{Wait: &wait}, texts); err != nil || got.StatusCode() != http.StatusOK {
+		return fault.New(fault.Internal, op, "taking in the mails: %w", child.Failure(err, got))
+	}
+	cmdline.Say(stderr, "asking %d questions for the first time", o.questions)
+	ask := load.Asking(c, hitsSpace, false)
+	for i := range o.questions {
+		if _, err := ask(ctx, hitQuestion(i)); err != nil {
+			return fault.New(fault.Internal, op, "asking: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package persona
+
+import (
+	"embed"
+	"strings"
+)
+
+//go:embed texts/*.txt
+var texts embed.FS
+
+// tale is a kind of fact.
+type tale struct {
+	name  string
+	slots []slot
+	named []int // the slots that its questions name
+	title string
+	says  string
+	asks  []ask
+}
+
+// slot is a gap in the tale's lines; list says what may fill it.
+type slot struct{ name, list string }
+
+// ask is what can be asked for: a slot, in several wordings.
+type ask struct {
+	slot  int
+	lines []string
+}
+
+// lexicon is all that the texts hold.
+type lexicon struct {
+	tales   []*tale
+	words   map[string][]string
+	talk    map[string][]string
+	letters map[string][]string
+}
+
+func read() *lexicon {
+	x := &lexicon{words: map[string][]string{}, talk: sections("talk"), letters: sections("letters")}
+	for _, l := range lines("words") {
+		list, words, _ := strings.Cut(l, ": ")
+		x.words[list] = append(x.words[list], strings.Split(words, ", ")...)
+	}
+	x.words["relic"] = strings.Fields(strings.Join(x.letters["relic"], " "))
+	for _, l := range lines("facts") {
+		if name, ok := strings.CutPrefix(l, "fact "); ok {
+			x.tales = append(x.tales, &tale{name: name})
+			continue
+		}
+		x.tales[len(x.tales)-1].take(l)
+	}
+	return x
+}
+
+// take reads a line of the tale.
+func (t *tale) take(l string) {
+	if line, ok := strings.CutPrefix(l, "  "); ok {
+		a := &t.asks[len(t.asks)-1]
+		a.lines = append(a.lines, line)
+		return
+	}
+	word, rest, _ := strings.Cut(l, " ")
+	switch word {
+	case "slots":
+		for _, f := range strings.Fields(rest) {
+			name, list, _ := strings.Cut(f, ":")
+			t.slots = append(t.slots, slot{name, list})
+		}
+	case "named":
+		for _, name := range strings.Fields(rest) {
+			t.named = append(t.named, t.slot(name))
+		}
+	case "title":
+		t.title = rest
+	case "says":
+		t.says = rest
+	case "ask":
+		t.asks = append(t.asks, ask{slot: t.slot(rest)})
+	}
+}
+
+func (t *tale) slot(name string) int {
+	for i, s := range t.slots {
+		if s.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// fill writes values into the gaps of one of the tale's lines.
+func (t *tale) fill(line string, values []string) string {
+	return capital(gaps(line, func(name string) string { return values[t.slot(name)] }))
+}
+
+// gaps writes into each {gap} of a line what with gives for its name.
+func gaps(line string, with func(name string) string) string {
+	var b strings.Builder
+	for {
+		before, after, ok := strings.Cut(line, "{")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		name, rest, _ := strings.Cut(after, "}")
+		b.WriteString(with(name))
+		line = rest
+	}
+}
+
+// capital begins a text with a capital; all its letters are plain ones.
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// sections gives the lines that stand indented under a heading, by heading.
+func sections(name string) map[string][]string {
+	out := map[string][]string{}
+	heading := ""
+	for _, l := range lines(name) {
+		if line, ok := strings.CutPrefix(l, "  "); ok {
+			out[heading] = append(out[heading], line)
+		} else {
+			heading = l
+		}
+	}
+	return out
+}
+
+// lines gives the lines of a text without empty ones and remarks.
+func lines(name string) []string {
+	b, err := texts.ReadFile("texts/" + name + ".txt")
+	if err != nil {
+		panic("person: " + err.Error()) // it is part of the binary
+	}
+	var out []string
+	for l := range strings.Lines(string(b)) {
+		if l = strings.TrimRight(l, "\n"); l != "" && l[0] != '#' {
+			out = append(out, l)
+		}
+	}
+	return out
+}

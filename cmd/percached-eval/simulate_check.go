@@ -1,0 +1,207 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/cmd/percached-eval/persona"
+	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/qkvtree"
+	"github.com/percached/percached/scheduler"
+)
+
+// documents are what the person has, as the simulation itself keeps count.
+type documents struct {
+	chunks  map[percached.DocumentID][]percached.ChunkID
+	holders map[percached.ChunkID]int
+}
+
+func newDocuments() documents {
+	return documents{map[percached.DocumentID][]percached.ChunkID{}, map[percached.ChunkID]int{}}
+}
+
+func (d *documents) put(id percached.DocumentID, chunks []percached.ChunkID) {
+	d.remove(id)
+	d.chunks[id] = chunks
+	for _, c := range chunks {
+		d.holders[c]++
+	}
+}
+
+func (d *documents) remove(id percached.DocumentID) {
+	for _, c := range d.chunks[id] {
+		if d.holders[c]--; d.holders[c] == 0 {
+			delete(d.holders, c)
+		}
+	}
+	delete(d.chunks, id)
+}
+
+// allAlive says whether a document holds each of these chunks.
+func (d *documents) allAlive(chunks []percached.ChunkID) bool {
+	return !slices.ContainsFunc(chunks, func(c percached.ChunkID) bool { return c != (percached.ChunkID{}) && d.holders[c] == 0 })
+}
+
+// checked looks at what must hold behind an event.
+func (s *simulator) checked(e event) error {
+	if s.guard.fault != nil {
+		return s.guard.fault
+	}
+	if e.Kind == persona.Posted {
+		return nil // it changes nothing that is stored
+	}
+	if err := s.stored(); err != nil {
+		return err
+	}
+	switch {
+	case e.Kind == persona.Deleted:
+		if err := s.forgotten(); err != nil {
+			return err
+		}
+		return s.alive()
+	case e.Kind == persona.Arrives:
+		return s.alive()
+	}
+	return nil
+}
+
+// stored: what is stored stays inside its limits.
+func (s *simulator) stored() error {
+	st, err := s.Tree.Stats()
+	if err != nil {
+		return err
+	}
+	if err := s.hold("tensors_within_limit", st.Bytes <= st.Limit, "%d bytes are stored, the limit is %d", st.Bytes, st.Limit); err != nil {
+		return err
+	}
+	bytes, limit := s.Bank.Usage()
+	return s.hold("answers_within_limit", bytes <= limit, "%d bytes are stored, the limit is %d", bytes, limit)
+}
+
+// alive: an entry rests on chunks that are there, or will not be served.
+func (s *simulator) alive() error {
+	ok, id := true, qabank.ID{}
+	if err := s.Bank.Scan(simulated, func(i qabank.Info) error {
+		if !i.Stale && !s.told.allAlive(i.Chunks) {
+			ok, id = false, i.ID
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return s.hold("evidence_alive", ok, "entry %s is not stale, and rests on a chunk that is gone", id)
+}
+
+// versions: an entry that may be served rests on today's versions of its chunks.
+func (s *simulator) versions() error {
+	var ids []percached.ChunkID
+	for id := range s.told.holders {
+		ids = append(ids, id)
+	}
+	now, err := s.Knowledge.Versions(simulated, ids)
+	if err != nil {
+		return err
+	}
+	if err := s.hold("documents_complete", len(now) == len(ids), "%d chunks are there, not %d", len(now), len(ids)); err != nil {
+		return err
+	}
+	return s.Bank.Each(simulated, func(e qabank.Entry) error {
+		ok := e.Stale || !slices.ContainsFunc(e.Evidence, func(ev percached.Evidence) bool { return now[ev.Chunk] != ev.Version })
+		return s.hold("evidence_versions", ok, "entry %s is not stale, and rests on another version of a chunk", e.ID)
+	})
+}
+
+// forgotten: nothing names a chunk that is gone.
+func (s *simulator) forgotten() error {
+	layers := map[string][]percached.ChunkID{}
+	var err error
+	if layers["history"], err = s.History.Cited(simulated); err != nil {
+		return err
+	}
+	if layers["predictor"], err = s.Predictor.Cited(simulated); err != nil {
+		return err
+	}
+	s.Tree.Nodes(simulated, func(n qkvtree.Info) { layers["tensors"] = append(layers["tensors"], n.Chunk) })
+	if err := s.Bank.Scan(simulated, func(i qabank.Info) error {
+		layers["bank"] = append(layers["bank"], i.Chunks...)
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, layer := range slices.Sorted(maps.Keys(layers)) {
+		if err := s.hold("forgotten", s.told.allAlive(layers[layer]), "a document was deleted, and the %s name a chunk that is gone", layer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// booked: the ledger holds what the steps were, no more and no less.
+func (s *simulator) booked() error {
+	accounts, err := s.Scheduler.Ledger("", s.start)
+	if err != nil {
+		return err
+	}
+	for _, a := range accounts {
+		sum := s.guard.sums[a.Kind]
+		if sum == nil {
+			sum = &scheduler.Account{}
+		}
+		ok := sum.Jobs == a.Jobs && sum.Failed == a.Failed && sum.Preempted == a.Preempted && math.Abs(sum.Seconds-a.Seconds) < 1e-6*(1+a.Seconds) &&
+			sum.Computed == a.Computed && sum.Generated == a.Generated && sum.Written == a.Written
+		if err := s.hold("ledger", ok, "the ledger says %+v, the steps were %+v", a, *sum); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dawn: by the end of the night all is done, or it is known why not.
+func (s *simulator) dawn() error {
+	st, err := s.Scheduler.Status()
+	if err != nil {
+		return err
+	}
+	ready := slices.ContainsFunc(s.Scheduler.Queue(), func(j scheduler.Job) bool { return !j.Parked && !j.From.After(s.now()) })
+	if err := s.hold("night", !ready || len(st.Reasons) > 0, "jobs are ready, and nothing says why they are not done"); err != nil {
+		return err
+	}
+	s.count.night(ready, st.Reasons)
+	return nil
+}
+
+func (s *simulator) midnight() error {
+	if err := s.booked(); err != nil {
+		return err
+	}
+	if err := s.versions(); err != nil {
+		return err
+	}
+	days := int(s.now().Add(12*time.Hour).Sub(s.start) / (24 * time.Hour)) // a job may end a little later
+	if days%7 == 0 || days == s.profile.Days {
+		return s.weekEnds(days)
+	}
+	return nil
+}
+
+// weekEnds takes the counts that the layers keep themselves.
+func (s *simulator) weekEnds(days int) error {
+	t, err := s.Tree.Stats()
+	if err != nil {
+		return err
+	}
+	p, err := s.Predictor.Stats(simulated)
+	if err != nil {
+		return err
+	}
+	accounts, err := s.Scheduler.Ledger(simulated, s.start)
+	if err != nil {
+		return err
+	}
+	s.count.weekEnds(fmt.Sprintf("days %d-%d", days-(days-1)%7, days), days == s.profile.Days, standing{t, s.Bank.Stats(simulated), p, accounts})
+	return nil
+}
