@@ -74,7 +74,7 @@ func sideBySide(dirs []string, out string) error {
 		}
 		runs = append(runs, r)
 	}
-	if err := report.Beside(out, runs); err != nil {
+	if err := report.SideBySide(out, runs); err != nil {
 		return fault.New(fault.Unavailable, "percached: eval", "--out: %w", err)
 	}
 	return nil

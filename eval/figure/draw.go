@@ -1,139 +1,90 @@
 package figure
 
 import (
-	"image/png"
 	"io"
-	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
+	_ "gonum.org/v1/plot/vg/vgimg" // registers the format png
+	_ "gonum.org/v1/plot/vg/vgsvg" // registers the format svg
+
+	"github.com/percached/percached/eval"
 )
 
-// A chart is so wide; at the dots of a PNG that is 900.
-const (
-	width  = vg.Length(450)
-	dpi    = 144
-	margin = vg.Length(8)
-	line   = vg.Length(10) // of small text
-	above  = vg.Length(14) // a panel is its title
-)
+const width, margin, head vg.Length = 600, 10, 34 // head is the strip with the title
 
-// PNG draws the chart in dots.
-func (c *Chart) PNG(w io.Writer) error {
-	s := c.lay()
-	to := vgimg.NewWith(vgimg.UseWH(width, s.height), vgimg.UseDPI(dpi))
-	s.draw(draw.NewCanvas(to, width, s.height))
-	return (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, few(to.Image()))
-}
+// Draw writes a figure in a format, svg or png.
+func Draw(w io.Writer, f *eval.Figure, format string, in Palette) error {
+	columns, rows := f.Columns, (len(f.Panels)+f.Columns-1)/f.Columns
+	plots, tall := make([][]*plot.Plot, rows), vg.Length(0)
+	for i := range f.Panels {
+		p := &f.Panels[i]
+		made := in.panel(p)
+		if left := i - 1; i%columns > 0 && p.Horizontal && slices.Equal(p.Labels, f.Panels[left].Labels) {
+			made.Y.Tick.Marker = plot.ConstantTicks{} // the panel on the left has the labels
+		}
+		plots[i/columns] = append(plots[i/columns], made)
+		tall = max(tall, height(p))
+	}
+	last := rows - 1
+	plots[last] = append(plots[last], make([]*plot.Plot, columns-len(plots[last]))...)
+	tall = tall*vg.Length(rows) + head + margin
 
-// sheet is a chart with all in its place.
-type sheet struct {
-	*Chart
-	title, note   []string
-	legend        [][]sample // by line
-	rows, columns int
-	head          vg.Length // what stands above the panels
-	height        vg.Length
-}
-
-func (c *Chart) lay() *sheet {
-	s := &sheet{Chart: c, columns: c.Columns}
-	if s.columns == 0 {
-		s.columns = max(1, len(c.Panels))
+	to, err := draw.NewFormattedCanvas(width, tall, format)
+	if err != nil {
+		return err
 	}
-	s.rows = max(1, (len(c.Panels)+s.columns-1)/s.columns)
-	inner := width - 2*margin
-	s.title = wrap(bold(10, ink), c.Title, inner)
-	s.note = wrap(style(6.5, faint), c.Note, inner)
-	s.legend = c.samples(inner)
-	s.head = margin + vg.Length(len(s.title))*13 + vg.Length(len(s.legend))*11 + 6
-	if c.Paper != "" {
-		s.head += line
-	}
-	panel := vg.Length(0)
-	for _, p := range c.Panels {
-		panel = max(panel, p.height(s.rows))
-	}
-	if s.titled() {
-		panel += above
-	}
-	s.height = s.head + vg.Length(s.rows)*panel + vg.Length(len(s.note))*8.5 + 2*margin
-	s.height = vg.Length(math.Ceil(float64(s.height)))
-	return s
-}
-
-// height is what a panel needs, its title and axes included.
-func (p *Panel) height(rows int) vg.Length {
-	switch {
-	case p.Horizontal && p.Kind == Stacked:
-		return 44 + vg.Length(len(p.Labels))*15
-	case p.Horizontal:
-		return 44 + vg.Length(len(p.Labels))*vg.Length(6+8*max(1, len(p.Series)))
-	case p.Kind == Heat:
-		return 220
-	case rows > 1:
-		return 125
-	}
-	return 160
-}
-
-func (s *sheet) draw(c draw.Canvas) {
-	c.FillPolygon(rgb(0xFFFFFF), []vg.Point{{}, {X: c.Max.X}, c.Max, {Y: c.Max.Y}})
-	y := c.Max.Y - margin
-	for _, l := range s.title {
-		y -= 13
-		c.FillText(bold(10, ink), vg.Point{X: margin, Y: y + 3}, l)
-	}
-	if s.Paper != "" {
-		y -= line
-		c.FillText(style(7, faint), vg.Point{X: margin, Y: y + 3}, clean("after "+s.Paper+" of PerCache"))
-	}
-	for _, l := range s.legend {
-		y -= 11
-		for _, e := range l {
-			e.draw(&c, y+3)
+	c := draw.New(to)
+	c.FillPolygon(in.Background, []vg.Point{{}, {X: width}, {X: width, Y: tall}, {Y: tall}})
+	legend := in.legend(f)
+	title := legend.TextStyle
+	title.Font.Size = 13
+	c.FillText(title, vg.Point{X: margin, Y: tall - 22}, f.Title)
+	right := legend.Rectangle(c).Size().X + 2*margin
+	legend.Draw(draw.Crop(c, width-right+margin, 0, 0, -head))
+	tiles := draw.Tiles{Rows: rows, Cols: columns, PadX: 12, PadY: 8, PadLeft: margin, PadRight: right, PadTop: head, PadBottom: margin}
+	for i, row := range plot.Align(plots, tiles, c) {
+		for j, area := range row {
+			if plots[i][j] != nil {
+				plots[i][j].Draw(area)
+			}
 		}
 	}
-	foot := margin + vg.Length(len(s.note))*8.5
-	for i, l := range s.note {
-		c.FillText(style(6.5, faint), vg.Point{X: margin, Y: foot - vg.Length(i+1)*8.5 + 2}, l)
+	var drawn strings.Builder
+	if _, err := to.WriteTo(&drawn); err != nil {
+		return err
 	}
-	s.panels(draw.Crop(c, margin, -margin, foot+4, -s.head))
+	mend := strings.NewReplacer()
+	if format == "svg" { // vgsvg names one font alone, and blurs pictures
+		mend = strings.NewReplacer("font-family:Liberation Sans;", "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;",
+			"<image ", `<image preserveAspectRatio="none" style="image-rendering:pixelated" `, "data:image/jpg;", "data:image/png;")
+	}
+	_, err = mend.WriteString(w, drawn.String())
+	return err
 }
 
-func (s *sheet) panels(c draw.Canvas) {
-	plots := make([][]*plot.Plot, s.rows)
-	for i := range plots {
-		plots[i] = make([]*plot.Plot, s.columns)
-	}
-	for i := range s.Panels {
-		p := s.Panels[i]
-		column := i % s.columns
-		if left := i - 1; column > 0 && p.Horizontal && slices.Equal(p.Labels, s.Panels[left].Labels) {
-			p.Labels = make([]string, len(p.Labels)) // those on the left are its own too
+// legend has each named series once.
+func (in Palette) legend(f *eval.Figure) plot.Legend {
+	legend, named := plot.NewLegend(), map[string]bool{}
+	in.style(&legend.TextStyle, 9)
+	legend.Top, legend.Left, legend.Padding = true, true, 2
+	for _, p := range f.Panels {
+		for i, s := range p.Series {
+			if s.Name != "" && !named[s.Name] {
+				named[s.Name] = true
+				legend.Add(s.Name, &plotter.Polygon{Color: colour(s.Name, i)})
+			}
 		}
-		plots[i/s.columns][column] = p.plot()
 	}
-	tiles := draw.Tiles{Rows: s.rows, Cols: s.columns, PadX: 10, PadY: 4}
-	if s.titled() {
-		tiles.PadTop, tiles.PadY = above, tiles.PadY+above
-	}
-	at := plot.Align(plots, tiles, c)
-	for i := range s.Panels {
-		p, area := plots[i/s.columns][i%s.columns], at[i/s.columns][i%s.columns]
-		p.Draw(area)
-		data := p.DataCanvas(area)
-		title := bold(7.5, ink)
-		title.XAlign = text.XCenter
-		c.FillText(title, vg.Point{X: data.Center().X, Y: data.Max.Y + 5}, fit(title, s.Panels[i].Title, data.Size().X+20))
-	}
+	return legend
 }
 
-// titled says whether a panel has a title.
-func (c *Chart) titled() bool {
-	return slices.ContainsFunc(c.Panels, func(p Panel) bool { return p.Title != "" })
+func (in Palette) style(s *text.Style, size vg.Length) {
+	s.Font, s.Color = font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}, in.Ink
 }

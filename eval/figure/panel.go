@@ -1,85 +1,156 @@
 package figure
 
 import (
-	"math"
+	"cmp"
+	"strconv"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/palette/moreland"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/percached/percached/eval"
 )
 
-// plot makes axes and puts on them what the panel has.
-func (p *Panel) plot() *plot.Plot {
+// panel makes the axes of a panel and plots its series.
+func (in Palette) panel(p *eval.Panel) *plot.Plot {
 	to := plot.New()
-	to.BackgroundColor = rgb(0xFFFFFF)
+	to.BackgroundColor = in.Background
+	to.Title.Text, to.X.Label.Text, to.Y.Label.Text = p.Title, p.XLabel, p.YLabel
+	in.style(&to.Title.TextStyle, 10)
 	for _, a := range []*plot.Axis{&to.X, &to.Y} {
-		xAlign, yAlign := a.Tick.Label.XAlign, a.Tick.Label.YAlign
-		a.Tick.Label = style(7, ink)
-		a.Tick.Label.XAlign, a.Tick.Label.YAlign = xAlign, yAlign
-		xAlign, yAlign = a.Label.TextStyle.XAlign, a.Label.TextStyle.YAlign
-		a.Label.TextStyle = style(7.5, ink)
-		a.Label.TextStyle.XAlign, a.Label.TextStyle.YAlign = xAlign, yAlign
-		a.Label.Padding = 2
-		a.LineStyle.Color, a.Tick.LineStyle.Color = rgb(faint), rgb(faint)
-		a.LineStyle.Width, a.Tick.LineStyle.Width = 0.5, 0.5
-		a.Tick.Length, a.Padding = 3, 0
-		a.Tick.Marker = round{}
+		in.style(&a.Label.TextStyle, 9)
+		in.style(&a.Tick.Label, 8.5)
+		a.Color, a.Tick.Color = in.Ink, in.Ink
 	}
-	to.X.Label.Text, to.Y.Label.Text = clean(p.XLabel), clean(p.YLabel)
+	grid := plotter.NewGrid()
+	grid.Horizontal.Color, grid.Vertical.Color = in.Grid, in.Grid
+	to.Add(grid)
 	switch p.Kind {
-	case Grouped, Stacked:
-		p.bars(to)
-	case Heat:
-		p.heat(to)
+	case eval.Bars, eval.Stacked:
+		in.bars(to, p)
+	case eval.Heat:
+		shades := moreland.Kindlmann()
+		shades.SetMax(1)
+		picture := plotter.NewHeatMap(cells(p.Cells), shades.Palette(255))
+		picture.Min, picture.Max, picture.Rasterized = 0, 1, true
+		to.Add(picture)
 	default:
-		p.lines(to)
+		in.lines(to, p)
 	}
 	return to
 }
 
-// grid draws faint lines at the ticks of one axis or both.
-func grid(to *plot.Plot, x, y bool) {
-	g := plotter.NewGrid()
-	if g.Vertical = (draw.LineStyle{}); x {
-		g.Vertical = draw.LineStyle{Color: rgb(rule), Width: 0.4}
+// height is the height of a panel with its axes.
+func height(p *eval.Panel) vg.Length {
+	bars := len(p.Series)
+	if p.Kind == eval.Stacked {
+		bars = 1
 	}
-	if g.Horizontal = (draw.LineStyle{}); y {
-		g.Horizontal = draw.LineStyle{Color: rgb(rule), Width: 0.4}
+	if !p.Horizontal {
+		return 200
 	}
-	to.Add(g)
+	return 60 + vg.Length(len(p.Labels)*(8+9*bars))
 }
 
-// places sets an axis with a name at each whole number, as many as there is room for.
-func places(a *plot.Axis, labels []string, most int) {
-	a.Min, a.Max = -0.5, float64(len(labels))-0.5
-	every := 1
-	for _, n := range []int{1, 2, 5, 10, 20, 50, 100, 200, 500} {
-		if every = n; len(labels)/n <= most {
-			break
-		}
+// bars plots bars with their intervals. Horizontal bars also show their values.
+func (in Palette) bars(to *plot.Plot, p *eval.Panel) {
+	places, values := &to.X, &to.Y
+	at := func(place, value float64) plotter.XY { return plotter.XY{X: place, Y: value} }
+	if last := float64(len(p.Labels) - 1); p.Horizontal {
+		places, values = values, places
+		at = func(place, value float64) plotter.XY { return plotter.XY{X: value, Y: last - place} }
 	}
-	var ticks []plot.Tick
-	for i, l := range labels {
-		if i == 0 && every != 2 || (i+1)%every == 0 {
-			ticks = append(ticks, plot.Tick{Value: float64(i), Label: short(l, 40)})
-		}
-	}
-	a.Tick.Marker = plot.ConstantTicks(ticks)
-	a.Tick.LineStyle.Width = 0
-}
-
-// extent is the least and the greatest of values that are there.
-func extent(lists ...[]float64) (low, high float64) {
-	low, high = math.Inf(1), math.Inf(-1)
-	for _, l := range lists {
-		for _, v := range l {
-			if !math.IsNaN(v) {
-				low, high = math.Min(low, v), math.Max(high, v)
+	style := to.X.Tick.Label
+	style.Font.Size, style.XAlign, style.YAlign = 7.5, text.XLeft, text.YCenter
+	numbers := &plotter.Labels{Offset: vg.Point{X: 3}}
+	var ticks plot.ConstantTicks
+	for i, label := range p.Labels {
+		sum := 0.0
+		for j, s := range p.Series {
+			v, ok := s.Value(i)
+			if !ok {
+				continue
+			}
+			size, base := 0.78/float64(len(p.Series)), 0.0
+			start := float64(i) - 0.39 + size*float64(j)
+			if p.Kind == eval.Stacked {
+				size, base, start = 0.78, sum, float64(i)-0.39
+			}
+			middle := start + size/2
+			sum = base + v
+			if v > 0 {
+				corners := plotter.XYs{at(start, base), at(start, sum), at(start+size, sum), at(start+size, base)}
+				edge := draw.LineStyle{Color: in.Ink, Width: 0.2}
+				to.Add(&plotter.Polygon{XYs: []plotter.XYs{corners}, Color: colour(cmp.Or(s.Name, label), j), LineStyle: edge})
+			}
+			low, high, ok := s.Interval(i)
+			if ok {
+				to.Add(&plotter.Line{XYs: plotter.XYs{at(middle, low), at(middle, high)}, LineStyle: draw.LineStyle{Color: in.Ink, Width: 1}})
+			}
+			if p.Horizontal && (p.Kind == eval.Bars || j == len(p.Series)-1) {
+				numbers.XYs = append(numbers.XYs, at(middle, max(sum, high)))
+				numbers.Labels, numbers.TextStyle = append(numbers.Labels, number(sum)), append(numbers.TextStyle, style)
 			}
 		}
+		if (i+1)%max(1, len(p.Labels)/20) == 0 {
+			ticks = append(ticks, plot.Tick{Value: at(float64(i), 0).X + at(float64(i), 0).Y, Label: label})
+		}
 	}
-	if low > high {
-		return 0, 1
+	to.Add(numbers)
+	places.Tick.Marker, places.Tick.Length, places.Tick.Width = ticks, 12, 0 // room for wider fonts
+	places.Min, places.Max = -0.5, float64(len(p.Labels))-0.5
+	if values.Min, values.Max = 0, p.Top; p.Top == 0 {
+		values.Max = max(p.Highest()*1.2, 1e-9)
 	}
-	return low, high
+}
+
+// lines plots lines or points.
+func (in Palette) lines(to *plot.Plot, p *eval.Panel) {
+	for j, s := range p.Series {
+		line := &plotter.Line{LineStyle: draw.LineStyle{Color: colour(s.Name, j), Width: 1.5}}
+		for i, x := range s.X {
+			if v, ok := s.Value(i); ok {
+				line.XYs = append(line.XYs, plotter.XY{X: x, Y: v})
+			}
+			if low, high, ok := s.Interval(i); ok {
+				to.Add(&plotter.Line{XYs: plotter.XYs{{X: x, Y: low}, {X: x, Y: high}}, LineStyle: line.LineStyle})
+			}
+		}
+		if p.Kind != eval.Points {
+			to.Add(line)
+		}
+		if p.Kind == eval.Points || p.Kind == eval.Lines && len(line.XYs) <= 24 {
+			to.Add(&plotter.Scatter{XYs: line.XYs, GlyphStyle: draw.GlyphStyle{Color: line.Color, Radius: 2, Shape: draw.CircleGlyph{}}})
+		}
+	}
+	var ticks plot.ConstantTicks
+	for i, l := range p.Labels {
+		ticks = append(ticks, plot.Tick{Value: p.Ticks[i], Label: l})
+		to.X.Tick.Marker = ticks
+	}
+	if to.Y.Min = 0; p.Top > 0 {
+		to.Y.Max = p.Top
+	}
+}
+
+// cells are those of a heat map as gonum asks for them. Each is several dots wide, so that
+// viewers do not blur it.
+type cells [][]float64
+
+const each = 12
+
+func (c cells) Dims() (int, int)     { return len(c) * each, len(c) * each }
+func (c cells) Z(x, y int) float64   { return c[y/each][x/each] }
+func (c cells) X(column int) float64 { return 0.5 + (float64(column)+0.5)/each }
+func (c cells) Y(row int) float64    { return c.X(row) }
+
+// number writes a value with three significant digits.
+func number(v float64) string {
+	if v >= 100 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
 }

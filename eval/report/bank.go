@@ -18,12 +18,12 @@ type Bank struct {
 	Wrong    *Rate `json:"wrong,omitempty"`
 	// OtherText is of those checked: the answer was not the uncached one letter by
 	// letter. No more can be wrong.
-	OtherText *Rate    `json:"other_text,omitempty"`
-	Same      int      `json:"same_words"`  // of those served: the stored question had its very words
-	Other     int      `json:"other_words"` // it had others, in any repeat
-	Refused   int      `json:"refused"`     // of those served: the answer is that the documents do not say
-	Origins   []Origin `json:"origins"`
-	Named     []Named  `json:"named"` // those that are wrong: their origin, and in what kinds of facts
+	OtherText *Rate         `json:"other_text,omitempty"`
+	Same      int           `json:"same_words"`  // of those served: the stored question had its very words
+	Other     int           `json:"other_words"` // it had others, in any repeat
+	Refused   int           `json:"refused"`     // of those served: the answer is that the documents do not say
+	Origins   []Origin      `json:"origins"`
+	Named     []QuestionRef `json:"named"` // those that are wrong: their origin, and in what kinds of facts
 }
 
 // sameWords is the similarity of a question to itself, but for what rounding leaves.
@@ -36,8 +36,8 @@ type Origin struct {
 	Wrong  *Rate  `json:"wrong,omitempty"`
 }
 
-// Named names a question.
-type Named struct {
+// QuestionRef names a question.
+type QuestionRef struct {
 	User       string `json:"user"`
 	Number     int    `json:"number"`
 	Paraphrase int    `json:"paraphrase,omitempty"`
@@ -45,40 +45,40 @@ type Named struct {
 	Reason     string `json:"reason,omitempty"`
 }
 
-func (a *asking) named(reason string) Named {
-	return Named{a.key.user, a.key.number, a.key.paraphrase, a.repeat, reason}
+func (a *response) named(reason string) QuestionRef {
+	return QuestionRef{a.key.user, a.key.number, a.key.paraphrase, a.repeat, reason}
 }
 
 // bank looks at what was served from the bank. Where answers mean nothing, or
 // there is no uncached one, it cannot be told which are wrong.
-func bank(askings []asking) Bank {
-	checked := func(a *asking) bool { return a.served() && a.same != nil }
-	wrong := func(a *asking) bool { return a.wrong }
+func bank(responses []response) Bank {
+	checked := func(a *response) bool { return a.served() && a.uncachedScores != nil }
+	wrong := func(a *response) bool { return a.wrong }
 	out := Bank{
-		Served: distinct(askings, (*asking).served), Checked: distinct(askings, checked), Origins: []Origin{}, Named: []Named{},
+		Served: distinct(responses, (*response).served), Checked: distinct(responses, checked), Origins: []Origin{}, Named: []QuestionRef{},
 	}
-	out.Other = distinct(askings, func(a *asking) bool { return a.served() && a.answer.Similarity < sameWords })
+	out.Other = distinct(responses, func(a *response) bool { return a.served() && a.answer.Similarity < sameWords })
 	out.Same = out.Served - out.Other
-	out.Refused = distinct(askings, func(a *asking) bool { return a.served() && a.answer.Refused })
-	out.Wrong = rateOf(distinct(askings, wrong), out.Checked)
-	out.OtherText = rateOf(distinct(askings, func(a *asking) bool { return checked(a) && a.answer.Text != a.cold.Text }), out.Checked)
-	by := map[string][]asking{}
-	for i := range askings {
-		a := &askings[i]
+	out.Refused = distinct(responses, func(a *response) bool { return a.served() && a.answer.Refused })
+	out.Wrong = rateOf(distinct(responses, wrong), out.Checked)
+	out.OtherText = rateOf(distinct(responses, func(a *response) bool { return checked(a) && a.answer.Text != a.uncached.Text }), out.Checked)
+	by := map[string][]response{}
+	for i := range responses {
+		a := &responses[i]
 		if a.served() {
 			out.Servings++
 			origin := cmp.Or(a.answer.Origin, "unknown")
 			by[origin] = append(by[origin], *a)
 		}
 		if a.wrong {
-			facts := strings.Join(measure.Differs(a.answer.Text, a.cold.Text), ", ")
+			facts := strings.Join(measure.Differs(a.answer.Text, a.uncached.Text), ", ")
 			out.Named = append(out.Named, a.named(cmp.Or(a.answer.Origin, "unknown")+": "+facts))
 		}
 	}
 	for _, origin := range slices.Sorted(maps.Keys(by)) {
 		own := by[origin]
 		out.Origins = append(out.Origins, Origin{
-			origin, distinct(own, (*asking).served), rateOf(distinct(own, wrong), distinct(own, checked)),
+			origin, distinct(own, (*response).served), rateOf(distinct(own, wrong), distinct(own, checked)),
 		})
 	}
 	return out
@@ -100,22 +100,22 @@ func (b *Bank) wrongs() (int, bool) {
 // Check says whether computed answers are those of the reference: with stored
 // tensors an answer is the one that it is without.
 type Check struct {
-	Compared int     `json:"compared"` // answers, with repeats
-	Differ   int     `json:"differ"`
-	Share    float64 `json:"share"`
-	Named    []Named `json:"named"`
+	Compared int           `json:"compared"` // answers, with repeats
+	Differ   int           `json:"differ"`
+	Share    float64       `json:"share"`
+	Named    []QuestionRef `json:"named"`
 }
 
 // check is nil if no computed answer has one to compare with.
-func check(askings []asking) *Check {
-	c := &Check{Named: []Named{}}
-	for i := range askings {
-		a := &askings[i]
-		if !a.computed() || a.cold == nil {
+func check(responses []response) *Check {
+	c := &Check{Named: []QuestionRef{}}
+	for i := range responses {
+		a := &responses[i]
+		if !a.computed() || a.uncached == nil {
 			continue
 		}
 		c.Compared++
-		if a.answer.Text != a.cold.Text {
+		if a.answer.Text != a.uncached.Text {
 			c.Differ++
 			c.Named = append(c.Named, a.named(string(a.answer.Outcome)))
 		}

@@ -1,7 +1,14 @@
 package report
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/percached/percached/eval"
 	"github.com/percached/percached/eval/measure"
@@ -15,27 +22,27 @@ type Pair struct {
 
 // Comparison is two runs side by side, or two systems of one.
 type Comparison struct {
-	// Apart names in what the runs differ. If it is not empty, nothing is tested: what
+	// Differences names in what the runs differ. If it is not empty, nothing is tested: what
 	// differs between the systems may come from any of it.
-	Apart   []string   `json:"apart"`
-	Tested  bool       `json:"tested"`
-	Systems []Compared `json:"systems"`
-	OnlyA   []string   `json:"only_a"` // systems, if all were to be compared
-	OnlyB   []string   `json:"only_b"`
+	Differences []string   `json:"apart"`
+	Tested      bool       `json:"tested"`
+	Systems     []Compared `json:"systems"`
+	OnlyA       []string   `json:"only_a"` // systems, if all were to be compared
+	OnlyB       []string   `json:"only_b"`
 }
 
 // Compared is one pair of systems.
 type Compared struct {
 	Pair
-	FailedA  int       `json:"failed_a"`
-	FailedB  int       `json:"failed_b"`
-	OnlyA    int       `json:"only_a"` // questions that the other was not asked
-	OnlyB    int       `json:"only_b"`
-	Measures []Between `json:"measures"`
+	FailedA  int                 `json:"failed_a"`
+	FailedB  int                 `json:"failed_b"`
+	OnlyA    int                 `json:"only_a"` // questions that the other was not asked
+	OnlyB    int                 `json:"only_b"`
+	Measures []MeasureComparison `json:"measures"`
 }
 
-// Between is one measure of both, over the questions that both have.
-type Between struct {
+// MeasureComparison is one measure of both, over the questions that both have.
+type MeasureComparison struct {
 	Name  string  `json:"name"`
 	Pairs int     `json:"pairs"`
 	A     float64 `json:"a"`
@@ -54,8 +61,8 @@ type Test struct {
 // Compare holds the results of a against those of b, question by question. Without
 // pairs it takes every system that both have; with them a and b may be the same.
 func Compare(a, b *eval.Results, pairs ...Pair) (*Comparison, error) {
-	c := &Comparison{Apart: apart(a, b), Systems: []Compared{}, OnlyA: []string{}, OnlyB: []string{}}
-	c.Tested = len(c.Apart) == 0
+	c := &Comparison{Differences: differences(a, b), Systems: []Compared{}, OnlyA: []string{}, OnlyB: []string{}}
+	c.Tested = len(c.Differences) == 0
 	if len(pairs) == 0 {
 		for i := range a.Run.Systems {
 			if name := a.Run.Systems[i].Name; has(&b.Run, name) {
@@ -97,11 +104,11 @@ func has(r *eval.Run, system string) bool {
 
 // compared pairs the questions of two systems. Times are the medians of a
 // question's repeats, all else their means.
-func compared(x, y *book, p Pair, test bool) Compared {
-	a, b := x.askings[p.A], y.askings[p.B]
-	out := Compared{Pair: p, Measures: []Between{}}
-	each := func(*asking) (float64, bool) { return 0, true }
-	all, rest := gather(a, each, measure.Mean), gather(b, each, measure.Mean)
+func compared(x, y *runData, p Pair, test bool) Compared {
+	a, b := x.responses[p.A], y.responses[p.B]
+	out := Compared{Pair: p, Measures: []MeasureComparison{}}
+	each := func(*response) (float64, bool) { return 0, true }
+	all, rest := reduceRepeats(a, each, measure.Mean), reduceRepeats(b, each, measure.Mean)
 	shared, _, _ := all.minus(rest)
 	out.OnlyA, out.OnlyB = len(all.keys)-len(shared.keys), len(rest.keys)-len(shared.keys)
 	for i := range a {
@@ -116,20 +123,20 @@ func compared(x, y *book, p Pair, test bool) Compared {
 	}
 	for _, m := range []struct {
 		name   string
-		of     value
+		of     metric
 		reduce func([]float64) float64
 	}{
-		{"latency_ms", total, measure.Median},
-		{"first_token_ms", first, measure.Median},
+		{"latency_ms", latency, measure.Median},
+		{"first_token_ms", firstToken, measure.Median},
 		{"f1", right(func(s *scores) float64 { return s.f1 }), measure.Mean},
 		{"rouge_l", right(func(s *scores) float64 { return s.rougeL }), measure.Mean},
 		{"hit_rate", hits, measure.Mean},
 	} {
-		diff, mb, ma := gather(b, m.of, m.reduce).minus(gather(a, m.of, m.reduce))
+		diff, mb, ma := reduceRepeats(b, m.of, m.reduce).minus(reduceRepeats(a, m.of, m.reduce))
 		if len(diff.keys) == 0 {
 			continue
 		}
-		line := Between{Name: m.name, Pairs: len(diff.keys), A: ma, B: mb, Diff: mb - ma}
+		line := MeasureComparison{Name: m.name, Pairs: len(diff.keys), A: ma, B: mb, Diff: mb - ma}
 		if test {
 			t := measure.PairedBootstrapClusters(x.run.Plan.Seed, diff.clusters())
 			line.Test = &Test{t.Interval, t.P, t.P < 0.05}
@@ -138,3 +145,170 @@ func compared(x, y *book, p Pair, test bool) Compared {
 	}
 	return out
 }
+
+// JSON writes it for programs.
+func (c *Comparison) JSON(w io.Writer) error { return toJSON(w, c) }
+
+// Text writes it for people at a terminal.
+func (c *Comparison) Text(w io.Writer) error {
+	var b bytes.Buffer
+	if len(c.Differences) > 0 {
+		fmt.Fprintln(&b, "The runs differ, so that nothing is tested; they stand side by side.")
+		for _, l := range c.Differences {
+			fmt.Fprintf(&b, "  %s\n", l)
+		}
+		fmt.Fprintln(&b)
+	}
+	t := &table{columns: []column{
+		plain("system", ""), plain("measure", ""), plain("questions", ""), plain("A", ""), plain("B", ""), plain("B less A", ""), plain("95 %", ""), plain("p", ""), plain("", ""),
+	}}
+	if c.Tested {
+		t.columns[8].head = "they"
+	} else {
+		t.columns[6].head, t.columns[7].head = "", ""
+	}
+	for i := range c.Systems {
+		s := &c.Systems[i]
+		for _, m := range s.Measures {
+			digits := 4
+			if m.Name == "latency_ms" || m.Name == "first_token_ms" {
+				digits = 2
+			}
+			interval, p, differ := textCell(unknown), textCell(unknown), textCell(unknown)
+			if m.Test != nil {
+				interval = textCell(fixed(m.Test.Low, digits) + " to " + fixed(m.Test.High, digits))
+				p, differ = decimal(m.Test.P, 4), textCell(choose(m.Test.Differ, "differ", "do not show a difference"))
+			}
+			t.add(false, textCell(s.sentence()), textCell(m.Name), count(m.Pairs), decimal(m.A, digits), decimal(m.B, digits), decimal(m.Diff, digits), interval, p, differ)
+		}
+	}
+	t.text(&b)
+	for i := range c.Systems {
+		s := &c.Systems[i]
+		if s.FailedA+s.FailedB > 0 {
+			fmt.Fprintf(&b, "%s: %d askings failed in A, %d in B.\n", s.sentence(), s.FailedA, s.FailedB)
+		}
+		if s.OnlyA+s.OnlyB > 0 {
+			fmt.Fprintf(&b, "%s: %s asked in A alone, %d in B alone; they are left out.\n", s.sentence(), plural(s.OnlyA, "question")+choose(s.OnlyA == 1, " was", " were"), s.OnlyB)
+		}
+	}
+	for _, name := range c.OnlyA {
+		fmt.Fprintf(&b, "%s: only in A\n", name)
+	}
+	for _, name := range c.OnlyB {
+		fmt.Fprintf(&b, "%s: only in B\n", name)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// words name what is compared.
+func (p *Pair) sentence() string {
+	if p.A == p.B {
+		return p.A
+	}
+	return p.A + " and " + p.B
+}
+
+// differences names everything in which two runs differ that they must have in common
+// for a test to say anything of their systems.
+func differences(first, second *eval.Results) []string {
+	a, b, all := &first.Run, &second.Run, []string{}
+	for _, f := range []struct {
+		name string
+		of   func(*eval.Run) any
+	}{
+		{"data set", func(r *eval.Run) any { return r.Dataset }},
+		{"files and questions", func(r *eval.Run) any { return r.DataSum }},
+		{"users", func(r *eval.Run) any { return users(r) }},
+		{"model", func(r *eval.Run) any { return r.Model.Name + " " + r.Model.Fingerprint }},
+		{"threads", func(r *eval.Run) any { return r.Model.Threads }},
+		{"embedding model", func(r *eval.Run) any { return r.Embedder.Name + " " + r.Embedder.Fingerprint }},
+		{"machine", func(r *eval.Run) any {
+			m := r.Machine
+			return fmt.Sprintf("%s/%s, %d CPUs (%s), %d bytes of memory", m.OS, m.Arch, m.CPUs, cmp.Or(m.CPU, "of unknown name"), m.MemoryBytes)
+		}},
+		{"version", func(r *eval.Run) any { return r.Version }},
+		{"commit", func(r *eval.Run) any { return r.Commit }},
+		{"seed", func(r *eval.Run) any { return r.Plan.Seed }},
+		{"repeats", func(r *eval.Run) any { return r.Plan.Repeats }},
+		{"questions of a user at the most", func(r *eval.Run) any { return r.Plan.Questions }},
+		{"whether questions in the same words are asked once", func(r *eval.Run) any { return r.Plan.Distinct }},
+		{"paraphrases", func(r *eval.Run) any { return r.Plan.Paraphrases }},
+		{"questions to warm up", func(r *eval.Run) any { return r.Plan.Warmup }},
+		{"rounds of prediction", func(r *eval.Run) any { return r.Plan.Rounds }},
+		{"stride of prediction", func(r *eval.Run) any { return r.Plan.Stride }},
+		{"byte limit", func(r *eval.Run) any { return r.Plan.LimitBytes }},
+		{"idle tokens before", func(r *eval.Run) any { return r.Plan.IdleTokensBefore }},
+		{"idle tokens after", func(r *eval.Run) any { return r.Plan.IdleTokensAfter }},
+		{"whether answers mean anything", func(r *eval.Run) any { return !r.Plan.NoQuality }},
+	} {
+		if x, y := fmt.Sprint(f.of(a)), fmt.Sprint(f.of(b)); x != y {
+			all = append(all, fmt.Sprintf("%s: %s; %s", f.name, cmp.Or(x, "unknown"), cmp.Or(y, "unknown")))
+		}
+	}
+	if a.Commit == "" && b.Commit == "" && !a.Began.Equal(b.Began) {
+		all = append(all, "commit not known: that of either run")
+	}
+	if n := changedQuestions(first, second); n > 0 {
+		all = append(all, fmt.Sprintf("questions: %d of those that both were asked have another text or right answer", n))
+	}
+	for _, key := range slices.Compact(slices.Sorted(slices.Values(append(sortedKeys(a.Settings), sortedKeys(b.Settings)...)))) {
+		if x, y := a.Settings[key], b.Settings[key]; x != y {
+			all = append(all, fmt.Sprintf("setting %s: %s; %s", key, cmp.Or(x, "default"), cmp.Or(y, "default")))
+		}
+	}
+	for i := range a.Systems {
+		for j := range b.Systems {
+			if s, t := a.Systems[i], b.Systems[j]; s.Name == t.Name && settingsOf(&s) != settingsOf(&t) {
+				all = append(all, fmt.Sprintf("what %s is: its settings are others", s.Name))
+			}
+		}
+	}
+	return all
+}
+
+// users are all that is said of them.
+func users(r *eval.Run) string {
+	var all []string
+	for _, u := range r.Users {
+		all = append(all, fmt.Sprintf("%s (%s, %d files, %d questions)", u.Name, u.Kind, u.Files, u.Questions))
+	}
+	return strings.Join(all, ", ")
+}
+
+// changedQuestions counts the questions that go by the same and are not.
+func changedQuestions(a, b *eval.Results) (n int) {
+	first := questionsAsked(a)
+	for k, q := range questionsAsked(b) {
+		if p := first[k]; p != nil && (p.Text != q.Text || !slices.Equal(p.Gold, q.Gold)) {
+			n++
+		}
+	}
+	return n
+}
+
+// questionsAsked is what was asked, each question once.
+func questionsAsked(r *eval.Results) map[key]*eval.Asked {
+	all := map[key]*eval.Asked{}
+	for i := range r.Units {
+		u, before := &r.Units[i], map[key]int{}
+		for j := range u.Asked {
+			k := key{user: u.User, number: u.Asked[j].Number, paraphrase: u.Asked[j].Paraphrase}
+			before[k]++
+			k.again = before[k] - 1
+			if all[k] == nil {
+				all[k] = &u.Asked[j]
+			}
+		}
+	}
+	return all
+}
+
+// settingsOf is all of a system that shapes what it does.
+func settingsOf(s *eval.System) string {
+	said, _ := json.Marshal([]any{s.Settings, s.Idle, s.Forgets, s.Reference, s.Then})
+	return string(said)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -114,7 +114,7 @@ func TestHeldUp(t *testing.T) {
 		}
 	})
 	h := report.Make(res).Headline
-	said := strings.Join(h.Words, "\n")
+	said := strings.Join(h.Lines, "\n")
 	if !strings.Contains(said, "mostly in these stages, in mean ms: between") || strings.Contains(said, "first_token") {
 		t.Error(said)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/eval"
 	"github.com/percached/percached/eval/measure"
+	"github.com/percached/percached/eval/systems"
 )
 
 // Header says what ran, and what did not go well.
@@ -55,7 +56,7 @@ type HeaderUser struct {
 // Failure names a question that a system did not answer.
 type Failure struct {
 	System string `json:"system"`
-	Named
+	QuestionRef
 }
 
 // Unread is a document that was not taken in.
@@ -65,20 +66,20 @@ type Unread struct {
 }
 
 // header gathers it.
-func (b *book) header() Header {
-	r := b.run
+func (data *runData) header() Header {
+	r := data.run
 	h := Header{
 		Dataset: r.Dataset, Began: r.Began.UTC(), Version: r.Version, Commit: r.Commit, Machine: r.Machine, Model: r.Model,
-		Embedder: r.Embedder, Settings: map[string]string{}, Plan: r.Plan, Users: []HeaderUser{}, Units: len(b.units), Undone: []string{},
+		Embedder: r.Embedder, Settings: map[string]string{}, Plan: r.Plan, Users: []HeaderUser{}, Units: len(data.units), Undone: []string{},
 		Absent: []string{}, Systems: len(r.Systems), Failures: []Failure{}, Skipped: append([]eval.Skipped{}, r.Skipped...),
 		PassedOver: map[string]int{}, Unread: []Unread{}, LeftOut: map[string]int{},
 	}
 	maps.Copy(h.Settings, r.Settings) // neither is null for a program
 	maps.Copy(h.PassedOver, r.PassedOver)
 	for i := range r.Users {
-		h.Users = append(h.Users, b.user(&r.Users[i], &h))
+		h.Users = append(h.Users, data.user(&r.Users[i], &h))
 	}
-	for _, u := range b.units {
+	for _, u := range data.units {
 		h.Seconds += u.Seconds
 		for i := range r.Systems {
 			if name := r.Systems[i].Name; resultOf(u, name) == nil {
@@ -88,7 +89,7 @@ func (b *book) header() Header {
 	}
 	for i := range r.Systems {
 		name := r.Systems[i].Name
-		for _, a := range b.askings[name] {
+		for _, a := range data.responses[name] {
 			if a.failed() {
 				h.Failures = append(h.Failures, Failure{name, a.named(a.answer.Failure)})
 			}
@@ -98,10 +99,10 @@ func (b *book) header() Header {
 }
 
 // user enters what was asked of a user's documents.
-func (b *book) user(u *eval.User, h *Header) HeaderUser {
+func (data *runData) user(u *eval.User, h *Header) HeaderUser {
 	out := HeaderUser{User: *u}
 	var done []int
-	for _, unit := range b.units {
+	for _, unit := range data.units {
 		if unit.User != u.Name {
 			continue
 		}
@@ -138,7 +139,7 @@ func (b *book) user(u *eval.User, h *Header) HeaderUser {
 		}
 	}
 	out.Repeats = len(done)
-	for repeat := 1; repeat <= b.run.Plan.Repeats; repeat++ {
+	for repeat := 1; repeat <= data.run.Plan.Repeats; repeat++ {
 		if !slices.Contains(done, repeat) {
 			h.Undone = append(h.Undone, fmt.Sprintf("%s, repeat %d", u.Name, repeat))
 		}
@@ -164,8 +165,8 @@ func (h *Header) facts() []string {
 		fmt.Sprintf("model: %s, %.1f M parameters, %d threads, K/V %s/%s; embedder %s", h.Model.Name, float64(h.Model.Parameters)/1e6,
 			h.Model.Threads, h.Model.KeyType, h.Model.ValueType, h.Embedder.Name),
 		fmt.Sprintf("data (%s): %d users, %d documents, %s, %s (%s), %d paraphrases, %d of them with a right answer",
-			h.Dataset, len(h.Users), documents, many(questions, "question"), many(texts, "distinct text"),
-			choose(questions == texts, "none is asked twice of a user", many(questions-texts, "repeat")+" of a user's own"), paraphrases, gold),
+			h.Dataset, len(h.Users), documents, plural(questions, "question"), plural(texts, "distinct text"),
+			choose(questions == texts, "none is asked twice of a user", plural(questions-texts, "repeat")+" of a user's own"), paraphrases, gold),
 		fmt.Sprintf("plan: %d systems, %d repeats, seed %d, %d rounds of prediction of stride %d first, %d questions to warm up",
 			h.Systems, p.Repeats, p.Seed, p.Rounds, p.Stride, p.Warmup),
 		fmt.Sprintf("bounds for each system and user: %.4g MiB of tensors; idle work %s", float64(p.LimitBytes)/(1<<20), idleBound(p)),
@@ -187,4 +188,55 @@ func idleBound(p *eval.Plan) string {
 		return "of percached: no more tokens than percache has spent by then"
 	}
 	return fmt.Sprintf("of percached: %d tokens before the questions, and %d more after each", p.IdleTokensBefore, p.IdleTokensAfter)
+}
+
+// notes say what to know when reading the numbers.
+func (data *runData) notes() []string {
+	p := &data.run.Plan
+	said := []string{
+		"Latency is end to end as the client saw it, until the whole answer was there, and is always with misses and stored answers. A question's repeats count as one, their median; then the mean over questions. What failed has no latency; it counts as asked, and as wrong.",
+		"Intervals are of 95 %: of means by a bootstrap that draws whole questions, each with its paraphrases and with all of the same user that have the same text; of counts by Wilson. With few questions they are too narrow.",
+		"The questions of one user share a cache, and what one leaves there the next finds: they are not independent, as intervals take them to be.",
+		fmt.Sprintf("All systems ran within one percached, asked in turn question by question, in one model at one time; its noise hits all. Questions to warm up (%d) are left out.", p.Warmup),
+		"Stages are means over all answers with repeats; \"between\" is what percached took besides them, \"outside\" what the client waited beyond percached's total. The first token and the total hold several stages.",
+		"Floating-point operations are reckoned from the model's shape and the tokens that were computed and could be seen, not counted by the machine. The embedding model is left out. Those of idle work are an estimate: the tokens that each could see are taken from the answers of the reference.",
+		"The reference of a system answers the same question with the same placement and order, without any cache. A stored answer counts as wrong if its facts (numbers, names, dates, negation) are not those of the reference's answer; that errs both ways, and no more are wrong than have another text than it. A computed answer has to have the very text of the reference's.",
+		"What the paper's mechanism would give is an estimate for the same tensor hits: the reference's measured prefill of the same question, less the share of the projections to Q, K and V of the reused tokens, plus loading Q too.",
+	}
+	if n := p.Repeats; n <= 1 {
+		said = append(said, "Everything was asked once: a single slow answer counts in full, and intervals do not cover the machine's noise. How large that is shows in "+systems.Naive+" against "+wholePrompt+", which compute nearly the same, where both ran; a difference like theirs says nothing.")
+	}
+	if m := data.run.Model.Parameters; m > 0 && m < 1e9 {
+		said = append(said, fmt.Sprintf("The model is small (%.1f M parameters): its answers are often wrong, and the shares of prefill and decode are not those of a large one.", float64(m)/1e6))
+	}
+	if c := data.run.Machine.CPUs; c > 0 && c <= 4 {
+		said = append(said, fmt.Sprintf("Asking, answering and measuring share a machine of %d CPUs.", c))
+	}
+	if p.NoQuality {
+		said = append(said, "The model's answers mean nothing, so there are no columns of quality, and it cannot be told which stored answers are wrong. Whether computed answers are those of the reference is told all the same.")
+	} else if !data.gold() {
+		said = append(said, "No right answers are known: there is no quality against gold.")
+	}
+	joules := false
+	for _, u := range data.units {
+		for i := range u.Results {
+			joules = joules || u.Results[i].Joules > 0
+		}
+	}
+	if !joules {
+		said = append(said, "The machine tells no energy.")
+	}
+	return said
+}
+
+// gold says whether any right answer is known.
+func (data *runData) gold() bool {
+	for _, u := range data.units {
+		for i := range u.Asked {
+			if len(u.Asked[i].Gold) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }

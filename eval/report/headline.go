@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/eval"
 	"github.com/percached/percached/eval/measure"
 	"github.com/percached/percached/eval/systems"
 )
@@ -14,30 +15,30 @@ const aim = 50
 // Headline is percached against the best baseline.
 type Headline struct {
 	Ours  string   `json:"ours,omitempty"` // percached in the placement that is faster here
-	Words []string `json:"words"`          // what it comes to
+	Lines []string `json:"words"`          // what it comes to
 
-	LimitBytes int64   `json:"limit_bytes"` // the same for all
-	Best       *Versus `json:"best,omitempty"`
-	// Honest is the best baseline of those that served no wrong answer.
-	Honest *Versus `json:"honest,omitempty"`
-	Placing
-	Idle   *IdleBeside `json:"idle_tokens,omitempty"`
-	Wrong  *int        `json:"wrong_served,omitempty"` // by percached; absent: it cannot be told
-	Bank   *Rate       `json:"wrong_served_rate,omitempty"`
-	RougeL *Within     `json:"rouge_l,omitempty"`
+	LimitBytes int64               `json:"limit_bytes"` // the same for all
+	Best       *BaselineComparison `json:"best,omitempty"`
+	// BestCorrect is the best baseline of those that served no wrong answer.
+	BestCorrect *BaselineComparison `json:"honest,omitempty"`
+	PlacementEffects
+	Idle   *IdleComparison    `json:"idle_tokens,omitempty"`
+	Wrong  *int               `json:"wrong_served,omitempty"` // by percached; absent: it cannot be told
+	Bank   *Rate              `json:"wrong_served_rate,omitempty"`
+	RougeL *QualityComparison `json:"rouge_l,omitempty"`
 	// Reached says whether all of the aim is; absent: it cannot be told.
 	Reached *bool `json:"reached,omitempty"`
 }
 
-// Versus is percached against a baseline, over the questions that both answered.
-type Versus struct {
-	System     string         `json:"system"`
-	Latency    Difference     `json:"latency"`
-	FirstToken Difference     `json:"first_token"`
-	Wrong      *int           `json:"wrong_served,omitempty"` // by the baseline
-	Idle       [2]float64     `json:"idle_tokens"`            // percached's, the baseline's; for each user
-	Held       [2]float64     `json:"tensor_bytes"`           // in the end
-	Stages     []StageBetween `json:"stages"`                 // the largest of percached's first
+// BaselineComparison is percached against a baseline, over the questions that both answered.
+type BaselineComparison struct {
+	System     string       `json:"system"`
+	Latency    Difference   `json:"latency"`
+	FirstToken Difference   `json:"first_token"`
+	Wrong      *int         `json:"wrong_served,omitempty"` // by the baseline
+	Idle       [2]float64   `json:"idle_tokens"`            // percached's, the baseline's; for each user
+	Held       [2]float64   `json:"tensor_bytes"`           // in the end
+	Stages     []StageTimes `json:"stages"`                 // the largest of percached's first
 }
 
 // Difference is how much lower percached's mean is.
@@ -50,26 +51,26 @@ type Difference struct {
 	P                float64 `json:"p"`
 }
 
-// StageBetween is a stage of both, in mean milliseconds.
-type StageBetween struct {
+// StageTimes is a stage of both, in mean milliseconds.
+type StageTimes struct {
 	Stage  string  `json:"stage"`
 	Ours   float64 `json:"ours_ms"`
 	Theirs float64 `json:"theirs_ms"`
 }
 
-// Within says whether percached's ROUGE-L lies in the interval of naive's, and how far
+// QualityComparison says whether percached's ROUGE-L lies in the interval of naive's, and how far
 // it is from naive's on the same questions: of few, the interval takes in much.
-type Within struct {
-	Ours   Estimate `json:"ours"`
-	Naive  Estimate `json:"naive"`
-	Within bool     `json:"within"`
-	Above  bool     `json:"above"`  // of it, which is no harm
-	Paired Apart    `json:"paired"` // percached's less naive's
-	Lower  bool     `json:"lower"`  // Paired lies below 0 with all of its interval
+type QualityComparison struct {
+	Ours   Estimate         `json:"ours"`
+	Naive  Estimate         `json:"naive"`
+	Within bool             `json:"within"`
+	Above  bool             `json:"above"`  // of it, which is no harm
+	Paired PairedDifference `json:"paired"` // percached's less naive's
+	Lower  bool             `json:"lower"`  // Paired lies below 0 with all of its interval
 }
 
-// Apart is a paired difference of means.
-type Apart struct {
+// PairedDifference is a paired difference of means.
+type PairedDifference struct {
 	Pairs int     `json:"pairs"` // questions
 	Diff  float64 `json:"diff"`
 	measure.Interval
@@ -81,8 +82,10 @@ func baselines() []string {
 	return []string{"ragcache", "meancache", "sleep-time", "ragcache+meancache", "ragcache+sleep-time", systems.PerCache}
 }
 
-// own are the placements of percached.
-func own() []string { return []string{systems.Percached, systems.Percached + "-sequential"} }
+// percachedSystems are the placements of percached.
+func percachedSystems() []string {
+	return []string{systems.Percached, systems.Percached + "-sequential"}
+}
 
 // fastest is the system of the lowest mean latency; nil if none answered anything.
 func (r *Report) fastest(names []string, but func(*System) bool) *System {
@@ -100,51 +103,51 @@ func (r *Report) fastest(names []string, but func(*System) bool) *System {
 }
 
 // headline compares.
-func (b *book) headline(r *Report) Headline {
-	h := Headline{LimitBytes: b.run.Plan.LimitBytes, Placing: b.placing()}
-	ours := r.fastest(own(), nil)
+func (data *runData) headline(r *Report) Headline {
+	h := Headline{LimitBytes: data.run.Plan.LimitBytes, PlacementEffects: data.placementEffects()}
+	ours := r.fastest(percachedSystems(), nil)
 	best := r.fastest(baselines(), nil)
 	if ours == nil || best == nil {
-		h.Words = append([]string{"The run has not both percached and a baseline with answers: they are not compared."}, h.Placing.words()...)
+		h.Lines = append([]string{"The run has not both percached and a baseline with answers: they are not compared."}, h.PlacementEffects.sentence()...)
 		return h
 	}
-	h.Ours, h.Best, h.Idle = ours.Name, b.versus(ours, best), b.idleBeside(r, ours)
-	h.Same = b.against(own()[1], best.Name)
+	h.Ours, h.Best, h.Idle = ours.Name, data.compareBaseline(ours, best), data.compareIdle(r, ours)
+	h.Same = data.compareSystems(percachedSystems()[1], best.Name)
 	honest := r.fastest(baselines(), func(s *System) bool {
 		wrong, known := s.All.Bank.wrongs()
 		return !known || wrong > 0
 	})
 	if honest != nil {
-		h.Honest = b.versus(ours, honest)
+		h.BestCorrect = data.compareBaseline(ours, honest)
 	}
 	if wrong, known := ours.All.Bank.wrongs(); known {
 		h.Wrong, h.Bank = &wrong, ours.All.Bank.Wrong
 	}
 	if naive := r.find(systems.Naive); naive != nil && naive.All.Quality != nil && ours.All.Quality != nil {
-		h.RougeL = b.within(ours, naive)
+		h.RougeL = data.compareQuality(ours, naive)
 	}
-	h.Reached, h.Words = b.verdict(r, &h)
+	h.Reached, h.Lines = data.verdict(r, &h)
 	return h
 }
 
-// within holds two systems' ROUGE-L against each other.
-func (b *book) within(ours, naive *System) *Within {
+// compareQuality holds two systems' ROUGE-L against each other.
+func (data *runData) compareQuality(ours, naive *System) *QualityComparison {
 	us, them := ours.All.Quality.RougeL, naive.All.Quality.RougeL
-	w := &Within{Ours: us, Naive: them, Within: us.Mean >= them.Low && us.Mean <= them.High, Above: us.Mean > them.High}
+	w := &QualityComparison{Ours: us, Naive: them, Within: us.Mean >= them.Low && us.Mean <= them.High, Above: us.Mean > them.High}
 	rouge := right(func(s *scores) float64 { return s.rougeL })
-	diff, _, _ := gather(b.askings[ours.Name], rouge, measure.Mean).minus(gather(b.askings[naive.Name], rouge, measure.Mean))
-	paired := measure.PairedBootstrapClusters(b.run.Plan.Seed, diff.clusters())
-	w.Paired = Apart{paired.N, paired.Diff, paired.Interval, paired.P}
+	diff, _, _ := reduceRepeats(data.responses[ours.Name], rouge, measure.Mean).minus(reduceRepeats(data.responses[naive.Name], rouge, measure.Mean))
+	paired := measure.PairedBootstrapClusters(data.run.Plan.Seed, diff.clusters())
+	w.Paired = PairedDifference{paired.N, paired.Diff, paired.Interval, paired.P}
 	w.Lower = w.Paired.High < 0
 	return w
 }
 
-// versus compares two systems question by question.
-func (b *book) versus(ours, theirs *System) *Versus {
-	v := &Versus{
-		System: theirs.Name, Latency: b.difference(ours.Name, theirs.Name, total), FirstToken: b.difference(ours.Name, theirs.Name, first),
+// compareBaseline compares two systems question by question.
+func (data *runData) compareBaseline(ours, theirs *System) *BaselineComparison {
+	v := &BaselineComparison{
+		System: theirs.Name, Latency: data.difference(ours.Name, theirs.Name, latency), FirstToken: data.difference(ours.Name, theirs.Name, firstToken),
 		Idle: [2]float64{ours.All.Idle.Tokens, theirs.All.Idle.Tokens}, Held: [2]float64{ours.All.Storage.TensorBytes, theirs.All.Storage.TensorBytes},
-		Stages: []StageBetween{},
+		Stages: []StageTimes{},
 	}
 	if wrong, known := theirs.All.Bank.wrongs(); known {
 		v.Wrong = &wrong
@@ -152,10 +155,10 @@ func (b *book) versus(ours, theirs *System) *Versus {
 	for _, name := range stageOrder() {
 		us, them := ours.All.stage(name), theirs.All.stage(name)
 		if name != "total" && name != "first_token" && (us > 0 || them > 0) { // they hold the others
-			v.Stages = append(v.Stages, StageBetween{name, us, them})
+			v.Stages = append(v.Stages, StageTimes{name, us, them})
 		}
 	}
-	slices.SortStableFunc(v.Stages, func(x, y StageBetween) int {
+	slices.SortStableFunc(v.Stages, func(x, y StageTimes) int {
 		switch {
 		case x.Ours > y.Ours:
 			return -1
@@ -169,24 +172,121 @@ func (b *book) versus(ours, theirs *System) *Versus {
 }
 
 // difference pairs the medians of each question.
-func (b *book) difference(ours, theirs string, of value) Difference {
-	p, q := gather(b.askings[ours], of, measure.Median), gather(b.askings[theirs], of, measure.Median)
+func (data *runData) difference(ours, theirs string, of metric) Difference {
+	p, q := reduceRepeats(data.responses[ours], of, measure.Median), reduceRepeats(data.responses[theirs], of, measure.Median)
 	diff, us, them := p.minus(q)
 	d := Difference{Pairs: len(diff.keys), Ours: us, Theirs: them}
 	if d.Pairs == 0 || them == 0 {
 		return d
 	}
-	paired := measure.PairedBootstrapClusters(b.run.Plan.Seed, diff.clusters())
-	lower := measure.LowerBootstrapClusters(b.run.Plan.Seed, p.beside(q, diff.keys))
+	paired := measure.PairedBootstrapClusters(data.run.Plan.Seed, diff.clusters())
+	lower := measure.LowerBootstrapClusters(data.run.Plan.Seed, p.pairs(q, diff.keys))
 	d.Percent, d.P = 100*(1-us/them), paired.P
 	d.Low, d.High = 100*lower.Low, 100*lower.High
 	return d
 }
 
 // hits are the share of questions that a system did not compute from nothing.
-func hits(a *asking) (float64, bool) {
+func hits(a *response) (float64, bool) {
 	if a.failed() || a.answer.Outcome == client.OutcomeMiss {
 		return 0, true
 	}
 	return 1, true
+}
+
+// ragcacheParallel keeps the tensors that were asked for and nothing else, with
+// chunks side by side. It is nobody's system, and so no baseline.
+const ragcacheParallel = "ragcache-parallel"
+
+// PlacementEffects says what of percached's lead comes from where its chunks stand, and how
+// large the machine's noise is. What the run has no systems for is absent.
+type PlacementEffects struct {
+	// Same is percached in the baselines' placement against the fastest of them.
+	Same *SystemComparison `json:"same_placement,omitempty"`
+	// Alone is percached's placement without any cache: naive-parallel against naive.
+	Alone *SystemComparison `json:"placement_alone,omitempty"`
+	// Reuse is percached against tensors asked for in its own placement.
+	Reuse *SystemComparison `json:"same_placement_reuse,omitempty"`
+	// Noise is naive against naive-whole, which computes nearly the same.
+	Noise *SystemComparison `json:"noise,omitempty"`
+}
+
+// SystemComparison is one system against another, over the questions that both answered.
+type SystemComparison struct {
+	Ours       string     `json:"ours"`
+	Theirs     string     `json:"theirs"`
+	Latency    Difference `json:"latency"`
+	FirstToken Difference `json:"first_token"`
+}
+
+// compareSystems is nil if the run lacks one of two systems, or no question has both answers.
+func (data *runData) compareSystems(ours, theirs string) *SystemComparison {
+	if !has(data.run, ours) || !has(data.run, theirs) {
+		return nil
+	}
+	a := &SystemComparison{ours, theirs, data.difference(ours, theirs, latency), data.difference(ours, theirs, firstToken)}
+	if a.Latency.Pairs == 0 {
+		return nil
+	}
+	return a
+}
+
+// placementEffects fills in all but Same, for which the fastest baseline is to be known.
+func (data *runData) placementEffects() PlacementEffects {
+	return PlacementEffects{
+		Alone: data.compareSystems(systems.NaiveParallel, systems.Naive),
+		Reuse: data.compareSystems(systems.Percached, ragcacheParallel),
+		Noise: data.compareSystems(systems.Naive, wholePrompt),
+	}
+}
+
+func (s *PlacementEffects) sentence() (said []string) {
+	for _, one := range []struct {
+		of   *SystemComparison
+		what string
+		tail string
+	}{
+		{s.Same, "In the baselines' own placement", ""},
+		{s.Alone, "What placement alone brings, without any cache", ""},
+		{s.Reuse, "In the same placement, against tensors asked for alone", ""},
+		{s.Noise, "Noise to hold the others against", " These two compute nearly the same."},
+	} {
+		if a := one.of; a != nil {
+			said = append(said,
+				one.what+": "+a.Ours+" against "+a.Theirs+": "+a.Latency.sentence("mean latency")+" First token: "+a.FirstToken.sentence("mean")+one.tail)
+		}
+	}
+	return said
+}
+
+// IdleComparison is percached's idle work against that of a baseline that predicts.
+type IdleComparison struct {
+	System string  `json:"system"` // PerCache, or else the fastest that predicts
+	Ours   float64 `json:"ours"`   // tokens for each user
+	Theirs float64 `json:"theirs"`
+	Equal  bool    `json:"equal"` // percached's are no more than 5 % above
+}
+
+// moreIdle is how many times a baseline's idle tokens still count as equal to them.
+const moreIdle = 1.05
+
+// compareIdle is nil if no baseline predicts.
+func (data *runData) compareIdle(r *Report, ours *System) *IdleComparison {
+	predicts := func(s *System) bool {
+		for i := range data.run.Systems {
+			if data.run.Systems[i].Name == s.Name {
+				return data.run.Systems[i].Idle == eval.IdlePredict && s.All.Idle.Units > 0
+			}
+		}
+		return false
+	}
+	them := r.find(systems.PerCache)
+	if them == nil || them.All.Idle.Units == 0 {
+		them = r.fastest(baselines(), func(s *System) bool { return !predicts(s) })
+	}
+	if them == nil {
+		return nil
+	}
+	us, theirs := ours.All.Idle.Tokens, them.All.Idle.Tokens
+	return &IdleComparison{them.Name, us, theirs, us <= moreIdle*theirs}
 }

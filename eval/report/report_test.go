@@ -163,7 +163,7 @@ func TestQuality(t *testing.T) {
 	}
 	rag := system(t, r, "ragcache").All
 	near(t, "ragcache against naive", rag.Uncached.F1.Mean, (0.75+1+1)/3)
-	if c := rag.Check; c.Compared != 6 || c.Differ != 1 || c.Named[0] != (report.Named{User: "ada", Number: 1, Repeat: 2, Reason: "tensor_hit"}) {
+	if c := rag.Check; c.Compared != 6 || c.Differ != 1 || c.Named[0] != (report.QuestionRef{User: "ada", Number: 1, Repeat: 2, Reason: "tensor_hit"}) {
 		t.Errorf("%+v", c)
 	}
 	ours := system(t, r, "percached").All
@@ -187,7 +187,7 @@ func TestBank(t *testing.T) {
 	wrong := &report.Rate{Count: 1, Of: 1, Share: 1, Interval: measure.Wilson(1, 1)}
 	want := report.Bank{
 		Servings: 2, Served: 1, Checked: 1, Wrong: wrong, OtherText: wrong, Other: 1, Origins: []report.Origin{{Origin: "asked", Served: 1, Wrong: wrong}},
-		Named: []report.Named{{User: "ada", Number: 2, Repeat: 1, Reason: "asked: number"}, {User: "ada", Number: 2, Repeat: 2, Reason: "asked: number"}},
+		Named: []report.QuestionRef{{User: "ada", Number: 2, Repeat: 1, Reason: "asked: number"}, {User: "ada", Number: 2, Repeat: 2, Reason: "asked: number"}},
 	}
 	if d := cmp.Diff(want, mean); d != "" {
 		t.Error(d)
@@ -213,8 +213,8 @@ func TestFailuresAreNamed(t *testing.T) {
 	res.Units[1].Results = res.Units[1].Results[1:]                       // naive of bo is lost
 	h := report.Make(res).Header
 	want := []report.Failure{
-		{System: "ragcache", Named: report.Named{User: "ada", Number: 2, Repeat: 2, Reason: "no answer was noted"}},
-		{System: "percached", Named: report.Named{User: "bo", Number: 1, Repeat: 1, Reason: "too long"}},
+		{System: "ragcache", QuestionRef: report.QuestionRef{User: "ada", Number: 2, Repeat: 2, Reason: "no answer was noted"}},
+		{System: "percached", QuestionRef: report.QuestionRef{User: "bo", Number: 1, Repeat: 1, Reason: "too long"}},
 	}
 	if d := cmp.Diff(want, h.Failures); d != "" {
 		t.Error(d)
@@ -262,7 +262,7 @@ func TestNoReference(t *testing.T) {
 	if b := system(t, r, "percached").All.Bank; b.Served != 2 || b.Checked != 1 || b.Wrong.Count != 0 || r.Headline.Wrong != nil {
 		t.Errorf("%+v %+v", b, r.Headline)
 	}
-	if said := strings.Join(r.Headline.Words, "\n"); !strings.Contains(said, "None of 1 is wrong, but 1 more could not be checked.") {
+	if said := strings.Join(r.Headline.Lines, "\n"); !strings.Contains(said, "None of 1 is wrong, but 1 more could not be checked.") {
 		t.Error(said)
 	}
 	res = tiny()

@@ -6,7 +6,7 @@ import (
 )
 
 // none stands where nothing can be told.
-const none = "-"
+const unknown = "-"
 
 // table is one, as a page shows it and as CSV has it: there an estimate takes a
 // column for each of its numbers.
@@ -56,9 +56,9 @@ func rated(head, name string) column {
 	return column{head, []string{name + "_count", name + "_of", name + "_share", name + "_low", name + "_high"}}
 }
 
-func words(s string) cell { return cell{s, []string{s}} }
+func textCell(s string) cell { return cell{s, []string{s}} }
 
-func count(n int) cell { return words(strconv.Itoa(n)) }
+func count(n int) cell { return textCell(strconv.Itoa(n)) }
 
 // decimal has so many digits on the page and three more in a file.
 func decimal(x float64, digits int) cell {
@@ -87,7 +87,7 @@ func maybe(x *float64, digits int) cell {
 	return decimal(*x, digits)
 }
 
-func absent(columns int) cell { return cell{none, make([]string, columns)} }
+func absent(columns int) cell { return cell{unknown, make([]string, columns)} }
 
 func estimate(e *Estimate, digits int) cell {
 	if e == nil || e.Of == 0 {
@@ -111,7 +111,7 @@ func rate(r *Rate) cell {
 
 // part is how much of something, with nothing to say of nothing.
 func part(of, all int) cell {
-	text := none
+	text := unknown
 	if all > 0 {
 		text = fixed(100*float64(of)/float64(all), 1) + " %"
 	}
@@ -122,7 +122,7 @@ func part(of, all int) cell {
 func wrongCell(b *Bank) cell {
 	switch {
 	case b.Served == 0:
-		return words("0")
+		return textCell("0")
 	case b.Wrong == nil:
 		return absent(1)
 	default:
@@ -138,7 +138,7 @@ func (t *table) byScope(r *Report, cells func(*Totals) []cell) {
 		s := &r.Systems[i]
 		line := func(user string, totals *Totals) {
 			if own := cells(totals); own != nil {
-				t.add(user != "" || s.Of != "", append([]cell{words(s.Name), {"", []string{user}}}, own...)...)
+				t.add(user != "" || s.Of != "", append([]cell{textCell(s.Name), {"", []string{user}}}, own...)...)
 			}
 		}
 		line("", &s.All)

@@ -1,6 +1,8 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+)
 
 const (
 	mebi = 1 << 20
@@ -9,13 +11,13 @@ const (
 
 // tables are all of them, in the order of the page.
 func (r *Report) tables() []*table {
-	all := []*table{r.main(), r.latency(), r.byUser(), r.outcomes(), r.stageTable(), r.compute(), r.idle(), r.storage()}
+	all := []*table{r.mainTable(), r.latencyTable(), r.userTable(), r.outcomeTable(), r.stageTable(), r.computeTable(), r.idleTable(), r.storageTable()}
 	all = append(all, r.qualityTables()...)
-	all = append(all, r.bankTable(), r.origins(), r.checks(), r.paperTable())
+	all = append(all, r.bankTable(), r.originTable(), r.checkTable(), r.paperTable())
 	for i := range r.Sweeps {
 		all = append(all, r.sweepTable(&r.Sweeps[i]))
 	}
-	all = append(all, r.walkTable(), r.named(), r.failures(), r.questionTable())
+	all = append(all, r.walkTable(), r.differingTable(), r.failureTable(), r.questionTable())
 	var some []*table
 	for _, t := range all {
 		if len(t.rows) > 0 {
@@ -25,8 +27,8 @@ func (r *Report) tables() []*table {
 	return some
 }
 
-// main is the one to read first.
-func (r *Report) main() *table {
+// mainTable is the one to read first.
+func (r *Report) mainTable() *table {
 	t := &table{
 		name: "systems", title: "By system", columns: []column{
 			estimated("mean latency, ms", "latency_ms"), estimated("mean first token, ms", "first_token_ms"),
@@ -51,7 +53,7 @@ func (r *Report) main() *table {
 	return t
 }
 
-func (r *Report) latency() *table {
+func (r *Report) latencyTable() *table {
 	t := &table{
 		name: "latency", title: "Latency and first token, ms", columns: []column{
 			plain("asked", "asked"), plain("failed", "failed"), plain("refused", "refused"), plain("questions", "questions"),
@@ -74,15 +76,15 @@ func (r *Report) latency() *table {
 	return t
 }
 
-// byUser is the mean latency of each system for each user.
-func (r *Report) byUser() *table {
+// userTable is the mean latency of each system for each user.
+func (r *Report) userTable() *table {
 	t := &table{name: "users", title: "Mean latency by user, ms", columns: []column{plain("system", "system")}}
 	for _, u := range r.Header.Users {
 		t.columns = append(t.columns, estimated(u.Name, u.Name))
 	}
 	for i := range r.Systems {
 		s := &r.Systems[i]
-		cells := []cell{words(s.Name)}
+		cells := []cell{textCell(s.Name)}
 		for _, u := range r.Header.Users {
 			c := absent(3)
 			for j := range s.Users {
@@ -97,7 +99,7 @@ func (r *Report) byUser() *table {
 	return t
 }
 
-func (r *Report) outcomes() *table {
+func (r *Report) outcomeTable() *table {
 	t := &table{name: "outcomes", title: "Outcomes and reuse", columns: []column{
 		plain("stored answers", "answer_hit"), plain("stored tensors", "tensor_hit"), plain("misses", "miss"),
 		{"chunks reused", []string{"chunks_stored", "chunks_all"}},
@@ -156,4 +158,188 @@ func (r *Report) stageNames() (names []string) {
 		}
 	}
 	return append(names, sortedKeys(there)...)
+}
+
+func (r *Report) computeTable() *table {
+	t := &table{name: "compute", title: "Compute for an answer, GFLOP", columns: []column{
+		plain("projections", "projections_flops"), plain("of them to Q, K, V", "qkv_flops"), plain("attention", "attention_flops"),
+		plain("feed-forward", "feed_forward_flops"), plain("head", "head_flops"), plain("all", "flops"),
+		plain("all, with idle work (estimate)", "estimated_flops_with_idle"),
+	}, note: "Reckoned from the model's shape; means over all answers, stored ones among them. In the last column idle work is spread over them."}
+	t.byScope(r, func(x *Totals) []cell {
+		c := x.Compute
+		if c == nil {
+			return nil
+		}
+		var cells []cell
+		for _, flops := range []float64{c.Projections, c.QKV, c.Attention, c.FeedForward, c.Head, c.Total} {
+			cells = append(cells, scaled(flops, giga, 4))
+		}
+		if c.WithIdle == nil {
+			return append(cells, absent(1))
+		}
+		return append(cells, scaled(*c.WithIdle, giga, 4))
+	})
+	return t
+}
+
+func (r *Report) idleTable() *table {
+	t := &table{name: "idle", title: "Idle work for one user", columns: []column{
+		plain("s before", "before_seconds"), plain("tokens computed before", "before_computed"), plain("generated before", "before_generated"),
+		plain("s after", "after_seconds"), plain("tokens computed after", "after_computed"), plain("generated after", "after_generated"),
+		plain("all tokens", "tokens"), plain("GFLOP (estimate)", "estimated_flops"), plain("MiB written", "bytes_written"),
+		plain("failed attempts", "failed"), plain("J", "joules"),
+	}, note: "Before the questions, and after them. Of each kind of job: how many were done, and in brackets the tokens that they took."}
+	kinds := r.kinds()
+	for _, kind := range kinds {
+		t.columns = append(t.columns, column{kind, []string{kind + "_jobs", kind + "_tokens"}})
+	}
+	t.byScope(r, func(x *Totals) []cell {
+		w := &x.Idle
+		flops := absent(1)
+		if w.FLOPs != nil {
+			flops = scaled(*w.FLOPs, giga, 2)
+		}
+		return append([]cell{
+			decimal(w.Before.Seconds, 2), decimal(w.Before.Computed, 0), decimal(w.Before.Generated, 0),
+			decimal(w.After.Seconds, 2), decimal(w.After.Computed, 0), decimal(w.After.Generated, 0), decimal(w.Tokens, 0), flops,
+			scaled(w.Before.BytesWritten+w.After.BytesWritten, mebi, 2), decimal(w.Before.Failed+w.After.Failed, 1), maybe(w.Joules, 1),
+		}, w.kindCells(kinds)...)
+	})
+	return t
+}
+
+// kinds are those of the idle jobs of any system.
+func (r *Report) kinds() []string {
+	there := map[string]bool{}
+	for i := range r.Systems {
+		for _, k := range r.Systems[i].All.Idle.Kinds {
+			there[k.Kind] = true
+		}
+	}
+	return sortedKeys(there)
+}
+
+func (w *IdleWork) kindCells(kinds []string) (cells []cell) {
+	for _, kind := range kinds {
+		c := cell{unknown, []string{fixed(0, 4), fixed(0, 3)}}
+		for _, k := range w.Kinds {
+			if k.Kind == kind {
+				c = cell{fixed(k.Done, 1) + " (" + fixed(k.Tokens, 0) + ")", []string{fixed(k.Done, 4), fixed(k.Tokens, 3)}}
+			}
+		}
+		cells = append(cells, c)
+	}
+	return cells
+}
+
+func (r *Report) storageTable() *table {
+	t := &table{name: "storage", title: "Storage for one user", columns: []column{
+		plain("MiB of tensors", "tensor_bytes"), plain("at the most", "most_tensor_bytes"), plain("slices", "slices"), plain("entries", "entries"),
+		plain("evicted", "evicted"), plain("MiB written by questions", "written_bytes"),
+	}, note: "In the end; at the most at any time, of any user."}
+	t.byScope(r, func(x *Totals) []cell {
+		s := &x.Storage
+		return []cell{
+			scaled(s.TensorBytes, mebi, 2), scaled(float64(s.Most), mebi, 2), decimal(s.Slices, 1), decimal(s.Entries, 1),
+			decimal(s.Evicted, 1), scaled(s.Written, mebi, 2),
+		}
+	})
+	return t
+}
+
+func (r *Report) qualityTables() []*table {
+	columns := func() []column {
+		return []column{
+			plain("questions", "questions"), estimated("ROUGE-L", "rouge_l"), estimated("BLEU", "bleu"), estimated("exact match", "exact_match"), estimated("F1", "f1"),
+		}
+	}
+	cells := func(q *Quality) []cell {
+		return []cell{count(q.RougeL.Of), estimate(&q.RougeL, 4), estimate(&q.BLEU, 4), estimate(&q.Exact, 4), estimate(&q.F1, 4)}
+	}
+	gold := &table{name: "quality", title: "Quality against right answers", columns: append(columns(), rated("right document found", "retrieval_recall"))}
+	gold.byScope(r, func(x *Totals) []cell {
+		if x.Quality == nil {
+			return nil
+		}
+		return append(cells(x.Quality), rate(x.Recall))
+	})
+	same := &table{
+		name: "uncached", title: "Quality against the uncached answer", columns: columns(),
+		note: "Of the system's reference, to the same question.",
+	}
+	same.byScope(r, func(x *Totals) []cell {
+		if x.Uncached == nil {
+			return nil
+		}
+		return cells(x.Uncached)
+	})
+	return []*table{gold, same}
+}
+
+func (r *Report) bankTable() *table {
+	t := &table{name: "bank", title: "Answers from the bank", columns: []column{
+		plain("servings", "servings"), plain("questions", "served"), plain("checked", "checked"), rated("wrong", "wrong"),
+		rated("other text", "other_text"), plain("same words", "same_words"), plain("other words", "other_words"), plain("refusals", "refused"),
+	}, note: "A question is wrong if it was served a wrong answer in any repeat. Other text: it was served one that is not the uncached one letter by letter, in any repeat; no more can be wrong. Same words: it was served the answer to a question with its very words (similarity 1); other words: to another one, in any repeat. Refusals: answers that the documents do not say."}
+	t.byScope(r, func(x *Totals) []cell {
+		if x.Bank.Served == 0 {
+			return nil
+		}
+		return []cell{count(x.Bank.Servings), count(x.Bank.Served), count(x.Bank.Checked), rate(x.Bank.Wrong), rate(x.Bank.OtherText), count(x.Bank.Same), count(x.Bank.Other), count(x.Bank.Refused)}
+	})
+	return t
+}
+
+func (r *Report) originTable() *table {
+	t := &table{name: "bank_origins", title: "Answers from the bank, by origin", columns: []column{
+		plain("system", "system"), plain("origin", "origin"), plain("questions", "served"), rated("wrong", "wrong"),
+	}}
+	for i := range r.Systems {
+		for _, o := range r.Systems[i].All.Bank.Origins {
+			t.add(r.Systems[i].Of != "", textCell(r.Systems[i].Name), textCell(o.Origin), count(o.Served), rate(o.Wrong))
+		}
+	}
+	return t
+}
+
+// wholePrompt is the system whose prompts are tokenised at once; that its texts
+// differ is what it is there to find out.
+const wholePrompt = "naive-whole"
+
+func (r *Report) checkTable() *table {
+	t := &table{
+		name: "same_text", title: "Computed answers beside uncached ones", columns: []column{
+			plain("system", "system"), plain("reference", "reference"), plain("compared", "compared"), plain("other text", "differ"),
+			plain("share, %", "share"), plain("has to be 0", "exact"),
+		},
+		note: "With stored tensors, a computed answer has to be word for word that of the reference. " + wholePrompt + " shows what it changes to make tokens of the whole prompt at once.",
+	}
+	for i := range r.Systems {
+		s := &r.Systems[i]
+		if c := s.All.Check; c != nil {
+			t.add(s.Of != "" && c.Differ == 0, textCell(s.Name), textCell(s.Reference), count(c.Compared), count(c.Differ), perCent(c.Share),
+				textCell(choose(s.Name == wholePrompt, "no", "yes")))
+		}
+	}
+	return t
+}
+
+func (r *Report) paperTable() *table {
+	t := &table{name: "paper", title: "The paper's mechanism for the same hits (estimate)", columns: []column{
+		plain("hits", "tensor_hits"), plain("ours, ms", "ours_ms"), plain("paper's, ms", "paper_ms"), plain("nothing stored, ms", "cold_ms"),
+		plain("mean of all questions with the paper's, ms", "all_paper_ms"), plain("ours, GFLOP", "ours_flops"), plain("paper's", "paper_flops"),
+		plain("nothing stored", "cold_flops"), plain("ours, MiB", "ours_bytes"), plain("paper's", "paper_bytes"),
+	}, note: "Means over tensor hits. The paper's mechanism skips the projections to Q, K and V of reused tokens alone, and stores all three."}
+	t.byScope(r, func(x *Totals) []cell {
+		p := x.Paper
+		if p == nil {
+			return nil
+		}
+		return []cell{
+			count(p.Hits), decimal(p.Ours, 2), decimal(p.QKV, 2), decimal(p.Cold, 2), decimal(p.All, 2),
+			scaled(p.FLOPs, giga, 3), scaled(p.FLOPsQKV, giga, 3), scaled(p.FLOPsCold, giga, 3), scaled(p.Bytes, mebi, 2), scaled(p.BytesQKV, mebi, 2),
+		}
+	})
+	return t
 }

@@ -70,19 +70,19 @@ func stageOrder() []string {
 	return append(measure.Stages(), measure.Between, "first_token", "total", measure.Outside)
 }
 
-// totals adds up the askings of a system; user is empty for all of them.
-func (b *book) totals(s *eval.System, user string, askings []asking) Totals {
-	seed, idle := b.run.Plan.Seed, b.idle(s, user)
+// totals adds up the responses of a system; user is empty for all of them.
+func (data *runData) totals(s *eval.System, user string, responses []response) Totals {
+	seed, idle := data.run.Plan.Seed, data.idle(s, user)
 	t := Totals{
-		Asked: len(askings), Distinct: distinct(askings, func(*asking) bool { return true }),
-		Latency: gather(askings, total, measure.Median).times(seed), FirstToken: gather(askings, first, measure.Median).times(seed),
-		Stages: stages(askings), Compute: b.compute(askings, &idle), Idle: idle, Storage: b.storage(s, user),
-		Quality:  quality(seed, askings, func(a *asking) *scores { return a.right }),
-		Uncached: quality(seed, askings, func(a *asking) *scores { return a.same }),
-		Recall:   recall(askings), Bank: bank(askings), Check: check(askings), Paper: paper(askings),
+		Asked: len(responses), Distinct: distinct(responses, func(*response) bool { return true }),
+		Latency: reduceRepeats(responses, latency, measure.Median).times(seed), FirstToken: reduceRepeats(responses, firstToken, measure.Median).times(seed),
+		Stages: stages(responses), Compute: data.compute(responses, &idle), Idle: idle, Storage: data.storage(s, user),
+		Quality:  quality(seed, responses, func(a *response) *scores { return a.goldScores }),
+		Uncached: quality(seed, responses, func(a *response) *scores { return a.uncachedScores }),
+		Recall:   recall(responses), Bank: bank(responses), Check: check(responses), Paper: paper(responses),
 	}
-	for i := range askings {
-		a := askings[i].answer
+	for i := range responses {
+		a := responses[i].answer
 		if a.Failure != "" {
 			t.Failed++
 			continue
@@ -116,14 +116,14 @@ func per(part, all int) float64 {
 }
 
 // stages sums up each stage over all answers that came.
-func stages(askings []asking) []Stage {
+func stages(responses []response) []Stage {
 	sums, counts, answered := map[string]float64{}, map[string]int{}, 0
-	for i := range askings {
-		if askings[i].failed() {
+	for i := range responses {
+		if responses[i].failed() {
 			continue
 		}
 		answered++
-		for name, ms := range stagesOf(askings[i].answer) {
+		for name, ms := range stagesOf(responses[i].answer) {
 			sums[name] += ms
 			if ms > 0 {
 				counts[name]++
@@ -168,4 +168,86 @@ func (t *Totals) stage(name string) float64 {
 		}
 	}
 	return 0
+}
+
+// scores are how an answer stands against others, each from 0 to 1. A question
+// that failed has 0 in all.
+type scores struct{ rougeL, bleu, exact, f1 float64 }
+
+// score is nil if there is nothing to hold the answer against.
+func score(a *eval.Answer, against []string) *scores {
+	if len(against) == 0 {
+		return nil
+	}
+	if a.Failure != "" {
+		return &scores{}
+	}
+	s := &scores{rougeL: measure.RougeL(a.Text, against), bleu: measure.BLEU(a.Text, against), f1: measure.F1(a.Text, against)}
+	if measure.Exact(a.Text, against) {
+		s.exact = 1
+	}
+	return s
+}
+
+// Quality is how answers stand against others. The repeats of a question count as
+// one, their mean.
+type Quality struct {
+	RougeL Estimate `json:"rouge_l"`
+	BLEU   Estimate `json:"bleu"`
+	Exact  Estimate `json:"exact_match"`
+	F1     Estimate `json:"f1"`
+}
+
+// quality is nil if none could be held against anything.
+func quality(seed uint64, responses []response, of func(*response) *scores) *Quality {
+	one := func(pick func(*scores) float64) perQuestion {
+		return reduceRepeats(responses, func(a *response) (float64, bool) {
+			s := of(a)
+			if s == nil {
+				return 0, false
+			}
+			return pick(s), true
+		}, measure.Mean)
+	}
+	rouge := one(func(s *scores) float64 { return s.rougeL })
+	if len(rouge.keys) == 0 {
+		return nil
+	}
+	return &Quality{
+		RougeL: rouge.estimate(seed),
+		BLEU:   one(func(s *scores) float64 { return s.bleu }).estimate(seed),
+		Exact:  one(func(s *scores) float64 { return s.exact }).estimate(seed),
+		F1:     one(func(s *scores) float64 { return s.f1 }).estimate(seed),
+	}
+}
+
+// right is a score against gold.
+func right(pick func(*scores) float64) metric {
+	return func(a *response) (float64, bool) {
+		if a.goldScores == nil {
+			return 0, false
+		}
+		return pick(a.goldScores), true
+	}
+}
+
+// recalled says whether an answer rests on the document that holds the right one;
+// false if that is not known. A question that failed rests on nothing.
+func recalled(a *response) (found, known bool) {
+	switch {
+	case a.failed():
+		return false, a.located
+	case a.answer.Recalled == nil:
+		return false, false
+	default:
+		return *a.answer.Recalled, true
+	}
+}
+
+// recall counts questions; one counts as found if it was in every repeat.
+func recall(responses []response) *Rate {
+	known := func(a *response) bool { _, ok := recalled(a); return ok }
+	lost := func(a *response) bool { found, ok := recalled(a); return ok && !found }
+	of := distinct(responses, known)
+	return rateOf(of-distinct(responses, lost), of)
 }

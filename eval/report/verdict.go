@@ -7,51 +7,51 @@ import (
 
 // verdict says in words whether the aim is reached, and if not, what holds it up.
 // It is nil if that cannot be told.
-func (b *book) verdict(r *Report, h *Headline) (*bool, []string) {
+func (data *runData) verdict(r *Report, h *Headline) (*bool, []string) {
 	var said []string
 	line := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
 	faster := ""
-	if r.find(own()[0]) != nil && r.find(own()[1]) != nil {
+	if r.find(percachedSystems()[0]) != nil && r.find(percachedSystems()[1]) != nil {
 		faster = " (the faster of its placements here)"
 	}
-	line("%s%s against %s, the fastest baseline: %s", h.Ours, faster, h.Best.System, h.Best.Latency.words("mean latency with misses"))
-	line("First token: %s", h.Best.FirstToken.words("mean"))
+	line("%s%s against %s, the fastest baseline: %s", h.Ours, faster, h.Best.System, h.Best.Latency.sentence("mean latency with misses"))
+	line("First token: %s", h.Best.FirstToken.sentence("mean"))
 	line("Idle tokens for a user: %.0f and %.0f. Tensors held in the end: %s and %s, of %s each.", h.Best.Idle[0], h.Best.Idle[1],
 		mib(h.Best.Held[0]), mib(h.Best.Held[1]), mib(float64(h.LimitBytes)))
-	beside := h.Placing
+	beside := h.PlacementEffects
 	if beside.Same != nil && beside.Same.Ours == h.Ours {
 		beside.Same = nil // the first line says it
 	}
-	said = append(said, beside.words()...)
+	said = append(said, beside.sentence()...)
 
 	well, told := h.Best.Latency.Percent >= aim, true
 	switch {
 	case h.Wrong == nil:
 		told = false
-		line("Wrong answers served: cannot be told.%s", b.silent(&r.find(h.Ours).All.Bank))
+		line("Wrong answers served: cannot be told.%s", data.whyUnknown(&r.find(h.Ours).All.Bank))
 	case *h.Wrong > 0:
 		well = false
-		line("Wrong answers served: %d of %s (95 %%: %s).", *h.Wrong, many(h.Bank.Of, "question"), percents(h.Bank.Low, h.Bank.High))
+		line("Wrong answers served: %d of %s (95 %%: %s).", *h.Wrong, plural(h.Bank.Of, "question"), percents(h.Bank.Low, h.Bank.High))
 	case h.Bank == nil:
 		line("Wrong answers served: none; no stored answer was served.")
 	default:
-		line("Wrong answers served: 0 of %s (95 %%: %s).", many(h.Bank.Of, "question"), percents(h.Bank.Low, h.Bank.High))
+		line("Wrong answers served: 0 of %s (95 %%: %s).", plural(h.Bank.Of, "question"), percents(h.Bank.Low, h.Bank.High))
 	}
 	switch w := h.RougeL; {
 	case w == nil:
 		told = false
-		line("ROUGE-L: cannot be told.%s", b.silent(nil))
+		line("ROUGE-L: cannot be told.%s", data.whyUnknown(nil))
 	default:
 		well = well && (w.Within || w.Above) && !w.Lower
-		line("%s", w.words())
+		line("%s", w.sentence())
 	}
-	switch v := h.Honest; {
+	switch v := h.BestCorrect; {
 	case v == nil:
 		line("No baseline is known to have served no wrong answer.")
 	case v.System == h.Best.System:
 		line("%s served no wrong answer.", v.System)
 	default:
-		line("%s served %s; against %s, the fastest that served no wrong answer: %s", h.Best.System, wrongWords(h.Best.Wrong), v.System, v.Latency.words("mean latency"))
+		line("%s served %s; against %s, the fastest that served no wrong answer: %s", h.Best.System, wrongWords(h.Best.Wrong), v.System, v.Latency.sentence("mean latency"))
 	}
 
 	const what = "at least 50 % lower latency than the fastest baseline, no wrong answer served, ROUGE-L within naive's interval and not lower on the same questions"
@@ -68,10 +68,10 @@ func (b *book) verdict(r *Report, h *Headline) (*bool, []string) {
 		line("The aim (%s) is reached.", what)
 	}
 	if h.Best.Latency.Percent < aim {
-		said = append(said, h.Best.held()...)
+		said = append(said, h.Best.slowestStages()...)
 	}
 	if s := r.find(h.Ours); s.All.Failed > 0 {
-		line("%s left %s unanswered; latency is of the others, quality counts them as wrong.", h.Ours, many(s.All.Failed, "asking"))
+		line("%s left %s unanswered; latency is of the others, quality counts them as wrong.", h.Ours, plural(s.All.Failed, "asking"))
 	}
 	if !told {
 		return nil, said
@@ -79,10 +79,10 @@ func (b *book) verdict(r *Report, h *Headline) (*bool, []string) {
 	return &well, said
 }
 
-// silent says why nothing can be said of answers.
-func (b *book) silent(bank *Bank) string {
+// whyUnknown says why nothing can be said of answers.
+func (data *runData) whyUnknown(bank *Bank) string {
 	switch {
-	case b.run.Plan.NoQuality:
+	case data.run.Plan.NoQuality:
 		return " The model's answers mean nothing."
 	case bank != nil && bank.Checked > 0:
 		return fmt.Sprintf(" None of %d is wrong, but %d more could not be checked.", bank.Checked, bank.Served-bank.Checked)
@@ -91,7 +91,7 @@ func (b *book) silent(bank *Bank) string {
 	}
 }
 
-func (w *Within) words() string {
+func (w *QualityComparison) sentence() string {
 	where := choose(w.Within, "within", choose(w.Above, "above", "below")) + " naive's interval"
 	if w.Lower {
 		where += ", but lower on the same questions"
@@ -100,11 +100,11 @@ func (w *Within) words() string {
 		}
 	}
 	return fmt.Sprintf("ROUGE-L: %.4f, %s; naive's is %.4f (%.4f to %.4f). Less naive's, on the same %s: %.4f (95 %%: %.4f to %.4f; p %.4f).",
-		w.Ours.Mean, where, w.Naive.Mean, w.Naive.Low, w.Naive.High, many(w.Paired.Pairs, "question"), w.Paired.Diff, w.Paired.Low, w.Paired.High, w.Paired.P)
+		w.Ours.Mean, where, w.Naive.Mean, w.Naive.Low, w.Naive.High, plural(w.Paired.Pairs, "question"), w.Paired.Diff, w.Paired.Low, w.Paired.High, w.Paired.P)
 }
 
-// held says which stages hold up the aim.
-func (v *Versus) held() []string {
+// slowestStages says which stages hold up the aim.
+func (v *BaselineComparison) slowestStages() []string {
 	over := v.Latency.Ours - v.Latency.Theirs*(100-aim)/100
 	var parts []string
 	for i, s := range v.Stages {
@@ -118,7 +118,7 @@ func (v *Versus) held() []string {
 	}
 }
 
-func (d *Difference) words(what string) string {
+func (d *Difference) sentence(what string) string {
 	if d.Pairs == 0 {
 		return "no question was answered by both."
 	}
@@ -128,17 +128,17 @@ func (d *Difference) words(what string) string {
 		side, percent, low, high = "higher", -percent, -high, -low
 	}
 	return fmt.Sprintf("%s %.2f ms against %.2f ms, %.1f %% %s (95 %%: %s to %s %%; p %.4f; %s).", what, d.Ours, d.Theirs, percent, side, fixed(low, 1), fixed(high, 1),
-		d.P, many(d.Pairs, "question"))
+		d.P, plural(d.Pairs, "question"))
 }
 
 func wrongWords(n *int) string {
 	if n == nil {
 		return "answers of which it cannot be told whether they are wrong"
 	}
-	return many(*n, "wrong answer")
+	return plural(*n, "wrong answer")
 }
 
-func many(n int, what string) string {
+func plural(n int, what string) string {
 	if n != 1 {
 		what += "s"
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/percached/percached/eval"
 	"github.com/percached/percached/eval/figure"
 )
 
@@ -30,12 +31,12 @@ func (r *Report) WriteAll(dir string) error {
 	for _, t := range r.tables() {
 		files = append(files, file{filepath.Join(tablesFolder, t.name+".csv"), t.toCSV})
 	}
-	files = append(files, drawings(r.charts)...)
+	files = append(files, figureFiles(r.figures)...)
 	listed := *r
 	for _, f := range files {
 		listed.Files = append(listed.Files, filepath.ToSlash(f.path))
 	}
-	if err := withdraw(dir); err != nil {
+	if err := removeListed(dir); err != nil {
 		return err
 	}
 	for _, sub := range []string{tablesFolder, figuresFolder} {
@@ -53,13 +54,21 @@ type file struct {
 	write func(io.Writer) error
 }
 
-// drawings are the files of charts.
-func drawings(charts []figure.Chart) (files []file) {
-	for i := range charts {
-		c := &charts[i]
-		files = append(files,
-			file{filepath.Join(figuresFolder, c.ID+".svg"), c.SVG},
-			file{filepath.Join(figuresFolder, c.ID+".png"), c.PNG})
+// figureFiles are the files of figures: what they show as CSV and JSON, and drawings.
+func figureFiles(figures []eval.Figure) (files []file) {
+	for i := range figures {
+		f := &figures[i]
+		for _, one := range []struct {
+			kind  string
+			write func(io.Writer) error
+		}{
+			{"csv", func(w io.Writer) error { return figureCSV(w, f) }},
+			{"json", func(w io.Writer) error { return figureJSON(w, f) }},
+			{"svg", func(w io.Writer) error { return figure.Draw(w, f, "svg", figure.Light()) }},
+			{"png", func(w io.Writer) error { return figure.Draw(w, f, "png", figure.Light()) }},
+		} {
+			files = append(files, file{filepath.Join(figuresFolder, f.ID+"."+one.kind), one.write})
+		}
 	}
 	return files
 }
@@ -79,9 +88,9 @@ func put(dir string, files []file) error {
 	return nil
 }
 
-// withdraw removes the tables and drawings that an earlier report lists as its own. All
+// removeListed removes the tables and drawings that an earlier report lists as its own. All
 // else may be somebody's.
-func withdraw(dir string) error {
+func removeListed(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, reportName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -138,14 +147,14 @@ func (r *Report) Text(w io.Writer) error {
 	for _, l := range r.Header.facts() {
 		fmt.Fprintln(&b, l)
 	}
-	t := r.main()
+	t := r.mainTable()
 	fmt.Fprintf(&b, "\n%s\n", t.title)
 	t.text(&b)
 	fmt.Fprintf(&b, "%s\n\n", t.note)
-	for _, l := range r.Headline.Words {
+	for _, l := range r.Headline.Lines {
 		fmt.Fprintln(&b, l)
 	}
-	for _, l := range r.troubles() {
+	for _, l := range r.problems() {
 		fmt.Fprintln(&b, l)
 	}
 	_, err := w.Write(b.Bytes())
@@ -178,4 +187,137 @@ func (t *table) page() [][]string {
 		}
 	}
 	return rows
+}
+
+// Markdown writes it as a page, with the figures beside it in their folder.
+func (r *Report) Markdown(w io.Writer) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Evaluation of percached on %s, %s\n\n", safe(r.Header.Dataset), r.Header.Began.Format("2006-01-02"))
+	list(&b, r.Header.facts())
+	fmt.Fprint(&b, "\n## Headline\n\n")
+	list(&b, r.Headline.Lines)
+	if problems := r.problems(); len(problems) > 0 {
+		fmt.Fprint(&b, "\n## What did not go well\n\n")
+		list(&b, problems)
+	}
+	for _, t := range r.tables() {
+		if t.shown() {
+			t.markdown(&b)
+			if t.name == "one_question" {
+				r.Walk.quoted(&b)
+			}
+		}
+	}
+	fmt.Fprint(&b, "\n## Figures\n")
+	for _, f := range r.Figures {
+		fmt.Fprintf(&b, "\n### %s\n\n![%s](%s/%s.svg)\n", safe(f.Title), safe(f.Title), figuresFolder, f.ID)
+		var caption []string
+		if f.Paper != "" {
+			caption = append(caption, "The paper: "+f.Paper+".")
+		}
+		if f.Note != "" {
+			caption = append(caption, f.Note)
+		}
+		if len(caption) > 0 {
+			fmt.Fprintf(&b, "\n%s\n", safe(strings.Join(caption, " ")))
+		}
+	}
+	if len(r.NoFigures) > 0 {
+		fmt.Fprint(&b, "\nThere is no figure of:\n\n")
+		list(&b, r.NoFigures)
+	}
+	fmt.Fprint(&b, "\n## How to read the numbers\n\n")
+	list(&b, r.Notes)
+	fmt.Fprint(&b, "\n## Systems\n\n")
+	for i := range r.Systems {
+		fmt.Fprintf(&b, "- %s: %s\n", safe(r.Systems[i].Name), safe(r.Systems[i].About))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// safe keeps what others wrote from being read as Markdown.
+func safe(s string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ", "<", "&lt;", "`", "'", "*", `\*`, "_", `\_`, "[", `\[`).Replace(s)
+}
+
+func list(b *bytes.Buffer, lines []string) {
+	for _, l := range lines {
+		fmt.Fprintf(b, "- %s\n", safe(l))
+	}
+}
+
+func (t *table) markdown(b *bytes.Buffer) {
+	fmt.Fprintf(b, "\n## %s\n\n", safe(t.title))
+	for i, line := range t.page() {
+		for _, c := range line {
+			fmt.Fprintf(b, "| %s ", safe(c))
+		}
+		fmt.Fprintln(b, "|")
+		if i == 0 {
+			fmt.Fprintf(b, "|%s\n", strings.Repeat("---|", len(line)))
+		}
+	}
+	if t.note != "" {
+		fmt.Fprintf(b, "\n%s\n", safe(t.note))
+	}
+}
+
+// quoted has the texts of the question, if they are wanted.
+func (w *Walk) quoted(b *bytes.Buffer) {
+	if w.Question == "" {
+		return
+	}
+	fmt.Fprintf(b, "\n> %s\n\n", safe(w.Question))
+	if w.Gold != "" {
+		fmt.Fprintf(b, "- right: %s\n", safe(w.Gold))
+	}
+	for i := range w.Steps {
+		fmt.Fprintf(b, "- %s: %s\n", safe(w.Steps[i].System), safe(w.Steps[i].Answer))
+	}
+}
+
+// problems say what did not go well; the tables and report.json name all of it.
+func (r *Report) problems() (said []string) {
+	h := &r.Header
+	line := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	some(line, "not asked yet", h.Undone)
+	some(line, "not in the results", h.Absent)
+	if n := len(h.Failures); n > 0 {
+		line("%s failed, and the table of failures names them; what failed counts as wrong.", plural(n, "asking"))
+	}
+	for i := range r.Systems {
+		s := &r.Systems[i]
+		if c := s.All.Check; c != nil && c.Differ > 0 && s.Name != wholePrompt {
+			line("%s computed %d of %d answers with another text than %s: that must not be.", s.Name, c.Differ, c.Compared, s.Reference)
+		}
+	}
+	var unread []string
+	for _, u := range h.Unread {
+		unread = append(unread, fmt.Sprintf("%s of %s: %s", u.Name, u.User, u.Reason))
+	}
+	some(line, "not taken in", unread)
+	for _, reason := range sortedKeys(h.LeftOut) {
+		line("%d parts of documents were left out: %s", h.LeftOut[reason], reason)
+	}
+	var skipped []string
+	for _, s := range h.Skipped {
+		skipped = append(skipped, s.Where+": "+s.Reason)
+	}
+	some(line, "skipped", skipped)
+	for _, name := range sortedKeys(h.PassedOver) {
+		line("passed over: the field %q, %d times", name, h.PassedOver[name])
+	}
+	return said
+}
+
+// some tells the first of many things.
+func some(line func(string, ...any), what string, all []string) {
+	for i, one := range all {
+		if i == maxNamed {
+			line("%s: and %d more; report.json has all", what, len(all)-i)
+			return
+		}
+		line("%s: %s", what, one)
+	}
 }

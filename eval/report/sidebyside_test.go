@@ -22,7 +22,7 @@ func TestBeside(t *testing.T) {
 	each(slow, func(_ string, _ int, a *eval.Answer) { a.TotalMS, a.FirstMS = 2*a.TotalMS, 2*a.FirstMS })
 	read := func() map[string]string {
 		dir := filepath.Join(t.TempDir(), "new")
-		if err := report.Beside(dir, []*eval.Results{quick, slow}); err != nil {
+		if err := report.SideBySide(dir, []*eval.Results{quick, slow}); err != nil {
 			t.Fatal(err)
 		}
 		files := map[string]string{}
@@ -67,7 +67,7 @@ func TestBeside(t *testing.T) {
 			t.Errorf("%q of %q", row, rows[0])
 		}
 	}
-	if err := report.Beside(t.TempDir(), []*eval.Results{quick}); err == nil {
+	if err := report.SideBySide(t.TempDir(), []*eval.Results{quick}); err == nil {
 		t.Error("one run stands beside itself")
 	}
 }

@@ -1,4 +1,4 @@
-package figure_test
+package report
 
 import (
 	"strings"

@@ -1,8 +1,13 @@
-package figure_test
+package report
 
 import (
-	"image/color"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,22 +17,24 @@ import (
 
 	"github.com/percached/percached/eval"
 	"github.com/percached/percached/eval/figure"
-	"github.com/percached/percached/eval/systems"
 )
 
-// find gives the chart of an id.
-func find(t *testing.T, charts []figure.Chart, id string) figure.Chart {
+// figuresOf are the figures of a run's report.
+func figuresOf(r *eval.Results) []eval.Figure { return Make(r).figures }
+
+// find is the figure of an id.
+func find(t *testing.T, figures []eval.Figure, id string) eval.Figure {
 	t.Helper()
-	i := slices.IndexFunc(charts, func(c figure.Chart) bool { return c.ID == id })
+	i := slices.IndexFunc(figures, func(c eval.Figure) bool { return c.ID == id })
 	if i < 0 {
-		t.Fatalf("no chart %q", id)
+		t.Fatalf("no figure %q", id)
 	}
-	return charts[i]
+	return figures[i]
 }
 
-func series(t *testing.T, p figure.Panel, name string) figure.Series {
+func series(t *testing.T, p eval.Panel, name string) eval.Series {
 	t.Helper()
-	i := slices.IndexFunc(p.Series, func(s figure.Series) bool { return s.Name == name })
+	i := slices.IndexFunc(p.Series, func(s eval.Series) bool { return s.Name == name })
 	if i < 0 {
 		t.Fatalf("panel %q has no series %q", p.Title, name)
 	}
@@ -36,12 +43,12 @@ func series(t *testing.T, p figure.Panel, name string) figure.Series {
 
 func nearly() cmp.Option { return cmp.Options{cmpopts.EquateApprox(0, 1e-9), cmpopts.EquateNaNs()} }
 
-// The numbers of a chart are those that a person works out from the run.
+// The numbers of a figure are those that a person works out by hand.
 func TestNumbers(t *testing.T) {
-	charts, nan := figure.Charts(tiny()), math.NaN()
+	figures, nan := figuresOf(tiny()), math.NaN()
 	third := 1.0 / 3
 	for _, c := range []struct {
-		chart  string
+		figure string
 		panel  int
 		series string
 		want   []float64
@@ -57,7 +64,7 @@ func TestNumbers(t *testing.T) {
 		{"latency-by-question", 0, "retrieve", []float64{1, 1, 1}},
 		{"latency-by-question", 0, "outside", []float64{0.5, 0.5, 0.5}},
 		{"one-cache", 0, "prefill", []float64{168.5, 28.5, 8.5}},
-		{"one-cache", 0, "first token", []float64{170, 30, 10}},
+		{"one-cache", 1, "", []float64{170, 30, 10}},
 		{"threshold", 2, "percache", []float64{40, 100}},
 		{"threshold", 3, "percache", []float64{2 * third, 0}},
 		{"stride", 2, "percached", []float64{(700 + 3*55) / 2.0 / 1000}},
@@ -71,32 +78,32 @@ func TestNumbers(t *testing.T) {
 		{"tokens", 0, "of the prompt, reused", []float64{0, 35, 0, 0, 0}},
 		{"overlap", 0, "in the same order", []float64{0.5, 0.5, 0}},
 		{"overlap", 0, "in any order", []float64{0.5, 1, 0}},
-		{"overlap", 0, "each chunk for itself", []float64{1, 1, 2 * third}},
+		{"overlap", 0, "each chunk by itself", []float64{1, 1, 2 * third}},
 		{"chunk-use", 0, "ann", []float64{1, 1, third, third, third}},
-		{"likeness", 0, "all users", []float64{0.5, 0.75}},
-		{"likeness", 1, "all users", []float64{0.5, 0.25, 0.75}},
+		{"likeness", 0, "all users", []float64{0.5, 1}},
+		{"likeness", 1, "all users", []float64{third, 2 * third, 1}},
 		{"projections", 1, "a prefill of naive", []float64{78.5, 168.5, 258.5, 348.5}},
 	} {
-		p := find(t, charts, c.chart).Panels[c.panel]
+		p := find(t, figures, c.figure).Panels[c.panel]
 		if diff := cmp.Diff(c.want, series(t, p, c.series).Y, nearly()); diff != "" {
-			t.Errorf("%s, panel %d, %q (-want +got):\n%s", c.chart, c.panel, c.series, diff)
+			t.Errorf("%s, panel %d, %q (-want +got):\n%s", c.figure, c.panel, c.series, diff)
 		}
 	}
 	// 1,100 tokens before and 55 behind each question, at 800 + 40·100 operations each.
-	work := find(t, charts, "population").Panels[0]
+	work := find(t, figures, "population").Panels[0]
 	at := slices.Index(work.Labels, "percached")
 	if diff := cmp.Diff([]float64{1100 * 4800 / 2e6, 4 * 55 * 4800 / 2e6}, []float64{work.Series[0].Y[at], work.Series[1].Y[at]}, nearly()); diff != "" || work.XLabel != "MFLOPs" {
 		t.Errorf("population in %s (-want +got):\n%s", work.XLabel, diff)
 	}
 	// Of a token's 800, Q, K and V are 600, and n tokens see n(n+1)/2.
-	share := series(t, find(t, charts, "projections").Panels[0], "projections to Q, K and V")
+	share := series(t, find(t, figures, "projections").Panels[0], "projections to Q, K, V")
 	if diff := cmp.Diff(600.0/(800+40*65/2), share.Y[0], nearly()); diff != "" {
 		t.Errorf("share of the projections at 64 tokens (-want +got):\n%s", diff)
 	}
 }
 
-// The repeats of a question are one question, with their median as its latency, in
-// whatever order they lie on disk.
+// The repeats of a question count as one question, with their median as its latency.
+// The order of the units on disk does not matter.
 func TestRepeats(t *testing.T) {
 	r := tiny()
 	for _, total := range []float64{1000, 500} {
@@ -106,55 +113,55 @@ func TestRepeats(t *testing.T) {
 		r.Units = slices.Insert(r.Units, 0, again)
 	}
 	r.Units[0].Repeat = 3
-	charts := figure.Charts(r)
+	figures := figuresOf(r)
 	// Question 1 took 100, 1000 and 500.
-	if got := find(t, charts, "latency-by-user").Panels[0].Series[0].Y[0]; got != (500+200+300+400)/4.0 {
+	if got := find(t, figures, "latency-by-user").Panels[0].Series[0].Y[0]; got != (500+200+300+400)/4.0 {
 		t.Errorf("naive's mean is %v", got)
 	}
-	one := find(t, charts, "latency-by-question")
-	if !strings.Contains(one.Title, "ann") || !strings.Contains(one.Note, "Repeat 1,") {
-		t.Errorf("one user's questions are those of the first unit, not of %q: %s", one.Title, one.Note)
+	one := find(t, figures, "latency-by-question")
+	if !strings.Contains(one.Title, "ann") || !strings.Contains(one.Note, "Repeat 1.") {
+		t.Errorf("not the questions of the first unit: %q: %s", one.Title, one.Note)
 	}
 }
 
-// One question with one cache is one for which both caches had something; where there
-// is none, it is said that bars are means.
+// The figure of one question shows a question that hit both caches. If there is none,
+// its bars are means, and the note says so.
 func TestOneCache(t *testing.T) {
 	r := tiny()
 	r.Units[0].Results[2].Answers[1].Outcome = miss
-	c := find(t, figure.Charts(r), "one-cache")
-	if diff := cmp.Diff([]float64{258.5, 28.5, 8.5}, series(t, c.Panels[0], "prefill").Y, nearly()); diff != "" || !strings.HasPrefix(c.Note, "Question 3 of user ann") {
+	c := find(t, figuresOf(r), "one-cache")
+	if diff := cmp.Diff([]float64{258.5, 28.5, 8.5}, series(t, c.Panels[0], "prefill").Y, nearly()); diff != "" || !strings.HasPrefix(c.Note, "Question 3 ") {
 		t.Errorf("%s (-want +got):\n%s", c.Note, diff)
 	}
 	r.Units[0].Results[1].Answers[2].Outcome = miss
-	c = find(t, figure.Charts(r), "one-cache")
+	c = find(t, figuresOf(r), "one-cache")
 	if diff := cmp.Diff([]float64{1000/4.0 - 35 - 1.5, 28.5, 8.5}, series(t, c.Panels[0], "prefill").Y, nearly()); diff != "" || !strings.Contains(c.Note, "means") {
 		t.Errorf("%s (-want +got):\n%s", c.Note, diff)
 	}
 }
 
-// What failed has no latency, is wrong, and is named.
+// A failed answer has no latency, counts as wrong, and is counted in the note.
 func TestFailures(t *testing.T) {
 	r := tiny()
 	r.Units[0].Results[0].Answers[0] = eval.Answer{Failure: secret}
-	charts := figure.Charts(r)
-	latency := find(t, charts, "latency-by-user")
+	figures := figuresOf(r)
+	latency := find(t, figures, "latency-by-user")
 	if got := latency.Panels[1].Series[0].Y[0]; got != 250 {
 		t.Errorf("the mean of 200 and 300 is %v", got)
 	}
 	for _, word := range []string{"naive 1 of 4", "meancache 1 of 4"} {
 		if !strings.Contains(latency.Note, word) {
-			t.Errorf("%q does not tell of %q", latency.Note, word)
+			t.Errorf("the note lacks %q: %s", word, latency.Note)
 		}
 	}
 	// Question 2 alone has a right answer left, "no zebra", of "zebra paid 12 dollars": one word in common.
-	if got := find(t, charts, "quality").Panels[2].Series[0].Y[0]; got <= 0 || got > 0.25 {
+	if got := find(t, figures, "quality").Panels[2].Series[0].Y[0]; got <= 0 || got > 0.25 {
 		t.Errorf("naive's F1 with a failure is %v", got)
 	}
 }
 
-// What the client waited is made of stages, of what percached took between them, and of
-// what is outside of its total.
+// The stages, the time between them and the time outside of percached add up to the
+// latency that the client saw.
 func TestStagesAddUp(t *testing.T) {
 	r := tiny()
 	for i := range r.Units[0].Results[0].Answers {
@@ -162,7 +169,7 @@ func TestStagesAddUp(t *testing.T) {
 		a.Stages["total_ms"] = a.TotalMS - 0.25
 		a.Stages["prefill_ms"] -= 10
 	}
-	p := find(t, figure.Charts(r), "latency-by-question").Panels[0]
+	p := find(t, figuresOf(r), "latency-by-question").Panels[0]
 	for name, want := range map[string][]float64{
 		"prefill": {68.5, 158.5, 248.5}, "between": {10.25, 10.25, 10.25}, "outside": {0.25, 0.25, 0.25},
 	} {
@@ -181,78 +188,56 @@ func TestStagesAddUp(t *testing.T) {
 	}
 }
 
-// Questions of one text are drawn as one: of ann's three there is then one draw, and
-// no other mean; of three texts there are others.
+// The bootstrap draws questions with the same text as one.
 func TestDraws(t *testing.T) {
 	r := tiny()
-	same := find(t, figure.Charts(r), "latency-by-user").Panels[1].Series[0]
+	same := find(t, figuresOf(r), "latency-by-user").Panels[1].Series[0]
 	for i := range r.Units[0].Asked {
 		r.Units[0].Asked[i].Text += strings.Repeat("!", i)
 	}
-	others := find(t, figure.Charts(r), "latency-by-user").Panels[1].Series[0]
+	others := find(t, figuresOf(r), "latency-by-user").Panels[1].Series[0]
 	if same.Low[0] != 200 || same.High[0] != 200 || others.Low[0] >= 150 || others.High[0] <= 250 || others.Y[0] != same.Y[0] {
 		t.Errorf("%v to %v; of three texts %v to %v", same.Low[0], same.High[0], others.Low[0], others.High[0])
 	}
 }
 
-// No two systems that a run can have look the same.
-func TestColours(t *testing.T) {
-	names, _ := systems.Names()
-	r := &eval.Results{Units: []eval.Unit{{User: "ann", Asked: []eval.Asked{{Number: 1}}}}}
-	for _, name := range names {
-		r.Run.Systems = append(r.Run.Systems, eval.System{Name: name})
-		r.Units[0].Results = append(r.Units[0].Results, eval.Result{System: name, Answers: []eval.Answer{ms(10, 2, miss)}})
-	}
-	of := map[color.Color]string{}
-	p := find(t, figure.Charts(r), "latency-by-user").Panels[0]
-	if !slices.Contains(p.Labels, "ragcache-parallel") {
-		t.Fatal(p.Labels)
-	}
-	for i, c := range p.Colours {
-		if of[c] != "" {
-			t.Errorf("%s and %s have one colour", of[c], p.Labels[i])
-		}
-		of[c] = p.Labels[i]
-	}
-}
-
-// A run without the data for a chart has none, and it is said why.
+// A run without the data for a figure has none, and the report says why.
 func TestMissing(t *testing.T) {
-	if charts := figure.Charts(&eval.Results{}); len(charts) > 0 {
-		t.Errorf("nothing was asked, and there are %d charts", len(charts))
+	if figures := figuresOf(&eval.Results{}); len(figures) > 0 {
+		t.Errorf("nothing was asked, and there are %d figures", len(figures))
 	}
 	const subjects = 19
-	full, none := figure.Missing(tiny()), figure.Missing(&eval.Results{})
+	full, none := Make(tiny()).NoFigures, Make(&eval.Results{}).NoFigures
 	if len(full) != 1 || !strings.HasPrefix(full[0], "Figures 21 and 22") {
-		t.Errorf("missing of a run that has all: %q", full)
+		t.Errorf("missing of a complete run: %q", full)
 	}
 	if len(none) != subjects+1 {
-		t.Errorf("%d charts are missing of a run without anything:\n%s", len(none), strings.Join(none, "\n"))
+		t.Errorf("%d figures are missing of an empty run:\n%s", len(none), strings.Join(none, "\n"))
 	}
 
 	r := tiny()
 	r.Run.Plan.NoQuality = true
 	r.Run.Systems = r.Run.Systems[:4]
 	r.Units[0].Likeness, r.Units[1].Likeness = nil, nil
-	charts := figure.Charts(r)
-	said := strings.Join(figure.Missing(r), "\n")
+	figures := figuresOf(r)
+	said := strings.Join(Make(r).NoFigures, "\n")
 	for id, why := range map[string]string{
 		"threshold": "--systems thresholds", "stride": "--systems strides", "limit": "--systems limits", "cases": "--systems cases",
-		"quality": "mean nothing", "wrong-served": "mean nothing", "ablation": "percached-no-bank", "likeness": "no likeness",
+		"quality": "Figure 23 (", "wrong-served": "\nstored answers", "ablation": "percached-no-bank", "likeness": "Figures 2, 3, 5 and 6 (",
 	} {
-		if slices.ContainsFunc(charts, func(c figure.Chart) bool { return c.ID == id }) {
-			t.Errorf("there is a chart %q", id)
+		if slices.ContainsFunc(figures, func(c eval.Figure) bool { return c.ID == id }) {
+			t.Errorf("there is a figure %q", id)
 		}
 		if !strings.Contains(said, why) {
-			t.Errorf("it is not said of %s that %q:\n%s", id, why, said)
+			t.Errorf("%s: %q is not among the missing figures:\n%s", id, why, said)
 		}
 	}
 }
 
-// A chart's id names its files, so no two have the same.
+// A figure's ID names its files, so it is unique.
 func TestIDs(t *testing.T) {
 	seen := map[string]bool{}
-	for _, c := range figure.Charts(tiny()) {
+	for _, c := range figuresOf(tiny()) {
 		if seen[c.ID] || c.ID == "" || strings.Trim(c.ID, "abcdefghijklmnopqrstuvwxyz-0123456789") != "" {
 			t.Errorf("id %q", c.ID)
 		}
@@ -272,10 +257,7 @@ func TestSideBySide(t *testing.T) {
 		}
 	}
 	both := []*eval.Results{a, b}
-	if charts := figure.SideBySide(both[:1], figure.ByMachine); charts != nil {
-		t.Error("one run stands beside itself")
-	}
-	c := figure.SideBySide(both, figure.ByMachine)[0]
+	c := compareRuns(both).figure(byMachine)
 	if diff := cmp.Diff([]float64{500, 325, 260.0 / 3, 155, 200}, series(t, c.Panels[0], "Slow, 2 CPUs").Y, nearly()); diff != "" {
 		t.Errorf("latency (-want +got):\n%s", diff)
 	}
@@ -287,14 +269,14 @@ func TestSideBySide(t *testing.T) {
 	if !strings.Contains(c.Note, "differ in: machine.") {
 		t.Errorf("note: %s", c.Note)
 	}
-	// The same model twice: both are told apart all the same.
-	c = figure.SideBySide(both, figure.ByModel)[0]
+	// Two runs of the same model have different names.
+	c = compareRuns(both).figure(byModel)
 	if names := []string{c.Panels[0].Series[0].Name, c.Panels[0].Series[1].Name}; names[0] == names[1] || c.Panels[2].Title != "ROUGE-L" {
 		t.Errorf("models: %q, panels %+v", names, c.Panels)
 	}
 }
 
-// Of very many users some have a panel, and it is said of how many.
+// Of many users the first have a panel, and the note says how many.
 func TestManyUsers(t *testing.T) {
 	r := tiny()
 	for i := range 20 {
@@ -302,7 +284,7 @@ func TestManyUsers(t *testing.T) {
 		one.User = "user" + strings.Repeat("x", i)
 		r.Units = append(r.Units, one)
 	}
-	c := find(t, figure.Charts(r), "latency-by-user")
+	c := find(t, figuresOf(r), "latency-by-user")
 	if len(c.Panels) != 12 || c.Panels[0].Title != "all 22 users" || !strings.Contains(c.Note, "11 of 22 users") {
 		t.Errorf("%d panels, the first one of %q: %s", len(c.Panels), c.Panels[0].Title, c.Note)
 	}
@@ -313,5 +295,71 @@ func TestManyUsers(t *testing.T) {
 	}
 	if got, want := c.Panels[0].Series[0].Y[0], (100+200+300+21*400)/24.0; got != want {
 		t.Errorf("all users' mean is %v, not %v", got, want)
+	}
+}
+
+// The files of a figure have every value, and no text of the run's questions or answers.
+func TestFigureFiles(t *testing.T) {
+	figures := append(figuresOf(tiny()), compareRuns([]*eval.Results{tiny(), tiny()}).figure(byModel))
+	for i := range figures {
+		f := &figures[i]
+		values := 0
+		for _, p := range f.Panels {
+			for _, s := range p.Series {
+				values += len(s.Y)
+			}
+			for _, row := range p.Cells {
+				values += len(slices.DeleteFunc(slices.Clone(row), math.IsNaN))
+			}
+		}
+		for _, file := range figureFiles(figures[i : i+1]) {
+			var first, again bytes.Buffer
+			if err := errors.Join(file.write(&first), file.write(&again)); err != nil {
+				t.Fatalf("%s: %v", file.path, err)
+			}
+			if !bytes.Equal(first.Bytes(), again.Bytes()) {
+				t.Errorf("%s: different bytes the second time", file.path)
+			}
+			if bytes.Contains(first.Bytes(), []byte(secret)) {
+				t.Errorf("%s has text of the run", file.path)
+			}
+			switch filepath.Ext(file.path) {
+			case ".csv":
+				rows, err := csv.NewReader(&first).ReadAll()
+				if want := "panel,title,series,label,x,y,value,low,high"; err != nil || len(rows) != values+1 || strings.Join(rows[0], ",") != want {
+					t.Errorf("%s: %v, %d rows, want %d", file.path, err, len(rows), values+1)
+				}
+			case ".json":
+				var out struct {
+					ID     string
+					Panels []struct{ Kind string }
+					Values []struct {
+						Panel int
+						Value *float64
+					}
+				}
+				if err := json.Unmarshal(first.Bytes(), &out); err != nil || out.ID != f.ID || len(out.Panels) != len(f.Panels) || len(out.Values) != values {
+					t.Errorf("%s: %v, %+v", file.path, err, out)
+				}
+			}
+		}
+	}
+}
+
+// A name may hold any characters.
+func TestStrangeNames(t *testing.T) {
+	r := tiny()
+	const odd = "b<o>b & \"co\"\x00\xff\n'x'"
+	r.Units[1].User, r.Run.Users[1].Name = odd, odd
+	f := find(t, figuresOf(r), "latency-by-user")
+	if got := f.Panels[2].Title; got != `b<o>b & "co" ? 'x'` {
+		t.Errorf("%q", got)
+	}
+	var drawn bytes.Buffer
+	if err := figure.Draw(&drawn, &f, "svg", figure.Light()); err != nil {
+		t.Fatal(err)
+	}
+	if err := xml.Unmarshal(drawn.Bytes(), new(struct{})); err != nil || !bytes.Contains(drawn.Bytes(), []byte("b&lt;o&gt;b")) {
+		t.Errorf("%v", err)
 	}
 }

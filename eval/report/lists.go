@@ -16,7 +16,7 @@ func (r *Report) sweepTable(w *Sweep) *table {
 	}
 	for i := range w.Rows {
 		v := &w.Rows[i]
-		value := words(strconv.FormatFloat(v.Value, 'g', -1, 64))
+		value := textCell(strconv.FormatFloat(v.Value, 'g', -1, 64))
 		value.text = strings.TrimPrefix(v.Label, w.Key+"=")
 		t.add(false, value, scaled(float64(v.LimitBytes), mebi, 1), estimate(&v.Latency, 2), estimate(&v.FirstToken, 2),
 			perCent(v.Outcomes.AnswerHitRate), perCent(v.Outcomes.TensorHitRate), estimate(v.RougeL, 4), estimate(v.BLEU, 4),
@@ -31,7 +31,7 @@ func (r *Report) walkTable() *table {
 	if w == nil {
 		return t
 	}
-	t.note = "Question " + w.words() + "."
+	t.note = "Question " + w.sentence() + "."
 	t.columns = []column{
 		plain("system", "system"), plain("outcome", "outcome"), plain("origin", "origin"), plain("nearest stored question", "similarity"),
 		{"chunks reused", []string{"chunks_stored", "chunks_all"}},
@@ -40,14 +40,14 @@ func (r *Report) walkTable() *table {
 	}
 	for i := range w.Steps {
 		s := &w.Steps[i]
-		t.add(false, words(s.System), words(choose(s.Failed, "failed", string(s.Outcome))), words(s.Origin), decimal(s.Similarity, 3),
+		t.add(false, textCell(s.System), textCell(choose(s.Failed, "failed", string(s.Outcome))), textCell(s.Origin), decimal(s.Similarity, 3),
 			part(s.Chunks.Stored, s.Chunks.All), part(s.Tokens.Reused, s.Tokens.Prompt), decimal(s.FirstMS, 2), decimal(s.TotalMS, 2))
 	}
 	return t
 }
 
 // words name a question.
-func (n *Named) words() string {
+func (n *QuestionRef) sentence() string {
 	s := strconv.Itoa(n.Number)
 	if n.Paraphrase > 0 {
 		s += ", paraphrase " + strconv.Itoa(n.Paraphrase)
@@ -61,21 +61,21 @@ func nameColumns() []column {
 	}
 }
 
-func (n *Named) cells(system string) []cell {
-	return []cell{words(system), words(n.User), count(n.Repeat), count(n.Number), count(n.Paraphrase)}
+func (n *QuestionRef) cells(system string) []cell {
+	return []cell{textCell(system), textCell(n.User), count(n.Repeat), count(n.Number), count(n.Paraphrase)}
 }
 
-// named are the answers that are not the reference's.
-func (r *Report) named() *table {
+// differingTable has the answers that are not the reference's.
+func (r *Report) differingTable() *table {
 	t := &table{name: "differing", title: "Answers that are not the reference's", columns: append(nameColumns(), plain("what", "what"), plain("came as", "came_as")), hidden: true}
 	for i := range r.Systems {
 		s := &r.Systems[i]
 		for _, n := range s.All.Bank.Named {
-			t.add(false, append(n.cells(s.Name), words("wrong answer served"), words(n.Reason))...)
+			t.add(false, append(n.cells(s.Name), textCell("wrong answer served"), textCell(n.Reason))...)
 		}
 		if s.All.Check != nil {
 			for _, n := range s.All.Check.Named {
-				t.add(false, append(n.cells(s.Name), words("other text"), words(n.Reason))...)
+				t.add(false, append(n.cells(s.Name), textCell("other text"), textCell(n.Reason))...)
 			}
 		}
 	}
@@ -84,11 +84,11 @@ func (r *Report) named() *table {
 
 const maxNamed = 20 // of many things that are alike; the files have all
 
-func (r *Report) failures() *table {
+func (r *Report) failureTable() *table {
 	t := &table{name: "failures", title: "Questions that failed", columns: append(nameColumns(), plain("reason", "reason"))}
 	for i := range r.Header.Failures {
 		f := &r.Header.Failures[i]
-		t.add(i >= maxNamed, append(f.cells(f.System), words(f.Reason))...)
+		t.add(i >= maxNamed, append(f.cells(f.System), textCell(f.Reason))...)
 	}
 	return t
 }
@@ -109,7 +109,7 @@ func (r *Report) questionTable() *table {
 			bytes = scaled(float64(*q.PaperBytes), 1, 0)
 		}
 		t.add(false, append(q.cells(q.System),
-			count(q.Place), words(q.Reason), words(string(q.Outcome)), words(q.Origin), flag(&q.Refused), decimal(q.FirstMS, 0), decimal(q.TotalMS, 0),
+			count(q.Place), textCell(q.Reason), textCell(string(q.Outcome)), textCell(q.Origin), flag(&q.Refused), decimal(q.FirstMS, 0), decimal(q.TotalMS, 0),
 			part(q.Chunks.Stored, q.Chunks.All), part(q.Tokens.Reused, q.Tokens.Prompt), count(q.Tokens.Computed), count(q.Tokens.Generated),
 			whole(q.FLOPs), q.Gold.cell(), q.Uncached.cell(), flag(q.Same), flag(q.Wrong), flag(q.Recalled), maybe(q.PaperMS, 0), whole(q.PaperFLOPs), bytes,
 			count(q.IdleTokens))...)
@@ -128,7 +128,7 @@ func flag(b *bool) cell {
 	if b == nil {
 		return absent(1)
 	}
-	return words(strconv.FormatBool(*b))
+	return textCell(strconv.FormatBool(*b))
 }
 
 func whole(x *float64) cell {
