@@ -4,11 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/percached/percached/eval"
+	"github.com/percached/percached/eval/lines"
 )
 
 // mailbox is a user's set while it grows.
@@ -199,4 +203,72 @@ func list(v any) ([]any, error) {
 		return nil, errors.New("not a list")
 	}
 	return of, nil
+}
+
+// longest is how long the name of a file may be, in bytes: percached takes 1000.
+const longest = 900
+
+// fileName is what the mail at a place goes by: with its folders, without what no
+// file is named on some system, and none of those that are taken.
+func fileName(place string, taken map[string]bool) string {
+	place = strings.Map(func(c rune) rune {
+		switch {
+		case c == '\\':
+			return '/'
+		case unicode.IsControl(c), c == utf8.RuneError, strings.ContainsRune(`<>:"|?*`, c):
+			return '_'
+		}
+		return c
+	}, place)
+	var parts []string
+	for part := range strings.SplitSeq(place, "/") {
+		if part = strings.TrimRight(strings.TrimSpace(part), ". "); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	name := strings.TrimSuffix(strings.Join(parts, "/"), ".eml")
+	if len(name) > longest {
+		name = strings.ToValidUTF8(name[len(name)-longest:], "")
+		name = strings.TrimLeft(name, "/. ")
+	}
+	if name == "" {
+		name = "mail"
+	}
+	for n := 1; ; n++ {
+		whole := name + ".eml"
+		if n > 1 {
+			whole = fmt.Sprintf("%s-%d.eml", name, n)
+		}
+		if !taken[whole] {
+			return whole
+		}
+	}
+}
+
+// inboxName is what a user's whole mail goes by. It comes before the mails that are
+// asked about: those are in it too, and a document is known by the file that it
+// came in last.
+const inboxName = "inbox.mbox"
+
+// inbox finds a user's whole mail. Why says why there is none.
+func inbox(folder, user string) (f eval.File, why string, err error) {
+	if user != filepath.Base(user) || !filepath.IsLocal(user) {
+		return f, "no file can have this user's name", nil
+	}
+	for _, ending := range []string{".mbox", ".mbox.gz"} {
+		path := filepath.Join(folder, user+ending)
+		in, err := lines.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return f, "", err
+		}
+		size, err := io.Copy(io.Discard, in) // it tells damage, too
+		if err = errors.Join(err, in.Close()); err != nil {
+			return f, "", fmt.Errorf("%s: %w", path, err)
+		}
+		return eval.File{Name: inboxName, Size: size, Open: func() (io.ReadCloser, error) { return lines.Open(path) }}, "", nil
+	}
+	return f, fmt.Sprintf("%s holds neither %s.mbox nor %s.mbox.gz", folder, user, user), nil
 }

@@ -2,9 +2,12 @@ package trial
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime/multipart"
+	"net/http"
 	"strings"
 
 	"github.com/percached/percached/api/client"
@@ -138,3 +141,25 @@ func (u *unit) holds(file string) bool {
 func answeredBy(q eval.Question, file string) bool {
 	return q.Document != "" && strings.HasSuffix("/"+file, "/"+strings.TrimPrefix(q.Document, "/"))
 }
+
+// call gives what an operation gave, or why it gave nothing.
+func call[T any](resp *http.Response, err error) (got T, _ error) {
+	if err != nil {
+		return got, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // nothing was written
+	body, err := io.ReadAll(resp.Body)
+	if err == nil {
+		err = client.Failed(resp.StatusCode, body)
+	}
+	if err != nil || resp.StatusCode == http.StatusNoContent {
+		return got, err
+	}
+	if err := json.Unmarshal(body, &got); err != nil {
+		return got, fmt.Errorf("a response: %w", err)
+	}
+	return got, nil
+}
+
+// none is what an operation gives that gives nothing of interest.
+type none = json.RawMessage

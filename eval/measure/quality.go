@@ -2,9 +2,99 @@ package measure
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 )
+
+// punctuation is what SQuAD leaves out.
+const punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+
+// words are the words of a text that count.
+func words(text string) []string {
+	text = strings.Map(func(r rune) rune {
+		if strings.ContainsRune(punctuation, r) {
+			return -1
+		}
+		return r
+	}, strings.ToLower(text))
+	return slices.DeleteFunc(strings.Fields(text), func(w string) bool { return w == "a" || w == "an" || w == "the" })
+}
+
+// Exact says whether an answer is one of those that are right.
+func Exact(answer string, gold []string) bool {
+	said := words(answer)
+	return slices.ContainsFunc(gold, func(g string) bool { return slices.Equal(said, words(g)) })
+}
+
+// F1 is how far an answer and the nearest right one share their words: the harmonic
+// mean of precision and recall. Two texts without words that count are alike.
+func F1(answer string, gold []string) float64 {
+	best, said := 0.0, words(answer)
+	for _, g := range gold {
+		best = max(best, f1(said, words(g)))
+	}
+	return best
+}
+
+func f1(said, right []string) float64 {
+	if len(said) == 0 || len(right) == 0 {
+		if len(said) == len(right) {
+			return 1
+		}
+		return 0
+	}
+	left, shared := map[string]int{}, 0
+	for _, w := range right {
+		left[w]++
+	}
+	for _, w := range said {
+		if left[w] > 0 {
+			left[w]--
+			shared++
+		}
+	}
+	return 2 * float64(shared) / float64(len(said)+len(right))
+}
+
+// RougeL is the ROUGE-L of an answer against the nearest right one: the harmonic
+// mean of precision and recall of their longest common subsequence, the whole text
+// taken as one sentence. A text without words is like none.
+func RougeL(answer string, gold []string) float64 {
+	best, said := 0.0, runs(answer)
+	for _, g := range gold {
+		if right := runs(g); len(said)+len(right) > 0 {
+			best = max(best, 2*float64(common(said, right))/float64(len(said)+len(right)))
+		}
+	}
+	return best
+}
+
+// runs are the runs of a to z and 0 to 9 of a text, in lower case, as the package
+// rouge-score has them: letters with accents part words.
+func runs(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+}
+
+// common is the length of the longest common subsequence.
+func common(a, b []string) int {
+	row := make([]int, len(b)+1) // row[j]: of what was seen of a, and b[:j]
+	for _, w := range a {
+		slant := 0 // row[j] before w
+		for j, v := range b {
+			above := row[j+1]
+			if w == v {
+				row[j+1] = slant + 1
+			} else {
+				row[j+1] = max(above, row[j])
+			}
+			slant = above
+		}
+	}
+	return row[len(b)]
+}
 
 // order is that of the longest n-grams of BLEU.
 const order = 4

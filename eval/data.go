@@ -1,6 +1,9 @@
 package eval
 
-import "io"
+import (
+	"fmt"
+	"io"
+)
 
 // Data is what a data set holds: a Set for each user.
 type Data struct {
@@ -40,4 +43,24 @@ type Skipped struct {
 	Where  string `json:"where"`
 	Reason string `json:"reason"`
 	Usual  bool   `json:"usual,omitempty"` // percached add does not look at it either
+}
+
+// Skip notes that something was not read, and why.
+func (d *Data) Skip(where, format string, args ...any) {
+	d.Skipped = append(d.Skipped, Skipped{Where: where, Reason: fmt.Sprintf(format, args...)})
+}
+
+// Hidden notes that something was passed over whose name begins with a dot.
+func (d *Data) Hidden(where string) {
+	d.Skipped = append(d.Skipped, Skipped{Where: where, Reason: "hidden", Usual: true})
+}
+
+// LastSkipped tells the last thing that was skipped, where that may be why nothing was
+// found; empty if nothing was.
+func (d *Data) LastSkipped() string {
+	if len(d.Skipped) == 0 {
+		return ""
+	}
+	last := d.Skipped[len(d.Skipped)-1]
+	return fmt.Sprintf("of %d things skipped, the last is %s: %s", len(d.Skipped), last.Where, last.Reason)
 }
