@@ -69,8 +69,8 @@ var (
 	nth     = regexp.MustCompile(`^(\d{1,2})(?:st|nd|rd|th)?$`)
 )
 
-// dated says whether a piece is a date in digits.
-func dated(s string) bool {
+// isDate says whether a piece is a date in digits.
+func isDate(s string) bool {
 	_, ok := inFigures(s)
 	return ok
 }
@@ -89,15 +89,15 @@ func inFigures(s string) (date, bool) {
 				year += 100
 			}
 		}
-		return valid(ordered(date{year: year, month: atoi(m[1]), day: atoi(m[3])}, m[2]))
+		return valid(orderMonthAndDay(date{year: year, month: atoi(m[1]), day: atoi(m[3])}, m[2]))
 	}
 	if m := brief.FindStringSubmatch(s); m != nil {
-		return valid(ordered(date{month: atoi(m[1]), day: atoi(m[2])}, "/"))
+		return valid(orderMonthAndDay(date{month: atoi(m[1]), day: atoi(m[2])}, "/"))
 	}
 	return date{}, false
 }
 
-func ordered(d date, by string) date {
+func orderMonthAndDay(d date, by string) date {
 	if d.month > 12 || by == "." {
 		d.month, d.day = d.day, d.month
 	} else if d.day <= 12 && d.day != d.month {
@@ -117,7 +117,7 @@ func atoi(s string) int {
 
 // readDate reads the date or time that an answer goes on with, and says how many lumps
 // it takes.
-func readDate(ls []lump) (date, int) {
+func readDate(ls []token) (date, int) {
 	w := ls[0].lower
 	if d, n := readClock(ls); n > 0 {
 		return d, n
@@ -135,11 +135,11 @@ func readDate(ls []lump) (date, int) {
 			if i+1 < len(ls) && ls[i+1].lower == "the" { // on the 28th
 				i++
 			}
-			if i+1 >= len(ls) || !d.takes(ls, i+1) {
+			if i+1 >= len(ls) || !d.extend(ls, i+1) {
 				break
 			}
 			i++
-		} else if !d.takes(ls, i) {
+		} else if !d.extend(ls, i) {
 			break
 		}
 		used = i + 1
@@ -147,8 +147,8 @@ func readDate(ls []lump) (date, int) {
 	return d, used
 }
 
-// takes adds what a lump says of a date, if it does.
-func (d *date) takes(ls []lump, i int) bool {
+// extend adds what a token says of a date, if it does.
+func (d *date) extend(ls []token, i int) bool {
 	w := ls[i].lower
 	if f, ok := inFigures(w); ok && d.month == 0 && d.day == 0 && (f.year == 0 || d.year == 0) {
 		f.weekday, f.year = d.weekday, max(f.year, d.year)
@@ -183,7 +183,7 @@ func (d *date) takes(ls []lump, i int) bool {
 	return false
 }
 
-func followedByMonth(ls []lump, i int) bool { return i < len(ls) && month(ls, i) > 0 }
+func followedByMonth(ls []token, i int) bool { return i < len(ls) && month(ls, i) > 0 }
 
 func ordinal(w string) bool {
 	_, word, _ := small(w)
@@ -201,9 +201,9 @@ func dayOf(w string) (int, bool) {
 }
 
 // weekday is that of Friday, Fridays, and Fri with a capital; from 1, or 0.
-func weekday(l lump) int {
+func weekday(l token) int {
 	for i, d := range weekdays {
-		if base(l.lower) == d || l.lower == d+"s" || capital(l.text) && (l.lower == d[:3] || l.lower == d[:3]+"s" || len(l.lower) > 3 && strings.HasPrefix(d, l.lower)) {
+		if withoutApostrophe(l.lower) == d || l.lower == d+"s" || capital(l.text) && (l.lower == d[:3] || l.lower == d[:3]+"s" || len(l.lower) > 3 && strings.HasPrefix(d, l.lower)) {
 			return i + 1
 		}
 	}
@@ -212,13 +212,13 @@ func weekday(l lump) int {
 
 // month is that of February and Feb; from 1, or 0. May, March and what is short are
 // words, too: they need a capital within a sentence, or a number beside them.
-func month(ls []lump, i int) int {
+func month(ls []token, i int) int {
 	l := ls[i]
 	for n, m := range months {
-		if base(l.lower) != m && l.lower != m[:3] && (l.lower != "sept" || m[:3] != "sep") {
+		if withoutApostrophe(l.lower) != m && l.lower != m[:3] && (l.lower != "sept" || m[:3] != "sep") {
 			continue
 		}
-		if base(l.lower) == m && m != "may" && m != "march" {
+		if withoutApostrophe(l.lower) == m && m != "may" && m != "march" {
 			return n + 1
 		}
 		numbered := func(i int) bool {
@@ -241,7 +241,7 @@ func month(ls []lump, i int) int {
 
 // readClock reads 15:00, 3 pm, 3pm, 3.30 pm, 3 o'clock, at 3, noon, 12 noon and
 // midnight.
-func readClock(ls []lump) (date, int) {
+func readClock(ls []token) (date, int) {
 	switch ls[0].lower {
 	case "noon", "midday":
 		return date{clock: 1 + 12*60}, 1
@@ -253,7 +253,7 @@ func readClock(ls []lump) (date, int) {
 		return d, 2
 	}
 	if len(ls) > 1 && ls[0].lower == "at" {
-		if hour := atoi(ls[1].lower); 0 < hour && hour <= 12 && digits(ls[1].lower) && free(ls[1:]) {
+		if hour := atoi(ls[1].lower); 0 < hour && hour <= 12 && digits(ls[1].lower) && hourAlone(ls[1:]) {
 			return date{clock: 1 + hour*60, half: true}, 2
 		}
 	}
@@ -286,9 +286,9 @@ func readClock(ls []lump) (date, int) {
 	return date{clock: 1 + hour%24*60 + minute}, used
 }
 
-// free says whether an hour stands alone: nothing behind it is counted, nor says which
+// hourAlone says whether an hour stands alone: nothing behind it is counted, nor says which
 // half of the day is meant.
-func free(ls []lump) bool {
+func hourAlone(ls []token) bool {
 	if len(ls) == 1 || ls[0].end {
 		return true
 	}

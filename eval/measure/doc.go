@@ -31,7 +31,7 @@
 // resamples; values that hang together are drawn as one cluster);
 // PairedBootstrapClusters for the difference of two systems on the same questions;
 // LowerBootstrapClusters for how much lower one is, as a share of the other. All are
-// 95 %. Draws says which questions hang together, Clusters puts their values so.
+// 95 %. QuestionGroups says which questions hang together, Clusters puts their values so.
 //
 // What it costs. Shape counts operations by a model's matrices. PaperLatency is how long
 // a prefill would take if reuse skipped the projections to Q, K and V alone, as the

@@ -25,43 +25,43 @@ func Contradicts(served, computed string) bool { return len(Differs(served, comp
 // negation, opposite or words; none if they say the same in whatever words. It does
 // not matter which of both is which.
 func Differs(served, computed string) []string {
-	a, b := split(served), split(computed)
-	if slices.EqualFunc(a, b, func(x, y lump) bool { return x.lower == y.lower }) {
+	a, b := splitWords(served), splitWords(computed)
+	if slices.EqualFunc(a, b, func(x, y token) bool { return x.lower == y.lower }) {
 		return nil
 	}
-	common := lowered(a, b)
-	kinds := compare(read(a, common), read(b, common))
-	if len(kinds) == 0 && replaced(a, b) {
+	common := lowercaseWords(a, b)
+	kinds := compare(readClaims(a, common), readClaims(b, common))
+	if len(kinds) == 0 && wordsReplaced(a, b) {
 		return []string{factWords}
 	}
 	return kinds
 }
 
-func compare(a, b said) []string {
+func compare(a, b claims) []string {
 	if a.refused || b.refused {
 		if a.refused && b.refused {
 			return nil
 		}
 		return []string{factRefusal}
 	}
-	datesA, numbersB := crossed(a, b)
-	datesB, numbersA := crossed(b, a)
+	datesA, numbersB := matchDatesToNumbers(a, b)
+	datesB, numbersA := matchDatesToNumbers(b, a)
 	crossing := len(datesA) < len(a.dates) || len(datesB) < len(b.dates)
 	var kinds []string
 	shared := crossing
 	for _, k := range []finding{
-		held(factNumber, numbersA, numbersB, number.same, number.isWeak),
-		held(factDate, datesA, datesB, date.same, nil),
-		held(factName, a.names, b.names, name.same, name.isWeak),
+		compareFacts(factNumber, numbersA, numbersB, number.same, number.isWeak),
+		compareFacts(factDate, datesA, datesB, date.same, nil),
+		compareFacts(factName, a.names, b.names, name.same, name.isWeak),
 		{kind: factNegation, differ: a.negated != b.negated},
-		{kind: factOpposite, differ: opposed(a.all, b.all)},
+		{kind: factOpposite, differ: haveOpposites(a.all, b.all)},
 	} {
 		if k.differ {
 			kinds = append(kinds, k.kind)
 		}
 		shared = shared || k.matched
 	}
-	if len(kinds) == 0 && !shared && apart(a.words, b.words) {
+	if len(kinds) == 0 && !shared && noSharedWord(a.words, b.words) {
 		return []string{factWords}
 	}
 	return kinds
@@ -74,10 +74,10 @@ type finding struct {
 	matched bool // some are the same
 }
 
-// held holds the facts of a kind against each other. Each needs a counterpart. A weak
+// compareFacts holds the facts of a kind against each other. Each needs a counterpart. A weak
 // one, which may be no fact at all, needs one only where the other side has a fact
 // without a counterpart, too; without weak, none is.
-func held[F any](kind string, a, b []F, same func(F, F) bool, weak func(F) bool) finding {
+func compareFacts[F any](kind string, a, b []F, same func(F, F) bool, weak func(F) bool) finding {
 	lone := func(of, in []F) (lone, strong int) {
 		for _, f := range of {
 			if !slices.ContainsFunc(in, func(g F) bool { return same(f, g) }) {
@@ -94,9 +94,9 @@ func held[F any](kind string, a, b []F, same func(F, F) bool, weak func(F) bool)
 	return finding{kind, sa+sb > 0 || la > 0 && lb > 0, la < len(a)}
 }
 
-// crossed takes out what one has as a date and the other as a number: a year, or
+// matchDatesToNumbers takes out what one has as a date and the other as a number: a year, or
 // the 28th for 28 February.
-func crossed(a, b said) ([]date, []number) {
+func matchDatesToNumbers(a, b claims) ([]date, []number) {
 	dates, numbers := slices.Clone(a.dates), slices.Clone(b.numbers)
 	for _, n := range b.numbers {
 		if slices.ContainsFunc(a.numbers, n.same) {
@@ -111,8 +111,8 @@ func crossed(a, b said) ([]date, []number) {
 	return dates, numbers
 }
 
-// opposed says whether one has a word and the other its opposite.
-func opposed(a, b map[string]bool) bool {
+// haveOpposites says whether one has a word and the other its opposite.
+func haveOpposites(a, b map[string]bool) bool {
 	for i := 0; i+1 < len(opposites); i += 2 {
 		x, y := stem(opposites[i]), stem(opposites[i+1])
 		if a[x] && !a[y] && b[y] && !b[x] || a[y] && !a[x] && b[x] && !b[y] {
@@ -122,8 +122,8 @@ func opposed(a, b map[string]bool) bool {
 	return false
 }
 
-// apart says whether no word that means something is in both.
-func apart(a, b map[string]bool) bool {
+// noSharedWord says whether no word that means something is in both.
+func noSharedWord(a, b map[string]bool) bool {
 	for w := range a {
 		if b[w] {
 			return false
@@ -133,10 +133,10 @@ func apart(a, b map[string]bool) bool {
 	return len(a)+len(b) > 0 && !yes
 }
 
-// replaced says whether at least half of the words are the same, each at its place,
+// wordsReplaced says whether at least half of the words are the same, each at its place,
 // and words that mean something stand in the place of others: the red tent, the blue
 // tent.
-func replaced(a, b []lump) bool {
+func wordsReplaced(a, b []token) bool {
 	if len(a) != len(b) || len(a) < 2 {
 		return false
 	}
@@ -145,25 +145,25 @@ func replaced(a, b []lump) bool {
 		if stem(a[i].lower) == stem(b[i].lower) {
 			continue
 		}
-		if others++; !plain(a[i]) || !plain(b[i]) {
+		if others++; !contentWord(a[i]) || !contentWord(b[i]) {
 			return false
 		}
 	}
 	return others > 0 && 2*others <= len(a)
 }
 
-// plain says whether a word means something and is no fact: facts are compared by
+// contentWord says whether a word means something and is no fact: facts are compared by
 // what they say.
-func plain(l lump) bool {
-	_, _, number := small(base(l.lower))
+func contentWord(l token) bool {
+	_, _, number := small(withoutApostrophe(l.lower))
 	return l.text == l.lower && len(l.lower) > 1 && !number && !code(l.text) && units[l.lower] == "" && scales[l.lower] == 0 &&
 		!slices.ContainsFunc([][]string{function, negations, titles, abbreviations, noons, relatives}, func(list []string) bool {
-			return in(list, base(l.lower))
+			return in(list, withoutApostrophe(l.lower))
 		})
 }
 
-// said is what an answer says, as far as it is compared.
-type said struct {
+// claims are what an answer says, as far as it is compared.
+type claims struct {
 	numbers []number
 	dates   []date
 	names   []name
@@ -193,13 +193,13 @@ func (n name) same(m name) bool {
 	return !lacks(n, m) || !lacks(m, n)
 }
 
-// read takes an answer in. common are words that are no names.
-func read(ls []lump, common map[string]bool) said {
-	s := said{words: map[string]bool{}, all: map[string]bool{}, refused: refuses(ls)}
+// readClaims takes an answer in. common are words that are no names.
+func readClaims(ls []token, common map[string]bool) claims {
+	s := claims{words: map[string]bool{}, all: map[string]bool{}, refused: refuses(ls)}
 	for _, l := range ls {
 		s.all[stem(l.lower)] = true
 	}
-	loud := shouted(ls)
+	loud := allCapitals(ls)
 	open := false // the last name may go on
 	for i := 0; i < len(ls); {
 		if d, n := readDate(ls[i:]); n > 0 {
@@ -218,7 +218,7 @@ func read(ls []lump, common map[string]bool) said {
 		}
 		l := ls[i]
 		switch {
-		case neutral(ls[i:]):
+		case notNegation(ls[i:]):
 			open = false
 		case in(negations, l.lower) || strings.HasSuffix(l.lower, "n't"):
 			s.negated, open = true, false
@@ -226,7 +226,7 @@ func read(ls []lump, common map[string]bool) said {
 		case code(l.text):
 			s.names = append(s.names, name{words: []string{l.lower}})
 			s.words[l.lower], open = true, false
-		case in(function, base(l.lower)) && (loud || !named(l)) || in(titles, l.lower):
+		case in(function, withoutApostrophe(l.lower)) && (loud || !isName(l)) || in(titles, l.lower):
 			open = open && in(titles, l.lower)
 		default:
 			s.words[stem(l.lower)] = true
@@ -249,8 +249,8 @@ func read(ls []lump, common map[string]bool) said {
 	return s
 }
 
-// base is a word without what an apostrophe adds: he for he's.
-func base(w string) string {
+// withoutApostrophe is a word without what an apostrophe adds: he for he's.
+func withoutApostrophe(w string) string {
 	w, _, _ = strings.Cut(w, "'")
 	return w
 }
@@ -266,16 +266,16 @@ func acronym(w string) bool {
 	return len(w) > 1 && w == strings.ToUpper(w)
 }
 
-// named says whether a word that means little is a name all the same: the US, Grad A,
+// isName says whether a word that means little is a name all the same: the US, Grad A,
 // but not I.
-func named(l lump) bool {
+func isName(l token) bool {
 	w := strings.ReplaceAll(l.text, ".", "")
 	return acronym(w) && w != "OK" || !l.start && (w == "A" || w == "Will")
 }
 
-// shouted says whether all of an answer is in capitals.
-func shouted(ls []lump) bool {
-	return len(ls) > 3 && !slices.ContainsFunc(ls, func(l lump) bool { return l.text != strings.ToUpper(l.text) })
+// allCapitals says whether all of an answer is in capitals.
+func allCapitals(ls []token) bool {
+	return len(ls) > 3 && !slices.ContainsFunc(ls, func(l token) bool { return l.text != strings.ToUpper(l.text) })
 }
 
 // code says whether a word has letters and digits, or several numbers, or is an
@@ -284,9 +284,9 @@ func code(w string) bool {
 	return strings.ContainsAny(w, "0123456789@") || strings.Contains(w, "://") || strings.HasPrefix(strings.ToLower(w), "www.")
 }
 
-// neutral says whether a word that looks like a negation is none: no later than, not
+// notNegation says whether a word that looks like a negation is none: no later than, not
 // only, no. 5.
-func neutral(ls []lump) bool {
+func notNegation(ls []token) bool {
 	if ls[0].lower != "no" && ls[0].lower != "not" || len(ls) < 2 {
 		return false
 	}
@@ -298,7 +298,7 @@ func neutral(ls []lump) bool {
 }
 
 // refuses says whether an answer is that there is none. An empty one is.
-func refuses(ls []lump) bool {
+func refuses(ls []token) bool {
 	text := " "
 	for _, l := range ls {
 		text += l.lower + " "

@@ -28,7 +28,7 @@ var figure = regexp.MustCompile(`^(-?)([$€£]?)(-?)(\d{1,3}(?:,\d{3})+(?:\.\d+
 
 // readNumber reads the number that an answer goes on with, and says how many lumps it
 // takes, and the unit that stands right behind it (5km).
-func readNumber(ls []lump) (n number, unit string, used int) {
+func readNumber(ls []token) (n number, unit string, used int) {
 	if n, unit, ok := inDigits(ls[0].text); ok {
 		used = 1
 		if f := 0.0; unit == "" && !ls[0].end && len(ls) > 1 {
@@ -47,7 +47,7 @@ func readNumber(ls []lump) (n number, unit string, used int) {
 }
 
 // withUnit takes a currency or per cent that follows.
-func withUnit(n number, ls []lump, used int, unit string) (number, string, int) {
+func withUnit(n number, ls []token, used int, unit string) (number, string, int) {
 	if unit == "" && n.unit == "" && used < len(ls) && !ls[used-1].end {
 		if w := ls[used].lower; w == "cents" || w == "cent" {
 			n.value, n.weak = n.value/100, false
@@ -102,7 +102,7 @@ func inDigits(w string) (n number, unit string, ok bool) {
 }
 
 // inWords reads forty-six thousand, two hundred and five.
-func inWords(ls []lump) (n number, used int) {
+func inWords(ls []token) (n number, used int) {
 	total, part, last := 0.0, 0.0, 0.0 // last: what came last, below 100
 	for used < len(ls) && !n.ordinal && (used == 0 || !ls[used-1].end) {
 		w := ls[used].lower

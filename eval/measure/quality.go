@@ -61,25 +61,25 @@ func f1(said, right []string) float64 {
 // mean of precision and recall of their longest common subsequence, the whole text
 // taken as one sentence. A text without words is like none.
 func RougeL(answer string, gold []string) float64 {
-	best, said := 0.0, runs(answer)
+	best, said := 0.0, rougeWords(answer)
 	for _, g := range gold {
-		if right := runs(g); len(said)+len(right) > 0 {
-			best = max(best, 2*float64(common(said, right))/float64(len(said)+len(right)))
+		if right := rougeWords(g); len(said)+len(right) > 0 {
+			best = max(best, 2*float64(longestCommonSubsequence(said, right))/float64(len(said)+len(right)))
 		}
 	}
 	return best
 }
 
-// runs are the runs of a to z and 0 to 9 of a text, in lower case, as the package
+// rougeWords are the runs of a to z and 0 to 9 of a text, in lower case, as the package
 // rouge-score has them: letters with accents part words.
-func runs(text string) []string {
+func rougeWords(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 }
 
-// common is the length of the longest common subsequence.
-func common(a, b []string) int {
+// longestCommonSubsequence is the length of the longest common subsequence.
+func longestCommonSubsequence(a, b []string) int {
 	row := make([]int, len(b)+1) // row[j]: of what was seen of a, and b[:j]
 	for _, w := range a {
 		slant := 0 // row[j] before w
@@ -99,10 +99,10 @@ func common(a, b []string) int {
 // order is that of the longest n-grams of BLEU.
 const order = 4
 
-// grams is what BLEU counts: by length of n-gram those of the answer, and those of
+// gramCounts is what BLEU counts: by length of n-gram those of the answer, and those of
 // them that a right answer has too; the words of the answer, and of the right one that
 // is nearest in length.
-type grams struct {
+type gramCounts struct {
 	shared, said  [order]int
 	length, right int
 }
@@ -112,7 +112,7 @@ type grams struct {
 // length are shared, the first such length counts as if half of one were, the next as
 // if a quarter were, and so on; if no word is shared, it is 0.
 func BLEU(answer string, gold []string) float64 {
-	c := against(answer, gold)
+	c := countGrams(answer, gold)
 	if c.shared[0] == 0 {
 		return 0
 	}
@@ -129,25 +129,25 @@ func BLEU(answer string, gold []string) float64 {
 	return c.brevity() * math.Exp(sum/float64(lengths))
 }
 
-func against(answer string, gold []string) (c grams) {
-	said := tokens(answer)
+func countGrams(answer string, gold []string) (c gramCounts) {
+	said := bleuTokens(answer)
 	c.length = len(said)
 	right := make([][]string, len(gold))
 	for i, g := range gold {
-		right[i] = tokens(g)
+		right[i] = bleuTokens(g)
 		n := len(right[i])
-		if d, e := away(n, c.length), away(c.right, c.length); i == 0 || d < e || d == e && n < c.right {
+		if d, e := distance(n, c.length), distance(c.right, c.length); i == 0 || d < e || d == e && n < c.right {
 			c.right = n
 		}
 	}
 	for n := range order {
 		most := map[string]int{} // how often a right answer has it at the most
 		for _, r := range right {
-			for g, k := range counts(r, n+1) {
+			for g, k := range countNGrams(r, n+1) {
 				most[g] = max(most[g], k)
 			}
 		}
-		for g, k := range counts(said, n+1) {
+		for g, k := range countNGrams(said, n+1) {
 			c.said[n] += k
 			c.shared[n] += min(k, most[g])
 		}
@@ -156,17 +156,17 @@ func against(answer string, gold []string) (c grams) {
 }
 
 // brevity is the penalty for an answer that is shorter than the nearest right one.
-func (c *grams) brevity() float64 {
+func (c *gramCounts) brevity() float64 {
 	if c.length >= c.right {
 		return 1
 	}
 	return math.Exp(1 - float64(c.right)/float64(c.length))
 }
 
-func away(a, b int) int { return max(a-b, b-a) }
+func distance(a, b int) int { return max(a-b, b-a) }
 
-// counts says how often a text has each of its n-grams.
-func counts(words []string, n int) map[string]int {
+// countNGrams says how often a text has each of its n-grams.
+func countNGrams(words []string, n int) map[string]int {
 	c := map[string]int{}
 	for i := 0; i+n <= len(words); i++ {
 		c[strings.Join(words[i:i+n], " ")]++
@@ -174,10 +174,10 @@ func counts(words []string, n int) map[string]int {
 	return c
 }
 
-// tokens parts a text as mteval's tokenisation 13a does: ASCII symbols stand alone,
+// bleuTokens parts a text as mteval's tokenisation 13a does: ASCII symbols stand alone,
 // but for an apostrophe and a hyphen; a full stop and a comma stand alone unless
 // between digits; a hyphen stands alone behind a digit. Case counts.
-func tokens(text string) []string {
+func bleuTokens(text string) []string {
 	const apart = "!\"#$%&()*+/:;<=>?@[\\]^_`{|}~"
 	rs := []rune(text)
 	digit := func(i int) bool { return i >= 0 && i < len(rs) && rs[i] >= '0' && rs[i] <= '9' }

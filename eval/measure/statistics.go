@@ -185,10 +185,10 @@ func interval(of []float64) Interval {
 	return Interval{Low: quantile(of, 0.025), High: quantile(of, 0.975)}
 }
 
-// Draws says which questions hang together, so that a bootstrap draws them as one: a
+// QuestionGroups says which questions hang together, so that a bootstrap draws them as one: a
 // question with its paraphrases, and all questions of a user that have the same text.
 // All have to be added before Of tells anything.
-type Draws struct {
+type QuestionGroups struct {
 	parents   []int
 	questions map[numbered]int
 	texts     map[wording]int
@@ -201,8 +201,10 @@ type numbered struct {
 
 type wording struct{ user, text string }
 
-// NewDraws has no questions yet.
-func NewDraws() *Draws { return &Draws{questions: map[numbered]int{}, texts: map[wording]int{}} }
+// NewQuestionGroups has no questions yet.
+func NewQuestionGroups() *QuestionGroups {
+	return &QuestionGroups{questions: map[numbered]int{}, texts: map[wording]int{}}
+}
 
 // Fold is what two texts have in common that are the same but for case and the space
 // around them.
@@ -210,7 +212,7 @@ func Fold(text string) string { return strings.ToLower(strings.TrimSpace(text)) 
 
 // Add enters a text by which a user's question was asked: its own, or a paraphrase. An
 // empty text is nobody's.
-func (d *Draws) Add(user string, number int, text string) {
+func (d *QuestionGroups) Add(user string, number int, text string) {
 	question := numbered{user, number}
 	own, ok := d.questions[question]
 	if !ok {
@@ -231,7 +233,7 @@ func (d *Draws) Add(user string, number int, text string) {
 }
 
 // Of is the number of the draw that a question belongs to.
-func (d *Draws) Of(user string, number int) int {
+func (d *QuestionGroups) Of(user string, number int) int {
 	at, ok := d.questions[numbered{user, number}]
 	if !ok {
 		return -1
@@ -239,7 +241,7 @@ func (d *Draws) Of(user string, number int) int {
 	return d.root(at)
 }
 
-func (d *Draws) root(at int) int {
+func (d *QuestionGroups) root(at int) int {
 	for d.parents[at] != at {
 		at = d.parents[at]
 	}

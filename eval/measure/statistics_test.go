@@ -84,8 +84,8 @@ func singles(xs []float64) (clusters [][]float64) {
 	return clusters
 }
 
-// apart are the differences a-b, each a cluster.
-func apart(a, b []float64) [][]float64 {
+// differences are the differences a-b, each a cluster.
+func differences(a, b []float64) [][]float64 {
 	diffs := make([]float64, len(a))
 	for i := range a {
 		diffs[i] = a[i] - b[i]
@@ -103,7 +103,7 @@ func TestSeedDecides(t *testing.T) {
 		"lower": func(s uint64) any {
 			return measure.LowerBootstrapClusters(s, [][][2]float64{{{1, 2}}, {{2, 3}, {5, 7}}, {{3, 9}}, {{1, 4}}})
 		},
-		"paired": func(s uint64) any { return measure.PairedBootstrapClusters(s, apart(xs, noise(2, 30, 0))) },
+		"paired": func(s uint64) any { return measure.PairedBootstrapClusters(s, differences(xs, noise(2, 30, 0))) },
 	} {
 		if d := cmp.Diff(f(3), f(3)); d != "" {
 			t.Errorf("%s: the same seed gives another: %s", name, d)
@@ -208,14 +208,14 @@ func TestPaired(t *testing.T) {
 		{"nothing", nil, nil, 1, 1, false, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := measure.PairedBootstrapClusters(1, apart(tc.a, tc.b))
+			p := measure.PairedBootstrapClusters(1, differences(tc.a, tc.b))
 			if p.P < tc.pLow || p.P > tc.pHigh || p.High < 0 != tc.low0 || p.Low > 0 != tc.above0 {
 				t.Errorf("%+v", p)
 			}
 			if p.N != len(tc.a) || !near(p.Diff, measure.Mean(tc.a)-measure.Mean(tc.b), 1e-9) {
 				t.Errorf("%d pairs, %v", p.N, p.Diff)
 			}
-			q := measure.PairedBootstrapClusters(1, apart(tc.b, tc.a))
+			q := measure.PairedBootstrapClusters(1, differences(tc.b, tc.a))
 			if !near(q.P, p.P, 1e-12) || !near(q.Low, -p.High, 1e-9) || !near(q.High, -p.Low, 1e-9) || !near(q.Diff, -p.Diff, 1e-9) {
 				t.Errorf("the other way round: %+v, %+v", p, q)
 			}
@@ -281,7 +281,7 @@ func TestPAgreesWithInterval(t *testing.T) {
 // Ana's questions 1, 3 and 4 are one draw: 3 has the text of 1, and 4 that of a
 // paraphrase of 3. What Bo asks is his own, and what has no text stands for itself.
 func TestDraws(t *testing.T) {
-	d := measure.NewDraws()
+	d := measure.NewQuestionGroups()
 	for _, q := range []struct {
 		user   string
 		number int

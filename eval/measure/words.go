@@ -6,17 +6,17 @@ import (
 	"unicode"
 )
 
-// lump is a piece of an answer: a word, a number, an address.
-type lump struct {
+// token is a piece of an answer: a word, a number, an address.
+type token struct {
 	text  string // as it stands, without the punctuation around it
 	lower string
 	start bool // a sentence may begin here
 	end   bool // a comma, a colon or the like parts it from the next
 }
 
-// split parts an answer at spaces, brackets and quotation marks.
-func split(text string) []lump {
-	var ls []lump
+// splitWords parts an answer at spaces, brackets and quotation marks.
+func splitWords(text string) []token {
+	var ls []token
 	start := true
 	finish := func(sentence bool) {
 		if len(ls) > 0 {
@@ -42,8 +42,8 @@ func split(text string) []lump {
 			finish(strings.ContainsAny(raw, ".:"))
 			return
 		}
-		for _, part := range parts(bare) {
-			ls = append(ls, lump{text: part, lower: strings.ToLower(part), start: start})
+		for _, part := range splitJoined(bare) {
+			ls = append(ls, token{text: part, lower: strings.ToLower(part), start: start})
 			start = false
 		}
 		if tail != "" && !(tail == "." && abbreviated(bare)) {
@@ -75,10 +75,10 @@ func abbreviated(word string) bool {
 		strings.Contains(low, ".") && len(low) <= 4 && !strings.ContainsAny(low, "0123456789")
 }
 
-// parts takes what a hyphen or slash joins apart, but for dates, codes and addresses.
-func parts(s string) []string {
+// splitJoined takes what a hyphen or slash joins apart, but for dates, codes and addresses.
+func splitJoined(s string) []string {
 	switch {
-	case strings.Contains(s, "@"), strings.Contains(s, "://"), strings.HasPrefix(strings.ToLower(s), "www."), dated(s):
+	case strings.Contains(s, "@"), strings.Contains(s, "://"), strings.HasPrefix(strings.ToLower(s), "www."), isDate(s):
 		return []string{s}
 	}
 	head := ""
@@ -88,7 +88,7 @@ func parts(s string) []string {
 	ps := strings.FieldsFunc(s, func(r rune) bool { return r == '-' || r == '/' })
 	letters := strings.ContainsFunc(s, unicode.IsLetter)
 	for _, p := range ps {
-		if letters && len(ps) > 1 && digits(p) && !measured(ps) {
+		if letters && len(ps) > 1 && digits(p) && !numberAndWords(ps) {
 			return []string{head + s} // a code, such as CL-204
 		}
 	}
@@ -99,8 +99,8 @@ func parts(s string) []string {
 	return ps
 }
 
-// measured says whether the parts are words and numbers: 3-year, 24-hour.
-func measured(ps []string) bool {
+// numberAndWords says whether the parts are words and numbers: 3-year, 24-hour.
+func numberAndWords(ps []string) bool {
 	if !digits(ps[0]) {
 		return false
 	}
@@ -116,9 +116,9 @@ func digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// lowered are the words that stand in lower case in one of the answers: those are no
+// lowercaseWords are the words that stand in lower case in one of the answers: those are no
 // names in the other.
-func lowered(answers ...[]lump) map[string]bool {
+func lowercaseWords(answers ...[]token) map[string]bool {
 	set := map[string]bool{}
 	for _, ls := range answers {
 		for _, l := range ls {

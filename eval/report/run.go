@@ -16,7 +16,7 @@ type runData struct {
 	users     []string
 	responses map[string][]response // by system, in the order of units
 	attended  map[string]float64    // by system: how many tokens a token sees, on average
-	draws     *measure.Draws
+	groups    *measure.QuestionGroups
 }
 
 // key is what a question goes by through repeats, systems and runs.
@@ -30,7 +30,7 @@ type key struct {
 type response struct {
 	repeat int
 	key    key
-	draw   int // questions that hang together have the same
+	group  int // questions that hang together have the same
 	answer *eval.Answer
 	// cold is the answer of the system's reference; nil: there is none to compare with.
 	uncached *eval.Answer
@@ -50,7 +50,7 @@ func (a *response) computed() bool { return !a.failed() && a.answer.Outcome != c
 
 // open puts the answers of each system in order.
 func open(r *eval.Results) *runData {
-	b := &runData{run: &r.Run, responses: map[string][]response{}, attended: map[string]float64{}, draws: measure.NewDraws()}
+	b := &runData{run: &r.Run, responses: map[string][]response{}, attended: map[string]float64{}, groups: measure.NewQuestionGroups()}
 	for _, u := range r.Run.Users {
 		b.users = append(b.users, u.Name)
 	}
@@ -65,7 +65,7 @@ func open(r *eval.Results) *runData {
 	})
 	for _, u := range b.units {
 		for i := range u.Asked {
-			b.draws.Add(u.User, u.Asked[i].Number, u.Asked[i].Text)
+			b.groups.Add(u.User, u.Asked[i].Number, u.Asked[i].Text)
 		}
 	}
 	shape := shapeOf(&r.Run.Model)
@@ -88,7 +88,7 @@ func (data *runData) unit(s *eval.System, u *eval.Unit, shape *shape) (all []res
 	before := map[key]int{}
 	for i := range u.Asked {
 		q := &u.Asked[i]
-		a := response{repeat: u.Repeat, key: key{u.User, q.Number, q.Paraphrase, 0}, draw: data.draws.Of(u.User, q.Number), located: q.Located}
+		a := response{repeat: u.Repeat, key: key{u.User, q.Number, q.Paraphrase, 0}, group: data.groups.Of(u.User, q.Number), located: q.Located}
 		before[a.key]++
 		a.key.again = before[a.key] - 1
 		a.answer = &eval.Answer{Failure: "no answer was noted"}
@@ -122,9 +122,9 @@ func resultOf(u *eval.Unit, system string) *eval.Result {
 
 // perQuestion are one value for each question: its repeats in one.
 type perQuestion struct {
-	keys []key // in the order in which they were asked first
-	at   map[key]float64
-	draw map[key]int // which of them are drawn together
+	keys  []key // in the order in which they were asked first
+	at    map[key]float64
+	group map[key]int // which of them are drawn together
 }
 
 // metric is one of an response; false: it has none.
@@ -132,7 +132,7 @@ type metric func(*response) (float64, bool)
 
 // reduceRepeats reduces the repeats of each question to one value.
 func reduceRepeats(responses []response, of metric, reduce func([]float64) float64) perQuestion {
-	p, all := perQuestion{at: map[key]float64{}, draw: map[key]int{}}, map[key][]float64{}
+	p, all := perQuestion{at: map[key]float64{}, group: map[key]int{}}, map[key][]float64{}
 	for i := range responses {
 		x, ok := of(&responses[i])
 		if !ok {
@@ -140,7 +140,7 @@ func reduceRepeats(responses []response, of metric, reduce func([]float64) float
 		}
 		k := responses[i].key
 		if all[k] == nil {
-			p.keys, p.draw[k] = append(p.keys, k), responses[i].draw
+			p.keys, p.group[k] = append(p.keys, k), responses[i].group
 		}
 		all[k] = append(all[k], x)
 	}
@@ -160,16 +160,16 @@ func (p perQuestion) values() []float64 {
 
 // clusters have the values together of questions that hang together.
 func (p perQuestion) clusters() [][]float64 {
-	draws := make([]int, len(p.keys))
+	groups := make([]int, len(p.keys))
 	for i, k := range p.keys {
-		draws[i] = p.draw[k]
+		groups[i] = p.group[k]
 	}
-	return measure.Clusters(p.values(), draws)
+	return measure.Clusters(p.values(), groups)
 }
 
 // minus pairs the questions that both have.
 func (p perQuestion) minus(q perQuestion) (diff perQuestion, ours, theirs float64) {
-	diff.at, diff.draw = map[key]float64{}, p.draw
+	diff.at, diff.group = map[key]float64{}, p.group
 	var a, b []float64
 	for _, k := range p.keys {
 		if other, ok := q.at[k]; ok {
@@ -182,11 +182,11 @@ func (p perQuestion) minus(q perQuestion) (diff perQuestion, ours, theirs float6
 
 // pairs has both values of questions that both have.
 func (p perQuestion) pairs(q perQuestion, shared []key) [][][2]float64 {
-	pairs, draws := make([][2]float64, len(shared)), make([]int, len(shared))
+	pairs, groups := make([][2]float64, len(shared)), make([]int, len(shared))
 	for i, k := range shared {
-		pairs[i], draws[i] = [2]float64{p.at[k], q.at[k]}, p.draw[k]
+		pairs[i], groups[i] = [2]float64{p.at[k], q.at[k]}, p.group[k]
 	}
-	return measure.Clusters(pairs, draws)
+	return measure.Clusters(pairs, groups)
 }
 
 // Estimate is a mean over so many questions, with its interval of 95 %.

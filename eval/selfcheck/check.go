@@ -29,15 +29,15 @@ func Check(r *eval.Results) []Finding { return check(r, report.Make) }
 
 func check(r *eval.Results, reporting func(*eval.Results) *report.Report) []Finding {
 	c := &checker{systems: map[string]*system{}}
-	if !c.whole(r, reporting) {
+	if !c.open(r, reporting) {
 		return c.findings
 	}
-	c.set()
-	c.alike()
-	for _, w := range wanted() {
+	c.documents()
+	c.similar()
+	for _, w := range expectations() {
 		s := c.systems[w.system]
 		if w.came != "" {
-			c.course(w, s)
+			c.outcomes(w, s)
 		}
 		c.texts(w, s)
 		c.idle(w, s)
@@ -75,19 +75,19 @@ func (c *checker) find(what string, want, got any, ok bool) {
 	c.findings = append(c.findings, Finding{what, fmt.Sprint(want), fmt.Sprint(got), ok})
 }
 
-// same finds that two things are equal, as they are written.
-func (c *checker) same(what string, want, got any) {
+// equal finds that two things are equal, as they are written.
+func (c *checker) equal(what string, want, got any) {
 	c.find(what, want, got, fmt.Sprint(want) == fmt.Sprint(got))
 }
 
-// none finds that a list of what is wrong is empty.
-func (c *checker) none(what string, wrong []string) {
+// empty finds that a list of what is wrong is empty.
+func (c *checker) empty(what string, wrong []string) {
 	const none = "none"
-	c.same(what, none, cmp.Or(strings.Join(wrong, ", "), none))
+	c.equal(what, none, cmp.Or(strings.Join(wrong, ", "), none))
 }
 
-// whole opens a run, and says whether it has all that is looked at.
-func (c *checker) whole(r *eval.Results, reporting func(*eval.Results) *report.Report) bool {
+// open opens a run, and says whether it has all that is looked at.
+func (c *checker) open(r *eval.Results, reporting func(*eval.Results) *report.Report) bool {
 	chosen, err := Systems()
 	if err != nil {
 		c.find("systems", "those of the self-check", err, false)
@@ -100,23 +100,23 @@ func (c *checker) whole(r *eval.Results, reporting func(*eval.Results) *report.R
 	for _, s := range r.Run.Systems {
 		got = append(got, s.Name)
 	}
-	c.same("systems", strings.Join(names, ", "), strings.Join(got, ", "))
-	c.same("units", 1, len(r.Units))
-	if !c.well() {
+	c.equal("systems", strings.Join(names, ", "), strings.Join(got, ", "))
+	c.equal("units", 1, len(r.Units))
+	if !c.ok() {
 		return false
 	}
 	c.unit = &r.Units[0]
 	n := len(questions())
-	c.same("questions asked", n, len(c.unit.Asked))
-	c.same("systems in the unit", len(chosen), len(c.unit.Results))
-	c.same("rows of likeness", n, len(c.unit.Likeness))
-	if !c.well() {
+	c.equal("questions asked", n, len(c.unit.Asked))
+	c.equal("systems in the unit", len(chosen), len(c.unit.Results))
+	c.equal("rows of likeness", n, len(c.unit.Likeness))
+	if !c.ok() {
 		return false
 	}
 	c.report = reporting(r)
-	c.same("questions reported", n*len(chosen), len(c.report.Questions))
-	c.same("systems reported", len(chosen), len(c.report.Systems))
-	if !c.well() {
+	c.equal("questions reported", n*len(chosen), len(c.report.Questions))
+	c.equal("systems reported", len(chosen), len(c.report.Systems))
+	if !c.ok() {
 		return false
 	}
 	for i := range c.unit.Results {
@@ -133,34 +133,34 @@ func (c *checker) whole(r *eval.Results, reporting func(*eval.Results) *report.R
 				failed++
 			}
 		}
-		c.same(s.Name+": answers, failures", fmt.Sprint(n, 0), fmt.Sprint(len(s.Answers), failed))
+		c.equal(s.Name+": answers, failures", fmt.Sprint(n, 0), fmt.Sprint(len(s.Answers), failed))
 	}
-	return c.well()
+	return c.ok()
 }
 
-func (c *checker) well() bool { return Well(c.findings) }
+func (c *checker) ok() bool { return Well(c.findings) }
 
 // set: all was taken in, each file as one chunk, and each answer was located.
-func (c *checker) set() {
-	c.same("documents", len(files()), c.unit.Documents)
-	c.same("chunks", len(files()), c.unit.Chunks)
-	c.same("files that were not read, parts that were left out", "0 0", fmt.Sprint(len(c.unit.Unread), len(c.unit.LeftOut)))
+func (c *checker) documents() {
+	c.equal("documents", len(files()), c.unit.Documents)
+	c.equal("chunks", len(files()), c.unit.Chunks)
+	c.equal("files that were not read, parts that were left out", "0 0", fmt.Sprint(len(c.unit.Unread), len(c.unit.LeftOut)))
 	located := 0
 	for i, q := range questions() {
 		if c.unit.Asked[i].Located && c.unit.Asked[i].Text == q.text {
 			located++
 		}
 	}
-	c.same("questions in their order whose document is known", len(questions()), located)
+	c.equal("questions in their order whose document is known", len(questions()), located)
 }
 
 // alike: the questions that are near enough to each other are those that are meant.
-func (c *checker) alike() {
+func (c *checker) similar() {
 	var want, got []string
 	for i := range questions() {
 		for j := range i {
 			pair := fmt.Sprintf("%d-%d", j+1, i+1)
-			if alike(j+1, i+1) {
+			if similar(j+1, i+1) {
 				want = append(want, pair)
 			}
 			if j < len(c.unit.Likeness[i]) && c.unit.Likeness[i][j] >= threshold {
@@ -168,11 +168,11 @@ func (c *checker) alike() {
 			}
 		}
 	}
-	c.same("questions near enough to each other", strings.Join(want, " "), strings.Join(got, " "))
+	c.equal("questions near enough to each other", strings.Join(want, " "), strings.Join(got, " "))
 }
 
-// letter says how an answer came.
-func letter(o client.Outcome) rune {
+// outcomeLetter says how an answer came.
+func outcomeLetter(o client.Outcome) rune {
 	switch o {
 	case client.OutcomeAnswerHit:
 		return hit

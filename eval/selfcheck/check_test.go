@@ -46,7 +46,7 @@ func TestSystems(t *testing.T) {
 			t.Errorf("%s: %+v", s.Name, s.Settings)
 		}
 	}
-	if len(chosen) != len(wanted()) || !slices.Equal(controls, []string{systems.Poisoned}) {
+	if len(chosen) != len(expectations()) || !slices.Equal(controls, []string{systems.Poisoned}) {
 		t.Errorf("%d systems, controls %v", len(chosen), controls)
 	}
 	all, err := systems.Choose("all")

@@ -10,25 +10,25 @@ import (
 )
 
 // course: each question came as it must, and the report has counted that.
-func (c *checker) course(w want, s *system) {
+func (c *checker) outcomes(w want, s *system) {
 	got := ""
 	var chunks, reported client.Reuse
 	for i := range s.Answers {
 		a := &s.Answers[i]
-		got += string(letter(a.Outcome))
+		got += string(outcomeLetter(a.Outcome))
 		chunks.All, chunks.Stored = chunks.All+a.Reuse.All, chunks.Stored+a.Reuse.Stored
 		reported.All, reported.Stored = reported.All+s.questions[i].Chunks.All, reported.Stored+s.questions[i].Chunks.Stored
 	}
-	c.same(s.Name+": how each question came (miss, tensors, answer)", w.came, got)
+	c.equal(s.Name+": how each question came (miss, tensors, answer)", w.came, got)
 	n := func(r rune) int { return strings.Count(w.came, string(r)) }
 	o := s.report.All.Outcomes
-	c.same(s.Name+": misses, tensor hits, answer hits", fmt.Sprint(n(miss), n(tensor), n(hit)), fmt.Sprint(o.Misses, o.TensorHits, o.AnswerHits))
+	c.equal(s.Name+": misses, tensor hits, answer hits", fmt.Sprint(n(miss), n(tensor), n(hit)), fmt.Sprint(o.Misses, o.TensorHits, o.AnswerHits))
 	// A prompt has two chunks, and they are stored both or none.
 	counts := func(r client.Reuse) string { return fmt.Sprint(r.All, r.Stored) }
 	must := counts(client.Reuse{All: k * (n(miss) + n(tensor)), Stored: k * n(tensor)})
-	c.same(s.Name+": chunks of prompts, stored ones", must, counts(chunks))
-	c.same(s.Name+": the same as reported, by question and in all", must+", "+must, counts(reported)+", "+counts(s.report.All.Chunks))
-	c.same(s.Name+": slices, entries in the end", fmt.Sprint(w.slices, w.entries), fmt.Sprint(s.Slices, s.Entries))
+	c.equal(s.Name+": chunks of prompts, stored ones", must, counts(chunks))
+	c.equal(s.Name+": the same as reported, by question and in all", must+", "+must, counts(reported)+", "+counts(s.report.All.Chunks))
+	c.equal(s.Name+": slices, entries in the end", fmt.Sprint(w.slices, w.entries), fmt.Sprint(s.Slices, s.Entries))
 }
 
 // texts: each answer is word for word the uncached one, to the question of which it
@@ -49,15 +49,15 @@ func (c *checker) texts(w want, s *system) {
 			other = append(other, fmt.Sprint(i+1))
 		}
 	}
-	c.none(s.Name+": answers that are not the uncached ones", other)
+	c.empty(s.Name+": answers that are not the uncached ones", other)
 	differ, compared := -1, 0
 	if s.report.All.Check != nil {
 		differ, compared = s.report.All.Check.Differ, s.report.All.Check.Compared
 	}
 	o := s.report.All.Outcomes
-	c.same(s.Name+": computed answers held against the uncached ones, that differ", fmt.Sprint(o.Misses+o.TensorHits, 0), fmt.Sprint(compared, differ))
+	c.equal(s.Name+": computed answers held against the uncached ones, that differ", fmt.Sprint(o.Misses+o.TensorHits, 0), fmt.Sprint(compared, differ))
 	if w.idle { // 3 has the words of 1, so whatever answered 1 is there
-		c.same(s.Name+": how the same words came again", client.OutcomeAnswerHit, s.at(3).Outcome)
+		c.equal(s.Name+": how the same words came again", client.OutcomeAnswerHit, s.at(3).Outcome)
 	}
 }
 
@@ -66,7 +66,7 @@ func (c *checker) texts(w want, s *system) {
 func (c *checker) idle(w want, s *system) {
 	got := s.report.All.Idle.Tokens
 	if !w.idle {
-		c.same(s.Name+": tokens of idle work", 0, got)
+		c.equal(s.Name+": tokens of idle work", 0, got)
 		return
 	}
 	const piece = 2048 // the model's context
@@ -92,7 +92,7 @@ func (c *checker) quality(w want, s *system) {
 		if s.report.All.Bank.Wrong != nil {
 			wrong = s.report.All.Bank.Wrong.Count
 		}
-		c.same(s.Name+": wrong answers served", w.wrong, wrong)
+		c.equal(s.Name+": wrong answers served", w.wrong, wrong)
 	}
 	if w.from == "" {
 		return
@@ -103,8 +103,8 @@ func (c *checker) quality(w want, s *system) {
 			exact++
 		}
 	}
-	c.same(s.Name+": exact match", share(exact, n), fmt.Sprintf("%.4f", s.report.All.Quality.Exact.Mean))
-	c.same(s.Name+": retrieval recall", share(n, n), fmt.Sprintf("%.4f", s.report.All.Recall.Share))
+	c.equal(s.Name+": exact match", share(exact, n), fmt.Sprintf("%.4f", s.report.All.Quality.Exact.Mean))
+	c.equal(s.Name+": retrieval recall", share(n, n), fmt.Sprintf("%.4f", s.report.All.Recall.Share))
 }
 
 func share(k, n int) string { return fmt.Sprintf("%.4f", float64(k)/float64(n)) }
@@ -126,19 +126,19 @@ func (c *checker) control() {
 	}{{"exact match", q.Exact.Mean}, {"token F1", q.F1.Mean}} {
 		c.find("naive: most answers are right by "+m.what, "at least "+share(easy, len(questions())), fmt.Sprintf("%.4f", m.got), m.got >= least)
 	}
-	c.same("poisoned: exact match, token F1, ROUGE-L", "0.0000 0.0000 0.0000", fmt.Sprintf("%.4f %.4f %.4f", p.Exact.Mean, p.F1.Mean, p.RougeL.Mean))
-	c.same("poisoned: retrieval recall", share(0, len(questions())), fmt.Sprintf("%.4f", poisoned.report.All.Recall.Share))
+	c.equal("poisoned: exact match, token F1, ROUGE-L", "0.0000 0.0000 0.0000", fmt.Sprintf("%.4f %.4f %.4f", p.Exact.Mean, p.F1.Mean, p.RougeL.Mean))
+	c.equal("poisoned: retrieval recall", share(0, len(questions())), fmt.Sprintf("%.4f", poisoned.report.All.Recall.Share))
 }
 
 // prompts: the same question has the same prompt in every system that computes it,
 // and what is not reused of it is computed. A stored answer has no prompt.
 func (c *checker) prompts() {
 	var other, uneven, full []string
-	for _, w := range wanted() {
+	for _, w := range expectations() {
 		s := c.systems[w.system]
 		for i := range s.Answers {
 			t, where := s.Answers[i].Tokens, fmt.Sprintf("%s %d", s.Name, i+1)
-			if letter(s.Answers[i].Outcome) == hit {
+			if outcomeLetter(s.Answers[i].Outcome) == hit {
 				if t.Prompt+t.Reused+t.Computed+t.Generated != 0 || t.Attended != 0 {
 					full = append(full, where)
 				}
@@ -152,9 +152,9 @@ func (c *checker) prompts() {
 			}
 		}
 	}
-	c.none("prompts that are not the naive one's", other)
-	c.none("prompts of which reused and computed tokens are not the whole", uneven)
-	c.none("stored answers that took tokens", full)
+	c.empty("prompts that are not the naive one's", other)
+	c.empty("prompts of which reused and computed tokens are not the whole", uneven)
+	c.empty("stored answers that took tokens", full)
 }
 
 // reuse: what is reused of one prompt says what must be of others. A prompt is the
@@ -162,31 +162,31 @@ func (c *checker) prompts() {
 func (c *checker) reuse() {
 	rag, own := c.systems["ragcache"], c.systems[reactive]
 	reused := func(s *system, number int) int { return s.at(number).Tokens.Reused }
-	c.same("naive: tokens reused", 0, c.systems["naive"].report.All.Tokens.Reused)
-	c.same("ragcache: tokens reused of the first prompt", 0, reused(rag, 1))
+	c.equal("naive: tokens reused", 0, c.systems["naive"].report.All.Tokens.Reused)
+	c.equal("ragcache: tokens reused of the first prompt", 0, reused(rag, 1))
 	instructions := reused(rag, 2) // all that 2 shares with 1
 	c.find("ragcache: tokens of the instructions", "some", instructions, instructions > 0)
 	for _, number := range []int{4, 7, 8} {
-		c.same(fmt.Sprintf("ragcache: tokens reused of %d, the instructions alone", number), instructions, reused(rag, number))
+		c.equal(fmt.Sprintf("ragcache: tokens reused of %d, the instructions alone", number), instructions, reused(rag, number))
 	}
-	c.same("ragcache: tokens reused of 5, as of 3", reused(rag, 3), reused(rag, 5))
-	c.same("ragcache: tokens of 3 that are not reused, as of 1", rag.at(1).Tokens.Prompt-reused(rag, 3), rag.at(3).Tokens.Computed)
+	c.equal("ragcache: tokens reused of 5, as of 3", reused(rag, 3), reused(rag, 5))
+	c.equal("ragcache: tokens of 3 that are not reused, as of 1", rag.at(1).Tokens.Prompt-reused(rag, 3), rag.at(3).Tokens.Computed)
 	// Side by side the same two chunks are reused in whatever order.
-	c.same(reactive+": tokens reused of 4, as ragcache's of 3", reused(rag, 3), reused(own, 4))
-	c.same(reactive+": tokens reused of 6, as ragcache's of 6", reused(rag, 6), reused(own, 6))
-	c.same(reactive+": tokens reused of 7, as ragcache's of 6", reused(rag, 6), reused(own, 7))
-	c.same(reactive+": tokens reused of 9, as ragcache's of 9", reused(rag, 9), reused(own, 9))
-	for _, w := range wanted() {
+	c.equal(reactive+": tokens reused of 4, as ragcache's of 3", reused(rag, 3), reused(own, 4))
+	c.equal(reactive+": tokens reused of 6, as ragcache's of 6", reused(rag, 6), reused(own, 6))
+	c.equal(reactive+": tokens reused of 7, as ragcache's of 6", reused(rag, 6), reused(own, 7))
+	c.equal(reactive+": tokens reused of 9, as ragcache's of 9", reused(rag, 9), reused(own, 9))
+	for _, w := range expectations() {
 		s, sum := c.systems[w.system], 0
 		for i := range s.Answers {
 			sum += s.Answers[i].Tokens.Reused
 		}
-		c.same(s.Name+": tokens reused, as reported", sum, s.report.All.Tokens.Reused)
+		c.equal(s.Name+": tokens reused, as reported", sum, s.report.All.Tokens.Reused)
 	}
 }
 
-// to is how many tokens n in a row see, each itself and all before it.
-func to(n int) int64 { return int64(n) * int64(n+1) / 2 }
+// attendedBy is how many tokens n in a row see, each itself and all before it.
+func attendedBy(n int) int64 { return int64(n) * int64(n+1) / 2 }
 
 // length is a prompt with its answer.
 func length(a *eval.Answer) int { return a.Tokens.Prompt + a.Tokens.Generated }
@@ -199,9 +199,9 @@ func (c *checker) attended() {
 		var want, got []int64
 		for i := range s.Answers {
 			a := &s.Answers[i]
-			want, got = append(want, to(length(a))-to(a.Tokens.Reused)), append(got, a.Tokens.Attended)
+			want, got = append(want, attendedBy(length(a))-attendedBy(a.Tokens.Reused)), append(got, a.Tokens.Attended)
 		}
-		c.same(s.Name+": tokens seen, question by question", want, got)
+		c.equal(s.Name+": tokens seen, question by question", want, got)
 	}
 	// Side by side each token of one chunk sees none of the other chunk's: that is the
 	// product of their lengths. Their sum is known from what 3 reuses, so that product
@@ -210,7 +210,7 @@ func (c *checker) attended() {
 	sum := int64(rag.at(3).Tokens.Reused - rag.at(2).Tokens.Reused)
 	product := a.Attended - b.Attended
 	if a.Generated != b.Generated {
-		product -= to(length(naive.at(1))) - to(length(side.at(1)))
+		product -= attendedBy(length(naive.at(1))) - attendedBy(length(side.at(1)))
 	}
 	root := int64(math.Round(math.Sqrt(float64(sum*sum - 4*product))))
 	ok := product > 0 && sum*sum-4*product >= 0 && root*root == sum*sum-4*product && (sum+root)%2 == 0
@@ -229,7 +229,7 @@ func (c *checker) flops() {
 			got = *f
 		}
 		want := perToken*int64(t.Computed+t.Generated) + perSeen*t.Attended + perGenerated*int64(t.Generated)
-		c.same(fmt.Sprintf("%s: floating-point operations of %d", at.system, at.number), want, int64(got))
+		c.equal(fmt.Sprintf("%s: floating-point operations of %d", at.system, at.number), want, int64(got))
 	}
 }
 
@@ -254,6 +254,6 @@ func (c *checker) storage() {
 		most := least * 1.05
 		bytes := func(n float64) string { return fmt.Sprintf("%.0f", n) }
 		c.find(s.name+": bytes of tensors", bytes(least)+" to "+bytes(most), bytes(got.TensorBytes), got.TensorBytes >= least && got.TensorBytes <= most)
-		c.same(s.name+": bytes written, slices evicted", bytes(got.TensorBytes)+", 0", bytes(got.Written)+", "+bytes(got.Evicted))
+		c.equal(s.name+": bytes written, slices evicted", bytes(got.TensorBytes)+", 0", bytes(got.Written)+", "+bytes(got.Evicted))
 	}
 }

@@ -22,7 +22,7 @@ func Plan() eval.Plan {
 // Systems are those that are run.
 func Systems() ([]eval.System, error) {
 	var names []string
-	for _, w := range wanted() {
+	for _, w := range expectations() {
 		names = append(names, w.system)
 	}
 	chosen, err := systems.Choose(strings.Join(names, ","))
@@ -79,9 +79,9 @@ func questions() []question {
 	}
 }
 
-// alike are the pairs of questions, by number, that are alike enough for a stored
+// similar are the pairs of questions, by number, that are alike enough for a stored
 // answer to be looked at. All others are not.
-func alike(earlier, later int) bool {
+func similar(earlier, later int) bool {
 	switch [2]int{earlier, later} {
 	case [2]int{1, 3}, [2]int{1, 5}, [2]int{3, 5}, [2]int{2, 6}:
 		return true
@@ -118,7 +118,7 @@ const (
 	guards = "121416789" // the gate does not serve the answer to 2 for 6
 )
 
-// wanted is what must come out, system by system.
+// expectations is what must come out, system by system.
 //
 // Chunk behind chunk, tensors are good behind the same earlier chunks only:
 //
@@ -138,7 +138,7 @@ const (
 // Where answers are kept, 3 has the words of 1, and 5 and 6 are near enough to 1 and
 // 2. Without the gate all three are served, and the answer for 6 is a wrong one; with
 // it 6 is computed. Entries are the questions that were computed.
-func wanted() []want {
+func expectations() []want {
 	return []want{
 		{system: "naive", came: "mmmmmmmmm", from: own},
 		{system: "naive-parallel", came: "mmmmmmmmm", from: own},

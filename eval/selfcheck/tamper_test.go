@@ -20,7 +20,7 @@ type tamper struct {
 
 func tampers() []tamper {
 	all := unitTampers()
-	for _, w := range wanted() {
+	for _, w := range expectations() {
 		all = append(all, systemTampers(w)...)
 	}
 	return slices.Concat(all, tokenTampers(), byteTampers(), qualityTampers())
@@ -150,7 +150,7 @@ func byteTampers() (all []tamper) {
 		on("bytes written", "written", func(r *eval.Result) { r.Answers[0].Written++ })
 		on("bytes written", "evicted", func(r *eval.Result) { r.Evicted = 1 })
 	}
-	for _, s := range wanted() {
+	for _, s := range expectations() {
 		if s.came != "" {
 			all = append(
 				all,

@@ -50,7 +50,7 @@ func perfect(t *testing.T) *eval.Results {
 		u.Asked = append(u.Asked, eval.Asked{Number: i + 1, Text: q.text, Gold: []string{q.gold}, Located: true})
 		row := []float64{}
 		for j := range i {
-			row = append(row, map[bool]float64{true: 0.9, false: 0.4}[alike(j+1, i+1)])
+			row = append(row, map[bool]float64{true: 0.9, false: 0.4}[similar(j+1, i+1)])
 		}
 		u.Likeness = append(u.Likeness, row)
 	}
@@ -64,7 +64,7 @@ func perfect(t *testing.T) *eval.Results {
 // result is what a system does.
 func result(s eval.System) eval.Result {
 	var w want
-	for _, one := range wanted() {
+	for _, one := range expectations() {
 		if one.system == s.Name {
 			w = one
 		}

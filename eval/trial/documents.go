@@ -20,9 +20,9 @@ const (
 	portionBytes = 64 << 20
 )
 
-// fill takes the documents in, or the last so many files where most is not 0: those
+// addFiles takes the documents in, or the last so many files where most is not 0: those
 // with answers are among them.
-func (u *unit) fill(ctx context.Context, space string, most int) (in client.UploadStatus, err error) {
+func (u *unit) addFiles(ctx context.Context, space string, most int) (in client.UploadStatus, err error) {
 	rest := u.set.Files
 	if most > 0 {
 		rest = rest[max(0, len(rest)-most):]
@@ -83,9 +83,9 @@ func send(form *multipart.Writer, f eval.File) error {
 	return err
 }
 
-// locate finds for each question the chunks of the documents that hold its answer, as
+// findAnswerChunks finds for each question the chunks of the documents that hold its answer, as
 // a system's space calls them.
-func (u *unit) locate(ctx context.Context, s *system) error {
+func (u *unit) findAnswerChunks(ctx context.Context, s *system) error {
 	chunks := map[string][]string{} // by file, of those that hold answers
 	count := 0
 	for params := (client.ListDocumentsParams{Limit: new(1000)}); ; {
@@ -95,7 +95,7 @@ func (u *unit) locate(ctx context.Context, s *system) error {
 		}
 		for _, d := range page.Documents {
 			count++
-			if d.Path == nil || !u.holds(*d.Path) {
+			if d.Path == nil || !u.hasAnswer(*d.Path) {
 				continue
 			}
 			whole, err := call[client.DocumentText](u.api.GetDocument(ctx, s.space, d.ID))
@@ -115,10 +115,10 @@ func (u *unit) locate(ctx context.Context, s *system) error {
 		for file, ids := range chunks {
 			for _, id := range ids {
 				if answeredBy(q, file) {
-					if s.holders[q.Number] == nil {
-						s.holders[q.Number] = map[string]bool{}
+					if s.answerChunks[q.Number] == nil {
+						s.answerChunks[q.Number] = map[string]bool{}
 					}
-					s.holders[q.Number][id] = true
+					s.answerChunks[q.Number][id] = true
 				}
 			}
 		}
@@ -126,8 +126,8 @@ func (u *unit) locate(ctx context.Context, s *system) error {
 	return nil
 }
 
-// holds says whether a file is named as the one with an answer.
-func (u *unit) holds(file string) bool {
+// hasAnswer says whether a file is named as the one with an answer.
+func (u *unit) hasAnswer(file string) bool {
 	for _, q := range u.set.Questions {
 		if answeredBy(q, file) {
 			return true
@@ -161,5 +161,5 @@ func call[T any](resp *http.Response, err error) (got T, _ error) {
 	return got, nil
 }
 
-// none is what an operation gives that gives nothing of interest.
-type none = json.RawMessage
+// ignored is what an operation gives that gives nothing of interest.
+type ignored = json.RawMessage

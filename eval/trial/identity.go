@@ -17,7 +17,7 @@ import (
 
 // probe asks a percached what it is, and how much room a slice takes.
 func (r *runner) probe(ctx context.Context) error {
-	return r.during(ctx, func(api *client.Client) error {
+	return r.withDaemon(ctx, func(api *client.Client) error {
 		about, err := call[client.About](api.About(ctx))
 		if err != nil {
 			return err
@@ -45,14 +45,14 @@ func (r *runner) probe(ctx context.Context) error {
 			}
 		}
 		for i := range run.Systems {
-			limit(&run.Systems[i], run.Plan, bytes)
+			setTensorLimit(&run.Systems[i], run.Plan, bytes)
 		}
 		return nil
 	})
 }
 
-// limit gives a system its room.
-func limit(s *eval.System, p eval.Plan, sliceBytes float64) {
+// setTensorLimit gives a system its room.
+func setTensorLimit(s *eval.System, p eval.Plan, sliceBytes float64) {
 	all := p.LimitBytes
 	s.Settings.TensorLimit = &all
 	if s.Then != nil {
@@ -72,19 +72,19 @@ func (r *runner) sliceBytes(ctx context.Context, api *client.Client) (float64, e
 	const someFiles, someQuestions = 30, 5
 	u := &unit{runner: r, api: api, set: &r.Data.Sets[0], Unit: &eval.Unit{}}
 	settings := client.Settings{Bank: new(false), Tensors: new(true), Placement: new(client.PlacementSequential)}
-	if err := u.settle(ctx); err != nil {
+	if err := u.configure(ctx); err != nil {
 		return 0, err
 	}
 	if err := u.space(ctx, warmup, settings); err != nil {
 		return 0, err
 	}
-	if _, err := u.fill(ctx, warmup, someFiles); err != nil {
+	if _, err := u.addFiles(ctx, warmup, someFiles); err != nil {
 		return 0, err
 	}
 	failed := ""
-	questions := stream(u.set, &r.Run.Plan)
+	questions := questionOrder(u.set, &r.Run.Plan)
 	for _, a := range questions[:min(someQuestions, len(questions))] {
-		_, failure, err := u.one(ctx, warmup, a.Text)
+		_, failure, err := u.askOnce(ctx, warmup, a.Text)
 		if err != nil {
 			return 0, err
 		}
@@ -108,8 +108,8 @@ func (r *runner) sliceBytes(ctx context.Context, api *client.Client) (float64, e
 	return sum / n, nil
 }
 
-// differ names what makes two runs different ones; empty if nothing does.
-func differ(a, b *eval.Run) string {
+// difference names what makes two runs different ones; empty if nothing does.
+func difference(a, b *eval.Run) string {
 	for _, c := range []struct {
 		what string
 		a, b any
@@ -122,7 +122,7 @@ func differ(a, b *eval.Run) string {
 		{"service's settings", fmt.Sprint(a.Settings), fmt.Sprint(b.Settings)},
 		{"plan", a.Plan, b.Plan},
 		{"list of systems", names(a.Systems), names(b.Systems)},
-		{"settings of systems", written(a.Systems), written(b.Systems)},
+		{"settings of systems", marshalled(a.Systems), marshalled(b.Systems)},
 		{"list of users", a.Users, b.Users},
 		{"data", a.DataSum, b.DataSum},
 	} {
@@ -140,8 +140,8 @@ func names(systems []eval.System) (names []string) {
 	return names
 }
 
-// written is what stands in a file, as settings lie behind pointers.
-func written(systems []eval.System) string {
+// marshalled is what stands in a file, as settings lie behind pointers.
+func marshalled(systems []eval.System) string {
 	b, err := json.Marshal(systems)
 	if err != nil {
 		return err.Error()
@@ -160,7 +160,7 @@ func digest(d *eval.Data) (string, error) {
 			return "", err
 		}
 		for _, f := range s.Files {
-			sum, err := sumOf(f)
+			sum, err := fileDigest(f)
 			if err == nil {
 				err = say.Encode([]string{f.Name, sum})
 			}
@@ -172,7 +172,7 @@ func digest(d *eval.Data) (string, error) {
 	return hex.EncodeToString(all.Sum(nil)[:16]), nil
 }
 
-func sumOf(f eval.File) (string, error) {
+func fileDigest(f eval.File) (string, error) {
 	in, err := f.Open()
 	if err != nil {
 		return "", err

@@ -7,8 +7,8 @@ import (
 	"github.com/percached/percached/eval"
 )
 
-// before does a system's idle work before the questions.
-func (u *unit) before(ctx context.Context, s *system) (w eval.Work, err error) {
+// idleBefore does a system's idle work before the questions.
+func (u *unit) idleBefore(ctx context.Context, s *system) (w eval.Work, err error) {
 	switch s.Idle {
 	case eval.IdlePredict:
 		for range u.Run.Plan.Rounds {
@@ -23,27 +23,27 @@ func (u *unit) before(ctx context.Context, s *system) (w eval.Work, err error) {
 			}
 		}
 	case eval.IdleAll:
-		err = u.bounded(ctx, s, u.Run.Plan.IdleTokensBefore, &w)
+		err = u.drainWithin(ctx, s, u.Run.Plan.IdleTokensBefore, &w)
 	}
 	return w, err
 }
 
-// after does a system's idle work behind a question.
-func (u *unit) after(ctx context.Context, s *system) (w eval.Work, err error) {
+// idleAfter does a system's idle work behind a question.
+func (u *unit) idleAfter(ctx context.Context, s *system) (w eval.Work, err error) {
 	switch s.Idle {
 	case eval.IdlePredict:
 		err = u.drain(ctx, s, client.DrainIdleParams{Kind: []client.JobKind{
 			client.JobKindHistory, client.JobKindPopulate, client.JobKindDecode, client.JobKindRestore,
 		}}, &w)
 	case eval.IdleAll:
-		err = u.bounded(ctx, s, u.Run.Plan.IdleTokensAfter, &w)
+		err = u.drainWithin(ctx, s, u.Run.Plan.IdleTokensAfter, &w)
 	}
 	return w, err
 }
 
-// bounded does whatever there is, for so many tokens and what was left of earlier
+// drainWithin does whatever there is, for so many tokens and what was left of earlier
 // ones: so many more as the plan says, or all that PerCache has spent.
-func (u *unit) bounded(ctx context.Context, s *system, more int, w *eval.Work) error {
+func (u *unit) drainWithin(ctx context.Context, s *system, more int, w *eval.Work) error {
 	s.granted += more
 	left := s.granted - s.spent
 	if u.Run.Plan.IdleTokensBefore+u.Run.Plan.IdleTokensAfter == 0 && u.percache != nil {
@@ -70,13 +70,13 @@ func (u *unit) drain(ctx context.Context, s *system, p client.DrainIdleParams, s
 	sum.Failed += got.Failed
 	sum.Reasons = got.Reasons // why it ended
 	for _, k := range got.Kinds {
-		add(&sum.Kinds, k)
+		addKind(&sum.Kinds, k)
 	}
-	return u.look(ctx, s)
+	return u.observe(ctx, s)
 }
 
-// add adds the work of a kind to that of the same kind.
-func add(to *[]client.KindWork, k client.KindWork) {
+// addKind adds the work of a kind to that of the same kind.
+func addKind(to *[]client.KindWork, k client.KindWork) {
 	for i := range *to {
 		if t := &(*to)[i]; t.Kind == k.Kind {
 			t.Done, t.Nothing, t.Preempted, t.Failed, t.Parked = t.Done+k.Done, t.Nothing+k.Nothing, t.Preempted+k.Preempted, t.Failed+k.Failed, t.Parked+k.Parked

@@ -18,7 +18,7 @@ import (
 // asked, by the way on which exported answers come back. Each rests on a chunk that
 // does not hold the right answer, if there is one such.
 func (u *unit) poison(ctx context.Context, s *system) error {
-	chunks, err := u.someChunks(ctx, s.space)
+	chunks, err := u.evidenceChunks(ctx, s.space)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (u *unit) poison(ctx context.Context, s *system) error {
 	to := json.NewEncoder(&lines)
 	for i, q := range u.Asked {
 		rests := chunks[0]
-		if at := slices.IndexFunc(chunks, func(c string) bool { return !s.holders[q.Number][c] }); at >= 0 {
+		if at := slices.IndexFunc(chunks, func(c string) bool { return !s.answerChunks[q.Number][c] }); at >= 0 {
 			rests = chunks[at]
 		}
 		if err := to.Encode(client.ExportedEntry{
@@ -48,8 +48,8 @@ func (u *unit) poison(ctx context.Context, s *system) error {
 	return nil
 }
 
-// someChunks gives the first chunks of two documents, or of the only one.
-func (u *unit) someChunks(ctx context.Context, space string) (chunks []string, _ error) {
+// evidenceChunks gives the first chunks of two documents, or of the only one.
+func (u *unit) evidenceChunks(ctx context.Context, space string) (chunks []string, _ error) {
 	const enough = 2
 	page, err := call[client.Documents](u.api.ListDocuments(ctx, space, &client.ListDocumentsParams{Limit: new(100)}))
 	if err != nil {
@@ -73,8 +73,8 @@ func (u *unit) someChunks(ctx context.Context, space string) (chunks []string, _
 	return chunks, nil
 }
 
-// madeUp is no answer to anything.
-const madeUp = "number 77193 at Quillfeather Quay"
+// madeUpAnswer is no answer to anything.
+const madeUpAnswer = "number 77193 at Quillfeather Quay"
 
 // wrongAnswer is one of the same kind as the right one of question i: that of the
 // next question whose facts are others. A question asked twice gets one answer.
@@ -82,14 +82,14 @@ func wrongAnswer(asked []eval.Asked, i int) string {
 	i = slices.IndexFunc(asked, func(a eval.Asked) bool { return a.Text == asked[i].Text })
 	for n := range asked {
 		other := asked[(i+n)%len(asked)].Gold
-		if len(asked[i].Gold) > 0 && len(other) > 0 && unlike(other[0], asked[i].Gold) {
+		if len(asked[i].Gold) > 0 && len(other) > 0 && differsFrom(other[0], asked[i].Gold) {
 			return other[0]
 		}
 	}
-	return madeUp
+	return madeUpAnswer
 }
 
-// unlike says whether an answer shares neither facts nor words with any that is right.
-func unlike(answer string, right []string) bool {
+// differsFrom says whether an answer shares neither facts nor words with any that is right.
+func differsFrom(answer string, right []string) bool {
 	return measure.F1(answer, right) == 0 && !slices.ContainsFunc(right, func(r string) bool { return !measure.Contradicts(answer, r) })
 }

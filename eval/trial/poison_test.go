@@ -18,7 +18,7 @@ func TestWrongAnswer(t *testing.T) {
 		{Text: "What else?"},
 		{Text: "Who led it?", Gold: []string{"Wilma"}},
 	}
-	for i, want := range []string{"Wilma Tarn", "Wilma Tarn", "$46,000", "Wilma Tarn", madeUp, "$46,000"} {
+	for i, want := range []string{"Wilma Tarn", "Wilma Tarn", "$46,000", "Wilma Tarn", madeUpAnswer, "$46,000"} {
 		got := wrongAnswer(asked, i)
 		if got != want {
 			t.Errorf("%s: %q, not %q", asked[i].Text, got, want)
@@ -29,7 +29,7 @@ func TestWrongAnswer(t *testing.T) {
 			}
 		}
 	}
-	if got := wrongAnswer(asked[:2], 0); got != madeUp {
+	if got := wrongAnswer(asked[:2], 0); got != madeUpAnswer {
 		t.Errorf("where all others are right, too: %q", got)
 	}
 }

@@ -19,11 +19,11 @@ import (
 // answer asks a system a question, and notes all about the answer.
 func (u *unit) answer(ctx context.Context, s *system, q eval.Asked) (eval.Answer, error) {
 	written := s.written
-	a, failure, err := u.one(ctx, s.space, q.Text)
+	a, failure, err := u.askOnce(ctx, s.space, q.Text)
 	if err != nil {
 		return eval.Answer{}, err
 	}
-	if err := u.look(ctx, s); err != nil {
+	if err := u.observe(ctx, s); err != nil {
 		return eval.Answer{}, err
 	}
 	if failure != "" {
@@ -36,13 +36,13 @@ func (u *unit) answer(ctx context.Context, s *system, q eval.Asked) (eval.Answer
 	if a.Gate.Similarity != nil {
 		out.Similarity = *a.Gate.Similarity
 	}
-	holders := s.holders[q.Number]
-	if holders != nil {
+	answerChunks := s.answerChunks[q.Number]
+	if answerChunks != nil {
 		out.Recalled = new(false)
 	}
 	for _, c := range a.Citations {
 		out.Chunks = append(out.Chunks, c.Chunk)
-		if holders[c.Chunk] {
+		if answerChunks[c.Chunk] {
 			*out.Recalled = true
 		}
 	}
@@ -50,7 +50,7 @@ func (u *unit) answer(ctx context.Context, s *system, q eval.Asked) (eval.Answer
 	case a.Outcome == client.OutcomeAnswerHit:
 		out.Origin, err = u.origin(ctx, s, a.Gate)
 	case s.Forgets && a.Entry != nil:
-		_, err = call[none](u.api.DeleteEntry(ctx, s.space, *a.Entry))
+		_, err = call[ignored](u.api.DeleteEntry(ctx, s.space, *a.Entry))
 	}
 	return out, err
 }
@@ -66,15 +66,15 @@ func (u *unit) origin(ctx context.Context, s *system, g client.Gate) (string, er
 	return "", nil
 }
 
-// heard is an answer and when it came.
-type heard struct {
+// timedAnswer is an answer and when it came.
+type timedAnswer struct {
 	client.Answer
 	first, total float64 // milliseconds
 }
 
-// one asks a question and listens to the answer as it comes. A failure is what
+// askOnce asks a question and listens to the answer as it comes. A failure is what
 // percached says; an error, that it is not there to say anything.
-func (u *unit) one(ctx context.Context, space, question string) (h heard, failure string, err error) {
+func (u *unit) askOnce(ctx context.Context, space, question string) (h timedAnswer, failure string, err error) {
 	began := time.Now()
 	since := func() float64 { return float64(time.Since(began)) / float64(time.Millisecond) }
 	resp, err := u.api.Ask(ctx, space, client.Question{Question: question}, client.AsEvents)
@@ -125,9 +125,9 @@ func (u *unit) one(ctx context.Context, space, question string) (h heard, failur
 	return h, "", nil
 }
 
-// stream are a user's questions as they are asked: in the order of the data where
+// questionOrder are a user's questions as they are asked: in the order of the data where
 // it means something, else in one that the seed gives; the paraphrases follow.
-func stream(set *eval.Set, p *eval.Plan) (asked []eval.Asked) {
+func questionOrder(set *eval.Set, p *eval.Plan) (asked []eval.Asked) {
 	order := make([]int, len(set.Questions))
 	for i := range order {
 		order[i] = i
@@ -165,8 +165,8 @@ func stream(set *eval.Set, p *eval.Plan) (asked []eval.Asked) {
 	return asked
 }
 
-// likeness compares each question to those before it.
-func (u *unit) likeness(ctx context.Context) error {
+// measureSimilarity compares each question to those before it.
+func (u *unit) measureSimilarity(ctx context.Context) error {
 	const most = 256 // texts in a request
 	var vectors [][]float32
 	for from := 0; from < len(u.Asked); from += most {

@@ -138,7 +138,7 @@ func (s *scripted) routes(t *testing.T) http.Handler {
 	give("PATCH /v1/config", s.noted(ok))
 	give("POST /v1/spaces", s.noted(ok))
 	give("PATCH /v1/spaces/{space}/settings", s.noted(ok))
-	give("POST /v1/spaces/{space}/documents", func(r *http.Request, space string) any { return s.takeIn(t, r, space) })
+	give("POST /v1/spaces/{space}/documents", func(r *http.Request, space string) any { return s.addDocuments(t, r, space) })
 	give("GET /v1/spaces/{space}/documents", func(r *http.Request, space string) any { return s.documents(r, space) })
 	give("GET /v1/spaces/{space}/documents/{id}", func(r *http.Request, _ string) any {
 		name := strings.ReplaceAll(r.PathValue("id"), "~", "/")
@@ -205,7 +205,7 @@ func (s *scripted) noted(next func(*http.Request, string) any) func(*http.Reques
 	}
 }
 
-func (s *scripted) takeIn(t *testing.T, r *http.Request, space string) any {
+func (s *scripted) addDocuments(t *testing.T, r *http.Request, space string) any {
 	if s.full {
 		return http.StatusInsufficientStorage
 	}

@@ -48,18 +48,18 @@ type runner struct {
 // Run leads a run to its end and gives its results.
 func Run(ctx context.Context, s Setup) (*eval.Results, error) {
 	r := &runner{Setup: s}
-	f, err := r.begin(ctx)
+	f, err := r.openFolder(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for i := range r.Data.Sets {
-		r.steps += r.Run.Plan.Repeats * (len(stream(&r.Data.Sets[i], &r.Run.Plan)) + ahead)
+		r.steps += r.Run.Plan.Repeats * (len(questionOrder(&r.Data.Sets[i], &r.Run.Plan)) + preparationSteps)
 	}
 	for repeat := 1; repeat <= r.Run.Plan.Repeats; repeat++ {
 		for i := range r.Data.Sets {
 			set := &r.Data.Sets[i]
 			if f.Has(repeat, set.User) {
-				r.done += len(stream(set, &r.Run.Plan)) + ahead
+				r.done += len(questionOrder(set, &r.Run.Plan)) + preparationSteps
 				continue
 			}
 			u, err := r.unit(ctx, repeat, set)
@@ -74,8 +74,8 @@ func Run(ctx context.Context, s Setup) (*eval.Results, error) {
 	return folder.Read(r.Dir)
 }
 
-// ahead is how many steps all count for that comes before the questions.
-const ahead = 20
+// preparationSteps is how many steps all count for that comes before the questions.
+const preparationSteps = 20
 
 // step tells that something is done.
 func (r *runner) step(u *unit, what string, n int) {
@@ -83,8 +83,8 @@ func (r *runner) step(u *unit, what string, n int) {
 	r.Tell(Step{u.Repeat, u.User, what, float64(r.done) / float64(r.steps)})
 }
 
-// check says why data cannot be asked about.
-func check(d *eval.Data) error {
+// checkData says why data cannot be asked about.
+func checkData(d *eval.Data) error {
 	if len(d.Sets) == 0 {
 		return errors.New("there are no users")
 	}
@@ -101,9 +101,9 @@ func check(d *eval.Data) error {
 	return nil
 }
 
-// begin makes the run's folder, or finds it with a part of the same run in it.
-func (r *runner) begin(ctx context.Context) (*folder.Folder, error) {
-	if err := check(r.Data); err != nil {
+// openFolder makes the run's folder, or finds it with a part of the same run in it.
+func (r *runner) openFolder(ctx context.Context) (*folder.Folder, error) {
+	if err := checkData(r.Data); err != nil {
 		return nil, err
 	}
 	run := &r.Run
@@ -128,15 +128,15 @@ func (r *runner) begin(ctx context.Context) (*folder.Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if what := differ(old, run); what != "" {
+	if what := difference(old, run); what != "" {
 		return nil, fmt.Errorf("%s holds another run: its %s is not the same; name another folder", r.Dir, what)
 	}
 	*run = *old
 	return f, nil
 }
 
-// during runs fn with a percached that ends with it.
-func (r *runner) during(ctx context.Context, fn func(*client.Client) error) error {
+// withDaemon runs fn with a percached that ends with it.
+func (r *runner) withDaemon(ctx context.Context, fn func(*client.Client) error) error {
 	d, err := r.Start(ctx)
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ type unit struct {
 type system struct {
 	eval.System
 	space          string
-	holders        map[int]map[string]bool // by question: the chunks of the document with its answer
+	answerChunks   map[int]map[string]bool // by question: the chunks of the document with its answer
 	result         eval.Result
 	spent, granted int   // tokens of idle work
 	bytes, written int64 // of tensors: there are, were written
@@ -42,21 +42,21 @@ type system struct {
 func (r *runner) unit(ctx context.Context, repeat int, set *eval.Set) (*eval.Unit, error) {
 	u := &unit{
 		runner: r, set: set,
-		Unit: &eval.Unit{Repeat: repeat, User: set.User, Began: time.Now().UTC(), Asked: stream(set, &r.Run.Plan)},
+		Unit: &eval.Unit{Repeat: repeat, User: set.User, Began: time.Now().UTC(), Asked: questionOrder(set, &r.Run.Plan)},
 	}
-	err := r.during(ctx, func(api *client.Client) error {
+	err := r.withDaemon(ctx, func(api *client.Client) error {
 		u.api = api
 		for _, step := range []struct {
 			what string
 			do   func(context.Context) error
 		}{
-			{"settings", u.settle},
-			{"taking the documents in", u.takeIn},
-			{"warming up", u.warm},
-			{"how questions are alike", u.likeness},
-			{"idle work before the questions", u.prepare},
-			{"asking", u.ask},
-			{"what is left", u.end},
+			{"settings", u.configure},
+			{"taking the documents in", u.addDocuments},
+			{"warming up", u.warmUp},
+			{"how questions are alike", u.measureSimilarity},
+			{"idle work before the questions", u.workBefore},
+			{"asking", u.askAll},
+			{"what is left", u.collect},
 		} {
 			if err := step.do(ctx); err != nil {
 				return fmt.Errorf("%s: %w", step.what, err)
@@ -68,28 +68,28 @@ func (r *runner) unit(ctx context.Context, repeat int, set *eval.Set) (*eval.Uni
 	return u.Unit, err
 }
 
-// settle keeps percached from doing or forgetting anything by itself.
-func (u *unit) settle(ctx context.Context) error {
+// configure keeps percached from doing or forgetting anything by itself.
+func (u *unit) configure(ctx context.Context) error {
 	n := int64(len(u.Run.Systems) + 1)
-	tensors := max(u.Run.Plan.LimitBytes, someRoom) // to warm up
+	tensors := max(u.Run.Plan.LimitBytes, minTensorRoom) // to warm up
 	for i := range u.Run.Systems {
-		tensors += room(&u.Run.Systems[i], u.Run.Plan)
+		tensors += tensorRoom(&u.Run.Systems[i], u.Run.Plan)
 	}
 	set := map[string]string{
 		"budget-compute": "0s", // idle work is done when it is asked for, which no budget holds up
 		"pay-trial":      "10000h", "quiet": "0s",
 		"tensor-limit": strconv.FormatInt(tensors, 10), "bank-limit": strconv.FormatInt(n*100<<20, 10),
 	}
-	_, err := call[none](u.api.ChangeConfig(ctx, set))
+	_, err := call[ignored](u.api.ChangeConfig(ctx, set))
 	return err
 }
 
-const someRoom = 1 << 30 // bytes
+const minTensorRoom = 1 << 30 // bytes
 
-// room is how many bytes of the tree are for a system: no less than its own limits, so
+// tensorRoom is how many bytes of the tree are for a system: no less than its own limits, so
 // that none makes room for another.
-func room(s *eval.System, p eval.Plan) int64 {
-	most := max(p.LimitBytes, someRoom)
+func tensorRoom(s *eval.System, p eval.Plan) int64 {
+	most := max(p.LimitBytes, minTensorRoom)
 	for _, set := range []*client.Settings{&s.Settings, s.Then} {
 		if set != nil && set.TensorLimit != nil { // the first look knows none yet
 			most = max(most, *set.TensorLimit)
@@ -100,15 +100,15 @@ func room(s *eval.System, p eval.Plan) int64 {
 
 // space makes one.
 func (u *unit) space(ctx context.Context, name string, s client.Settings) error {
-	c, err := change(s)
+	c, err := settingsChange(s)
 	if err == nil {
-		_, err = call[none](u.api.CreateSpace(ctx, client.NewSpace{Name: name, Kind: new(client.SpaceKind(u.set.Kind)), Settings: &c}))
+		_, err = call[ignored](u.api.CreateSpace(ctx, client.NewSpace{Name: name, Kind: new(client.SpaceKind(u.set.Kind)), Settings: &c}))
 	}
 	return err
 }
 
-// change makes settings that are wanted of settings that hold.
-func change(s client.Settings) (c client.SettingsChange, err error) {
+// settingsChange makes settings that are wanted of settings that hold.
+func settingsChange(s client.Settings) (c client.SettingsChange, err error) {
 	b, err := json.Marshal(s)
 	if err == nil {
 		err = json.Unmarshal(b, &c)
@@ -116,11 +116,11 @@ func change(s client.Settings) (c client.SettingsChange, err error) {
 	return c, err
 }
 
-// takeIn makes a space for each system, and fills it.
-func (u *unit) takeIn(ctx context.Context) error {
+// addDocuments makes a space for each system, and fills it.
+func (u *unit) addDocuments(ctx context.Context) error {
 	for i, s := range u.Run.Systems {
 		// A name may say more than a space's may.
-		one := &system{System: s, space: "s" + strconv.Itoa(i), holders: map[int]map[string]bool{}, result: eval.Result{System: s.Name, Answers: []eval.Answer{}}}
+		one := &system{System: s, space: "s" + strconv.Itoa(i), answerChunks: map[int]map[string]bool{}, result: eval.Result{System: s.Name, Answers: []eval.Answer{}}}
 		u.systems = append(u.systems, one)
 		if s.Name == systems.PerCache {
 			u.percache = one
@@ -128,7 +128,7 @@ func (u *unit) takeIn(ctx context.Context) error {
 		if err := u.space(ctx, one.space, s.Settings); err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
-		in, err := u.fill(ctx, one.space, 0)
+		in, err := u.addFiles(ctx, one.space, 0)
 		if err != nil {
 			return err
 		}
@@ -136,28 +136,28 @@ func (u *unit) takeIn(ctx context.Context) error {
 		u.Unread, u.LeftOut = append([]client.Failure{}, in.Failures...), append([]client.Failure{}, in.LeftOut...)
 		u.step(u, "taking in", 0)
 	}
-	u.step(u, "taking in", ahead/2)
-	if err := u.each(func(s *system) error { return u.locate(ctx, s) }); err != nil {
+	u.step(u, "taking in", preparationSteps/2)
+	if err := u.each(func(s *system) error { return u.findAnswerChunks(ctx, s) }); err != nil {
 		return err
 	}
 	for i := range u.Asked {
-		u.Asked[i].Located = u.systems[0].holders[u.Asked[i].Number] != nil
+		u.Asked[i].Located = u.systems[0].answerChunks[u.Asked[i].Number] != nil
 	}
 	return nil
 }
 
-// warm asks some questions that do not count, so that the first that does finds
+// warmUp asks some questions that do not count, so that the first that does finds
 // the machine as the others do.
-func (u *unit) warm(ctx context.Context) error {
+func (u *unit) warmUp(ctx context.Context) error {
 	if err := u.space(ctx, warmup, client.Settings{Bank: new(false), Tensors: new(false)}); err != nil {
 		return err
 	}
 	const someFiles = 30
-	if _, err := u.fill(ctx, warmup, someFiles); err != nil {
+	if _, err := u.addFiles(ctx, warmup, someFiles); err != nil {
 		return err
 	}
 	for i := range u.Run.Plan.Warmup {
-		if _, _, err := u.one(ctx, warmup, u.Asked[i%len(u.Asked)].Text); err != nil {
+		if _, _, err := u.askOnce(ctx, warmup, u.Asked[i%len(u.Asked)].Text); err != nil {
 			return err
 		}
 	}
@@ -176,18 +176,18 @@ func each(systems []*system, do func(*system) error) error {
 	return nil
 }
 
-// turns are the systems in the order in which they are asked question i: another
+// shuffled are the systems in the order in which they are asked question i: another
 // one each time, so that none stands always behind the same.
-func (u *unit) turns(i int) []*system {
+func (u *unit) shuffled(i int) []*system {
 	order := slices.Clone(u.systems)
 	r := rand.New(rand.NewPCG(u.Run.Plan.Seed, uint64(u.Repeat)<<32+uint64(i)))
 	r.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
 	return order
 }
 
-// work calls do for every system that works while idle. PerCache is the first, as
+// idleWork calls do for every system that works while idle. PerCache is the first, as
 // it says how much the others may do.
-func (u *unit) work(do func(*system) error) error {
+func (u *unit) idleWork(do func(*system) error) error {
 	if u.percache != nil {
 		if err := do(u.percache); err != nil {
 			return fmt.Errorf("%s: %w", u.percache.Name, err)
@@ -201,8 +201,8 @@ func (u *unit) work(do func(*system) error) error {
 	})
 }
 
-// prepare does the idle work before the questions.
-func (u *unit) prepare(ctx context.Context) error {
+// workBefore does the idle work before the questions.
+func (u *unit) workBefore(ctx context.Context) error {
 	err := u.each(func(s *system) error {
 		if !s.Poisoned {
 			return nil
@@ -212,19 +212,19 @@ func (u *unit) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = u.work(func(s *system) (err error) {
-		s.result.Before, err = u.before(ctx, s)
+	err = u.idleWork(func(s *system) (err error) {
+		s.result.Before, err = u.idleBefore(ctx, s)
 		u.step(u, "working ahead", 0)
 		return err
 	})
-	u.step(u, "working ahead", ahead-ahead/2)
+	u.step(u, "working ahead", preparationSteps-preparationSteps/2)
 	return err
 }
 
-// ask asks all questions, and has the idle work done behind each.
-func (u *unit) ask(ctx context.Context) error {
+// askAll asks all questions, and has the idle work done behind each.
+func (u *unit) askAll(ctx context.Context) error {
 	for i, q := range u.Asked {
-		err := each(u.turns(i), func(s *system) error {
+		err := each(u.shuffled(i), func(s *system) error {
 			a, err := u.answer(ctx, s, q)
 			s.result.Answers = append(s.result.Answers, a)
 			return err
@@ -233,12 +233,12 @@ func (u *unit) ask(ctx context.Context) error {
 			return fmt.Errorf("question %d: %w", q.Number, err)
 		}
 		if i == len(u.Asked)/2-1 {
-			if err := u.turn(ctx); err != nil {
+			if err := u.changeSettings(ctx); err != nil {
 				return err
 			}
 		}
-		err = u.work(func(s *system) (err error) {
-			s.result.Answers[i].After, err = u.after(ctx, s)
+		err = u.idleWork(func(s *system) (err error) {
+			s.result.Answers[i].After, err = u.idleAfter(ctx, s)
 			return err
 		})
 		if err != nil {
@@ -249,15 +249,15 @@ func (u *unit) ask(ctx context.Context) error {
 	return nil
 }
 
-// turn changes the settings of those systems that have others from now on.
-func (u *unit) turn(ctx context.Context) error {
+// changeSettings changes the settings of those systems that have others from now on.
+func (u *unit) changeSettings(ctx context.Context) error {
 	for _, s := range u.systems {
 		if s.Then == nil {
 			continue
 		}
-		c, err := change(*s.Then)
+		c, err := settingsChange(*s.Then)
 		if err == nil {
-			_, err = call[none](u.api.ChangeSpace(ctx, s.space, c))
+			_, err = call[ignored](u.api.ChangeSpace(ctx, s.space, c))
 		}
 		if err != nil {
 			return fmt.Errorf("%s: new settings: %w", s.Name, err)
@@ -266,9 +266,9 @@ func (u *unit) turn(ctx context.Context) error {
 	return nil
 }
 
-// look sees what the tree has of a system. Whatever happened to the tree since the
+// observe sees what the tree has of a system. Whatever happened to the tree since the
 // last look was that system's doing.
-func (u *unit) look(ctx context.Context, s *system) error {
+func (u *unit) observe(ctx context.Context, s *system) error {
 	all, err := call[client.Cache](u.api.GetCache(ctx))
 	if err != nil {
 		return err
@@ -284,8 +284,8 @@ func (u *unit) look(ctx context.Context, s *system) error {
 	return nil
 }
 
-// end notes what each system has in the end.
-func (u *unit) end(ctx context.Context) error {
+// collect notes what each system has in the end.
+func (u *unit) collect(ctx context.Context) error {
 	for _, s := range u.systems {
 		got, err := call[client.Entries](u.api.ListEntries(ctx, s.space, &client.ListEntriesParams{Limit: new(1)}))
 		if err != nil {
