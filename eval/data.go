@@ -5,58 +5,58 @@ import (
 	"io"
 )
 
-// Data is what a data set holds: a Set for each user.
+// Data is a data set: a Set for each user.
 type Data struct {
 	Sets    []Set
 	Skipped []Skipped
-	// PassedOver counts by name the fields that mean nothing here.
+	// PassedOver counts the fields that are not used, by name.
 	PassedOver map[string]int
 }
 
-// Set is the documents of one user, and the questions about them.
+// Set is the documents of one user and the questions about them.
 type Set struct {
-	User      string // as the data calls them
-	Kind      string // what the documents are, as spaces have it
-	Ordered   bool   // the questions lean on each other's order, as in a conversation
+	User      string // as the data names the user
+	Kind      string // of the documents, as spaces have it
+	Ordered   bool   // questions depend on their order, as in a conversation
 	Files     []File
 	Questions []Question
 }
 
-// File is a file that percached is to take in.
+// File is a file to add to percached.
 type File struct {
-	Name string // what it goes by, with slashes; no two of a set have the same
+	Name string // with slashes; unique in the set
 	Size int64
-	Open func() (io.ReadCloser, error) // each time from its beginning
+	Open func() (io.ReadCloser, error) // each call reads from the start
 }
 
-// Question is one question, and what is known of it.
+// Question is one question and its right answers.
 type Question struct {
-	Number      int // what it goes by within its set
+	Number      int // unique in the set
 	Text        string
-	Gold        []string // answers that are right; none: not known
+	Gold        []string // right answers; empty: unknown
 	Paraphrases []string
-	Document    string // what the name of the file with the answer ends with; empty: not known
+	Document    string // end of the name of the file with the answer; empty: unknown
 }
 
 // Skipped is something that was not read.
 type Skipped struct {
 	Where  string `json:"where"`
 	Reason string `json:"reason"`
-	Usual  bool   `json:"usual,omitempty"` // percached add does not look at it either
+	Usual  bool   `json:"usual,omitempty"` // percached add skips it too
 }
 
-// Skip notes that something was not read, and why.
+// Skip records that something was not read, and why.
 func (d *Data) Skip(where, format string, args ...any) {
 	d.Skipped = append(d.Skipped, Skipped{Where: where, Reason: fmt.Sprintf(format, args...)})
 }
 
-// Hidden notes that something was passed over whose name begins with a dot.
+// Hidden records a skipped file whose name starts with a dot.
 func (d *Data) Hidden(where string) {
 	d.Skipped = append(d.Skipped, Skipped{Where: where, Reason: "hidden", Usual: true})
 }
 
-// LastSkipped tells the last thing that was skipped, where that may be why nothing was
-// found; empty if nothing was.
+// LastSkipped describes the last thing that was skipped. It may explain why nothing was
+// found. It is empty if nothing was skipped.
 func (d *Data) LastSkipped() string {
 	if len(d.Skipped) == 0 {
 		return ""

@@ -1,14 +1,14 @@
-// Package eval measures percached from outside: how good the answers are, how
-// fast they come, how much is reused. It speaks to a running percached through
-// api/client and sees nothing else of it.
+// Package eval measures percached from outside: how good its answers are, how fast they
+// come, and how much work they reuse. It sends requests to a running percached through
+// api/client.
 //
-// Purpose: the nouns that its parts speak in. enronqa, mised and plain read data,
-// systems are what is compared, trial leads a run, folder keeps it, measure has the
-// measures, report and figure show what came of it, selfcheck says whether all that
-// is right, load puts a percached under load.
+// Purpose: the types that the packages below share. The packages enronqa, mised and plain
+// read data sets. Package systems lists what is compared, trial runs it, and folder stores
+// the run. Package measure has the measures, report sums them up, and figure draws.
+// Package selfcheck tests the whole pipeline, and load puts a percached under load.
 //
-// Invariants: nothing that was to be read or asked is dropped silently: a set
-// names what was skipped, a report what failed.
+// Invariants: nothing that was to be read or asked is dropped silently. A data set names
+// what was skipped, and a report names what failed.
 //
 // Goroutines: none. State on disk: none.
 package eval

@@ -9,27 +9,27 @@ import (
 	"github.com/percached/percached/eval/measure"
 )
 
-// Bank is what stored answers were served. A question counts once: as served, as
-// wrong, and as of another text, if it was so in any repeat.
+// Bank sums up the answers served from the bank. A question counts once: as served, wrong
+// or of other text if it was so in any repeat.
 type Bank struct {
 	Servings int   `json:"servings"` // with repeats
 	Served   int   `json:"served"`   // questions
-	Checked  int   `json:"checked"`  // of them: the uncached answer is known
+	Checked  int   `json:"checked"`  // served questions whose uncached answer is known
 	Wrong    *Rate `json:"wrong,omitempty"`
-	// OtherText is of those checked: the answer was not the uncached one letter by
-	// letter. No more can be wrong.
+	// OtherText counts checked questions whose answer is not exactly the uncached one. It
+	// is an upper bound for Wrong.
 	OtherText *Rate         `json:"other_text,omitempty"`
-	Same      int           `json:"same_words"`  // of those served: the stored question had its very words
-	Other     int           `json:"other_words"` // it had others, in any repeat
-	Refused   int           `json:"refused"`     // of those served: the answer is that the documents do not say
+	Same      int           `json:"same_words"`  // served: the stored question has the same words
+	Other     int           `json:"other_words"` // served: the stored question has other words, in any repeat
+	Refused   int           `json:"refused"`     // served: the answer is that the documents do not say
 	Origins   []Origin      `json:"origins"`
-	Named     []QuestionRef `json:"named"` // those that are wrong: their origin, and in what kinds of facts
+	Named     []QuestionRef `json:"named"` // the wrong answers: their origin, and the kinds of facts that differ
 }
 
-// sameWords is the similarity of a question to itself, but for what rounding leaves.
+// sameWords is the similarity of a question to itself, less rounding.
 const sameWords = 1 - 1e-6
 
-// Origin is what came of entries of one origin.
+// Origin sums up the served entries of one origin.
 type Origin struct {
 	Origin string `json:"origin"`
 	Served int    `json:"served"`
@@ -49,8 +49,8 @@ func (a *response) named(reason string) QuestionRef {
 	return QuestionRef{a.key.user, a.key.number, a.key.paraphrase, a.repeat, reason}
 }
 
-// bank looks at what was served from the bank. Where answers mean nothing, or
-// there is no uncached one, it cannot be told which are wrong.
+// bank sums up what was served from the bank. It cannot know which answers are wrong if
+// answers mean nothing or there is no uncached answer.
 func bank(responses []response) Bank {
 	checked := func(a *response) bool { return a.served() && a.uncachedScores != nil }
 	wrong := func(a *response) bool { return a.wrong }
@@ -84,8 +84,8 @@ func bank(responses []response) Bank {
 	return out
 }
 
-// wrongs counts the questions that were served a wrong answer; false: it cannot be
-// told, as some could not be checked. Who serves nothing serves nothing wrong.
+// wrongs counts the questions that got a wrong answer; false: unknown, because some could
+// not be checked.
 func (b *Bank) wrongs() (int, bool) {
 	switch {
 	case b.Served == 0:
@@ -97,8 +97,8 @@ func (b *Bank) wrongs() (int, bool) {
 	}
 }
 
-// Check says whether computed answers are those of the reference: with stored
-// tensors an answer is the one that it is without.
+// Check compares computed answers with those of the reference. Stored tensors must not
+// change an answer.
 type Check struct {
 	Compared int           `json:"compared"` // answers, with repeats
 	Differ   int           `json:"differ"`

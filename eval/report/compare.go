@@ -14,20 +14,20 @@ import (
 	"github.com/percached/percached/eval/measure"
 )
 
-// Pair names what is compared: a system of the one run and one of the other.
+// Pair names the compared systems: one of each run.
 type Pair struct {
 	A string `json:"a"`
 	B string `json:"b"`
 }
 
-// Comparison is two runs side by side, or two systems of one.
+// Comparison compares two runs, or two systems of one run.
 type Comparison struct {
-	// Differences names in what the runs differ. If it is not empty, nothing is tested: what
-	// differs between the systems may come from any of it.
+	// Differences names what differs between the runs. If it is not empty, nothing is
+	// tested, because any of it may cause a difference between the systems.
 	Differences []string   `json:"apart"`
 	Tested      bool       `json:"tested"`
 	Systems     []Compared `json:"systems"`
-	OnlyA       []string   `json:"only_a"` // systems, if all were to be compared
+	OnlyA       []string   `json:"only_a"` // systems, if all are compared
 	OnlyB       []string   `json:"only_b"`
 }
 
@@ -36,18 +36,18 @@ type Compared struct {
 	Pair
 	FailedA  int                 `json:"failed_a"`
 	FailedB  int                 `json:"failed_b"`
-	OnlyA    int                 `json:"only_a"` // questions that the other was not asked
+	OnlyA    int                 `json:"only_a"` // questions that only one was asked
 	OnlyB    int                 `json:"only_b"`
 	Measures []MeasureComparison `json:"measures"`
 }
 
-// MeasureComparison is one measure of both, over the questions that both have.
+// MeasureComparison compares one measure over the questions that both have.
 type MeasureComparison struct {
 	Name  string  `json:"name"`
 	Pairs int     `json:"pairs"`
 	A     float64 `json:"a"`
 	B     float64 `json:"b"`
-	Diff  float64 `json:"diff"` // B less A
+	Diff  float64 `json:"diff"` // B minus A
 	Test  *Test   `json:"test,omitempty"`
 }
 
@@ -55,11 +55,11 @@ type MeasureComparison struct {
 type Test struct {
 	measure.Interval         // of Diff
 	P                float64 `json:"p"`
-	Differ           bool    `json:"differ"` // P is below 0.05, which takes more than a few questions
+	Differ           bool    `json:"differ"` // P is below 0.05; a few questions cannot reach that
 }
 
-// Compare holds the results of a against those of b, question by question. Without
-// pairs it takes every system that both have; with them a and b may be the same.
+// Compare compares the results of a with those of b, question by question. Without pairs
+// it compares every system that both have. With pairs, a and b may be the same run.
 func Compare(a, b *eval.Results, pairs ...Pair) (*Comparison, error) {
 	c := &Comparison{Differences: differences(a, b), Systems: []Compared{}, OnlyA: []string{}, OnlyB: []string{}}
 	c.Tested = len(c.Differences) == 0
@@ -102,8 +102,8 @@ func has(r *eval.Run, system string) bool {
 	return false
 }
 
-// compared pairs the questions of two systems. Times are the medians of a
-// question's repeats, all else their means.
+// compared compares two systems. It takes the median of a question's repeats for times,
+// and the mean for other measures.
 func compared(x, y *runData, p Pair, test bool) Compared {
 	a, b := x.responses[p.A], y.responses[p.B]
 	out := Compared{Pair: p, Measures: []MeasureComparison{}}
@@ -146,10 +146,10 @@ func compared(x, y *runData, p Pair, test bool) Compared {
 	return out
 }
 
-// JSON writes it for programs.
+// JSON writes the comparison for programs.
 func (c *Comparison) JSON(w io.Writer) error { return toJSON(w, c) }
 
-// Text writes it for people at a terminal.
+// Text writes the comparison for people.
 func (c *Comparison) Text(w io.Writer) error {
 	var b bytes.Buffer
 	if len(c.Differences) > 0 {
@@ -202,7 +202,7 @@ func (c *Comparison) Text(w io.Writer) error {
 	return err
 }
 
-// words name what is compared.
+// sentence names the compared systems.
 func (p *Pair) sentence() string {
 	if p.A == p.B {
 		return p.A
@@ -210,8 +210,8 @@ func (p *Pair) sentence() string {
 	return p.A + " and " + p.B
 }
 
-// differences names everything in which two runs differ that they must have in common
-// for a test to say anything of their systems.
+// differences names all differences of two runs that make a test of their systems
+// meaningless.
 func differences(first, second *eval.Results) []string {
 	a, b, all := &first.Run, &second.Run, []string{}
 	for _, f := range []struct {
@@ -268,7 +268,7 @@ func differences(first, second *eval.Results) []string {
 	return all
 }
 
-// users are all that is said of them.
+// users describes all users of a run.
 func users(r *eval.Run) string {
 	var all []string
 	for _, u := range r.Users {
@@ -277,7 +277,8 @@ func users(r *eval.Run) string {
 	return strings.Join(all, ", ")
 }
 
-// changedQuestions counts the questions that go by the same and are not.
+// changedQuestions counts the questions with the same number and another text or right
+// answer.
 func changedQuestions(a, b *eval.Results) (n int) {
 	first := questionsAsked(a)
 	for k, q := range questionsAsked(b) {
@@ -288,7 +289,7 @@ func changedQuestions(a, b *eval.Results) (n int) {
 	return n
 }
 
-// questionsAsked is what was asked, each question once.
+// questionsAsked are the questions that were asked, each once.
 func questionsAsked(r *eval.Results) map[key]*eval.Asked {
 	all := map[key]*eval.Asked{}
 	for i := range r.Units {
@@ -305,7 +306,7 @@ func questionsAsked(r *eval.Results) map[key]*eval.Asked {
 	return all
 }
 
-// settingsOf is all of a system that shapes what it does.
+// settingsOf are all settings that decide what a system does.
 func settingsOf(s *eval.System) string {
 	said, _ := json.Marshal([]any{s.Settings, s.Idle, s.Forgets, s.Reference, s.Then})
 	return string(said)

@@ -11,16 +11,16 @@ import (
 const (
 	planesKV  = 2
 	planesQKV = 3
-	f16Bytes  = 2 // of a number, where the model does not tell
+	f16Bytes  = 2 // of a number, if the model does not say
 )
 
-// shape is what a model's costs depend on.
+// shape is what the cost of a model depends on.
 type shape struct {
 	measure.Shape
-	bytesPerValue float64 // of stored tensors
+	bytesPerValue float64 // in stored tensors
 }
 
-// shapeOf is nil if the model's shape is not known.
+// shapeOf is nil if the model's shape is unknown.
 func shapeOf(m *client.AboutModel) *shape {
 	s := m.Shape
 	if s.Layers == 0 || s.Width == 0 {
@@ -36,24 +36,24 @@ func shapeOf(m *client.AboutModel) *shape {
 	return out
 }
 
-// Compute is what the language model took for an answer, on average over all
-// answers that came, in floating-point operations; stored answers took none.
+// Compute is the mean cost of an answer in floating-point operations, over all answers. A
+// stored answer costs none.
 type Compute struct {
 	Of int `json:"of"` // answers, with repeats
 	measure.FLOPs
 	Total float64 `json:"total"`
-	// WithIdle is the total with idle work spread over these answers; estimated. It is
-	// absent if that cannot be reckoned.
+	// WithIdle is the total with idle work spread over the answers. It is an estimate, and
+	// absent if it is unknown.
 	WithIdle *float64 `json:"estimated_total_with_idle,omitempty"`
 }
 
-// run is what an answer took.
+// run is the cost of an answer.
 func (s *shape) run(a *response) measure.FLOPs {
 	t := a.answer.Tokens
 	return s.Run(t.Computed, t.Generated, t.Attended)
 }
 
-// compute is nil if the model's shape is not known.
+// compute is nil if the model's shape is unknown.
 func (data *runData) compute(responses []response, idle *IdleWork) *Compute {
 	s := shapeOf(&data.run.Model)
 	if s == nil {
@@ -80,8 +80,8 @@ func (data *runData) compute(responses []response, idle *IdleWork) *Compute {
 	return c
 }
 
-// attendedPerToken is how many tokens a token that was computed or generated could see, on
-// average; 0 if nothing was.
+// attendedPerToken is the mean number of tokens that a computed or generated token attends
+// to; 0 if there is none.
 func attendedPerToken(responses []response) float64 {
 	attended, tokens := 0.0, 0.0
 	for i := range responses {
@@ -95,8 +95,8 @@ func attendedPerToken(responses []response) float64 {
 	return attended / tokens
 }
 
-// paperEstimate is what a tensor hit would have come to with the paper's mechanism, which
-// skips the projections to Q, K and V of reused tokens and nothing else.
+// paperEstimate is what a tensor hit would cost with the paper's mechanism. That mechanism
+// skips only the projections to Q, K and V of reused tokens.
 type paperEstimate struct {
 	ms                 float64 // end to end
 	ours, paper, cold  float64 // FLOPs
@@ -104,8 +104,8 @@ type paperEstimate struct {
 	coldMS, measuredMS float64
 }
 
-// estimatePaper estimates that from the prefill which the reference took for the same
-// question; nil for what is no tensor hit, or where that prefill is not known.
+// estimatePaper estimates from the reference's prefill of the same question. It is nil if
+// the response is not a tensor hit, or if that prefill is unknown.
 func (s *shape) estimatePaper(a *response) *paperEstimate {
 	if s == nil || a.failed() || a.answer.Outcome != client.OutcomeTensorHit || a.uncached == nil || a.uncached.Stages["prefill_ms"] == 0 {
 		return nil
@@ -118,7 +118,7 @@ func (s *shape) estimatePaper(a *response) *paperEstimate {
 		coldMS: a.uncached.TotalMS, measuredMS: a.answer.TotalMS,
 	}
 	load := own["load_tensors_ms"]
-	more := load // with Q there is more to load
+	more := load // with Q, more bytes are loaded
 	if x.bytes > 0 {
 		more *= float64(x.bytesQKV) / float64(x.bytes)
 	}
@@ -127,15 +127,15 @@ func (s *shape) estimatePaper(a *response) *paperEstimate {
 	return x
 }
 
-// Paper is the paper's own mechanism beside ours, for the same tensor hits. What is
-// of it is estimated.
+// Paper compares the paper's mechanism, which is estimated, with ours for the same tensor
+// hits.
 type Paper struct {
-	Hits int `json:"tensor_hits"` // questions, of which the reference's prefill is known
-	// Means over them, end to end, in milliseconds.
+	Hits int `json:"tensor_hits"` // questions whose reference prefill is known
+	// Means over the hits, end to end, in milliseconds.
 	Ours float64 `json:"ours_ms"`
 	QKV  float64 `json:"paper_ms"`
 	Cold float64 `json:"cold_ms"`
-	// Mean over all questions, with the estimate in place of those hits.
+	// Mean over all questions, with the estimate for those hits.
 	All float64 `json:"all_paper_ms"`
 	// Means over the hits.
 	FLOPs     float64 `json:"ours_flops"`
@@ -179,18 +179,17 @@ func paper(responses []response) *Paper {
 	}
 }
 
-// IdleWork is what was done while nobody asked, on average for a user's questions
-// asked once.
+// IdleWork is the mean idle work per user, for questions asked once.
 type IdleWork struct {
-	Units  int     `json:"units"` // that it is the mean of
+	Units  int     `json:"units"` // number of units in the mean
 	Before Effort  `json:"before"`
 	After  Effort  `json:"after"`
-	Kinds  []Kind  `json:"kinds"`  // of jobs, before and after
+	Kinds  []Kind  `json:"kinds"`  // of jobs, before and after the questions
 	Tokens float64 `json:"tokens"` // computed and generated, before and after
-	// FLOPs are estimated: the attention of idle work is reckoned with as many tokens
-	// to see for a token as in the answers of the reference.
+	// FLOPs are estimated: each idle token is assumed to attend to as many tokens as in
+	// the reference's answers.
 	FLOPs  *float64 `json:"estimated_flops,omitempty"`
-	Joules *float64 `json:"joules,omitempty"` // where the machine tells
+	Joules *float64 `json:"joules,omitempty"` // if the machine reports them
 }
 
 // Effort is some idle work.
@@ -202,7 +201,7 @@ type Effort struct {
 	Failed       float64 `json:"failed"` // attempts
 }
 
-// Kind is what jobs of one kind came to.
+// Kind sums up the jobs of one kind.
 type Kind struct {
 	Kind   string  `json:"kind"`
 	Done   float64 `json:"done"`   // jobs
@@ -217,7 +216,7 @@ func (e *Effort) add(w *eval.Work, n float64) {
 	e.Failed += float64(w.Failed) / n
 }
 
-// results are those of a system; of all users if none is named.
+// results are the results of a system; an empty user means all.
 func (data *runData) results(s *eval.System, user string) (all []*eval.Result) {
 	for _, u := range data.units {
 		if r := resultOf(u, s.Name); r != nil && (user == "" || u.User == user) {
@@ -227,7 +226,7 @@ func (data *runData) results(s *eval.System, user string) (all []*eval.Result) {
 	return all
 }
 
-// idle adds up idle work.
+// idle sums up idle work.
 func (data *runData) idle(s *eval.System, user string) (w IdleWork) {
 	results := data.results(s, user)
 	w.Units = len(results)
@@ -270,7 +269,7 @@ func (data *runData) idle(s *eval.System, user string) (w IdleWork) {
 }
 
 // idleFLOPs estimates the FLOPs of a system's idle work. Each token is assumed to attend
-// to as many others as in the answers of the reference.
+// to as many tokens as in the reference's answers.
 func (data *runData) idleFLOPs(reference, system string, computed, generated int) (flops float64, known bool) {
 	tokens, shape := float64(computed+generated), shapeOf(&data.run.Model)
 	attended := cmp.Or(data.attended[reference], data.attended[system])
@@ -280,18 +279,18 @@ func (data *runData) idleFLOPs(reference, system string, computed, generated int
 	return shape.Run(computed, generated, int64(attended*tokens)).Total(), true
 }
 
-// Storage is what a system holds in the end and wrote on the way, on average for a
-// user's questions asked once.
+// Storage is the mean storage per user at the end, and what was written, for questions
+// asked once.
 type Storage struct {
 	TensorBytes float64 `json:"tensor_bytes"`
 	Most        int64   `json:"most_tensor_bytes"` // at any time, in any unit
 	Slices      float64 `json:"slices"`
 	Entries     float64 `json:"entries"`
 	Evicted     float64 `json:"evicted"`
-	Written     float64 `json:"written_bytes"` // by questions; idle work has its own
+	Written     float64 `json:"written_bytes"` // by questions; idle work is counted in Effort
 }
 
-// storage adds up what is stored.
+// storage sums up what is stored.
 func (data *runData) storage(s *eval.System, user string) (st Storage) {
 	results := data.results(s, user)
 	n := float64(len(results))

@@ -63,7 +63,7 @@ func (m *figureMaker) share(of metric) func(*Variant) *Estimate {
 	}
 }
 
-// without an interval: a mean over units.
+// overUnits is a mean over units, without an interval.
 func overUnits(v float64) *Estimate {
 	return &Estimate{1, v, measure.Interval{Low: math.NaN(), High: math.NaN()}}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/percached/percached/eval/systems"
 )
 
-// Header says what ran, and what did not go well.
+// Header says what ran, and what failed.
 type Header struct {
 	Dataset  string               `json:"dataset"`
 	Began    time.Time            `json:"began"`
@@ -27,9 +27,9 @@ type Header struct {
 	Settings map[string]string    `json:"settings"`
 	Plan     eval.Plan            `json:"plan"`
 	Users    []HeaderUser         `json:"users"`
-	Units    int                  `json:"units"`   // that are done
-	Undone   []string             `json:"undone"`  // units that are not
-	Absent   []string             `json:"absent"`  // systems that a unit has nothing of
+	Units    int                  `json:"units"`   // finished
+	Undone   []string             `json:"undone"`  // unfinished units
+	Absent   []string             `json:"absent"`  // systems without results in a unit
 	Systems  int                  `json:"systems"` // of the run
 
 	Failures   []Failure      `json:"failures"`
@@ -39,18 +39,18 @@ type Header struct {
 	LeftOut    map[string]int `json:"left_out"` // parts of documents, by reason
 }
 
-// HeaderUser is a user, with what was asked.
+// HeaderUser is a user with the number of questions asked.
 type HeaderUser struct {
 	eval.User
 	Documents   int `json:"documents"` // in the first unit
 	Chunks      int `json:"chunks"`
-	Asked       int `json:"asked"` // questions, once
-	Texts       int `json:"texts"` // of them, no two of which are the same but for case
+	Asked       int `json:"asked"` // questions, each once
+	Texts       int `json:"texts"` // distinct texts; case does not count
 	Repeated    int `json:"repeated_texts"`
 	Paraphrases int `json:"paraphrases"`
-	Gold        int `json:"gold"`    // of all asked: a right answer is known
-	Located     int `json:"located"` // of all asked: the document with it is known
-	Repeats     int `json:"repeats"` // that are done
+	Gold        int `json:"gold"`    // questions and paraphrases with a known right answer
+	Located     int `json:"located"` // questions and paraphrases whose document is known
+	Repeats     int `json:"repeats"` // finished
 }
 
 // Failure names a question that a system did not answer.
@@ -59,13 +59,13 @@ type Failure struct {
 	QuestionRef
 }
 
-// Unread is a document that was not taken in.
+// Unread is a document that percached could not read.
 type Unread struct {
 	User string `json:"user"`
 	client.Failure
 }
 
-// header gathers it.
+// header fills the header.
 func (data *runData) header() Header {
 	r := data.run
 	h := Header{
@@ -74,7 +74,7 @@ func (data *runData) header() Header {
 		Absent: []string{}, Systems: len(r.Systems), Failures: []Failure{}, Skipped: append([]eval.Skipped{}, r.Skipped...),
 		PassedOver: map[string]int{}, Unread: []Unread{}, LeftOut: map[string]int{},
 	}
-	maps.Copy(h.Settings, r.Settings) // neither is null for a program
+	maps.Copy(h.Settings, r.Settings) // so that JSON has {} and not null
 	maps.Copy(h.PassedOver, r.PassedOver)
 	for i := range r.Users {
 		h.Users = append(h.Users, data.user(&r.Users[i], &h))
@@ -98,7 +98,7 @@ func (data *runData) header() Header {
 	return h
 }
 
-// user enters what was asked of a user's documents.
+// user counts what was asked about a user's documents.
 func (data *runData) user(u *eval.User, h *Header) HeaderUser {
 	out := HeaderUser{User: *u}
 	var done []int
@@ -147,7 +147,7 @@ func (data *runData) user(u *eval.User, h *Header) HeaderUser {
 	return out
 }
 
-// facts say it in lines.
+// facts are the header in lines of text.
 func (h *Header) facts() []string {
 	m, p := &h.Machine, &h.Plan
 	memory := ""
@@ -181,8 +181,8 @@ func (h *Header) facts() []string {
 	return append(facts, fmt.Sprintf("began %s, took %.1f s", h.Began.Format("2006-01-02 15:04 MST"), h.Seconds))
 }
 
-// idleBound says how much idle work percached might do. What the others do is bounded
-// by their protocol.
+// idleBound says how much idle work percached may do. The protocol bounds the idle work of
+// the other systems.
 func idleBound(p *eval.Plan) string {
 	if p.IdleTokensBefore+p.IdleTokensAfter == 0 {
 		return "of percached: no more tokens than percache has spent by then"
@@ -190,7 +190,7 @@ func idleBound(p *eval.Plan) string {
 	return fmt.Sprintf("of percached: %d tokens before the questions, and %d more after each", p.IdleTokensBefore, p.IdleTokensAfter)
 }
 
-// notes say what to know when reading the numbers.
+// notes say how to read the numbers.
 func (data *runData) notes() []string {
 	p := &data.run.Plan
 	said := []string{

@@ -9,36 +9,37 @@ import (
 	"github.com/percached/percached/eval/systems"
 )
 
-// aim is by how many per cent percached is to be faster than the best baseline.
+// aim is by how many per cent percached should be faster than the best baseline.
 const aim = 50
 
-// Headline is percached against the best baseline.
+// Headline compares percached with the best baseline.
 type Headline struct {
-	Ours  string   `json:"ours,omitempty"` // percached in the placement that is faster here
-	Lines []string `json:"words"`          // what it comes to
+	Ours  string   `json:"ours,omitempty"` // percached in its faster placement
+	Lines []string `json:"words"`          // the comparison as text
 
-	LimitBytes int64               `json:"limit_bytes"` // the same for all
+	LimitBytes int64               `json:"limit_bytes"` // the same for all systems
 	Best       *BaselineComparison `json:"best,omitempty"`
-	// BestCorrect is the best baseline of those that served no wrong answer.
+	// BestCorrect is the best baseline without wrong answers.
 	BestCorrect *BaselineComparison `json:"honest,omitempty"`
 	PlacementEffects
 	Idle   *IdleComparison    `json:"idle_tokens,omitempty"`
-	Wrong  *int               `json:"wrong_served,omitempty"` // by percached; absent: it cannot be told
+	Wrong  *int               `json:"wrong_served,omitempty"` // by percached; absent: unknown
 	Bank   *Rate              `json:"wrong_served_rate,omitempty"`
 	RougeL *QualityComparison `json:"rouge_l,omitempty"`
-	// Reached says whether all of the aim is; absent: it cannot be told.
+	// Reached says whether the whole aim is reached; absent: unknown.
 	Reached *bool `json:"reached,omitempty"`
 }
 
-// BaselineComparison is percached against a baseline, over the questions that both answered.
+// BaselineComparison compares percached with a baseline, over the questions that both
+// answered.
 type BaselineComparison struct {
 	System     string       `json:"system"`
 	Latency    Difference   `json:"latency"`
 	FirstToken Difference   `json:"first_token"`
 	Wrong      *int         `json:"wrong_served,omitempty"` // by the baseline
-	Idle       [2]float64   `json:"idle_tokens"`            // percached's, the baseline's; for each user
-	Held       [2]float64   `json:"tensor_bytes"`           // in the end
-	Stages     []StageTimes `json:"stages"`                 // the largest of percached's first
+	Idle       [2]float64   `json:"idle_tokens"`            // of percached and of the baseline, per user
+	Held       [2]float64   `json:"tensor_bytes"`           // at the end
+	Stages     []StageTimes `json:"stages"`                 // percached's slowest first
 }
 
 // Difference is how much lower percached's mean is.
@@ -51,25 +52,25 @@ type Difference struct {
 	P                float64 `json:"p"`
 }
 
-// StageTimes is a stage of both, in mean milliseconds.
+// StageTimes are the mean milliseconds of a stage in both.
 type StageTimes struct {
 	Stage  string  `json:"stage"`
 	Ours   float64 `json:"ours_ms"`
 	Theirs float64 `json:"theirs_ms"`
 }
 
-// QualityComparison says whether percached's ROUGE-L lies in the interval of naive's, and how far
-// it is from naive's on the same questions: of few, the interval takes in much.
+// QualityComparison says whether percached's ROUGE-L lies in naive's interval, and how it
+// differs from naive's on the same questions. With few questions the interval is wide.
 type QualityComparison struct {
 	Ours   Estimate         `json:"ours"`
 	Naive  Estimate         `json:"naive"`
 	Within bool             `json:"within"`
-	Above  bool             `json:"above"`  // of it, which is no harm
-	Paired PairedDifference `json:"paired"` // percached's less naive's
-	Lower  bool             `json:"lower"`  // Paired lies below 0 with all of its interval
+	Above  bool             `json:"above"`  // above the interval
+	Paired PairedDifference `json:"paired"` // percached's minus naive's
+	Lower  bool             `json:"lower"`  // all of Paired's interval is below 0
 }
 
-// PairedDifference is a paired difference of means.
+// PairedDifference is a difference of means over the same questions.
 type PairedDifference struct {
 	Pairs int     `json:"pairs"` // questions
 	Diff  float64 `json:"diff"`
@@ -77,17 +78,17 @@ type PairedDifference struct {
 	P float64 `json:"p"`
 }
 
-// baselines are what others built.
+// baselines are the systems of other authors.
 func baselines() []string {
 	return []string{"ragcache", "meancache", "sleep-time", "ragcache+meancache", "ragcache+sleep-time", systems.PerCache}
 }
 
-// percachedSystems are the placements of percached.
+// percachedSystems are percached in each placement.
 func percachedSystems() []string {
 	return []string{systems.Percached, systems.Percached + "-sequential"}
 }
 
-// fastest is the system of the lowest mean latency; nil if none answered anything.
+// fastest is the system with the lowest mean latency; nil if none answered.
 func (r *Report) fastest(names []string, but func(*System) bool) *System {
 	var best *System
 	for _, name := range names {
@@ -102,7 +103,7 @@ func (r *Report) fastest(names []string, but func(*System) bool) *System {
 	return best
 }
 
-// headline compares.
+// headline compares percached with the baselines.
 func (data *runData) headline(r *Report) Headline {
 	h := Headline{LimitBytes: data.run.Plan.LimitBytes, PlacementEffects: data.placementEffects()}
 	ours := r.fastest(percachedSystems(), nil)
@@ -130,7 +131,7 @@ func (data *runData) headline(r *Report) Headline {
 	return h
 }
 
-// compareQuality holds two systems' ROUGE-L against each other.
+// compareQuality compares the ROUGE-L of two systems.
 func (data *runData) compareQuality(ours, naive *System) *QualityComparison {
 	us, them := ours.All.Quality.RougeL, naive.All.Quality.RougeL
 	w := &QualityComparison{Ours: us, Naive: them, Within: us.Mean >= them.Low && us.Mean <= them.High, Above: us.Mean > them.High}
@@ -154,7 +155,7 @@ func (data *runData) compareBaseline(ours, theirs *System) *BaselineComparison {
 	}
 	for _, name := range stageOrder() {
 		us, them := ours.All.stage(name), theirs.All.stage(name)
-		if name != "total" && name != "first_token" && (us > 0 || them > 0) { // they hold the others
+		if name != "total" && name != "first_token" && (us > 0 || them > 0) { // the total and the first token include other stages
 			v.Stages = append(v.Stages, StageTimes{name, us, them})
 		}
 	}
@@ -171,7 +172,7 @@ func (data *runData) compareBaseline(ours, theirs *System) *BaselineComparison {
 	return v
 }
 
-// difference pairs the medians of each question.
+// difference compares the medians of each question.
 func (data *runData) difference(ours, theirs string, of metric) Difference {
 	p, q := reduceRepeats(data.responses[ours], of, measure.Median), reduceRepeats(data.responses[theirs], of, measure.Median)
 	diff, us, them := p.minus(q)
@@ -186,7 +187,7 @@ func (data *runData) difference(ours, theirs string, of metric) Difference {
 	return d
 }
 
-// hits are the share of questions that a system did not compute from nothing.
+// hits is the share of questions with a stored answer or stored tensors.
 func hits(a *response) (float64, bool) {
 	if a.failed() || a.answer.Outcome == client.OutcomeMiss {
 		return 0, true
@@ -194,24 +195,25 @@ func hits(a *response) (float64, bool) {
 	return 1, true
 }
 
-// ragcacheParallel keeps the tensors that were asked for and nothing else, with
-// chunks side by side. It is nobody's system, and so no baseline.
+// ragcacheParallel stores the tensors of asked questions, with parallel placement. It is
+// not a baseline, because nobody published it.
 const ragcacheParallel = "ragcache-parallel"
 
-// PlacementEffects says what of percached's lead comes from where its chunks stand, and how
-// large the machine's noise is. What the run has no systems for is absent.
+// PlacementEffects says how much of percached's lead comes from its placement, and how
+// noisy the machine is. A comparison is absent if the run lacks its systems.
 type PlacementEffects struct {
-	// Same is percached in the baselines' placement against the fastest of them.
+	// Same compares percached in the baselines' placement with the fastest baseline.
 	Same *SystemComparison `json:"same_placement,omitempty"`
-	// Alone is percached's placement without any cache: naive-parallel against naive.
+	// Alone compares the placements without any cache: naive-parallel with naive.
 	Alone *SystemComparison `json:"placement_alone,omitempty"`
-	// Reuse is percached against tensors asked for in its own placement.
+	// Reuse compares percached with stored tensors of asked questions, in its own
+	// placement.
 	Reuse *SystemComparison `json:"same_placement_reuse,omitempty"`
-	// Noise is naive against naive-whole, which computes nearly the same.
+	// Noise compares naive with naive-whole, which computes nearly the same.
 	Noise *SystemComparison `json:"noise,omitempty"`
 }
 
-// SystemComparison is one system against another, over the questions that both answered.
+// SystemComparison compares two systems over the questions that both answered.
 type SystemComparison struct {
 	Ours       string     `json:"ours"`
 	Theirs     string     `json:"theirs"`
@@ -219,7 +221,7 @@ type SystemComparison struct {
 	FirstToken Difference `json:"first_token"`
 }
 
-// compareSystems is nil if the run lacks one of two systems, or no question has both answers.
+// compareSystems is nil if the run lacks a system, or if no question has both answers.
 func (data *runData) compareSystems(ours, theirs string) *SystemComparison {
 	if !has(data.run, ours) || !has(data.run, theirs) {
 		return nil
@@ -231,7 +233,7 @@ func (data *runData) compareSystems(ours, theirs string) *SystemComparison {
 	return a
 }
 
-// placementEffects fills in all but Same, for which the fastest baseline is to be known.
+// placementEffects fills all fields but Same, which needs the fastest baseline.
 func (data *runData) placementEffects() PlacementEffects {
 	return PlacementEffects{
 		Alone: data.compareSystems(systems.NaiveParallel, systems.Naive),
@@ -259,15 +261,15 @@ func (s *PlacementEffects) sentence() (said []string) {
 	return said
 }
 
-// IdleComparison is percached's idle work against that of a baseline that predicts.
+// IdleComparison compares percached's idle work with that of a baseline that predicts.
 type IdleComparison struct {
-	System string  `json:"system"` // PerCache, or else the fastest that predicts
-	Ours   float64 `json:"ours"`   // tokens for each user
+	System string  `json:"system"` // PerCache, or the fastest that predicts
+	Ours   float64 `json:"ours"`   // tokens per user
 	Theirs float64 `json:"theirs"`
-	Equal  bool    `json:"equal"` // percached's are no more than 5 % above
+	Equal  bool    `json:"equal"` // percached's tokens are at most 5 % above
 }
 
-// moreIdle is how many times a baseline's idle tokens still count as equal to them.
+// moreIdle is the factor up to which idle tokens count as equal.
 const moreIdle = 1.05
 
 // compareIdle is nil if no baseline predicts.

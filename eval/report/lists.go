@@ -46,7 +46,7 @@ func (r *Report) walkTable() *table {
 	return t
 }
 
-// words name a question.
+// sentence names a question.
 func (n *QuestionRef) sentence() string {
 	s := strconv.Itoa(n.Number)
 	if n.Paraphrase > 0 {
@@ -65,7 +65,7 @@ func (n *QuestionRef) cells(system string) []cell {
 	return []cell{textCell(system), textCell(n.User), count(n.Repeat), count(n.Number), count(n.Paraphrase)}
 }
 
-// differingTable has the answers that are not the reference's.
+// differingTable lists the answers that differ from the reference's.
 func (r *Report) differingTable() *table {
 	t := &table{name: "differing", title: "Answers that are not the reference's", columns: append(nameColumns(), plain("what", "what"), plain("came as", "came_as")), hidden: true}
 	for i := range r.Systems {
@@ -82,7 +82,7 @@ func (r *Report) differingTable() *table {
 	return t
 }
 
-const maxNamed = 20 // of many things that are alike; the files have all
+const maxNamed = 20 // rows of a kind on the page; the files have all
 
 func (r *Report) failureTable() *table {
 	t := &table{name: "failures", title: "Questions that failed", columns: append(nameColumns(), plain("reason", "reason"))}
@@ -93,7 +93,7 @@ func (r *Report) failureTable() *table {
 	return t
 }
 
-// questionTable has all of them, for who reckons on.
+// questionTable has every response, for further analysis.
 func (r *Report) questionTable() *table {
 	t := &table{name: "questions", hidden: true, columns: append(nameColumns(),
 		plain("", "place"), plain("", "failure"), plain("", "outcome"), plain("", "origin"), plain("", "refused"), plain("", "first_token_ms"), plain("", "latency_ms"),

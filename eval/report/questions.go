@@ -8,11 +8,11 @@ import (
 	"github.com/percached/percached/eval/systems"
 )
 
-// Question is one question, asked of one system once.
+// Question is one response of one system.
 type Question struct {
 	System string `json:"system"`
 	QuestionRef
-	Place   int            `json:"place"` // among those of its user, from 1
+	Place   int            `json:"place"` // among the user's questions, from 1
 	Outcome client.Outcome `json:"outcome,omitempty"`
 	Origin  string         `json:"origin,omitempty"`
 	Refused bool           `json:"refused,omitempty"`
@@ -25,16 +25,16 @@ type Question struct {
 	Gold     *Scores `json:"gold,omitempty"`
 	Uncached *Scores `json:"uncached,omitempty"`
 	Same     *bool   `json:"same_text,omitempty"` // as the uncached answer
-	Wrong    *bool   `json:"wrong,omitempty"`     // of served answers
+	Wrong    *bool   `json:"wrong,omitempty"`     // for served answers
 	Recalled *bool   `json:"recalled,omitempty"`
-	// Of tensor hits, with the paper's mechanism instead; estimated.
+	// For tensor hits: the estimate with the paper's mechanism.
 	PaperMS    *float64 `json:"paper_ms,omitempty"`
 	PaperFLOPs *float64 `json:"paper_flops,omitempty"`
 	PaperBytes *int64   `json:"paper_bytes,omitempty"`
-	IdleTokens int      `json:"idle_tokens"` // behind it
+	IdleTokens int      `json:"idle_tokens"` // after the question
 }
 
-// Scores are those of one answer.
+// Scores are the scores of one answer.
 type Scores struct {
 	RougeL float64 `json:"rouge_l"`
 	BLEU   float64 `json:"bleu"`
@@ -49,7 +49,7 @@ func (s *scores) shown() *Scores {
 	return &Scores{s.rougeL, s.bleu, s.exact, s.f1}
 }
 
-// questions are all of them, by system, user, repeat and place.
+// questions are all responses by system, repeat, user and place.
 func (data *runData) questions() []Question {
 	shape, all := shapeOf(&data.run.Model), []Question{}
 	for i := range data.run.Systems {
@@ -92,12 +92,12 @@ func one(system string, place int, a *response, shape *shape) Question {
 // Walk is one question, as each system answered it the first time.
 type Walk struct {
 	QuestionRef
-	Question string `json:"question,omitempty"` // if Quote was called
+	Question string `json:"question,omitempty"` // only if Quote was called
 	Gold     string `json:"gold,omitempty"`
 	Steps    []Step `json:"systems"`
 }
 
-// Step is how one system answered.
+// Step is the answer of one system.
 type Step struct {
 	System     string             `json:"system"`
 	Failed     bool               `json:"failed,omitempty"`
@@ -112,8 +112,8 @@ type Step struct {
 	Answer     string             `json:"answer,omitempty"`
 }
 
-// shows is how much an outcome shows of a question's way: tensors more than an
-// answer that was stored. The chart of one question goes by the same.
+// shows is how much an outcome shows of a question's path: tensors show more than a stored
+// answer.
 func shows(o client.Outcome) int {
 	switch o {
 	case client.OutcomeTensorHit:
@@ -125,8 +125,8 @@ func shows(o client.Outcome) int {
 	}
 }
 
-// walk takes the question that shows most, of several the first. It is nil if there
-// is none that naive, percache and percached all answered, or those of them that ran.
+// walk takes the first question that shows the most. It is nil unless naive, percache and
+// percached, as far as they ran, all answered the same question.
 func (data *runData) walk() *Walk {
 	var u *eval.Unit
 	best, most := 0, 0
@@ -138,7 +138,7 @@ func (data *runData) walk() *Walk {
 				switch {
 				case r == nil:
 				case i >= len(r.Answers) || r.Answers[i].Failure != "":
-					worth -= 10 // more than all others are worth
+					worth -= 10 // more than all other outcomes together
 				default:
 					worth += shows(r.Answers[i].Outcome)
 				}
@@ -169,9 +169,9 @@ func (data *runData) walk() *Walk {
 	return w
 }
 
-// Quote puts the texts of the question that is walked through into the report: the
-// question, the right answers, and what each system answered. They are somebody's
-// own words, so a report has them only where that is wanted.
+// Quote adds the texts of the walked question to the report: the question, the right
+// answers, and each system's answer. They are a person's own words, so a report has them
+// only on request.
 func (r *Report) Quote(from *eval.Results) {
 	w := r.Walk
 	if w == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/percached/percached/eval"
 )
 
-// Report is what a run came to.
+// Report is the sum of a run.
 type Report struct {
 	Header    Header   `json:"header"`
 	Headline  Headline `json:"headline"`
@@ -17,16 +17,16 @@ type Report struct {
 	Sweeps    []Sweep  `json:"sweeps"`
 	Walk      *Walk    `json:"walk,omitempty"`
 	Figures   []Figure `json:"figures"`
-	NoFigures []string `json:"no_figures"` // what there is no chart of, and why
-	Notes     []string `json:"notes"`      // what to know when reading the numbers
-	// Files are the tables and drawings that lie beside report.json, with slashes.
+	NoFigures []string `json:"no_figures"` // figures that the run lacks the data for, and why
+	Notes     []string `json:"notes"`      // how to read the numbers
+	// Files are the tables and figures beside report.json, with slashes.
 	Files     []string   `json:"files,omitempty"`
-	Questions []Question `json:"-"` // there are many: tables/questions.csv has them
+	Questions []Question `json:"-"` // only in tables/questions.csv, because there are many
 
 	figures []eval.Figure
 }
 
-// System is what a system came to.
+// System is the sum of one system, for all users and for each.
 type System struct {
 	Name      string    `json:"name"`
 	About     string    `json:"about"`
@@ -36,13 +36,13 @@ type System struct {
 	Users     []PerUser `json:"users"`
 }
 
-// PerUser is what it came to for one user.
+// PerUser is the sum of a system for one user.
 type PerUser struct {
 	User string `json:"user"`
 	Totals
 }
 
-// Figure names a chart; its files are ID.svg and ID.png.
+// Figure names a figure. Its files are ID.svg, ID.png, ID.csv and ID.json.
 type Figure struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
@@ -50,7 +50,7 @@ type Figure struct {
 	Note  string `json:"note,omitempty"`
 }
 
-// Make adds a run up.
+// Make sums a run up.
 func Make(r *eval.Results) *Report {
 	b := open(r)
 	rep := &Report{
@@ -69,7 +69,7 @@ func Make(r *eval.Results) *Report {
 	return rep
 }
 
-// system adds up one system, over all users and for each.
+// system sums one system up.
 func (data *runData) system(s *eval.System) System {
 	all := data.responses[s.Name]
 	out := System{Name: s.Name, About: s.About, Of: s.Of, Reference: s.Reference, Users: []PerUser{}}
@@ -88,7 +88,7 @@ func (data *runData) system(s *eval.System) System {
 	return out
 }
 
-// find is the system of a name; nil: the report has none.
+// find is the system with a name; nil: the report has none.
 func (r *Report) find(name string) *System {
 	for i := range r.Systems {
 		if r.Systems[i].Name == name {
@@ -109,7 +109,7 @@ type Sweep struct {
 type Variant struct {
 	System     string    `json:"system"`
 	Value      float64   `json:"value"`
-	Label      string    `json:"label"` // what stands behind the @ of its name
+	Label      string    `json:"label"` // the part of its name after @
 	Latency    Estimate  `json:"latency_ms"`
 	FirstToken Estimate  `json:"first_token_ms"`
 	Outcomes   Outcomes  `json:"outcomes"`
@@ -117,9 +117,9 @@ type Variant struct {
 	RougeL     *Estimate `json:"rouge_l,omitempty"`
 	BLEU       *Estimate `json:"bleu,omitempty"`
 	Wrong      *Rate     `json:"wrong_served,omitempty"`
-	Evicted    float64   `json:"evicted"` // for a user's questions, asked once
+	Evicted    float64   `json:"evicted"` // per user, for questions asked once
 	IdleTokens float64   `json:"idle_tokens"`
-	LimitBytes int64     `json:"limit_bytes"` // of its tensors; 0: no bound
+	LimitBytes int64     `json:"limit_bytes"` // for its tensors; 0: no limit
 }
 
 // sweeps groups the variants, in the order of the run.

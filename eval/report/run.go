@@ -9,36 +9,36 @@ import (
 	"github.com/percached/percached/eval/measure"
 )
 
-// runData is a run, opened at its systems.
+// runData is a run with the responses of each system.
 type runData struct {
 	run       *eval.Run
 	units     []*eval.Unit // by repeat and user
 	users     []string
 	responses map[string][]response // by system, in the order of units
-	attended  map[string]float64    // by system: how many tokens a token sees, on average
+	attended  map[string]float64    // mean number of tokens that a token attends to, by system
 	groups    *measure.QuestionGroups
 }
 
-// key is what a question goes by through repeats, systems and runs.
+// key identifies a question across repeats, systems and runs.
 type key struct {
 	user               string
 	number, paraphrase int
-	again              int // it was asked so often before in the same unit
+	again              int // how often it was asked before in the same unit
 }
 
-// response is one question, asked of one system once.
+// response is what one system answered to one question, once.
 type response struct {
 	repeat int
 	key    key
-	group  int // questions that hang together have the same
+	group  int // questions that the bootstrap draws together have the same group
 	answer *eval.Answer
-	// cold is the answer of the system's reference; nil: there is none to compare with.
+	// uncached is the answer of the system's reference; nil: there is none.
 	uncached *eval.Answer
-	// right is how it stands against gold, same against the answer of the reference.
-	// Each is nil if there is nothing to hold it against.
+	// The scores of the answer against the right answers, and against the uncached answer;
+	// nil: nothing to compare with.
 	goldScores, uncachedScores *scores
 	located                    bool
-	wrong                      bool // served from the bank, and its facts are not those of cold
+	wrong                      bool // served from the bank, with other facts than the uncached answer
 	paper                      *paperEstimate
 }
 
@@ -48,7 +48,7 @@ func (a *response) served() bool { return !a.failed() && a.answer.Outcome == cli
 
 func (a *response) computed() bool { return !a.failed() && a.answer.Outcome != client.OutcomeAnswerHit }
 
-// open puts the answers of each system in order.
+// open collects the responses of each system.
 func open(r *eval.Results) *runData {
 	b := &runData{run: &r.Run, responses: map[string][]response{}, attended: map[string]float64{}, groups: measure.NewQuestionGroups()}
 	for _, u := range r.Run.Users {
@@ -79,7 +79,7 @@ func open(r *eval.Results) *runData {
 	return b
 }
 
-// unit is what a system was asked in a unit. A question without an answer failed.
+// unit collects the responses of a system in a unit. A question without an answer failed.
 func (data *runData) unit(s *eval.System, u *eval.Unit, shape *shape) (all []response) {
 	own, ref := resultOf(u, s.Name), resultOf(u, s.Reference)
 	if own == nil {
@@ -120,14 +120,14 @@ func resultOf(u *eval.Unit, system string) *eval.Result {
 	return nil
 }
 
-// perQuestion are one value for each question: its repeats in one.
+// perQuestion has one value for each question, over its repeats.
 type perQuestion struct {
-	keys  []key // in the order in which they were asked first
+	keys  []key // in the order of asking
 	at    map[key]float64
-	group map[key]int // which of them are drawn together
+	group map[key]int // questions that are drawn together
 }
 
-// metric is one of an response; false: it has none.
+// metric is a value of a response; false: the response has none.
 type metric func(*response) (float64, bool)
 
 // reduceRepeats reduces the repeats of each question to one value.
@@ -158,7 +158,7 @@ func (p perQuestion) values() []float64 {
 	return xs
 }
 
-// clusters have the values together of questions that hang together.
+// clusters are the values of the questions that are drawn together.
 func (p perQuestion) clusters() [][]float64 {
 	groups := make([]int, len(p.keys))
 	for i, k := range p.keys {
@@ -167,7 +167,7 @@ func (p perQuestion) clusters() [][]float64 {
 	return measure.Clusters(p.values(), groups)
 }
 
-// minus pairs the questions that both have.
+// minus is the difference for each question that both have, and the means of both.
 func (p perQuestion) minus(q perQuestion) (diff perQuestion, ours, theirs float64) {
 	diff.at, diff.group = map[key]float64{}, p.group
 	var a, b []float64
@@ -180,7 +180,7 @@ func (p perQuestion) minus(q perQuestion) (diff perQuestion, ours, theirs float6
 	return diff, measure.Mean(a), measure.Mean(b)
 }
 
-// pairs has both values of questions that both have.
+// pairs are both values of the shared questions.
 func (p perQuestion) pairs(q perQuestion, shared []key) [][][2]float64 {
 	pairs, groups := make([][2]float64, len(shared)), make([]int, len(shared))
 	for i, k := range shared {
@@ -189,7 +189,7 @@ func (p perQuestion) pairs(q perQuestion, shared []key) [][][2]float64 {
 	return measure.Clusters(pairs, groups)
 }
 
-// Estimate is a mean over so many questions, with its interval of 95 %.
+// Estimate is a mean over Of questions, with its 95 % interval.
 type Estimate struct {
 	Of   int     `json:"of"`
 	Mean float64 `json:"mean"`
@@ -203,7 +203,7 @@ func (p perQuestion) estimate(seed uint64) Estimate {
 	return Estimate{len(p.keys), measure.Mean(p.values()), measure.BootstrapClusters(seed, p.clusters())}
 }
 
-// Times sums up milliseconds by question.
+// Times summarizes milliseconds by question.
 type Times struct {
 	Estimate
 	Median float64 `json:"median"`
@@ -215,7 +215,7 @@ func (p perQuestion) times(seed uint64) Times {
 	return Times{p.estimate(seed), measure.Median(xs), measure.Quantile(xs, 0.9)}
 }
 
-// Rate is how many of so many, with Wilson's interval.
+// Rate is Count of Of, with Wilson's interval.
 type Rate struct {
 	Count int     `json:"count"`
 	Of    int     `json:"of"`
@@ -223,7 +223,7 @@ type Rate struct {
 	measure.Interval
 }
 
-// rateOf is nil of none: nothing can be said.
+// rateOf is nil if n is 0.
 func rateOf(k, n int) *Rate {
 	if n == 0 {
 		return nil
@@ -231,7 +231,7 @@ func rateOf(k, n int) *Rate {
 	return &Rate{k, n, float64(k) / float64(n), measure.Wilson(k, n)}
 }
 
-// distinct counts the questions among responses for which something holds in any repeat.
+// distinct counts the questions for which something holds in any repeat.
 func distinct(responses []response, holds func(*response) bool) int {
 	seen := map[key]bool{}
 	for i := range responses {

@@ -5,18 +5,18 @@ import (
 	"strconv"
 )
 
-// none stands where nothing can be told.
+// unknown is the text of a cell without a value.
 const unknown = "-"
 
-// table is one, as a page shows it and as CSV has it: there an estimate takes a
-// column for each of its numbers.
+// table is a table for the page and for CSV. In CSV each number of an estimate has a
+// column of its own.
 type table struct {
 	name    string // of its file
 	title   string
 	note    string
 	columns []column
 	rows    []row
-	hidden  bool // from the page: it is too long
+	hidden  bool // not on the page, because it is too long
 }
 
 type column struct {
@@ -26,7 +26,7 @@ type column struct {
 
 type row struct {
 	cells  []cell
-	detail bool // too much for a page
+	detail bool // only in CSV
 }
 
 type cell struct {
@@ -36,7 +36,7 @@ type cell struct {
 
 func (t *table) add(detail bool, cells ...cell) { t.rows = append(t.rows, row{cells, detail}) }
 
-// shown says whether a page has anything to show of it.
+// shown says whether the page has a row of the table.
 func (t *table) shown() bool {
 	for _, r := range t.rows {
 		if !r.detail {
@@ -60,7 +60,7 @@ func textCell(s string) cell { return cell{s, []string{s}} }
 
 func count(n int) cell { return textCell(strconv.Itoa(n)) }
 
-// decimal has so many digits on the page and three more in a file.
+// decimal has three more digits in CSV than on the page.
 func decimal(x float64, digits int) cell {
 	return cell{fixed(x, digits), []string{fixed(x, digits+3)}}
 }
@@ -73,7 +73,7 @@ func fixed(x float64, digits int) string {
 	return s
 }
 
-// scaled is decimal, in another unit on the page than in the file.
+// scaled has another unit on the page than in CSV.
 func scaled(x, unit float64, digits int) cell {
 	return cell{fixed(x/unit, digits), []string{fixed(x, 0)}}
 }
@@ -109,7 +109,7 @@ func rate(r *Rate) cell {
 	}
 }
 
-// part is how much of something, with nothing to say of nothing.
+// part is a share; unknown if all is 0.
 func part(of, all int) cell {
 	text := unknown
 	if all > 0 {
@@ -118,7 +118,7 @@ func part(of, all int) cell {
 	return cell{text, []string{strconv.Itoa(of), strconv.Itoa(all)}}
 }
 
-// wrongCell is how many questions were served a wrong answer.
+// wrongCell counts the questions that got a wrong answer.
 func wrongCell(b *Bank) cell {
 	switch {
 	case b.Served == 0:
@@ -130,8 +130,8 @@ func wrongCell(b *Bank) cell {
 	}
 }
 
-// byScope makes a row for each system, and those of its users, which a page leaves
-// out, as it does variants: they have tables of their own.
+// byScope makes a row for each system and each of its users. The page has only the rows
+// for all users of systems that are not variants.
 func (t *table) byScope(r *Report, cells func(*Totals) []cell) {
 	t.columns = append([]column{plain("system", "system"), {"", []string{"user"}}}, t.columns...)
 	for i := range r.Systems {

@@ -9,7 +9,7 @@ const (
 	giga = 1e9
 )
 
-// tables are all of them, in the order of the page.
+// tables are all tables, in the order of the page.
 func (r *Report) tables() []*table {
 	all := []*table{r.mainTable(), r.latencyTable(), r.userTable(), r.outcomeTable(), r.stageTable(), r.computeTable(), r.idleTable(), r.storageTable()}
 	all = append(all, r.qualityTables()...)
@@ -27,7 +27,7 @@ func (r *Report) tables() []*table {
 	return some
 }
 
-// mainTable is the one to read first.
+// mainTable is the first table.
 func (r *Report) mainTable() *table {
 	t := &table{
 		name: "systems", title: "By system", columns: []column{
@@ -76,7 +76,7 @@ func (r *Report) latencyTable() *table {
 	return t
 }
 
-// userTable is the mean latency of each system for each user.
+// userTable has the mean latency of each system for each user.
 func (r *Report) userTable() *table {
 	t := &table{name: "users", title: "Mean latency by user, ms", columns: []column{plain("system", "system")}}
 	for _, u := range r.Header.Users {
@@ -115,7 +115,7 @@ func (r *Report) outcomeTable() *table {
 	return t
 }
 
-// stageTable is the paper's Table 1, over all systems.
+// stageTable is the paper's Table 1, for all systems.
 func (r *Report) stageTable() *table {
 	t := &table{name: "stages", title: "Stages, mean ms", note: "Over all answers; in brackets over those in which the stage took place."}
 	var order []string
@@ -143,7 +143,7 @@ func (r *Report) stageTable() *table {
 	return t
 }
 
-// stageNames are those of any system, in the order of a question's path.
+// stageNames are the stages of any system, in the order of a question's path.
 func (r *Report) stageNames() (names []string) {
 	there := map[string]bool{}
 	for i := range r.Systems {
@@ -209,7 +209,7 @@ func (r *Report) idleTable() *table {
 	return t
 }
 
-// kinds are those of the idle jobs of any system.
+// kinds are the kinds of idle jobs of any system.
 func (r *Report) kinds() []string {
 	there := map[string]bool{}
 	for i := range r.Systems {
@@ -303,8 +303,8 @@ func (r *Report) originTable() *table {
 	return t
 }
 
-// wholePrompt is the system whose prompts are tokenised at once; that its texts
-// differ is what it is there to find out.
+// wholePrompt is the system that tokenizes the whole prompt at once. Its texts may differ
+// from naive's; the comparison shows how much.
 const wholePrompt = "naive-whole"
 
 func (r *Report) checkTable() *table {

@@ -10,26 +10,26 @@ import (
 	"github.com/percached/percached/eval/measure"
 )
 
-// Totals are what some questions came to.
+// Totals sum up some questions of a system.
 type Totals struct {
 	Asked    int `json:"asked"` // with repeats
 	Failed   int `json:"failed"`
 	Refused  int `json:"refused"`  // answers that the documents do not say
 	Distinct int `json:"distinct"` // questions and paraphrases
-	// Until the whole answer, and until its first piece, with misses and stored
-	// answers. The repeats of a question count as one, their median.
+	// Times until the whole answer and until its first piece, misses and stored answers
+	// included. The repeats of a question count as their median.
 	Latency    Times `json:"latency_ms"`
 	FirstToken Times `json:"first_token_ms"`
 
 	Outcomes Outcomes     `json:"outcomes"`
-	Chunks   client.Reuse `json:"chunks"` // of prompts
-	Tokens   Tokens       `json:"tokens"` // of prompts
+	Chunks   client.Reuse `json:"chunks"` // in prompts
+	Tokens   Tokens       `json:"tokens"` // in prompts
 	Stages   []Stage      `json:"stages"`
 	Compute  *Compute     `json:"compute,omitempty"`
 	Idle     IdleWork     `json:"idle"`
 	Storage  Storage      `json:"storage"`
 
-	Quality  *Quality `json:"quality,omitempty"`  // against gold
+	Quality  *Quality `json:"quality,omitempty"`  // against the right answers
 	Uncached *Quality `json:"uncached,omitempty"` // against the reference's answer
 	Recall   *Rate    `json:"retrieval_recall,omitempty"`
 	Bank     Bank     `json:"bank"`
@@ -37,18 +37,18 @@ type Totals struct {
 	Paper    *Paper   `json:"paper,omitempty"`
 }
 
-// Outcomes counts how answers came.
+// Outcomes counts answers by outcome.
 type Outcomes struct {
 	AnswerHits int `json:"answer_hit"`
 	TensorHits int `json:"tensor_hit"`
 	Misses     int `json:"miss"`
-	// Of what was asked, with what failed.
+	// Shares of all questions asked, failed ones included.
 	AnswerHitRate float64 `json:"answer_hit_rate"`
 	TensorHitRate float64 `json:"tensor_hit_rate"`
 	MissRate      float64 `json:"miss_rate"`
 }
 
-// Tokens are those of prompts.
+// Tokens counts the tokens of prompts and answers.
 type Tokens struct {
 	Prompt    int `json:"prompt"`
 	Reused    int `json:"reused"`
@@ -56,21 +56,21 @@ type Tokens struct {
 	Generated int `json:"generated"`
 }
 
-// Stage is what a stage took, in milliseconds.
+// Stage is the time of a stage, in milliseconds.
 type Stage struct {
 	Name  string  `json:"name"`
 	Mean  float64 `json:"mean_ms"`  // over all answers
-	Took  float64 `json:"taken_ms"` // over those in which it took place
-	Count int     `json:"count"`    // of them
+	Took  float64 `json:"taken_ms"` // over the answers that had the stage
+	Count int     `json:"count"`    // answers that had the stage
 }
 
-// stageOrder is that of one question's path; what holds several of them, the first
-// token and the total, stands behind.
+// stageOrder is the order of a question's path. The first token and the total, which
+// include other stages, follow them.
 func stageOrder() []string {
 	return append(measure.Stages(), measure.Between, "first_token", "total", measure.Outside)
 }
 
-// totals adds up the responses of a system; user is empty for all of them.
+// totals sums up the responses of a system; an empty user means all.
 func (data *runData) totals(s *eval.System, user string, responses []response) Totals {
 	seed, idle := data.run.Plan.Seed, data.idle(s, user)
 	t := Totals{
@@ -107,7 +107,7 @@ func (data *runData) totals(s *eval.System, user string, responses []response) T
 	return t
 }
 
-// per is a share; of none it is 0.
+// per is a share; 0 if all is 0.
 func per(part, all int) float64 {
 	if all == 0 {
 		return 0
@@ -115,7 +115,7 @@ func per(part, all int) float64 {
 	return float64(part) / float64(all)
 }
 
-// stages sums up each stage over all answers that came.
+// stages sums up each stage over all answers.
 func stages(responses []response) []Stage {
 	sums, counts, answered := map[string]float64{}, map[string]int{}, 0
 	for i := range responses {
@@ -150,7 +150,7 @@ func stages(responses []response) []Stage {
 	return out
 }
 
-// stagesOf are an answer's stages in milliseconds, by name without _ms.
+// stagesOf are the stages of an answer in milliseconds, by name without _ms.
 func stagesOf(a *eval.Answer) map[string]float64 {
 	all := map[string]float64{}
 	for name, ms := range a.Stages {
@@ -160,7 +160,7 @@ func stagesOf(a *eval.Answer) map[string]float64 {
 	return all
 }
 
-// stage is the mean of one; 0 if there was none such.
+// stage is the mean of a stage; 0 if there is none.
 func (t *Totals) stage(name string) float64 {
 	for _, s := range t.Stages {
 		if s.Name == name {
@@ -170,11 +170,11 @@ func (t *Totals) stage(name string) float64 {
 	return 0
 }
 
-// scores are how an answer stands against others, each from 0 to 1. A question
-// that failed has 0 in all.
+// scores compare an answer with right ones, each from 0 to 1. A failed question has 0 in
+// all.
 type scores struct{ rougeL, bleu, exact, f1 float64 }
 
-// score is nil if there is nothing to hold the answer against.
+// score is nil if there is no answer to compare with.
 func score(a *eval.Answer, against []string) *scores {
 	if len(against) == 0 {
 		return nil
@@ -189,8 +189,7 @@ func score(a *eval.Answer, against []string) *scores {
 	return s
 }
 
-// Quality is how answers stand against others. The repeats of a question count as
-// one, their mean.
+// Quality compares answers with right ones. The repeats of a question count as their mean.
 type Quality struct {
 	RougeL Estimate `json:"rouge_l"`
 	BLEU   Estimate `json:"bleu"`
@@ -198,7 +197,7 @@ type Quality struct {
 	F1     Estimate `json:"f1"`
 }
 
-// quality is nil if none could be held against anything.
+// quality is nil if no answer could be compared.
 func quality(seed uint64, responses []response, of func(*response) *scores) *Quality {
 	one := func(pick func(*scores) float64) perQuestion {
 		return reduceRepeats(responses, func(a *response) (float64, bool) {
@@ -221,7 +220,7 @@ func quality(seed uint64, responses []response, of func(*response) *scores) *Qua
 	}
 }
 
-// right is a score against gold.
+// right is a score against the right answers.
 func right(pick func(*scores) float64) metric {
 	return func(a *response) (float64, bool) {
 		if a.goldScores == nil {
@@ -231,8 +230,8 @@ func right(pick func(*scores) float64) metric {
 	}
 }
 
-// recalled says whether an answer rests on the document that holds the right one;
-// false if that is not known. A question that failed rests on nothing.
+// recalled says whether the prompt held the document with the right answer; known is false
+// if that document is unknown. A failed question recalled nothing.
 func recalled(a *response) (found, known bool) {
 	switch {
 	case a.failed():
@@ -244,7 +243,7 @@ func recalled(a *response) (found, known bool) {
 	}
 }
 
-// recall counts questions; one counts as found if it was in every repeat.
+// recall counts questions. A question counts as found if every repeat found it.
 func recall(responses []response) *Rate {
 	known := func(a *response) bool { _, ok := recalled(a); return ok }
 	lost := func(a *response) bool { found, ok := recalled(a); return ok && !found }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// verdict says in words whether the aim is reached, and if not, what holds it up.
-// It is nil if that cannot be told.
+// verdict says whether the aim is reached, and if not, what prevents it. It is nil if that
+// is unknown.
 func (data *runData) verdict(r *Report, h *Headline) (*bool, []string) {
 	var said []string
 	line := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
@@ -20,7 +20,7 @@ func (data *runData) verdict(r *Report, h *Headline) (*bool, []string) {
 		mib(h.Best.Held[0]), mib(h.Best.Held[1]), mib(float64(h.LimitBytes)))
 	beside := h.PlacementEffects
 	if beside.Same != nil && beside.Same.Ours == h.Ours {
-		beside.Same = nil // the first line says it
+		beside.Same = nil // the first line says the same
 	}
 	said = append(said, beside.sentence()...)
 
@@ -79,7 +79,7 @@ func (data *runData) verdict(r *Report, h *Headline) (*bool, []string) {
 	return &well, said
 }
 
-// whyUnknown says why nothing can be said of answers.
+// whyUnknown says why answers cannot be judged.
 func (data *runData) whyUnknown(bank *Bank) string {
 	switch {
 	case data.run.Plan.NoQuality:
@@ -103,7 +103,7 @@ func (w *QualityComparison) sentence() string {
 		w.Ours.Mean, where, w.Naive.Mean, w.Naive.Low, w.Naive.High, plural(w.Paired.Pairs, "question"), w.Paired.Diff, w.Paired.Low, w.Paired.High, w.Paired.P)
 }
 
-// slowestStages says which stages hold up the aim.
+// slowestStages names the stages that take the most time.
 func (v *BaselineComparison) slowestStages() []string {
 	over := v.Latency.Ours - v.Latency.Theirs*(100-aim)/100
 	var parts []string

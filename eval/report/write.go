@@ -24,8 +24,8 @@ const (
 	figuresFolder = "figures"
 )
 
-// WriteAll puts report.md, report.json, tables and figures into a folder, in place of
-// those that an earlier report lists as its own.
+// WriteAll writes report.md, report.json, tables and figures into a folder. It replaces
+// the files that an earlier report lists as its own.
 func (r *Report) WriteAll(dir string) error {
 	var files []file
 	for _, t := range r.tables() {
@@ -44,17 +44,17 @@ func (r *Report) WriteAll(dir string) error {
 			return err
 		}
 	}
-	// The list comes first, so that one that was cut off leaves nothing unlisted.
+	// The list is written first: if the writing is interrupted, every file is listed.
 	return put(dir, append([]file{{reportName, listed.JSON}, {"report.md", r.Markdown}}, files...))
 }
 
-// file is one of a report.
+// file is one file of a report.
 type file struct {
 	path  string // below the report's folder
 	write func(io.Writer) error
 }
 
-// figureFiles are the files of figures: what they show as CSV and JSON, and drawings.
+// figureFiles are the files of figures: their values as CSV and JSON, and the drawings.
 func figureFiles(figures []eval.Figure) (files []file) {
 	for i := range figures {
 		f := &figures[i]
@@ -73,7 +73,7 @@ func figureFiles(figures []eval.Figure) (files []file) {
 	return files
 }
 
-// put writes files, each when all of it is there.
+// put writes files; each is rendered in memory first.
 func put(dir string, files []file) error {
 	for _, f := range files {
 		var b bytes.Buffer
@@ -88,8 +88,8 @@ func put(dir string, files []file) error {
 	return nil
 }
 
-// removeListed removes the tables and drawings that an earlier report lists as its own. All
-// else may be somebody's.
+// removeListed removes the tables and figures that an earlier report lists as its own.
+// Other files stay.
 func removeListed(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, reportName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +100,7 @@ func removeListed(dir string) error {
 	}
 	var old struct{ Files []string }
 	if json.Unmarshal(text, &old) != nil {
-		return nil // it is no report, and lists nothing
+		return nil // it is not a report and lists nothing
 	}
 	for _, name := range old.Files {
 		sub := path.Dir(name)
@@ -114,7 +114,7 @@ func removeListed(dir string) error {
 	return nil
 }
 
-// JSON writes all of it for programs.
+// JSON writes the whole report for programs.
 func (r *Report) JSON(w io.Writer) error { return toJSON(w, r) }
 
 func toJSON(w io.Writer, v any) error {
@@ -141,7 +141,7 @@ func (t *table) toCSV(w io.Writer) error {
 	return out.WriteAll(rows)
 }
 
-// Text writes what to read first, for people at a terminal.
+// Text writes the summary for people at a terminal.
 func (r *Report) Text(w io.Writer) error {
 	var b bytes.Buffer
 	for _, l := range r.Header.facts() {
@@ -161,7 +161,7 @@ func (r *Report) Text(w io.Writer) error {
 	return err
 }
 
-// text lays a table out in columns.
+// text writes a table in columns.
 func (t *table) text(b *bytes.Buffer) {
 	columns := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, line := range t.page() {
@@ -170,7 +170,7 @@ func (t *table) text(b *bytes.Buffer) {
 	columns.Flush() //nolint:errcheck // into memory
 }
 
-// page is what a page shows of a table: its head, then its rows.
+// page is the visible part of a table: its head, then its rows.
 func (t *table) page() [][]string {
 	line := func(of func(int) string) (shown []string) {
 		for i, c := range t.columns {
@@ -189,7 +189,7 @@ func (t *table) page() [][]string {
 	return rows
 }
 
-// Markdown writes it as a page, with the figures beside it in their folder.
+// Markdown writes the report as a page, with the figures in their folder beside it.
 func (r *Report) Markdown(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Evaluation of percached on %s, %s\n\n", safe(r.Header.Dataset), r.Header.Began.Format("2006-01-02"))
@@ -236,7 +236,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	return err
 }
 
-// safe keeps what others wrote from being read as Markdown.
+// safe escapes text for Markdown.
 func safe(s string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ", "<", "&lt;", "`", "'", "*", `\*`, "_", `\_`, "[", `\[`).Replace(s)
 }
@@ -263,7 +263,7 @@ func (t *table) markdown(b *bytes.Buffer) {
 	}
 }
 
-// quoted has the texts of the question, if they are wanted.
+// quoted adds the texts of the question, if Quote was called.
 func (w *Walk) quoted(b *bytes.Buffer) {
 	if w.Question == "" {
 		return
@@ -277,7 +277,7 @@ func (w *Walk) quoted(b *bytes.Buffer) {
 	}
 }
 
-// problems say what did not go well; the tables and report.json name all of it.
+// problems say what failed. The tables and report.json have all of it.
 func (r *Report) problems() (said []string) {
 	h := &r.Header
 	line := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
@@ -311,7 +311,7 @@ func (r *Report) problems() (said []string) {
 	return said
 }
 
-// some tells the first of many things.
+// some lists the first items of a list.
 func some(line func(string, ...any), what string, all []string) {
 	for i, one := range all {
 		if i == maxNamed {
