@@ -1,29 +1,27 @@
 // Package enronqa reads EnronQA: mails of many people, and questions about them.
 //
-// Purpose: Load. It reads the data as published (parquet), and the same columns as
-// JSON lines: one file, or a folder of them. A row is a mail:
+// Purpose: Load. It reads the published data (parquet), and JSON lines with the same
+// columns: one file, or a folder of files. A row is a mail:
 //
 //	path                 its place in the user's folders, such as jones-t/inbox/4.
-//	user                 whose mail it is
+//	user                 the owner of the mail
 //	email                the mail
-//	questions            what is asked about it, a list
-//	gold_answers         the answer to each, a list as long
-//	rephrased_questions  each in other words, a list as long; may be missing
-//	alternate_answers    further answers to each, a list as long of texts or of
-//	                     lists of texts; may be missing
+//	questions            the questions about it, a list
+//	gold_answers         the answer to each, a list of the same length
+//	rephrased_questions  each in other words, a list of the same length; optional
+//	alternate_answers    more answers to each, texts or lists of texts; optional
 //
-// Other columns are counted and passed over. One of them is include_email, a flag
-// for each question (1 for half of those of the published training part, 0 for all
-// of the other two). It tells how its authors made prompts for training, not
-// whether the mail is to be searched: so each mail becomes a document and each
-// question is asked, whatever it says. The published parts (train, dev, test) hold
-// the same mails with different questions; of a folder of them each mail becomes
-// one document, and the questions come one part after the other, by file name.
+// Other columns are counted and ignored. One of them is include_email, a flag for each
+// question. It says how the authors made prompts for training, not whether the mail is to
+// be searched. So each mail becomes a document and each question is asked, whatever the
+// flag says. The published parts (train, dev, test) hold the same mails with different
+// questions. In a folder of them each mail becomes one document, and the questions come
+// part by part, by file name.
 //
-// Invariants: a row or question that is not used is reported with the reason, if it
-// is of a user who was asked for. Questions whose answers cannot be told apart,
-// because the lists differ in length, are not asked. Mails of other users are not
-// held. A damaged file is an error, never a panic.
+// Invariants: an unused row or question of a chosen user is reported with the reason.
+// Questions are not asked if the lists differ in length, because their answers are then
+// unclear. Mails of other users are not kept in memory. A damaged file is an error, never
+// a panic.
 //
-// Goroutines: none. State on disk: none; files are opened for reading only.
+// Goroutines: none. State on disk: none; files are only read.
 package enronqa

@@ -11,17 +11,17 @@ import (
 	"github.com/percached/percached/eval/lines"
 )
 
-// Options say what is read of the data.
+// Options say what to read.
 type Options struct {
-	// Users is how many users, the first ones by name; 0: all.
+	// Users is the number of users, the first by name; 0: all.
 	Users int
-	// Inboxes is a folder with the files USER.mbox or USER.mbox.gz: the whole mail of
-	// a user, which then lies around the mails that are asked about. Empty: none.
+	// Inboxes is a folder with files USER.mbox or USER.mbox.gz: the whole mail of a user,
+	// which is added to the mails with questions. Empty: none.
 	Inboxes string
 }
 
-// Load reads a file, or a folder with all files below it. It fails if a column is
-// missing or if nothing can be asked.
+// Load reads a file, or a folder with all files below it. It fails if a column is missing,
+// or if there is no question to ask.
 func Load(path string, o Options) (*eval.Data, error) {
 	if o.Users < 0 {
 		return nil, fmt.Errorf("%d users", o.Users)
@@ -61,11 +61,11 @@ func Load(path string, o Options) (*eval.Data, error) {
 type source struct {
 	path string
 	name string // for reports
-	// rows calls do with each row of a user who is kept, and with those that name none.
+	// rows calls do with each row of a chosen user, and with rows that name no user.
 	rows func(keep func(user string) bool, do func(row)) (about, error)
 }
 
-// about is what a file says of itself.
+// about describes a file.
 type about struct {
 	rows    int // of any user
 	columns map[string]bool
@@ -75,8 +75,8 @@ type about struct {
 type row struct {
 	where   string
 	columns map[string]any // text, lists of any, or nil
-	others  []string       // columns that were passed over
-	wrong   error          // it is no row
+	others  []string       // ignored columns
+	wrong   error          // why it is not a row
 }
 
 func plain() []string   { return []string{"path", "user", "email"} }
@@ -84,13 +84,13 @@ func needed() []string  { return append(plain(), "questions", "gold_answers") }
 func welcome() []string { return []string{"rephrased_questions", "alternate_answers"} }
 func columns() []string { return append(needed(), welcome()...) }
 
-// loader gathers the data.
+// loader collects the data.
 type loader struct {
 	data  *eval.Data
 	boxes map[string]*mailbox
 }
 
-// files finds those that are read.
+// files finds the files to read.
 func (l *loader) files(root string) (found []source, err error) {
 	const other = "neither .parquet nor .jsonl nor .jsonl.gz"
 	err = lines.Walk(root, l.data.Hidden, func(path, name string) error {
@@ -124,7 +124,7 @@ func file(path, name string) (source, bool) {
 	return f, true
 }
 
-// users are the first n by name; nil: all of them.
+// users are the first n users by name; nil: all.
 func users(files []source, n int) (map[string]bool, error) {
 	if n == 0 {
 		return nil, nil
@@ -148,7 +148,7 @@ func users(files []source, n int) (map[string]bool, error) {
 	return chosen, nil
 }
 
-// lacks tells which columns a file lacks: an error if it cannot do without.
+// lacks reports the missing columns of a file: an error for required columns.
 func (l *loader) lacks(f source, a about) error {
 	if a.rows == 0 {
 		l.data.Skip(f.name, "it holds no row")
@@ -197,9 +197,9 @@ func (l *loader) sets(inboxes string) error {
 	return nil
 }
 
-const maxLine = 32 << 20 // bytes: what percached takes of a document
+const maxLine = 32 << 20 // bytes: percached's limit of a document
 
-// jsonRows reads JSON lines. What is no object is a row that names no user.
+// jsonRows reads JSON lines. A line that is not an object is a row without a user.
 func jsonRows(path, name string, keep func(string) bool, do func(row)) (about, error) {
 	a := about{columns: map[string]bool{}}
 	in, err := lines.Open(path)
@@ -242,10 +242,10 @@ func jsonRows(path, name string, keep func(string) bool, do func(row)) (about, e
 	return a, nil
 }
 
-// value reads a value that is known to be JSON; nil if it is absent.
+// value parses valid JSON; nil if it is absent.
 func value(raw json.RawMessage) (v any) {
 	if len(raw) > 0 {
-		_ = json.Unmarshal(raw, &v) // what cannot be is nil
+		_ = json.Unmarshal(raw, &v) // v stays nil
 	}
 	return v
 }

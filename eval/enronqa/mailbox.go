@@ -22,13 +22,13 @@ type mailbox struct {
 	names map[string]bool   // of files
 }
 
-// mail is one that is a file of the set.
+// mail is a mail that is a file of the set.
 type mail struct {
 	file, text string
-	asked      map[[2]string]bool // questions with their gold answers
+	asked      map[[2]string]bool // questions with their right answers
 }
 
-// add puts a row into its user's set.
+// add adds a row to its user's set.
 func (l *loader) add(r row) {
 	if r.wrong != nil {
 		l.data.Skip(r.where, "%v", r.wrong)
@@ -60,7 +60,7 @@ func (l *loader) add(r row) {
 	l.questions(box, box.mail(place, email), r)
 }
 
-// mail gives the mail of a row. The parts of the published data repeat each one.
+// mail is the mail of a row. Each part of the published data repeats it.
 func (b *mailbox) mail(place, text string) mail {
 	for _, m := range b.mails[place] {
 		if m.text == text {
@@ -77,7 +77,7 @@ func (b *mailbox) mail(place, text string) mail {
 	return m
 }
 
-// questions adds those of a row.
+// questions adds the questions of a row.
 func (l *loader) questions(b *mailbox, m mail, r row) {
 	questions, err := list(r.columns["questions"])
 	if err != nil {
@@ -112,7 +112,8 @@ func (l *loader) questions(b *mailbox, m mail, r row) {
 	}
 }
 
-// beside gives a list that goes with the questions; if it does not, one of nothing.
+// beside is a list that belongs to the questions. If it does not match them, all its
+// elements are nil.
 func (l *loader) beside(r row, column string, n int) []any {
 	if r.columns[column] == nil {
 		return make([]any, n)
@@ -128,7 +129,7 @@ func (l *loader) beside(r row, column string, n int) []any {
 	return of
 }
 
-// errPart says that the question can be asked all the same.
+// errPart means that the question can be asked without the part.
 var errPart = errors.New("it is left out")
 
 func question(asked, gold, rephrased, alternates any) (q eval.Question, err error) {
@@ -160,7 +161,7 @@ func question(asked, gold, rephrased, alternates any) (q eval.Question, err erro
 	return q, wrong
 }
 
-// text reads a value without the space around it.
+// text reads a text and trims it.
 func text(v any) (string, error) {
 	s, ok := v.(string)
 	switch s = strings.TrimSpace(s); {
@@ -174,8 +175,8 @@ func text(v any) (string, error) {
 	return s, nil
 }
 
-// texts gives all that a value holds, however deep. What is no text is left out,
-// and the last such thing is the error.
+// texts are all texts in a value, at any depth. Other values are left out, and the last of
+// them is the error.
 func texts(v any) (all []string, err error) {
 	of, ok := v.([]any)
 	if !ok {
@@ -205,11 +206,11 @@ func list(v any) ([]any, error) {
 	return of, nil
 }
 
-// longest is how long the name of a file may be, in bytes: percached takes 1000.
+// longest is the maximum length of a file's name, in bytes: percached allows 1000.
 const longest = 900
 
-// fileName is what the mail at a place goes by: with its folders, without what no
-// file is named on some system, and none of those that are taken.
+// fileName is a free file name for the mail at a place, with its folders. Characters that
+// some system forbids are replaced.
 func fileName(place string, taken map[string]bool) string {
 	place = strings.Map(func(c rune) rune {
 		switch {
@@ -245,9 +246,8 @@ func fileName(place string, taken map[string]bool) string {
 	}
 }
 
-// inboxName is what a user's whole mail goes by. It comes before the mails that are
-// asked about: those are in it too, and a document is known by the file that it
-// came in last.
+// inboxName is the file of a user's whole mail. It comes before the mails with questions,
+// which it also contains: a document belongs to the file that was added last.
 const inboxName = "inbox.mbox"
 
 // inbox finds a user's whole mail. Why says why there is none.
@@ -264,7 +264,7 @@ func inbox(folder, user string) (f eval.File, why string, err error) {
 		if err != nil {
 			return f, "", err
 		}
-		size, err := io.Copy(io.Discard, in) // it tells damage, too
+		size, err := io.Copy(io.Discard, in) // also detects damage
 		if err = errors.Join(err, in.Close()); err != nil {
 			return f, "", fmt.Errorf("%s: %w", path, err)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// parquetRows reads a parquet file, one of its groups of rows at a time. Groups
-// without a user who is kept are read no further than to know that.
+// parquetRows reads a parquet file, one row group at a time. It skips a group without a
+// chosen user.
 func parquetRows(path, name string, keep func(string) bool, do func(row)) (about, error) {
 	a := about{columns: map[string]bool{}}
 	in, err := os.Open(path)
@@ -50,8 +50,8 @@ func parquetRows(path, name string, keep func(string) bool, do func(row)) (about
 	return a, nil
 }
 
-// footed says how large a parquet file is, and that its end lies within it:
-// parquet-go makes room for the end first.
+// footed is the size of a parquet file. It checks that the footer lies within the file,
+// because parquet-go allocates the footer first.
 func footed(in *os.File) (int64, error) {
 	info, err := in.Stat()
 	if err != nil {
@@ -71,7 +71,7 @@ func footed(in *os.File) (int64, error) {
 	return size, nil
 }
 
-// guarded makes an error of a panic: parquet-go panics on some damaged files.
+// guarded turns a panic into an error: parquet-go panics on some damaged files.
 func guarded(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -84,7 +84,7 @@ func guarded(do func() error) (err error) {
 // table is an open parquet file.
 type table struct {
 	groups  []parquet.RowGroup
-	columns map[string]column // those that are read, and others with what is wrong with them
+	columns map[string]column // the known columns
 	others  []string
 }
 
@@ -106,7 +106,7 @@ func (t *table) open(in io.ReaderAt, size int64) error {
 	return nil
 }
 
-// rows reads a group: rows that are not kept have no columns.
+// rows reads a row group. Rows that are not kept have no columns.
 func (t *table) rows(group int, keep func(string) bool, rows *[]row) error {
 	var kept []bool
 	if c, ok := t.columns["user"]; ok {
@@ -145,12 +145,11 @@ func (t *table) rows(group int, keep func(string) bool, rows *[]row) error {
 	return nil
 }
 
-// column is one of texts, or of lists of them, however its writer laid lists out.
+// column is a column of texts, or of lists of texts, in any list layout.
 type column struct {
 	leaf int
-	// A value says how much of the way to it is there, in steps: optional ones and
-	// lists. lists has for each list on that way the step at which it has an element,
-	// full the last step.
+	// Definition levels: lists has, for each list on the way to a value, the level at
+	// which it has an element; full is the level of a value.
 	lists []int
 	full  int
 }
@@ -186,15 +185,15 @@ func columnOf(c *parquet.Column) (column, error) {
 	return out, nil
 }
 
-// cell is a value with its place in the lists of its row: with again 0 a row
-// begins, with 1 an element of the outermost list, and so on.
+// cell is a value with its repetition level (again) and definition level (steps). With
+// again 0 a row begins, with 1 an element of the outermost list, and so on.
 type cell struct {
 	again, steps int
 	text         string
 }
 
-// read gives the value of each row of a group: text, lists of any, or nil. Of rows
-// that are not wanted it gives nil.
+// read passes the value of each row of a group to do: text, lists of any, or nil. Rows
+// that are not wanted are nil.
 func (c column) read(group parquet.RowGroup, wanted func(row int) bool, do func(any)) error {
 	pages := group.ColumnChunks()[c.leaf].Pages()
 	defer pages.Close() //nolint:errcheck // nothing was written
@@ -239,7 +238,7 @@ func (c column) read(group parquet.RowGroup, wanted func(row int) bool, do func(
 				switch k := v.Kind(); {
 				case v.IsNull():
 				case k == parquet.ByteArray || k == parquet.FixedLenByteArray:
-					one.text = string(v.ByteArray()) // a copy: the page goes
+					one.text = string(v.ByteArray()) // a copy: the page is released
 				default:
 					return fmt.Errorf("it holds %v, not text", k)
 				}
@@ -259,7 +258,7 @@ func (c column) read(group parquet.RowGroup, wanted func(row int) bool, do func(
 	}
 }
 
-// nest makes lists of the cells of a row, or of an element of a list at a depth.
+// nest makes lists of the cells of a row, or of a list element at a depth.
 func (c column) nest(cells []cell, depth int) any {
 	first := cells[0]
 	if depth == len(c.lists) {

@@ -1,16 +1,16 @@
-// Package folder keeps a run on disk, unit by unit, so that one that was cut off
-// goes on where it was.
+// Package folder stores a run on disk, unit by unit, so that an interrupted run can
+// continue.
 //
-// Purpose: Create begins a run's folder, Open finds one and holds what it says
-// against what is to be run, Put adds a unit, Read gives all of it.
+// Purpose: Create creates a run's folder, Open opens one, Put adds a unit, Read returns
+// the whole run.
 //
-// Invariants: a file is there as a whole or not at all. A unit that was put is
-// there after a crash. A folder of another run is left alone, with the reason.
+// Invariants: a file is written whole or not at all. A unit that was put survives a crash.
+// A folder of another run is not changed.
 //
 // Goroutines: none.
 //
-// State on disk: run.json, which names the layout's version, and
-// units/REPEAT-USER.json, a unit each; a user's name is escaped as in the path of
-// an URL; where that is longer than a file's name may be, it is its beginning and a
-// hash. All may hold text of documents and are readable for their owner alone.
+// State on disk: run.json, with the version of the layout, and units/REPEAT-USER.json, one
+// for each unit. The user's name is escaped as in a URL path. A name that is too long for
+// a file is cut and gets a hash. The files may hold text of documents, and only their
+// owner can read them.
 package folder

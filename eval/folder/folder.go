@@ -19,17 +19,17 @@ import (
 const (
 	runName   = "run.json"
 	unitsName = "units"
-	partName  = ".part-" // how a file begins that is being written
+	partName  = ".part-" // prefix of a file that is being written
 )
 
-// Folder is that of a run.
+// Folder is the folder of a run.
 type Folder struct {
 	dir  string
 	done map[string]bool // units, by file name
 }
 
-// Create begins a folder for a run, where there is nothing, an empty folder, or what
-// a Create that was cut off has left.
+// Create creates the folder of a run. The folder may exist if it is empty, or if an
+// interrupted Create left it.
 func Create(dir string, r *eval.Run) (*Folder, error) {
 	there, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +46,7 @@ func Create(dir string, r *eval.Run) (*Folder, error) {
 	return &Folder{dir, map[string]bool{}}, write(filepath.Join(dir, runName), r)
 }
 
-// begun says whether a file is from a Create that was cut off.
+// begun says whether an interrupted Create left a file.
 func begun(dir string, e fs.DirEntry) bool {
 	if e.Name() == unitsName && e.IsDir() {
 		within, err := os.ReadDir(filepath.Join(dir, unitsName))
@@ -61,7 +61,7 @@ func Exists(dir string) bool {
 	return err == nil
 }
 
-// Open finds the folder of a run that was begun.
+// Open opens the folder of a run.
 func Open(dir string) (*Folder, *eval.Run, error) {
 	r := &eval.Run{}
 	if err := read(filepath.Join(dir, runName), r); err != nil {
@@ -86,9 +86,8 @@ func Open(dir string) (*Folder, *eval.Run, error) {
 	return f, r, nil
 }
 
-// unitName names a unit's file. File systems take 255 bytes or so: where that is not
-// enough the user's name has its beginning and a hash, behind a comma, which no escaped
-// name holds.
+// unitName is the name of a unit's file. File systems allow about 255 bytes. A longer name
+// is cut and gets a comma and a hash; an escaped name has no comma.
 func unitName(repeat int, user string) string {
 	const most, begins = 255, 100
 	escaped := url.PathEscape(user)
@@ -112,8 +111,7 @@ func (f *Folder) Put(u *eval.Unit) error {
 	return nil
 }
 
-// Read gives a run with the units that are done, by repeat and in the order of
-// its users.
+// Read returns a run with its finished units, by repeat and in the order of its users.
 func Read(dir string) (*eval.Results, error) {
 	f, r, err := Open(dir)
 	if err != nil {
@@ -144,7 +142,7 @@ func Read(dir string) (*eval.Results, error) {
 	return all, nil
 }
 
-// fits says why a unit is none of a run.
+// fits says why a unit does not belong to a run.
 func fits(r *eval.Run, u *eval.Unit) error {
 	if !slices.ContainsFunc(r.Users, func(of eval.User) bool { return of.Name == u.User }) {
 		return fmt.Errorf("the run has no user %q", u.User)
@@ -174,8 +172,7 @@ func read(path string, to any) error {
 	return nil
 }
 
-// write writes a file beside its place, waits until it is on the disk, and moves
-// it there.
+// write writes a temporary file, syncs it, and renames it to its place.
 func write(path string, what any) (err error) {
 	b, err := json.MarshalIndent(what, "", " ")
 	if err != nil {
@@ -195,7 +192,7 @@ func write(path string, what any) (err error) {
 	return synced(filepath.Dir(path))
 }
 
-// synced waits until a folder's names are on the disk.
+// synced syncs the names in a folder to disk.
 func synced(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

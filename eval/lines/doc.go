@@ -1,9 +1,9 @@
-// Package lines finds files and reads JSON lines: files of one object a line.
+// Package lines finds files and reads JSON lines.
 //
 // Purpose: Walk, Open, Read and Object, for the packages that read data sets.
 //
-// Invariants: a line that is too long or no object stops nothing: the reader is
-// told and goes on behind it. No more than one line is held.
+// Invariants: a line that is too long or not an object is reported, and reading continues
+// after it. At most one line is held in memory.
 //
-// Goroutines: none. State on disk: none; files are opened for reading only.
+// Goroutines: none. State on disk: none; files are only read.
 package lines

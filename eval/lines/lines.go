@@ -18,12 +18,12 @@ import (
 
 // Line is a line that is not blank.
 type Line struct {
-	Number int    // from 1, blank ones included
-	Text   []byte // without space around it; it holds until the next line is read
-	Long   bool   // it is longer than was allowed, and Text is empty
+	Number int    // from 1, blank lines included
+	Text   []byte // without surrounding space; valid until the next line is read
+	Long   bool   // the line is too long, and Text is empty
 }
 
-// Read gives the lines of in that are not blank. An error ends them.
+// Read returns the lines that are not blank. It ends at an error.
 func Read(in io.Reader, longest int) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		from := bufio.NewReader(in)
@@ -48,7 +48,7 @@ func Read(in io.Reader, longest int) iter.Seq2[Line, error] {
 
 var errLong = errors.New("the line is too long")
 
-// next appends a line to held; of one that is too long it gives nothing.
+// next appends a line to held; it returns no text of a line that is too long.
 func next(from *bufio.Reader, held []byte, longest int) ([]byte, error) {
 	long := false
 	for {
@@ -68,7 +68,7 @@ func next(from *bufio.Reader, held []byte, longest int) ([]byte, error) {
 	}
 }
 
-// Object reads a line that is an object. An error holds nothing of it.
+// Object parses a line as a JSON object. An error has no text of the line.
 func Object(text []byte) (map[string]json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	switch {
@@ -80,7 +80,7 @@ func Object(text []byte) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// Open opens a file, and what is in it if it is compressed, whatever its name.
+// Open opens a file, and decompresses it if it is compressed, whatever its name.
 func Open(path string) (io.ReadCloser, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -88,7 +88,7 @@ func Open(path string) (io.ReadCloser, error) {
 	}
 	from := bufio.NewReader(f)
 	if head, _ := from.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		return &opened{from, f}, nil // an error comes again with the first byte that is read
+		return &opened{from, f}, nil // an error returns with the first byte that is read
 	}
 	z, err := gzip.NewReader(from)
 	if err != nil {
@@ -103,8 +103,8 @@ type opened struct {
 	io.Closer
 }
 
-// Walk calls do for a file, or for every file below a folder, with what it goes by
-// there; hidden hears of what is passed over.
+// Walk calls do for a file, or for every file below a folder, with its name there. It
+// calls hidden for skipped names.
 func Walk(root string, hidden func(name string), do func(path, name string) error) error {
 	info, err := os.Stat(root)
 	if err != nil {

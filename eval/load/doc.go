@@ -1,12 +1,11 @@
-// Package load asks a running percached from many clients at once, and measures
-// how many answers come, how fast, and whether every client gets its share.
+// Package load asks a running percached from many clients at once. It measures the rate
+// and the latency of answers, and whether every client gets its share.
 //
-// Purpose: Run has each client ask one question after the other, for a while. A
-// client that is told to come back later does so when it was told.
+// Purpose: in Run each client asks one question after the other for a while. A client that
+// percached refuses asks again when percached says so.
 //
-// Invariants: a client has one question under way. What was under way when the
-// time is over is waited for and counted. Only the first failure is told in words;
-// all are counted.
+// Invariants: a client has one question in progress. Questions in progress at the end are
+// waited for and counted. All failures are counted, and the first is reported as text.
 //
 // Goroutines: one for each client; all have ended when Run returns.
 //

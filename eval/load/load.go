@@ -14,25 +14,24 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-// Plan says what is asked.
+// Plan says what to ask.
 type Plan struct {
 	Clients int
 	For     time.Duration
 	// Question is the n-th question of a client.
 	Question func(client, n int) string
-	// Ask asks a question and says how the answer came. It is called by all
-	// clients at the same time.
+	// Ask asks a question. All clients call it at the same time.
 	Ask func(ctx context.Context, question string) (Reply, error)
 }
 
-// Reply is what came of asking.
+// Reply is the response to a question.
 type Reply struct {
-	Outcome string // answer_hit, tensor_hit, miss; empty: refused for too much load
-	// Again is when a client that was refused may come again.
+	Outcome string // answer_hit, tensor_hit, miss; empty: refused because of load
+	// Again is how long a refused client must wait.
 	Again time.Duration
 }
 
-// Result is what a load came to. Latencies are those of answers.
+// Result is what a load measured. Latencies are those of answers.
 type Result struct {
 	Clients  int            `json:"clients"`
 	Seconds  float64        `json:"seconds"`
@@ -44,13 +43,13 @@ type Result struct {
 	P50      float64        `json:"p50_ms"`
 	P99      float64        `json:"p99_ms"`
 	Longest  float64        `json:"longest_ms"`
-	// Fewest and Most answers that one client got.
+	// The fewest and the most answers of one client.
 	Fewest  int    `json:"fewest_by_client"`
 	Most    int    `json:"most_by_client"`
 	Failure string `json:"failure,omitempty"` // the first
 }
 
-// Run loads a percached and measures.
+// Run puts percached under load and measures.
 func Run(ctx context.Context, p Plan) (Result, error) {
 	if p.Clients < 1 || p.For <= 0 {
 		return Result{}, errors.New("load: it takes a client and some time")
@@ -67,7 +66,7 @@ func Run(ctx context.Context, p Plan) (Result, error) {
 	return sum(clients, time.Since(began)), ctx.Err()
 }
 
-// caller is one of those who ask.
+// caller is one client.
 type caller struct {
 	took     []time.Duration
 	outcomes map[string]int
@@ -76,7 +75,7 @@ type caller struct {
 	failure  error
 }
 
-// run asks until the time is over; what is under way then is waited for.
+// run asks until the time is over, and waits for the last answer.
 func (c *caller) run(ctx, over context.Context, p Plan, i int) {
 	c.outcomes = map[string]int{}
 	for n := 0; over.Err() == nil; n++ {
@@ -87,10 +86,10 @@ func (c *caller) run(ctx, over context.Context, p Plan, i int) {
 			if c.failed++; c.failure == nil {
 				c.failure = err
 			}
-			pause(over, time.Second) // a percached that is gone is not asked a million times
+			pause(over, time.Second) // do not flood a percached that is gone
 		case r.Outcome == "":
 			c.refused++
-			n-- // the same question again
+			n-- // ask the same question again
 			pause(over, r.Again)
 		default:
 			c.took = append(c.took, time.Since(began))
@@ -99,7 +98,7 @@ func (c *caller) run(ctx, over context.Context, p Plan, i int) {
 	}
 }
 
-// pause waits, but not longer than ctx lasts.
+// pause waits, but at most until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -109,7 +108,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// sum adds up what the clients saw.
+// sum adds up the results of all clients.
 func sum(clients []caller, took time.Duration) Result {
 	r := Result{Clients: len(clients), Seconds: took.Seconds(), Outcomes: map[string]int{}, Fewest: len(clients[0].took)}
 	var all []time.Duration
@@ -134,8 +133,7 @@ func sum(clients []caller, took time.Duration) Result {
 	return r
 }
 
-// Asking asks a space of a running percached. Fresh answers are computed, whatever
-// the bank holds.
+// Asking asks a space of a running percached. With fresh, percached computes each answer.
 func Asking(c *client.ClientWithResponses, space string, fresh bool) func(context.Context, string) (Reply, error) {
 	return func(ctx context.Context, question string) (Reply, error) {
 		got, err := c.AskWithResponse(ctx, space, client.Question{Question: question, Refresh: &fresh})
@@ -155,7 +153,7 @@ func Asking(c *client.ClientWithResponses, space string, fresh bool) func(contex
 	}
 }
 
-// Transport keeps a connection open for each of so many clients.
+// Transport keeps one open connection for each client.
 func Transport(clients int) *http.Transport {
 	return &http.Transport{MaxIdleConns: clients, MaxIdleConnsPerHost: clients, DisableCompression: true}
 }

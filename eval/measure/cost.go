@@ -15,18 +15,18 @@ type Shape struct {
 	Vocabulary  int `json:"vocabulary"`
 }
 
-// FLOPs are floating-point operations by the part of the model that takes them: a
-// multiplication and an addition are two. What grows with the width of a token alone
-// (norms, rotation, softmax) is left out.
+// FLOPs are floating-point operations by part of the model. A multiplication and an
+// addition are two. Operations that grow only with the width of a token (norms, rotation,
+// softmax) are left out.
 type FLOPs struct {
-	Projections float64 `json:"projections"` // to Q, K and V, and of attention's output
-	QKV         float64 `json:"qkv"`         // those of Projections to Q, K and V
-	Attention   float64 `json:"attention"`   // scores, and the sum of values
+	Projections float64 `json:"projections"` // to Q, K and V, and of the attention's output
+	QKV         float64 `json:"qkv"`         // the part of Projections that makes Q, K and V
+	Attention   float64 `json:"attention"`   // scores, and the weighted sum of values
 	FeedForward float64 `json:"feed_forward"`
 	Head        float64 `json:"head"` // from the last layer to the vocabulary
 }
 
-// Total is all of them. QKV is within Projections.
+// Total is the sum of all parts. Projections include QKV.
 func (f FLOPs) Total() float64 { return f.Projections + f.Attention + f.FeedForward + f.Head }
 
 // Add is the sum of two.
@@ -37,10 +37,10 @@ func (f FLOPs) Add(g FLOPs) FLOPs {
 	}
 }
 
-// Run is what a run costs in which so many tokens of the prompt and so many
-// generated ones pass all layers, with a gated feed-forward (three matrices).
-// attended adds up how many tokens each of them sees, itself among them. The head is
-// asked once for each generated token.
+// Run is the cost of passing the computed prompt tokens and the generated tokens through
+// all layers, with a gated feed-forward (three matrices). Attended is the sum of the
+// tokens that each of them attends to, itself included. The head runs once for each
+// generated token.
 func (s Shape) Run(computed, generated int, attended int64) FLOPs {
 	passes := float64(s.Layers) * float64(computed+generated)
 	width, heads := float64(s.Width), float64(s.Heads*s.HeadSize)
@@ -54,13 +54,13 @@ func (s Shape) Run(computed, generated int, attended int64) FLOPs {
 	}
 }
 
-// Cold is what a run costs of which nothing is stored: each token sees all before it.
+// Cold is the cost of a run without stored tensors: each token attends to all before it.
 func (s Shape) Cold(prompt, generated int) FLOPs {
 	n := int64(prompt) + int64(generated)
 	return s.Run(prompt, generated, n*(n+1)/2)
 }
 
-// ShareQKV is the share of the projections to Q, K and V, the head left out.
+// ShareQKV is the share of the projections to Q, K and V, without the head.
 func (f FLOPs) ShareQKV() float64 {
 	all := f.Total() - f.Head
 	if all == 0 {
@@ -69,14 +69,14 @@ func (f FLOPs) ShareQKV() float64 {
 	return f.QKV / all
 }
 
-// SliceBytes are the bytes of the tensors of so many tokens: planes is 2 for K and
-// V, 3 for Q, K and V.
+// SliceBytes are the bytes of the tensors of some tokens. Planes is 2 for K and V, and 3
+// for Q, K and V.
 func (s Shape) SliceBytes(tokens, planes int, bytesPerValue float64) int64 {
 	return int64(math.Round(float64(s.Layers) * float64(tokens) * float64(s.values(planes)) * bytesPerValue))
 }
 
-// values is how many numbers so many planes hold of a token in a layer. Q is as wide
-// as all heads are.
+// values is the count of numbers that the planes hold per token and layer. Q is as wide as
+// all heads.
 func (s Shape) values(planes int) int {
 	n := min(planes, 2) * s.HeadsKV
 	if planes > 2 {
@@ -85,9 +85,8 @@ func (s Shape) values(planes int) int {
 	return n * s.HeadSize
 }
 
-// PaperLatency is what a prefill would take with the paper's reuse: of the time that
-// it takes cold, the share of the projections to Q, K and V is saved for reused
-// tokens, and loading their tensors is added.
+// PaperLatency is the time of a prefill with the paper's reuse. Reuse saves the share of
+// the projections to Q, K and V for reused tokens, and adds the loading of their tensors.
 func PaperLatency(coldPrefillMS, loadMS, share float64, reused, prompt int) float64 {
 	if prompt <= 0 {
 		return coldPrefillMS + loadMS
@@ -95,21 +94,21 @@ func PaperLatency(coldPrefillMS, loadMS, share float64, reused, prompt int) floa
 	return coldPrefillMS*(1-share*float64(min(reused, prompt))/float64(prompt)) + loadMS
 }
 
-// Stages are those of a question's path that follow on each other, as percached tells
-// their times. Its first_token and total hold several of them.
+// Stages are the stages of a question's path in their order, as percached reports them.
+// Its first_token and total include several of them.
 func Stages() []string {
 	return []string{"match_question", "retrieve", "match_tensors", "queue", "load_tensors", "prefill", "decode", "capture", "store"}
 }
 
 const (
-	// Between is what percached took of a question that is of no stage.
+	// Between is the time in percached outside of all stages.
 	Between = "between"
 	// Outside is what the client waited beyond percached's total.
 	Outside = "outside"
 )
 
-// Rest adds to stages, in milliseconds, what is between and outside of them, so that
-// with those they come to what the client waited. Without a total neither is known.
+// Rest adds Between and Outside to stages, in milliseconds. All together add up to the
+// time that the client waited. Both are unknown without a total.
 func Rest(stages map[string]float64, client float64) {
 	total, ok := stages["total"]
 	if !ok {
@@ -119,7 +118,7 @@ func Rest(stages map[string]float64, client float64) {
 	for _, name := range Stages() {
 		between -= stages[name]
 	}
-	const noise = 1e-6 // that sums of decimals leave
+	const noise = 1e-6 // rounding errors of decimals
 	if between < noise {
 		between = 0
 	}

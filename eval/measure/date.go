@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// date is a day, or a part of what names one, or a time of day; 0: not said.
+// date is a day, a part of a day's name, or a time of day; 0: not said.
 type date struct {
 	year, month, day int
 	weekday          int // from 1
 	relative         string
-	clock            int  // minutes of the day from 1
-	half             bool // the clock may mean morning or evening
-	either           bool // month and day may be the other way round
+	clock            int  // minutes of the day, from 1
+	half             bool // morning or evening is not said
+	either           bool // month and day may be swapped
 }
 
-// same says whether two dates may be of the same day or time: what both say is equal,
-// and that is something.
+// same says whether two dates may mean the same day or time: they share a part, and all
+// shared parts are equal.
 func (d date) same(e date) bool {
 	if d.agrees(e) {
 		return true
@@ -69,14 +69,14 @@ var (
 	nth     = regexp.MustCompile(`^(\d{1,2})(?:st|nd|rd|th)?$`)
 )
 
-// isDate says whether a piece is a date in digits.
+// isDate says whether a word is a date in digits.
 func isDate(s string) bool {
 	_, ok := inFigures(s)
 	return ok
 }
 
-// inFigures reads 2001-02-28, 28.2.2001, 2/28/01 and 2/28. Which of month and day comes
-// first is told by the one above 12, and else open, but for 28.2.2001.
+// inFigures reads 2001-02-28, 28.2.2001, 2/28/01 and 2/28. In a date with slashes, a
+// number above 12 is the day; otherwise the order of month and day is open.
 func inFigures(s string) (date, bool) {
 	if m := iso.FindStringSubmatch(s); m != nil {
 		return valid(date{year: atoi(m[1]), month: atoi(m[2]), day: atoi(m[3])})
@@ -111,12 +111,12 @@ func valid(d date) (date, bool) {
 }
 
 func atoi(s string) int {
-	n, _ := strconv.Atoi(s) // only digits come here
+	n, _ := strconv.Atoi(s) // s has only digits
 	return n
 }
 
-// readDate reads the date or time that an answer goes on with, and says how many lumps
-// it takes.
+// readDate reads the date or time at the start of the tokens. It returns how many tokens
+// it used.
 func readDate(ls []token) (date, int) {
 	w := ls[0].lower
 	if d, n := readClock(ls); n > 0 {
@@ -147,7 +147,7 @@ func readDate(ls []token) (date, int) {
 	return d, used
 }
 
-// extend adds what a token says of a date, if it does.
+// extend adds what a token says about the date; false: it says nothing.
 func (d *date) extend(ls []token, i int) bool {
 	w := ls[i].lower
 	if f, ok := inFigures(w); ok && d.month == 0 && d.day == 0 && (f.year == 0 || d.year == 0) {
@@ -200,7 +200,8 @@ func dayOf(w string) (int, bool) {
 	return int(v), ok && ord && 1 <= v && v <= 31
 }
 
-// weekday is that of Friday, Fridays, and Fri with a capital; from 1, or 0.
+// weekday reads Friday, Fridays, and Fri with a capital. It counts from 1; 0: not a
+// weekday.
 func weekday(l token) int {
 	for i, d := range weekdays {
 		if withoutApostrophe(l.lower) == d || l.lower == d+"s" || capital(l.text) && (l.lower == d[:3] || l.lower == d[:3]+"s" || len(l.lower) > 3 && strings.HasPrefix(d, l.lower)) {
@@ -210,8 +211,9 @@ func weekday(l token) int {
 	return 0
 }
 
-// month is that of February and Feb; from 1, or 0. May, March and what is short are
-// words, too: they need a capital within a sentence, or a number beside them.
+// month reads February and Feb. It counts from 1; 0: not a month. May, March and
+// abbreviations are also ordinary words. They need a capital within a sentence, or a
+// number beside them.
 func month(ls []token, i int) int {
 	l := ls[i]
 	for n, m := range months {
@@ -239,8 +241,7 @@ func month(ls []token, i int) int {
 	return 0
 }
 
-// readClock reads 15:00, 3 pm, 3pm, 3.30 pm, 3 o'clock, at 3, noon, 12 noon and
-// midnight.
+// readClock reads 15:00, 3 pm, 3pm, 3.30 pm, 3 o'clock, at 3, noon, 12 noon and midnight.
 func readClock(ls []token) (date, int) {
 	switch ls[0].lower {
 	case "noon", "midday":
@@ -286,8 +287,8 @@ func readClock(ls []token) (date, int) {
 	return date{clock: 1 + hour%24*60 + minute}, used
 }
 
-// hourAlone says whether an hour stands alone: nothing behind it is counted, nor says which
-// half of the day is meant.
+// hourAlone says whether an hour stands alone: the next word neither is counted by it nor
+// names the half of the day.
 func hourAlone(ls []token) bool {
 	if len(ls) == 1 || ls[0].end {
 		return true

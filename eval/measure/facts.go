@@ -6,24 +6,24 @@ import (
 	"unicode"
 )
 
-// What two answers may differ in.
+// The kinds of facts in which two answers may differ.
 const (
-	factRefusal  = "refusal"  // one says that it does not know
+	factRefusal  = "refusal"  // only one says that it does not know
 	factNumber   = "number"   // amounts and counts, with their currency or per cent
 	factDate     = "date"     // days, and times of day
 	factName     = "name"     // of people, places and things; codes and addresses
-	factNegation = "negation" // one says no
+	factNegation = "negation" // only one negates
 	factOpposite = "opposite" // before and after, more and less
-	factWords    = "words"    // nothing is the same, or words stand in the place of others
+	factWords    = "words"    // nothing is shared, or words replace others
 )
 
-// Contradicts says whether the facts of a served answer differ from those of the
-// answer that was computed: then the served one counts as wrong.
+// Contradicts says whether a served answer has other facts than the computed answer. Then
+// the served answer counts as wrong.
 func Contradicts(served, computed string) bool { return len(Differs(served, computed)) > 0 }
 
-// Differs names the kinds of facts in which they differ: refusal, number, date, name,
-// negation, opposite or words; none if they say the same in whatever words. It does
-// not matter which of both is which.
+// Differs names the kinds of facts in which two answers differ: refusal, number, date,
+// name, negation, opposite or words. It is empty if both say the same. The order of the
+// two does not matter.
 func Differs(served, computed string) []string {
 	a, b := splitWords(served), splitWords(computed)
 	if slices.EqualFunc(a, b, func(x, y token) bool { return x.lower == y.lower }) {
@@ -67,16 +67,16 @@ func compare(a, b claims) []string {
 	return kinds
 }
 
-// finding is what came of holding the facts of a kind against each other.
+// finding is the comparison of the facts of one kind.
 type finding struct {
 	kind    string
 	differ  bool
-	matched bool // some are the same
+	matched bool // some facts are the same
 }
 
-// compareFacts holds the facts of a kind against each other. Each needs a counterpart. A weak
-// one, which may be no fact at all, needs one only where the other side has a fact
-// without a counterpart, too; without weak, none is.
+// compareFacts compares the facts of a kind. Each fact needs a counterpart. A weak fact,
+// which may be none, needs one only if the other side also has a fact without a
+// counterpart.
 func compareFacts[F any](kind string, a, b []F, same func(F, F) bool, weak func(F) bool) finding {
 	lone := func(of, in []F) (lone, strong int) {
 		for _, f := range of {
@@ -94,8 +94,8 @@ func compareFacts[F any](kind string, a, b []F, same func(F, F) bool, weak func(
 	return finding{kind, sa+sb > 0 || la > 0 && lb > 0, la < len(a)}
 }
 
-// matchDatesToNumbers takes out what one has as a date and the other as a number: a year, or
-// the 28th for 28 February.
+// matchDatesToNumbers removes what is a date in one answer and a number in the other: a
+// year, or the 28th for 28 February.
 func matchDatesToNumbers(a, b claims) ([]date, []number) {
 	dates, numbers := slices.Clone(a.dates), slices.Clone(b.numbers)
 	for _, n := range b.numbers {
@@ -111,7 +111,7 @@ func matchDatesToNumbers(a, b claims) ([]date, []number) {
 	return dates, numbers
 }
 
-// haveOpposites says whether one has a word and the other its opposite.
+// haveOpposites says whether one answer has a word and the other its opposite.
 func haveOpposites(a, b map[string]bool) bool {
 	for i := 0; i+1 < len(opposites); i += 2 {
 		x, y := stem(opposites[i]), stem(opposites[i+1])
@@ -122,20 +122,19 @@ func haveOpposites(a, b map[string]bool) bool {
 	return false
 }
 
-// noSharedWord says whether no word that means something is in both.
+// noSharedWord says whether the answers share no content word.
 func noSharedWord(a, b map[string]bool) bool {
 	for w := range a {
 		if b[w] {
 			return false
 		}
 	}
-	yes := len(a)+len(b) == 1 && (a["yes"] || b["yes"]) // yes, it is; it is
+	yes := len(a)+len(b) == 1 && (a["yes"] || b["yes"]) // "yes, it is" and "it is"
 	return len(a)+len(b) > 0 && !yes
 }
 
-// wordsReplaced says whether at least half of the words are the same, each at its place,
-// and words that mean something stand in the place of others: the red tent, the blue
-// tent.
+// wordsReplaced says whether at least half of the words are the same at their places and
+// content words replace others: the red tent, the blue tent.
 func wordsReplaced(a, b []token) bool {
 	if len(a) != len(b) || len(a) < 2 {
 		return false
@@ -152,8 +151,7 @@ func wordsReplaced(a, b []token) bool {
 	return others > 0 && 2*others <= len(a)
 }
 
-// contentWord says whether a word means something and is no fact: facts are compared by
-// what they say.
+// contentWord says whether a word has a meaning of its own and is not a fact.
 func contentWord(l token) bool {
 	_, _, number := small(withoutApostrophe(l.lower))
 	return l.text == l.lower && len(l.lower) > 1 && !number && !code(l.text) && units[l.lower] == "" && scales[l.lower] == 0 &&
@@ -162,26 +160,26 @@ func contentWord(l token) bool {
 		})
 }
 
-// claims are what an answer says, as far as it is compared.
+// claims are the parts of an answer that are compared.
 type claims struct {
 	numbers []number
 	dates   []date
 	names   []name
-	words   map[string]bool // stems of those that mean something, but for numbers and dates
-	all     map[string]bool // stems of all
+	words   map[string]bool // stems of content words, without numbers and dates
+	all     map[string]bool // stems of all words
 	negated bool
 	refused bool
 }
 
-// name is capitalised words in a row, or a code, or an address, in lower case.
+// name is capitalized words in a row, a code or an address, in lower case.
 type name struct {
 	words []string
-	weak  bool // capital as it begins a sentence, and perhaps no name
+	weak  bool // perhaps capitalized only at the start of a sentence
 }
 
 func (n name) isWeak() bool { return n.weak }
 
-// same says whether two names may be of the same: one is part of the other.
+// same says whether two names may mean the same: one is part of the other.
 func (n name) same(m name) bool {
 	lacks := func(of, in name) bool {
 		return slices.ContainsFunc(of.words, func(w string) bool {
@@ -193,14 +191,14 @@ func (n name) same(m name) bool {
 	return !lacks(n, m) || !lacks(m, n)
 }
 
-// readClaims takes an answer in. common are words that are no names.
+// readClaims reads an answer. The words in common are not names.
 func readClaims(ls []token, common map[string]bool) claims {
 	s := claims{words: map[string]bool{}, all: map[string]bool{}, refused: refuses(ls)}
 	for _, l := range ls {
 		s.all[stem(l.lower)] = true
 	}
 	loud := allCapitals(ls)
-	open := false // the last name may go on
+	open := false // the next word may continue the last name
 	for i := 0; i < len(ls); {
 		if d, n := readDate(ls[i:]); n > 0 {
 			s.dates, open = append(s.dates, d), false
@@ -249,7 +247,7 @@ func readClaims(ls []token, common map[string]bool) claims {
 	return s
 }
 
-// withoutApostrophe is a word without what an apostrophe adds: he for he's.
+// withoutApostrophe cuts a word at its apostrophe: he for he's.
 func withoutApostrophe(w string) string {
 	w, _, _ = strings.Cut(w, "'")
 	return w
@@ -266,25 +264,23 @@ func acronym(w string) bool {
 	return len(w) > 1 && w == strings.ToUpper(w)
 }
 
-// isName says whether a word that means little is a name all the same: the US, Grad A,
-// but not I.
+// isName says whether a function word is a name: the US, Grad A, but not I.
 func isName(l token) bool {
 	w := strings.ReplaceAll(l.text, ".", "")
 	return acronym(w) && w != "OK" || !l.start && (w == "A" || w == "Will")
 }
 
-// allCapitals says whether all of an answer is in capitals.
+// allCapitals says whether a whole answer is in capitals.
 func allCapitals(ls []token) bool {
 	return len(ls) > 3 && !slices.ContainsFunc(ls, func(l token) bool { return l.text != strings.ToUpper(l.text) })
 }
 
-// code says whether a word has letters and digits, or several numbers, or is an
-// address.
+// code says whether a word has digits or is an address.
 func code(w string) bool {
 	return strings.ContainsAny(w, "0123456789@") || strings.Contains(w, "://") || strings.HasPrefix(strings.ToLower(w), "www.")
 }
 
-// notNegation says whether a word that looks like a negation is none: no later than, not
+// notNegation says whether a word looks like a negation and is none: no later than, not
 // only, no. 5.
 func notNegation(ls []token) bool {
 	if ls[0].lower != "no" && ls[0].lower != "not" || len(ls) < 2 {
@@ -297,7 +293,7 @@ func notNegation(ls []token) bool {
 	return len(ls) > 2 && ls[2].lower == "than" && slices.Contains([]string{"later", "earlier", "sooner", "more", "less", "fewer"}, next)
 }
 
-// refuses says whether an answer is that there is none. An empty one is.
+// refuses says whether an answer is that there is no answer. An empty answer refuses.
 func refuses(ls []token) bool {
 	text := " "
 	for _, l := range ls {

@@ -10,9 +10,9 @@ import (
 // number is an amount, in digits or words.
 type number struct {
 	value   float64
-	unit    string // $, €, £ or %; empty: none is said
+	unit    string // $, €, £ or %; empty: not said
 	ordinal bool   // 28th, twenty-eighth
-	bare    bool   // nothing is counted by it: 9, not 9 people
+	bare    bool   // it counts nothing: 9, not 9 people
 	weak    bool   // one or first, which often count nothing
 }
 
@@ -23,11 +23,11 @@ func (n number) same(m number) bool {
 		(n.unit == m.unit || n.unit == "" || m.unit == "")
 }
 
-// figure is a number in digits: sign, currency, digits, what stands right behind.
+// figure is a number in digits: sign, currency, digits, suffix.
 var figure = regexp.MustCompile(`^(-?)([$€£]?)(-?)(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(%|[a-z]*)$`)
 
-// readNumber reads the number that an answer goes on with, and says how many lumps it
-// takes, and the unit that stands right behind it (5km).
+// readNumber reads the number at the start of the tokens. It returns how many tokens it
+// used, and a unit directly after the digits (5km).
 func readNumber(ls []token) (n number, unit string, used int) {
 	if n, unit, ok := inDigits(ls[0].text); ok {
 		used = 1
@@ -46,7 +46,7 @@ func readNumber(ls []token) (n number, unit string, used int) {
 	return withUnit(n, ls, used, "")
 }
 
-// withUnit takes a currency or per cent that follows.
+// withUnit reads a currency or per cent after a number.
 func withUnit(n number, ls []token, used int, unit string) (number, string, int) {
 	if unit == "" && n.unit == "" && used < len(ls) && !ls[used-1].end {
 		if w := ls[used].lower; w == "cents" || w == "cent" {
@@ -103,7 +103,7 @@ func inDigits(w string) (n number, unit string, ok bool) {
 
 // inWords reads forty-six thousand, two hundred and five.
 func inWords(ls []token) (n number, used int) {
-	total, part, last := 0.0, 0.0, 0.0 // last: what came last, below 100
+	total, part, last := 0.0, 0.0, 0.0 // last: the latest number word below 100
 	for used < len(ls) && !n.ordinal && (used == 0 || !ls[used-1].end) {
 		w := ls[used].lower
 		v, ordinal, ok := small(w)

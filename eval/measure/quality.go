@@ -10,7 +10,7 @@ import (
 // punctuation is what SQuAD leaves out.
 const punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
-// words are the words of a text that count.
+// words are the words of a text that SQuAD compares.
 func words(text string) []string {
 	text = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(punctuation, r) {
@@ -21,14 +21,14 @@ func words(text string) []string {
 	return slices.DeleteFunc(strings.Fields(text), func(w string) bool { return w == "a" || w == "an" || w == "the" })
 }
 
-// Exact says whether an answer is one of those that are right.
+// Exact says whether an answer is one of the right answers.
 func Exact(answer string, gold []string) bool {
 	said := words(answer)
 	return slices.ContainsFunc(gold, func(g string) bool { return slices.Equal(said, words(g)) })
 }
 
-// F1 is how far an answer and the nearest right one share their words: the harmonic
-// mean of precision and recall. Two texts without words that count are alike.
+// F1 is the harmonic mean of precision and recall of the words that an answer shares with
+// the nearest right one. Two texts without words are equal.
 func F1(answer string, gold []string) float64 {
 	best, said := 0.0, words(answer)
 	for _, g := range gold {
@@ -57,9 +57,9 @@ func f1(said, right []string) float64 {
 	return 2 * float64(shared) / float64(len(said)+len(right))
 }
 
-// RougeL is the ROUGE-L of an answer against the nearest right one: the harmonic
-// mean of precision and recall of their longest common subsequence, the whole text
-// taken as one sentence. A text without words is like none.
+// RougeL is the ROUGE-L of an answer against the nearest right one: the harmonic mean of
+// precision and recall of their longest common subsequence, with the whole text as one
+// sentence. It is 0 without words.
 func RougeL(answer string, gold []string) float64 {
 	best, said := 0.0, rougeWords(answer)
 	for _, g := range gold {
@@ -70,17 +70,17 @@ func RougeL(answer string, gold []string) float64 {
 	return best
 }
 
-// rougeWords are the runs of a to z and 0 to 9 of a text, in lower case, as the package
-// rouge-score has them: letters with accents part words.
+// rougeWords are the runs of a-z and 0-9 in a text, in lower case, as in the package
+// rouge-score. Letters with accents separate words.
 func rougeWords(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 }
 
-// longestCommonSubsequence is the length of the longest common subsequence.
+// longestCommonSubsequence is the length of that subsequence.
 func longestCommonSubsequence(a, b []string) int {
-	row := make([]int, len(b)+1) // row[j]: of what was seen of a, and b[:j]
+	row := make([]int, len(b)+1) // row[j]: of the words of a so far, and b[:j]
 	for _, w := range a {
 		slant := 0 // row[j] before w
 		for j, v := range b {
@@ -96,21 +96,20 @@ func longestCommonSubsequence(a, b []string) int {
 	return row[len(b)]
 }
 
-// order is that of the longest n-grams of BLEU.
+// order is the length of BLEU's longest n-grams.
 const order = 4
 
-// gramCounts is what BLEU counts: by length of n-gram those of the answer, and those of
-// them that a right answer has too; the words of the answer, and of the right one that
-// is nearest in length.
+// gramCounts is what BLEU counts: by length, the n-grams of the answer and those it shares
+// with a right answer; the words of the answer, and of the right answer with the nearest
+// length.
 type gramCounts struct {
 	shared, said  [order]int
 	length, right int
 }
 
-// BLEU is the sentence BLEU-4 of an answer against all that are right together,
-// 0 to 1. Of n-grams that are longer than the answer none are asked. Where none of a
-// length are shared, the first such length counts as if half of one were, the next as
-// if a quarter were, and so on; if no word is shared, it is 0.
+// BLEU is the sentence BLEU-4 of an answer against all right answers together, from 0 to
+// 1. N-grams longer than the answer do not count. The first length without a shared n-gram
+// counts as half of one, the next as a quarter, and so on. It is 0 if no word is shared.
 func BLEU(answer string, gold []string) float64 {
 	c := countGrams(answer, gold)
 	if c.shared[0] == 0 {
@@ -141,7 +140,7 @@ func countGrams(answer string, gold []string) (c gramCounts) {
 		}
 	}
 	for n := range order {
-		most := map[string]int{} // how often a right answer has it at the most
+		most := map[string]int{} // highest count in any right answer
 		for _, r := range right {
 			for g, k := range countNGrams(r, n+1) {
 				most[g] = max(most[g], k)
@@ -155,7 +154,7 @@ func countGrams(answer string, gold []string) (c gramCounts) {
 	return c
 }
 
-// brevity is the penalty for an answer that is shorter than the nearest right one.
+// brevity is the penalty for an answer shorter than the nearest right one.
 func (c *gramCounts) brevity() float64 {
 	if c.length >= c.right {
 		return 1
@@ -165,7 +164,7 @@ func (c *gramCounts) brevity() float64 {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// countNGrams says how often a text has each of its n-grams.
+// countNGrams counts each n-gram of a text.
 func countNGrams(words []string, n int) map[string]int {
 	c := map[string]int{}
 	for i := 0; i+n <= len(words); i++ {
@@ -174,9 +173,9 @@ func countNGrams(words []string, n int) map[string]int {
 	return c
 }
 
-// bleuTokens parts a text as mteval's tokenisation 13a does: ASCII symbols stand alone,
-// but for an apostrophe and a hyphen; a full stop and a comma stand alone unless
-// between digits; a hyphen stands alone behind a digit. Case counts.
+// bleuTokens tokenizes a text as mteval's 13a: ASCII symbols stand alone, without
+// apostrophe and hyphen. A full stop and a comma stand alone unless between digits. A
+// hyphen stands alone after a digit. Case counts.
 func bleuTokens(text string) []string {
 	const apart = "!\"#$%&()*+/:;<=>?@[\\]^_`{|}~"
 	rs := []rune(text)

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Interval is where a value lies with a confidence of 95 %.
+// Interval is a 95 % confidence interval.
 type Interval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// Mean is the mean of values; of none it is 0.
+// Mean is the mean of values; 0 of none.
 func Mean(xs []float64) float64 {
 	if len(xs) == 0 {
 		return 0
@@ -25,12 +25,11 @@ func Mean(xs []float64) float64 {
 	return sum / float64(len(xs))
 }
 
-// Median is the median of values, of an even count between the two in the middle; of
-// none it is 0.
+// Median is the median of values, between the two middle ones of an even count; 0 of none.
 func Median(xs []float64) float64 { return Quantile(xs, 0.5) }
 
-// Quantile is the value below which the share q of the values lies: the least for 0,
-// the most for 1, in a straight line between neighbours; of none it is 0.
+// Quantile is the value below which the share q of the values lies, with linear
+// interpolation: 0 is the least, 1 the greatest; 0 of none.
 func Quantile(xs []float64, q float64) float64 {
 	if len(xs) == 0 {
 		return 0
@@ -48,8 +47,8 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-// Wilson is the interval of a share of which k of n were seen, after Wilson's score:
-// it holds for small n, and where k is 0 or n. Of none nothing is known: 0 to 1.
+// Wilson is Wilson's score interval of the share k of n. It holds for small n, and if k is
+// 0 or n. With n 0 it is 0 to 1.
 func Wilson(k, n int) Interval {
 	if n <= 0 {
 		return Interval{Low: 0, High: 1}
@@ -59,7 +58,7 @@ func Wilson(k, n int) Interval {
 	middle := p + z*z/(2*m)
 	half := z * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
 	i := Interval{Low: (middle - half) / (1 + z*z/m), High: (middle + half) / (1 + z*z/m)}
-	if k == 0 { // what rounding leaves
+	if k == 0 { // without rounding errors
 		i.Low = 0
 	}
 	if k == n {
@@ -68,14 +67,14 @@ func Wilson(k, n int) Interval {
 	return i
 }
 
-// resamples is how often a sample is drawn anew.
+// resamples is the number of bootstrap resamples.
 const resamples = 10_000
 
-// cluster is what a resample takes of values that hang together: their sum, and that
-// of what it is held against, which for a mean is their count.
+// cluster sums up values that are drawn together: their sum, and the sum of what it is
+// divided by. For a mean that is their count.
 type cluster struct{ sum, over float64 }
 
-// Paired is how far apart two systems are on the same questions.
+// Paired is the difference of two systems on the same questions.
 type Paired struct {
 	Diff float64 `json:"diff"` // mean of a-b
 	Interval
@@ -83,18 +82,17 @@ type Paired struct {
 	N int     `json:"n"` // pairs
 }
 
-// BootstrapClusters is the interval of the mean of all values, where those of a
-// cluster hang together, as repeats of a question do: whole clusters are drawn. Of
-// few clusters it is too narrow. Of no values it is empty; of one, it is that value, and
-// says nothing.
+// BootstrapClusters is the interval of the mean of all values. Resamples draw whole
+// clusters of related values, such as the repeats of a question. With few clusters it is
+// too narrow. It is empty of no values, and the value itself of one.
 func BootstrapClusters(seed uint64, clusters [][]float64) Interval {
 	return interval(shares(seed, sums(clusters)))
 }
 
-// LowerBootstrapClusters is the interval of how much lower a is than b, as a share of b:
-// 1 less the sum of a by that of b. Clusters are of pairs a, b, and drawn as those of
-// PairedBootstrapClusters are, so both say the same of which is lower. Of values that
-// are not negative it never passes 1. Of no pairs, or where b is 0, it is empty.
+// LowerBootstrapClusters is the interval of how much lower a is than b, as a share of b: 1
+// minus the sum of a divided by the sum of b. The clusters are of pairs a, b. They are
+// drawn as in PairedBootstrapClusters, so both agree on which is lower. For values that
+// are not negative it is at most 1. It is empty without pairs, or if b is 0.
 func LowerBootstrapClusters(seed uint64, clusters [][][2]float64) Interval {
 	var cs []cluster
 	for _, pairs := range clusters {
@@ -114,13 +112,13 @@ func LowerBootstrapClusters(seed uint64, clusters [][][2]float64) Interval {
 	return interval(all)
 }
 
-// PairedBootstrapClusters compares by differences a-b, of which those of a cluster hang
-// together. P is twice the share of resamples on the far side of 0, so it is below 0.05
-// where the interval leaves 0 out. It is never below what so many clusters can show at
-// all: that all of n point the same way has a chance of 2 in 2^n.
+// PairedBootstrapClusters compares by the differences a-b, in clusters of related values.
+// P is twice the share of resamples on the far side of 0. So P is below 0.05 if the
+// interval excludes 0. P is never below the chance that all n clusters point the same way,
+// 2 in 2^n.
 func PairedBootstrapClusters(seed uint64, clusters [][]float64) Paired {
 	cs := sums(clusters)
-	ms := shares(seed, cs) // means, as each value counts 1
+	ms := shares(seed, cs) // means, because each value counts 1
 	if len(ms) == 0 {
 		return Paired{P: 1}
 	}
@@ -128,7 +126,7 @@ func PairedBootstrapClusters(seed uint64, clusters [][]float64) Paired {
 	for _, c := range cs {
 		all.sum, all.over = all.sum+c.sum, all.over+c.over
 	}
-	below, above := 1, 1 // that which was seen is one of the possible
+	below, above := 1, 1 // the observed sample is one of the possible
 	for _, m := range ms {
 		if m <= 0 {
 			below++
@@ -155,8 +153,8 @@ func sums(clusters [][]float64) []cluster {
 	return cs
 }
 
-// shares are what the resamples come to, but for those that have nothing to divide by;
-// none if there is nothing to draw from.
+// shares are the ratios of the resamples, without those that divide by 0. It is empty
+// without clusters.
 func shares(seed uint64, cs []cluster) []float64 {
 	if len(cs) == 0 {
 		return nil
@@ -185,9 +183,9 @@ func interval(of []float64) Interval {
 	return Interval{Low: quantile(of, 0.025), High: quantile(of, 0.975)}
 }
 
-// QuestionGroups says which questions hang together, so that a bootstrap draws them as one: a
-// question with its paraphrases, and all questions of a user that have the same text.
-// All have to be added before Of tells anything.
+// QuestionGroups says which questions a bootstrap draws together: a question with its
+// paraphrases, and all questions of a user with the same text. Add all questions before
+// the first call of Of.
 type QuestionGroups struct {
 	parents   []int
 	questions map[numbered]int
@@ -206,12 +204,11 @@ func NewQuestionGroups() *QuestionGroups {
 	return &QuestionGroups{questions: map[numbered]int{}, texts: map[wording]int{}}
 }
 
-// Fold is what two texts have in common that are the same but for case and the space
-// around them.
+// Fold is a text without case and surrounding space.
 func Fold(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
 
-// Add enters a text by which a user's question was asked: its own, or a paraphrase. An
-// empty text is nobody's.
+// Add adds the text of a user's question or of its paraphrase. An empty text groups
+// nothing.
 func (d *QuestionGroups) Add(user string, number int, text string) {
 	question := numbered{user, number}
 	own, ok := d.questions[question]
@@ -232,7 +229,7 @@ func (d *QuestionGroups) Add(user string, number int, text string) {
 	d.parents[max(a, b)] = min(a, b)
 }
 
-// Of is the number of the draw that a question belongs to.
+// Of is the number of a question's group.
 func (d *QuestionGroups) Of(user string, number int) int {
 	at, ok := d.questions[numbered{user, number}]
 	if !ok {
@@ -248,7 +245,7 @@ func (d *QuestionGroups) root(at int) int {
 	return at
 }
 
-// Clusters puts values of the same draw together, in the order of the first of each.
+// Clusters groups the values with the same draw, in the order of the first of each.
 func Clusters[V any](values []V, draws []int) (clusters [][]V) {
 	at := map[int]int{}
 	for i, draw := range draws {

@@ -8,13 +8,13 @@ import (
 
 // token is a piece of an answer: a word, a number, an address.
 type token struct {
-	text  string // as it stands, without the punctuation around it
+	text  string // without the punctuation around it
 	lower string
 	start bool // a sentence may begin here
-	end   bool // a comma, a colon or the like parts it from the next
+	end   bool // punctuation separates it from the next
 }
 
-// splitWords parts an answer at spaces, brackets and quotation marks.
+// splitWords splits an answer at spaces, brackets and quotation marks.
 func splitWords(text string) []token {
 	var ls []token
 	start := true
@@ -68,14 +68,14 @@ func splitWords(text string) []token {
 	return ls
 }
 
-// abbreviated says whether the full stop behind a word belongs to it.
+// abbreviated says whether the full stop after a word belongs to it.
 func abbreviated(word string) bool {
 	low := strings.ToLower(word)
 	return len(word) == 1 && !digits(word) || in(titles, low) || in(abbreviations, low) ||
 		strings.Contains(low, ".") && len(low) <= 4 && !strings.ContainsAny(low, "0123456789")
 }
 
-// splitJoined takes what a hyphen or slash joins apart, but for dates, codes and addresses.
+// splitJoined splits at hyphens and slashes, but not in dates, codes and addresses.
 func splitJoined(s string) []string {
 	switch {
 	case strings.Contains(s, "@"), strings.Contains(s, "://"), strings.HasPrefix(strings.ToLower(s), "www."), isDate(s):
@@ -99,7 +99,7 @@ func splitJoined(s string) []string {
 	return ps
 }
 
-// numberAndWords says whether the parts are words and numbers: 3-year, 24-hour.
+// numberAndWords says whether the parts are a number and words: 3-year, 24-hour.
 func numberAndWords(ps []string) bool {
 	if !digits(ps[0]) {
 		return false
@@ -116,7 +116,7 @@ func digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// lowercaseWords are the words that stand in lower case in one of the answers: those are no
+// lowercaseWords are the words that one of the answers has in lower case. They are not
 // names in the other.
 func lowercaseWords(answers ...[]token) map[string]bool {
 	set := map[string]bool{}
@@ -130,8 +130,7 @@ func lowercaseWords(answers ...[]token) map[string]bool {
 	return set
 }
 
-// stem takes the endings off a word in lower case, roughly: what is left need not be
-// one.
+// stem removes the endings of a lower-case word, roughly. The result need not be a word.
 func stem(w string) string {
 	w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "'")
 	long := func(s string) bool { return len([]rune(s)) >= 3 }
@@ -167,17 +166,17 @@ var (
 		"$": "$", "dollar": "$", "dollars": "$", "usd": "$", "€": "€", "euro": "€", "euros": "€", "eur": "€",
 		"£": "£", "pound": "£", "pounds": "£", "gbp": "£", "%": "%", "percent": "%", "per": "%",
 	}
-	// joined are units that stand right behind digits; other letters there make a code.
+	// joined are units directly after digits; other letters there make a code.
 	joined = strings.Fields("km m cm mm kg g mg lb lbs h hr hrs min mins s sec ms kb mb gb tb kw mw kwh mwh px ft mph kph")
 
 	titles        = strings.Fields("mr mrs ms dr prof sir miss professor doctor")
 	abbreviations = strings.Fields("no nos vs approx ca jr sr st inc ltd co corp dept tel ext fig e.g i.e")
 
-	// idle are words behind no and not that leave nothing denied.
+	// idle are words after no and not that do not negate.
 	idle      = strings.Fields("only problem doubt worries wonder")
 	negations = strings.Fields("no not never none nothing nobody nowhere neither nor without cannot nay nope")
 
-	// function are words that mean little alone.
+	// function are words with little meaning of their own.
 	function = strings.Fields(`a an the this that these those i me my mine we us our ours you your yours he him his she her hers it its they them
 		their theirs who whom whose which what when where why how there here am is are was were be been being do does did done
 		doing has have had having will would shall should can could may might must ok okay and or but so if then than as
@@ -185,14 +184,14 @@ var (
 		down out off also too very just only both all any some such own same other each every more most less few fewer many much
 		please according based per let let's well re while until till around via upon among though although however not`)
 
-	// opposites stand in pairs.
+	// opposites are in pairs.
 	opposites = strings.Fields(`before after more less more fewer increase decrease rise fall rising falling higher lower high low early late
 		earlier later accept decline accept reject approve reject approve deny approved denied agree refuse open closed open close up
 		down buy sell bought sold sent received send receive first last win lose won lost start end begin end above below over under
 		include exclude inside outside cheaper dearer maximum minimum most least true false pass fail arrive leave paid unpaid possible
 		impossible able unable add remove join leave confirmed cancelled accepted declined left right next last this next`)
 
-	// refusals are what an answer says that is none.
+	// refusals are the texts of answers that refuse.
 	refusals = strings.Split(`i don't know|i do not know|don't say|do not say|does not say|doesn't say|not mentioned|not specified|not stated|not given|`+
 		`not provided|no information|no mention|no answer|not enough information|cannot be determined|can't be determined|cannot answer|`+
 		`can't answer|unable to answer|unable to determine|unanswerable|not available in|do not contain|does not contain|don't mention|`+

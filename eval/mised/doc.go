@@ -1,27 +1,24 @@
 // Package mised reads questions about meetings: the data sets MISeD and QMSum.
 //
-// Purpose: Load. It reads one file or a folder of them: JSON lines (.jsonl,
-// .jsonl.gz) or a JSON object, or list of such, a file (.json). What an object is
-// its fields say:
+// Purpose: Load. It reads one file, or a folder of files. A file is JSON lines (.jsonl,
+// .jsonl.gz), or one JSON object or list of objects (.json). The fields of an object say
+// what it is:
 //
-//	MISeD, a dialog: dialogId, meeting {meetingId, transcriptSegments [{speakerName,
-//	text}]}, dialog {dialogTurns [{query, response}]}
-//	QMSum, a meeting: meeting_transcripts [{speaker, content}], general_query_list and
-//	specific_query_list [{query, answer}]
+//	MISeD, a dialog: dialogId, meeting {meetingId, transcriptSegments [{speakerName, text}]}, dialog {dialogTurns [{query, response}]}
+//	QMSum, a meeting: meeting_transcripts [{speaker, content}], general_query_list and specific_query_list [{query, answer}]
 //
-// Names of fields may be written with other cases of letters and with or without _,
-// and what stands in meeting and dialog may stand outside. QMSum does not name its
-// meetings: they go by their file, and by their line if it has many. Several dialogs
-// may be of one meeting, of which later ones need not repeat the transcript. Other
-// fields are counted and passed over; which segments a response rests on is one.
+// Case and underscores in field names do not matter. The fields of meeting and dialog may
+// also be outside of them. QMSum does not name its meetings: a meeting has the name of its
+// file, and its line if the file has several. Several dialogs may be about one meeting,
+// and only the first needs the transcript. Other fields are counted and ignored, such as
+// the segments of a response.
 //
-// A user is so many meetings in a row, the last one perhaps fewer. A meeting is one
-// file of one JSON object, MEETING.json: so percached knows who says what, which of
-// plain text it does not.
+// A user has several meetings in a row; the last user may have fewer. A meeting is one
+// file with one JSON object, MEETING.json, so that percached knows who says what.
 //
-// Invariants: what is missing or not used is reported with its place and reason. A
-// question without an answer is asked all the same, with none known. Meetings beyond
-// those that are asked for are not held.
+// Invariants: missing and unused parts are reported with place and reason. A question
+// without an answer is still asked. Meetings beyond the requested number are not kept in
+// memory.
 //
-// Goroutines: none. State on disk: none; files are opened for reading only.
+// Goroutines: none. State on disk: none; files are only read.
 package mised

@@ -12,19 +12,19 @@ import (
 	"github.com/percached/percached/eval/lines"
 )
 
-// Options say what is read of the data.
+// Options say what to read.
 type Options struct {
-	// Users is how many users, the first ones; 0: all.
+	// Users is the number of users, the first ones; 0: all.
 	Users int
-	// Meetings is how many meetings a user has; 0: 4.
+	// Meetings is the number of meetings per user; 0: 4.
 	Meetings int
 }
 
-// maxObject bounds an object, in bytes: what percached takes of a document.
+// maxObject is the maximum size of an object, in bytes: percached's limit of a document.
 const maxObject = 32 << 20
 
-// Load reads a file, or a folder with all files below it. It fails if nothing can
-// be asked.
+// Load reads a file, or a folder with all files below it. It fails if there is no question
+// to ask.
 func Load(path string, o Options) (*eval.Data, error) {
 	if o.Meetings == 0 {
 		o.Meetings = 4
@@ -47,12 +47,12 @@ func Load(path string, o Options) (*eval.Data, error) {
 	return l.data, nil
 }
 
-// loader gathers the data.
+// loader collects the data.
 type loader struct {
 	data     *eval.Data
 	most     int // meetings; 0: all
 	meetings []*meeting
-	names    map[string]bool // of their files
+	names    map[string]bool // of the meetings' files
 }
 
 func (l *loader) walk(root string) error {
@@ -73,7 +73,7 @@ func (l *loader) walk(root string) error {
 	})
 }
 
-// file reads a file of a kind that is known.
+// file reads a file; known is false for another kind of file.
 func (l *loader) file(path, name string) (known bool, err error) {
 	lower := strings.ToLower(strings.TrimSuffix(name, ".gz"))
 	whole := strings.HasSuffix(lower, ".json")
@@ -124,7 +124,7 @@ func (l *loader) whole(in io.Reader, name, stem string) error {
 	return nil
 }
 
-// users makes a set of so many meetings in a row.
+// users makes sets of so many meetings each.
 func (l *loader) users(each int) {
 	for n := 1; len(l.meetings) > 0; n++ {
 		set := eval.Set{User: fmt.Sprintf("user-%d", n), Kind: "meetings", Ordered: true}

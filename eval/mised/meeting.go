@@ -14,7 +14,7 @@ import (
 	"github.com/percached/percached/eval/lines"
 )
 
-// meeting is one with the questions about it.
+// meeting is a meeting with the questions about it.
 type meeting struct {
 	id, file  string
 	said      []byte // its segments as JSON
@@ -22,7 +22,7 @@ type meeting struct {
 	turns     map[[2]string]bool // questions with their answers
 }
 
-// segment is what somebody says, by the names that percached knows.
+// segment is what one person says, with percached's field names.
 type segment struct {
 	Speaker string `json:"speakerName,omitempty"`
 	Text    string `json:"text"`
@@ -33,8 +33,8 @@ type talk struct {
 	where string
 	object
 	segments []segment
-	wrong    []string       // with the segments
-	others   map[string]int // fields that were passed over
+	wrong    []string       // problems of the segments
+	others   map[string]int // ignored fields
 }
 
 // object reads an object and adds it to its meeting.
@@ -104,7 +104,7 @@ func (l *loader) done(t *talk) {
 	}
 }
 
-// transcript reads what is said.
+// transcript reads the segments.
 func (t *talk) transcript(in object, name string) {
 	items, there := in.list(name)
 	if !there {
@@ -131,12 +131,12 @@ func (t *talk) transcript(in object, name string) {
 	}
 }
 
-// meeting finds the meeting that a talk is about, or makes it; nil if there is none,
-// or enough without it.
+// meeting finds or adds the meeting of a talk. It is nil if there is no transcript, or if
+// there are enough meetings.
 func (l *loader) meeting(t *talk, id, named string) *meeting {
 	var said []byte
 	if len(t.segments) > 0 {
-		said, _ = json.Marshal(t.segments) // texts can always be written
+		said, _ = json.Marshal(t.segments) // texts always marshal
 	}
 	for _, m := range l.meetings {
 		if said == nil && id != "" && m.id == id || said != nil && bytes.Equal(m.said, said) {
@@ -194,7 +194,7 @@ func (l *loader) turns(t *talk, m *meeting, in object, name, what string) {
 	}
 }
 
-// fileName is what a meeting's file goes by.
+// fileName is a free name for a meeting's file.
 func (l *loader) fileName(id string) string {
 	name := strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || strings.ContainsRune(`/\<>:"|?*`, c) {
@@ -215,17 +215,17 @@ func (l *loader) fileName(id string) string {
 
 // document is the file of a meeting.
 func (m *meeting) document() eval.File {
-	text, _ := json.Marshal(map[string]any{"meetingId": m.id, "transcriptSegments": json.RawMessage(m.said)}) // both can be written
+	text, _ := json.Marshal(map[string]any{"meetingId": m.id, "transcriptSegments": json.RawMessage(m.said)}) // both always marshal
 	return eval.File{
 		Name: m.file, Size: int64(len(text)),
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil },
 	}
 }
 
-// object is a JSON object by the names of its fields, in small letters and without _.
+// object is a JSON object. Its field names are in lower case, without underscores.
 type object struct {
 	fields map[string]json.RawMessage
-	names  map[string]string // as they are written
+	names  map[string]string // as written
 }
 
 func objectOf(raw map[string]json.RawMessage) object {
@@ -238,8 +238,8 @@ func objectOf(raw map[string]json.RawMessage) object {
 
 func plain(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-// read takes a field into a value, and says whether it was there and fit. What was
-// there counts as read.
+// read reads a field and removes it. There says whether it exists, fits whether it has the
+// type of to.
 func (o object) read(name string, to any) (there, fits bool) {
 	raw, there := o.fields[plain(name)]
 	delete(o.fields, plain(name))
@@ -253,7 +253,7 @@ func (o object) has(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return o.fields[plain(name)] != nil })
 }
 
-// text gives the first of the fields that is a text with words.
+// text is the first of the fields that is a text with words.
 func (o object) text(names ...string) (first string) {
 	for _, name := range names {
 		var s string
@@ -264,15 +264,15 @@ func (o object) text(names ...string) (first string) {
 	return first
 }
 
-// inner gives an object in a field, or one without fields.
+// inner is the object in a field; it is empty if there is none.
 func (o object) inner(name string) object {
 	var raw map[string]json.RawMessage
 	o.read(name, &raw)
 	return objectOf(raw)
 }
 
-// list gives the objects in a list; there says whether the field is one. An item
-// that is no object has no fields.
+// list are the objects in a list; there says whether the field exists. An item that is not
+// an object has no fields.
 func (o object) list(name string) (items []object, there bool) {
 	var raw []json.RawMessage
 	if _, there = o.read(name, &raw); !there {
@@ -280,13 +280,13 @@ func (o object) list(name string) (items []object, there bool) {
 	}
 	for _, item := range raw {
 		var fields map[string]json.RawMessage
-		_ = json.Unmarshal(item, &fields) // what cannot be is without fields
+		_ = json.Unmarshal(item, &fields) // an item that is not an object has no fields
 		items = append(items, objectOf(fields))
 	}
 	return items, true
 }
 
-// rest counts what was not read.
+// rest counts the fields that were not read.
 func (o object) rest(passedOver map[string]int) {
 	for name := range o.fields {
 		passedOver[o.names[name]]++

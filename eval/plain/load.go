@@ -22,7 +22,7 @@ const (
 	questionsName = "questions.jsonl"
 )
 
-// Load reads a folder. It fails if there are no documents or no questions at all.
+// Load reads a folder. It fails if there are no documents or no questions.
 func Load(dir string) (*eval.Data, error) {
 	d := &eval.Data{Sets: []eval.Set{{User: "me", Ordered: true}}, PassedOver: map[string]int{}}
 	s := &d.Sets[0]
@@ -46,7 +46,7 @@ func Load(dir string) (*eval.Data, error) {
 	return d, nil
 }
 
-// because tells the last thing that was skipped.
+// because describes the last thing that was skipped.
 func because(d *eval.Data) string {
 	if last := d.LastSkipped(); last != "" {
 		return " that can be read; " + last
@@ -106,8 +106,7 @@ func documents(data *eval.Data, root string) error {
 
 const longestName = 1000 // bytes
 
-// wrongName says why a file cannot go by a name: the interface refuses a whole upload
-// for one that it does not take, and writes a backslash as a slash.
+// wrongName says why percached would refuse a file's name, and with it the whole upload.
 func wrongName(name string) string {
 	switch {
 	case !utf8.ValidString(name):
@@ -122,7 +121,7 @@ func wrongName(name string) string {
 	return ""
 }
 
-// opened says how large a file is that can be opened.
+// opened is the size of a file that can be opened.
 func opened(path string) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -138,7 +137,7 @@ func opened(path string) (int64, error) {
 
 const maxLine = 1 << 20 // bytes
 
-// questions reads lines; those that are blank mean nothing.
+// questions reads the lines that are not blank.
 func questions(d *eval.Data, from io.Reader) error {
 	for l, err := range lines.Read(from, maxLine) {
 		if err != nil {

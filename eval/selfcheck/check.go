@@ -11,7 +11,7 @@ import (
 	"github.com/percached/percached/eval/report"
 )
 
-// Finding is one thing that was looked at.
+// Finding is one checked number.
 type Finding struct {
 	What string `json:"what"`
 	Want string `json:"want"`
@@ -19,12 +19,12 @@ type Finding struct {
 	OK   bool   `json:"ok"`
 }
 
-// Well says whether all is as it must be.
+// Well says whether all findings are as expected.
 func Well(findings []Finding) bool {
 	return len(findings) > 0 && !slices.ContainsFunc(findings, func(f Finding) bool { return !f.OK })
 }
 
-// Check holds the results of a run of this set against what must come out.
+// Check compares the results of a run of this data set with the expected numbers.
 func Check(r *eval.Results) []Finding { return check(r, report.Make) }
 
 func check(r *eval.Results, reporting func(*eval.Results) *report.Report) []Finding {
@@ -52,7 +52,7 @@ func check(r *eval.Results, reporting func(*eval.Results) *report.Report) []Find
 	return c.findings
 }
 
-// checker looks at a run.
+// checker checks a run.
 type checker struct {
 	unit     *eval.Unit
 	report   *report.Report
@@ -60,7 +60,7 @@ type checker struct {
 	findings []Finding
 }
 
-// system is all that a run says of one.
+// system is everything that a run says about a system.
 type system struct {
 	eval.System
 	*eval.Result
@@ -68,25 +68,25 @@ type system struct {
 	questions []report.Question
 }
 
-// at is the answer to the question of a number.
+// at is the answer to a question by number.
 func (s *system) at(number int) *eval.Answer { return &s.Answers[number-1] }
 
 func (c *checker) find(what string, want, got any, ok bool) {
 	c.findings = append(c.findings, Finding{what, fmt.Sprint(want), fmt.Sprint(got), ok})
 }
 
-// equal finds that two things are equal, as they are written.
+// equal checks that two values print the same.
 func (c *checker) equal(what string, want, got any) {
 	c.find(what, want, got, fmt.Sprint(want) == fmt.Sprint(got))
 }
 
-// empty finds that a list of what is wrong is empty.
+// empty checks that a list of errors is empty.
 func (c *checker) empty(what string, wrong []string) {
 	const none = "none"
 	c.equal(what, none, cmp.Or(strings.Join(wrong, ", "), none))
 }
 
-// open opens a run, and says whether it has all that is looked at.
+// open opens a run and says whether it is complete.
 func (c *checker) open(r *eval.Results, reporting func(*eval.Results) *report.Report) bool {
 	chosen, err := Systems()
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *checker) open(r *eval.Results, reporting func(*eval.Results) *report.Re
 
 func (c *checker) ok() bool { return Well(c.findings) }
 
-// set: all was taken in, each file as one chunk, and each answer was located.
+// documents: percached added every file as one chunk, and every answer was located.
 func (c *checker) documents() {
 	c.equal("documents", len(files()), c.unit.Documents)
 	c.equal("chunks", len(files()), c.unit.Chunks)
@@ -154,7 +154,7 @@ func (c *checker) documents() {
 	c.equal("questions in their order whose document is known", len(questions()), located)
 }
 
-// alike: the questions that are near enough to each other are those that are meant.
+// similar: exactly the expected pairs of questions are above the threshold.
 func (c *checker) similar() {
 	var want, got []string
 	for i := range questions() {
@@ -171,7 +171,7 @@ func (c *checker) similar() {
 	c.equal("questions near enough to each other", strings.Join(want, " "), strings.Join(got, " "))
 }
 
-// outcomeLetter says how an answer came.
+// outcomeLetter is the letter of an outcome.
 func outcomeLetter(o client.Outcome) rune {
 	switch o {
 	case client.OutcomeAnswerHit:

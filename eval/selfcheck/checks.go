@@ -9,7 +9,7 @@ import (
 	"github.com/percached/percached/eval"
 )
 
-// course: each question came as it must, and the report has counted that.
+// outcomes: each question has the expected outcome, and the report counts it.
 func (c *checker) outcomes(w want, s *system) {
 	got := ""
 	var chunks, reported client.Reuse
@@ -23,7 +23,7 @@ func (c *checker) outcomes(w want, s *system) {
 	n := func(r rune) int { return strings.Count(w.came, string(r)) }
 	o := s.report.All.Outcomes
 	c.equal(s.Name+": misses, tensor hits, answer hits", fmt.Sprint(n(miss), n(tensor), n(hit)), fmt.Sprint(o.Misses, o.TensorHits, o.AnswerHits))
-	// A prompt has two chunks, and they are stored both or none.
+	// A prompt has two chunks. Both are stored, or neither.
 	counts := func(r client.Reuse) string { return fmt.Sprint(r.All, r.Stored) }
 	must := counts(client.Reuse{All: k * (n(miss) + n(tensor)), Stored: k * n(tensor)})
 	c.equal(s.Name+": chunks of prompts, stored ones", must, counts(chunks))
@@ -31,8 +31,7 @@ func (c *checker) outcomes(w want, s *system) {
 	c.equal(s.Name+": slices, entries in the end", fmt.Sprint(w.slices, w.entries), fmt.Sprint(s.Slices, s.Entries))
 }
 
-// texts: each answer is word for word the uncached one, to the question of which it
-// was made.
+// texts: each answer is exactly the uncached answer to the question that it was made for.
 func (c *checker) texts(w want, s *system) {
 	if s.Reference == s.Name || s.Poisoned {
 		return
@@ -56,13 +55,13 @@ func (c *checker) texts(w want, s *system) {
 	}
 	o := s.report.All.Outcomes
 	c.equal(s.Name+": computed answers held against the uncached ones, that differ", fmt.Sprint(o.Misses+o.TensorHits, 0), fmt.Sprint(compared, differ))
-	if w.idle { // 3 has the words of 1, so whatever answered 1 is there
+	if w.idle { // 3 has the words of 1, so its answer is stored
 		c.equal(s.Name+": how the same words came again", client.OutcomeAnswerHit, s.at(3).Outcome)
 	}
 }
 
-// idle: only who predicts works while nobody asks, and percached no more than the
-// paper's system: but for the last piece of work, which is not cut.
+// idle: only systems that predict do idle work. Percached does no more than PerCache,
+// except for the last piece of work, which is not cut.
 func (c *checker) idle(w want, s *system) {
 	got := s.report.All.Idle.Tokens
 	if !w.idle {
@@ -74,13 +73,13 @@ func (c *checker) idle(w want, s *system) {
 	c.find(s.Name+": tokens of idle work", fmt.Sprintf("1 to %.0f", most), got, got >= 1 && got <= most)
 }
 
-// right says whether a text is the gold answer: these are short enough for it.
+// right says whether a text is the right answer. The answers are short enough for this.
 func right(text, gold string) bool {
 	return strings.EqualFold(strings.TrimSuffix(text, "."), gold)
 }
 
-// quality: how many answers are right follows from the uncached ones; so does which
-// served one is wrong. The file with the answer is always the best for its question.
+// quality: the uncached answers determine how many answers are right, and which served
+// answer is wrong. The file with the answer is always the best match.
 func (c *checker) quality(w want, s *system) {
 	n := len(questions())
 	if s.report.All.Quality == nil || s.report.All.Recall == nil {
@@ -109,16 +108,16 @@ func (c *checker) quality(w want, s *system) {
 
 func share(k, n int) string { return fmt.Sprintf("%.4f", float64(k)/float64(n)) }
 
-// control: the system whose bank was filled with wrong answers gives them all, and
-// each measure of quality says so; without caches most answers are right. Its answers
-// rest on chunks of other files.
+// control: the poisoned system serves all wrong answers, and each measure of quality shows
+// it. Without caches most answers are right. The wrong answers rest on chunks of other
+// files.
 func (c *checker) control() {
 	naive, poisoned := c.systems["naive"], c.systems["poisoned"]
 	if naive.report.All.Quality == nil || poisoned.report.All.Quality == nil || poisoned.report.All.Recall == nil {
-		return // that was found already
+		return // reported already
 	}
 	q, p := naive.report.All.Quality, poisoned.report.All.Quality
-	const easy = 7 // of nine: so many even the model that is built in gets right
+	const easy = 7 // of nine: the built-in model answers at least these
 	least := float64(easy) / float64(len(questions()))
 	for _, m := range []struct {
 		what string
@@ -130,8 +129,8 @@ func (c *checker) control() {
 	c.equal("poisoned: retrieval recall", share(0, len(questions())), fmt.Sprintf("%.4f", poisoned.report.All.Recall.Share))
 }
 
-// prompts: the same question has the same prompt in every system that computes it,
-// and what is not reused of it is computed. A stored answer has no prompt.
+// prompts: a question has the same prompt in every system that computes it. The tokens
+// that are not reused are computed. A stored answer has no prompt.
 func (c *checker) prompts() {
 	var other, uneven, full []string
 	for _, w := range expectations() {
@@ -157,8 +156,8 @@ func (c *checker) prompts() {
 	c.empty("stored answers that took tokens", full)
 }
 
-// reuse: what is reused of one prompt says what must be of others. A prompt is the
-// instructions, two chunks, and the question, of which nothing is stored.
+// reuse: the reuse of one prompt determines that of others. A prompt is the instructions,
+// two chunks, and the question, which is never stored.
 func (c *checker) reuse() {
 	rag, own := c.systems["ragcache"], c.systems[reactive]
 	reused := func(s *system, number int) int { return s.at(number).Tokens.Reused }
@@ -171,7 +170,7 @@ func (c *checker) reuse() {
 	}
 	c.equal("ragcache: tokens reused of 5, as of 3", reused(rag, 3), reused(rag, 5))
 	c.equal("ragcache: tokens of 3 that are not reused, as of 1", rag.at(1).Tokens.Prompt-reused(rag, 3), rag.at(3).Tokens.Computed)
-	// Side by side the same two chunks are reused in whatever order.
+	// With parallel placement the same two chunks are reused in any order.
 	c.equal(reactive+": tokens reused of 4, as ragcache's of 3", reused(rag, 3), reused(own, 4))
 	c.equal(reactive+": tokens reused of 6, as ragcache's of 6", reused(rag, 6), reused(own, 6))
 	c.equal(reactive+": tokens reused of 7, as ragcache's of 6", reused(rag, 6), reused(own, 7))
@@ -185,16 +184,17 @@ func (c *checker) reuse() {
 	}
 }
 
-// attendedBy is how many tokens n in a row see, each itself and all before it.
+// attendedBy is how many tokens n tokens in a row attend to, each itself and all before
+// it.
 func attendedBy(n int) int64 { return int64(n) * int64(n+1) / 2 }
 
-// length is a prompt with its answer.
+// length is the length of a prompt with its answer.
 func length(a *eval.Answer) int { return a.Tokens.Prompt + a.Tokens.Generated }
 
-// attended: what tokens saw of each other.
+// attended: how many tokens were attended to.
 func (c *checker) attended() {
 	naive, rag, side := c.systems["naive"], c.systems["ragcache"], c.systems["naive-parallel"]
-	// Reused tokens stand at the head, and look at nothing any more.
+	// Reused tokens are at the start and attend to nothing again.
 	for _, s := range []*system{naive, rag} {
 		var want, got []int64
 		for i := range s.Answers {
@@ -203,9 +203,9 @@ func (c *checker) attended() {
 		}
 		c.equal(s.Name+": tokens seen, question by question", want, got)
 	}
-	// Side by side each token of one chunk sees none of the other chunk's: that is the
-	// product of their lengths. Their sum is known from what 3 reuses, so that product
-	// and sum must be those of two whole numbers.
+	// With parallel placement, the tokens of one chunk do not attend to the other chunk.
+	// That is the product of the chunks' lengths. The reuse of 3 gives the sum of the
+	// lengths. So the product and the sum must be those of two whole numbers.
 	a, b := naive.at(1).Tokens, side.at(1).Tokens
 	sum := int64(rag.at(3).Tokens.Reused - rag.at(2).Tokens.Reused)
 	product := a.Attended - b.Attended
@@ -217,7 +217,7 @@ func (c *checker) attended() {
 	c.find("naive-parallel: tokens of 1 that do not see the other chunk", fmt.Sprintf("a product of two numbers whose sum is %d", sum), product, ok)
 }
 
-// flops: what the report says that answers took.
+// flops: the floating-point operations in the report.
 func (c *checker) flops() {
 	for _, at := range []struct {
 		system string
@@ -233,13 +233,13 @@ func (c *checker) flops() {
 	}
 }
 
-// storage: tokens that were stored are those of instructions and chunks, each slice
-// once. What lies around keys and values is a few per cent at the most.
+// storage: the stored tokens are those of the instructions and chunks, each slice once.
+// The bytes around keys and values are at most a few per cent.
 func (c *checker) storage() {
 	rag := c.systems["ragcache"]
 	first, second, last := rag.at(3).Tokens.Reused, rag.at(6).Tokens.Reused, rag.at(9).Tokens.Reused
 	instructions := rag.at(2).Tokens.Reused
-	pairs := first + second + last - 2*instructions // each pair of chunks, and the instructions
+	pairs := first + second + last - 2*instructions // three pairs of chunks, and the instructions once
 	for _, s := range []struct {
 		name   string
 		tokens int

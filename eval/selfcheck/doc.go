@@ -1,14 +1,14 @@
-// Package selfcheck has a tiny set whose right numbers are known by hand, and holds a
-// run of it against them.
+// Package selfcheck tests the whole evaluation with a tiny data set whose right numbers
+// are known.
 //
-// Purpose: to see that all of the evaluation, from the service's counters to the
-// report's sums, tells what happened. Data, Systems and Plan are what is to be run;
-// Check says for each number what it must be and what it is. One system is a control
-// whose bank is filled with wrong answers: quality must fall to nothing.
+// Purpose: to show that the evaluation, from the service's counters to the report's sums,
+// reports what happened. Data, Systems and Plan are what to run. Check compares each
+// number with the expected one. One system is a control: its bank is filled with wrong
+// answers, so its quality must be 0.
 //
-// Invariants: what must come out is derived in comments, from which question needs
-// which chunks and from what a prompt is made of, never from an earlier run. It is
-// reckoned here once more, not by the package that is checked.
+// Invariants: comments derive the expected numbers from the chunks that each question
+// needs and from the parts of a prompt, never from an earlier run. The code here computes
+// them again, independently of the packages under test.
 //
 // Goroutines: none. State on disk: none.
 package selfcheck

@@ -10,7 +10,7 @@ import (
 	"github.com/percached/percached/eval"
 )
 
-// What variants differ in.
+// The settings that variants vary.
 const (
 	Threshold = "threshold" // of similarity
 	Stride    = "stride"    // questions predicted in a round
@@ -18,7 +18,7 @@ const (
 	Case      = "case"      // of the scheduler: 1, 2 or 3
 )
 
-// Names lists what Choose knows: systems first, then groups of them.
+// Names lists what Choose accepts: systems, and groups of systems.
 func Names() (names, groups []string) {
 	for _, s := range known() {
 		names = append(names, s.Name)
@@ -26,7 +26,7 @@ func Names() (names, groups []string) {
 	return names, []string{"all", "thresholds", "strides", "limits", "cases"}
 }
 
-// group is what a name stands for that is none of a system.
+// group lists the systems of a group; nil: name is not a group.
 func group(name string) []string {
 	each := func(of []string, key string, values ...float64) (names []string) {
 		for _, s := range of {
@@ -52,8 +52,8 @@ func group(name string) []string {
 	return nil
 }
 
-// Choose gives the systems that a list with commas names, each once, with those
-// that they need, in the order in which reports have them.
+// Choose returns the systems of a comma-separated list, each once, with those that they
+// need, in the order of reports.
 func Choose(list string) ([]eval.System, error) {
 	var wanted []string
 	for name := range strings.SplitSeq(list, ",") {
@@ -97,7 +97,7 @@ func Choose(list string) ([]eval.System, error) {
 	return in, nil
 }
 
-// find gives a system or a variant of one.
+// find returns a system or a variant.
 func find(all []eval.System, name string) (eval.System, error) {
 	of, what, varies := strings.Cut(name, "@")
 	at := slices.IndexFunc(all, func(s eval.System) bool { return s.Name == of })
@@ -117,7 +117,7 @@ func find(all []eval.System, name string) (eval.System, error) {
 	return vary(all[at], key, v)
 }
 
-// vary gives a variant.
+// vary returns a variant.
 func vary(s eval.System, key string, v float64) (eval.System, error) {
 	s.Of, s.Key, s.Value = s.Name, key, v
 	s.Name += "@" + key + "=" + strconv.FormatFloat(v, 'f', -1, 64)
@@ -139,7 +139,7 @@ func vary(s eval.System, key string, v float64) (eval.System, error) {
 	return s, nil
 }
 
-// schedule gives a system for one of the cases in which a scheduler can adapt.
+// schedule returns a system for one of the scheduling cases.
 func schedule(s eval.System, n int) eval.System {
 	const high, low = 0.92, 0.80
 	switch n {
@@ -158,11 +158,11 @@ func schedule(s eval.System, n int) eval.System {
 	return s
 }
 
-// fewSlices is the room of case 3 before the middle.
+// fewSlices is the limit of case 3 in the first half.
 const fewSlices = 17
 
-// Slices is the limit of a system in slices, before the middle of the questions;
-// 0 if it is the run's own.
+// Slices is the limit of a system in slices, in the first half of the questions; 0: the
+// limit of the run.
 func Slices(s eval.System) int {
 	switch {
 	case s.Key == Limit:

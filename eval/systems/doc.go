@@ -1,12 +1,12 @@
-// Package systems names the ways of answering that are held against each other:
-// percached's own, those of the papers before it, and each of its parts left out.
+// Package systems names the systems that are compared: percached, those of the papers
+// before it, and percached without each of its parts.
 //
-// Purpose: Choose gives those that a list names. All of them are settings of the
-// one service, so that model, prompts, retrieval and machine are the same for all.
+// Purpose: Choose returns the systems of a list. All of them are settings of the one
+// service, so model, prompts, retrieval and machine are the same for all.
 //
-// Invariants: with a system comes the one that answers the same without any cache,
-// and if it may do all idle work there is, the paper's PerCache, which says how much
-// that may be. No name stands for two systems.
+// Invariants: Choose adds the reference of each system, which answers the same way without
+// a cache. It adds PerCache to a system that does all idle work, because PerCache sets the
+// limit for that. Names are unique.
 //
 // Goroutines: none. State on disk: none.
 package systems

@@ -5,16 +5,16 @@ import (
 	"github.com/percached/percached/eval"
 )
 
-// The systems that others lean on.
+// The systems that other code refers to.
 const (
 	Naive         = "naive"
 	NaiveParallel = "naive-parallel"
 	PerCache      = "percache"
 	Percached     = "percached"
-	Poisoned      = "poisoned" // all leaves it out
+	Poisoned      = "poisoned" // not in the group all
 )
 
-// known are all systems but for variants, in the order in which reports have them.
+// known are all systems without variants, in the order of reports.
 func known() []eval.System {
 	set := func(change ...func(*client.Settings)) (s client.Settings) {
 		for _, c := range change {
@@ -121,7 +121,7 @@ func known() []eval.System {
 	}
 }
 
-// fixed is what the scheduling cases are held against; all leaves it out.
+// fixed is the baseline of the scheduling cases. It is not in the group all.
 const fixed = "percache-fixed"
 
 func with(s client.Settings, change func(*client.Settings)) client.Settings {

@@ -14,14 +14,14 @@ import (
 	"github.com/percached/percached/eval"
 )
 
-// Files go in portions, so that no upload grows beyond what a percached takes.
+// Files are sent in portions, so that no upload exceeds percached's limits.
 const (
 	portionFiles = 500
 	portionBytes = 64 << 20
 )
 
-// addFiles takes the documents in, or the last so many files where most is not 0: those
-// with answers are among them.
+// addFiles adds the documents to a space; if most is not 0, only the last files. The files
+// with answers are among those.
 func (u *unit) addFiles(ctx context.Context, space string, most int) (in client.UploadStatus, err error) {
 	rest := u.set.Files
 	if most > 0 {
@@ -44,7 +44,7 @@ func (u *unit) addFiles(ctx context.Context, space string, most int) (in client.
 	return in, nil
 }
 
-// upload sends some files and waits until they are in.
+// upload sends files and waits until percached has added them.
 func (u *unit) upload(ctx context.Context, space string, files []eval.File) (client.UploadStatus, error) {
 	body, to := io.Pipe()
 	form := multipart.NewWriter(to)
@@ -55,11 +55,11 @@ func (u *unit) upload(ctx context.Context, space string, files []eval.File) (cli
 			err = send(form, files[i])
 		}
 		err = errors.Join(err, form.Close())
-		to.CloseWithError(err) // nil ends the body well
+		to.CloseWithError(err) // nil ends the body normally
 		sent <- err
 	}()
 	got, err := call[client.UploadStatus](u.api.UploadWithBody(ctx, space, &client.UploadParams{Wait: new(true)}, form.FormDataContentType(), body))
-	body.CloseWithError(io.ErrClosedPipe) // if it was refused before its end
+	body.CloseWithError(io.ErrClosedPipe) // percached may refuse before the end of the body
 	if broken := <-sent; broken != nil && !errors.Is(broken, io.ErrClosedPipe) {
 		return got, broken
 	}
@@ -83,10 +83,10 @@ func send(form *multipart.Writer, f eval.File) error {
 	return err
 }
 
-// findAnswerChunks finds for each question the chunks of the documents that hold its answer, as
-// a system's space calls them.
+// findAnswerChunks finds for each question the chunks of the documents with its answer,
+// with the IDs of the system's space.
 func (u *unit) findAnswerChunks(ctx context.Context, s *system) error {
-	chunks := map[string][]string{} // by file, of those that hold answers
+	chunks := map[string][]string{} // by file, for files with answers
 	count := 0
 	for params := (client.ListDocumentsParams{Limit: new(1000)}); ; {
 		page, err := call[client.Documents](u.api.ListDocuments(ctx, s.space, &params))
@@ -126,7 +126,7 @@ func (u *unit) findAnswerChunks(ctx context.Context, s *system) error {
 	return nil
 }
 
-// hasAnswer says whether a file is named as the one with an answer.
+// hasAnswer says whether a question names a file as the one with its answer.
 func (u *unit) hasAnswer(file string) bool {
 	for _, q := range u.set.Questions {
 		if answeredBy(q, file) {
@@ -136,13 +136,13 @@ func (u *unit) hasAnswer(file string) bool {
 	return false
 }
 
-// answeredBy says whether a question names a file as the one with its answer: by the
-// end of its name, from a slash on.
+// answeredBy says whether a question names a file as the one with its answer: by the end
+// of the file's path.
 func answeredBy(q eval.Question, file string) bool {
 	return q.Document != "" && strings.HasSuffix("/"+file, "/"+strings.TrimPrefix(q.Document, "/"))
 }
 
-// call gives what an operation gave, or why it gave nothing.
+// call decodes the response of an operation, or returns its error.
 func call[T any](resp *http.Response, err error) (got T, _ error) {
 	if err != nil {
 		return got, err
@@ -161,5 +161,5 @@ func call[T any](resp *http.Response, err error) (got T, _ error) {
 	return got, nil
 }
 
-// ignored is what an operation gives that gives nothing of interest.
+// ignored is the response of an operation whose response is not needed.
 type ignored = json.RawMessage

@@ -15,7 +15,7 @@ import (
 	"github.com/percached/percached/eval/systems"
 )
 
-// probe asks a percached what it is, and how much room a slice takes.
+// probe asks percached about itself and about the size of a slice.
 func (r *runner) probe(ctx context.Context) error {
 	return r.withDaemon(ctx, func(api *client.Client) error {
 		about, err := call[client.About](api.About(ctx))
@@ -30,10 +30,10 @@ func (r *runner) probe(ctx context.Context) error {
 		run.Version, run.Model, run.Embedder = about.Version, about.Model, about.Embedder
 		run.Settings = map[string]string{}
 		for _, s := range config.Settings {
-			// Where it lies and listens is another each time.
+			// These differ each time.
 			if s.Source != client.SettingSourceDefault && s.Key != "data" && s.Key != "listen" {
 				run.Settings[s.Key] = s.Value
-				if filepath.IsAbs(s.Value) { // where files lie says nothing elsewhere
+				if filepath.IsAbs(s.Value) { // a folder has no meaning on another machine
 					run.Settings[s.Key] = filepath.Base(s.Value)
 				}
 			}
@@ -51,7 +51,7 @@ func (r *runner) probe(ctx context.Context) error {
 	})
 }
 
-// setTensorLimit gives a system its room.
+// setTensorLimit sets a system's limit of tensors.
 func setTensorLimit(s *eval.System, p eval.Plan, sliceBytes float64) {
 	all := p.LimitBytes
 	s.Settings.TensorLimit = &all
@@ -66,8 +66,7 @@ func setTensorLimit(s *eval.System, p eval.Plan, sliceBytes float64) {
 	}
 }
 
-// sliceBytes is what the tensors of a chunk take, on the average over some chunks
-// of the first user.
+// sliceBytes is the mean size of a chunk's tensors, over some chunks of the first user.
 func (r *runner) sliceBytes(ctx context.Context, api *client.Client) (float64, error) {
 	const someFiles, someQuestions = 30, 5
 	u := &unit{runner: r, api: api, set: &r.Data.Sets[0], Unit: &eval.Unit{}}
@@ -108,7 +107,7 @@ func (r *runner) sliceBytes(ctx context.Context, api *client.Client) (float64, e
 	return sum / n, nil
 }
 
-// difference names what makes two runs different ones; empty if nothing does.
+// difference names what makes two runs different; empty: nothing.
 func difference(a, b *eval.Run) string {
 	for _, c := range []struct {
 		what string
@@ -140,7 +139,7 @@ func names(systems []eval.System) (names []string) {
 	return names
 }
 
-// marshalled is what stands in a file, as settings lie behind pointers.
+// marshalled compares settings by value, which have pointers.
 func marshalled(systems []eval.System) string {
 	b, err := json.Marshal(systems)
 	if err != nil {
@@ -149,8 +148,7 @@ func marshalled(systems []eval.System) string {
 	return string(b)
 }
 
-// digest tells data from other data: of the files all bytes count, of the questions
-// all that is known.
+// digest identifies data: all bytes of the files, and all of the questions.
 func digest(d *eval.Data) (string, error) {
 	all := sha256.New()
 	say := json.NewEncoder(all)

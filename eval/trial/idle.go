@@ -28,7 +28,7 @@ func (u *unit) idleBefore(ctx context.Context, s *system) (w eval.Work, err erro
 	return w, err
 }
 
-// idleAfter does a system's idle work behind a question.
+// idleAfter does a system's idle work after a question.
 func (u *unit) idleAfter(ctx context.Context, s *system) (w eval.Work, err error) {
 	switch s.Idle {
 	case eval.IdlePredict:
@@ -41,8 +41,8 @@ func (u *unit) idleAfter(ctx context.Context, s *system) (w eval.Work, err error
 	return w, err
 }
 
-// drainWithin does whatever there is, for so many tokens and what was left of earlier
-// ones: so many more as the plan says, or all that PerCache has spent.
+// drainWithin does any idle work within the system's remaining tokens: those of the plan,
+// or all that PerCache has spent.
 func (u *unit) drainWithin(ctx context.Context, s *system, more int, w *eval.Work) error {
 	s.granted += more
 	left := s.granted - s.spent
@@ -55,7 +55,7 @@ func (u *unit) drainWithin(ctx context.Context, s *system, more int, w *eval.Wor
 	return u.drain(ctx, s, client.DrainIdleParams{Tokens: &left}, w)
 }
 
-// drain does idle work in a system's space, and adds it to what was done before.
+// drain does idle work in a system's space and adds it to sum.
 func (u *unit) drain(ctx context.Context, s *system, p client.DrainIdleParams, sum *eval.Work) error {
 	p.Space = &s.space
 	got, err := call[client.Drained](u.api.DrainIdle(ctx, &p))
@@ -75,7 +75,7 @@ func (u *unit) drain(ctx context.Context, s *system, p client.DrainIdleParams, s
 	return u.observe(ctx, s)
 }
 
-// addKind adds the work of a kind to that of the same kind.
+// addKind adds the work of a kind to the list.
 func addKind(to *[]client.KindWork, k client.KindWork) {
 	for i := range *to {
 		if t := &(*to)[i]; t.Kind == k.Kind {

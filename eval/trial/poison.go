@@ -14,9 +14,8 @@ import (
 	"github.com/percached/percached/eval/measure"
 )
 
-// poison fills a system's bank with a wrong answer to each question that will be
-// asked, by the way on which exported answers come back. Each rests on a chunk that
-// does not hold the right answer, if there is one such.
+// poison imports a wrong answer to each question into a system's bank. Each rests on a
+// chunk without the right answer, if there is one.
 func (u *unit) poison(ctx context.Context, s *system) error {
 	chunks, err := u.evidenceChunks(ctx, s.space)
 	if err != nil {
@@ -48,7 +47,7 @@ func (u *unit) poison(ctx context.Context, s *system) error {
 	return nil
 }
 
-// evidenceChunks gives the first chunks of two documents, or of the only one.
+// evidenceChunks are the first chunks of two documents, or of the only one.
 func (u *unit) evidenceChunks(ctx context.Context, space string) (chunks []string, _ error) {
 	const enough = 2
 	page, err := call[client.Documents](u.api.ListDocuments(ctx, space, &client.ListDocumentsParams{Limit: new(100)}))
@@ -73,11 +72,11 @@ func (u *unit) evidenceChunks(ctx context.Context, space string) (chunks []strin
 	return chunks, nil
 }
 
-// madeUpAnswer is no answer to anything.
+// madeUpAnswer answers no question.
 const madeUpAnswer = "number 77193 at Quillfeather Quay"
 
-// wrongAnswer is one of the same kind as the right one of question i: that of the
-// next question whose facts are others. A question asked twice gets one answer.
+// wrongAnswer is the right answer to the next question with other facts. Questions with
+// the same text get the same wrong answer.
 func wrongAnswer(asked []eval.Asked, i int) string {
 	i = slices.IndexFunc(asked, func(a eval.Asked) bool { return a.Text == asked[i].Text })
 	for n := range asked {
@@ -89,7 +88,7 @@ func wrongAnswer(asked []eval.Asked, i int) string {
 	return madeUpAnswer
 }
 
-// differsFrom says whether an answer shares neither facts nor words with any that is right.
+// differsFrom says whether an answer shares neither facts nor words with any right answer.
 func differsFrom(answer string, right []string) bool {
 	return measure.F1(answer, right) == 0 && !slices.ContainsFunc(right, func(r string) bool { return !measure.Contradicts(answer, r) })
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/percached/percached/eval"
 )
 
-// answer asks a system a question, and notes all about the answer.
+// answer asks a system a question and records everything about the answer.
 func (u *unit) answer(ctx context.Context, s *system, q eval.Asked) (eval.Answer, error) {
 	written := s.written
 	a, failure, err := u.askOnce(ctx, s.space, q.Text)
@@ -55,7 +55,7 @@ func (u *unit) answer(ctx context.Context, s *system, q eval.Asked) (eval.Answer
 	return out, err
 }
 
-// origin is where the answer came from that was served.
+// origin is the origin of the served entry.
 func (u *unit) origin(ctx context.Context, s *system, g client.Gate) (string, error) {
 	for _, c := range g.Considered {
 		if c.Served {
@@ -66,14 +66,14 @@ func (u *unit) origin(ctx context.Context, s *system, g client.Gate) (string, er
 	return "", nil
 }
 
-// timedAnswer is an answer and when it came.
+// timedAnswer is an answer with its times.
 type timedAnswer struct {
 	client.Answer
 	first, total float64 // milliseconds
 }
 
-// askOnce asks a question and listens to the answer as it comes. A failure is what
-// percached says; an error, that it is not there to say anything.
+// askOnce asks a question and reads the answer as a stream. A failure is what percached
+// reports; an error means that percached is gone.
 func (u *unit) askOnce(ctx context.Context, space, question string) (h timedAnswer, failure string, err error) {
 	began := time.Now()
 	since := func() float64 { return float64(time.Since(began)) / float64(time.Millisecond) }
@@ -110,7 +110,7 @@ func (u *unit) askOnce(ctx context.Context, space, question string) (h timedAnsw
 			return h, p.Error(), nil
 		case "done":
 			h.total = since()
-			if h.first == 0 { // it is empty
+			if h.first == 0 { // the answer is empty
 				h.first = h.total
 			}
 			if err := json.Unmarshal(m.Data, &h.Answer); err != nil {
@@ -125,8 +125,8 @@ func (u *unit) askOnce(ctx context.Context, space, question string) (h timedAnsw
 	return h, "", nil
 }
 
-// questionOrder are a user's questions as they are asked: in the order of the data where
-// it means something, else in one that the seed gives; the paraphrases follow.
+// questionOrder is the order in which a user's questions are asked: the order of the data
+// if it matters, else one from the seed. Paraphrases follow.
 func questionOrder(set *eval.Set, p *eval.Plan) (asked []eval.Asked) {
 	order := make([]int, len(set.Questions))
 	for i := range order {
@@ -165,7 +165,7 @@ func questionOrder(set *eval.Set, p *eval.Plan) (asked []eval.Asked) {
 	return asked
 }
 
-// measureSimilarity compares each question to those before it.
+// measureSimilarity compares each question with those before it.
 func (u *unit) measureSimilarity(ctx context.Context) error {
 	const most = 256 // texts in a request
 	var vectors [][]float32

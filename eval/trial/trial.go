@@ -11,41 +11,41 @@ import (
 	"github.com/percached/percached/eval/folder"
 )
 
-// Setup says what is run, and on what.
+// Setup says what to run, and on what.
 type Setup struct {
 	Data *eval.Data
-	// Run is filled in but for what percached says of itself, and Began, Users, Skipped
-	// and PassedOver.
+	// Run is complete except for what percached reports about itself, and Began, Users,
+	// Skipped and PassedOver.
 	Run eval.Run
-	Dir string // for the run; one that holds a part of the same run is gone on with
-	// Start starts a percached that holds nothing, whose settings the run may change.
+	Dir string // of the run; a part of the same run in it is continued
+	// Start starts an empty percached whose settings the run may change.
 	Start func(context.Context) (*Daemon, error)
-	// Tell hears how far the run is.
+	// Tell receives the progress of the run.
 	Tell func(Step)
 }
 
-// Daemon is a percached.
+// Daemon is a running percached.
 type Daemon struct {
 	API  *client.Client
 	Stop func() error
 }
 
-// Step is how far a run is.
+// Step is the progress of a run.
 type Step struct {
 	Repeat int
 	User   string
 	What   string  // taking in, working ahead, asking
-	Of1    float64 // of all the questions of the run, asked of all systems
+	Of1    float64 // share of the run that is done
 }
 
-// runner leads a run.
+// runner executes a run.
 type runner struct {
 	Setup
-	steps int // in all
+	steps int // of the whole run
 	done  int
 }
 
-// Run leads a run to its end and gives its results.
+// Run executes a run and returns its results.
 func Run(ctx context.Context, s Setup) (*eval.Results, error) {
 	r := &runner{Setup: s}
 	f, err := r.openFolder(ctx)
@@ -74,16 +74,16 @@ func Run(ctx context.Context, s Setup) (*eval.Results, error) {
 	return folder.Read(r.Dir)
 }
 
-// preparationSteps is how many steps all count for that comes before the questions.
+// preparationSteps is the weight of everything before the questions, in questions.
 const preparationSteps = 20
 
-// step tells that something is done.
+// step reports progress.
 func (r *runner) step(u *unit, what string, n int) {
 	r.done += n
 	r.Tell(Step{u.Repeat, u.User, what, float64(r.done) / float64(r.steps)})
 }
 
-// checkData says why data cannot be asked about.
+// checkData says why questions cannot be asked.
 func checkData(d *eval.Data) error {
 	if len(d.Sets) == 0 {
 		return errors.New("there are no users")
@@ -101,7 +101,7 @@ func checkData(d *eval.Data) error {
 	return nil
 }
 
-// openFolder makes the run's folder, or finds it with a part of the same run in it.
+// openFolder creates the run's folder, or opens one with a part of the same run.
 func (r *runner) openFolder(ctx context.Context) (*folder.Folder, error) {
 	if err := checkData(r.Data); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (r *runner) openFolder(ctx context.Context) (*folder.Folder, error) {
 	return f, nil
 }
 
-// withDaemon runs fn with a percached that ends with it.
+// withDaemon runs fn with a percached, and stops it afterwards.
 func (r *runner) withDaemon(ctx context.Context, fn func(*client.Client) error) error {
 	d, err := r.Start(ctx)
 	if err != nil {

@@ -14,18 +14,18 @@ import (
 	"github.com/percached/percached/eval/systems"
 )
 
-// warmup is the space of what does not count.
+// warmup is the space of the questions that do not count.
 const warmup = "warmup"
 
-// unit is one under way.
+// unit is a unit in progress.
 type unit struct {
 	*runner
 	*eval.Unit
 	api      *client.Client
 	set      *eval.Set
 	systems  []*system
-	percache *system      // nil if it is none of them
-	cache    client.Cache // as it was last seen
+	percache *system      // nil: not among the systems
+	cache    client.Cache // at the last observation
 }
 
 // system is a system in a unit.
@@ -35,7 +35,7 @@ type system struct {
 	answerChunks   map[int]map[string]bool // by question: the chunks of the document with its answer
 	result         eval.Result
 	spent, granted int   // tokens of idle work
-	bytes, written int64 // of tensors: there are, were written
+	bytes, written int64 // of tensors: stored now, written so far
 }
 
 // unit asks one user's questions of every system.
@@ -68,15 +68,15 @@ func (r *runner) unit(ctx context.Context, repeat int, set *eval.Set) (*eval.Uni
 	return u.Unit, err
 }
 
-// configure keeps percached from doing or forgetting anything by itself.
+// configure keeps percached from working or forgetting by itself.
 func (u *unit) configure(ctx context.Context) error {
 	n := int64(len(u.Run.Systems) + 1)
-	tensors := max(u.Run.Plan.LimitBytes, minTensorRoom) // to warm up
+	tensors := max(u.Run.Plan.LimitBytes, minTensorRoom) // for the warm-up
 	for i := range u.Run.Systems {
 		tensors += tensorRoom(&u.Run.Systems[i], u.Run.Plan)
 	}
 	set := map[string]string{
-		"budget-compute": "0s", // idle work is done when it is asked for, which no budget holds up
+		"budget-compute": "0s", // the run asks for idle work, so no budget may stop it
 		"pay-trial":      "10000h", "quiet": "0s",
 		"tensor-limit": strconv.FormatInt(tensors, 10), "bank-limit": strconv.FormatInt(n*100<<20, 10),
 	}
@@ -86,19 +86,19 @@ func (u *unit) configure(ctx context.Context) error {
 
 const minTensorRoom = 1 << 30 // bytes
 
-// tensorRoom is how many bytes of the tree are for a system: no less than its own limits, so
-// that none makes room for another.
+// tensorRoom is the storage for a system's tensors. It is at least the system's own limit,
+// so that no system evicts another's tensors.
 func tensorRoom(s *eval.System, p eval.Plan) int64 {
 	most := max(p.LimitBytes, minTensorRoom)
 	for _, set := range []*client.Settings{&s.Settings, s.Then} {
-		if set != nil && set.TensorLimit != nil { // the first look knows none yet
+		if set != nil && set.TensorLimit != nil { // not set yet during the probe
 			most = max(most, *set.TensorLimit)
 		}
 	}
 	return most
 }
 
-// space makes one.
+// space creates a space.
 func (u *unit) space(ctx context.Context, name string, s client.Settings) error {
 	c, err := settingsChange(s)
 	if err == nil {
@@ -107,7 +107,7 @@ func (u *unit) space(ctx context.Context, name string, s client.Settings) error 
 	return err
 }
 
-// settingsChange makes settings that are wanted of settings that hold.
+// settingsChange converts settings to a change request.
 func settingsChange(s client.Settings) (c client.SettingsChange, err error) {
 	b, err := json.Marshal(s)
 	if err == nil {
@@ -116,10 +116,10 @@ func settingsChange(s client.Settings) (c client.SettingsChange, err error) {
 	return c, err
 }
 
-// addDocuments makes a space for each system, and fills it.
+// addDocuments creates a space for each system and adds the documents.
 func (u *unit) addDocuments(ctx context.Context) error {
 	for i, s := range u.Run.Systems {
-		// A name may say more than a space's may.
+		// A system's name may have characters that a space's name may not.
 		one := &system{System: s, space: "s" + strconv.Itoa(i), answerChunks: map[int]map[string]bool{}, result: eval.Result{System: s.Name, Answers: []eval.Answer{}}}
 		u.systems = append(u.systems, one)
 		if s.Name == systems.PerCache {
@@ -146,8 +146,8 @@ func (u *unit) addDocuments(ctx context.Context) error {
 	return nil
 }
 
-// warmUp asks some questions that do not count, so that the first that does finds
-// the machine as the others do.
+// warmUp asks some questions that do not count, so that the first question finds the same
+// machine as the others.
 func (u *unit) warmUp(ctx context.Context) error {
 	if err := u.space(ctx, warmup, client.Settings{Bank: new(false), Tensors: new(false)}); err != nil {
 		return err
@@ -176,8 +176,8 @@ func each(systems []*system, do func(*system) error) error {
 	return nil
 }
 
-// shuffled are the systems in the order in which they are asked question i: another
-// one each time, so that none stands always behind the same.
+// shuffled is the order in which systems are asked question i. It differs for each
+// question, so that no system always follows the same other one.
 func (u *unit) shuffled(i int) []*system {
 	order := slices.Clone(u.systems)
 	r := rand.New(rand.NewPCG(u.Run.Plan.Seed, uint64(u.Repeat)<<32+uint64(i)))
@@ -185,8 +185,8 @@ func (u *unit) shuffled(i int) []*system {
 	return order
 }
 
-// idleWork calls do for every system that works while idle. PerCache is the first, as
-// it says how much the others may do.
+// idleWork calls do for every system with idle work. PerCache is first, because it sets
+// the limit of the others.
 func (u *unit) idleWork(do func(*system) error) error {
 	if u.percache != nil {
 		if err := do(u.percache); err != nil {
@@ -221,7 +221,7 @@ func (u *unit) workBefore(ctx context.Context) error {
 	return err
 }
 
-// askAll asks all questions, and has the idle work done behind each.
+// askAll asks all questions, with idle work after each.
 func (u *unit) askAll(ctx context.Context) error {
 	for i, q := range u.Asked {
 		err := each(u.shuffled(i), func(s *system) error {
@@ -249,7 +249,7 @@ func (u *unit) askAll(ctx context.Context) error {
 	return nil
 }
 
-// changeSettings changes the settings of those systems that have others from now on.
+// changeSettings applies the settings of the second half.
 func (u *unit) changeSettings(ctx context.Context) error {
 	for _, s := range u.systems {
 		if s.Then == nil {
@@ -266,8 +266,8 @@ func (u *unit) changeSettings(ctx context.Context) error {
 	return nil
 }
 
-// observe sees what the tree has of a system. Whatever happened to the tree since the
-// last look was that system's doing.
+// observe reads what the tree stores for a system. All changes since the last observation
+// are the system's.
 func (u *unit) observe(ctx context.Context, s *system) error {
 	all, err := call[client.Cache](u.api.GetCache(ctx))
 	if err != nil {
@@ -284,7 +284,7 @@ func (u *unit) observe(ctx context.Context, s *system) error {
 	return nil
 }
 
-// collect notes what each system has in the end.
+// collect records what each system stores at the end.
 func (u *unit) collect(ctx context.Context) error {
 	for _, s := range u.systems {
 		got, err := call[client.Entries](u.api.ListEntries(ctx, s.space, &client.ListEntriesParams{Limit: new(1)}))
