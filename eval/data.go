@@ -62,5 +62,5 @@ func (d *Data) LastSkipped() string {
 		return ""
 	}
 	last := d.Skipped[len(d.Skipped)-1]
-	return fmt.Sprintf("of %d things skipped, the last is %s: %s", len(d.Skipped), last.Where, last.Reason)
+	return fmt.Sprintf("skipped items: %d, the last is %s: %s", len(d.Skipped), last.Where, last.Reason)
 }

@@ -131,7 +131,7 @@ func TestEvalDemo(t *testing.T) {
 	if after, err := folder.Read(dir); err != nil || !cmp.Equal(r, after) {
 		t.Error("it was run again", err)
 	}
-	if _, _, err := spoken(t, append(args, "--seed", "9")...); err == nil || !strings.Contains(err.Error(), dir+" holds another run: its plan is not the same") {
+	if _, _, err := spoken(t, append(args, "--seed", "9")...); err == nil || !strings.Contains(err.Error(), dir+" holds another run with a different plan") {
 		t.Error(err)
 	}
 	if _, errs, err := spoken(t, "report", dir); err != nil {

@@ -24,7 +24,7 @@ type Options struct {
 // or if there is no question to ask.
 func Load(path string, o Options) (*eval.Data, error) {
 	if o.Users < 0 {
-		return nil, fmt.Errorf("%d users", o.Users)
+		return nil, fmt.Errorf("invalid number of users: %d", o.Users)
 	}
 	l := &loader{data: &eval.Data{PassedOver: map[string]int{}}, boxes: map[string]*mailbox{}}
 	files, err := l.files(path)
@@ -48,7 +48,7 @@ func Load(path string, o Options) (*eval.Data, error) {
 		return nil, err
 	}
 	if d := l.data; len(d.Sets) == 0 {
-		err := fmt.Errorf("%s holds no question that can be asked", path)
+		err := fmt.Errorf("%s holds no question to ask", path)
 		if last := d.LastSkipped(); last != "" {
 			err = fmt.Errorf("%w; %s", err, last)
 		}
@@ -151,7 +151,7 @@ func users(files []source, n int) (map[string]bool, error) {
 // lacks reports the missing columns of a file: an error for required columns.
 func (l *loader) lacks(f source, a about) error {
 	if a.rows == 0 {
-		l.data.Skip(f.name, "it holds no row")
+		l.data.Skip(f.name, "no rows")
 	}
 	var missing []string
 	for _, c := range needed() {
@@ -163,7 +163,7 @@ func (l *loader) lacks(f source, a about) error {
 		return nil
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("columns are missing: %s", strings.Join(missing, ", "))
+		return fmt.Errorf("missing columns: %s", strings.Join(missing, ", "))
 	}
 	for _, c := range welcome() {
 		if !a.columns[c] {
@@ -178,13 +178,13 @@ func (l *loader) sets(inboxes string) error {
 	for _, user := range slices.Sorted(maps.Keys(l.boxes)) {
 		set := l.boxes[user].set
 		if len(set.Questions) == 0 {
-			l.data.Skip("user "+user, "no question that can be asked")
+			l.data.Skip("user "+user, "no question to ask")
 			continue
 		}
 		if inboxes != "" {
 			inbox, why, err := inbox(inboxes, user)
 			if err != nil {
-				return fmt.Errorf("the inbox of %s: %w", user, err)
+				return fmt.Errorf("cannot read the inbox of %s: %w", user, err)
 			}
 			if why != "" {
 				l.data.Skip("the inbox of "+user, "%s", why)

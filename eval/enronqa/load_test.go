@@ -183,7 +183,7 @@ func TestPartsOfTheSameMails(t *testing.T) {
 		Skipped: []eval.Skipped{
 			{Where: "README.md", Reason: "neither .parquet nor .jsonl nor .jsonl.gz"},
 			{Where: ".cache", Reason: "hidden", Usual: true},
-			{Where: "data/train.jsonl line 1, question 1", Reason: "this was asked of this mail before, with the same answer"},
+			{Where: "data/train.jsonl line 1, question 1", Reason: "duplicate: same question and answer about this mail"},
 		},
 		PassedOver: map[string]int{},
 	}
@@ -208,9 +208,9 @@ func TestSkipped(t *testing.T) {
 		{"no path", `{"user":"a","email":"x",` + right + `}`, nil, []eval.Skipped{skip("", "no path: empty")}},
 		{"no email", `{"user":"a","path":"a/1.","email":" ",` + right + `}`, nil, []eval.Skipped{skip("", "no email")}},
 		{"questions are a text", mail("a/1.", "a", `"questions":"Who?"`), nil, []eval.Skipped{skip("", "questions: not a list")}},
-		{"a gold answer less", mail("a/1.", "a", `"questions":["Who?","When?"],"gold_answers":["Ana"]`), nil, []eval.Skipped{skip("", "gold_answers: there are 1 for 2 questions, so that none is asked")}},
+		{"a gold answer less", mail("a/1.", "a", `"questions":["Who?","When?"],"gold_answers":["Ana"]`), nil, []eval.Skipped{skip("", "gold_answers: 1 for 2 questions, so none is asked")}},
 		{"gold answers are a number", mail("a/1.", "a", `"questions":["Who?"],"gold_answers":1`), nil, []eval.Skipped{skip("", "gold_answers: not a list")}},
-		{"a rephrased one more", mail("a/1.", "a", right+`,"rephrased_questions":["A?","B?","C?"]`), []string{"Who?", "When?"}, []eval.Skipped{skip("", "rephrased_questions: there are 3 for 2 questions, so that none is used")}},
+		{"a rephrased one more", mail("a/1.", "a", right+`,"rephrased_questions":["A?","B?","C?"]`), []string{"Who?", "When?"}, []eval.Skipped{skip("", "rephrased_questions: 3 for 2 questions, so none is used")}},
 		{"alternates are a text", mail("a/1.", "a", right+`,"alternate_answers":"Ana"`), []string{"Who?", "When?"}, []eval.Skipped{skip("", "alternate_answers: not a list")}},
 		{"an empty question", mail("a/1.", "a", `"questions":[" ","When?"],"gold_answers":["Ana","May 3"]`), []string{"When?"}, []eval.Skipped{skip(", question 1", "no question: empty")}},
 		{"an empty gold answer", mail("a/1.", "a", `"questions":["Who?","When?"],"gold_answers":["Ana",null]`), []string{"Who?"}, []eval.Skipped{skip(", question 2", "no gold answer: empty")}},
@@ -286,8 +286,8 @@ func TestInboxes(t *testing.T) {
 		t.Error(d)
 	}
 	skipped := []eval.Skipped{
-		{Where: "the inbox of ../d", Reason: "no file can have this user's name"},
-		{Where: "the inbox of c", Reason: boxes + " holds neither c.mbox nor c.mbox.gz"},
+		{Where: "the inbox of ../d", Reason: "the user's name cannot be a file name"},
+		{Where: "the inbox of c", Reason: boxes + " has neither c.mbox nor c.mbox.gz"},
 	}
 	if d := cmp.Diff(skipped, got.Skipped); d != "" {
 		t.Error(d)
@@ -296,7 +296,7 @@ func TestInboxes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(boxes, "b.mbox.gz"), whole[:len(whole)-4], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := enronqa.Load(dir, enronqa.Options{Inboxes: boxes}); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "the inbox of b: ") {
+	if _, err := enronqa.Load(dir, enronqa.Options{Inboxes: boxes}); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "cannot read the inbox of b: ") {
 		t.Error(err)
 	}
 }
@@ -311,9 +311,9 @@ func TestNothingToDo(t *testing.T) {
 		{"no folder", nil, "none", "none: "},
 		{"an empty folder", nil, "", "holds no .parquet, .jsonl or .jsonl.gz"},
 		{"another file", map[string]string{"a.csv": ""}, "a.csv", "is neither .parquet nor .jsonl nor .jsonl.gz"},
-		{"an empty file", map[string]string{"a.jsonl": "\n"}, "", "no question that can be asked; of 1 things skipped, the last is a.jsonl: it holds no row"},
-		{"other columns", map[string]string{"a.jsonl": `{"user":"a","questions":[]}` + "\n" + `{"email":"x"}`}, "", "a.jsonl: columns are missing: path, gold_answers"},
-		{"nothing asked", map[string]string{"a.jsonl": mail("a/1.", "a", `"questions":[],"gold_answers":[]`+columns)}, "", "the last is user a: no question that can be asked"},
+		{"an empty file", map[string]string{"a.jsonl": "\n"}, "", "the last is a.jsonl: no rows"},
+		{"other columns", map[string]string{"a.jsonl": `{"user":"a","questions":[]}` + "\n" + `{"email":"x"}`}, "", "a.jsonl: missing columns: path, gold_answers"},
+		{"nothing asked", map[string]string{"a.jsonl": mail("a/1.", "a", `"questions":[],"gold_answers":[]`+columns)}, "", "the last is user a: no question to ask"},
 		{"damage", map[string]string{"a.jsonl": "\x1f\x8b" + strings.Repeat("x", 99)}, "", "gzip"},
 	} {
 		for _, users := range []int{0, 1} {

@@ -86,7 +86,7 @@ func (l *loader) questions(b *mailbox, m mail, r row) {
 	}
 	golds, err := list(r.columns["gold_answers"])
 	if err == nil && len(golds) != len(questions) {
-		err = fmt.Errorf("there are %d for %d questions, so that none is asked", len(golds), len(questions))
+		err = fmt.Errorf("%d for %d questions, so none is asked", len(golds), len(questions))
 	}
 	if err != nil {
 		l.data.Skip(r.where, "gold_answers: %v", err)
@@ -97,7 +97,7 @@ func (l *loader) questions(b *mailbox, m mail, r row) {
 		q, err := question(questions[i], golds[i], rephrased[i], alternates[i])
 		turn := [2]string{q.Text, strings.Join(q.Gold[:min(1, len(q.Gold))], "")}
 		if q.Text != "" && m.asked[turn] {
-			err = errors.New("this was asked of this mail before, with the same answer")
+			err = errors.New("duplicate: same question and answer about this mail")
 		}
 		where := fmt.Sprintf("%s, question %d", r.where, i+1)
 		if err != nil {
@@ -120,7 +120,7 @@ func (l *loader) beside(r row, column string, n int) []any {
 	}
 	of, err := list(r.columns[column])
 	if err == nil && len(of) != n {
-		err = fmt.Errorf("there are %d for %d questions, so that none is used", len(of), n)
+		err = fmt.Errorf("%d for %d questions, so none is used", len(of), n)
 	}
 	if err != nil {
 		l.data.Skip(r.where, "%s: %v", column, err)
@@ -253,7 +253,7 @@ const inboxName = "inbox.mbox"
 // inbox finds a user's whole mail. Why says why there is none.
 func inbox(folder, user string) (f eval.File, why string, err error) {
 	if user != filepath.Base(user) || !filepath.IsLocal(user) {
-		return f, "no file can have this user's name", nil
+		return f, "the user's name cannot be a file name", nil
 	}
 	for _, ending := range []string{".mbox", ".mbox.gz"} {
 		path := filepath.Join(folder, user+ending)
@@ -270,5 +270,5 @@ func inbox(folder, user string) (f eval.File, why string, err error) {
 		}
 		return eval.File{Name: inboxName, Size: size, Open: func() (io.ReadCloser, error) { return lines.Open(path) }}, "", nil
 	}
-	return f, fmt.Sprintf("%s holds neither %s.mbox nor %s.mbox.gz", folder, user, user), nil
+	return f, fmt.Sprintf("%s has neither %s.mbox nor %s.mbox.gz", folder, user, user), nil
 }

@@ -60,13 +60,13 @@ func footed(in *os.File) (int64, error) {
 	size := info.Size()
 	var end [8]byte
 	if size < 12 {
-		return 0, errors.New("not a parquet file: it is too short")
+		return 0, errors.New("not a parquet file: too short")
 	}
 	if _, err := in.ReadAt(end[:], size-8); err != nil {
 		return 0, err
 	}
 	if string(end[4:]) != "PAR1" || int64(binary.LittleEndian.Uint32(end[:])) > size-12 {
-		return 0, errors.New("not a parquet file, or its end is missing")
+		return 0, errors.New("not a parquet file, or its footer is missing")
 	}
 	return size, nil
 }
@@ -136,7 +136,7 @@ func (t *table) rows(group int, keep func(string) bool, rows *[]row) error {
 			n++
 		})
 		if err == nil && n != len(kept) {
-			err = fmt.Errorf("the file is damaged: there are %d rows and not %d", n, len(kept))
+			err = fmt.Errorf("the file is damaged: %d rows, expected %d", n, len(kept))
 		}
 		if err != nil {
 			return fmt.Errorf("column %s: %w", name, err)
@@ -171,7 +171,7 @@ func columnOf(c *parquet.Column) (column, error) {
 		}
 		in := c.Columns()
 		if len(in) != 1 {
-			return out, errors.New("it holds records, not text")
+			return out, errors.New("it has records, not text")
 		}
 		c = in[0]
 	}
@@ -229,7 +229,7 @@ func (c column) read(group parquet.RowGroup, wanted func(row int) bool, do func(
 					row++
 					want = wanted(row)
 				} else if row < 0 {
-					return errors.New("the file is damaged: it begins within a row")
+					return errors.New("the file is damaged: it begins in the middle of a row")
 				}
 				if !want {
 					continue
@@ -240,7 +240,7 @@ func (c column) read(group parquet.RowGroup, wanted func(row int) bool, do func(
 				case k == parquet.ByteArray || k == parquet.FixedLenByteArray:
 					one.text = string(v.ByteArray()) // a copy: the page is released
 				default:
-					return fmt.Errorf("it holds %v, not text", k)
+					return fmt.Errorf("it has %v, not text", k)
 				}
 				cells = append(cells, one)
 			}

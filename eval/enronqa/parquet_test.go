@@ -141,7 +141,7 @@ func TestPublishedParquet(t *testing.T) {
 		Sets: []eval.Set{ruiz()},
 		Skipped: []eval.Skipped{
 			{Where: "data.parquet row 4", Reason: "no email"},
-			{Where: "user diaz-b", Reason: "no question that can be asked"},
+			{Where: "user diaz-b", Reason: "no question to ask"},
 		},
 		PassedOver: map[string]int{"incorrect_answers": 4, "questions_count": 4, "include_email": 4},
 	}
@@ -206,10 +206,10 @@ func TestParquetOfOtherTypes(t *testing.T) {
 		"no user": {write(t, []struct {
 			Path  string `parquet:"path"`
 			Email string `parquet:"email"`
-		}{{}}), "columns are missing: user, questions, gold_answers"},
+		}{{}}), "missing columns: user, questions, gold_answers"},
 		"a number": {write(t, []struct {
 			User int64 `parquet:"user"`
-		}{{7}}), "column user: it holds INT64, not text"},
+		}{{7}}), "column user: it has INT64, not text"},
 		"a text as list": {write(t, []struct {
 			Questions string `parquet:"questions"`
 		}{{"Who?"}}), "column questions: it is not a list"},
@@ -218,8 +218,8 @@ func TestParquetOfOtherTypes(t *testing.T) {
 		}{{[]string{"a"}}}), "column email: it is a list"},
 		"records": {write(t, []struct {
 			Gold []struct{ A, B string } `parquet:"gold_answers"`
-		}{{nil}}), "column gold_answers: it holds records, not text"},
-		"numbers in a list": {write(t, []numbers{{"a", []int64{1}}}), "column questions: it holds INT64, not text"},
+		}{{nil}}), "column gold_answers: it has records, not text"},
+		"numbers in a list": {write(t, []numbers{{"a", []int64{1}}}), "column questions: it has INT64, not text"},
 	} {
 		_, err := enronqa.Load(folder(t, map[string]string{"x.parquet": tc.content}), enronqa.Options{})
 		if err == nil || !strings.Contains(err.Error(), tc.says) {

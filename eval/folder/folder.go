@@ -37,7 +37,7 @@ func Create(dir string, r *eval.Run) (*Folder, error) {
 	}
 	for _, e := range there {
 		if !begun(dir, e) {
-			return nil, fmt.Errorf("%s is there already, is not empty, and holds no run", dir)
+			return nil, fmt.Errorf("%s is not empty and holds no run; name another folder", dir)
 		}
 	}
 	if err := os.MkdirAll(filepath.Join(dir, unitsName), 0o700); err != nil {
@@ -66,12 +66,12 @@ func Open(dir string) (*Folder, *eval.Run, error) {
 	r := &eval.Run{}
 	if err := read(filepath.Join(dir, runName), r); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%s holds no run: it has no %s", dir, runName)
+			err = fmt.Errorf("%s holds no run: %s is missing", dir, runName)
 		}
 		return nil, nil, err
 	}
 	if r.Layout != eval.Layout {
-		return nil, nil, fmt.Errorf("%s is of layout %d; this percached reads %d", dir, r.Layout, eval.Layout)
+		return nil, nil, fmt.Errorf("%s has layout %d; this version reads layout %d", dir, r.Layout, eval.Layout)
 	}
 	there, err := os.ReadDir(filepath.Join(dir, unitsName))
 	if err != nil {
@@ -132,7 +132,7 @@ func Read(dir string) (*eval.Results, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if unitName(u.Repeat, u.User) != name {
-			return nil, fmt.Errorf("%s: it is repeat %d of user %q", path, u.Repeat, u.User)
+			return nil, fmt.Errorf("%s: it holds repeat %d of user %q", path, u.Repeat, u.User)
 		}
 		all.Units = append(all.Units, u)
 	}
@@ -148,11 +148,11 @@ func fits(r *eval.Run, u *eval.Unit) error {
 		return fmt.Errorf("the run has no user %q", u.User)
 	}
 	if len(u.Results) != len(r.Systems) {
-		return fmt.Errorf("it has %d systems, the run %d", len(u.Results), len(r.Systems))
+		return fmt.Errorf("it has %d systems, but the run has %d", len(u.Results), len(r.Systems))
 	}
 	for i, s := range u.Results {
 		if s.System != r.Systems[i].Name {
-			return fmt.Errorf("its system %d is %q, the run's %q", i+1, s.System, r.Systems[i].Name)
+			return fmt.Errorf("its system %d is %q, but the run's is %q", i+1, s.System, r.Systems[i].Name)
 		}
 		if len(s.Answers) != len(u.Asked) {
 			return fmt.Errorf("%s has %d answers to %d questions", s.System, len(s.Answers), len(u.Asked))

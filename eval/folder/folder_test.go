@@ -259,21 +259,21 @@ func TestRefused(t *testing.T) {
 		spoil func(*testing.T, string)
 		why   string
 	}{
-		{"a newer layout", replaced("run.json", fmt.Sprintf(`"layout": %d`, eval.Layout), fmt.Sprintf(`"layout": %d`, eval.Layout+1)), fmt.Sprintf("is of layout %d; this percached reads %d", eval.Layout+1, eval.Layout)},
+		{"a newer layout", replaced("run.json", fmt.Sprintf(`"layout": %d`, eval.Layout), fmt.Sprintf(`"layout": %d`, eval.Layout+1)), fmt.Sprintf("layout %d", eval.Layout+1)},
 		{"a run that is none", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "run.json"), "[]") }, "run.json: json: "},
 		{"a truncated run", func(t *testing.T, dir string) { truncate(t, filepath.Join(dir, "run.json")) }, "run.json: unexpected end of JSON input"},
-		{"no run", func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "run.json")) }, "holds no run: it has no run.json"},
+		{"no run", func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "run.json")) }, "run.json is missing"},
 		{"a truncated unit", func(t *testing.T, dir string) { truncate(t, filepath.Join(dir, "units", "1-ana.json")) }, name + ": unexpected end of JSON input"},
 		{"an empty unit", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "units", "1-ana.json"), "") }, name + ": unexpected end of JSON input"},
 		{"a unit and more", replaced(name, "\n}\n", "\n}\n}"), name + ": invalid character"},
-		{"a system too few", unit(func(u *eval.Unit) { u.Results = u.Results[:1] }), name + ": it has 1 systems, the run 2"},
-		{"systems in another order", unit(func(u *eval.Unit) { slices.Reverse(u.Results) }), name + `: its system 1 is "b@case=2", the run's "a"`},
-		{"another system", replaced(name, `"system": "a"`, `"system": "c"`), name + `: its system 1 is "c", the run's "a"`},
+		{"a system too few", unit(func(u *eval.Unit) { u.Results = u.Results[:1] }), name + ": it has 1 systems, but the run has 2"},
+		{"systems in another order", unit(func(u *eval.Unit) { slices.Reverse(u.Results) }), name + `: its system 1 is "b@case=2"`},
+		{"another system", replaced(name, `"system": "a"`, `"system": "c"`), name + `: its system 1 is "c"`},
 		{"an answer too few", unit(func(u *eval.Unit) { u.Results[1].Answers = nil }), name + ": b@case=2 has 0 answers to 1 questions"},
 		{"an answer too many", unit(func(u *eval.Unit) { u.Results[0].Answers = append(u.Results[0].Answers, eval.Answer{}) }), name + ": a has 2 answers to 1 questions"},
 		{"a user of another run", replaced(name, `"user": "ana"`, `"user": "eve"`), name + `: the run has no user "eve"`},
-		{"another user's", replaced(name, `"user": "ana"`, `"user": "bo"`), name + `: it is repeat 1 of user "bo"`},
-		{"another repeat", replaced(name, `"repeat": 1`, `"repeat": 2`), name + `: it is repeat 2 of user "ana"`},
+		{"another user's", replaced(name, `"user": "ana"`, `"user": "bo"`), name + `: it holds repeat 1 of user "bo"`},
+		{"another repeat", replaced(name, `"repeat": 1`, `"repeat": 2`), name + `: it holds repeat 2 of user "ana"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir, f := begin(t, aRun("ana", "bo"))

@@ -31,7 +31,7 @@ func Read(in io.Reader, longest int) iter.Seq2[Line, error] {
 		for n := 1; ; n++ {
 			text, err := next(from, held[:0], longest)
 			if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errLong) {
-				yield(Line{}, fmt.Errorf("line %d and all behind it: %w", n, err))
+				yield(Line{}, fmt.Errorf("cannot read from line %d on: %w", n, err))
 				return
 			}
 			held = text

@@ -61,7 +61,7 @@ func TestRead(t *testing.T) {
 func TestReadFails(t *testing.T) {
 	broken := errors.New("broken")
 	got, err := read(t, io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)), 100)
-	if d := cmp.Diff([]line{{1, "a", false}}, got); d != "" || !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "line 2 and all behind it: ") {
+	if d := cmp.Diff([]line{{1, "a", false}}, got); d != "" || !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "cannot read from line 2 on: ") {
 		t.Error(err, d)
 	}
 }

@@ -52,7 +52,7 @@ type Result struct {
 // Run puts percached under load and measures.
 func Run(ctx context.Context, p Plan) (Result, error) {
 	if p.Clients < 1 || p.For <= 0 {
-		return Result{}, errors.New("load: it takes a client and some time")
+		return Result{}, errors.New("load: clients and duration must be positive")
 	}
 	began := time.Now()
 	over, end := context.WithDeadline(ctx, began.Add(p.For))
@@ -143,7 +143,7 @@ func Asking(c *client.ClientWithResponses, space string, fresh bool) func(contex
 		case got.StatusCode() == http.StatusTooManyRequests:
 			after, err := strconv.Atoi(got.HTTPResponse.Header.Get("Retry-After"))
 			if err != nil {
-				return Reply{}, fmt.Errorf("refused without a time to come again: %w", err)
+				return Reply{}, fmt.Errorf("refused without a valid Retry-After: %w", err)
 			}
 			return Reply{Again: time.Duration(after) * time.Second}, nil
 		case got.JSON200 == nil:

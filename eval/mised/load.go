@@ -30,7 +30,7 @@ func Load(path string, o Options) (*eval.Data, error) {
 		o.Meetings = 4
 	}
 	if o.Users < 0 || o.Meetings < 0 {
-		return nil, fmt.Errorf("%d users of %d meetings", o.Users, o.Meetings)
+		return nil, fmt.Errorf("invalid options: %d users, %d meetings each", o.Users, o.Meetings)
 	}
 	l := &loader{data: &eval.Data{PassedOver: map[string]int{}}, most: o.Users * o.Meetings, names: map[string]bool{}}
 	if err := l.walk(path); err != nil {
@@ -38,7 +38,7 @@ func Load(path string, o Options) (*eval.Data, error) {
 	}
 	l.users(o.Meetings)
 	if d := l.data; len(d.Sets) == 0 {
-		err := fmt.Errorf("%s holds no question that can be asked", path)
+		err := fmt.Errorf("%s holds no question to ask", path)
 		if last := d.LastSkipped(); last != "" {
 			err = fmt.Errorf("%w; %s", err, last)
 		}

@@ -51,7 +51,7 @@ func (l *loader) object(where, named string, text []byte) {
 	case t.has("meeting", "dialog", "transcriptSegments", "dialogTurns"):
 		l.mised(t, named)
 	default:
-		l.data.Skip(where, "neither a dialog of MISeD nor a meeting of QMSum; its fields: %s", strings.Join(slices.Sorted(maps.Values(t.names)), ", "))
+		l.data.Skip(where, "neither a MISeD dialog nor a QMSum meeting; its fields: %s", strings.Join(slices.Sorted(maps.Values(t.names)), ", "))
 	}
 }
 
@@ -72,7 +72,7 @@ func (l *loader) mised(t *talk, named string) {
 		return
 	}
 	if id == "" {
-		l.data.Skip(t.where, "no meetingId: the meeting goes by %s", m.file)
+		l.data.Skip(t.where, "no meetingId: the meeting is named %s", m.file)
 	}
 	in = dialog
 	if !in.has("dialogTurns") {
@@ -147,7 +147,7 @@ func (l *loader) meeting(t *talk, id, named string) *meeting {
 	case l.most > 0 && len(l.meetings) >= l.most:
 		return nil
 	case said == nil && id != "":
-		l.data.Skip(t.where, "no transcript, and none of the meeting %s before it", id)
+		l.data.Skip(t.where, "no transcript, here or earlier, of the meeting %s", id)
 		return nil
 	case said == nil:
 		l.data.Skip(t.where, "no transcript and no meetingId")
@@ -169,7 +169,7 @@ func (l *loader) meeting(t *talk, id, named string) *meeting {
 func (l *loader) turns(t *talk, m *meeting, in object, name, what string) {
 	items, there := in.list(name)
 	if !there {
-		l.data.Skip(t.where, "no %s that can be read", name)
+		l.data.Skip(t.where, "no valid %s", name)
 		return
 	}
 	for i, item := range items {
@@ -182,10 +182,10 @@ func (l *loader) turns(t *talk, m *meeting, in object, name, what string) {
 			l.data.Skip(where, "no query")
 			continue
 		case m.turns[turn]:
-			l.data.Skip(where, "the same was asked of this meeting before")
+			l.data.Skip(where, "duplicate: same question and answer about this meeting")
 			continue
 		case answer == "":
-			l.data.Skip(where, "no response: the question is asked, and its right answer is not known")
+			l.data.Skip(where, "no response: the question is asked without a right answer")
 		default:
 			q.Gold = []string{answer}
 		}

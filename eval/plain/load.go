@@ -27,21 +27,21 @@ func Load(dir string) (*eval.Data, error) {
 	d := &eval.Data{Sets: []eval.Set{{User: "me", Ordered: true}}, PassedOver: map[string]int{}}
 	s := &d.Sets[0]
 	if err := documents(d, filepath.Join(dir, documentsName)); err != nil {
-		return nil, fmt.Errorf("the documents: %w", err)
+		return nil, fmt.Errorf("cannot read the documents: %w", err)
 	}
 	f, err := os.Open(filepath.Join(dir, questionsName))
 	if err != nil {
-		return nil, fmt.Errorf("the questions: %w", err)
+		return nil, fmt.Errorf("cannot read the questions: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
 	if err := questions(d, f); err != nil {
-		return nil, fmt.Errorf("the questions: %w", err)
+		return nil, fmt.Errorf("cannot read the questions: %w", err)
 	}
 	switch {
 	case len(s.Files) == 0:
-		return nil, fmt.Errorf("%s holds no document%s", filepath.Join(dir, documentsName), because(d))
+		return nil, fmt.Errorf("%s has no document%s", filepath.Join(dir, documentsName), because(d))
 	case len(s.Questions) == 0:
-		return nil, fmt.Errorf("%s holds no question%s", f.Name(), because(d))
+		return nil, fmt.Errorf("%s has no question%s", f.Name(), because(d))
 	}
 	return d, nil
 }
@@ -49,7 +49,7 @@ func Load(dir string) (*eval.Data, error) {
 // because describes the last thing that was skipped.
 func because(d *eval.Data) string {
 	if last := d.LastSkipped(); last != "" {
-		return " that can be read; " + last
+		return " that is readable; " + last
 	}
 	return ""
 }

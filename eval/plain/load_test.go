@@ -183,13 +183,13 @@ func TestNothingToDo(t *testing.T) {
 		missing bool
 		says    string
 	}{
-		{"nothing", map[string]string{}, true, "the documents: "},
-		{"no documents", map[string]string{"questions.jsonl": one}, true, "the documents: "},
-		{"no questions", map[string]string{"documents/a.md": ""}, true, "the questions: "},
-		{"documents are a file", map[string]string{"documents": "", "questions.jsonl": one}, false, "the documents: "},
-		{"hidden documents alone", map[string]string{"documents/.a": "", "questions.jsonl": one}, false, "holds no document that can be read; of 1 things skipped, the last is documents/.a: hidden"},
-		{"an empty file", map[string]string{"documents/a.md": "", "questions.jsonl": "\n"}, false, "questions.jsonl holds no question"},
-		{"bad lines alone", map[string]string{"documents/a.md": "", "questions.jsonl": "{}\n7\n"}, false, "of 2 things skipped, the last is questions.jsonl line 2: not a JSON object"},
+		{"nothing", map[string]string{}, true, "cannot read the documents: "},
+		{"no documents", map[string]string{"questions.jsonl": one}, true, "cannot read the documents: "},
+		{"no questions", map[string]string{"documents/a.md": ""}, true, "cannot read the questions: "},
+		{"documents are a file", map[string]string{"documents": "", "questions.jsonl": one}, false, "cannot read the documents: "},
+		{"hidden documents alone", map[string]string{"documents/.a": "", "questions.jsonl": one}, false, "the last is documents/.a: hidden"},
+		{"an empty file", map[string]string{"documents/a.md": "", "questions.jsonl": "\n"}, false, "questions.jsonl has no question"},
+		{"bad lines alone", map[string]string{"documents/a.md": "", "questions.jsonl": "{}\n7\n"}, false, "skipped items: 2, the last is questions.jsonl line 2: not a JSON object"},
 	} {
 		_, err := plain.Load(folder(t, tc.files))
 		if err == nil || errors.Is(err, fs.ErrNotExist) != tc.missing || !strings.Contains(err.Error(), tc.says) {

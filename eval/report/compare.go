@@ -153,17 +153,17 @@ func (c *Comparison) JSON(w io.Writer) error { return toJSON(w, c) }
 func (c *Comparison) Text(w io.Writer) error {
 	var b bytes.Buffer
 	if len(c.Differences) > 0 {
-		fmt.Fprintln(&b, "The runs differ, so that nothing is tested; they stand side by side.")
+		fmt.Fprintln(&b, "The runs differ, so nothing is tested. Differences:")
 		for _, l := range c.Differences {
 			fmt.Fprintf(&b, "  %s\n", l)
 		}
 		fmt.Fprintln(&b)
 	}
 	t := &table{columns: []column{
-		plain("system", ""), plain("measure", ""), plain("questions", ""), plain("A", ""), plain("B", ""), plain("B less A", ""), plain("95 %", ""), plain("p", ""), plain("", ""),
+		plain("system", ""), plain("measure", ""), plain("questions", ""), plain("A", ""), plain("B", ""), plain("B minus A", ""), plain("95 %", ""), plain("p", ""), plain("", ""),
 	}}
 	if c.Tested {
-		t.columns[8].head = "they"
+		t.columns[8].head = "result"
 	} else {
 		t.columns[6].head, t.columns[7].head = "", ""
 	}
@@ -177,7 +177,7 @@ func (c *Comparison) Text(w io.Writer) error {
 			interval, p, differ := textCell(unknown), textCell(unknown), textCell(unknown)
 			if m.Test != nil {
 				interval = textCell(fixed(m.Test.Low, digits) + " to " + fixed(m.Test.High, digits))
-				p, differ = decimal(m.Test.P, 4), textCell(choose(m.Test.Differ, "differ", "do not show a difference"))
+				p, differ = decimal(m.Test.P, 4), textCell(choose(m.Test.Differ, "differ", "no difference shown"))
 			}
 			t.add(false, textCell(s.sentence()), textCell(m.Name), count(m.Pairs), decimal(m.A, digits), decimal(m.B, digits), decimal(m.Diff, digits), interval, p, differ)
 		}
@@ -186,10 +186,10 @@ func (c *Comparison) Text(w io.Writer) error {
 	for i := range c.Systems {
 		s := &c.Systems[i]
 		if s.FailedA+s.FailedB > 0 {
-			fmt.Fprintf(&b, "%s: %d askings failed in A, %d in B.\n", s.sentence(), s.FailedA, s.FailedB)
+			fmt.Fprintf(&b, "%s: %d requests failed in A, %d in B.\n", s.sentence(), s.FailedA, s.FailedB)
 		}
 		if s.OnlyA+s.OnlyB > 0 {
-			fmt.Fprintf(&b, "%s: %s asked in A alone, %d in B alone; they are left out.\n", s.sentence(), plural(s.OnlyA, "question")+choose(s.OnlyA == 1, " was", " were"), s.OnlyB)
+			fmt.Fprintf(&b, "%s: %s asked only in A, %d only in B; they are left out.\n", s.sentence(), plural(s.OnlyA, "question")+choose(s.OnlyA == 1, " was", " were"), s.OnlyB)
 		}
 	}
 	for _, name := range c.OnlyA {
@@ -226,32 +226,32 @@ func differences(first, second *eval.Results) []string {
 		{"embedding model", func(r *eval.Run) any { return r.Embedder.Name + " " + r.Embedder.Fingerprint }},
 		{"machine", func(r *eval.Run) any {
 			m := r.Machine
-			return fmt.Sprintf("%s/%s, %d CPUs (%s), %d bytes of memory", m.OS, m.Arch, m.CPUs, cmp.Or(m.CPU, "of unknown name"), m.MemoryBytes)
+			return fmt.Sprintf("%s/%s, %d CPUs (%s), %d bytes of memory", m.OS, m.Arch, m.CPUs, cmp.Or(m.CPU, "unknown model"), m.MemoryBytes)
 		}},
 		{"version", func(r *eval.Run) any { return r.Version }},
 		{"commit", func(r *eval.Run) any { return r.Commit }},
 		{"seed", func(r *eval.Run) any { return r.Plan.Seed }},
 		{"repeats", func(r *eval.Run) any { return r.Plan.Repeats }},
-		{"questions of a user at the most", func(r *eval.Run) any { return r.Plan.Questions }},
-		{"whether questions in the same words are asked once", func(r *eval.Run) any { return r.Plan.Distinct }},
+		{"maximum questions per user", func(r *eval.Run) any { return r.Plan.Questions }},
+		{"distinct questions only", func(r *eval.Run) any { return r.Plan.Distinct }},
 		{"paraphrases", func(r *eval.Run) any { return r.Plan.Paraphrases }},
-		{"questions to warm up", func(r *eval.Run) any { return r.Plan.Warmup }},
+		{"warm-up questions", func(r *eval.Run) any { return r.Plan.Warmup }},
 		{"rounds of prediction", func(r *eval.Run) any { return r.Plan.Rounds }},
 		{"stride of prediction", func(r *eval.Run) any { return r.Plan.Stride }},
 		{"byte limit", func(r *eval.Run) any { return r.Plan.LimitBytes }},
 		{"idle tokens before", func(r *eval.Run) any { return r.Plan.IdleTokensBefore }},
 		{"idle tokens after", func(r *eval.Run) any { return r.Plan.IdleTokensAfter }},
-		{"whether answers mean anything", func(r *eval.Run) any { return !r.Plan.NoQuality }},
+		{"answers have a meaning", func(r *eval.Run) any { return !r.Plan.NoQuality }},
 	} {
 		if x, y := fmt.Sprint(f.of(a)), fmt.Sprint(f.of(b)); x != y {
 			all = append(all, fmt.Sprintf("%s: %s; %s", f.name, cmp.Or(x, "unknown"), cmp.Or(y, "unknown")))
 		}
 	}
 	if a.Commit == "" && b.Commit == "" && !a.Began.Equal(b.Began) {
-		all = append(all, "commit not known: that of either run")
+		all = append(all, "commit: unknown for both runs")
 	}
 	if n := changedQuestions(first, second); n > 0 {
-		all = append(all, fmt.Sprintf("questions: %d of those that both were asked have another text or right answer", n))
+		all = append(all, fmt.Sprintf("questions: %d have another text or right answer", n))
 	}
 	for _, key := range slices.Compact(slices.Sorted(slices.Values(append(sortedKeys(a.Settings), sortedKeys(b.Settings)...)))) {
 		if x, y := a.Settings[key], b.Settings[key]; x != y {
@@ -261,7 +261,7 @@ func differences(first, second *eval.Results) []string {
 	for i := range a.Systems {
 		for j := range b.Systems {
 			if s, t := a.Systems[i], b.Systems[j]; s.Name == t.Name && settingsOf(&s) != settingsOf(&t) {
-				all = append(all, fmt.Sprintf("what %s is: its settings are others", s.Name))
+				all = append(all, fmt.Sprintf("settings of %s: not the same", s.Name))
 			}
 		}
 	}

@@ -161,22 +161,22 @@ func (h *Header) facts() []string {
 	}
 	facts := []string{
 		fmt.Sprintf("percached: %s, commit %s", h.Version, cmp.Or(h.Commit, "unknown")),
-		fmt.Sprintf("machine: %s/%s, %d CPUs (%s)%s", m.OS, m.Arch, m.CPUs, cmp.Or(m.CPU, "of unknown name"), memory),
+		fmt.Sprintf("machine: %s/%s, %d CPUs (%s)%s", m.OS, m.Arch, m.CPUs, cmp.Or(m.CPU, "unknown model"), memory),
 		fmt.Sprintf("model: %s, %.1f M parameters, %d threads, K/V %s/%s; embedder %s", h.Model.Name, float64(h.Model.Parameters)/1e6,
 			h.Model.Threads, h.Model.KeyType, h.Model.ValueType, h.Embedder.Name),
-		fmt.Sprintf("data (%s): %d users, %d documents, %s, %s (%s), %d paraphrases, %d of them with a right answer",
+		fmt.Sprintf("data (%s): %d users, %d documents, %s, %s (%s), %d paraphrases, %d with a right answer",
 			h.Dataset, len(h.Users), documents, plural(questions, "question"), plural(texts, "distinct text"),
-			choose(questions == texts, "none is asked twice of a user", plural(questions-texts, "repeat")+" of a user's own"), paraphrases, gold),
-		fmt.Sprintf("plan: %d systems, %d repeats, seed %d, %d rounds of prediction of stride %d first, %d questions to warm up",
+			choose(questions == texts, "no repeats", plural(questions-texts, "repeat")+" by the same user"), paraphrases, gold),
+		fmt.Sprintf("plan: %d systems, %d repeats, seed %d, %d rounds of prediction with stride %d before the questions, %d warm-up questions",
 			h.Systems, p.Repeats, p.Seed, p.Rounds, p.Stride, p.Warmup),
-		fmt.Sprintf("bounds for each system and user: %.4g MiB of tensors; idle work %s", float64(p.LimitBytes)/(1<<20), idleBound(p)),
+		fmt.Sprintf("limits per system and user: %.4g MiB of tensors; idle work of percached: %s", float64(p.LimitBytes)/(1<<20), idleBound(p)),
 	}
 	if len(h.Settings) > 0 {
 		var set []string
 		for _, key := range sortedKeys(h.Settings) {
 			set = append(set, fmt.Sprintf("%s=%q", key, h.Settings[key]))
 		}
-		facts = append(facts, "settings beside the defaults: "+strings.Join(set, " "))
+		facts = append(facts, "settings that are not defaults: "+strings.Join(set, " "))
 	}
 	return append(facts, fmt.Sprintf("began %s, took %.1f s", h.Began.Format("2006-01-02 15:04 MST"), h.Seconds))
 }
@@ -185,37 +185,37 @@ func (h *Header) facts() []string {
 // the other systems.
 func idleBound(p *eval.Plan) string {
 	if p.IdleTokensBefore+p.IdleTokensAfter == 0 {
-		return "of percached: no more tokens than percache has spent by then"
+		return "at most the tokens that percache has spent"
 	}
-	return fmt.Sprintf("of percached: %d tokens before the questions, and %d more after each", p.IdleTokensBefore, p.IdleTokensAfter)
+	return fmt.Sprintf("%d tokens before the questions, and %d after each", p.IdleTokensBefore, p.IdleTokensAfter)
 }
 
 // notes say how to read the numbers.
 func (data *runData) notes() []string {
 	p := &data.run.Plan
 	said := []string{
-		"Latency is end to end as the client saw it, until the whole answer was there, and is always with misses and stored answers. A question's repeats count as one, their median; then the mean over questions. What failed has no latency; it counts as asked, and as wrong.",
-		"Intervals are of 95 %: of means by a bootstrap that draws whole questions, each with its paraphrases and with all of the same user that have the same text; of counts by Wilson. With few questions they are too narrow.",
-		"The questions of one user share a cache, and what one leaves there the next finds: they are not independent, as intervals take them to be.",
-		fmt.Sprintf("All systems ran within one percached, asked in turn question by question, in one model at one time; its noise hits all. Questions to warm up (%d) are left out.", p.Warmup),
-		"Stages are means over all answers with repeats; \"between\" is what percached took besides them, \"outside\" what the client waited beyond percached's total. The first token and the total hold several stages.",
-		"Floating-point operations are reckoned from the model's shape and the tokens that were computed and could be seen, not counted by the machine. The embedding model is left out. Those of idle work are an estimate: the tokens that each could see are taken from the answers of the reference.",
-		"The reference of a system answers the same question with the same placement and order, without any cache. A stored answer counts as wrong if its facts (numbers, names, dates, negation) are not those of the reference's answer; that errs both ways, and no more are wrong than have another text than it. A computed answer has to have the very text of the reference's.",
-		"What the paper's mechanism would give is an estimate for the same tensor hits: the reference's measured prefill of the same question, less the share of the projections to Q, K and V of the reused tokens, plus loading Q too.",
+		"Latency is what the client waited for the whole answer. Means include misses and stored answers. The repeats of a question count as their median, then the mean is over questions. A failed answer has no latency; it counts as asked and as wrong.",
+		"Intervals are 95 %. Those of means are by a bootstrap that draws whole questions, each with its paraphrases and with the same user's questions of the same text. Those of counts are by Wilson. With few questions they are too narrow.",
+		"The questions of one user share a cache, so they are not independent, although the intervals assume it.",
+		fmt.Sprintf("All systems ran in one percached with one model, and each question was asked of all of them in turn, so the noise of the machine affects all. Warm-up questions (%d) are left out.", p.Warmup),
+		"Stages are means over all answers with repeats. \"between\" is time in percached outside of the stages, \"outside\" is what the client waited beyond percached's total. The first token and the total include several stages.",
+		"Floating-point operations are computed from the model's shape and the tokens that were computed and attended to; the machine does not count them. The embedding model is left out. Those of idle work are an estimate: each token is assumed to attend to as many tokens as in the reference's answers.",
+		"The reference of a system answers the same question with the same placement and order, without a cache. A stored answer is wrong if its facts (numbers, names, dates, negation) differ from those of the reference's answer. This rule errs both ways. The count of answers with another text is an upper bound. A computed answer must have exactly the reference's text.",
+		"The paper's mechanism is estimated for the same tensor hits: the reference's measured prefill of the same question, minus the share of the projections to Q, K and V for the reused tokens, plus the loading of Q.",
 	}
 	if n := p.Repeats; n <= 1 {
-		said = append(said, "Everything was asked once: a single slow answer counts in full, and intervals do not cover the machine's noise. How large that is shows in "+systems.Naive+" against "+wholePrompt+", which compute nearly the same, where both ran; a difference like theirs says nothing.")
+		said = append(said, "Each question was asked once, so one slow answer counts in full, and the intervals do not cover the machine's noise. "+systems.Naive+" and "+wholePrompt+" compute nearly the same: a difference as small as theirs is noise.")
 	}
 	if m := data.run.Model.Parameters; m > 0 && m < 1e9 {
-		said = append(said, fmt.Sprintf("The model is small (%.1f M parameters): its answers are often wrong, and the shares of prefill and decode are not those of a large one.", float64(m)/1e6))
+		said = append(said, fmt.Sprintf("The model is small (%.1f M parameters). Its answers are often wrong, and its shares of prefill and decode differ from those of a large model.", float64(m)/1e6))
 	}
 	if c := data.run.Machine.CPUs; c > 0 && c <= 4 {
-		said = append(said, fmt.Sprintf("Asking, answering and measuring share a machine of %d CPUs.", c))
+		said = append(said, fmt.Sprintf("The client and percached share %d CPUs.", c))
 	}
 	if p.NoQuality {
-		said = append(said, "The model's answers mean nothing, so there are no columns of quality, and it cannot be told which stored answers are wrong. Whether computed answers are those of the reference is told all the same.")
+		said = append(said, "The model's answers mean nothing, so quality and wrong stored answers are unknown. The check of computed answers against the reference is still valid.")
 	} else if !data.gold() {
-		said = append(said, "No right answers are known: there is no quality against gold.")
+		said = append(said, "No right answers are known, so there is no quality against them.")
 	}
 	joules := false
 	for _, u := range data.units {
@@ -224,7 +224,7 @@ func (data *runData) notes() []string {
 		}
 	}
 	if !joules {
-		said = append(said, "The machine tells no energy.")
+		said = append(said, "The machine reports no energy.")
 	}
 	return said
 }

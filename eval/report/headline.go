@@ -109,7 +109,7 @@ func (data *runData) headline(r *Report) Headline {
 	ours := r.fastest(percachedSystems(), nil)
 	best := r.fastest(baselines(), nil)
 	if ours == nil || best == nil {
-		h.Lines = append([]string{"The run has not both percached and a baseline with answers: they are not compared."}, h.PlacementEffects.sentence()...)
+		h.Lines = append([]string{"The run lacks answers of percached or of a baseline, so they are not compared."}, h.PlacementEffects.sentence()...)
 		return h
 	}
 	h.Ours, h.Best, h.Idle = ours.Name, data.compareBaseline(ours, best), data.compareIdle(r, ours)
@@ -248,10 +248,10 @@ func (s *PlacementEffects) sentence() (said []string) {
 		what string
 		tail string
 	}{
-		{s.Same, "In the baselines' own placement", ""},
-		{s.Alone, "What placement alone brings, without any cache", ""},
-		{s.Reuse, "In the same placement, against tensors asked for alone", ""},
-		{s.Noise, "Noise to hold the others against", " These two compute nearly the same."},
+		{s.Same, "In the baselines' placement", ""},
+		{s.Alone, "Effect of placement alone, without a cache", ""},
+		{s.Reuse, "In the same placement, against stored tensors of asked questions", ""},
+		{s.Noise, "Noise", " These two compute nearly the same."},
 	} {
 		if a := one.of; a != nil {
 			said = append(said,

@@ -36,7 +36,7 @@ func (r *Report) walkTable() *table {
 		plain("system", "system"), plain("outcome", "outcome"), plain("origin", "origin"), plain("nearest stored question", "similarity"),
 		{"chunks reused", []string{"chunks_stored", "chunks_all"}},
 		{"tokens reused", []string{"tokens_reused", "tokens_prompt"}},
-		plain("first token, ms", "first_token_ms"), plain("all, ms", "latency_ms"),
+		plain("first token, ms", "first_token_ms"), plain("whole answer, ms", "latency_ms"),
 	}
 	for i := range w.Steps {
 		s := &w.Steps[i]
@@ -67,7 +67,7 @@ func (n *QuestionRef) cells(system string) []cell {
 
 // differingTable lists the answers that differ from the reference's.
 func (r *Report) differingTable() *table {
-	t := &table{name: "differing", title: "Answers that are not the reference's", columns: append(nameColumns(), plain("what", "what"), plain("came as", "came_as")), hidden: true}
+	t := &table{name: "differing", title: "Answers that differ from the reference's", columns: append(nameColumns(), plain("what", "what"), plain("came as", "came_as")), hidden: true}
 	for i := range r.Systems {
 		s := &r.Systems[i]
 		for _, n := range s.All.Bank.Named {
@@ -85,7 +85,7 @@ func (r *Report) differingTable() *table {
 const maxNamed = 20 // rows of a kind on the page; the files have all
 
 func (r *Report) failureTable() *table {
-	t := &table{name: "failures", title: "Questions that failed", columns: append(nameColumns(), plain("reason", "reason"))}
+	t := &table{name: "failures", title: "Failed questions", columns: append(nameColumns(), plain("reason", "reason"))}
 	for i := range r.Header.Failures {
 		f := &r.Header.Failures[i]
 		t.add(i >= maxNamed, append(f.cells(f.System), textCell(f.Reason))...)

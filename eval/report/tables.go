@@ -37,7 +37,7 @@ func (r *Report) mainTable() *table {
 			plain("wrong served", "wrong_served"),
 			estimated("ROUGE-L", "rouge_l"), plain("idle tokens", "idle_tokens"), plain("failed", "failed"),
 		},
-		note: "Means with 95 % intervals, misses included. Idle tokens are for one user.",
+		note: "Means with 95 % intervals, misses included. Idle tokens are per user.",
 	}
 	t.byScope(r, func(x *Totals) []cell {
 		rouge := absent(3)
@@ -60,7 +60,7 @@ func (r *Report) latencyTable() *table {
 			estimated("mean", "latency_ms"), plain("median", "latency_median_ms"), plain("p90", "latency_p90_ms"),
 			estimated("first token, mean", "first_token_ms"), plain("median", "first_token_median_ms"), plain("p90", "first_token_p90_ms"),
 		},
-		note: "Asked counts repeats, questions do not.",
+		note: "Asked includes repeats; questions does not.",
 	}
 	t.byScope(r, func(x *Totals) []cell {
 		cells := []cell{count(x.Asked), count(x.Failed), count(x.Refused), count(x.Distinct)}
@@ -105,7 +105,7 @@ func (r *Report) outcomeTable() *table {
 		{"chunks reused", []string{"chunks_stored", "chunks_all"}},
 		{"tokens reused", []string{"tokens_reused", "tokens_prompt"}},
 		plain("computed", "tokens_computed"), plain("generated", "tokens_generated"),
-	}, note: "Counts are with repeats. Reuse is of what stood in prompts; a stored answer has none."}
+	}, note: "Counts include repeats. Reuse counts prompts; a stored answer has no prompt."}
 	t.byScope(r, func(x *Totals) []cell {
 		return []cell{
 			count(x.Outcomes.AnswerHits), count(x.Outcomes.TensorHits), count(x.Outcomes.Misses), part(x.Chunks.Stored, x.Chunks.All),
@@ -117,7 +117,7 @@ func (r *Report) outcomeTable() *table {
 
 // stageTable is the paper's Table 1, for all systems.
 func (r *Report) stageTable() *table {
-	t := &table{name: "stages", title: "Stages, mean ms", note: "Over all answers; in brackets over those in which the stage took place."}
+	t := &table{name: "stages", title: "Stages, mean ms", note: "Over all answers; in brackets over those that had the stage."}
 	var order []string
 	for _, name := range r.stageNames() {
 		order = append(order, name)
@@ -161,11 +161,11 @@ func (r *Report) stageNames() (names []string) {
 }
 
 func (r *Report) computeTable() *table {
-	t := &table{name: "compute", title: "Compute for an answer, GFLOP", columns: []column{
-		plain("projections", "projections_flops"), plain("of them to Q, K, V", "qkv_flops"), plain("attention", "attention_flops"),
+	t := &table{name: "compute", title: "Compute per answer, GFLOP", columns: []column{
+		plain("projections", "projections_flops"), plain("to Q, K, V", "qkv_flops"), plain("attention", "attention_flops"),
 		plain("feed-forward", "feed_forward_flops"), plain("head", "head_flops"), plain("all", "flops"),
 		plain("all, with idle work (estimate)", "estimated_flops_with_idle"),
-	}, note: "Reckoned from the model's shape; means over all answers, stored ones among them. In the last column idle work is spread over them."}
+	}, note: "Computed from the model's shape; means over all answers, stored ones included. The last column spreads idle work over them."}
 	t.byScope(r, func(x *Totals) []cell {
 		c := x.Compute
 		if c == nil {
@@ -184,12 +184,12 @@ func (r *Report) computeTable() *table {
 }
 
 func (r *Report) idleTable() *table {
-	t := &table{name: "idle", title: "Idle work for one user", columns: []column{
+	t := &table{name: "idle", title: "Idle work per user", columns: []column{
 		plain("s before", "before_seconds"), plain("tokens computed before", "before_computed"), plain("generated before", "before_generated"),
 		plain("s after", "after_seconds"), plain("tokens computed after", "after_computed"), plain("generated after", "after_generated"),
 		plain("all tokens", "tokens"), plain("GFLOP (estimate)", "estimated_flops"), plain("MiB written", "bytes_written"),
 		plain("failed attempts", "failed"), plain("J", "joules"),
-	}, note: "Before the questions, and after them. Of each kind of job: how many were done, and in brackets the tokens that they took."}
+	}, note: "Before and after the questions. For each kind of job: the number done, and in brackets their tokens."}
 	kinds := r.kinds()
 	for _, kind := range kinds {
 		t.columns = append(t.columns, column{kind, []string{kind + "_jobs", kind + "_tokens"}})
@@ -234,10 +234,10 @@ func (w *IdleWork) kindCells(kinds []string) (cells []cell) {
 }
 
 func (r *Report) storageTable() *table {
-	t := &table{name: "storage", title: "Storage for one user", columns: []column{
-		plain("MiB of tensors", "tensor_bytes"), plain("at the most", "most_tensor_bytes"), plain("slices", "slices"), plain("entries", "entries"),
+	t := &table{name: "storage", title: "Storage per user", columns: []column{
+		plain("MiB of tensors", "tensor_bytes"), plain("maximum", "most_tensor_bytes"), plain("slices", "slices"), plain("entries", "entries"),
 		plain("evicted", "evicted"), plain("MiB written by questions", "written_bytes"),
-	}, note: "In the end; at the most at any time, of any user."}
+	}, note: "At the end; the maximum is over all times and users."}
 	t.byScope(r, func(x *Totals) []cell {
 		s := &x.Storage
 		return []cell{
@@ -266,7 +266,7 @@ func (r *Report) qualityTables() []*table {
 	})
 	same := &table{
 		name: "uncached", title: "Quality against the uncached answer", columns: columns(),
-		note: "Of the system's reference, to the same question.",
+		note: "Compared with the answer of the system's reference to the same question.",
 	}
 	same.byScope(r, func(x *Totals) []cell {
 		if x.Uncached == nil {
@@ -281,7 +281,7 @@ func (r *Report) bankTable() *table {
 	t := &table{name: "bank", title: "Answers from the bank", columns: []column{
 		plain("servings", "servings"), plain("questions", "served"), plain("checked", "checked"), rated("wrong", "wrong"),
 		rated("other text", "other_text"), plain("same words", "same_words"), plain("other words", "other_words"), plain("refusals", "refused"),
-	}, note: "A question is wrong if it was served a wrong answer in any repeat. Other text: it was served one that is not the uncached one letter by letter, in any repeat; no more can be wrong. Same words: it was served the answer to a question with its very words (similarity 1); other words: to another one, in any repeat. Refusals: answers that the documents do not say."}
+	}, note: "A question counts as wrong if any repeat got a wrong answer. Other text: any repeat got an answer that is not exactly the uncached one; this is an upper bound. Same words: the stored question has the same words (similarity 1). Other words: it has others, in any repeat. Refusals: answers that the documents do not say."}
 	t.byScope(r, func(x *Totals) []cell {
 		if x.Bank.Served == 0 {
 			return nil
@@ -309,11 +309,11 @@ const wholePrompt = "naive-whole"
 
 func (r *Report) checkTable() *table {
 	t := &table{
-		name: "same_text", title: "Computed answers beside uncached ones", columns: []column{
+		name: "same_text", title: "Computed answers against uncached ones", columns: []column{
 			plain("system", "system"), plain("reference", "reference"), plain("compared", "compared"), plain("other text", "differ"),
-			plain("share, %", "share"), plain("has to be 0", "exact"),
+			plain("share, %", "share"), plain("must be 0", "exact"),
 		},
-		note: "With stored tensors, a computed answer has to be word for word that of the reference. " + wholePrompt + " shows what it changes to make tokens of the whole prompt at once.",
+		note: "With stored tensors, a computed answer must have exactly the text of the reference's. " + wholePrompt + " shows the effect of tokenizing the whole prompt at once.",
 	}
 	for i := range r.Systems {
 		s := &r.Systems[i]
@@ -327,10 +327,10 @@ func (r *Report) checkTable() *table {
 
 func (r *Report) paperTable() *table {
 	t := &table{name: "paper", title: "The paper's mechanism for the same hits (estimate)", columns: []column{
-		plain("hits", "tensor_hits"), plain("ours, ms", "ours_ms"), plain("paper's, ms", "paper_ms"), plain("nothing stored, ms", "cold_ms"),
+		plain("hits", "tensor_hits"), plain("ours, ms", "ours_ms"), plain("paper's, ms", "paper_ms"), plain("no cache, ms", "cold_ms"),
 		plain("mean of all questions with the paper's, ms", "all_paper_ms"), plain("ours, GFLOP", "ours_flops"), plain("paper's", "paper_flops"),
-		plain("nothing stored", "cold_flops"), plain("ours, MiB", "ours_bytes"), plain("paper's", "paper_bytes"),
-	}, note: "Means over tensor hits. The paper's mechanism skips the projections to Q, K and V of reused tokens alone, and stores all three."}
+		plain("no cache", "cold_flops"), plain("ours, MiB", "ours_bytes"), plain("paper's", "paper_bytes"),
+	}, note: "Means over tensor hits. The paper's mechanism skips only the projections to Q, K and V of reused tokens, and stores all three."}
 	t.byScope(r, func(x *Totals) []cell {
 		p := x.Paper
 		if p == nil {

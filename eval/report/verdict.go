@@ -12,11 +12,11 @@ func (data *runData) verdict(r *Report, h *Headline) (*bool, []string) {
 	line := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
 	faster := ""
 	if r.find(percachedSystems()[0]) != nil && r.find(percachedSystems()[1]) != nil {
-		faster = " (the faster of its placements here)"
+		faster = " (the faster of its placements)"
 	}
 	line("%s%s against %s, the fastest baseline: %s", h.Ours, faster, h.Best.System, h.Best.Latency.sentence("mean latency with misses"))
 	line("First token: %s", h.Best.FirstToken.sentence("mean"))
-	line("Idle tokens for a user: %.0f and %.0f. Tensors held in the end: %s and %s, of %s each.", h.Best.Idle[0], h.Best.Idle[1],
+	line("Idle tokens per user: %.0f and %.0f. Tensors stored at the end: %s and %s; the limit is %s each.", h.Best.Idle[0], h.Best.Idle[1],
 		mib(h.Best.Held[0]), mib(h.Best.Held[1]), mib(float64(h.LimitBytes)))
 	beside := h.PlacementEffects
 	if beside.Same != nil && beside.Same.Ours == h.Ours {
@@ -28,42 +28,42 @@ func (data *runData) verdict(r *Report, h *Headline) (*bool, []string) {
 	switch {
 	case h.Wrong == nil:
 		told = false
-		line("Wrong answers served: cannot be told.%s", data.whyUnknown(&r.find(h.Ours).All.Bank))
+		line("Wrong answers served: unknown.%s", data.whyUnknown(&r.find(h.Ours).All.Bank))
 	case *h.Wrong > 0:
 		well = false
 		line("Wrong answers served: %d of %s (95 %%: %s).", *h.Wrong, plural(h.Bank.Of, "question"), percents(h.Bank.Low, h.Bank.High))
 	case h.Bank == nil:
-		line("Wrong answers served: none; no stored answer was served.")
+		line("Wrong answers served: 0; no stored answer was served.")
 	default:
 		line("Wrong answers served: 0 of %s (95 %%: %s).", plural(h.Bank.Of, "question"), percents(h.Bank.Low, h.Bank.High))
 	}
 	switch w := h.RougeL; {
 	case w == nil:
 		told = false
-		line("ROUGE-L: cannot be told.%s", data.whyUnknown(nil))
+		line("ROUGE-L: unknown.%s", data.whyUnknown(nil))
 	default:
 		well = well && (w.Within || w.Above) && !w.Lower
 		line("%s", w.sentence())
 	}
 	switch v := h.BestCorrect; {
 	case v == nil:
-		line("No baseline is known to have served no wrong answer.")
+		line("It is not known of any baseline that it served no wrong answer.")
 	case v.System == h.Best.System:
 		line("%s served no wrong answer.", v.System)
 	default:
-		line("%s served %s; against %s, the fastest that served no wrong answer: %s", h.Best.System, wrongWords(h.Best.Wrong), v.System, v.Latency.sentence("mean latency"))
+		line("%s served %s. Against %s, the fastest baseline without wrong answers: %s", h.Best.System, wrongWords(h.Best.Wrong), v.System, v.Latency.sentence("mean latency"))
 	}
 
 	const what = "at least 50 % lower latency than the fastest baseline, no wrong answer served, ROUGE-L within naive's interval and not lower on the same questions"
 	switch {
 	case h.Idle != nil && !h.Idle.Equal:
 		told = false
-		line("The aim (%s) cannot be judged: not at equal idle tokens, %.0f for a user against %.0f of %s.", what, h.Idle.Ours, h.Idle.Theirs, h.Idle.System)
+		line("The aim (%s) cannot be judged, because idle tokens are not equal: %.0f per user against %.0f of %s.", what, h.Idle.Ours, h.Idle.Theirs, h.Idle.System)
 	case !well:
 		line("The aim (%s) is not reached.", what)
 		told = true
 	case !told:
-		line("The aim (%s): the latency is reached, the rest cannot be told.", what)
+		line("The aim (%s) is reached for latency; the rest is unknown.", what)
 	default:
 		line("The aim (%s) is reached.", what)
 	}
@@ -71,7 +71,7 @@ func (data *runData) verdict(r *Report, h *Headline) (*bool, []string) {
 		said = append(said, h.Best.slowestStages()...)
 	}
 	if s := r.find(h.Ours); s.All.Failed > 0 {
-		line("%s left %s unanswered; latency is of the others, quality counts them as wrong.", h.Ours, plural(s.All.Failed, "asking"))
+		line("%s failed %s. Latency leaves them out; quality counts them as wrong.", h.Ours, plural(s.All.Failed, "request"))
 	}
 	if !told {
 		return nil, said
@@ -85,9 +85,9 @@ func (data *runData) whyUnknown(bank *Bank) string {
 	case data.run.Plan.NoQuality:
 		return " The model's answers mean nothing."
 	case bank != nil && bank.Checked > 0:
-		return fmt.Sprintf(" None of %d is wrong, but %d more could not be checked.", bank.Checked, bank.Served-bank.Checked)
+		return fmt.Sprintf(" None of %d is wrong; %d more could not be checked.", bank.Checked, bank.Served-bank.Checked)
 	default:
-		return " There is nothing to hold the answers against."
+		return " There is no answer to compare with."
 	}
 }
 
@@ -99,7 +99,7 @@ func (w *QualityComparison) sentence() string {
 			where = "below naive's interval, and lower on the same questions"
 		}
 	}
-	return fmt.Sprintf("ROUGE-L: %.4f, %s; naive's is %.4f (%.4f to %.4f). Less naive's, on the same %s: %.4f (95 %%: %.4f to %.4f; p %.4f).",
+	return fmt.Sprintf("ROUGE-L: %.4f, %s; naive's is %.4f (%.4f to %.4f). Difference on the same %s: %.4f (95 %%: %.4f to %.4f; p %.4f).",
 		w.Ours.Mean, where, w.Naive.Mean, w.Naive.Low, w.Naive.High, plural(w.Paired.Pairs, "question"), w.Paired.Diff, w.Paired.Low, w.Paired.High, w.Paired.P)
 }
 
@@ -114,13 +114,13 @@ func (v *BaselineComparison) slowestStages() []string {
 		parts = append(parts, fmt.Sprintf("%s %.2f (%s: %.2f)", s.Stage, s.Ours, v.System, s.Theirs))
 	}
 	return []string{
-		fmt.Sprintf("It is %.2f ms over half of %s's mean. Its time is mostly in these stages, in mean ms: %s.", over, v.System, strings.Join(parts, ", ")),
+		fmt.Sprintf("It is %.2f ms above half of %s's mean. The slowest stages, in mean ms: %s.", over, v.System, strings.Join(parts, ", ")),
 	}
 }
 
 func (d *Difference) sentence(what string) string {
 	if d.Pairs == 0 {
-		return "no question was answered by both."
+		return "no question has an answer of both."
 	}
 	side := "lower"
 	percent, low, high := d.Percent, d.Low, d.High
@@ -133,7 +133,7 @@ func (d *Difference) sentence(what string) string {
 
 func wrongWords(n *int) string {
 	if n == nil {
-		return "answers of which it cannot be told whether they are wrong"
+		return "answers that could not be checked"
 	}
 	return plural(*n, "wrong answer")
 }

@@ -197,7 +197,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	fmt.Fprint(&b, "\n## Headline\n\n")
 	list(&b, r.Headline.Lines)
 	if problems := r.problems(); len(problems) > 0 {
-		fmt.Fprint(&b, "\n## What did not go well\n\n")
+		fmt.Fprint(&b, "\n## Problems\n\n")
 		list(&b, problems)
 	}
 	for _, t := range r.tables() {
@@ -213,7 +213,7 @@ func (r *Report) Markdown(w io.Writer) error {
 		fmt.Fprintf(&b, "\n### %s\n\n![%s](%s/%s.svg)\n", safe(f.Title), safe(f.Title), figuresFolder, f.ID)
 		var caption []string
 		if f.Paper != "" {
-			caption = append(caption, "The paper: "+f.Paper+".")
+			caption = append(caption, "Follows "+f.Paper+" of the paper.")
 		}
 		if f.Note != "" {
 			caption = append(caption, f.Note)
@@ -223,7 +223,7 @@ func (r *Report) Markdown(w io.Writer) error {
 		}
 	}
 	if len(r.NoFigures) > 0 {
-		fmt.Fprint(&b, "\nThere is no figure of:\n\n")
+		fmt.Fprint(&b, "\nMissing figures:\n\n")
 		list(&b, r.NoFigures)
 	}
 	fmt.Fprint(&b, "\n## How to read the numbers\n\n")
@@ -281,22 +281,22 @@ func (w *Walk) quoted(b *bytes.Buffer) {
 func (r *Report) problems() (said []string) {
 	h := &r.Header
 	line := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
-	some(line, "not asked yet", h.Undone)
+	some(line, "not finished", h.Undone)
 	some(line, "not in the results", h.Absent)
 	if n := len(h.Failures); n > 0 {
-		line("%s failed, and the table of failures names them; what failed counts as wrong.", plural(n, "asking"))
+		line("%s failed and counts as wrong; see the table of failures.", plural(n, "request"))
 	}
 	for i := range r.Systems {
 		s := &r.Systems[i]
 		if c := s.All.Check; c != nil && c.Differ > 0 && s.Name != wholePrompt {
-			line("%s computed %d of %d answers with another text than %s: that must not be.", s.Name, c.Differ, c.Compared, s.Reference)
+			line("%s computed %d of %d answers with another text than %s, which is an error.", s.Name, c.Differ, c.Compared, s.Reference)
 		}
 	}
 	var unread []string
 	for _, u := range h.Unread {
 		unread = append(unread, fmt.Sprintf("%s of %s: %s", u.Name, u.User, u.Reason))
 	}
-	some(line, "not taken in", unread)
+	some(line, "not read", unread)
 	for _, reason := range sortedKeys(h.LeftOut) {
 		line("%d parts of documents were left out: %s", h.LeftOut[reason], reason)
 	}
@@ -306,7 +306,7 @@ func (r *Report) problems() (said []string) {
 	}
 	some(line, "skipped", skipped)
 	for _, name := range sortedKeys(h.PassedOver) {
-		line("passed over: the field %q, %d times", name, h.PassedOver[name])
+		line("ignored: the field %q, %d times", name, h.PassedOver[name])
 	}
 	return said
 }
@@ -315,7 +315,7 @@ func (r *Report) problems() (said []string) {
 func some(line func(string, ...any), what string, all []string) {
 	for i, one := range all {
 		if i == maxNamed {
-			line("%s: and %d more; report.json has all", what, len(all)-i)
+			line("%s: and %d more; see report.json", what, len(all)-i)
 			return
 		}
 		line("%s: %s", what, one)

@@ -103,7 +103,7 @@ func find(all []eval.System, name string) (eval.System, error) {
 	at := slices.IndexFunc(all, func(s eval.System) bool { return s.Name == of })
 	if at < 0 {
 		names, groups := Names()
-		return eval.System{}, fmt.Errorf("there is no system %q: there are %s, and groups of them: %s",
+		return eval.System{}, fmt.Errorf("unknown system %q; the systems are %s; the groups are %s",
 			of, strings.Join(names, ", "), strings.Join(groups, ", "))
 	}
 	if !varies {
@@ -112,7 +112,7 @@ func find(all []eval.System, name string) (eval.System, error) {
 	key, text, _ := strings.Cut(what, "=")
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(v) {
-		return eval.System{}, fmt.Errorf("%q: behind the @ stands KEY=NUMBER, as in %s@%s=0.8", name, of, Threshold)
+		return eval.System{}, fmt.Errorf("invalid variant %q: use SYSTEM@KEY=NUMBER, such as %s@%s=0.8", name, of, Threshold)
 	}
 	return vary(all[at], key, v)
 }
@@ -127,14 +127,14 @@ func vary(s eval.System, key string, v float64) (eval.System, error) {
 		s.About += fmt.Sprintf("; threshold %.2f", v)
 		s.Settings.Threshold = &v
 	case key == Stride && whole && v <= 50:
-		s.About += fmt.Sprintf("; %.0f questions predicted in a round", v)
+		s.About += fmt.Sprintf("; %.0f questions predicted per round", v)
 		s.Settings.Stride = new(int(v))
 	case key == Limit && whole && v <= 1<<30:
-		s.About += fmt.Sprintf("; room for %.0f slices", v)
+		s.About += fmt.Sprintf("; storage for %.0f slices", v)
 	case key == Case && whole && v <= 3:
 		return schedule(s, int(v)), nil
 	default:
-		return eval.System{}, fmt.Errorf("%s: %s is from 0 to 1, %s from 1 to 50, %s from 1 on, %s 1, 2 or 3", s.Name, Threshold, Stride, Limit, Case)
+		return eval.System{}, fmt.Errorf("invalid variant %s: %s is 0 to 1, %s 1 to 50, %s at least 1, %s 1, 2 or 3", s.Name, Threshold, Stride, Limit, Case)
 	}
 	return s, nil
 }
@@ -144,15 +144,15 @@ func schedule(s eval.System, n int) eval.System {
 	const high, low = 0.92, 0.80
 	switch n {
 	case 1:
-		s.About += fmt.Sprintf("; case 1: a threshold of %.2f, at which few answers are served", high)
+		s.About += fmt.Sprintf("; case 1: a threshold of %.2f, which few stored answers pass", high)
 		s.Settings.Threshold = new(high)
 	case 2:
-		s.About += fmt.Sprintf("; case 2: a threshold of %.2f, that falls to %.2f in the middle", high, low)
+		s.About += fmt.Sprintf("; case 2: a threshold of %.2f that falls to %.2f halfway", high, low)
 		s.Settings.Threshold = new(high)
 		s.Then = new(s.Settings)
 		s.Then.Threshold = new(low)
 	case 3:
-		s.About += fmt.Sprintf("; case 3: room for %d slices, and in the middle for all", fewSlices)
+		s.About += fmt.Sprintf("; case 3: storage for %d slices, and from halfway for all", fewSlices)
 		s.Then = new(s.Settings)
 	}
 	return s

@@ -49,49 +49,49 @@ func known() []eval.System {
 			Settings: cold(sequential), Idle: eval.IdleNone, Reference: Naive,
 		},
 		{
-			Name: "naive-whole", About: "no cache, and the prompt's text is tokenised at once instead of segment by segment",
+			Name: "naive-whole", About: "no cache; the whole prompt is tokenized at once instead of segment by segment",
 			Settings: whole, Idle: eval.IdleNone, Reference: Naive,
 		},
 		{
-			Name: NaiveParallel, About: "no cache, chunks side by side",
+			Name: NaiveParallel, About: "no cache, parallel placement",
 			Settings: cold(parallel), Idle: eval.IdleNone, Reference: NaiveParallel,
 		},
 		{
-			Name: "ragcache", About: "tensors of chunks behind the same earlier chunks, kept as they are asked for",
+			Name: "ragcache", About: "stored tensors of asked questions, valid behind the same earlier chunks",
 			Settings: set(sequential, bank(no), tensors(yes), predict(off)), Idle: eval.IdleNone, Reference: Naive,
 		},
 		{
-			Name: "ragcache-parallel", About: "ragcache with chunks side by side: what placement brings to it; no baseline",
+			Name: "ragcache-parallel", About: "ragcache with parallel placement, which shows the effect of placement; not a baseline",
 			Settings: set(parallel, bank(no), tensors(yes), predict(off)), Idle: eval.IdleNone, Reference: NaiveParallel,
 		},
 		{
-			Name: "meancache", About: "answers, kept as they are asked for, served by similarity",
+			Name: "meancache", About: "stored answers of asked questions, served by similarity",
 			Settings: set(sequential, bank(yes), guard(no), tensors(no), predict(off)), Idle: eval.IdleNone, Reference: Naive,
 		},
 		{
-			Name: "sleep-time", About: "answers to predicted questions, served by similarity; what is asked is not kept",
+			Name: "sleep-time", About: "stored answers to predicted questions, served by similarity; asked questions are not stored",
 			Settings: set(sequential, bank(yes), guard(no), tensors(no), predict(answers), unchanging),
 			Idle:     eval.IdlePredict, Forgets: true, Reference: Naive,
 		},
 		{
-			Name: "ragcache+meancache", About: "both, as they are asked for",
+			Name: "ragcache+meancache", About: "ragcache and meancache together",
 			Settings: set(sequential, bank(yes), guard(no), tensors(yes), predict(off)), Idle: eval.IdleNone, Reference: Naive,
 		},
 		{
-			Name: "ragcache+sleep-time", About: "tensors as they are asked for, answers to predicted questions",
+			Name: "ragcache+sleep-time", About: "stored tensors of asked questions, stored answers to predicted questions",
 			Settings: set(sequential, bank(yes), guard(no), tensors(yes), predict(answers), unchanging),
 			Idle:     eval.IdlePredict, Forgets: true, Reference: Naive,
 		},
 		{
-			Name: PerCache, About: "the paper's: answers and tensors, asked for and predicted, served by similarity, adapted and converted",
+			Name: PerCache, About: "the paper's: stored answers and tensors of asked and predicted questions, served by similarity, with adaptation and conversion",
 			Settings: percache, Idle: eval.IdlePredict, Reference: Naive,
 		},
 		{
-			Name: Percached, About: "as it comes: with the gate, chunks side by side, all its idle work",
+			Name: Percached, About: "percached with its defaults: gate, parallel placement, all idle work",
 			Settings: own, Idle: eval.IdleAll, Reference: NaiveParallel,
 		},
 		{
-			Name: "percached-sequential", About: "the same with chunk behind chunk",
+			Name: "percached-sequential", About: "percached with sequential placement",
 			Settings: set(sequential, bank(yes), guard(yes), tensors(yes), predict(both), changing), Idle: eval.IdleAll, Reference: Naive,
 		},
 		{
@@ -103,7 +103,7 @@ func known() []eval.System {
 			Settings: with(own, tensors(no)), Idle: eval.IdleAll, Reference: NaiveParallel,
 		},
 		{
-			Name: "percached-no-prediction", About: "percached without predicted questions; it still reads chunks ahead",
+			Name: "percached-no-prediction", About: "percached without predicted questions; it still prefills chunks",
 			Settings: with(own, predict(off)), Idle: eval.IdleAll, Reference: NaiveParallel,
 		},
 		{
@@ -111,11 +111,11 @@ func known() []eval.System {
 			Settings: with(own, predict(off)), Idle: eval.IdleNone, Reference: NaiveParallel,
 		},
 		{
-			Name: fixed, About: "PerCache that neither adapts nor converts",
+			Name: fixed, About: "percache without adaptation and conversion",
 			Settings: with(percache, unchanging), Idle: eval.IdlePredict, Reference: Naive,
 		},
 		{
-			Name: Poisoned, About: "a control: a bank that was filled with wrong answers, served by similarity",
+			Name: Poisoned, About: "a control: a bank filled with wrong answers, served by similarity",
 			Settings: with(percache, predict(off)), Idle: eval.IdleNone, Poisoned: true, Reference: Naive,
 		},
 	}

@@ -167,17 +167,17 @@ func TestVariants(t *testing.T) {
 		{"percache@threshold=0", "threshold", 0, "; threshold 0.00", 0, func(s *eval.System) { s.Settings.Threshold = new(0.0) }},
 		{"percache@threshold=0.85", "threshold", 0.85, "; threshold 0.85", 0, func(s *eval.System) { s.Settings.Threshold = new(0.85) }},
 		{"percache@threshold=1", "threshold", 1, "; threshold 1.00", 0, func(s *eval.System) { s.Settings.Threshold = new(1.0) }},
-		{"percache@stride=50", "stride", 50, "; 50 questions predicted in a round", 0, func(s *eval.System) { s.Settings.Stride = new(50) }},
-		{"percache@limit=69", "limit", 69, "; room for 69 slices", 69, func(*eval.System) {}},
-		{"percache@case=1", "case", 1, "; case 1: a threshold of 0.92, at which few answers are served", 0, func(s *eval.System) {
+		{"percache@stride=50", "stride", 50, "; 50 questions predicted per round", 0, func(s *eval.System) { s.Settings.Stride = new(50) }},
+		{"percache@limit=69", "limit", 69, "; storage for 69 slices", 69, func(*eval.System) {}},
+		{"percache@case=1", "case", 1, "; case 1: a threshold of 0.92, which few stored answers pass", 0, func(s *eval.System) {
 			s.Settings.Threshold = new(0.92)
 		}},
-		{"percache@case=2", "case", 2, "; case 2: a threshold of 0.92, that falls to 0.80 in the middle", 0, func(s *eval.System) {
+		{"percache@case=2", "case", 2, "; case 2: a threshold of 0.92 that falls to 0.80 halfway", 0, func(s *eval.System) {
 			s.Settings.Threshold = new(0.92)
 			s.Then = new(s.Settings)
 			s.Then.Threshold = new(0.80)
 		}},
-		{"percache@case=3", "case", 3, "; case 3: room for 17 slices, and in the middle for all", 17, func(s *eval.System) { s.Then = new(s.Settings) }},
+		{"percache@case=3", "case", 3, "; case 3: storage for 17 slices, and from halfway for all", 17, func(s *eval.System) { s.Then = new(s.Settings) }},
 	} {
 		want := base
 		want.Name, want.Of, want.Key, want.Value, want.About = tc.name, "percache", tc.key, tc.value, base.About+tc.about
@@ -233,20 +233,20 @@ func TestGroups(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	const numbers, ranges = "behind the @ stands KEY=NUMBER", "threshold is from 0 to 1, stride from 1 to 50, limit from 1 on, case 1, 2 or 3"
+	const numbers, ranges = "SYSTEM@KEY=NUMBER", "threshold is 0 to 1, stride 1 to 50, limit at least 1, case 1, 2 or 3"
 	for list, why := range map[string]string{
-		"":                               `there is no system ""`,
-		"naive,":                         `there is no system ""`,
-		"PerCache":                       `there is no system "PerCache": there are naive, naive-whole, `,
-		"percach":                        "groups of them: all, thresholds, strides, limits, cases",
-		"percach@stride=1":               `there is no system "percach"`,
-		"thresholds@stride=1":            `there is no system "thresholds"`,
+		"":                               `unknown system ""`,
+		"naive,":                         `unknown system ""`,
+		"PerCache":                       `unknown system "PerCache"; the systems are naive, naive-whole, `,
+		"percach":                        "groups are all, thresholds, strides, limits, cases",
+		"percach@stride=1":               `unknown system "percach"`,
+		"thresholds@stride=1":            `unknown system "thresholds"`,
 		"percache@":                      numbers,
 		"percache@stride":                numbers,
 		"percache@stride=":               numbers,
 		"percache@stride=two":            numbers,
 		"percache@threshold=NaN":         numbers,
-		"percache@threshold=0.8@limit=2": numbers + ", as in percache@threshold=0.8",
+		"percache@threshold=0.8@limit=2": numbers + ", such as percache@threshold=0.8",
 		"percache@threshold=1.01":        ranges,
 		"percache@threshold=-0.1":        ranges,
 		"percache@stride=0":              ranges,

@@ -64,7 +64,7 @@ func (u *unit) upload(ctx context.Context, space string, files []eval.File) (cli
 		return got, broken
 	}
 	if err == nil && got.State == client.UploadStateFailed {
-		err = errors.New("an upload failed as a whole")
+		err = errors.New("the upload failed")
 	}
 	return got, err
 }
@@ -156,7 +156,7 @@ func call[T any](resp *http.Response, err error) (got T, _ error) {
 		return got, err
 	}
 	if err := json.Unmarshal(body, &got); err != nil {
-		return got, fmt.Errorf("a response: %w", err)
+		return got, fmt.Errorf("cannot decode the response: %w", err)
 	}
 	return got, nil
 }

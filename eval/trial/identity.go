@@ -102,7 +102,7 @@ func (r *runner) sliceBytes(ctx context.Context, api *client.Client) (float64, e
 		}
 	}
 	if n == 0 {
-		return 0, fmt.Errorf("the first questions stored no tensors of a chunk%s", failed)
+		return 0, fmt.Errorf("cannot measure the size of a slice: the first questions stored no tensors of a chunk%s", failed)
 	}
 	return sum / n, nil
 }

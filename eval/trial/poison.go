@@ -40,9 +40,9 @@ func (u *unit) poison(ctx context.Context, s *system) error {
 	case err != nil:
 		return err
 	case len(got.Refused) > 0:
-		return fmt.Errorf("of %d wrong answers %d were not taken; line %d: %s", len(u.Asked), len(got.Refused), got.Refused[0].Line, got.Refused[0].Reason)
+		return fmt.Errorf("cannot import the wrong answers: of %d, %d were refused; line %d: %s", len(u.Asked), len(got.Refused), got.Refused[0].Line, got.Refused[0].Reason)
 	case got.Imported == 0:
-		return errors.New("no wrong answer was taken")
+		return errors.New("cannot import the wrong answers: none was stored")
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (u *unit) evidenceChunks(ctx context.Context, space string) (chunks []strin
 		}
 	}
 	if len(chunks) == 0 {
-		return nil, errors.New("there is no chunk that a wrong answer could rest on")
+		return nil, errors.New("the documents have no chunk for a wrong answer to rest on")
 	}
 	return chunks, nil
 }

@@ -90,12 +90,12 @@ func (u *unit) askOnce(ctx context.Context, space, question string) (h timedAnsw
 		if err := client.Failed(resp.StatusCode, got.Body); err != nil {
 			return h, err.Error(), nil
 		}
-		return h, fmt.Sprintf("status %d, and no answer", resp.StatusCode), nil
+		return h, fmt.Sprintf("status %d without an answer", resp.StatusCode), nil
 	}
 	done := false
 	for m, err := range client.Messages(resp.Body) {
 		if err != nil {
-			return h, "the answer broke off: " + err.Error(), ctx.Err()
+			return h, "the answer was interrupted: " + err.Error(), ctx.Err()
 		}
 		switch m.Event {
 		case "token":
@@ -105,7 +105,7 @@ func (u *unit) askOnce(ctx context.Context, space, question string) (h timedAnsw
 		case "error":
 			p := &client.ProblemError{}
 			if err := json.Unmarshal(m.Data, &p.Problem); err != nil {
-				return h, "", fmt.Errorf("an event that says what failed: %w", err)
+				return h, "", fmt.Errorf("cannot decode the error event: %w", err)
 			}
 			return h, p.Error(), nil
 		case "done":
@@ -114,7 +114,7 @@ func (u *unit) askOnce(ctx context.Context, space, question string) (h timedAnsw
 				h.first = h.total
 			}
 			if err := json.Unmarshal(m.Data, &h.Answer); err != nil {
-				return h, "", fmt.Errorf("an answer: %w", err)
+				return h, "", fmt.Errorf("cannot decode the answer: %w", err)
 			}
 			done = true
 		}
@@ -185,7 +185,7 @@ func (u *unit) measureSimilarity(ctx context.Context) error {
 		for _, e := range got.Data {
 			v, err := e.Embedding.AsVectorNumbers()
 			if err != nil {
-				return fmt.Errorf("a vector: %w", err)
+				return fmt.Errorf("cannot decode a vector: %w", err)
 			}
 			vectors = append(vectors, v)
 		}

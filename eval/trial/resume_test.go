@@ -114,7 +114,7 @@ func TestAnotherRun(t *testing.T) {
 		before := lead(t, setup)
 		change(s, &setup)
 		_, err := trial.Run(t.Context(), setup)
-		if want := fmt.Sprintf("%s holds another run: its %s is not the same; name another folder", setup.Dir, strings.TrimSpace(what)); err == nil || err.Error() != want {
+		if want := fmt.Sprintf("%s holds another run with a different %s; name another folder", setup.Dir, strings.TrimSpace(what)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", what, err)
 		}
 		after, err := folder.Read(setup.Dir)
@@ -130,9 +130,9 @@ func TestAnotherRun(t *testing.T) {
 // Data that leaves nothing to ask is refused before anything starts.
 func TestNothingToAsk(t *testing.T) {
 	for why, sets := range map[string][]eval.Set{
-		"there are no users":       nil,
-		"user bo has no questions": {aSet("ana", "p?"), aSet("bo")},
-		"there are two users ana":  {aSet("ana", "p?"), aSet("bo", "p?"), aSet("ana", "q?")},
+		"the data has no users":         nil,
+		"user bo has no questions":      {aSet("ana", "p?"), aSet("bo")},
+		"user ana is twice in the data": {aSet("ana", "p?"), aSet("bo", "p?"), aSet("ana", "q?")},
 	} {
 		s := &scripted{slices: oneSlice()}
 		setup := s.setup(t, plain("a"))

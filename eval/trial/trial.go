@@ -86,7 +86,7 @@ func (r *runner) step(u *unit, what string, n int) {
 // checkData says why questions cannot be asked.
 func checkData(d *eval.Data) error {
 	if len(d.Sets) == 0 {
-		return errors.New("there are no users")
+		return errors.New("the data has no users")
 	}
 	seen := map[string]bool{}
 	for _, s := range d.Sets {
@@ -94,7 +94,7 @@ func checkData(d *eval.Data) error {
 			return fmt.Errorf("user %s has no questions", s.User)
 		}
 		if seen[s.User] {
-			return fmt.Errorf("there are two users %s", s.User)
+			return fmt.Errorf("user %s is twice in the data", s.User)
 		}
 		seen[s.User] = true
 	}
@@ -115,11 +115,11 @@ func (r *runner) openFolder(ctx context.Context) (*folder.Folder, error) {
 	}
 	sum, err := digest(r.Data)
 	if err != nil {
-		return nil, fmt.Errorf("the data: %w", err)
+		return nil, fmt.Errorf("cannot read the data: %w", err)
 	}
 	run.DataSum = sum
 	if err := r.probe(ctx); err != nil {
-		return nil, fmt.Errorf("a first look: %w", err)
+		return nil, fmt.Errorf("cannot probe percached: %w", err)
 	}
 	if !folder.Exists(r.Dir) {
 		return folder.Create(r.Dir, run)
@@ -129,7 +129,7 @@ func (r *runner) openFolder(ctx context.Context) (*folder.Folder, error) {
 		return nil, err
 	}
 	if what := difference(old, run); what != "" {
-		return nil, fmt.Errorf("%s holds another run: its %s is not the same; name another folder", r.Dir, what)
+		return nil, fmt.Errorf("%s holds another run with a different %s; name another folder", r.Dir, what)
 	}
 	*run = *old
 	return f, nil

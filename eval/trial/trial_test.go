@@ -149,9 +149,9 @@ func TestFailures(t *testing.T) {
 	want := []eval.Answer{
 		{Failure: "429 Too much", Written: 7, TensorBytes: 3},
 		{Failure: "500 It broke", TensorBytes: 3},
-		{Failure: "the answer broke off: unexpected EOF", TensorBytes: 3},
+		{Failure: "the answer was interrupted: unexpected EOF", TensorBytes: 3},
 		{Failure: "the answer ended too early", TensorBytes: 3},
-		{Failure: "the answer broke off: unexpected EOF", TensorBytes: 3},
+		{Failure: "the answer was interrupted: unexpected EOF", TensorBytes: 3},
 		{Outcome: client.OutcomeMiss, TensorBytes: 3},
 		{Text: "well", Outcome: client.OutcomeMiss, TensorBytes: 3},
 	}
@@ -213,7 +213,7 @@ func TestGone(t *testing.T) {
 				}
 				return miss("x")
 			}
-		}, "user bo, repeat 1: asking: question 1: ", 1},
+		}, "user bo, repeat 1: ask: question 1: ", 1},
 		"in the middle of an answer": {func(s *scripted, setup *trial.Setup) {
 			s.say = func(_, q string) reply {
 				if q == "r?" {
@@ -221,7 +221,7 @@ func TestGone(t *testing.T) {
 				}
 				return miss("x")
 			}
-		}, "user bo, repeat 1: asking: question 1: ", 1},
+		}, "user bo, repeat 1: ask: question 1: ", 1},
 		"idle": {func(s *scripted, setup *trial.Setup) {
 			setup.Run.Systems[1].Idle = eval.IdlePredict
 			s.drained = func(string, string) client.Drained {
@@ -229,16 +229,16 @@ func TestGone(t *testing.T) {
 				return client.Drained{}
 			}
 		}, "user bo, repeat 1: idle work before the questions: b: ", 1},
-		"in the first look":       {func(s *scripted, _ *trial.Setup) { s.dead = true }, "a first look: ", -1},
-		"the first look is empty": {func(s *scripted, _ *trial.Setup) { s.slices = nil }, "a first look: the first questions stored no tensors of a chunk", -1},
+		"in the first look":       {func(s *scripted, _ *trial.Setup) { s.dead = true }, "cannot probe percached: ", -1},
+		"the first look is empty": {func(s *scripted, _ *trial.Setup) { s.slices = nil }, "cannot probe percached: cannot measure the size of a slice: the first questions stored no tensors of a chunk", -1},
 		"documents are refused": {func(s *scripted, setup *trial.Setup) {
 			s.cannot = "its kind"
 			s.full = true
-		}, "user ana, repeat 1: taking the documents in: 507 Too much", 0},
+		}, "user ana, repeat 1: add the documents: 507 Too much", 0},
 		"an upload fails": {func(s *scripted, _ *trial.Setup) {
 			s.cannot = "its kind"
 			s.lost = true
-		}, "user ana, repeat 1: taking the documents in: an upload failed as a whole", 0},
+		}, "user ana, repeat 1: add the documents: the upload failed", 0},
 		"a file cannot be opened": {func(s *scripted, setup *trial.Setup) {
 			opened, whole := 0, setup.Data.Sets[1].Files[0].Open
 			setup.Data.Sets[1].Files[0] = eval.File{Name: "gone.md", Open: func() (io.ReadCloser, error) {
@@ -247,10 +247,10 @@ func TestGone(t *testing.T) {
 				}
 				return nil, os.ErrNotExist
 			}}
-		}, "user bo, repeat 1: taking the documents in: ", 1},
+		}, "user bo, repeat 1: add the documents: ", 1},
 		"a file is not there": {func(s *scripted, setup *trial.Setup) {
 			setup.Data.Sets[1].Files[0] = eval.File{Name: "gone.md", Open: func() (io.ReadCloser, error) { return nil, os.ErrNotExist }}
-		}, "the data: file does not exist", -1},
+		}, "cannot read the data: file does not exist", -1},
 		"it does not stop": {func(_ *scripted, setup *trial.Setup) {
 			start, n := setup.Start, 0
 			setup.Start = func(ctx context.Context) (*trial.Daemon, error) {

@@ -50,13 +50,13 @@ func (r *runner) unit(ctx context.Context, repeat int, set *eval.Set) (*eval.Uni
 			what string
 			do   func(context.Context) error
 		}{
-			{"settings", u.configure},
-			{"taking the documents in", u.addDocuments},
-			{"warming up", u.warmUp},
-			{"how questions are alike", u.measureSimilarity},
+			{"change settings", u.configure},
+			{"add the documents", u.addDocuments},
+			{"warm up", u.warmUp},
+			{"compare the questions", u.measureSimilarity},
 			{"idle work before the questions", u.workBefore},
-			{"asking", u.askAll},
-			{"what is left", u.collect},
+			{"ask", u.askAll},
+			{"collect what is stored", u.collect},
 		} {
 			if err := step.do(ctx); err != nil {
 				return fmt.Errorf("%s: %w", step.what, err)
@@ -242,7 +242,7 @@ func (u *unit) askAll(ctx context.Context) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("idle work behind question %d: %w", q.Number, err)
+			return fmt.Errorf("idle work after question %d: %w", q.Number, err)
 		}
 		u.step(u, "asking", 1)
 	}

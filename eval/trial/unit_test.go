@@ -305,7 +305,7 @@ func TestLimits(t *testing.T) {
 	}}
 	lead(t, s.setup(t, all, "p?", "q?"))
 	s.slices = nil
-	if _, err := trial.Run(t.Context(), s.setup(t, all, "p?")); err == nil || err.Error() != "a first look: the first questions stored no tensors of a chunk: 429 Too much" {
+	if _, err := trial.Run(t.Context(), s.setup(t, all, "p?")); err == nil || err.Error() != "cannot probe percached: cannot measure the size of a slice: the first questions stored no tensors of a chunk: 429 Too much" {
 		t.Error(err)
 	}
 	// A model whose tensors cannot be stored has no slices to weigh.
@@ -328,7 +328,7 @@ func TestFill(t *testing.T) {
 	set.Files[1100].Size, set.Files[1101].Size = 40<<20, 24<<20+1
 	set.Files[1150].Size = 70 << 20 // it goes alone
 	u := lead(t, setup).Units[0]
-	// The second system's, and the last files for warming up.
+	// The second system's, and the last files for warm up.
 	if d := cmp.Diff([]int{500, 500, 101, 49, 1, 49, 30}, s.uploads[len(s.uploads)-7:]); d != "" {
 		t.Error(d)
 	}
