@@ -18,7 +18,7 @@ import (
 	"github.com/percached/percached/eval/enronqa"
 )
 
-// folder writes files; those whose names end with .gz compressed.
+// folder writes files. It compresses those whose names end with .gz.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,12 +42,12 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// texts are the files of a set with what is in them, in order.
+// texts are the files of a set with their text, in order.
 func texts(t *testing.T, s eval.Set) (all []string) {
 	t.Helper()
 	for _, f := range s.Files {
 		var text string
-		for range 2 { // each time from its beginning
+		for range 2 { // each time from the start
 			in, err := f.Open()
 			if err != nil {
 				t.Fatal(err)
@@ -63,7 +63,7 @@ func texts(t *testing.T, s eval.Set) (all []string) {
 	return all
 }
 
-// mail is a row with the columns that Load cannot do without.
+// mail is a row with the required columns.
 func mail(path, user, more string) string {
 	return `{"path":"` + path + `","user":"` + user + `","email":"mail ` + path + `",` + more + "}\n"
 }
@@ -117,7 +117,7 @@ func must(b []byte, err error) []byte {
 	return b
 }
 
-// What the flag says changes nothing: neither the mail nor its questions go.
+// The flag changes nothing: both the mail and its questions stay.
 func TestIncludeEmail(t *testing.T) {
 	for _, flag := range []string{"true", "false", "[0]", "[1]", "null"} {
 		dir := folder(t, map[string]string{"a.jsonl": mail("a/1.", "a", asked+`,"include_email":`+flag)})
@@ -156,7 +156,8 @@ func TestUsersAreTheFirstByName(t *testing.T) {
 	}
 }
 
-// The published parts hold the same mails: one document each, and the questions of all.
+// The published parts hold the same mails. Each is one document, with the questions of all
+// parts.
 func TestPartsOfTheSameMails(t *testing.T) {
 	dir := folder(t, map[string]string{
 		"data/train.jsonl":   mail("a/1.", "a", `"questions":["Who?","Who?"],"gold_answers":["Ana","Bo"]`+columns) + mail("a/2.", "a", `"questions":["Why?"],"gold_answers":["Snow"]`+columns),
@@ -244,7 +245,7 @@ func TestSkipped(t *testing.T) {
 		if d := cmp.Diff(tc.questions, questions) + cmp.Diff(tc.skipped, got.Skipped); d != "" {
 			t.Errorf("%s: %s", tc.name, d)
 		}
-		// A mail is a document even if nothing is asked about it.
+		// A mail without questions is still a document.
 		if whole := strings.Contains(tc.line, "mail a/1."); whole != (len(got.Sets[0].Files) == 2) {
 			t.Errorf("%s: %v", tc.name, got.Sets[0].Files)
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/percached/percached/eval/enronqa"
 )
 
-// published has the columns of the published set with the types that pyarrow gives
-// them: everything is optional, lists too, and strings go through a dictionary.
+// published has the columns of the published set with pyarrow's types: everything is
+// optional, lists too, and strings use a dictionary.
 type published struct {
 	Email      *string     `parquet:"email,optional,dict"`
 	Questions  []*string   `parquet:"questions,optional,list" parquet-element:",optional,dict"`
@@ -30,8 +30,8 @@ type published struct {
 	User       *string     `parquet:"user,optional,dict"`
 }
 
-// flat has the same columns with other types: nothing is optional, lists repeat,
-// answers are one each, and the flag is one for a mail.
+// flat has the same columns with other types: nothing is optional, lists repeat, answers
+// are single, and the flag is one for each mail.
 type flat struct {
 	Path       string   `parquet:"path"`
 	User       []byte   `parquet:"user"`
@@ -43,7 +43,7 @@ type flat struct {
 	Include    bool     `parquet:"include_email"`
 }
 
-// older names the elements of lists as pyarrow did once.
+// older names the elements of lists as older pyarrow does.
 type older struct {
 	Path       *string    `parquet:"path,optional"`
 	User       *string    `parquet:"user,optional"`
@@ -239,7 +239,7 @@ func load(t testing.TB, content string) error {
 	return err
 }
 
-// A damaged file is an error, whichever byte is missing or wrong, and no panic.
+// A damaged file is an error, not a panic, whichever byte is missing or wrong.
 func TestDamagedParquet(t *testing.T) {
 	whole := write(t, publishedRows(), parquet.Compression(&parquet.Snappy))
 	for n := 0; n < len(whole); n += 11 {
@@ -250,7 +250,7 @@ func TestDamagedParquet(t *testing.T) {
 	for n := 0; n < len(whole); n += 13 {
 		broken := []byte(whole)
 		broken[n] ^= 0xff
-		_ = load(t, string(broken)) // which bytes matter is not ours to say
+		_ = load(t, string(broken)) // some bytes do not matter
 	}
 	for _, junk := range []string{"PAR1", "PAR1PAR1PAR1", "PAR1\xff\xff\xff\x7fPAR1", strings.Repeat("PAR1", 1000), strings.Repeat("\x00", 5000)} {
 		if load(t, junk) == nil {
@@ -259,7 +259,7 @@ func TestDamagedParquet(t *testing.T) {
 	}
 }
 
-// No room is made for an end that is longer than the file.
+// A footer that is longer than the file is not allocated.
 func TestParquetClaimsALongEnd(t *testing.T) {
 	for _, content := range []string{"PAR1", "PAR1\x00\x00\x00\xffPAR1", "PAR1\x01\x00\x00\x00PAR1"} {
 		if err := load(t, content); err == nil || !strings.Contains(err.Error(), "not a parquet file") {

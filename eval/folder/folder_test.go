@@ -17,7 +17,7 @@ import (
 	"github.com/percached/percached/eval/folder"
 )
 
-// aRun has two systems and the users that are named.
+// aRun has two systems and the named users.
 func aRun(users ...string) *eval.Run {
 	r := &eval.Run{
 		Layout: eval.Layout, Dataset: "plain", Began: time.Date(2025, 3, 4, 5, 6, 7, 0, time.UTC), Version: "v1", Commit: "abc",
@@ -35,7 +35,7 @@ func aRun(users ...string) *eval.Run {
 	return r
 }
 
-// aUnit fits aRun.
+// aUnit is a unit of aRun.
 func aUnit(repeat int, user string) *eval.Unit {
 	return &eval.Unit{
 		Repeat: repeat, User: user, Began: time.Date(2025, 3, 4, 5, 6, 8, 0, time.UTC), Seconds: 1.5, Documents: 1, Chunks: 2,
@@ -66,7 +66,7 @@ func put(t *testing.T, f *folder.Folder, u *eval.Unit) {
 	}
 }
 
-// All that was put is read, by repeat and in the order of the run's users.
+// Read returns all units by repeat and in the order of the run's users.
 func TestRoundTrip(t *testing.T) {
 	r := aRun("zoe", "ana")
 	dir, f := begin(t, r)
@@ -83,7 +83,7 @@ func TestRoundTrip(t *testing.T) {
 		if !f.Has(u.Repeat, u.User) {
 			t.Errorf("%d %s is not done", u.Repeat, u.User)
 		}
-		got, err := folder.Read(dir) // also of a run under way
+		got, err := folder.Read(dir) // also during a run
 		if err != nil || len(got.Units) != i+1 {
 			t.Fatal(err, len(got.Units))
 		}
@@ -116,7 +116,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// What lies there holds text of documents.
+// The files hold text of documents, so only their owner can read them.
 func TestPrivate(t *testing.T) {
 	dir, f := begin(t, aRun("ana"))
 	put(t, f, aUnit(1, "ana"))
@@ -133,8 +133,7 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// Users are called whatever the data calls them; each has files of their own, in the
-// folder.
+// A user may have any name. Each user has files of their own in the folder.
 func TestUsers(t *testing.T) {
 	long := strings.Repeat("a", 300)
 	short, escaped := long[:200], strings.Repeat("ü", 100)
@@ -163,7 +162,7 @@ func TestUsers(t *testing.T) {
 			t.Errorf("%q is read as %q", users[i], u.User)
 		}
 	}
-	// 11 of repeat 1 are not 1 of repeat 11.
+	// Repeat 1 of user 11 is not repeat 11 of user 1.
 	dir, f = begin(t, aRun("1-x", "x"))
 	put(t, f, aUnit(1, "1-x"))
 	if f.Has(1, "x") || f.Has(11, "x") || f.Has(2, "1-x") {
@@ -175,7 +174,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// What a crash leaves: parts of files, and folders.
+// A crash leaves partial files and folders.
 func TestCutOff(t *testing.T) {
 	r := aRun("ana", "bo")
 	dir, f := begin(t, r)
@@ -192,7 +191,7 @@ func TestCutOff(t *testing.T) {
 	}
 	put(t, f, aUnit(1, "bo"))
 
-	// Cut off before run.json was whole, the run begins again.
+	// A run that was interrupted before run.json was whole starts again.
 	dir = t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "units"), 0o700); err != nil {
 		t.Fatal(err)
@@ -208,7 +207,7 @@ func TestCutOff(t *testing.T) {
 	put(t, f, aUnit(1, "ana"))
 }
 
-// A unit that could not be written is not done, and leaves nothing.
+// A unit that could not be written is not done and leaves no file.
 func TestUnwritten(t *testing.T) {
 	dir, f := begin(t, aRun("ana"))
 	u := aUnit(1, "ana")
@@ -217,7 +216,7 @@ func TestUnwritten(t *testing.T) {
 		t.Error("a number that is none was written:", err)
 	}
 	u = aUnit(1, "ana")
-	// Where a folder is, no file can go.
+	// A folder is in the way of the file.
 	if err := os.MkdirAll(filepath.Join(dir, "units", "1-ana.json", "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +229,7 @@ func TestUnwritten(t *testing.T) {
 	}
 }
 
-// Each refusal names the file or folder, and leaves what is there as it is.
+// Each refusal names the file or folder and changes nothing.
 func TestRefused(t *testing.T) {
 	unit := func(change func(*eval.Unit)) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
@@ -291,7 +290,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A folder that is somebody's is left alone.
+// A folder with other files is not changed.
 func TestForeign(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -330,7 +329,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// files are the files of a folder and what is in them.
+// files are the files of a folder with their text.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -370,7 +369,7 @@ func remove(t *testing.T, path string) {
 	}
 }
 
-// truncate takes the second half of a file away.
+// truncate cuts off the second half of a file.
 func truncate(t *testing.T, path string) {
 	t.Helper()
 	info, err := os.Stat(path)

@@ -36,7 +36,7 @@ func read(t *testing.T, in io.Reader, longest int) (all []line, err error) {
 }
 
 func TestRead(t *testing.T) {
-	const longest = 5000 // longer than what is read at a time
+	const longest = 5000 // longer than one read
 	long := strings.Repeat("x", longest)
 	for _, tc := range []struct {
 		name, in string
@@ -94,7 +94,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// A folder is what a link leads to; links within are left to who reads them.
+// Walk follows a link to the root folder, but no links in it.
 func TestWalk(t *testing.T) {
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "folder")

@@ -12,7 +12,7 @@ import (
 	"github.com/percached/percached/eval/load"
 )
 
-// In the bubble an answer takes exactly as long as it is said to.
+// In the bubble an answer takes exactly its given time.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := make(chan struct{}, 2) // two are answered at a time
@@ -62,7 +62,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Who asked for the load may end it.
+// The caller can cancel a load.
 func TestEnded(t *testing.T) {
 	ctx, end := context.WithCancel(context.Background())
 	_, err := load.Run(ctx, load.Plan{
@@ -78,7 +78,7 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// Of few answers, too, the slowest hundredth is the slowest.
+// With few answers the slowest hundredth is the slowest answer.
 func TestFewAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got, err := load.Run(context.Background(), load.Plan{

@@ -9,12 +9,12 @@ import (
 	"github.com/percached/percached/eval/measure"
 )
 
-// llama has the shape of Llama-3.2-3B.
+// llama is the shape of Llama-3.2-3B.
 func llama() measure.Shape {
 	return measure.Shape{Layers: 28, Width: 3072, Heads: 24, HeadsKV: 8, HeadSize: 128, FeedForward: 8192, Vocabulary: 128256}
 }
 
-// product counts a product of matrices: of rows × inner and inner × columns.
+// product counts the operations of a matrix product: rows × inner by inner × columns.
 func product(rows, inner, columns int) (ops float64) {
 	for range rows {
 		for range columns {
@@ -24,8 +24,7 @@ func product(rows, inner, columns int) (ops float64) {
 	return ops
 }
 
-// counted goes through a model layer by layer. Of a prompt the first so many tokens
-// are stored.
+// counted counts a model layer by layer. The first tokens of the prompt are stored.
 func counted(s measure.Shape, prompt, stored, generated int) (f measure.FLOPs) {
 	computed := prompt + generated - stored
 	q, kv := s.Heads*s.HeadSize, s.HeadsKV*s.HeadSize
@@ -77,20 +76,20 @@ func TestAllOfOnesOwn(t *testing.T) {
 	}
 }
 
-// A token that sees nothing takes two operations for each weight: of Llama-3.2-3B's
-// 3,212,749,824 parameters all but 175,104 of norms stand in matrices.
+// A token that attends to nothing takes two operations per weight. Of Llama-3.2-3B's
+// 3,212,749,824 parameters, all but 175,104 of norms are in matrices.
 func TestTwoForEachParameter(t *testing.T) {
 	if got, want := llama().Run(0, 1, 0).Total(), 2.0*(3_212_749_824-(2*28+1)*3072); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
 
-// The paper's mechanism saves little: of a layer's 100,663,296 weights, 15,728,640
-// project to Q, K and V.
+// The paper's mechanism saves little: of a layer's 100,663,296 weights, 15,728,640 project
+// to Q, K and V.
 func TestShareQKV(t *testing.T) {
 	s := llama()
 	share := func(tokens int) float64 { return s.Cold(tokens, 0).ShareQKV() }
-	if got := four(share(1)); got != 0.1562 { // and attention to itself: 12,288 of 201,338,880
+	if got := four(share(1)); got != 0.1562 { // with attention to itself: 12,288 of 201,338,880
 		t.Errorf("of one token: %v", got)
 	}
 	if a, b := share(100), share(4000); a <= b {
@@ -104,8 +103,8 @@ func TestShareQKV(t *testing.T) {
 	}
 }
 
-// The paper stores 87 MB a chunk on Llama-3.2-3B: Q, K and V of 152 tokens, about what
-// 100 words take, in 4 bytes each; in 2 bytes it would be 303 tokens.
+// The paper stores 87 MB per chunk on Llama-3.2-3B: Q, K and V of 152 tokens, about 100
+// words, with 4 bytes each; with 2 bytes it would be 303 tokens.
 func TestSliceBytes(t *testing.T) {
 	s := llama()
 	for _, tc := range []struct {
@@ -116,7 +115,7 @@ func TestSliceBytes(t *testing.T) {
 		{1, 3, 4, 28 * (3072 + 1024 + 1024) * 4},
 		{152, 3, 4, 87_162_880},
 		{303, 3, 2, 86_876_160},
-		{152, 2, 2, 17_432_576}, // K and V alone, as percached stores them: a fifth
+		{152, 2, 2, 17_432_576}, // only K and V, as percached stores them: a fifth
 		{1, 2, 34.0 / 32, 28 * 2048 * 34 / 32},
 		{0, 3, 4, 0},
 	} {
@@ -146,8 +145,8 @@ func TestPaperLatency(t *testing.T) {
 	}
 }
 
-// Of the 12 ms that a client waited percached took 10, and 7 of these in stages; the
-// first token is no stage of its own.
+// The client waited 12 ms: 10 in percached, and 7 of these in stages. The first token is
+// not a stage of its own.
 func TestRest(t *testing.T) {
 	for _, tc := range []struct {
 		name         string

@@ -16,7 +16,7 @@ func TestFacts(t *testing.T) {
 		served, computed string
 		want             []string
 	}{
-		// The same in other words.
+		// Other words with the same facts.
 		{"$46,000", "$46,000", same},
 		{"$46,000", "The budget is $46,000.", same},
 		{"It costs 46,000 dollars", "The budget is $46,000.", same},
@@ -89,7 +89,7 @@ func TestFacts(t *testing.T) {
 		{"They march on Friday", "Friday", same},
 		{"It may be late", "It could be late", same},
 
-		// One fact is another.
+		// Different facts.
 		{"$46,000", "$28,000", only("number")},
 		{"$46", "€46", only("number")},
 		{"5 %", "$5", only("number")},
@@ -163,8 +163,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// An answer is no contradiction of itself, whatever it is made of, and it does not
-// matter which of two is held against which.
+// An answer never contradicts itself, and the order of two answers does not matter.
 func FuzzFacts(f *testing.F) {
 	f.Add("Maren, 28 February 2001 at 3 pm: $46,000 - no?", "the 28th of")
 	f.Add("twenty-one hundred and", "May the 3rd 5 per")

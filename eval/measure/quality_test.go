@@ -7,8 +7,7 @@ import (
 	"github.com/percached/percached/eval/measure"
 )
 
-// Worked by hand: of s words said and r right ones of which c are shared, F1 is
-// 2c/(s+r).
+// By hand: with s words in the answer, r in the right one and c in both, F1 is 2c/(s+r).
 func TestAgainstGold(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -49,8 +48,8 @@ func TestAgainstGold(t *testing.T) {
 
 func four(x float64) float64 { return math.Round(x*1e4) / 1e4 }
 
-// Worked by hand: of s words said and r right ones whose longest common subsequence
-// has c words, ROUGE-L is 2c/(s+r).
+// By hand: with s words in the answer, r in the right one and a longest common subsequence
+// of c words, ROUGE-L is 2c/(s+r).
 func TestRougeL(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -84,8 +83,8 @@ func TestRougeL(t *testing.T) {
 	}
 }
 
-// Worked by hand, and again with NLTK 3.8 (sentence_bleu over these tokens, method3,
-// auto_reweigh). Each name has the n-grams shared of those said, for 1 to 4 words.
+// By hand, and again with NLTK 3.8 (sentence_bleu over these tokens, method3,
+// auto_reweigh). Each comment has the shared n-grams of all, for 1 to 4 words.
 func TestBLEU(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -100,25 +99,25 @@ func TestBLEU(t *testing.T) {
 			[]string{"the hut has only an open fire in it"},
 			0.7421,
 		},
-		// the, cat, on, the, mat; the cat, on the, the mat; on the mat; none of four, which
-		// counts as a half of 3: (5/6·3/5·1/4·1/6)^¼ = (1/48)^¼.
+		// the, cat, on, the, mat; the cat, on the, the mat; on the mat; none of four,
+		// which counts as a half of 3: (5/6·3/5·1/4·1/6)^¼ = (1/48)^¼.
 		{"5/6 3/5 1/4 0/3", "the cat sat on the mat", []string{"the cat is on the mat"}, 0.3799},
-		// "the" counts as often as one right answer has it at the most: twice. The others are
-		// 1/2 of 6, 1/4 of 5, 1/8 of 4: (2/7·1/12·1/20·1/32)^¼.
+		// "the" counts at most as often as in one right answer: twice. The others are 1/2
+		// of 6, 1/4 of 5, 1/8 of 4: (2/7·1/12·1/20·1/32)^¼.
 		{
 			"2/7 0/6 0/5 0/4", "the the the the the the the",
 			[]string{"the cat is on the mat", "there is a cat on the mat"},
 			0.0781,
 		},
-		// Two words have no three in a row: (2/2·1/1)^½.
+		// Two words have no n-gram of three: (2/2·1/1)^½.
 		{"short, the same", "$46,000", []string{"$46,000"}, 1},
 		{"1/2 0/1: (1/2·1/2)^½", "$46,000", []string{"46,000"}, 0.5},
 		{"one word of two", "a b", []string{"a c"}, 0.5},
 		// 4/4, then 1/2 of 3, 1/4 of 2, 1/8 of 1: (1/6·1/8·1/8)^¼ = (1/384)^¼.
 		{"4/4 0/3 0/2 0/1", "a b c d", []string{"a c b d"}, 0.2259},
-		// Right answers together: Maren brings, brings the | the big, big tent; 1 of 3 in
-		// three words each: "Maren brings the", "the big tent"; none of 2. Both are 6 long:
-		// exp(1-6/5) = 0.8187; (5/5·4/4·2/3·1/4)^¼ = (1/6)^¼ = 0.6389.
+		// Right answers together: Maren brings, brings the | the big, big tent; 1 of 3
+		// with three words: "Maren brings the", "the big tent"; none of 2. Both are 6
+		// long: exp(1-6/5) = 0.8187; (5/5·4/4·2/3·1/4)^¼ = (1/6)^¼ = 0.6389.
 		{
 			"5/5 4/4 2/3 0/2, one word short", "Maren brings the big tent",
 			[]string{"Maren brings the tent on Friday", "the big tent is with Maren"},
@@ -131,12 +130,12 @@ func TestBLEU(t *testing.T) {
 			[]string{"He pays 1.5 per cent from 28-30 May."},
 			0.7017,
 		},
-		// The nearest length counts, of two as near the shorter: 3 words against 2 and 4 are
-		// not too short. (3/3·2/2·1/1)^⅓.
+		// The nearest length counts, and the shorter of two equally near: 3 words against
+		// 2 and 4 are not too short. (3/3·2/2·1/1)^⅓.
 		{"lengths 2 and 4 against 3", "a b c", []string{"x y", "a b c d"}, 1},
 		{"the longer is nearer: exp(1-4/3)", "a b c", []string{"x", "a b c d"}, 0.7165},
-		// Where there is nothing to smooth: (6/7·5/6·4/5·3/4)^¼ = (3/7)^¼. Of the right ones
-		// that which is as long as the answer is the nearer.
+		// Nothing to smooth: (6/7·5/6·4/5·3/4)^¼ = (3/7)^¼. The right answer with the
+		// length of the answer is the nearest.
 		{
 			"6/7 5/6 4/5 3/4", "the cat sat on the mat today",
 			[]string{"the cat sat on a mat", "the cat sat on the mat now"},

@@ -38,7 +38,7 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// The bounds solve |p - k/n| = z·√(p(1-p)/n).
+// The limits solve |p - k/n| = z·√(p(1-p)/n).
 func TestWilson(t *testing.T) {
 	for _, tc := range []struct {
 		k, n int
@@ -66,7 +66,7 @@ func TestWilson(t *testing.T) {
 	}
 }
 
-// noise are n values about a mean, with a deviation of 1.
+// noise is n values around a mean, with a deviation of 1.
 func noise(seed uint64, n int, mean float64) []float64 {
 	r := rand.New(rand.NewPCG(seed, 1))
 	xs := make([]float64, n)
@@ -76,7 +76,7 @@ func noise(seed uint64, n int, mean float64) []float64 {
 	return xs
 }
 
-// singles are clusters of one value each: values that know nothing of each other.
+// singles are clusters of one value each: independent values.
 func singles(xs []float64) (clusters [][]float64) {
 	for _, x := range xs {
 		clusters = append(clusters, []float64{x})
@@ -118,7 +118,8 @@ func TestSeedDecides(t *testing.T) {
 	}
 }
 
-// The mean of many values lies within 1.96 deviations by the root of their count.
+// The interval of many values is the mean ± 1.96 deviations divided by the root of their
+// count.
 func TestIntervalOfMany(t *testing.T) {
 	xs := noise(5, 400, 20)
 	mean := measure.BootstrapClusters(1, singles(xs))
@@ -127,8 +128,8 @@ func TestIntervalOfMany(t *testing.T) {
 	}
 }
 
-// About 95 of 100 samples of a skewed kind have the true mean in their interval; of
-// such small ones a few fewer.
+// About 95 of 100 skewed samples have the true mean in their interval; of small samples
+// slightly fewer.
 func TestCoverage(t *testing.T) {
 	r, in, samples := rand.New(rand.NewPCG(9, 9)), 0, 150
 	for range samples {
@@ -157,7 +158,7 @@ func TestSmallSamples(t *testing.T) {
 	}
 }
 
-// Five times the same value says no more than once.
+// Five equal values say no more than one.
 func TestClustersAreDrawnWhole(t *testing.T) {
 	xs := noise(6, 40, 3)
 	var five [][]float64
@@ -177,7 +178,7 @@ func TestClustersAreDrawnWhole(t *testing.T) {
 	if p.N != 200 || !near(p.Diff, measure.Mean(xs), 1e-9) || !near(p.Low, once.Low, 1e-9) {
 		t.Errorf("paired: %+v", p)
 	}
-	// Values weigh, not clusters.
+	// Values are weighted, not clusters.
 	if p := measure.PairedBootstrapClusters(1, [][]float64{{1}, {4, 4, 4}}); p.Diff != 3.25 || p.N != 4 || p.Low != 1 || p.High != 4 {
 		t.Errorf("of unequal size: %+v", p)
 	}
@@ -196,7 +197,7 @@ func TestPaired(t *testing.T) {
 		name         string
 		a, b         []float64
 		pLow, pHigh  float64
-		low0, above0 bool // the interval lies below 0, above 0
+		low0, above0 bool // the interval is below 0, above 0
 	}{
 		{"the same", b, b, 1, 1, false, false},
 		{"noise", plus(0), b, 0.05, 1, false, false},
@@ -223,7 +224,7 @@ func TestPaired(t *testing.T) {
 	}
 }
 
-// A resample is one sum by the other, so that large pairs weigh more.
+// A resample divides one sum by the other, so large pairs weigh more.
 func TestLower(t *testing.T) {
 	pair := func(a, b float64) [][2]float64 { return [][2]float64{{a, b}} }
 	for _, tc := range []struct {
@@ -237,7 +238,7 @@ func TestLower(t *testing.T) {
 		{"a part of nothing is left out", [][][2]float64{pair(0, 0), pair(1, 4)}, measure.Interval{Low: 0.75, High: 0.75}},
 		{"one", [][][2]float64{pair(30, 40)}, measure.Interval{Low: 0.25, High: 0.25}},
 		{"each by the same share", [][][2]float64{pair(1, 4), pair(100, 400), pair(7, 28)}, measure.Interval{Low: 0.75, High: 0.75}},
-		// A quarter of the resamples are the first alone, a quarter the second.
+		// A quarter of the resamples are only the first pair, a quarter only the second.
 		{"two", [][][2]float64{pair(50, 100), pair(300, 200)}, measure.Interval{Low: -0.5, High: 0.5}},
 		{"whole clusters are drawn", [][][2]float64{{{50, 100}, {300, 200}}, {{1, 3}, {349, 297}}}, measure.Interval{Low: -350.0/300 + 1, High: -350.0/300 + 1}},
 	} {
@@ -246,8 +247,8 @@ func TestLower(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 		}
 	}
-	// Few questions, far apart: the difference by the mean of b would pass 1, the share
-	// does not, and both say the same of which is lower.
+	// With few questions that are far apart, the difference divided by the mean of b could
+	// exceed 1. The share cannot, and both agree on which is lower.
 	var diffs [][]float64
 	var pairs [][][2]float64
 	for _, p := range [][2]float64{{1, 10}, {1, 500}, {1, 20}, {1, 900}} {
@@ -260,7 +261,7 @@ func TestLower(t *testing.T) {
 	}
 }
 
-// P says the same as the interval.
+// P agrees with the interval.
 func TestPAgreesWithInterval(t *testing.T) {
 	seen := map[bool]int{}
 	for i := range 20 {
@@ -278,8 +279,8 @@ func TestPAgreesWithInterval(t *testing.T) {
 	}
 }
 
-// Ana's questions 1, 3 and 4 are one draw: 3 has the text of 1, and 4 that of a
-// paraphrase of 3. What Bo asks is his own, and what has no text stands for itself.
+// Ana's questions 1, 3 and 4 are one group: 3 has the text of 1, and 4 that of a
+// paraphrase of 3. Bo's questions are separate, and a question without text is alone.
 func TestDraws(t *testing.T) {
 	d := measure.NewQuestionGroups()
 	for _, q := range []struct {

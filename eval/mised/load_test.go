@@ -18,7 +18,7 @@ import (
 	"github.com/percached/percached/eval/mised"
 )
 
-// folder writes files; those whose names end with .gz compressed.
+// folder writes files. It compresses those whose names end with .gz.
 func folder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,7 +40,7 @@ func folder(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// text is what is in a file, read twice.
+// text is the text of a file, read twice.
 func text(t *testing.T, f eval.File) (text string) {
 	t.Helper()
 	for range 2 {
@@ -57,7 +57,7 @@ func text(t *testing.T, f eval.File) (text string) {
 	return text
 }
 
-// dialog is a line of MISeD about a meeting in which its name is said, if there is one.
+// dialog is a line of MISeD about a meeting whose transcript has its name.
 func dialog(id, turns string) string {
 	return `{"dialogId":"d","meeting":{"meetingId":"` + id + `","transcriptSegments":[{"speakerName":"Ana","text":"This is ` + id + ` ."}]},"dialog":{"dialogTurns":[` + turns + `]}}` + "\n"
 }
@@ -111,7 +111,7 @@ func TestMISeD(t *testing.T) {
 		t.Fatal(err)
 	}
 	want.Sets = []eval.Set{{User: "user-1", Kind: "meetings", Ordered: true, Files: want.Sets[0].Files[:1], Questions: want.Sets[0].Questions[:3]}}
-	want.PassedOver["responseAttribution"] = 4 // nothing is told of meetings that were not asked for
+	want.PassedOver["responseAttribution"] = 4 // fields of other meetings are not counted
 	compare(t, "one", want, one)
 }
 
@@ -158,7 +158,7 @@ func TestQMSum(t *testing.T) {
 	}
 }
 
-// What is missing or written otherwise is borne, and told.
+// Missing or unusual fields are tolerated and reported.
 func TestTolerates(t *testing.T) {
 	const segment = `{"speakerName":"Ana","text":"This is A1 ."}`
 	asked := []eval.Question{question(1, "Who?", "Ana.", "A1.json")}
@@ -212,7 +212,7 @@ func TestTolerates(t *testing.T) {
 			want.Sets[0].Questions = append(want.Sets[0].Questions, question(2, "Why?", "Snow.", "A0.json"))
 		case tc.want != nil:
 			want.Sets = append(want.Sets, eval.Set{User: "user-2", Kind: "meetings", Ordered: true, Files: []eval.File{{Name: tc.want[0].Document}}, Questions: tc.want})
-		case tc.name == "no query", tc.name == "no dialog", tc.name == "a list that is none": // a meeting nobody asks about
+		case tc.name == "no query", tc.name == "no dialog", tc.name == "a list that is none": // a meeting without questions
 			want.Skipped = append(want.Skipped, skip("user-2", "no question about any of its meetings"))
 		}
 		compare(t, tc.name, want, got)

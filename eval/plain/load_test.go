@@ -115,7 +115,7 @@ func TestDocuments(t *testing.T) {
 	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(eval.File{}, "Open")); d != "" {
 		t.Error(d)
 	}
-	for range 2 { // each time from its beginning
+	for range 2 { // each time from the start
 		in, err := got.Sets[0].Files[0].Open()
 		if err != nil {
 			t.Fatal(err)
@@ -127,7 +127,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// One name that the interface refuses would take the whole upload with it.
+// One refused name would fail the whole upload.
 func TestNames(t *testing.T) {
 	long := strings.Repeat(strings.Repeat("n", 199)+"/", 5)
 	dir := folder(t, map[string]string{
@@ -162,7 +162,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The folders may be links, though links within them are skipped.
+// The folders may be links; links in them are skipped.
 func TestLinkedFolders(t *testing.T) {
 	dir := folder(t, map[string]string{"notes/a.md": "1", "mine/questions.jsonl": `{"question":"Who?"}`})
 	err := errors.Join(os.Symlink("../notes", filepath.Join(dir, "mine", "documents")), os.Symlink("mine", filepath.Join(dir, "link")))

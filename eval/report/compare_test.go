@@ -13,7 +13,7 @@ import (
 	"github.com/percached/percached/eval/report"
 )
 
-// ragcache takes 100 ms for each question; percached 50, 3 and 97.
+// ragcache takes 100 ms per question; percached 50, 3 and 97.
 func TestCompareSystems(t *testing.T) {
 	r := tiny()
 	c, err := report.Compare(r, r, report.Pair{A: "ragcache", B: "percached"})
@@ -54,7 +54,7 @@ func TestCompareSystems(t *testing.T) {
 	}
 }
 
-// Of ten questions, each of which is half as slow, something can be told.
+// Ten questions that all take half the time show a difference.
 func TestCompareMore(t *testing.T) {
 	r := tiny()
 	for i := range r.Units {
@@ -89,11 +89,11 @@ func TestCompareMore(t *testing.T) {
 	}
 }
 
-// Two runs are tested system by system; a question that one of them lacks is left
-// out and counted.
+// Two runs are tested system by system. A question that one run lacks is counted and left
+// out.
 func TestCompareRuns(t *testing.T) {
 	a, b := tiny(), tiny()
-	b.Units = b.Units[:3:3] // Bo's second repeat is missing, so that percached has no answer of his
+	b.Units = b.Units[:3:3] // Bo's second repeat is missing, so percached has no answer to him
 	b.Units[1].Asked[0].Number = 5
 	b.Run.Systems[3].Name = "another"
 	for i := range b.Units {
@@ -114,7 +114,7 @@ func TestCompareRuns(t *testing.T) {
 	}
 }
 
-// Runs that differ in more than their systems stand side by side, untested.
+// Runs with other differences are compared without a test.
 func TestCompareRefuses(t *testing.T) {
 	for name, change := range map[string]func(*eval.Run){
 		"data set":                   func(r *eval.Run) { r.Dataset = "mised" },
@@ -175,8 +175,7 @@ func TestCompareUnknown(t *testing.T) {
 	}
 }
 
-// Data that go by the same names are not the same for that, nor is it known of two
-// unknown commits that they are one.
+// Data with the same names may differ, and two unknown commits may differ.
 func TestCompareRefusesOtherData(t *testing.T) {
 	unknown := func(a, b *eval.Results) { a.Run.Commit, b.Run.Commit = "", "" }
 	for _, tc := range []struct {

@@ -72,7 +72,8 @@ func TestNumbers(t *testing.T) {
 		{"limit", 3, "ragcache", []float64{1.5}},
 		{"cases", 0, "percache", []float64{55, 10, 10}},
 		{"cases", 1, "percache", []float64{55, 110, 165}},
-		// meancache served 15 for 12 once, and once what is right; percached served one that is right.
+		// meancache served 15 instead of 12 once, and the right answer once; percached
+		// served one right answer.
 		{"wrong-served", 0, "", []float64{0.5, 0}},
 		{"tokens", 0, "of the prompt, computed", []float64{100, 65, 0, 0, 0}},
 		{"tokens", 0, "of the prompt, reused", []float64{0, 35, 0, 0, 0}},
@@ -89,13 +90,13 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%s, panel %d, %q (-want +got):\n%s", c.figure, c.panel, c.series, diff)
 		}
 	}
-	// 1,100 tokens before and 55 behind each question, at 800 + 40·100 operations each.
+	// 1,100 tokens before and 55 after each question, at 800 + 40·100 operations each.
 	work := find(t, figures, "population").Panels[0]
 	at := slices.Index(work.Labels, "percached")
 	if diff := cmp.Diff([]float64{1100 * 4800 / 2e6, 4 * 55 * 4800 / 2e6}, []float64{work.Series[0].Y[at], work.Series[1].Y[at]}, nearly()); diff != "" || work.XLabel != "MFLOPs" {
 		t.Errorf("population in %s (-want +got):\n%s", work.XLabel, diff)
 	}
-	// Of a token's 800, Q, K and V are 600, and n tokens see n(n+1)/2.
+	// Of a token's 800, Q, K and V are 600, and n tokens attend to n(n+1)/2.
 	share := series(t, find(t, figures, "projections").Panels[0], "projections to Q, K, V")
 	if diff := cmp.Diff(600.0/(800+40*65/2), share.Y[0], nearly()); diff != "" {
 		t.Errorf("share of the projections at 64 tokens (-want +got):\n%s", diff)
@@ -154,7 +155,8 @@ func TestFailures(t *testing.T) {
 			t.Errorf("the note lacks %q: %s", word, latency.Note)
 		}
 	}
-	// Question 2 alone has a right answer left, "no zebra", of "zebra paid 12 dollars": one word in common.
+	// Only question 2 still has a right answer: "no zebra" and "zebra paid 12 dollars"
+	// share one word.
 	if got := find(t, figures, "quality").Panels[2].Series[0].Y[0]; got <= 0 || got > 0.25 {
 		t.Errorf("naive's F1 with a failure is %v", got)
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/percached/percached/eval"
 )
 
-// secret is in every text of the tiny run: no chart may have it.
+// secret is in every text of the tiny run. It must not be in any figure.
 const secret = "zebra"
 
-// ms is an answer that took so long, all of it prefill but for one millisecond of
-// retrieving, half of one of the client's own, and what is decoded.
+// ms is an answer that took total milliseconds: one to retrieve, half of one in the
+// client, decode to decode, and prefill for the rest.
 func ms(total, decode float64, outcome client.Outcome) eval.Answer {
 	a := eval.Answer{
 		Text: secret + " paid 12 dollars", Outcome: outcome, FirstMS: total - decode, TotalMS: total,
@@ -27,7 +27,7 @@ const (
 	stored = client.OutcomeAnswerHit
 )
 
-// tiny is a run of two users, three questions and one, whose numbers fit in a head.
+// tiny is a run of two users, with three questions and one, that can be computed by hand.
 func tiny() *eval.Results {
 	prompt := func(a eval.Answer, reused, computed int, chunks string) eval.Answer {
 		a.Tokens = client.TokenCounts{Prompt: reused + computed, Reused: reused, Computed: computed, Generated: 10, Attended: int64(100 * (computed + 10))}
@@ -52,7 +52,7 @@ func tiny() *eval.Results {
 			system("percache@case=2", "percache", "case", 2),
 		},
 	}}
-	// 800 operations a token in the projections, and 40 for each token seen.
+	// 800 operations per token in the projections, and 40 per attended token.
 	r.Run.Model.Shape = client.ModelShape{Layers: 1, Width: 10, Heads: 1, HeadsKV: 1, HeadSize: 10}
 	r.Units = []eval.Unit{{
 		Repeat: 1, User: "ann", Chunks: 9, Likeness: [][]float64{{}, {0.5}, {0.25, 0.75}},

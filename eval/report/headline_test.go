@@ -13,8 +13,8 @@ import (
 
 func approx() cmp.Option { return cmpopts.EquateApprox(0, 1e-6) }
 
-// meancache is the fastest baseline (95 ms), but serves a wrong answer; ragcache
-// (100 ms) serves none. percached takes 50 ms.
+// meancache is the fastest baseline (95 ms), but serves a wrong answer. ragcache (100 ms)
+// serves none. percached takes 50 ms.
 func TestHeadline(t *testing.T) {
 	h := report.Make(tiny()).Headline
 	if h.Ours != "percached" || h.Best.System != "meancache" || h.BestCorrect.System != "ragcache" || *h.Best.Wrong != 1 || *h.BestCorrect.Wrong != 0 || *h.Wrong != 0 {
@@ -23,8 +23,8 @@ func TestHeadline(t *testing.T) {
 	near(t, "lower than meancache", h.Best.Latency.Percent, 100*(1-50.0/95))
 	near(t, "lower than ragcache", h.BestCorrect.Latency.Percent, 50)
 	near(t, "first token", h.Best.FirstToken.Percent, 100*(1-86.2/171.4))
-	// Of 50 for 90, 3 for 1 and 97 for 194: resamples lie between 200 % higher and 50 %
-	// lower, as each of three is drawn alone once in 27 times.
+	// Pairs are 50 and 90, 3 and 1, 97 and 194. Resamples lie between 200 % higher and 50
+	// % lower, because each pair is drawn alone once in 27 times.
 	d := h.Best.Latency
 	near(t, "at the least", d.Low, -200)
 	near(t, "at the most", d.High, 50)
@@ -35,7 +35,7 @@ func TestHeadline(t *testing.T) {
 	if h.Best.Idle[1] != 0 || h.LimitBytes != 1<<20 || h.Best.Held != [2]float64{1200, 0} {
 		t.Errorf("%+v", h)
 	}
-	// Naive's two questions have ROUGE-L 0.75 and 1: 1 is not above the interval.
+	// Naive's two questions have ROUGE-L 0.75 and 1, so 1 is not above the interval.
 	if h.RougeL == nil || !h.RougeL.Within || h.RougeL.Above {
 		t.Errorf("%+v", h.RougeL)
 	}
@@ -50,7 +50,7 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-// The aim is reached only if all of it is.
+// All parts of the aim must be reached.
 func TestAim(t *testing.T) {
 	slow := func(r *eval.Results) { // all baselines take 200 ms
 		each(r, func(system string, _ int, a *eval.Answer) {
@@ -97,7 +97,7 @@ func TestAim(t *testing.T) {
 	}
 }
 
-// each goes through all answers.
+// each calls do for all answers.
 func each(r *eval.Results, do func(system string, question int, a *eval.Answer)) {
 	for i := range r.Units {
 		for j := range r.Units[i].Results {
@@ -109,7 +109,7 @@ func each(r *eval.Results, do func(system string, question int, a *eval.Answer))
 	}
 }
 
-// Variants stand together by what varies, in the order of its values.
+// Variants are grouped by setting, in the order of its values.
 func TestSweeps(t *testing.T) {
 	res := tiny()
 	add := func(value float64, name string) {
@@ -145,7 +145,7 @@ func TestSweeps(t *testing.T) {
 	}
 }
 
-// with adds a system that is like another one, with its times so many times as long.
+// with adds a copy of a system with its times multiplied.
 func with(r *eval.Results, name, like string, times float64) *eval.System {
 	for i := range r.Run.Systems {
 		if r.Run.Systems[i].Name == like {
@@ -173,8 +173,8 @@ func with(r *eval.Results, name, like string, times float64) *eval.System {
 	return &r.Run.Systems[len(r.Run.Systems)-1]
 }
 
-// percached takes 50 ms, and 75 with the baselines' placement, where the fastest of
-// them takes 95. Side by side ragcache takes 80. naive's noise is a tenth.
+// percached takes 50 ms, and 75 in the baselines' placement, where the fastest baseline
+// takes 95. In parallel placement ragcache takes 80. Noise is a tenth of naive.
 func TestPlacing(t *testing.T) {
 	res := tiny()
 	with(res, "percached-sequential", "percached", 1.5)
@@ -215,7 +215,8 @@ func TestPlacing(t *testing.T) {
 			t.Errorf("%q is not said in\n%s", want, said)
 		}
 	}
-	// Where percached is faster so, the headline is that comparison, and is not said twice.
+	// If percached is faster in that placement, the headline is that comparison, and it is
+	// shown once.
 	res = tiny()
 	with(res, "percached-sequential", "percached", 0.5)
 	h = report.Make(res).Headline
@@ -224,7 +225,7 @@ func TestPlacing(t *testing.T) {
 	}
 }
 
-// What there are no systems for is absent; what there are is said without percached too.
+// A comparison is absent without its systems. The others are shown without percached too.
 func TestPlacingOfSome(t *testing.T) {
 	res := tiny()
 	if h := report.Make(res).Headline; h.Same != nil || h.Reuse != nil || h.Noise != nil || h.Alone == nil {
@@ -266,7 +267,7 @@ func TestIdleTokensAreEqual(t *testing.T) {
 		{"percache", eval.IdlePredict, 112, true, true},
 		{"percache", eval.IdlePredict, 111, false, true},
 		{"sleep-time", eval.IdlePredict, 111, false, true},
-		{"ragcache+meancache", eval.IdleNone, 111, true, false}, // predicts nothing
+		{"ragcache+meancache", eval.IdleNone, 111, true, false}, // does not predict
 	} {
 		h := headline(tc.name, tc.idle, tc.tokens)
 		said := strings.Join(h.Lines, "\n")
@@ -279,7 +280,7 @@ func TestIdleTokensAreEqual(t *testing.T) {
 	}
 }
 
-// Half of naive's answers to twenty questions are right, so that its interval is wide;
+// Half of naive's answers to twenty questions are right, so its interval is wide.
 // percached loses four of its ten.
 func TestLowerOnTheSameQuestions(t *testing.T) {
 	res := tiny()

@@ -24,7 +24,7 @@ func system(t *testing.T, r *report.Report, name string) *report.System {
 	return nil
 }
 
-// near holds numbers against those worked out by hand.
+// near compares a number with the one computed by hand.
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if math.Abs(got-want) > 1e-4*math.Max(1, math.Abs(want)) {
@@ -32,20 +32,20 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// Each question counts as the median of its repeats, and misses are in.
+// Each question counts as the median of its repeats, misses included.
 func TestLatency(t *testing.T) {
 	r := report.Make(tiny())
 	for _, tc := range []struct {
 		system            string
 		mean, median, p90 float64
 		first             float64
-		low, high         float64 // the least and the largest question
+		low, high         float64 // the least and the greatest question
 	}{
 		// 110 (of 100 and 120), 200, 300; 60 % of each.
 		{"naive", 610.0 / 3, 200, 280, 122, 110, 300},
 		// 100 three times; the first token of hits is at half, of misses at 60 %.
 		{"ragcache", 100, 100, 100, 160.0 / 3, 100, 100},
-		// 90, 1, 194: hits are in the first token's mean as well.
+		// 90, 1, 194: hits are in the first token's mean too.
 		{"meancache", 95, 90, 173.2, (54 + 1 + 116.4) / 3, 1, 194},
 		// 50 (of 40 and 60), 3 (of 2 and 4), 97 (one repeat failed).
 		{"percached", 50, 50, 87.6, (25 + 3 + 58.2) / 3, 3, 97},
@@ -81,7 +81,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// Of five answers two are hits of 10 ms, two are stored, one is a miss of 48.5 ms.
+// Of five answers two are hits with 10 ms, two are stored, and one is a miss with 48.5 ms.
 func TestStages(t *testing.T) {
 	x := system(t, report.Make(tiny()), "percached").All
 	got := map[string]report.Stage{}
@@ -91,19 +91,18 @@ func TestStages(t *testing.T) {
 	near(t, "prefill", got["prefill"].Mean, (2*10+48.5)/5)
 	near(t, "prefill where it was", got["prefill"].Took, (2*10+48.5)/3)
 	near(t, "loading where it was", got["load_tensors"].Took, 2)
-	near(t, "outside", got["outside"].Mean, 3.0/5) // of what was computed 1 ms
+	near(t, "outside", got["outside"].Mean, 3.0/5) // 1 ms for each computed answer
 	if got["prefill"].Count != 3 || got["load_tensors"].Count != 2 || got["match_question"].Count != 2 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// Of a token that passes the one layer, the projections take 24 for Q, K and V and 8
-// for the output, the feed-forward 48; a token that is seen 8; one that is generated
-// 32 in the head.
+// A token in the one layer takes 24 for Q, K and V, 8 for the output, 48 for the
+// feed-forward, 8 per attended token, and if generated 32 in the head.
 func TestCompute(t *testing.T) {
 	r := report.Make(tiny())
 	x := system(t, r, "percached").All
-	// 44+44+104 tokens pass, 400+400+1000 are seen, 12 are generated, in 5 answers.
+	// 44+44+104 tokens pass, 400+400+1000 are attended to, 12 are generated, in 5 answers.
 	want := report.Compute{Of: 5, FLOPs: measure.FLOPs{Projections: 1228.8, QKV: 921.6, Attention: 2880, FeedForward: 1843.2, Head: 76.8}, Total: 6028.8}
 	want.WithIdle = new(6028.8 + (80*470+8*4519+32*45)/5.0) // see below
 	if d := cmp.Diff(&want, x.Compute, approx()); d != "" {
@@ -115,16 +114,17 @@ func TestCompute(t *testing.T) {
 	near(t, "after", x.Idle.After.Computed, 25.0/4)
 	near(t, "seconds", x.Idle.Before.Seconds, 1)
 	near(t, "joules", *x.Idle.Joules, (3+1+3+1)/4.0)
-	// 470 tokens pass and see 4519 (1000 of 104 each), 45 are generated; of 4 units.
+	// 470 tokens pass and attend to 4519 (1000 of 104 each), 45 are generated; in 4 units.
 	near(t, "idle FLOPs", *x.Idle.FLOPs, (80*470+8*4519+32*45)/4.0)
 	near(t, "tensors", x.Storage.TensorBytes, 1200)
 	near(t, "slices", x.Storage.Slices, 3)
 	near(t, "evicted", x.Storage.Evicted, 0.5)
 	near(t, "written", x.Storage.Written, 150)
 
-	// The paper's: of the reference's prefill of 55 ms, 2496 of 16320 are the
-	// projections, as its tokens see 1000 and no more; 60 of 100 tokens are reused; Q besides K and V makes loading 3/2 as
-	// long. Measured are 40 and 60 ms with 10 of prefill and 2 of loading.
+	// The paper's mechanism: of the reference's prefill of 55 ms, 2496 of 16320 are the
+	// projections, because its tokens attend to 1000 in all. 60 of 100 tokens are reused.
+	// Q besides K and V makes loading 3/2 as long. Measured are 40 and 60 ms, with 10 of
+	// prefill and 2 of loading.
 	p := x.Paper
 	prefill := 55*(1-2496.0/16320*0.6) + 3
 	near(t, "paper's", p.QKV, 50-12+prefill)
@@ -169,8 +169,8 @@ func TestQuality(t *testing.T) {
 	if c := ours.Check; c.Compared != 3 || c.Differ != 0 {
 		t.Errorf("%+v", c)
 	}
-	// Bo's question failed once, so that its document was not found every time. What
-	// failed is nothing beside the uncached answer.
+	// Bo's question failed once, so its document was not found every time. A failed answer
+	// has score 0 against the uncached answer.
 	if d := cmp.Diff(&report.Rate{Count: 1, Of: 2, Share: 0.5, Interval: measure.Wilson(1, 2)}, ours.Recall); d != "" {
 		t.Error(d)
 	}
@@ -195,7 +195,7 @@ func TestBank(t *testing.T) {
 	if ours.Served != 1 || ours.Wrong.Count != 0 || ours.OtherText.Count != 0 || ours.Origins[0].Origin != "predicted" {
 		t.Errorf("%+v", ours)
 	}
-	// Once served in other words with the same facts, it is not wrong, but of another text.
+	// An answer with other words and the same facts is not wrong, but of other text.
 	res := tiny()
 	res.Units[2].Results[4].Answers[1].Text = "It is hall 8"
 	ours = system(t, report.Make(res), "percached").All.Bank
@@ -229,7 +229,7 @@ func TestFailuresAreNamed(t *testing.T) {
 	}
 }
 
-// A reference that did not run, or that failed, leaves open what it would tell.
+// Without a reference, or if it failed, the comparison is absent.
 func TestNoReference(t *testing.T) {
 	res := tiny()
 	for i := range res.Units {
@@ -249,7 +249,7 @@ func TestNoReference(t *testing.T) {
 	if r.Headline.Wrong != nil || system(t, r, "naive-parallel").All.Latency.Of != 0 {
 		t.Errorf("%+v", r.Headline)
 	}
-	// Of two that were served one is right; the other could not be checked.
+	// Of two served answers one is right; the other could not be checked.
 	res = tiny()
 	for i := range res.Units {
 		if u := &res.Units[i]; u.User == "bo" {
@@ -262,7 +262,7 @@ func TestNoReference(t *testing.T) {
 		t.Errorf("%+v %+v", b, r.Headline)
 	}
 	res = tiny()
-	res.Run.Systems = res.Run.Systems[2:] // ragcache, meancache, percached alone
+	res.Run.Systems = res.Run.Systems[2:] // only ragcache, meancache, percached
 	if x := system(t, report.Make(res), "percached").All; x.Quality == nil {
 		t.Error("no quality without a reference")
 	}
@@ -288,7 +288,7 @@ func TestNoQuality(t *testing.T) {
 	}
 }
 
-// Without right answers there is no quality against them; all else is there.
+// Without right answers there is no quality against them; everything else is there.
 func TestNoGold(t *testing.T) {
 	res := tiny()
 	for i := range res.Units {
@@ -313,7 +313,7 @@ func TestOneRepeat(t *testing.T) {
 	}
 }
 
-// Of three repeats the one in the middle counts, so that one stray does not.
+// Of three repeats the median counts, so one outlier does not.
 func TestThreeRepeats(t *testing.T) {
 	res := tiny()
 	res.Run.Plan.Repeats = 3
@@ -323,8 +323,8 @@ func TestThreeRepeats(t *testing.T) {
 	near(t, "mean", system(t, report.Make(res), "ragcache").All.Latency.Mean, 100)
 }
 
-// A question and its paraphrases are drawn together: two questions alike in
-// themselves and unlike each other give no narrower an interval than their own.
+// A question and its paraphrases are drawn together. Two questions with equal paraphrases
+// have an interval as wide as the questions themselves.
 func TestParaphrasesHangTogether(t *testing.T) {
 	res := tiny()
 	res.Units = res.Units[:1]
@@ -343,7 +343,7 @@ func TestParaphrasesHangTogether(t *testing.T) {
 	}
 }
 
-// What is walked through was answered by all, with tensors if there are any.
+// The walked question was answered by all, with stored tensors if there are any.
 func TestWalk(t *testing.T) {
 	res := tiny()
 	w := report.Make(res).Walk
@@ -361,7 +361,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// Nothing at all was done yet.
+// No unit is done yet.
 func TestNothingDone(t *testing.T) {
 	res := tiny()
 	res.Units = nil

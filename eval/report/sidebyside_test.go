@@ -13,8 +13,8 @@ import (
 	"github.com/percached/percached/eval/report"
 )
 
-// Of two machines, on the second of which all takes twice as long and meancache did not
-// run, each has its columns; what a run lacks is left open.
+// On the second of two machines everything takes twice as long and meancache did not run.
+// Each machine has its columns; missing values are empty.
 func TestBeside(t *testing.T) {
 	quick, slow := tiny(), tiny()
 	slow.Run.Machine.CPU = "slow CPU"

@@ -7,9 +7,9 @@ import (
 	"github.com/percached/percached/eval"
 )
 
-// tiny is a run small enough to be worked out by hand: two users, three questions,
-// asked twice of five systems. Ada's question 1 is about "room 7", 2 about "hall 8";
-// of Bo's question no right answer is known, but the document is.
+// tiny is a run that can be computed by hand: two users, three questions, asked twice of
+// five systems. Ada's question 1 is about "room 7", 2 about "hall 8". Bo's question has no
+// known right answer, but a known document.
 func tiny() *eval.Results {
 	shape := client.ModelShape{Layers: 1, Width: 2, Heads: 1, HeadsKV: 1, HeadSize: 2, FeedForward: 4, Vocabulary: 8, BytesPerToken: 8}
 	r := &eval.Results{Run: eval.Run{
@@ -100,8 +100,8 @@ func pick[T any](second bool, one, two T) T {
 	return one
 }
 
-// cold is an answer from nothing: half its time is prefill, the first token is there
-// behind 60 % of it.
+// cold is an answer without a cache. Half its time is prefill, and the first token comes
+// after 60 % of it.
 func cold(text string, ms float64) eval.Answer {
 	return eval.Answer{
 		Text: text, Outcome: client.OutcomeMiss, TotalMS: ms, FirstMS: 0.6 * ms,

@@ -20,7 +20,7 @@ import (
 	"github.com/percached/percached/eval/report"
 )
 
-// all is what WriteAll leaves, by path.
+// all are the files that WriteAll writes, by path.
 func all(t *testing.T, r *report.Report) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,8 +42,8 @@ func all(t *testing.T, r *report.Report) map[string]string {
 	return files
 }
 
-// The same results give the same bytes, whatever order the units came in. Nobody's
-// words get into any of it.
+// The same results give the same bytes, whatever the order of the units. The files have no
+// text of questions or answers.
 func TestWriteAll(t *testing.T) {
 	res := tiny()
 	files := all(t, report.Make(res))
@@ -96,7 +96,7 @@ func TestWriteAll(t *testing.T) {
 	}
 }
 
-// An earlier report leaves nothing behind; what is not of a report stays.
+// WriteAll removes the files of an earlier report, and no others.
 func TestWriteAllAgain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs [1]", "report")
 	mine := []string{"tables/mine.csv", "tables/failures.csv.bak", "figures/mine.png", "figures/mine.svg", "mine.csv", "../mine.csv"}
@@ -137,7 +137,7 @@ func TestWriteAllAgain(t *testing.T) {
 			t.Errorf("%s is left: %v", path, err)
 		}
 	}
-	// What lists other places as its own, or is no report, removes nothing there.
+	// A list with other places, or a file that is not a report, removes nothing.
 	for _, text := range []string{
 		`{"files":["mine.csv","../mine.csv","tables/../mine.csv","tables/..","tables","","/tables/mine.csv","figures/../../mine.csv"]}`,
 		`[]`, `mine`, `{"files":7}`,
@@ -150,7 +150,7 @@ func TestWriteAllAgain(t *testing.T) {
 	}
 }
 
-// One question's words get in where that is wanted.
+// Quote adds the words of one question.
 func TestQuote(t *testing.T) {
 	res := tiny()
 	r := report.Make(res)

@@ -12,7 +12,7 @@ import (
 	"github.com/percached/percached/eval/systems"
 )
 
-// Results as they must be are found to be so, and nothing is looked at twice.
+// Expected results pass, and nothing is checked twice.
 func TestCheck(t *testing.T) {
 	findings := Check(perfect(t))
 	var seen []string
@@ -30,8 +30,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// All systems are asked alike; the control is among them, and in no report of all
-// systems that are to be compared.
+// All systems are asked in the same way. The control is among them, and not in the group
+// all.
 func TestSystems(t *testing.T) {
 	chosen, err := Systems()
 	if err != nil {
@@ -55,7 +55,7 @@ func TestSystems(t *testing.T) {
 	}
 }
 
-// Whatever is spoilt is noticed; and each finding notices something.
+// Every change is noticed, and each finding notices some change.
 func TestCheckFails(t *testing.T) {
 	failed := map[string]bool{}
 	noticed := func(findings []Finding, what string) (found bool) {

@@ -9,9 +9,9 @@ import (
 	"github.com/percached/percached/eval/report"
 )
 
-// tamper spoils results, or the report that is made of them. What begins the name of
-// a finding that has to notice. Those of a batch do not touch each other's findings,
-// and are done together: a report takes its time.
+// tamper changes results, or the report made of them. What is the start of the name of a
+// finding that must notice. The changes of a batch affect different findings and are made
+// together, because a report takes time.
 type tamper struct {
 	what, batch string
 	results     func(*eval.Results)
@@ -31,7 +31,7 @@ func of(r *eval.Results, system string) *eval.Result {
 	return &u.Results[slices.IndexFunc(u.Results, func(x eval.Result) bool { return x.System == system })]
 }
 
-// unitTampers spoil what holds for all systems.
+// unitTampers change what all systems share.
 func unitTampers() []tamper {
 	on := func(batch, what string, spoil func(*eval.Unit)) tamper {
 		return tamper{batch: batch, what: what, results: func(r *eval.Results) { spoil(&r.Units[0]) }}
@@ -56,9 +56,9 @@ func unitTampers() []tamper {
 	}
 }
 
-// systemTampers spoil what holds for each system.
+// systemTampers change each system.
 func systemTampers(w want) (all []tamper) {
-	cold := w.system == "naive" || w.system == "naive-parallel" // others lean on them
+	cold := w.system == "naive" || w.system == "naive-parallel" // others depend on them
 	add := func(what string, spoil func(*eval.Result)) {
 		all = append(all, tamper{
 			batch: fmt.Sprint(what, cold), what: w.system + ": " + what, results: func(r *eval.Results) { spoil(of(r, w.system)) },
@@ -113,7 +113,7 @@ func systemTampers(w want) (all []tamper) {
 	return all
 }
 
-// tokenTampers spoil counts.
+// tokenTampers change counts.
 func tokenTampers() (all []tamper) {
 	add := func(batch, what, system string, number int, spoil func(*eval.Answer)) {
 		all = append(all, tamper{batch: batch, what: what, results: func(r *eval.Results) { spoil(&of(r, system).Answers[number-1]) }})
@@ -140,7 +140,7 @@ func tokenTampers() (all []tamper) {
 	return all
 }
 
-// byteTampers spoil what is stored, and what answers take.
+// byteTampers change storage and the cost of answers.
 func byteTampers() (all []tamper) {
 	for _, s := range []string{"naive", "meancache", "ragcache", reactive, "poisoned"} {
 		on := func(what, batch string, spoil func(*eval.Result)) {
@@ -172,7 +172,7 @@ func byteTampers() (all []tamper) {
 	)
 }
 
-// qualityTampers spoil the answers of the control, and of naive.
+// qualityTampers change the answers of the control and of naive.
 func qualityTampers() []tamper {
 	none := func(r *eval.Results) {
 		for i := range 3 {

@@ -8,13 +8,13 @@ import (
 	"github.com/percached/percached/eval"
 )
 
-// lengths are those of a percached that is made up, in tokens.
+// lengths are the token counts of an invented percached.
 const (
 	instructions = 20
 	generated    = 4
 )
 
-// prompts has for each question its two chunks' lengths and its own.
+// prompts has for each question the lengths of its two chunks and its own.
 func prompts() [][3]int {
 	heron, castings, vet, cat, boiler, cellar := 30, 41, 25, 36, 33, 27
 	return [][3]int{
@@ -30,8 +30,7 @@ func prompts() [][3]int {
 	}
 }
 
-// perfect are results as they must be, of a percached that is made up: nothing here
-// comes from a run.
+// perfect are the expected results of an invented percached, not those of a run.
 func perfect(t *testing.T) *eval.Results {
 	t.Helper()
 	chosen, err := Systems()
@@ -69,7 +68,7 @@ func result(s eval.System) eval.Result {
 			w = one
 		}
 	}
-	if w.idle { // it predicts, and nothing of that is asked
+	if w.idle { // it predicts, and none of that is asked
 		w.came, w.from = "mmamaammm", served
 		if s.Name == "percached" {
 			w.came, w.from = "mmamatmmm", guards

@@ -37,7 +37,7 @@ func named(t *testing.T, all []eval.System, name string) eval.System {
 	return all[i]
 }
 
-// Each system is what the papers say it is, in the words of the service's settings.
+// Each system has the settings that the papers describe.
 func TestSettings(t *testing.T) {
 	const (
 		sequential, parallel = client.PlacementSequential, client.PlacementParallel
@@ -85,7 +85,7 @@ func TestSettings(t *testing.T) {
 		if s.About == "" || s.Of != "" || s.Key != "" || s.Value != 0 || s.Then != nil {
 			t.Errorf("%s is a system in its own right: %+v", s.Name, s)
 		}
-		// What is not said is the service's default, which may be another one day.
+		// Other settings are the service's defaults, which may change.
 		if set.Bank == nil || set.Tensors == nil || yes(set.Bank) && set.Guard == nil {
 			t.Errorf("%s leaves open what it keeps", s.Name)
 		}
@@ -101,7 +101,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// A reference computes every answer, from the very prompt of those it stands for.
+// A reference computes every answer, from the same prompt as its systems.
 func TestReferences(t *testing.T) {
 	all := choose(t, "all,percache-fixed,poisoned,thresholds,strides,limits,cases")
 	for _, s := range all {
@@ -138,7 +138,7 @@ func TestChoose(t *testing.T) {
 		{"meancache,ragcache,meancache", []string{"naive", "ragcache", "meancache"}},
 		{"percached-no-idle", []string{"naive-parallel", "percached-no-idle"}},
 		{"percached-no-prediction", []string{"naive", "naive-parallel", "percache", "percached-no-prediction"}},
-		// What may do all idle work is held to what PerCache spends, which has a reference.
+		// A system that does all idle work is limited by PerCache, which has a reference.
 		{"percached", []string{"naive", "naive-parallel", "percache", "percached"}},
 		{"percached@stride=2", []string{"naive", "naive-parallel", "percache", "percached@stride=2"}},
 		// Numbers have one form.
@@ -160,7 +160,7 @@ func TestVariants(t *testing.T) {
 		name   string
 		key    string
 		value  float64
-		about  string // how it goes on
+		about  string // the end of the text
 		slices int
 		change func(*eval.System)
 	}{
@@ -193,14 +193,14 @@ func TestVariants(t *testing.T) {
 	if n := systems.Slices(base); n != 0 {
 		t.Error("a system in its own right has the run's room, not", n)
 	}
-	// A variant is no change to what it is a variant of.
+	// A variant does not change its system.
 	both := choose(t, "percache@threshold=0.6,percache")
 	if d := cmp.Diff(base, named(t, both, "percache")); d != "" {
 		t.Error(d)
 	}
 }
 
-// Groups are the paper's figures: 15, 17, 18 and 19.
+// The groups are the paper's figures 15, 17, 18 and 19.
 func TestGroups(t *testing.T) {
 	for _, tc := range []struct {
 		group, key string

@@ -11,7 +11,7 @@ import (
 	"github.com/percached/percached/eval"
 )
 
-// idles are a system without idle work, one that predicts and one that may do all.
+// idles are a system without idle work, one that predicts, and one that does all.
 func idles() []eval.System {
 	all := plain("naive", "percached", "percache", "sleep-time")
 	all[1].Idle, all[2].Idle, all[3].Idle = eval.IdleAll, eval.IdlePredict, eval.IdlePredict
@@ -26,15 +26,15 @@ const (
 	whatever = " works: kind= jobs= tokens="
 )
 
-// Section 5.3's work, and as much of any for those that may do all: PerCache is the
-// measure, and goes first.
+// Section 5.3's work, and as many tokens of any work for those that do all. PerCache is
+// first and sets the limit.
 func TestIdleWork(t *testing.T) {
 	s := &scripted{slices: oneSlice()}
 	overshot := 7
 	s.drained = func(space, kinds string) client.Drained {
 		d := client.Drained{Seconds: 0.5, Failed: 1, BytesWritten: 9, Reasons: []client.Reason{{Code: "nothing_due", Text: "all done"}}}
 		switch {
-		case space == "s1": // more than it was to: a job is finished
+		case space == "s1": // more than allowed: a job is finished
 			d.ComputedTokens, overshot = 1000*overshot, 0
 			d.Reasons[0].Code = "bound"
 		case kinds == "abstract":
@@ -50,8 +50,8 @@ func TestIdleWork(t *testing.T) {
 	round := func(space string) (out []string) {
 		return []string{space + before1, space + before2, space + before3, space + before1, space + before2, space + before3}
 	}
-	// PerCache spends 2*(100+10+200+1000) = 2620 before, and 1000 behind each question.
-	// percached spends 7000 for the 2620, which is paid back before it may go on.
+	// PerCache spends 2*(100+10+200+1000) = 2620 before, and 1000 after each question.
+	// percached spends 7000 for the 2620, and must wait until PerCache has spent more.
 	want := slices.Concat(round("s2"), []string{"s1" + whatever + "2620"}, round("s3"))
 	for range 3 {
 		want = append(want, "s2"+behind, "s3"+behind)
@@ -76,13 +76,13 @@ func TestIdleWork(t *testing.T) {
 	if w := r.Units[0].Results[2].Answers[1].After; w.Computed != 1000 || w.Seconds != 0.5 {
 		t.Errorf("%+v", w)
 	}
-	// It goes on when PerCache has come past it: 2620 + 5*1000 > 7000.
+	// It continues when PerCache has spent more: 2620 + 5*1000 > 7000.
 	overshot, s.calls = 7, nil
 	lead(t, s.setup(t, idles(), "1", "2", "3", "4", "5", "6"))
 	if d := cmp.Diff([]string{"s1" + whatever + "2620", "s1" + whatever + "620", "s1" + whatever + "1620"}, s.some("s1 works: ")); d != "" {
 		t.Error(d)
 	}
-	// Each idle work comes when all were asked, and before the next question.
+	// Idle work comes after all systems were asked, and before the next question.
 	var turns []string
 	for _, c := range s.some("is asked", behind) {
 		turns = append(turns, strings.TrimSuffix(strings.Fields(c)[1], ":"))
@@ -93,8 +93,8 @@ func TestIdleWork(t *testing.T) {
 	}
 }
 
-// The plan's own bound is so many tokens before and behind each question; what is
-// left over stays, what was too much is paid back.
+// The plan's own limit is a number of tokens before and after each question. Unused tokens
+// remain; overspent ones are paid back.
 func TestIdleTokens(t *testing.T) {
 	spend := []int{300, 5, 50, 150, 0}
 	s := &scripted{slices: oneSlice()}
@@ -109,7 +109,8 @@ func TestIdleTokens(t *testing.T) {
 	setup := s.setup(t, idles(), "1", "2", "3", "4", "5")
 	setup.Run.Plan.IdleTokensBefore, setup.Run.Plan.IdleTokensAfter = 210, 60
 	r := lead(t, setup)
-	// 210; 210-300+60 is nothing; +60 is 30, spends 5; 25+60 spends 50; 35+60 spends 150; -55+60 is 5.
+	// 210; 210-300+60 is nothing; +60 is 30, spends 5; 25+60 spends 50; 35+60 spends 150;
+	// -55+60 is 5.
 	want := []string{"s1" + whatever + "210", "s1" + whatever + "30", "s1" + whatever + "85", "s1" + whatever + "95", "s1" + whatever + "5"}
 	if d := cmp.Diff(want, s.some("s1 works: ")); d != "" {
 		t.Error(d)

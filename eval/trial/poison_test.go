@@ -7,8 +7,8 @@ import (
 	"github.com/percached/percached/eval/measure"
 )
 
-// A wrong answer is another question's where there is one that shares nothing with
-// the right ones, and the same for the same question.
+// A wrong answer is another question's answer that shares nothing with the right ones. The
+// same question gets the same wrong answer.
 func TestWrongAnswer(t *testing.T) {
 	asked := []eval.Asked{
 		{Text: "What is the budget?", Gold: []string{"$46,000", "46,000 dollars"}},

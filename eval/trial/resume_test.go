@@ -18,7 +18,7 @@ import (
 	"github.com/percached/percached/eval/trial"
 )
 
-// A run that was cut off goes on where it was.
+// An interrupted run continues.
 func TestResume(t *testing.T) {
 	s := &scripted{slices: oneSlice()}
 	broken := true
@@ -61,7 +61,7 @@ func TestResume(t *testing.T) {
 	if !slices.IsSorted(told) || told[0] < 0.75 || told[0] == 1 || told[len(told)-1] != 1 {
 		t.Error("how far it is:", told)
 	}
-	// One that is done is shown again.
+	// A finished run is returned again.
 	s.calls = nil
 	if d := cmp.Diff(after, lead(t, setup)); d != "" || len(s.some("is asked")) != 0 {
 		t.Error(d)
@@ -77,7 +77,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A folder of another run is left alone, with the name of what differs.
+// A folder of another run is not changed, and the error names the difference.
 func TestAnotherRun(t *testing.T) {
 	for what, change := range map[string]func(*scripted, *trial.Setup){
 		"data set": func(_ *scripted, u *trial.Setup) { u.Run.Dataset = "mised" },
@@ -92,7 +92,7 @@ func TestAnotherRun(t *testing.T) {
 			f, opened := &u.Data.Sets[0].Files[0], 0
 			whole := f.Open
 			f.Open = func() (io.ReadCloser, error) {
-				if opened++; opened == 1 { // when it is looked at what data there is
+				if opened++; opened == 1 { // when the digest is computed
 					return io.NopCloser(strings.NewReader("other")), nil
 				}
 				return whole()
@@ -127,7 +127,7 @@ func TestAnotherRun(t *testing.T) {
 	}
 }
 
-// Data that leaves nothing to ask is refused before anything starts.
+// Data without questions is refused before anything starts.
 func TestNothingToAsk(t *testing.T) {
 	for why, sets := range map[string][]eval.Set{
 		"the data has no users":         nil,

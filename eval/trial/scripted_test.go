@@ -20,38 +20,38 @@ import (
 	"github.com/percached/percached/eval/trial"
 )
 
-// scripted is a percached that says what it is told to, over a real socket: the
-// real one is tried in cmd/percached. All but the funcs is of the one started last.
+// scripted is a percached with scripted answers behind a real socket. The real one is
+// tested in cmd/percached. All fields but the functions belong to the one started last.
 type scripted struct {
 	say                               func(space, question string) reply // absent: a miss
 	drained                           func(space string, kinds string) client.Drained
 	vector                            func(text string) []float32
-	slices                            []client.Slice // of the first look
+	slices                            []client.Slice // of the probe
 	cannot                            string         // why slices cannot be stored
 	version, model, embedder, threads string
-	unread                            string // a file that is not taken in
+	unread                            string // a file that is not read
 	full                              bool   // documents are refused
-	lost                              bool   // uploads fail behind their end
-	warm                              bool   // what warms up is answered as all else is
+	lost                              bool   // uploads fail after their end
+	warm                              bool   // the warm-up is answered like everything else
 
 	mu      sync.Mutex
 	dead    bool
 	started int
 	stopped int
-	calls   []string // since it was first started: METHOD path ?query body
+	calls   []string // since the first start: METHOD path ?query body
 	files   map[string][]string
 	uploads []int // files of each upload
 	cache   client.Cache
 	spaces  map[string]client.SpaceCache
 }
 
-// reply is what comes of a question.
+// reply is the reply to a question.
 type reply struct {
 	client.Answer
 	status int    // a problem, from 400 on
-	events string // in place of an answer
-	gone   bool   // the connection breaks, behind the events
-	dead   bool   // and so does any other from then on
+	events string // instead of an answer
+	gone   bool   // the connection breaks after the events
+	dead   bool   // and so does any later connection
 
 	written, evicted, bytes int64 // of tensors, by this question
 }
@@ -60,8 +60,7 @@ func miss(text string) reply {
 	return reply{Answer: client.Answer{Answer: text, Outcome: client.OutcomeMiss}}
 }
 
-// setup is one of a run on it, with user ana's questions: they are told apart by
-// their first letter.
+// setup is a run on it with user ana's questions, which differ by their first letter.
 func (s *scripted) setup(t *testing.T, systems []eval.System, questions ...string) trial.Setup {
 	return trial.Setup{
 		Data: &eval.Data{Sets: []eval.Set{aSet("ana", questions...)}},
@@ -193,7 +192,7 @@ func problem(w http.ResponseWriter, status int) {
 	fmt.Fprintf(w, `{"type":"t","title":"Too much","status":%d,"instance":"i","fix":"f"}`, status)
 }
 
-// noted notes a call with its body.
+// noted records a call with its body.
 func (s *scripted) noted(next func(*http.Request, string) any) func(*http.Request, string) any {
 	return func(r *http.Request, space string) any {
 		body, err := io.ReadAll(r.Body)
@@ -242,7 +241,7 @@ func (s *scripted) addDocuments(t *testing.T, r *http.Request, space string) any
 	return client.UploadStatus{State: client.UploadStateDone, Chunks: 2 * n, Failures: failures, LeftOut: []client.Failure{{Name: "pic", Reason: "a picture"}}}
 }
 
-// documents gives them one to a page.
+// documents returns one per page.
 func (s *scripted) documents(r *http.Request, space string) any {
 	at := 0
 	fmt.Sscan(r.URL.Query().Get("after"), &at)
@@ -320,7 +319,7 @@ func (s *scripted) answer(t *testing.T, w http.ResponseWriter, r *http.Request) 
 	}
 }
 
-// some are those calls that have one of the words in them, but for those of warmup.
+// some are the calls with one of the words, without those of the warm-up.
 func (s *scripted) some(words ...string) (out []string) {
 	for _, c := range s.calls {
 		if !strings.Contains(c, "warmup") && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(c, w) }) {
@@ -330,7 +329,7 @@ func (s *scripted) some(words ...string) (out []string) {
 	return out
 }
 
-// oneSlice is what a first look has to find.
+// oneSlice is what a probe must find.
 func oneSlice() []client.Slice { return []client.Slice{{Chunk: new("c"), Bytes: 100}} }
 
 func plain(names ...string) (all []eval.System) {
@@ -340,7 +339,7 @@ func plain(names ...string) (all []eval.System) {
 	return all
 }
 
-// lead leads a run that is to come to its end.
+// lead executes a run that must succeed.
 func lead(t *testing.T, setup trial.Setup) *eval.Results {
 	t.Helper()
 	r, err := trial.Run(t.Context(), setup)

@@ -21,7 +21,7 @@ import (
 	"github.com/percached/percached/eval/trial"
 )
 
-// Each question is asked of each system once, and none is always first.
+// Each question is asked of each system once, and no system is always first.
 func TestOrder(t *testing.T) {
 	s := &scripted{slices: oneSlice()}
 	setup := s.setup(t, plain("a", "b", "c"), "p?", "q?", "r?", "s?")
@@ -65,7 +65,7 @@ func TestOrder(t *testing.T) {
 			}
 		}
 	}
-	// The same seed gives the same order, another one another.
+	// The same seed gives the same order, another seed another order.
 	for seed, same := range map[uint64]bool{4: true, 5: false} {
 		again := &scripted{slices: oneSlice()}
 		other := again.setup(t, plain("a", "b", "c"), "p?", "q?", "r?", "s?")
@@ -75,12 +75,12 @@ func TestOrder(t *testing.T) {
 			t.Errorf("seed %d: the same order is %v", seed, !same)
 		}
 	}
-	// Any seed will do.
+	// Any seed works.
 	setup.Dir, setup.Run.Plan.Seed = filepath.Join(t.TempDir(), "run"), math.MaxUint64-1
 	lead(t, setup)
 }
 
-// A space is made as its system wants it, and is left to itself.
+// A space is created with its system's settings, and not changed afterwards.
 func TestSpaces(t *testing.T) {
 	s := &scripted{slices: oneSlice()}
 	all := plain("a", "b")
@@ -114,7 +114,7 @@ func reversed(s []string) []string {
 	return s
 }
 
-// What fails is kept as a failure, of that system and question alone.
+// A failure belongs to one system and question.
 func TestFailures(t *testing.T) {
 	s := &scripted{slices: oneSlice(), say: func(space, q string) reply {
 		if space == "s0" {
@@ -164,7 +164,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// All that an answer says of itself is kept.
+// Everything in an answer is recorded.
 func TestAnswer(t *testing.T) {
 	s := &scripted{slices: oneSlice(), say: func(string, string) reply {
 		return reply{Answer: client.Answer{
@@ -190,7 +190,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// A percached that is gone ends the run; what was done before is kept, whole.
+// If percached is gone, the run ends. Finished units are stored whole.
 func TestGone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		gone func(s *scripted, setup *trial.Setup)
@@ -242,7 +242,7 @@ func TestGone(t *testing.T) {
 		"a file cannot be opened": {func(s *scripted, setup *trial.Setup) {
 			opened, whole := 0, setup.Data.Sets[1].Files[0].Open
 			setup.Data.Sets[1].Files[0] = eval.File{Name: "gone.md", Open: func() (io.ReadCloser, error) {
-				if opened++; opened == 1 { // when it is looked at what data there is
+				if opened++; opened == 1 { // when the digest is computed
 					return whole()
 				}
 				return nil, os.ErrNotExist
@@ -285,7 +285,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// A percached that is stopped from outside is stopped at once.
+// A run that is cancelled stops at once.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &scripted{slices: oneSlice()}

@@ -16,7 +16,7 @@ import (
 	"github.com/percached/percached/eval/trial"
 )
 
-// order is in which order a run asks.
+// order is the order in which a run asks.
 func order(t *testing.T, change func(*trial.Setup)) []string {
 	t.Helper()
 	s := &scripted{slices: oneSlice()}
@@ -26,7 +26,7 @@ func order(t *testing.T, change func(*trial.Setup)) []string {
 	return asked(lead(t, setup).Units[0])
 }
 
-// The order means something, or the seed and the user give one: the same each time.
+// The order of the data matters, or the seed and the user determine the order.
 func TestStream(t *testing.T) {
 	all := []string{"1", "2", "3", "4", "5", "6", "7", "8"}
 	seeded := order(t, func(*trial.Setup) {})
@@ -34,7 +34,7 @@ func TestStream(t *testing.T) {
 	if d := cmp.Diff(seeded, again); d != "" || slices.Equal(seeded, all) || !slices.Equal(slices.Sorted(slices.Values(seeded)), all) {
 		t.Error(seeded, again)
 	}
-	// Such a seed is not 1's twin by chance, nor is such a user ana's.
+	// Another seed or user gives another order.
 	if got := order(t, func(s *trial.Setup) { s.Run.Plan.Seed = 2 }); slices.Equal(got, seeded) {
 		t.Error("the seed gives nothing:", got)
 	}
@@ -44,7 +44,7 @@ func TestStream(t *testing.T) {
 	if got := order(t, func(s *trial.Setup) { s.Data.Sets[0].Ordered = true }); !slices.Equal(got, all) {
 		t.Error("a conversation is torn:", got)
 	}
-	// Fewer questions are the first of all.
+	// Fewer questions are the first ones.
 	if got := order(t, func(s *trial.Setup) { s.Run.Plan.Questions = 3 }); !slices.Equal(got, seeded[:3]) {
 		t.Error(got, seeded)
 	}
@@ -53,7 +53,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// Paraphrases follow all questions, in their order, where they are wanted.
+// Paraphrases follow all questions, in their order, on request.
 func TestParaphrases(t *testing.T) {
 	s := &scripted{slices: oneSlice()}
 	setup := s.setup(t, plain("a"), "p?", "q?", "r?")
@@ -77,8 +77,7 @@ func TestParaphrases(t *testing.T) {
 	}
 }
 
-// An answer that was asked for is gone from a system that forgets, and one that it
-// predicted stays.
+// A system that forgets deletes the answer to an asked question and keeps predicted ones.
 func TestForgets(t *testing.T) {
 	s := &scripted{slices: oneSlice(), say: func(space, q string) reply {
 		a := miss("x")
@@ -112,11 +111,11 @@ func TestForgets(t *testing.T) {
 	}
 }
 
-// The settings change behind the first half of the questions.
+// The settings change after the first half of the questions.
 func TestThen(t *testing.T) {
 	for _, tc := range []struct {
 		questions []string
-		want      string // what happens, a letter each: a question, T the turn
+		want      string // events, a letter each: a question, T the change
 	}{
 		{[]string{"1", "2", "3", "4"}, "12T34"},
 		{[]string{"1", "2", "3", "4", "5"}, "12T345"},
@@ -144,8 +143,7 @@ func TestThen(t *testing.T) {
 	}
 }
 
-// An answer recalls what it was asked for if it rests on a chunk of the document that
-// has the answer.
+// Recalled is true if the answer rests on a chunk of the document with the answer.
 func TestRecall(t *testing.T) {
 	s := &scripted{slices: oneSlice()}
 	s.say = func(space, q string) reply {
@@ -153,7 +151,7 @@ func TestRecall(t *testing.T) {
 		if space == "s0" {
 			a.Citations = []client.Citation{{Chunk: "other.md#0"}, {Chunk: "notes/plan.md#1"}}
 		} else {
-			a.Citations = []client.Citation{{Chunk: "myplan.md#0"}} // its name ends alike, and is another
+			a.Citations = []client.Citation{{Chunk: "myplan.md#0"}} // its name has the same end, but it is another document
 		}
 		return a
 	}
@@ -182,7 +180,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// Likeness is the cosine, to each question before.
+// The similarity is the cosine to each question before.
 func TestLikeness(t *testing.T) {
 	s := &scripted{slices: oneSlice()}
 	vectors := map[string][]float32{"a": {3, 4}, "b": {6, 8}, "c": {-4, 3}, "d": {0, 0}, "e": {1, 0}}
@@ -192,7 +190,7 @@ func TestLikeness(t *testing.T) {
 	if d := cmp.Diff(want, u.Likeness); d != "" {
 		t.Error(d)
 	}
-	// More texts than go into a request.
+	// More texts than one request takes.
 	var many []string
 	for i := range 258 {
 		many = append(many, fmt.Sprint(i))
@@ -204,7 +202,7 @@ func TestLikeness(t *testing.T) {
 	}
 }
 
-// What is written and evicted is laid to the system that was at work.
+// Written and evicted tensors count for the system at work.
 func TestWritten(t *testing.T) {
 	s := &scripted{slices: oneSlice()}
 	s.say = func(space, q string) reply {
@@ -248,7 +246,7 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// The tree has room for the limits of all systems, so that each is held by its own.
+// The tree has room for the limits of all systems, so that each reaches only its own.
 func TestRoom(t *testing.T) {
 	const chunk, all = 100 << 20, 1 << 30
 	s := &scripted{slices: []client.Slice{{Chunk: new("a"), Bytes: chunk}}}
@@ -263,7 +261,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// Limits in slices are so many times what a chunk's tensors take, on the average.
+// Limits in slices are multiples of the mean size of a chunk's tensors.
 func TestLimits(t *testing.T) {
 	s := &scripted{slices: []client.Slice{{Bytes: 1 << 30}, {Chunk: new("a"), Bytes: 100}, {Chunk: new("b"), Bytes: 301}, {Bytes: 7}}}
 	all := plain("a", "a@limit=69", "a@case=3", "a@stride=2")
@@ -280,7 +278,7 @@ func TestLimits(t *testing.T) {
 	for _, one := range r.Run.Systems {
 		got = append(got, room{*one.Settings.TensorLimit, *one.Settings.Stride, one.Then})
 	}
-	// 200.5 bytes a slice; 17 in case 3, until all is theirs.
+	// 200.5 bytes a slice; 17 in case 3, then all.
 	want := []room{{1 << 30, 5, nil}, {13834, 5, nil}, {3408, 5, &client.Settings{Bank: new(true), TensorLimit: new(int64(1 << 30))}}, {1 << 30, 2, nil}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -296,7 +294,7 @@ func TestLimits(t *testing.T) {
 	if d := cmp.Diff([]string{"warmup is asked p?", "warmup is asked q?", "warmup is asked r?", "warmup is asked s?", "warmup is asked t?"}, of); d != "" {
 		t.Error(d)
 	}
-	// A question that fails is no reason to know nothing.
+	// A failed question does not prevent the measurement.
 	s = &scripted{slices: s.slices, warm: true, say: func(_, q string) reply {
 		if q == "p?" {
 			return reply{status: 429}
@@ -308,7 +306,7 @@ func TestLimits(t *testing.T) {
 	if _, err := trial.Run(t.Context(), s.setup(t, all, "p?")); err == nil || err.Error() != "cannot probe percached: cannot measure the size of a slice: the first questions stored no tensors of a chunk: 429 Too much" {
 		t.Error(err)
 	}
-	// A model whose tensors cannot be stored has no slices to weigh.
+	// A model whose tensors cannot be stored has no slices to measure.
 	s = &scripted{cannot: "its kind of attention"}
 	r = lead(t, s.setup(t, all, "p?"))
 	if got := *r.Run.Systems[1].Settings.TensorLimit; got != 0 || *r.Run.Model.NoSlices != s.cannot {
@@ -316,7 +314,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Files go in portions, all to each system; what was not taken in is named.
+// Files are sent in portions to each system. Files that percached did not read are named.
 func TestFill(t *testing.T) {
 	s := &scripted{cannot: "its kind", unread: "f3.md"}
 	setup := s.setup(t, plain("a", "b"), "p?")
@@ -326,9 +324,9 @@ func TestFill(t *testing.T) {
 		set.Files = append(set.Files, file(fmt.Sprintf("f%d.md", i)))
 	}
 	set.Files[1100].Size, set.Files[1101].Size = 40<<20, 24<<20+1
-	set.Files[1150].Size = 70 << 20 // it goes alone
+	set.Files[1150].Size = 70 << 20 // it is sent alone
 	u := lead(t, setup).Units[0]
-	// The second system's, and the last files for warm up.
+	// The second system's, and the last files for the warm-up.
 	if d := cmp.Diff([]int{500, 500, 101, 49, 1, 49, 30}, s.uploads[len(s.uploads)-7:]); d != "" {
 		t.Error(d)
 	}
@@ -348,7 +346,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// The first questions warm the machine up, in a space that keeps nothing.
+// The first questions warm the machine up, in a space that stores nothing.
 func TestWarmup(t *testing.T) {
 	s := &scripted{cannot: "its kind"}
 	setup := s.setup(t, plain("a"), "p?", "q?")
@@ -372,7 +370,7 @@ func TestWarmup(t *testing.T) {
 	}
 }
 
-// Questions in the same words are one question, if that is wanted.
+// Questions with the same words are one question, on request.
 func TestDistinct(t *testing.T) {
 	s := &scripted{slices: oneSlice()}
 	setup := s.setup(t, plain("a"), "Who sent it?", "who  sent it?", "What is it?", "Who sent it?")

@@ -11,7 +11,7 @@ import (
 	"github.com/percached/percached/eval/report"
 )
 
-// twice asks Ada's two questions nine times more, each as one of its own.
+// twice asks Ada's two questions nine times more, with other numbers.
 func twice() *eval.Results {
 	res := tiny()
 	res.Units = res.Units[:1]
@@ -27,13 +27,13 @@ func twice() *eval.Results {
 	return res
 }
 
-// Questions of one text are drawn together, under whatever numbers they go.
+// Questions with the same text are drawn together, whatever their numbers.
 func TestTextsHangTogether(t *testing.T) {
 	l := system(t, report.Make(twice()), "naive").All.Latency
 	if l.Of != 20 || l.Mean != 150 || l.Low != 100 || l.High != 200 {
 		t.Errorf("%+v", l)
 	}
-	// Two draws cannot show that anything differs, though twenty questions are.
+	// Two groups cannot show a difference, although there are twenty questions.
 	res := twice()
 	with(res, "other", "naive", 2)
 	c, err := report.Compare(res, res, report.Pair{A: "naive", B: "other"})
@@ -55,8 +55,8 @@ func TestHeaderCountsTexts(t *testing.T) {
 	}
 }
 
-// Of what is served, it is told whether the stored question had the same words, and
-// whether the answer is a refusal.
+// The report counts the served answers whose question has the same words, and the
+// refusals.
 func TestBankWords(t *testing.T) {
 	res := tiny()
 	for i := range res.Units {
@@ -79,7 +79,7 @@ func TestBankWords(t *testing.T) {
 	}
 }
 
-// Jobs are counted by kind, for one user, before and after the questions.
+// Jobs are counted by kind, per user, before and after the questions.
 func TestIdleKinds(t *testing.T) {
 	res := tiny()
 	for i := range res.Units {
@@ -105,7 +105,7 @@ func TestIdleKinds(t *testing.T) {
 	}
 }
 
-// The first token holds the prefill, so that both would count it twice.
+// The first token includes the prefill, which must not count twice.
 func TestHeldUp(t *testing.T) {
 	res := tiny()
 	each(res, func(_ string, _ int, a *eval.Answer) {
