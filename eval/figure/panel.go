@@ -35,7 +35,7 @@ func (in Palette) panel(p *eval.Panel) *plot.Plot {
 		shades := moreland.Kindlmann()
 		shades.SetMax(1)
 		picture := plotter.NewHeatMap(cells(p.Cells), shades.Palette(255))
-		picture.Min, picture.Max, picture.Rasterized = 0, 1, true
+		picture.Min, picture.Max, picture.Rasterized = 0, 1.2, true // the end of the palette is white
 		to.Add(picture)
 	default:
 		in.lines(to, p)
