@@ -18,19 +18,19 @@ func (data *runData) verdict(r *Report, h *Headline) (*bool, []string) {
 	line("First token: %s", h.Best.FirstToken.sentence("mean"))
 	line("Idle tokens per user: %.0f and %.0f. Tensors stored at the end: %s and %s; the limit is %s each.", h.Best.Idle[0], h.Best.Idle[1],
 		mib(h.Best.Held[0]), mib(h.Best.Held[1]), mib(float64(h.LimitBytes)))
-	beside := h.PlacementEffects
-	if beside.Same != nil && beside.Same.Ours == h.Ours {
-		beside.Same = nil // the first line says the same
+	placement := h.PlacementEffects
+	if placement.Same != nil && placement.Same.Ours == h.Ours {
+		placement.Same = nil // the first line says the same
 	}
-	said = append(said, beside.sentence()...)
+	said = append(said, placement.sentence()...)
 
-	well, told := h.Best.Latency.Percent >= aim, true
+	reached, known := h.Best.Latency.Percent >= aim, true
 	switch {
 	case h.Wrong == nil:
-		told = false
+		known = false
 		line("Wrong answers served: unknown.%s", data.whyUnknown(&r.find(h.Ours).All.Bank))
 	case *h.Wrong > 0:
-		well = false
+		reached = false
 		line("Wrong answers served: %d of %s (95 %%: %s).", *h.Wrong, plural(h.Bank.Of, "question"), percents(h.Bank.Low, h.Bank.High))
 	case h.Bank == nil:
 		line("Wrong answers served: 0; no stored answer was served.")
@@ -39,10 +39,10 @@ func (data *runData) verdict(r *Report, h *Headline) (*bool, []string) {
 	}
 	switch w := h.RougeL; {
 	case w == nil:
-		told = false
+		known = false
 		line("ROUGE-L: unknown.%s", data.whyUnknown(nil))
 	default:
-		well = well && (w.Within || w.Above) && !w.Lower
+		reached = reached && (w.Within || w.Above) && !w.Lower
 		line("%s", w.sentence())
 	}
 	switch v := h.BestCorrect; {
@@ -57,12 +57,12 @@ func (data *runData) verdict(r *Report, h *Headline) (*bool, []string) {
 	const what = "at least 50 % lower latency than the fastest baseline, no wrong answer served, ROUGE-L within naive's interval and not lower on the same questions"
 	switch {
 	case h.Idle != nil && !h.Idle.Equal:
-		told = false
+		known = false
 		line("The aim (%s) cannot be judged, because idle tokens are not equal: %.0f per user against %.0f of %s.", what, h.Idle.Ours, h.Idle.Theirs, h.Idle.System)
-	case !well:
+	case !reached:
 		line("The aim (%s) is not reached.", what)
-		told = true
-	case !told:
+		known = true
+	case !known:
 		line("The aim (%s) is reached for latency; the rest is unknown.", what)
 	default:
 		line("The aim (%s) is reached.", what)
@@ -73,10 +73,10 @@ func (data *runData) verdict(r *Report, h *Headline) (*bool, []string) {
 	if s := r.find(h.Ours); s.All.Failed > 0 {
 		line("%s failed %s. Latency leaves them out; quality counts them as wrong.", h.Ours, plural(s.All.Failed, "request"))
 	}
-	if !told {
+	if !known {
 		return nil, said
 	}
-	return &well, said
+	return &reached, said
 }
 
 // whyUnknown says why answers cannot be judged.
