@@ -64,7 +64,7 @@ func (m *figureMaker) population() ([]eval.Figure, string) {
 		joules.Y = append(joules.Y, j)
 		highest, power = max(highest, cost(&w.Before)+cost(&w.After)), max(power, j)
 	}
-	f := eval.Figure{ID: "population", Title: "What idle work costs, per user", Note: "Means over users and repeats. Systems without idle work are left out."}
+	f := eval.Figure{ID: "population", Title: "What idle work costs, for each user", Note: "Means over users and repeats. Systems without idle work are left out."}
 	unit := "tokens"
 	if inFLOPs {
 		var size float64

@@ -33,7 +33,7 @@ func (m *figureMaker) similarity() ([]eval.Figure, string) {
 	if len(nearest) == 0 {
 		return nil, "the run has no similarity of questions"
 	}
-	f := eval.Figure{ID: "likeness", Title: "How similar the questions of a user are", Note: "Cosine of the questions' embeddings, made by the embedding model of the run."}
+	f := eval.Figure{ID: "likeness", Title: "How alike the questions of a user are", Note: "Cosine of the questions' embeddings, made by the embedding model of the run."}
 	switch n := len(nearest); {
 	case n == 1:
 		nearest, pairs = nil, nil
@@ -55,7 +55,7 @@ func (m *figureMaker) similarity() ([]eval.Figure, string) {
 // similarityMap shows how similar any two questions of the first users are.
 func (m *figureMaker) similarityMap() eval.Figure {
 	f := eval.Figure{
-		ID: "likeness-map", Title: "How similar any two questions of a user are", Columns: 2,
+		ID: "likeness-map", Title: "How alike any two questions of a user are", Columns: 2,
 		Note: "Cosine of the questions' embeddings, from 0 (dark) to 1 (light). Questions are in the order in which they were asked. A cosine below 0 is shown as 0.",
 	}
 	users := m.doneUsers()

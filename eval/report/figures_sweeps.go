@@ -97,7 +97,7 @@ func (m *figureMaker) limits() ([]eval.Figure, string) {
 		return nil, noSweep("limit", "limits")
 	}
 	return []eval.Figure{{
-		ID: "limit", Title: "How much storage tensors have", Columns: 2, Note: meansOfSweeps + " Evictions and bytes are means over users.",
+		ID: "limit", Title: "How much room tensors have", Columns: 2, Note: meansOfSweeps + " Evictions and bytes are means over users.",
 		Panels: []eval.Panel{
 			against(sweeps, "", "latency", "ms", variantLatency),
 			against(sweeps, "", "questions with a hit", "share", m.share(hits)),
@@ -115,7 +115,7 @@ func (m *figureMaker) thresholds() ([]eval.Figure, string) {
 	if len(sweeps) == 0 {
 		return nil, noSweep("threshold", "thresholds")
 	}
-	f := eval.Figure{ID: "threshold", Title: "How similar a question must be to get a stored answer", Columns: 2, Note: meansOfSweeps}
+	f := eval.Figure{ID: "threshold", Title: "How alike a question must be to be given a stored answer", Columns: 2, Note: meansOfSweeps}
 	if why := m.noQuality(); why == "" {
 		f.Panels = append(f.Panels,
 			against(sweeps, "", "ROUGE-L", "", func(v *Variant) *Estimate { return v.RougeL }),
