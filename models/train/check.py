@@ -2,7 +2,7 @@
 give the same text, chosen greedily. The engine keeps keys and values in half
 precision, so where the two best tokens are nearly equal either may come.
 
-    python3 check.py --work WORK --model nano-f32.gguf --percached bin/percached
+    python3 check.py --work WORK --model nano-f32.gguf --percached bin/percached-eval
 """
 
 import argparse

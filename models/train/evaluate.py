@@ -2,7 +2,7 @@
 engine, and prints tables in Markdown. The first model is the one that counts,
 the others run on the same items beside it.
 
-    python3 evaluate.py --data DATA --percached bin/percached \
+    python3 evaluate.py --data DATA --percached bin/percached-eval \
         --models nano=nano-q8_0.gguf f32=nano-f32.gguf v0=old.gguf
 """
 

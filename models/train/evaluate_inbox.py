@@ -1,7 +1,7 @@
 """Tries both models together on the invented inbox, as the product does: find
 three chunks, read them, answer. Prints tables in Markdown.
 
-    python3 evaluate_inbox.py --percached bin/percached --embed nano-embed.gguf --models nano=nano.gguf [v0=old.gguf]
+    python3 evaluate_inbox.py --percached bin/percached-eval --embed nano-embed.gguf --models nano=nano.gguf [v0=old.gguf]
 """
 
 import argparse
