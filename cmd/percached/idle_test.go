@@ -21,7 +21,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/llm/llmtest"
@@ -100,15 +99,13 @@ func TestIdleRunIsInterrupted(t *testing.T) {
 // the test.
 type insider struct{ node.Options }
 
-func (insider) Flags(*cobra.Command, ...string) {}
-
-func (h insider) Dial(cmd *cobra.Command, n cli.Need) (*link.Link, error) {
+func (h insider) dial(cmd *cobra.Command, n need) (*link.Link, error) {
 	return daemon.Inside(cmd.Context(), config.Of(h.Config, daemon.CheckConfig), n.Model, h.Parts, cmd.ErrOrStderr())
 }
 
 func (h insider) run(ctx context.Context, stdout io.Writer, args ...string) error {
 	root := &cobra.Command{SilenceErrors: true, SilenceUsage: true}
-	root.AddCommand(cli.Commands(h)...)
+	root.AddCommand(linkCommands(h.dial)...)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(io.Discard)

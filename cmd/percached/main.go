@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/selftest"
 )
@@ -31,7 +30,7 @@ Exit status: 0 done; 1 failed, or not everything was done; 2 wrong usage; 3 not 
 		reindexCommand(), repairCommand(), restoreCommand(), tokenCommand(), configCommand(), pullCommand(), commands.Serve(),
 		demoCommand(), doctorCommand(selftest.OpenLlama), versionCommand(),
 	)
-	root.AddCommand(cli.Commands(host{})...)
+	root.AddCommand(linkCommands(openLink)...)
 	arrange(root)
 	commands.Strict(root)
 	return root

@@ -70,7 +70,7 @@ model, in the configuration, too.`,
 			return o.run(cmd, conf.Now().Data, args)
 		},
 	}
-	host{}.Flags(cmd)
+	linkFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.Name, "as", "", "name of the model (default: made from that of the file)")
 	f.StringVar(&o.To, "to", "", "put it into this file and not into the data folder")

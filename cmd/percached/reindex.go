@@ -34,7 +34,7 @@ the data folder for itself: no daemon may run on it.`,
 			})
 		},
 	}
-	host{}.Flags(cmd, "embed-model", "threads", "gpu-layers")
+	linkFlags(cmd, "embed-model", "threads", "gpu-layers")
 	cmd.Flags().StringVar(&space, "space", "", "space to build anew (default: all)")
 	return cmd
 }

@@ -52,7 +52,7 @@ back: look through the list of documents. Stop the daemon first.`,
 			return repair(cmd.Context(), c, named, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	host{}.Flags(cmd)
+	linkFlags(cmd)
 	cmd.Flags().StringSliceVar(&spaces, "space", nil, "name of a space whose own record is lost")
 	cmd.Flags().StringVar(&kind, "kind", "notes", "kind of the spaces that --space names: emails, dialog, meetings or notes")
 	return cmd

@@ -64,7 +64,7 @@ A backup holds what was deleted after it was made: delete it again.`,
 			return p.Err
 		},
 	}
-	host{}.Flags(cmd)
+	linkFlags(cmd)
 	cmd.Flags().BoolVar(&force, "force", false, "replace spaces and waiting uploads that are there")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as the HTTP interface gives it")
 	return cmd

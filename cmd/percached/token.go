@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
@@ -145,7 +144,7 @@ type tokensReport struct {
 func (r *tokensReport) Table(w io.Writer) error {
 	p := &cmdline.Printer{W: w}
 	for _, l := range r.Tokens {
-		p.Line("%-12s  %-5s  %-20s  %s  %s", l.ID, l.Role, l.where(), l.Made.UTC().Format(cli.TimeLayout), l.Name)
+		p.Line("%-12s  %-5s  %-20s  %s  %s", l.ID, l.Role, l.where(), l.Made.UTC().Format(TimeLayout), l.Name)
 	}
 	return p.Err
 }

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -12,12 +12,12 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-func predictCommand(h Host) *cobra.Command {
-	return group("predict", "Look at the questions that were predicted: list, stats, run", "", predictList(h), predictStats(h), predictRun(h))
+func predictCommand(dial dialer) *cobra.Command {
+	return group("predict", "Look at the questions that were predicted: list, stats, run", "", predictList(dial), predictStats(dial), predictRun(dial))
 }
 
 // predictions are those of the spaces that are meant.
-func (c *call) predictions(ctx context.Context, fn func(space string, p *client.Predictions)) error {
+func (c *invocation) predictions(ctx context.Context, fn func(space string, p *client.Predictions)) error {
 	return c.each(ctx, func(space string) error {
 		r, err := c.ListPredictionsWithResponse(ctx, space)
 		if err == nil {
@@ -27,11 +27,11 @@ func (c *call) predictions(ctx context.Context, fn func(space string, p *client.
 	})
 }
 
-func predictList(h Host) *cobra.Command {
+func predictList(dial dialer) *cobra.Command {
 	return verb{
 		use: "list", short: "List the predicted questions, where they came from, and whether they were asked",
 		example: `  percached predict list --space mail`, space: anySpace,
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			all := struct {
 				Predictions []client.Prediction `json:"predictions"`
 			}{[]client.Prediction{}}
@@ -52,7 +52,7 @@ func predictList(h Host) *cobra.Command {
 				}
 			})
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 // spaceStats are the counts of one space.
@@ -61,11 +61,11 @@ type spaceStats struct {
 	client.PredictionStats
 }
 
-func predictStats(h Host) *cobra.Command {
+func predictStats(dial dialer) *cobra.Command {
 	return verb{
 		use: "stats", short: "Count what was predicted and what was dropped, and why",
 		example: `  percached predict stats`, space: anySpace,
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			all := struct {
 				Spaces []spaceStats `json:"spaces"`
 			}{[]spaceStats{}}
@@ -82,14 +82,14 @@ func predictStats(h Host) *cobra.Command {
 				}
 			})
 		},
-	}.command(h)
+	}.command(dial)
 }
 
-func predictRun(h Host) *cobra.Command {
+func predictRun(dial dialer) *cobra.Command {
 	return verb{
 		use: "run", short: "Sum up, predict and populate in one space, now",
-		example: `  percached predict run --space mail`, space: oneSpace, keys: answerKeys(), need: Need{Model: true},
-		run: func(ctx context.Context, c *call, _ []string) error {
+		example: `  percached predict run --space mail`, space: oneSpace, keys: answerKeys(), need: need{Model: true},
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			return c.work(ctx, func(ctx context.Context) (*client.Drained, error) {
 				r, err := c.PredictWithResponse(ctx, c.space)
 				if err != nil {
@@ -98,5 +98,5 @@ func predictRun(h Host) *cobra.Command {
 				return r.JSON200, nil
 			})
 		},
-	}.command(h)
+	}.command(dial)
 }

@@ -12,19 +12,22 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/config"
 )
 
-// host leads the commands of package cli to a percached: to the daemon that uses
-// the data folder, or to one that is opened for the command.
-type host struct{}
+// dialer opens the link to percached that a command uses. The command closes it.
+type dialer func(cmd *cobra.Command, n need) (*link.Link, error)
 
-// Flags gives a command the flags that say which percached is meant, and those of
-// some keys of the configuration.
-func (host) Flags(cmd *cobra.Command, keys ...string) {
+// need is what a command needs of a data folder that is opened for it.
+type need struct {
+	Folder bool // make the folder if there is none
+	Model  bool // open the language model
+}
+
+// linkFlags gives a command the flags that name the data folder, and flags for some keys.
+func linkFlags(cmd *cobra.Command, keys ...string) {
 	usual := config.DaemonDefault()
 	keys = append([]string{"data"}, keys...)
 	usual.Flags(cmd, keys...)
@@ -32,18 +35,18 @@ func (host) Flags(cmd *cobra.Command, keys ...string) {
 		f := cmd.Flags().Lookup(k)
 		f.Annotations = map[string][]string{ofConfig: nil}
 		if k != "data" {
-			f.Usage += " (where no daemon runs)"
+			f.Usage += " (without a daemon)"
 		}
 	}
 	cmd.Flags().String("config", "", "configuration file (default: percached.conf in the data folder)")
 }
 
-// ofConfig marks flags that set a key of the configuration: a command's own may
-// have the name of one, too.
+// ofConfig marks flags that set a key. A command's own flag may have the same name.
 const ofConfig = "config"
 
-// Dial opens the way to a percached.
-func (host) Dial(cmd *cobra.Command, n cli.Need) (*link.Link, error) {
+// openLink links to the daemon that uses the data folder. Without one, it opens the folder
+// for this command.
+func openLink(cmd *cobra.Command, n need) (*link.Link, error) {
 	conf, given, err := configOf(cmd)
 	if err != nil {
 		return nil, err
@@ -61,17 +64,17 @@ func (host) Dial(cmd *cobra.Command, n cli.Need) (*link.Link, error) {
 	switch {
 	case none != nil:
 		return nil, none
-	case l == nil: // a command uses it, or a daemon that does not listen yet
+	case l == nil: // another command uses the folder, or a daemon that does not listen yet
 		return nil, err
 	}
 	if len(given) > 0 {
-		return nil, cmdline.Misusef("%s serves %s with its own configuration: --%s cannot be given now; see percached config show", used.Who, data, strings.Join(given, ", --"))
+		return nil, cmdline.Misusef("%s serves %s with its own configuration, so --%s has no effect: leave it out, or see percached config show", used.Who, data, strings.Join(given, ", --"))
 	}
 	return l, l.Ready(cmd.Context(), cmd.ErrOrStderr())
 }
 
-// configOf is the configuration that a command is called with, and the names of
-// the keys that its flags set, but for the folder.
+// configOf is the configuration of a command, and the names of the keys that its flags
+// set besides data.
 func configOf(cmd *cobra.Command) (conf *config.Loaded, given []string, err error) {
 	var flags []config.Setting
 	for _, k := range config.Keys() {

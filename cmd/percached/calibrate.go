@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-func calibrateCommand(h Host) *cobra.Command {
+func calibrateCommand(dial dialer) *cobra.Command {
 	var again bool
 	return verb{
 		use: "calibrate", short: "Measure whether the model answers as well from chunks side by side",
@@ -27,11 +27,11 @@ Idle work does the same by itself, once for each model, prompt and kind of docum
 The command goes on where it stands; with --again it begins anew. percached status
 tells the result, and the key placement overrides it.`,
 		example: `  percached calibrate
-  percached calibrate --space mail --again`, space: anySpace, keys: answerKeys(), need: Need{Model: true},
+  percached calibrate --space mail --again`, space: anySpace, keys: answerKeys(), need: need{Model: true},
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().BoolVar(&again, "again", false, "forget what was measured, for all spaces, and measure anew")
 		},
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			if again {
 				if _, err := c.ForgetPlacementsWithResponse(ctx); err != nil {
 					return err
@@ -49,7 +49,7 @@ tells the result, and the key placement overrides it.`,
 			placements(p, r.JSON200)
 			return p.Err
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 // placements tells how chunks are placed, and why.

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"bufio"
@@ -17,11 +17,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Commands are all commands that ask a percached.
-func Commands(h Host) []*cobra.Command {
+// linkCommands are the commands that send requests to percached.
+func linkCommands(dial dialer) []*cobra.Command {
 	return []*cobra.Command{
-		askCommand(h), addCommand(h), documentsCommand(h), spacesCommand(h), cacheCommand(h), qaCommand(h), historyCommand(h),
-		predictCommand(h), idleCommand(h), statusCommand(h), calibrateCommand(h), backupCommand(h),
+		askCommand(dial), addCommand(dial), documentsCommand(dial), spacesCommand(dial), cacheCommand(dial), qaCommand(dial), historyCommand(dial),
+		predictCommand(dial), idleCommand(dial), statusCommand(dial), calibrateCommand(dial), backupCommand(dial),
 	}
 }
 
@@ -30,12 +30,12 @@ type verb struct {
 	use, short, long, example string
 	args                      cobra.PositionalArgs
 	keys                      []string // of the configuration, that flags of it set
-	need                      Need
+	need                      need
 	space                     scope
 	flags                     func(cmd *cobra.Command)
 	complete                  cobra.CompletionFunc      // of its arguments; nil: there are none to choose from
 	before                    func(args []string) error // says what is wrong, before a percached is opened
-	run                       func(ctx context.Context, c *call, args []string) error
+	run                       func(ctx context.Context, c *invocation, args []string) error
 }
 
 // scope says which spaces a command is about.
@@ -48,7 +48,7 @@ const (
 )
 
 // call is one run of a command.
-type call struct {
+type invocation struct {
 	*link.Link
 	in          io.Reader
 	out, stderr io.Writer
@@ -57,7 +57,7 @@ type call struct {
 }
 
 // command makes the command of a verb.
-func (v verb) command(h Host) *cobra.Command {
+func (v verb) command(dial dialer) *cobra.Command {
 	var space string
 	var asJSON bool
 	cmd := &cobra.Command{Use: v.use, Short: v.short, Long: v.long, Example: v.example, Args: v.args}
@@ -78,7 +78,7 @@ func (v verb) command(h Host) *cobra.Command {
 				return err
 			}
 		}
-		l, err := h.Dial(cmd, v.need)
+		l, err := dial(cmd, v.need)
 		if err != nil {
 			return err
 		}
@@ -87,9 +87,9 @@ func (v verb) command(h Host) *cobra.Command {
 				err = shut
 			}
 		}()
-		return v.run(cmd.Context(), &call{l, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr(), space, asJSON}, args)
+		return v.run(cmd.Context(), &invocation{l, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr(), space, asJSON}, args)
 	}
-	h.Flags(cmd, v.keys...)
+	linkFlags(cmd, v.keys...)
 	switch v.space {
 	case oneSpace:
 		cmd.Flags().StringVar(&space, "space", link.DefaultSpace, "space that is meant")
@@ -101,17 +101,17 @@ func (v verb) command(h Host) *cobra.Command {
 		v.flags(cmd)
 	}
 	if v.space != noSpace {
-		_ = cmd.RegisterFlagCompletionFunc("space", spacesOf(h)) // the flag is there
+		_ = cmd.RegisterFlagCompletionFunc("space", spacesOf(dial)) // the flag is there
 	}
 	return cmd
 }
 
 // spacesOf completes names of spaces.
-func spacesOf(h Host) cobra.CompletionFunc {
+func spacesOf(dial dialer) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		const none = cobra.ShellCompDirectiveNoFileComp
 		cmd.SetErr(io.Discard)
-		l, err := h.Dial(cmd, Need{})
+		l, err := dial(cmd, need{})
 		if err != nil {
 			return nil, none
 		}
@@ -129,12 +129,12 @@ func spacesOf(h Host) cobra.CompletionFunc {
 }
 
 // firstSpaceOf completes a first argument that is a space, and none behind it.
-func firstSpaceOf(h Host) cobra.CompletionFunc {
+func firstSpaceOf(dial dialer) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return spacesOf(h)(cmd, args, toComplete)
+		return spacesOf(dial)(cmd, args, toComplete)
 	}
 }
 
@@ -153,7 +153,7 @@ func group(use, short, long string, under ...*cobra.Command) *cobra.Command {
 }
 
 // show prints what came back: as it is for programs, else as a table.
-func (c *call) show(body []byte, table func(p *cmdline.Printer)) error {
+func (c *invocation) show(body []byte, table func(p *cmdline.Printer)) error {
 	if !c.json {
 		p := &cmdline.Printer{W: c.out}
 		table(p)
@@ -169,7 +169,7 @@ func (c *call) show(body []byte, table func(p *cmdline.Printer)) error {
 }
 
 // showAll prints what was put together of several answers.
-func (c *call) showAll(v any, table func(p *cmdline.Printer)) error {
+func (c *invocation) showAll(v any, table func(p *cmdline.Printer)) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -178,14 +178,14 @@ func (c *call) showAll(v any, table func(p *cmdline.Printer)) error {
 }
 
 // say tells a person something beside the result.
-func (c *call) say(format string, args ...any) {
+func (c *invocation) say(format string, args ...any) {
 	p := &cmdline.Printer{W: c.stderr}
 	p.Line(format, args...)
 }
 
 // agrees asks a person whether to go on. Who is no person at a terminal has said so
 // by calling.
-func (c *call) agrees(format string, args ...any) bool {
+func (c *invocation) agrees(format string, args ...any) bool {
 	if !cmdline.Terminal(c.in) || !cmdline.Terminal(c.stderr) {
 		return true
 	}
@@ -196,7 +196,7 @@ func (c *call) agrees(format string, args ...any) bool {
 }
 
 // each calls fn with the space that is meant, or with all of them.
-func (c *call) each(ctx context.Context, fn func(space string) error) error {
+func (c *invocation) each(ctx context.Context, fn func(space string) error) error {
 	if c.space != "" {
 		return fn(c.space)
 	}
@@ -213,7 +213,7 @@ func (c *call) each(ctx context.Context, fn func(space string) error) error {
 }
 
 // there checks that the space that is meant, if one is, is there.
-func (c *call) there(ctx context.Context) error {
+func (c *invocation) there(ctx context.Context) error {
 	if c.space == "" {
 		return nil
 	}

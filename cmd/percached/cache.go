@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -12,16 +12,16 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-func cacheCommand(h Host) *cobra.Command {
+func cacheCommand(dial dialer) *cobra.Command {
 	return group("cache", "Look at the stored tensors: tree, stats, clear, verify, limit", "",
-		cacheTree(h), cacheStats(h), cacheClear(h), cacheVerify(h), cacheLimit(h))
+		cacheTree(dial), cacheStats(dial), cacheClear(dial), cacheVerify(dial), cacheLimit(dial))
 }
 
-func cacheTree(h Host) *cobra.Command {
+func cacheTree(dial dialer) *cobra.Command {
 	return verb{
 		use: "tree", short: "Show what is stored, with sizes, chunks and hits",
 		example: `  percached cache tree --space mail`, space: anySpace,
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			all := client.Tree{Slices: []client.Slice{}}
 			limit := pageSize
 			err := c.each(ctx, func(space string) error {
@@ -37,7 +37,7 @@ func cacheTree(h Host) *cobra.Command {
 			}
 			return c.showAll(all, func(p *cmdline.Printer) { tree(p, all) })
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 func tree(p *cmdline.Printer, all client.Tree) {
@@ -62,11 +62,11 @@ func tree(p *cmdline.Printer, all client.Tree) {
 	}
 }
 
-func cacheStats(h Host) *cobra.Command {
+func cacheStats(dial dialer) *cobra.Command {
 	return verb{
 		use: "stats", short: "Show counts and sizes",
 		example: `  percached cache stats --json`, space: anySpace,
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			if c.space != "" {
 				r, err := c.GetSpaceCacheWithResponse(ctx, c.space)
 				if err != nil {
@@ -88,7 +88,7 @@ func cacheStats(h Host) *cobra.Command {
 				groups(p, s.Groups)
 			})
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 func groups(p *cmdline.Printer, all []client.CacheGroup) {
@@ -97,11 +97,11 @@ func groups(p *cmdline.Printer, all []client.CacheGroup) {
 	}
 }
 
-func cacheClear(h Host) *cobra.Command {
+func cacheClear(dial dialer) *cobra.Command {
 	return verb{
 		use: "clear", short: "Drop stored tensors",
 		example: `  percached cache clear --space mail`, space: anySpace,
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			var got *client.Dropped
 			var body []byte
 			if c.space != "" {
@@ -119,16 +119,16 @@ func cacheClear(h Host) *cobra.Command {
 			}
 			return c.show(body, func(p *cmdline.Printer) { p.Line("%d slices dropped, %d bytes", got.Slices, got.Bytes) })
 		},
-	}.command(h)
+	}.command(dial)
 }
 
-func cacheVerify(h Host) *cobra.Command {
+func cacheVerify(dial dialer) *cobra.Command {
 	return verb{
 		use: "verify", short: "Read all stored tensors and check them",
 		example: `  percached cache verify`,
 		long: `Reads all stored tensors and checks them. What is damaged is dropped, and computed
 anew when it is needed. Exit status 1 if there was damage.`,
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			r, err := c.VerifyCacheWithResponse(ctx)
 			if err != nil {
 				return err
@@ -145,10 +145,10 @@ anew when it is needed. Exit status 1 if there was damage.`,
 			}
 			return err
 		},
-	}.command(h)
+	}.command(dial)
 }
 
-func cacheLimit(h Host) *cobra.Command {
+func cacheLimit(dial dialer) *cobra.Command {
 	var bytes int64
 	return verb{
 		use: "limit SIZE", short: "Bound what stored tensors may take, until the daemon ends",
@@ -166,7 +166,7 @@ stays of it but what went: the setting tensor-limit is for good.`,
 			}
 			return nil
 		},
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			r, err := c.LimitCacheWithResponse(ctx, client.CacheLimit{Limit: bytes})
 			if err != nil {
 				return err
@@ -175,5 +175,5 @@ stays of it but what went: the setting tensor-limit is for good.`,
 				p.Line("%d slices, %s of %s", r.JSON200.Slices, cmdline.Size(r.JSON200.Bytes), cmdline.Size(r.JSON200.Limit))
 			})
 		},
-	}.command(h)
+	}.command(dial)
 }

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-func qaCommand(h Host) *cobra.Command {
-	return group("qa", "Look at stored answers: list, search, renew, veto, delete", "", qaList(h), qaSearch(h), qaRenew(h), qaVeto(h), qaDelete(h))
+func qaCommand(dial dialer) *cobra.Command {
+	return group("qa", "Look at stored answers: list, search, renew, veto, delete", "", qaList(dial), qaSearch(dial), qaRenew(dial), qaVeto(dial), qaDelete(dial))
 }
 
-func qaList(h Host) *cobra.Command {
+func qaList(dial dialer) *cobra.Command {
 	return verb{
 		use: "list", short: "List the stored answers of a space",
 		example: `  percached qa list --space mail`, space: oneSpace,
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			all := client.Entries{Entries: []client.Entry{}}
 			limit := pageSize
 			for p := (client.ListEntriesParams{Limit: &limit}); ; {
@@ -35,7 +35,7 @@ func qaList(h Host) *cobra.Command {
 			}
 			return c.showAll(all, func(p *cmdline.Printer) { entries(p, all.Entries) })
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 func entries(p *cmdline.Printer, all []client.Entry) {
@@ -54,28 +54,28 @@ func entries(p *cmdline.Printer, all []client.Entry) {
 	}
 }
 
-func qaSearch(h Host) *cobra.Command {
+func qaSearch(dial dialer) *cobra.Command {
 	return verb{
 		use: "search QUESTION", short: "Find the stored questions most like one",
 		example: `  percached qa search "When is the dentist appointment?"`, args: cobra.ExactArgs(1), space: oneSpace,
-		run: func(ctx context.Context, c *call, args []string) error {
+		run: func(ctx context.Context, c *invocation, args []string) error {
 			r, err := c.SearchEntriesWithResponse(ctx, c.space, &client.SearchEntriesParams{Q: args[0]})
 			if err != nil {
 				return err
 			}
 			return c.show(r.Body, func(p *cmdline.Printer) { entries(p, r.JSON200.Entries) })
 		},
-	}.command(h)
+	}.command(dial)
 }
 
-func qaRenew(h Host) *cobra.Command {
+func qaRenew(dial dialer) *cobra.Command {
 	return verb{
 		use: "renew", short: "Answer what is stale anew, as idle work would",
-		example: `  percached qa renew --space mail`, space: oneSpace, keys: answerKeys(), need: Need{Model: true},
+		example: `  percached qa renew --space mail`, space: oneSpace, keys: answerKeys(), need: need{Model: true},
 		long: `Answers the stale entries of a space anew that somebody asked or was served. It
 is idle work, done now; those that nobody asked for are predicted anew in their
 turn. Exit status 1 if one failed.`,
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			r, err := c.DrainIdleWithResponse(ctx, &client.DrainIdleParams{Space: &c.space, Kind: []client.JobKind{"check", "refresh"}})
 			if err != nil {
 				return err
@@ -95,10 +95,10 @@ turn. Exit status 1 if one failed.`,
 			}
 			return err
 		},
-	}.command(h)
+	}.command(dial)
 }
 
-func qaVeto(h Host) *cobra.Command {
+func qaVeto(dial dialer) *cobra.Command {
 	var asked string
 	return verb{
 		use: "veto ID", short: "Remove a wrong answer, and keep two questions apart for good",
@@ -116,27 +116,27 @@ that of the stored answer, as qa list and ask --json tell it.`,
 			}
 			return isEntry(args)
 		},
-		run: func(ctx context.Context, c *call, args []string) error {
+		run: func(ctx context.Context, c *invocation, args []string) error {
 			_, err := c.VetoEntryWithResponse(ctx, c.space, args[0], client.Veto{Asked: asked})
 			if err != nil {
 				return err
 			}
 			return c.showAll(struct{}{}, func(p *cmdline.Printer) { p.Line("it is not given for that question any more") })
 		},
-	}.command(h)
+	}.command(dial)
 }
 
-func qaDelete(h Host) *cobra.Command {
+func qaDelete(dial dialer) *cobra.Command {
 	return verb{
 		use: "delete ID", short: "Remove a stored answer",
 		example: `  percached qa delete df15ba753f7f286fcb30792fdf292d30`, args: cobra.ExactArgs(1), space: oneSpace, before: isEntry,
-		run: func(ctx context.Context, c *call, args []string) error {
+		run: func(ctx context.Context, c *invocation, args []string) error {
 			if _, err := c.DeleteEntryWithResponse(ctx, c.space, args[0]); err != nil {
 				return err
 			}
 			return c.showAll(struct{}{}, func(p *cmdline.Printer) { p.Line("it is gone") })
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 // isEntry checks the name of a stored answer.

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -10,15 +10,15 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-func historyCommand(h Host) *cobra.Command {
-	return group("history", "List or forget the questions that were asked", "", historyList(h), historyClear(h))
+func historyCommand(dial dialer) *cobra.Command {
+	return group("history", "List or forget the questions that were asked", "", historyList(dial), historyClear(dial))
 }
 
-func historyList(h Host) *cobra.Command {
+func historyList(dial dialer) *cobra.Command {
 	return verb{
 		use: "list", short: "List the latest questions of a space, oldest first",
 		example: `  percached history list --space mail`, space: oneSpace,
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			limit := pageSize
 			r, err := c.ListHistoryWithResponse(ctx, c.space, &client.ListHistoryParams{Limit: &limit})
 			if err != nil {
@@ -30,16 +30,16 @@ func historyList(h Host) *cobra.Command {
 				}
 			})
 		},
-	}.command(h)
+	}.command(dial)
 }
 
-func historyClear(h Host) *cobra.Command {
+func historyClear(dial dialer) *cobra.Command {
 	return verb{
 		use: "clear", short: "Forget the questions of a space",
 		example: `  percached history clear --space mail`, space: oneSpace,
 		long: `Forgets the questions that were asked of a space. Answers that are stored stay,
 with their questions: see percached qa. The files are then written anew.`,
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			r, err := c.ClearHistoryWithResponse(ctx, c.space, &client.ClearHistoryParams{CleanUp: optional(true)})
 			if err != nil {
 				return err
@@ -52,5 +52,5 @@ with their questions: see percached qa. The files are then written anew.`,
 				}
 			})
 		},
-	}.command(h)
+	}.command(dial)
 }

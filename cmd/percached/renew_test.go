@@ -1,4 +1,4 @@
-package cli_test
+package main
 
 import (
 	"bytes"
@@ -11,17 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/cmd/percached/cli"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/link"
 )
-
-// led leads every command to one link.
-type led struct{ link *link.Link }
-
-func (led) Flags(*cobra.Command, ...string) {}
-
-func (l led) Dial(*cobra.Command, cli.Need) (*link.Link, error) { return l.link, nil }
 
 // A renewal that failed is told once and is no success; what kept one from being
 // done is told.
@@ -48,7 +40,7 @@ func TestRenewTells(t *testing.T) {
 			l.Close = func() error { return nil }
 			var out bytes.Buffer
 			root := &cobra.Command{Use: "percached", SilenceErrors: true, SilenceUsage: true}
-			root.AddCommand(cli.Commands(led{l})...)
+			root.AddCommand(linkCommands(func(*cobra.Command, need) (*link.Link, error) { return l, nil })...)
 			root.SetOut(&out)
 			root.SetArgs([]string{"qa", "renew"})
 			err = root.ExecuteContext(t.Context())

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -15,14 +15,14 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-func documentsCommand(h Host) *cobra.Command {
-	return group("documents", "List, show and delete documents", "", documentsList(h), documentsShow(h), documentsDelete(h))
+func documentsCommand(dial dialer) *cobra.Command {
+	return group("documents", "List, show and delete documents", "", documentsList(dial), documentsShow(dial), documentsDelete(dial))
 }
 
 // pageSize is how many of a list are asked for at a time.
 const pageSize = 1000
 
-func documentsList(h Host) *cobra.Command {
+func documentsList(dial dialer) *cobra.Command {
 	var find string
 	return verb{
 		use: "list", short: "List the documents of a space",
@@ -31,7 +31,7 @@ func documentsList(h Host) *cobra.Command {
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().StringVar(&find, "find", "", "only those whose title or source holds this text")
 		},
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			all := client.Documents{Documents: []client.Document{}}
 			limit := pageSize
 			for p := (client.ListDocumentsParams{Limit: &limit, Find: optional(find)}); ; {
@@ -51,14 +51,14 @@ func documentsList(h Host) *cobra.Command {
 				}
 			})
 		},
-	}.command(h)
+	}.command(dial)
 }
 
-func documentsShow(h Host) *cobra.Command {
+func documentsShow(dial dialer) *cobra.Command {
 	return verb{
 		use: "show ID", short: "Show a document, cut into its chunks",
 		example: `  percached documents show 2f339dba54caf91f6e24c41e1c405272`, args: cobra.ExactArgs(1), space: oneSpace, before: areDocuments,
-		run: func(ctx context.Context, c *call, args []string) error {
+		run: func(ctx context.Context, c *invocation, args []string) error {
 			r, err := c.GetDocumentWithResponse(ctx, c.space, args[0])
 			if err != nil {
 				return err
@@ -75,7 +75,7 @@ func documentsShow(h Host) *cobra.Command {
 				}
 			})
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 // areDocuments checks names of documents.
@@ -104,7 +104,7 @@ func isJob(s string) bool { return len(s) == 16 && isHex(s) }
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-func documentsDelete(h Host) *cobra.Command {
+func documentsDelete(dial dialer) *cobra.Command {
 	return verb{
 		use: "delete ID...", short: "Forget documents, and everything that rests on them",
 		example: `  percached documents delete 2f339dba54caf91f6e24c41e1c405272 --space mail`,
@@ -112,7 +112,7 @@ func documentsDelete(h Host) *cobra.Command {
 answers and questions of the history that rest on them. The files of the data
 folder are then written anew without any of it, before the command ends.`,
 		args: cobra.MinimumNArgs(1), space: oneSpace, before: areDocuments,
-		run: func(ctx context.Context, c *call, ids []string) error {
+		run: func(ctx context.Context, c *invocation, ids []string) error {
 			slices.Sort(ids)
 			ids = slices.Compact(ids) // one that is named twice is gone at the second time
 			for _, id := range ids {  // all of them, or none
@@ -140,7 +140,7 @@ folder are then written anew without any of it, before the command ends.`,
 			}
 			return errors.Join(failed, c.receipt(sum))
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 // plus is both receipts in one; the bytes left with the last.
@@ -152,7 +152,7 @@ func plus(a, b client.Receipt) client.Receipt {
 }
 
 // receipt tells what was forgotten.
-func (c *call) receipt(r client.Receipt) error {
+func (c *invocation) receipt(r client.Receipt) error {
 	return c.showAll(r, func(p *cmdline.Printer) {
 		p.Line("forgotten: %d documents, %d chunks, %d vectors, %d chunks of the index, %d slices (%d bytes), %d stored answers, %d questions of the history, %d summaries, %d predicted questions",
 			r.Documents, r.Chunks, r.Vectors, r.Indexed, r.Slices, r.SliceBytes, r.Entries, r.History, r.Summaries, r.Predictions)

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"cmp"
@@ -27,7 +27,7 @@ const (
 	portionBytes = 64 << 20
 )
 
-func addCommand(h Host) *cobra.Command {
+func addCommand(dial dialer) *cobra.Command {
 	var kind string
 	return verb{
 		use: "add PATH...", short: "Take in documents: files, mailboxes, folders",
@@ -41,7 +41,7 @@ its former self and keeps the chunks that are the same. What cannot be read is
 named with the reason, and the rest is taken in; the exit status is then 1.`,
 		example: `  percached add ~/Mail/inbox.mbox --space mail
   percached add notes/ meeting.vtt`,
-		args: cobra.MinimumNArgs(1), keys: documentKeys(), need: Need{Folder: true}, space: oneSpace,
+		args: cobra.MinimumNArgs(1), keys: documentKeys(), need: need{Folder: true}, space: oneSpace,
 		complete: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // files
 		flags: func(cmd *cobra.Command) {
 			kindFlag(cmd, &kind, "", "what a new space holds (default: emails)")
@@ -52,11 +52,11 @@ named with the reason, and the rest is taken in; the exit status is then 1.`,
 			}
 			return nil
 		},
-		run: func(ctx context.Context, c *call, paths []string) error {
+		run: func(ctx context.Context, c *invocation, paths []string) error {
 			if err := c.makeSpace(ctx, client.SpaceKind(kind)); err != nil {
 				return err
 			}
-			a := &addition{call: c, began: time.Now(), tell: cmdline.Progress(c.stderr, "added")}
+			a := &addition{invocation: c, began: time.Now(), tell: cmdline.Progress(c.stderr, "added")}
 			a.report.Failures, a.report.LeftOut = []client.Failure{}, []client.Failure{}
 			err := a.add(ctx, paths)
 			a.tell(1)
@@ -70,12 +70,12 @@ named with the reason, and the rest is taken in; the exit status is then 1.`,
 			}
 			return err
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 // makeSpace makes the space if there is none. One that is there must be of the
 // kind, if one is asked for.
-func (c *call) makeSpace(ctx context.Context, kind client.SpaceKind) error {
+func (c *invocation) makeSpace(ctx context.Context, kind client.SpaceKind) error {
 	r, err := c.GetSpaceWithResponse(ctx, c.space)
 	if isMissing(err) {
 		made, late := c.CreateSpaceWithResponse(ctx, client.NewSpace{Name: c.space, Kind: optional(kind)})
@@ -108,7 +108,7 @@ type added struct {
 
 // addition is one add under way.
 type addition struct {
-	*call
+	*invocation
 	began       time.Time
 	tell        func(of1 float64)
 	total, done int64 // bytes

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -28,9 +28,9 @@ func documentKeys() []string {
 	return []string{"embed-model", "chunk-words", "threads", "gpu-layers"}
 }
 
-func askCommand(h Host) *cobra.Command {
+func askCommand(dial dialer) *cobra.Command {
 	var q client.Question
-	var threshold share
+	var threshold shareFlag
 	var maxAge time.Duration
 	var explain, bypass, refresh bool
 	return verb{
@@ -43,7 +43,7 @@ not stored, and the best passage is shown, on a terminal behind the answer and
 elsewhere instead of it, with the words that may answer between stars.`,
 		example: `  percached ask "When is the dentist appointment?" --space mail
   percached ask "Who leads Heron?" --explain`,
-		args: cobra.ExactArgs(1), keys: answerKeys(), need: Need{Model: true}, space: oneSpace,
+		args: cobra.ExactArgs(1), keys: answerKeys(), need: need{Model: true}, space: oneSpace,
 		flags: func(cmd *cobra.Command) {
 			f := cmd.Flags()
 			f.BoolVar(&explain, "explain", false, "tell how the answer came: outcome, gate, citations, reuse, times")
@@ -58,7 +58,7 @@ elsewhere instead of it, with the words that may answer between stars.`,
 			}
 			return nil
 		},
-		run: func(ctx context.Context, c *call, args []string) error {
+		run: func(ctx context.Context, c *invocation, args []string) error {
 			q.Question, q.Bypass, q.Refresh, q.MaxAgeSeconds = args[0], optional(bypass), optional(refresh), optional(maxAge.Seconds())
 			q.Threshold = threshold.of1
 			if c.json {
@@ -85,20 +85,20 @@ elsewhere instead of it, with the words that may answer between stars.`,
 			}
 			return p.Err
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 // share is a flag with a number from 0 to 1, which may be absent: 0 says something.
-type share struct{ of1 *float64 }
+type shareFlag struct{ of1 *float64 }
 
-func (s *share) String() string {
+func (s *shareFlag) String() string {
 	if s.of1 == nil {
 		return ""
 	}
 	return strconv.FormatFloat(*s.of1, 'g', -1, 64)
 }
 
-func (s *share) Set(text string) error {
+func (s *shareFlag) Set(text string) error {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(v) || v < 0 || v > 1 {
 		return errors.New("it is no number from 0 to 1")
@@ -107,12 +107,12 @@ func (s *share) Set(text string) error {
 	return nil
 }
 
-func (*share) Type() string { return "float" }
+func (*shareFlag) Type() string { return "float" }
 
 // listen asks, and prints the answer: to a person as it comes, and behind one that is
 // not grounded what the documents say; to what is no terminal only what is to be
 // believed.
-func (c *call) listen(ctx context.Context, q client.Question, p *cmdline.Printer) (*client.Answer, error) {
+func (c *invocation) listen(ctx context.Context, q client.Question, p *cmdline.Printer) (*client.Answer, error) {
 	resp, err := c.Ask(ctx, c.space, q, client.AsEvents)
 	if err != nil {
 		return nil, err

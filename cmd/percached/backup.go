@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"bufio"
@@ -25,7 +25,7 @@ type backedUp struct {
 	backup.Header
 }
 
-func backupCommand(h Host) *cobra.Command {
+func backupCommand(dial dialer) *cobra.Command {
 	var force bool
 	return verb{
 		use: "backup FILE", short: "Write a backup of all spaces to a file", args: cobra.ExactArgs(1),
@@ -44,7 +44,7 @@ your documents in plain text, and keeps what you delete later.`,
 			cmd.Flags().BoolVar(&force, "force", false, "overwrite FILE if it exists")
 		},
 		before: func(args []string) error { return free(args[0], force) },
-		run: func(ctx context.Context, c *call, args []string) error {
+		run: func(ctx context.Context, c *invocation, args []string) error {
 			if args[0] == "-" {
 				_, _, err := c.backup(ctx, c.out)
 				return err
@@ -57,7 +57,7 @@ your documents in plain text, and keeps what you delete later.`,
 				p.Line("Wrote %s: %d spaces, %d documents, %d waiting uploads, %s.", args[0], header.Spaces, header.Documents, header.Uploads, cmdline.Size(n))
 			})
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 // free refuses to overwrite a file, unless that is wanted.
@@ -79,7 +79,7 @@ func free(name string, force bool) error {
 }
 
 // backup writes a backup, and verifies it as it passes.
-func (c *call) backup(ctx context.Context, to io.Writer) (h backup.Header, n int64, err error) {
+func (c *invocation) backup(ctx context.Context, to io.Writer) (h backup.Header, n int64, err error) {
 	resp, err := c.Link.Backup(ctx)
 	if err != nil {
 		return h, 0, err
@@ -111,7 +111,7 @@ func (c *counted) Write(p []byte) (int, error) {
 
 // backupTo writes a backup to a file, which is there whole or not at all. Until it is
 // whole it has a name that nothing else has, not even another backup to the same file.
-func (c *call) backupTo(ctx context.Context, name string, force bool) (h backup.Header, n int64, err error) {
+func (c *invocation) backupTo(ctx context.Context, name string, force bool) (h backup.Header, n int64, err error) {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.part") // for its owner alone
 	if err != nil {
 		return h, 0, unwritable(name, err)

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"bytes"
@@ -14,15 +14,15 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-func spacesCommand(h Host) *cobra.Command {
-	return group("spaces", "List, create, set and delete spaces", "", spacesList(h), spacesCreate(h), spacesSet(h), spacesDelete(h))
+func spacesCommand(dial dialer) *cobra.Command {
+	return group("spaces", "List, create, set and delete spaces", "", spacesList(dial), spacesCreate(dial), spacesSet(dial), spacesDelete(dial))
 }
 
-func spacesList(h Host) *cobra.Command {
+func spacesList(dial dialer) *cobra.Command {
 	return verb{
 		use: "list", short: "List the spaces",
 		example: `  percached spaces list --json`,
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			r, err := c.ListSpacesWithResponse(ctx)
 			if err != nil {
 				return err
@@ -34,31 +34,31 @@ func spacesList(h Host) *cobra.Command {
 				}
 			})
 		},
-	}.command(h)
+	}.command(dial)
 }
 
-func spacesCreate(h Host) *cobra.Command {
+func spacesCreate(dial dialer) *cobra.Command {
 	var kind string
 	return verb{
-		use: "create SPACE", short: "Make a space that is empty", args: cobra.ExactArgs(1), need: Need{Folder: true},
+		use: "create SPACE", short: "Make a space that is empty", args: cobra.ExactArgs(1), need: need{Folder: true},
 		example: `  percached spaces create meetings --kind meetings`,
 		flags: func(cmd *cobra.Command) {
 			kindFlag(cmd, &kind, "emails", "what it holds")
 		},
 		before: func(args []string) error { return isSpace("SPACE", args[0]) },
-		run: func(ctx context.Context, c *call, args []string) error {
+		run: func(ctx context.Context, c *invocation, args []string) error {
 			r, err := c.CreateSpaceWithResponse(ctx, client.NewSpace{Name: args[0], Kind: optional(client.SpaceKind(kind))})
 			if err != nil {
 				return err
 			}
 			return c.show(r.Body, func(p *cmdline.Printer) { p.Line("%s is there, for %s", r.JSON201.Name, r.JSON201.Kind) })
 		},
-	}.command(h)
+	}.command(dial)
 }
 
-func spacesSet(h Host) *cobra.Command {
+func spacesSet(dial dialer) *cobra.Command {
 	return verb{
-		use: "set SPACE KEY=VALUE...", short: "Set what a space wants otherwise than the rest", args: cobra.MinimumNArgs(2), complete: firstSpaceOf(h),
+		use: "set SPACE KEY=VALUE...", short: "Set what a space wants otherwise than the rest", args: cobra.MinimumNArgs(2), complete: firstSpaceOf(dial),
 		long: `Sets what a space wants otherwise than the service. The keys: threshold (0 to 1),
 guard, bank, tensors (true or false), k, order (relevance, canonical), placement
 (sequential, parallel), planes (kv, qkv), whole (true: instructions and chunks
@@ -84,7 +84,7 @@ percached spaces list shows what is set.`,
 			}
 			return isSpace("SPACE", args[0])
 		},
-		run: func(ctx context.Context, c *call, args []string) error {
+		run: func(ctx context.Context, c *invocation, args []string) error {
 			r, err := c.ChangeSpaceWithBodyWithResponse(ctx, args[0], "application/merge-patch+json", bytes.NewReader(patch(args[1:])))
 			if err != nil {
 				return err
@@ -94,7 +94,7 @@ percached spaces list shows what is set.`,
 				p.Line("%s: %s", r.JSON200.Name, set)
 			})
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 // spaceName is what a space may be called. Another name is refused here: as a part
@@ -127,16 +127,16 @@ func patch(given []string) []byte {
 	return b
 }
 
-func spacesDelete(h Host) *cobra.Command {
+func spacesDelete(dial dialer) *cobra.Command {
 	var yes bool
 	return verb{
 		use: "delete SPACE", short: "Forget a space and everything in it",
-		example: `  percached spaces delete mail`, args: cobra.ExactArgs(1), complete: firstSpaceOf(h),
+		example: `  percached spaces delete mail`, args: cobra.ExactArgs(1), complete: firstSpaceOf(dial),
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask first, as is done on a terminal")
 		},
 		before: func(args []string) error { return isSpace("SPACE", args[0]) },
-		run: func(ctx context.Context, c *call, args []string) error {
+		run: func(ctx context.Context, c *invocation, args []string) error {
 			there, err := c.GetSpaceWithResponse(ctx, args[0])
 			if err != nil {
 				return err
@@ -152,5 +152,5 @@ func spacesDelete(h Host) *cobra.Command {
 			}
 			return c.receipt(*r.JSON200)
 		},
-	}.command(h)
+	}.command(dial)
 }

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-func statusCommand(h Host) *cobra.Command {
+func statusCommand(dial dialer) *cobra.Command {
 	var watch bool
 	var every time.Duration
 	return verb{
@@ -34,7 +34,7 @@ interrupted: on a terminal in place, elsewhere one report behind the other (with
 			}
 			return nil
 		},
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			if !watch {
 				return c.status(ctx, false)
 			}
@@ -58,11 +58,11 @@ interrupted: on a terminal in place, elsewhere one report behind the other (with
 				}
 			}
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 // status shows how things stand, once, or once more.
-func (c *call) status(ctx context.Context, more bool) error {
+func (c *invocation) status(ctx context.Context, more bool) error {
 	about, err := c.AboutWithResponse(ctx)
 	if err != nil {
 		return err

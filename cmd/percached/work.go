@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 type errand func(ctx context.Context) (*client.Drained, error)
 
 // work does idle work, and tells of each job as it ends and what came of all.
-func (c *call) work(ctx context.Context, do errand) error {
+func (c *invocation) work(ctx context.Context, do errand) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	jobs, err := c.jobs(ctx)
@@ -31,7 +31,7 @@ func (c *call) work(ctx context.Context, do errand) error {
 		d, err := do(ctx)
 		ended <- end{d, err}
 	}()
-	t := &telling{call: c, began: time.Now(), said: time.Now()}
+	t := &telling{invocation: c, began: time.Now(), said: time.Now()}
 	defer t.wipe()
 	for {
 		select {
@@ -60,7 +60,7 @@ func (c *call) work(ctx context.Context, do errand) error {
 
 // telling tells of work that is being done.
 type telling struct {
-	*call
+	*invocation
 	began, said time.Time
 	jobs        int
 	shown       bool  // there is a line on the terminal that is to be wiped
@@ -166,7 +166,7 @@ func hindrances(p *cmdline.Printer, d *client.Drained) {
 
 // jobs gives the idle work that ends from now on, until ctx does or nobody answers
 // any more.
-func (c *call) jobs(ctx context.Context) (<-chan client.Event, error) {
+func (c *invocation) jobs(ctx context.Context) (<-chan client.Event, error) {
 	resp, err := c.Events(ctx, client.AsEvents)
 	if err != nil {
 		return nil, err

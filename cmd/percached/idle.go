@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -14,19 +14,19 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-func idleCommand(h Host) *cobra.Command {
+func idleCommand(dial dialer) *cobra.Command {
 	return group("idle", "Idle work: do it now, look at it, pause it",
 		`Idle work makes answers ready before they are asked for: it answers stale entries
 again, sums documents up, predicts questions, prefills and answers them.`,
-		idleRun(h), idleStatus(h), idleQueue(h), idleLedger(h), idleRetry(h),
-		idleSwitch(h, "pause", "Do no idle work until it is resumed", func(ctx context.Context, c *call) (*client.Idle, []byte, error) {
+		idleRun(dial), idleStatus(dial), idleQueue(dial), idleLedger(dial), idleRetry(dial),
+		idleSwitch(dial, "pause", "Do no idle work until it is resumed", func(ctx context.Context, c *invocation) (*client.Idle, []byte, error) {
 			r, err := c.PauseIdleWithResponse(ctx)
 			if err != nil {
 				return nil, nil, err
 			}
 			return r.JSON200, r.Body, nil
 		}),
-		idleSwitch(h, "resume", "Do idle work again", func(ctx context.Context, c *call) (*client.Idle, []byte, error) {
+		idleSwitch(dial, "resume", "Do idle work again", func(ctx context.Context, c *invocation) (*client.Idle, []byte, error) {
 			r, err := c.ResumeIdleWithResponse(ctx)
 			if err != nil {
 				return nil, nil, err
@@ -36,14 +36,14 @@ again, sums documents up, predicts questions, prefills and answers them.`,
 	)
 }
 
-func idleRun(h Host) *cobra.Command {
+func idleRun(dial dialer) *cobra.Command {
 	var kinds []string
 	var jobs, tokens int
 	return verb{
 		use: "run", short: "Do all idle work that is due, now",
 		example: `  percached idle run
   percached idle run --space mail --kind abstract,predict
-  percached idle run --jobs 10`, space: anySpace, keys: answerKeys(), need: Need{Model: true},
+  percached idle run --jobs 10`, space: anySpace, keys: answerKeys(), need: need{Model: true},
 		long: `Does all idle work that is due, whatever the time, the battery and the budget: it
 was asked for. Only when idle work is paused it does nothing. What it takes counts
 against the budget all the same. It can be interrupted at any moment; what was done
@@ -60,18 +60,18 @@ ends, and one for all at the end. Exit status 1 if a job failed.`,
 			}
 			return nil
 		},
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			p := client.DrainIdleParams{Space: optional(c.space), Jobs: optional(jobs), Tokens: optional(tokens)}
 			for _, k := range kinds {
 				p.Kind = append(p.Kind, client.JobKind(k))
 			}
 			return c.work(ctx, c.draining(p))
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 // draining is all work that is due of what the parameters say.
-func (c *call) draining(p client.DrainIdleParams) errand {
+func (c *invocation) draining(p client.DrainIdleParams) errand {
 	return func(ctx context.Context) (*client.Drained, error) {
 		r, err := c.DrainIdleWithResponse(ctx, &p)
 		if err != nil {
@@ -81,21 +81,21 @@ func (c *call) draining(p client.DrainIdleParams) errand {
 	}
 }
 
-func idleSwitch(h Host, use, short string, do func(ctx context.Context, c *call) (*client.Idle, []byte, error)) *cobra.Command {
+func idleSwitch(dial dialer, use, short string, do func(ctx context.Context, c *invocation) (*client.Idle, []byte, error)) *cobra.Command {
 	return verb{
 		use: use, short: short,
 		example: "  percached idle " + use,
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			r, body, err := do(ctx, c)
 			if err != nil {
 				return err
 			}
 			return c.show(body, func(p *cmdline.Printer) { p.Line("%s", r.State) })
 		},
-	}.command(h)
+	}.command(dial)
 }
 
-func idleRetry(h Host) *cobra.Command {
+func idleRetry(dial dialer) *cobra.Command {
 	return verb{
 		use: "retry [JOB]...", short: "Try jobs that failed again: those named, or all that are parked",
 		example: `  percached idle retry
@@ -108,7 +108,7 @@ func idleRetry(h Host) *cobra.Command {
 			}
 			return nil
 		},
-		run: func(ctx context.Context, c *call, jobs []string) error {
+		run: func(ctx context.Context, c *invocation, jobs []string) error {
 			if len(jobs) == 0 {
 				r, err := c.ListQueueWithResponse(ctx)
 				if err != nil {
@@ -127,14 +127,14 @@ func idleRetry(h Host) *cobra.Command {
 			}
 			return c.showAll(map[string]int{"jobs": len(jobs)}, func(p *cmdline.Printer) { p.Line("%d jobs will be tried again", len(jobs)) })
 		},
-	}.command(h)
+	}.command(dial)
 }
 
-func idleQueue(h Host) *cobra.Command {
+func idleQueue(dial dialer) *cobra.Command {
 	return verb{
 		use: "queue", short: "Show the jobs that wait, and why some are parked",
 		example: `  percached idle queue --space mail`, space: anySpace,
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			if err := c.there(ctx); err != nil {
 				return err
 			}
@@ -146,7 +146,7 @@ func idleQueue(h Host) *cobra.Command {
 			q.Jobs = slices.DeleteFunc(q.Jobs, func(j client.Job) bool { return c.space != "" && j.Space != c.space })
 			return c.showAll(q, func(p *cmdline.Printer) { queue(p, q.Jobs) })
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 func queue(p *cmdline.Printer, jobs []client.Job) {
@@ -167,18 +167,18 @@ func queue(p *cmdline.Printer, jobs []client.Job) {
 	}
 }
 
-func idleLedger(h Host) *cobra.Command {
+func idleLedger(dial dialer) *cobra.Command {
 	return verb{
 		use: "ledger", short: "Show what idle work cost and what it saved, in the last 30 days",
 		example: `  percached idle ledger`, space: anySpace,
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			r, err := c.GetLedgerWithResponse(ctx, &client.GetLedgerParams{Space: optional(c.space)})
 			if err != nil {
 				return err
 			}
 			return c.show(r.Body, func(p *cmdline.Printer) { ledger(p, r.JSON200) })
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 func ledger(p *cmdline.Printer, l *client.Ledger) {
@@ -192,18 +192,18 @@ func ledger(p *cmdline.Printer, l *client.Ledger) {
 	}
 }
 
-func idleStatus(h Host) *cobra.Command {
+func idleStatus(dial dialer) *cobra.Command {
 	return verb{
 		use: "status", short: "Show whether idle work would be done now, and if not, why",
 		example: `  percached idle status`,
-		run: func(ctx context.Context, c *call, _ []string) error {
+		run: func(ctx context.Context, c *invocation, _ []string) error {
 			r, err := c.GetIdleWithResponse(ctx)
 			if err != nil {
 				return err
 			}
 			return c.show(r.Body, func(p *cmdline.Printer) { idleness(p, r.JSON200) })
 		},
-	}.command(h)
+	}.command(dial)
 }
 
 func idleness(p *cmdline.Printer, r *client.Idle) {
