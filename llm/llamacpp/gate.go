@@ -10,9 +10,9 @@ import (
 	"github.com/percached/percached/llm"
 )
 
-// Gate keeps background work out of the way of foreground work: of all engines
-// and embedders opened with it, none runs background work while any has
-// foreground work.
+// Gate orders the work of the engines and embedders opened with it: none runs background
+// work while any has foreground work. It admits nobody and knows no callers: that is
+// for whoever uses the engine.
 type Gate struct {
 	mu         sync.Mutex
 	foreground int // requests waiting or running
@@ -22,7 +22,7 @@ type Gate struct {
 // NewGate makes a gate for the engines and embedders of one process.
 func NewGate() *Gate { return &Gate{workers: map[*worker]struct{}{}} }
 
-// A job is one request in the line of a worker.
+// A job is one request in a worker's line.
 type job struct {
 	priority percached.Priority
 	run      func() error
@@ -32,15 +32,15 @@ type job struct {
 	err      error
 }
 
-// A worker owns one llama.cpp context: it runs jobs one at a time, foreground
-// first, each in order of arrival.
+// A worker owns one llama.cpp context. It runs one job at a time, foreground first, each
+// priority in order of arrival.
 type worker struct {
 	gate    *Gate
-	limit   int // of waiting jobs of each priority
+	limit   int // maximum number of waiting jobs of each priority
 	wake    *sync.Cond
 	line    [2][]*job
 	running *job
-	stop    func(bool) // raises or lowers the flag that C polls
+	stop    func(bool) // sets or clears the flag that C polls
 	closed  bool
 	gone    chan struct{}
 }
@@ -54,9 +54,9 @@ func (g *Gate) newWorker(limit int, stop func(bool)) *worker {
 	return w
 }
 
-// do runs f on the worker's goroutine and waits for it. The context that f gets
-// ends with the request's, with preemption and with Close; C has been told to
-// stop by then, and context.Cause says why.
+// do runs f on the worker's goroutine and waits for it. The context of f ends with the
+// request's, on preemption and on Close. The flag that C polls is set by then, and
+// context.Cause says why.
 func (w *worker) do(ctx context.Context, p percached.Priority, f func(context.Context) error) error {
 	if p > percached.Background {
 		return fault.New(fault.Invalid, "llamacpp: queue", "unknown priority %d", p)
@@ -71,7 +71,7 @@ func (w *worker) do(ctx context.Context, p percached.Priority, f func(context.Co
 	if err := w.enter(j); err != nil {
 		return err
 	}
-	// Whatever ends the request takes it out of the line, or stops C.
+	// When the request ends early, it leaves the line or C stops.
 	unhook := context.AfterFunc(jctx, func() { w.interrupt(j) })
 	defer unhook()
 	<-j.done
@@ -104,8 +104,8 @@ func (w *worker) enter(j *job) error {
 	return nil
 }
 
-// room is how long a line may be: one more where the worker is idle and looks
-// at this line first, for it takes that one as soon as it may.
+// room is the maximum length of a line. It is one more if the worker is idle and reads this
+// line first, because it takes that job at once.
 func (w *worker) room(p percached.Priority) int {
 	if w.running == nil && (p == percached.Foreground || len(w.line[percached.Foreground]) == 0) {
 		return w.limit + 1
@@ -132,7 +132,7 @@ func (w *worker) interrupt(j *job) {
 	}
 }
 
-// finish answers a job; the gate is locked.
+// finish ends a job. The caller holds the gate's lock.
 func (w *worker) finish(j *job, err error) {
 	j.err = err
 	close(j.done)
@@ -146,7 +146,7 @@ func (w *worker) finish(j *job, err error) {
 	}
 }
 
-// next waits for the next job; nil means that the worker was closed.
+// next waits for the next job. It returns nil when the worker is closed.
 func (w *worker) next() *job {
 	g := w.gate
 	g.mu.Lock()
@@ -160,7 +160,7 @@ func (w *worker) next() *job {
 				continue
 			}
 			j := w.line[p][0]
-			w.line[p][0] = nil // its prompt and slices must not stay behind
+			w.line[p][0] = nil // do not keep its prompt and slices in memory
 			w.line[p] = w.line[p][1:]
 			w.running = j
 			w.stop(j.ended() != nil)
@@ -173,8 +173,9 @@ func (w *worker) next() *job {
 func (w *worker) run() {
 	defer close(w.gone)
 	if installed {
-		// It is usually built with OpenMP, which gives each thread that calls it
-		// helpers of its own. Never unlocked: they end with this goroutine.
+		// An installed llama.cpp is usually built with OpenMP, which starts helper threads
+		// for each calling thread. The thread stays locked, so that they end with this
+		// goroutine.
 		runtime.LockOSThread()
 	}
 	for j := w.next(); j != nil; j = w.next() {
@@ -186,7 +187,7 @@ func (w *worker) run() {
 	}
 }
 
-// close ends the running job, refuses the waiting ones, and waits.
+// close ends the running job, refuses the waiting ones, and waits for the worker.
 func (w *worker) close() {
 	g := w.gate
 	g.mu.Lock()
