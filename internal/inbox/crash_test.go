@@ -23,8 +23,8 @@ import (
 // camera keeps what a crash before each step would have left.
 type camera struct {
 	*testing.T
-	dir   string
-	shelf *shelf
+	dir  string
+	bank *bank
 
 	mu     sync.Mutex
 	taken  *sync.Cond
@@ -58,8 +58,8 @@ func (p *promise) sure() {
 type shot struct {
 	what string
 	promise
-	dir   string
-	shelf *shelf
+	dir  string
+	bank *bank
 }
 
 // step takes one picture as kill -9 leaves it, and one as a power cut may: what
@@ -68,25 +68,25 @@ func (c *camera) step(what, name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.take(what + " " + name)
-	switch {
-	case what == "sync" && name != ".":
+	if what == "sync" && name != "." {
 		if info, err := os.Stat(filepath.Join(c.dir, name)); err == nil {
 			c.synced[name] = info.Size()
 		}
-	case what == "rename":
-		c.synced[name] = c.synced[name+".part"]
 	}
 	return nil
 }
 
 func (c *camera) take(what string) {
 	for _, power := range []bool{false, true} {
-		s := shot{what: what, promise: c.now, dir: filepath.Join(c.TempDir(), "inbox"), shelf: c.shelf.copy()}
+		s := shot{what: what, promise: c.now, dir: filepath.Join(c.TempDir(), "inbox"), bank: c.bank.copy()}
 		s.Ended = slices.Clone(s.Ended)
 		copyFolder(c.T, c.dir, s.dir)
 		if power {
 			s.what += " (power cut)"
 			for _, d := range mustReadDir(c.T, s.dir) {
+				if strings.HasSuffix(d.Name(), inbox.RecordEnd) { // the database has synced it
+					continue
+				}
 				if err := os.Truncate(filepath.Join(s.dir, d.Name()), c.synced[d.Name()]); err != nil {
 					c.Error(err)
 				}
@@ -117,19 +117,19 @@ func (c *camera) told(fn func(p *promise)) {
 // was acknowledged is taken in after the restart, once and in order, and what was
 // not has left nothing, or is whole.
 func TestCrashAtEveryStep(t *testing.T) {
-	c := &camera{T: t, dir: folder(t), shelf: newShelf("mail", "other"), synced: map[string]int64{}}
+	c := &camera{T: t, dir: folder(t), bank: newBank("mail", "other"), synced: map[string]int64{}}
 	c.taken = sync.NewCond(&c.mu)
 	c.now.Sure = map[string]string{}
 	at, on := make(chan struct{}), make(chan struct{})
-	c.shelf.before = func(key string) {
+	c.bank.before = func(key string) {
 		if strings.HasSuffix(key, "n03.txt") {
 			at <- struct{}{}
 			<-on
 		}
 	}
-	in := openOn(t, c.dir, options(t, c.shelf), c.step)
+	in := openOn(t, c.dir, options(t, c.bank), c.step)
 	send := func(key string, files ...sent) inbox.Upload {
-		c.told(func(p *promise) { p.may(shelved(files)) })
+		c.told(func(p *promise) { p.may(documentsOf(files)) })
 		u := accept(t, in, "mail", key, files...)
 		c.told(func(p *promise) { p.sure(); p.Accepted++ })
 		return u
@@ -150,12 +150,12 @@ func TestCrashAtEveryStep(t *testing.T) {
 	c.told(func(p *promise) { p.may(map[string]string{forgotten: ""}) })
 	held := make(chan error)
 	go func() { held <- in.Withhold(context.Background(), "mail", percached.NewDocumentID(forgotten)) }()
-	c.await("rename withheld")
+	c.await("store Uw.record")
 	on <- struct{}{}
 	if err := <-held; err != nil {
 		t.Fatal(err)
 	}
-	c.shelf.remove("mail", forgotten)
+	c.bank.remove("mail", forgotten)
 	c.told((*promise).sure)
 	end(second)
 	if err := in.Forget("mail"); err != nil {
@@ -198,13 +198,13 @@ func (s *shot) examine(t *testing.T) {
 		t.Helper()
 		t.Errorf("killed before %s: %s", s.what, fmt.Sprintf(format, args...))
 	}
-	in, err := inbox.Open(s.dir, options(t, s.shelf))
+	in, err := inbox.OpenOn(s.dir, options(t, s.bank), nil)
 	if err != nil {
 		bad("%v", err)
 		return
 	}
 	for _, name := range entries(t, s.dir) {
-		if name != ".spool" && name != ".upload" && name != "withheld" {
+		if name != ".spool" && name != ".record" && name != "Uw.record" {
 			bad("%s is left", name)
 		}
 	}
@@ -230,7 +230,7 @@ func (s *shot) examine(t *testing.T) {
 	if err := errors.Join(<-running, in.Close()); err != nil {
 		bad("%v", err)
 	}
-	got := s.shelf.texts("mail")
+	got := s.bank.texts("mail")
 	for key, text := range s.Sure {
 		if maybe, may := s.Maybe[key]; got[key] != text && !(may && got[key] == maybe) {
 			bad("%s is %q", key, got[key])
@@ -242,7 +242,7 @@ func (s *shot) examine(t *testing.T) {
 		}
 	}
 	for _, name := range entries(t, s.dir) {
-		if name != ".upload" {
+		if name != ".record" {
 			bad("%s is left in the end", name)
 		}
 	}
@@ -254,10 +254,10 @@ func TestFullDiskAccepting(t *testing.T) {
 	for fail := 0; ; fail++ {
 		var steps []string
 		broken := true
-		s := newShelf("mail")
+		s := newBank("mail")
 		dir := folder(t)
 		in := openOn(t, dir, options(t, s), func(what, name string) error {
-			if what == "remove" || name == "." && len(steps) == 0 { // there is always room for that; Open
+			if what == "remove" || what == "delete" || name == "." && len(steps) == 0 { // there is always room for that; Open
 				return nil
 			}
 			steps = append(steps, what)
@@ -268,7 +268,7 @@ func TestFullDiskAccepting(t *testing.T) {
 		})
 		_, err := in.Accept(context.Background(), "mail", "k", each(notes(0, 2)...))
 		if err == nil {
-			want := []string{"create", "write", "write", "sync", "create", "write", "sync", "rename", "sync"}
+			want := []string{"create", "write", "write", "sync", "sync", "store"}
 			if d := cmp.Diff(want, steps); d != "" {
 				t.Error(d)
 			}
@@ -288,14 +288,14 @@ func TestFullDiskAccepting(t *testing.T) {
 // A disk that fails at any step of an upload's end: it has ended all the same,
 // and is not begun again.
 func TestFullDiskEnding(t *testing.T) {
-	for fail := 0; fail < 10; fail++ { // at its beginning, too
+	for fail := range 2 { // at its beginning, too
 		steps, broken := 0, false
-		s := newShelf("mail")
+		s := newBank("mail")
 		dir, log := folder(t), &journal{}
 		o := options(t, s)
 		o.Logger = log.logger()
 		in := openOn(t, dir, o, func(what, name string) error {
-			if what == "remove" || !broken {
+			if what == "remove" || what == "delete" || !broken {
 				return nil
 			}
 			if steps++; steps > fail {
@@ -337,7 +337,7 @@ func TestDamagedSpool(t *testing.T) {
 			return os.WriteFile(p, b, 0o600)
 		}},
 	} {
-		s := newShelf("mail")
+		s := newBank("mail")
 		dir := folder(t)
 		in := open(t, dir, options(t, s))
 		u := accept(t, in, "mail", "", notes(0, 2)...)
@@ -349,7 +349,7 @@ func TestDamagedSpool(t *testing.T) {
 		if got := wait(t, in, u.ID); got.State != inbox.Failed || !strings.Contains(got.Error, "send it again") || len(s.texts("mail")) > 0 {
 			t.Errorf("%s: %+v", tc.name, got)
 		}
-		if d := cmp.Diff([]string{".upload"}, entries(t, dir)); d != "" {
+		if d := cmp.Diff([]string{".record"}, entries(t, dir)); d != "" {
 			t.Error(tc.name, d)
 		}
 	}

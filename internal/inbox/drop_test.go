@@ -1,9 +1,13 @@
 package inbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -47,9 +51,9 @@ func dropSpace(t *testing.T) {
 		sender <- err
 	}()
 	<-half
-	g.shelf.mu.Lock()
-	delete(g.shelf.spaces, "mail")
-	g.shelf.mu.Unlock()
+	g.bank.mu.Lock()
+	delete(g.bank.spaces, "mail")
+	g.bank.mu.Unlock()
 	synctest.Wait() // both wait
 	dropped := make(chan error)
 	go func() { dropped <- g.DropSpace("mail") }()
@@ -77,7 +81,7 @@ func dropSpace(t *testing.T) {
 	if got := g.List("mail", 10); len(got) > 0 || inbox.Spooled(g.Inbox) != 0 {
 		t.Error(got, inbox.Spooled(g.Inbox))
 	}
-	if d := cmp.Diff([]string{".upload"}, entries(t, g.dir)); d != "" {
+	if d := cmp.Diff([]string{".record"}, entries(t, g.dir)); d != "" {
 		t.Error(d)
 	}
 }
@@ -90,8 +94,8 @@ func dropRunning(t *testing.T) {
 	dropped := make(chan error)
 	go func() { dropped <- g.DropSpace("mail") }()
 	synctest.Wait() // it waits
-	if d := cmp.Diff([]string{".spool"}, entries(t, g.dir)); d != "" {
-		t.Error("if it never ends, it is begun again after a restart", d)
+	if left := entries(t, g.dir); len(left) > 0 {
+		t.Error("if it never ends, it is begun again after a restart", left)
 	}
 	close(g.on)
 	if err := <-dropped; err != nil {
@@ -100,7 +104,7 @@ func dropRunning(t *testing.T) {
 	if left := entries(t, g.dir); len(left) > 0 {
 		t.Error(left)
 	}
-	if d := cmp.Diff(shelved(notes(0, 3)), g.shelf.texts("mail")); d != "" {
+	if d := cmp.Diff(documentsOf(notes(0, 3)), g.bank.texts("mail")); d != "" {
 		t.Error(d)
 	}
 	if u := wait(t, g.Inbox, accept(t, g.Inbox, "mail", "", notes(0, 1)...).ID); u.State != inbox.Done {
@@ -133,7 +137,7 @@ func cancelled(t *testing.T) {
 	if u := wait(t, g.Inbox, other.ID); u.State != inbox.Done {
 		t.Errorf("%+v", u)
 	}
-	if d := cmp.Diff(shelved(append(notes(0, 3), notes(20, 21)...)), g.shelf.texts("mail")); d != "" {
+	if d := cmp.Diff(documentsOf(append(notes(0, 3), notes(20, 21)...)), g.bank.texts("mail")); d != "" {
 		t.Error(d)
 	}
 	for _, name := range entries(t, g.dir) {
@@ -143,14 +147,57 @@ func cancelled(t *testing.T) {
 	}
 }
 
+// An upload that is cancelled has left the disk after CleanUp: its text, its names and
+// its key.
+func TestCancelledLeavesDisk(t *testing.T) {
+	dir := t.TempDir()
+	w := mustOpenWorld(t, dir, nil)
+	u := accept(t, w.Inbox, "mail", "egret-key", sent{"heron.txt", "The spoonbill waits."})
+	if len(below(t, dir, "spoonbill")) == 0 || len(below(t, dir, "heron")) == 0 {
+		t.Error("it is not on the disk")
+	}
+	if err := w.Inbox.Cancel("mail", u.ID); err != nil {
+		t.Fatal(err)
+	}
+	if due, err := w.Library.Untidy(); !due || err != nil {
+		t.Error("no CleanUp is due", err)
+	}
+	if err := w.Library.CleanUp(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"heron", "spoonbill", "egret-key", u.ID} {
+		if found := below(t, dir, word); len(found) > 0 {
+			t.Errorf("%s is in %v", word, found)
+		}
+	}
+}
+
+// below are all files at any depth that contain a word.
+func below(t *testing.T, dir, word string) (found []string) {
+	t.Helper()
+	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(word)) {
+			found = append(found, path)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
 // late is a library whose Add has done its work, and waits before it says so.
 type late struct {
-	*shelf
+	*bank
 	at, on chan struct{}
 }
 
 func (l late) Add(ctx context.Context, space string, read ingest.Source, progress func(ingest.Report)) (ingest.Report, error) {
-	r, err := l.shelf.Add(ctx, space, read, progress)
+	r, err := l.bank.Add(ctx, space, read, progress)
 	l.at <- struct{}{}
 	<-l.on
 	return r, err
@@ -160,8 +207,8 @@ func (l late) Add(ctx context.Context, space string, read ingest.Source, progres
 func TestDropAtTheEnd(t *testing.T) { synctest.Test(t, dropAtTheEnd) }
 
 func dropAtTheEnd(t *testing.T) {
-	l := late{newShelf("mail"), make(chan struct{}), make(chan struct{})}
-	o := options(t, l.shelf)
+	l := late{newBank("mail"), make(chan struct{}), make(chan struct{})}
+	o := options(t, l.bank)
 	o.Library = l
 	dir := folder(t)
 	in := open(t, dir, o)
@@ -188,7 +235,7 @@ func TestManyAtOnce(t *testing.T) {
 	for i := range spaces {
 		names = append(names, fmt.Sprint("s", i))
 	}
-	s := newShelf(names...)
+	s := newBank(names...)
 	dir := folder(t)
 	var mu sync.Mutex
 	last := map[string]inbox.State{}
@@ -256,7 +303,7 @@ func TestManyAtOnce(t *testing.T) {
 		for _, u := range in.List(space, 1000) {
 			wait(t, in, u.ID)
 		}
-		if d := cmp.Diff(shelved(notes(0, rounds+4)), s.texts(space)); d != "" {
+		if d := cmp.Diff(documentsOf(notes(0, rounds+4)), s.texts(space)); d != "" {
 			t.Error(space, d)
 		}
 	}

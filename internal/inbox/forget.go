@@ -1,164 +1,209 @@
 package inbox
 
 import (
+	"context"
 	"errors"
-	"os"
+	"slices"
 
+	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Forget makes what is told of uploads of a space forgotten, as it may name
-// documents that were: uploads that ended are not known any more, and one that runs
-// keeps of what became of its documents by now the counts only.
+// Forget forgets reports of a space's uploads, which may name forgotten documents:
+// uploads that ended are not listed any more, and a running one keeps its counts
+// only.
 func (in *Inbox) Forget(space string) error {
-	in.writing.Lock()
-	defer in.writing.Unlock()
-	var names []string
-	in.mu.Lock()
-	for _, e := range in.uploads {
-		switch {
-		case e.Space != space:
-		case e.State.over():
-			in.drop(e)
-			names = append(names, e.ID+recordEnd)
-		default:
-			e.base, e.Report = nameless(e.base), nameless(e.Report)
-			if e.cancel != nil { // what comes up in the attempt after this one is kept
-				e.nameless = true
-				in.pause(e)
-			}
-		}
-	}
-	in.mu.Unlock()
-	return fault.Wrap("inbox.Forget", in.erase(names))
-}
-
-// erase removes files for good, and with them what nobody knows whose it was. The
-// caller holds writing.
-func (in *Inbox) erase(names []string) error {
-	const op = "inbox.erase"
-	in.mu.Lock()
-	aside := in.aside
-	in.mu.Unlock()
-	if len(names) == 0 && !aside {
-		return nil
-	}
-	for _, name := range names {
-		if err := in.disk.remove(name); err != nil {
-			return unavailable(op, err)
-		}
-	}
-	if aside {
-		if err := os.RemoveAll(in.disk.path(damagedName)); err != nil {
-			return unavailable(op, err)
-		}
-		in.mu.Lock()
-		in.aside = false
-		in.mu.Unlock()
-	}
-	if err := in.disk.sync(); err != nil {
-		return unavailable(op, err)
-	}
-	return nil
-}
-
-// DropSpace makes all uploads of a space unknown, for when it is forgotten: what
-// is being sent is refused, what is queued goes, and what is running is stopped
-// first. Who waits for one is told that it failed.
-func (in *Inbox) DropSpace(space string) error {
-	const op = "inbox.DropSpace"
-	d := &dropping{Inbox: in, gone: fault.New(fault.NotFound, op, "the space %q was forgotten", space)}
-	return fault.Wrap(op, d.all(func() {
+	return fault.Wrap("inbox.Forget", in.remove(func() (records []change, files []string) {
 		for _, e := range in.uploads {
-			if e.Space == space {
-				d.upload(e)
+			switch {
+			case e.Space != space:
+			case e.State.ended():
+				records = append(records, in.forgetEntry(e))
+			default:
+				e.base, e.Report = withoutNames(e.base), withoutNames(e.Report)
+				if e.cancel != nil { // names of the attempt after this one are new
+					e.nameless = true
+					in.askPause(e)
+				}
 			}
 		}
-		for s := range in.sending {
-			if s.space == space {
-				d.sender(s)
-			}
-		}
+		return records, nil
 	}))
 }
 
-// Cancel makes an upload unknown: what is in of it stays, the rest is not taken in.
-// Who waits for it is told that it failed.
+// DropSpace fails and forgets all uploads of a space that is being forgotten, and
+// refuses those that are being sent.
+func (in *Inbox) DropSpace(space string) error {
+	const op = "inbox.DropSpace"
+	gone := fault.New(fault.NotFound, op, "the space %q was forgotten", space)
+	return fault.Wrap(op, in.drop(gone, func(in, _ string) bool { return in == space }))
+}
+
+// Cancel fails and forgets an upload. Documents that are stored by then stay.
 func (in *Inbox) Cancel(space, id string) error {
 	const op = "inbox.Cancel"
 	if _, err := in.Get(space, id); err != nil {
 		return fault.Wrap(op, err)
 	}
-	d := &dropping{Inbox: in, gone: fault.New(fault.NotFound, op, "the upload was cancelled")}
-	return fault.Wrap(op, d.all(func() {
-		if e := in.uploads[id]; e != nil { // else it went meanwhile
-			d.upload(e)
-		}
-	}))
+	gone := fault.New(fault.NotFound, op, "the upload was cancelled")
+	return fault.Wrap(op, in.drop(gone, func(_, upload string) bool { return upload == id }))
 }
 
-// all drops what choose does, which is called with mu held.
-func (d *dropping) all(choose func()) error {
-	in := d.Inbox
-	in.writing.Lock()
-	in.mu.Lock()
-	choose()
-	released := in.release()
-	in.mu.Unlock()
-	if released {
-		in.writeWithheld()
-	}
-	// Before what is running has ended, which may take long: after a crash it is not
-	// begun again.
-	err := in.erase(d.names)
-	in.writing.Unlock() // or what is running could not end
-	for _, c := range d.ends {
+// drop removes the chosen uploads from memory and disk, and returns when none of them
+// runs any more. After a crash none starts again.
+func (in *Inbox) drop(gone error, chosen func(space, id string) bool) error {
+	var cut []*entry
+	var stopped []<-chan struct{}
+	err := in.remove(func() (records []change, files []string) {
+		for _, e := range in.uploads {
+			if !chosen(e.Space, e.ID) {
+				continue
+			}
+			records = append(records, in.forgetEntry(e))
+			files = append(files, e.ID+spoolEnd)
+			e.gone = true
+			if e.cancel != nil {
+				e.cancel()
+				stopped = append(stopped, e.stopped)
+			}
+			if !e.State.ended() {
+				e.State, e.Dropped, e.Error, e.Ended = Failed, true, why(gone), in.o.Now().UTC().Round(0)
+				close(e.over)
+				cut = append(cut, e)
+			}
+		}
+		for s := range in.sending {
+			if chosen(s.space, s.id) { // its sender may take long to notice
+				s.refuse(gone)
+				files = append(files, s.id+spoolEnd, s.id+bodyEnd)
+			}
+		}
+		return records, files
+	})
+	for _, c := range stopped {
 		<-c
 	}
-	for _, e := range d.cut {
-		in.tell(e)
+	for _, e := range cut {
+		in.notify(e)
 	}
+	return err
+}
+
+// remove deletes the records and files that choose returns, so that the next CleanUp
+// leaves no byte of them. Choose runs with mu held.
+func (in *Inbox) remove(choose func() (records []change, files []string)) error {
+	// Without the caller's ctx: what began to be forgotten is forgotten.
+	return in.o.Library.Soil(context.Background(), func() error {
+		in.writing.Lock()
+		defer in.writing.Unlock()
+		in.mu.Lock()
+		records, files := choose()
+		released := in.release()
+		in.mu.Unlock()
+		if released {
+			in.writeWithheld()
+		}
+		err := in.store.write(records...)
+		if len(files) > 0 {
+			err = errors.Join(err, in.disk.remove(files...), in.disk.sync())
+		}
+		if err != nil {
+			return unavailable("inbox.remove", err)
+		}
+		return nil
+	})
+}
+
+// Withhold keeps a document that is to be forgotten from coming out of uploads that
+// were accepted before and have not ended. Call it before the document is deleted:
+// when it returns, none of them is bringing it. If the deletion then fails, a newer
+// edition in one of them is lost all the same.
+func (in *Inbox) Withhold(ctx context.Context, space string, id percached.DocumentID) error {
 	in.writing.Lock()
-	defer in.writing.Unlock()
-	return errors.Join(err, in.erase(d.late))
-}
-
-// dropping is a DropSpace or a Cancel under way.
-type dropping struct {
-	*Inbox
-	gone  error
-	cut   []*entry          // that had not ended
-	names []string          // of files, each record before its spool
-	late  []string          // of those that are in use
-	ends  []<-chan struct{} // to wait for
-}
-
-// upload drops an upload. The caller holds mu.
-func (d *dropping) upload(e *entry) {
-	d.drop(e)
-	d.names = append(d.names, e.ID+recordEnd)
-	e.gone = true
-	if e.cancel != nil {
-		e.cancel()
-		d.ends = append(d.ends, e.stopped)
-		d.late = append(d.late, e.ID+spoolEnd)
-	} else {
-		d.names = append(d.names, e.ID+spoolEnd)
+	in.mu.Lock()
+	var upto uint64
+	var pause <-chan struct{}
+	for _, e := range in.queue {
+		if e.Space != space {
+			continue
+		}
+		upto = max(upto, e.seq)
+		if e.cancel != nil {
+			pause = in.askPause(e)
+		}
 	}
-	if !e.State.over() {
-		e.State, e.Dropped, e.Error, e.Ended = Failed, true, why(d.gone), d.o.Now().UTC().Round(0)
-		close(e.over)
-		d.cut = append(d.cut, e)
+	if upto > 0 {
+		in.withheld = append(in.withheld, withheld{space, id, upto})
+	}
+	in.mu.Unlock()
+	if upto > 0 {
+		in.writeWithheld()
+	}
+	in.writing.Unlock()
+	if pause == nil {
+		return nil
+	}
+	select {
+	case <-pause:
+		return nil
+	case <-ctx.Done():
+		return fault.Wrap("inbox.Withhold", ctx.Err())
 	}
 }
 
-// sender refuses what is being sent. The caller holds mu.
-func (d *dropping) sender(s *sending) {
-	s.refuse(d.gone)
-	if s.committing {
-		d.ends = append(d.ends, s.done)
-		d.late = append(d.late, s.id+recordEnd, s.id+spoolEnd)
-	} else { // its sender may take long to see it
-		d.names = append(d.names, s.id+spoolEnd, s.id+bodyEnd+partEnd)
+// Withholds says whether an upload that has not ended may contain a document that
+// was withheld.
+func (in *Inbox) Withholds(space string, id percached.DocumentID) bool {
+	return in.isWithheld(space, id, 0)
+}
+
+// isWithheld says whether an upload with this sequence number must not bring a document.
+func (in *Inbox) isWithheld(space string, id percached.DocumentID, seq uint64) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return slices.ContainsFunc(in.withheld, func(w withheld) bool { return w.Document == id && w.Space == space && seq <= w.Upto })
+}
+
+// askPause asks a running upload to pause and returns a channel that is closed when
+// it does. The caller holds mu.
+func (in *Inbox) askPause(e *entry) <-chan struct{} {
+	if e.pause == nil {
+		e.pause = make(chan struct{})
+	}
+	return e.pause
+}
+
+// paused answers those who asked for a pause. The caller holds mu.
+func (in *Inbox) paused(e *entry) {
+	if e.pause != nil {
+		close(e.pause)
+		e.pause = nil
+	}
+}
+
+// release drops documents from the list that no upload can bring any more, and says
+// whether there were any. The caller holds mu, or is Open.
+func (in *Inbox) release() bool {
+	before := len(in.withheld)
+	in.withheld = slices.DeleteFunc(in.withheld, func(w withheld) bool {
+		return !slices.ContainsFunc(in.queue, func(e *entry) bool { return e.Space == w.Space && e.seq <= w.Upto })
+	})
+	return len(in.withheld) < before
+}
+
+// writeWithheld stores the list of withheld documents. If that fails, the list is
+// valid until the process ends. The caller holds writing, or is Open.
+func (in *Inbox) writeWithheld() {
+	in.mu.Lock()
+	c, err := change{key: withheldKey}, error(nil)
+	if len(in.withheld) > 0 {
+		c, err = put(withheldKey, withheldList{in.withheld})
+	}
+	in.mu.Unlock()
+	if err == nil {
+		err = in.store.write(c)
+	}
+	if err != nil {
+		in.o.Logger.Warn("cannot store the list of forgotten documents: after a crash, waiting uploads may bring them back", "error", err)
 	}
 }

@@ -36,7 +36,7 @@ func traces(t *testing.T, dir, word string) (found []string) {
 }
 
 func TestForget(t *testing.T) {
-	s := newShelf("mail", "other")
+	s := newBank("mail", "other")
 	dir := folder(t)
 	in := open(t, dir, options(t, s))
 	stop := run(t, in)
@@ -57,7 +57,7 @@ func TestForget(t *testing.T) {
 	if d := cmp.Diff([]inbox.Upload{others}, in.List("other", 10)); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{others.ID + ".upload"}, traces(t, dir, "heron")); d != "" {
+	if d := cmp.Diff([]string{others.ID + ".record"}, traces(t, dir, "heron")); d != "" {
 		t.Error(d)
 	}
 	if again := accept(t, in, "mail", "k", notes(3, 4)...); again.ID == ended.ID {
@@ -72,31 +72,31 @@ func TestForget(t *testing.T) {
 type gated struct {
 	*testing.T
 	*inbox.Inbox
-	shelf *shelf
-	dir   string
-	u     inbox.Upload
-	at    chan struct{} // the reader is at the document
-	on    chan struct{} // it may go on
-	held  chan struct{} // the list of what is withheld is about to be written
-	fail  bool          // and cannot be
+	bank *bank
+	dir  string
+	u    inbox.Upload
+	at   chan struct{} // the reader is at the document
+	on   chan struct{} // it may go on
+	held chan struct{} // the list of what is withheld is about to be written
+	fail bool          // and cannot be
 }
 
 // newGated begins to take in ten notes, of which the fourth and the eighth are
 // empty, and waits before the sixth.
 func newGated(t *testing.T) *gated {
 	t.Helper()
-	g := &gated{T: t, shelf: newShelf("mail", "other"), dir: folder(t), at: make(chan struct{}), on: make(chan struct{}), held: make(chan struct{}, 1)}
+	g := &gated{T: t, bank: newBank("mail", "other"), dir: folder(t), at: make(chan struct{}), on: make(chan struct{}), held: make(chan struct{}, 1)}
 	stop := sync.OnceFunc(func() {
 		g.at <- struct{}{}
 		<-g.on
 	})
-	g.shelf.before = func(key string) {
+	g.bank.before = func(key string) {
 		if strings.HasSuffix(key, "n05.txt") {
 			stop()
 		}
 	}
-	g.Inbox = openOn(t, g.dir, options(t, g.shelf), func(what, name string) error {
-		if what == "rename" && name == "withheld" {
+	g.Inbox = openOn(t, g.dir, options(t, g.bank), func(what, name string) error {
+		if what == "store" && name == "Uw.record" {
 			g.held <- struct{}{}
 			if g.fail {
 				return errors.New("no room")
@@ -136,7 +136,7 @@ func TestForgetWhileRunning(t *testing.T) {
 func TestForgetAfterPause(t *testing.T) {
 	g := newGated(t)
 	at, on := make(chan struct{}), make(chan struct{})
-	g.shelf.before = func(key string) {
+	g.bank.before = func(key string) {
 		if strings.HasSuffix(key, "n08.txt") {
 			at <- struct{}{}
 			<-on
@@ -188,11 +188,11 @@ func TestWithhold(t *testing.T) {
 			if err := <-held; err != nil {
 				t.Fatal(err)
 			}
-			_, there := g.shelf.texts("mail")["file:"+tc.note]
+			_, there := g.bank.texts("mail")["file:"+tc.note]
 			if there != tc.in {
 				t.Errorf("it is there: %v", there)
 			}
-			g.shelf.remove("mail", "file:"+tc.note)
+			g.bank.remove("mail", "file:"+tc.note)
 			// What is accepted from now on is another matter.
 			anew := accept(t, g.Inbox, "mail", "", sent{tc.note, "anew"})
 			u := wait(t, g.Inbox, g.u.ID)
@@ -207,7 +207,7 @@ func TestWithhold(t *testing.T) {
 				t.Errorf("%+v", u)
 			}
 			wait(t, g.Inbox, anew.ID)
-			texts := g.shelf.texts("mail")
+			texts := g.bank.texts("mail")
 			if len(texts) != 8 || texts["file:"+tc.note] != "anew" {
 				t.Error(texts)
 			}
@@ -248,7 +248,7 @@ func TestWithholdNothing(t *testing.T) {
 
 // Withheld stays withheld over a restart, and not for those who come later.
 func TestWithholdOverRestart(t *testing.T) {
-	s := newShelf("mail")
+	s := newBank("mail")
 	dir := folder(t)
 	in := open(t, dir, options(t, s))
 	accept(t, in, "mail", "", notes(0, 3)...)
@@ -260,7 +260,7 @@ func TestWithholdOverRestart(t *testing.T) {
 	stop := run(t, in)
 	wait(t, in, again.ID)
 	stop()
-	want := shelved(notes(0, 3))
+	want := documentsOf(notes(0, 3))
 	delete(want, "file:n01.txt")
 	want["file:n02.txt"] = "newer"
 	if d := cmp.Diff(want, s.texts("mail")); d != "" {
@@ -287,13 +287,13 @@ func (w warned) WithGroup(string) slog.Handler                 { return w }
 func TestWithholdBetweenAttempts(t *testing.T) { synctest.Test(t, withholdBetween) }
 
 func withholdBetween(t *testing.T) {
-	s := newShelf("mail")
+	s := newBank("mail")
 	attempts := 0
 	s.begin = func(string) error {
 		if attempts++; attempts > 1 {
 			return nil
 		}
-		return fault.New(fault.Unavailable, "shelf", "it is full")
+		return fault.New(fault.Unavailable, "bank", "it is full")
 	}
 	var in *inbox.Inbox
 	written, held := make(chan struct{}, 10), make(chan error, 1)
@@ -303,7 +303,7 @@ func withholdBetween(t *testing.T) {
 		<-written
 	}})
 	in = openOn(t, folder(t), o, func(what, name string) error {
-		if what == "rename" && name == "withheld" {
+		if what == "store" && name == "Uw.record" {
 			written <- struct{}{}
 		}
 		return nil

@@ -9,47 +9,43 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Inbox keeps uploads until they are taken in.
+// Inbox keeps uploads until their documents are stored.
 //
-// Locks, in the order in which they are taken: writing, mu. No callback runs
-// under any.
+// Locks, in the order in which they are taken: a turn of the library (Soil),
+// writing, mu. No callback runs under writing or mu.
 type Inbox struct {
-	o      Options
-	disk   *disk
-	memory *memory
-	// wake is rung when there may be something to take in.
-	wake chan struct{}
-	// closing is closed by Close.
-	closing chan struct{}
-	// sent counts Accepts under way.
-	sent sync.WaitGroup
+	o       Options
+	disk    *disk
+	store   store
+	memory  *memory
+	wake    chan struct{}  // tells Run to look for work
+	closing chan struct{}  // closed by Close
+	sent    sync.WaitGroup // counts running Accepts
 
-	// writing is held by who changes what is on disk of uploads that were
-	// accepted, from looking at memory to changing it.
+	// writing is held to change records, from reading memory to changing it.
 	writing sync.Mutex
 
-	// mu guards what follows. It is never held while the disk is read or written.
+	// mu guards what follows. Nobody reads or writes the disk while holding it.
 	mu       sync.Mutex
 	uploads  map[string]*entry // by ID
-	keys     map[named]*entry
-	queue    []*entry // that have not ended; those that came at once may stand in another order than by seq
+	keys     map[clientKey]*entry
+	queue    []*entry // that have not ended, by seq
 	sending  map[*sending]struct{}
 	withheld []withheld
 	seq      uint64
-	bytes    int64 // that are spooled
-	aside    bool  // something was set aside
+	bytes    int64 // in spool files
 	running  bool
 	closed   bool
-	busy     map[string]bool   // spaces of which an upload is being taken in
-	served   map[string]uint64 // when a space had its last turn, of those with uploads
+	busy     map[string]bool   // spaces with a running upload
+	served   map[string]uint64 // the last turn of each space that waits
 	turns    uint64
 }
 
-// named is a key of a client in a space.
-type named struct{ space, key string }
+// clientKey is a key that a client gave to an upload.
+type clientKey struct{ space, key string }
 
-// Close refuses what comes from now on, and waits for each Accept under way to
-// see that: end those who send before. Run must have ended.
+// Close refuses new uploads and waits until running Accepts have noticed: end their
+// senders first. Run must have ended.
 func (in *Inbox) Close() error {
 	in.mu.Lock()
 	if in.closed {
@@ -68,18 +64,22 @@ func (in *Inbox) Close() error {
 
 func errClosed(op string) error { return fault.New(fault.Unavailable, op, "percached is ending") }
 
-// Get gives an upload of a space.
+func errUnknown(op string) error {
+	return fault.New(fault.NotFound, op, "there is no such upload, or it ended long ago")
+}
+
+// Get returns an upload of a space.
 func (in *Inbox) Get(space, id string) (Upload, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	e := in.uploads[id]
 	if e == nil || e.Space != space {
-		return Upload{}, fault.New(fault.NotFound, "inbox.Get", "there is no such upload, or it was long ago")
+		return Upload{}, errUnknown("inbox.Get")
 	}
 	return e.Upload, nil
 }
 
-// List gives the latest n uploads of a space, the latest first.
+// List returns the latest n uploads of a space, the latest first.
 func (in *Inbox) List(space string, n int) []Upload {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -89,13 +89,15 @@ func (in *Inbox) List(space string, n int) []Upload {
 			found = append(found, e)
 		}
 	}
-	slices.SortFunc(found, func(a, b *entry) int { return cmp.Compare(b.seq, a.seq) })
+	slices.SortFunc(found, latestFirst)
 	list := make([]Upload, 0, min(max(n, 0), len(found)))
 	for _, e := range found[:cap(list)] {
 		list = append(list, e.Upload)
 	}
 	return list
 }
+
+func latestFirst(a, b *entry) int { return cmp.Compare(b.seq, a.seq) }
 
 // Waiting counts the uploads of all spaces that have not ended.
 func (in *Inbox) Waiting() int {
@@ -104,14 +106,14 @@ func (in *Inbox) Waiting() int {
 	return len(in.queue)
 }
 
-// Wait gives an upload when it has ended. If ctx ends before, the upload goes on.
+// Wait returns an upload when it has ended. The upload continues if ctx ends first.
 func (in *Inbox) Wait(ctx context.Context, id string) (Upload, error) {
 	const op = "inbox.Wait"
 	in.mu.Lock()
 	e := in.uploads[id]
 	in.mu.Unlock()
 	if e == nil {
-		return Upload{}, fault.New(fault.NotFound, op, "there is no such upload, or it was long ago")
+		return Upload{}, errUnknown(op)
 	}
 	select {
 	case <-e.over:
@@ -125,29 +127,29 @@ func (in *Inbox) Wait(ctx context.Context, id string) (Upload, error) {
 	return e.Upload, nil
 }
 
-// insert makes an upload known. The caller holds mu.
+// insert adds an upload. The caller holds mu.
 func (in *Inbox) insert(e *entry) {
 	in.uploads[e.ID] = e
-	k := named{e.Space, e.Key}
-	if old := in.keys[k]; e.Key != "" && (old == nil || old.seq < e.seq) {
+	if k := (clientKey{e.Space, e.Key}); e.Key != "" && (in.keys[k] == nil || in.keys[k].seq < e.seq) {
 		in.keys[k] = e
 	}
-	if !e.State.over() {
+	if !e.State.ended() {
 		in.queue = append(in.queue, e)
 	}
 }
 
-// drop makes an upload unknown. The caller holds mu.
-func (in *Inbox) drop(e *entry) {
+// forgetEntry removes an upload and returns the change that deletes its record. The
+// caller holds mu.
+func (in *Inbox) forgetEntry(e *entry) change {
 	delete(in.uploads, e.ID)
-	if k := (named{e.Space, e.Key}); in.keys[k] == e {
+	if k := (clientKey{e.Space, e.Key}); in.keys[k] == e {
 		delete(in.keys, k)
 	}
 	in.unqueue(e)
+	return change{key: keyOf(e.ID)}
 }
 
-// unqueue takes an upload that is over, or gone, off those to be taken in. The
-// caller holds mu.
+// unqueue removes an upload from the queue. The caller holds mu.
 func (in *Inbox) unqueue(e *entry) {
 	if at := slices.Index(in.queue, e); at >= 0 {
 		in.queue = slices.Delete(in.queue, at, at+1)
@@ -155,42 +157,61 @@ func (in *Inbox) unqueue(e *entry) {
 	}
 }
 
-// ring wakes Run.
-func (in *Inbox) ring() {
+func (in *Inbox) wakeRun() {
 	select {
 	case in.wake <- struct{}{}:
-	default: // it rings already
+	default: // it will look anyway
 	}
 }
 
-// prune makes uploads unknown that ended too long ago, or too many others ago,
-// and gives the names of their records. The caller holds mu.
-func (in *Inbox) prune() (names []string) {
+// prune removes uploads that ended too long ago, or too many others ago, and returns
+// the changes that delete their records. The caller holds mu, or is Open.
+func (in *Inbox) prune() (changes []change) {
 	ended := map[string][]*entry{} // by space
 	now := in.o.Now()
 	for _, e := range in.uploads {
-		if e.State.over() {
+		if e.State.ended() {
 			ended[e.Space] = append(ended[e.Space], e)
 		}
 	}
 	for _, es := range ended {
-		slices.SortFunc(es, func(a, b *entry) int { return cmp.Compare(b.seq, a.seq) })
+		slices.SortFunc(es, latestFirst)
 		for i, e := range es {
 			if i >= in.o.KeepCount || now.Sub(e.Ended) > in.o.Keep {
-				in.drop(e)
-				names = append(names, e.ID+recordEnd)
+				changes = append(changes, in.forgetEntry(e))
 			}
 		}
 	}
-	return names
+	return changes
 }
 
-// discard removes files that are of no use. One that stays is seen when the
-// folder is opened next.
-func (in *Inbox) discard(names ...string) {
-	for _, name := range names {
-		if err := in.disk.remove(name); err != nil {
-			in.o.Logger.Warn("a file of the inbox could not be removed", "error", err)
-		}
+// discard deletes records and files that nobody needs. The next Open deletes what
+// cannot be deleted now.
+func (in *Inbox) discard(records []change, files ...string) {
+	if err := in.store.write(records...); err != nil {
+		in.o.Logger.Warn("cannot delete records of the inbox", "error", err)
+	}
+	if err := in.disk.remove(files...); err != nil {
+		in.o.Logger.Warn("cannot delete files of the inbox", "error", err)
+	}
+}
+
+// stored reads the record of an upload.
+func (in *Inbox) stored(id string) (*record, error) {
+	key := keyOf(id)
+	b, err := in.store.get(key)
+	if err != nil {
+		return nil, err
+	}
+	return decodeRecord(key, b)
+}
+
+// notify calls the observer with an upload's current state.
+func (in *Inbox) notify(e *entry) {
+	in.mu.Lock()
+	u := e.Upload
+	in.mu.Unlock()
+	if in.o.Observer.Moved != nil {
+		in.o.Observer.Moved(u)
 	}
 }

@@ -25,7 +25,7 @@ import (
 )
 
 func TestAccept(t *testing.T) {
-	s := newShelf("mail")
+	s := newBank("mail")
 	o := options(t, s)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	o.Now = func() time.Time { return now }
@@ -54,10 +54,10 @@ func TestAccept(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || len(got.ID) != 32 || got.Bytes < 100 {
 		t.Error(d, got)
 	}
-	if d := cmp.Diff([]string{".spool", ".upload"}, entries(t, dir)); d != "" {
+	if d := cmp.Diff([]string{".record", ".spool"}, entries(t, dir)); d != "" {
 		t.Error(d)
 	}
-	for _, path := range []string{dir, filepath.Join(dir, got.ID+".spool"), filepath.Join(dir, got.ID+".upload")} {
+	for _, path := range []string{dir, filepath.Join(dir, got.ID+".spool"), filepath.Join(dir, got.ID+".record")} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Error(path, info.Mode(), err)
 		}
@@ -72,14 +72,14 @@ func TestAccept(t *testing.T) {
 	if d := cmp.Diff(want, ended); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(shelved(notes(0, 5)), s.texts("mail")); d != "" {
+	if d := cmp.Diff(documentsOf(notes(0, 5)), s.texts("mail")); d != "" {
 		t.Error(d)
 	}
 	stop()
 	if d := cmp.Diff([]inbox.State{inbox.Queued, inbox.Running, inbox.Done}, moves); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{".upload"}, entries(t, dir)); d != "" || inbox.Spooled(in) != 0 {
+	if d := cmp.Diff([]string{".record"}, entries(t, dir)); d != "" || inbox.Spooled(in) != 0 {
 		t.Error(d, inbox.Spooled(in))
 	}
 	if err := in.Close(); err != nil {
@@ -157,7 +157,7 @@ func TestAcceptRefuses(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := newShelf("mail")
+			s := newBank("mail")
 			o := options(t, s)
 			o.MaxFiles, o.MaxBytes = 10, 250_000
 			dir := folder(t)
@@ -185,7 +185,7 @@ func TestAcceptRefuses(t *testing.T) {
 
 // Names are for people: whatever they look like, nothing else is written or read.
 func TestHostileNames(t *testing.T) {
-	s := newShelf("mail")
+	s := newBank("mail")
 	root := t.TempDir()
 	dir := filepath.Join(root, "inbox")
 	in := open(t, dir, options(t, s))
@@ -208,7 +208,7 @@ func TestHostileNames(t *testing.T) {
 	if got := wait(t, in, u.ID); got.Report.Added != len(files) || got.State != inbox.Done {
 		t.Errorf("%+v", got)
 	}
-	if d := cmp.Diff(shelved(files), s.texts("mail")); d != "" {
+	if d := cmp.Diff(documentsOf(files), s.texts("mail")); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff([]string{"inbox"}, entries(t, root)); d != "" {
@@ -217,7 +217,7 @@ func TestHostileNames(t *testing.T) {
 }
 
 func TestRoom(t *testing.T) {
-	s := newShelf("mail", "other")
+	s := newBank("mail", "other")
 	o := options(t, s)
 	o.MaxBytes, o.MaxQueued = 10, 3
 	in := open(t, folder(t), o)
@@ -246,7 +246,7 @@ func TestRoom(t *testing.T) {
 // What would fill the disk is refused, and leaves nothing: a full disk keeps the
 // databases from being opened.
 func TestFullDisk(t *testing.T) {
-	s := newShelf("mail")
+	s := newBank("mail")
 	o := options(t, s)
 	o.MinFree = math.MaxInt64 / 2
 	dir := folder(t)
@@ -262,7 +262,7 @@ func TestFullDisk(t *testing.T) {
 
 // A large stream goes to the disk as it comes.
 func TestLargeStream(t *testing.T) {
-	s := newShelf("mail")
+	s := newBank("mail")
 	in := open(t, folder(t), options(t, s))
 	const size = 64 << 20
 	line := bytes.Repeat([]byte("words of no mail at all\n"), 1000)
@@ -283,7 +283,7 @@ func TestLargeStream(t *testing.T) {
 }
 
 func TestGetListWait(t *testing.T) {
-	s := newShelf("mail", "other")
+	s := newBank("mail", "other")
 	in := open(t, folder(t), options(t, s))
 	var ids []string
 	for i := range 5 {
@@ -335,7 +335,7 @@ func TestGetListWait(t *testing.T) {
 
 // Close lets nobody's upload in any more, and waits for who sends.
 func TestCloseWhileSending(t *testing.T) {
-	s := newShelf("mail")
+	s := newBank("mail")
 	dir := folder(t)
 	in := open(t, dir, options(t, s))
 	begun, closed := make(chan struct{}), make(chan error, 1)
@@ -363,10 +363,10 @@ func TestValidate(t *testing.T) {
 	if n := strings.Count(err.Error(), "\n"); n != 16 {
 		t.Errorf("%d faults are told:\n%v", n+1, err)
 	}
-	if _, err := inbox.Open(folder(t), inbox.Default()); kind(err) != fault.Invalid {
+	if _, err := inbox.OpenOn(folder(t), inbox.Default(), nil); kind(err) != fault.Invalid {
 		t.Error(err)
 	}
-	o := options(t, newShelf())
+	o := options(t, newBank())
 	if d := cmp.Diff(nil, o.Validate(), cmpopts.EquateErrors()); d != "" {
 		t.Error(d)
 	}

@@ -37,7 +37,7 @@ func TestIdempotency(t *testing.T) {
 		{"another space", "k", "other", []sent{a, b}, false, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := newShelf("mail", "other")
+			s := newBank("mail", "other")
 			o := options(t, s)
 			o.MaxBytes = 12 // two of them
 			dir := folder(t)
@@ -83,7 +83,7 @@ func TestIdempotency(t *testing.T) {
 // One key is sent by one at a time; who is late is told, and the first is not
 // disturbed.
 func TestKeyBeingSent(t *testing.T) {
-	s := newShelf("mail", "other")
+	s := newBank("mail", "other")
 	in := open(t, folder(t), options(t, s))
 	u, err := in.Accept(context.Background(), "mail", "k", func(take inbox.Take) error {
 		if _, err := in.Accept(context.Background(), "mail", "k", each(notes(0, 1)...)); kind(err) != fault.Conflict {
@@ -102,7 +102,7 @@ func TestKeyBeingSent(t *testing.T) {
 }
 
 func TestKeep(t *testing.T) {
-	s := newShelf("mail", "other")
+	s := newBank("mail", "other")
 	o := options(t, s)
 	var mu sync.Mutex
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

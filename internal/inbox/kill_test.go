@@ -275,9 +275,7 @@ func (v *witness) examine() {
 		v.Errorf("after %d kills there is %s: %.20q", v.killed, key, text)
 	}
 	for _, name := range entries(v.T, v.dir+"/inbox") {
-		if name != ".upload" {
-			v.Errorf("%s is left", name)
-		}
+		v.Errorf("%s is left", name)
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Run takes in what is queued until ctx ends: of each space one upload after the
-// other, of several spaces at the same time. That ctx ends is no error; an upload
-// that was running is queued then, to be begun again by the next Run.
+// Run stores the documents of queued uploads until ctx ends: one upload of a space
+// after the other, several spaces at the same time. It returns nil when ctx ends;
+// the next Run starts interrupted uploads again.
 func (in *Inbox) Run(ctx context.Context) error {
 	const op = "inbox.Run"
 	in.mu.Lock()
@@ -18,7 +18,7 @@ func (in *Inbox) Run(ctx context.Context) error {
 	in.running = true
 	in.mu.Unlock()
 	if busy {
-		return fault.New(fault.Conflict, op, "it runs already")
+		return fault.New(fault.Conflict, op, "Run was called twice")
 	}
 	var lanes sync.WaitGroup
 	defer func() {
@@ -37,7 +37,7 @@ func (in *Inbox) Run(ctx context.Context) error {
 	return nil
 }
 
-// lane takes in an upload, and those of its space behind it, until its turn is over.
+// lane runs the uploads of a space until its turn is over.
 func (in *Inbox) lane(ctx context.Context, e *entry) {
 	stop := in.o.Taking()
 	turn := &turn{Inbox: in, began: in.o.Now()}
@@ -46,15 +46,14 @@ func (in *Inbox) lane(ctx context.Context, e *entry) {
 		if e = in.more(ctx, taken.Space, turn); e == nil {
 			stop()
 		}
-		if ended { // who waits for it knows no more than who watches
+		if ended { // after the observers have heard of it
 			close(taken.over)
 		}
 	}
-	in.ring()
+	in.wakeRun()
 }
 
-// rest returns after a while, or when there may be something to do, or when ctx
-// ends.
+// rest waits for work, for a while at most.
 func (in *Inbox) rest(ctx context.Context, wait time.Duration) {
 	t := time.NewTimer(wait)
 	defer t.Stop()
@@ -65,10 +64,9 @@ func (in *Inbox) rest(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// next gives the upload that is to be taken in now, or how long it may take until
-// there is one. Of several spaces it is that which waits longest for a turn. An
-// upload that has to wait holds up its space: a later one may hold a newer edition
-// of its documents.
+// next returns the upload to run now, or how long to wait for one. The space that
+// waited longest comes first. A waiting upload blocks later ones of its space, as
+// they may contain newer editions of its documents.
 func (in *Inbox) next() (*entry, time.Duration) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -82,10 +80,10 @@ func (in *Inbox) next() (*entry, time.Duration) {
 	return e, wait
 }
 
-// first gives the first upload of the space that waits longest for a turn. The
-// caller holds mu.
+// first returns the first upload of the space that waited longest. The caller holds
+// mu.
 func (in *Inbox) first(now time.Time) (best *entry, wait time.Duration) {
-	wait = lastWait // the clock may be set: it is looked at now and then
+	wait = lastWait // not longer, as the clock may be set
 	seen := map[string]bool{}
 	for _, e := range in.queue {
 		if seen[e.Space] {
@@ -103,7 +101,7 @@ func (in *Inbox) first(now time.Time) (best *entry, wait time.Duration) {
 	return best, wait
 }
 
-// more gives the next upload of a space, unless its turn is over.
+// more returns the next upload of a space unless its turn is over.
 func (in *Inbox) more(ctx context.Context, space string, t *turn) *entry {
 	over := t.over()
 	in.mu.Lock()
@@ -127,22 +125,21 @@ func (in *Inbox) more(ctx context.Context, space string, t *turn) *entry {
 	return nil
 }
 
-// turn is the time that a space has while others wait.
+// turn is the time of a space while others wait.
 type turn struct {
 	*Inbox
 	began   time.Time
 	resumed bool
 }
 
-// resume begins the turn of an upload that gave way before where it goes on: until
-// then it was only passed over what was read.
+// resume starts the turn when an upload that yielded before reaches its place again.
 func (t *turn) resume() {
 	if !t.resumed {
 		t.resumed, t.began = true, t.o.Now()
 	}
 }
 
-// over says whether the space has had its turn, and another waits for one.
+// over says whether the turn has passed and another space waits.
 func (t *turn) over() bool {
 	now := t.o.Now()
 	if passed := now.Sub(t.began); passed >= 0 && passed < t.o.Turn {

@@ -19,7 +19,7 @@ import (
 func TestLanes(t *testing.T) {
 	dir := folder(t)
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf("mail", "other")
+		s := newBank("mail", "other")
 		on := make(chan struct{})
 		s.before = func(key string) {
 			if key == "file:slow.txt" {
@@ -65,7 +65,7 @@ func TestTurns(t *testing.T) {
 func turns(t *testing.T, dir string, files bool, while func()) {
 	const each = 25
 	spaces := []string{"a", "b", "c"}
-	s := newShelf(spaces...)
+	s := newBank(spaces...)
 	var handed []string
 	s.before = func(key string) {
 		handed = append(handed, key)
@@ -152,9 +152,9 @@ func TestCancelCatchesUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		g.shelf.mu.Lock()
-		defer g.shelf.mu.Unlock()
-		if d := cmp.Diff([]string{"mail"}, g.shelf.caughtUp); d != "" {
+		g.bank.mu.Lock()
+		defer g.bank.mu.Unlock()
+		if d := cmp.Diff([]string{"mail"}, g.bank.caughtUp); d != "" {
 			t.Error(d)
 		}
 	})
@@ -196,7 +196,7 @@ func TestUploadLimits(t *testing.T) {
 		{"bytes that are not compressed", []sent{{"a.txt", strings.Repeat("garden ", 100_000)}}, 1, 0, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			o := options(t, newShelf("mail"))
+			o := options(t, newBank("mail"))
 			o.MaxDocuments, o.MaxExpanded = 100, 200_000
 			in := open(t, folder(t), o)
 			run(t, in)

@@ -12,14 +12,17 @@ import (
 	"github.com/percached/percached/knowledgebank/reader"
 )
 
-// library takes documents in.
+// library stores documents.
 type library interface {
 	Add(ctx context.Context, space string, read ingest.Source, progress func(ingest.Report)) (ingest.Report, error)
-	// CatchUp makes good what an Add that was ended has left undone.
+	// CatchUp finishes what a cancelled Add left undone.
 	CatchUp(ctx context.Context, space string) error
+	// Soil runs a removal of records whose bytes must leave the disk: the next
+	// CleanUp rewrites the database.
+	Soil(ctx context.Context, remove func() error) error
 }
 
-// spaces knows which spaces there are.
+// spaces looks up spaces.
 type spaces interface {
 	Space(name string) (percached.Space, error)
 }
@@ -30,26 +33,26 @@ type Options struct {
 	Spaces  spaces
 	Reader  *reader.Reader
 
-	MaxBytes  int64 // of all that is spooled; more is Overloaded
-	MinFree   int64 // bytes of the disk that are left to others; with less, nothing is accepted
+	MaxBytes  int64 // of all spool files; more is Overloaded
+	MinFree   int64 // bytes of the disk to keep free
 	MaxQueued int   // uploads that wait; more is Overloaded
 	MaxFiles  int   // of one upload; more is Invalid
-	// MaxDocuments of one upload are taken in, and so many bytes that come out of its
-	// compressed files; one that has more fails there.
+	// MaxDocuments of one upload and MaxExpanded bytes out of its compressed files
+	// are stored; an upload with more fails there.
 	MaxDocuments int
 	MaxExpanded  int64
-	// Memory bounds the bytes that documents take while they are in flight.
+	// Memory bounds the bytes of documents in flight.
 	Memory int64
-	// Lanes is how many spaces have uploads taken in at the same time. Where more
-	// wait, each upload gives way after a Turn.
+	// Lanes is how many spaces run at the same time. If more wait, an upload yields
+	// after a Turn.
 	Lanes int
 	Turn  time.Duration
-	// Uploads that ended are remembered for so long, and so many of a space.
+	// Keep and KeepCount bound how long, and how many, ended uploads of a space stay
+	// listed.
 	Keep      time.Duration
 	KeepCount int
 
-	// Taking is told that an upload begins to be taken in, and end that it ended or
-	// has to wait.
+	// Taking is called when an upload starts to run, and end when it stops.
 	Taking func() (end func())
 
 	Now      func() time.Time
@@ -57,10 +60,9 @@ type Options struct {
 	Observer Observer
 }
 
-// Observer is told what happens. Its func may be nil.
+// Observer hears of events. Its func may be nil.
 type Observer struct {
-	// Moved: an upload has another state now. For one upload the states come in
-	// their order.
+	// Moved: an upload has a new state. States of one upload come in order.
 	Moved func(Upload)
 }
 
@@ -73,7 +75,7 @@ func Default() Options {
 	}
 }
 
-// Validate joins all that is wrong.
+// Validate joins all errors.
 func (o Options) Validate() error {
 	var errs []error
 	bad := func(wrong bool, format string, args ...any) {
@@ -81,22 +83,22 @@ func (o Options) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	bad(o.Library == nil, "no library")
-	bad(o.Spaces == nil, "nobody knows the spaces")
-	bad(o.Reader == nil, "no reader")
-	bad(o.Taking == nil, "nobody is told of what is taken in")
-	bad(o.Now == nil, "no clock")
-	bad(o.Logger == nil, "no logger")
-	bad(o.MaxBytes < 0, "spooled bytes: %d is negative", o.MaxBytes)
-	bad(o.MinFree < 0, "disk that is kept free: %d is negative", o.MinFree)
-	bad(o.MaxQueued < 0, "uploads that wait: %d is negative", o.MaxQueued)
-	bad(o.MaxFiles < 0, "files of an upload: %d is negative", o.MaxFiles)
-	bad(o.MaxDocuments < 1, "documents of an upload: %d is less than 1", o.MaxDocuments)
-	bad(o.MaxExpanded < 1, "bytes out of compressed files: %d is less than 1", o.MaxExpanded)
-	bad(o.Memory < 1<<20, "memory: %d is less than 1 MiB", o.Memory)
-	bad(o.Lanes < 1, "spaces at the same time: %d is less than 1", o.Lanes)
-	bad(o.Turn < 0, "a turn: %v is negative", o.Turn)
-	bad(o.Keep < 0, "uploads that ended are kept for %v, which is negative", o.Keep)
-	bad(o.KeepCount < 0, "uploads that ended are kept: %d is negative", o.KeepCount)
+	bad(o.Library == nil, "Library is nil")
+	bad(o.Spaces == nil, "Spaces is nil")
+	bad(o.Reader == nil, "Reader is nil")
+	bad(o.Taking == nil, "Taking is nil")
+	bad(o.Now == nil, "Now is nil")
+	bad(o.Logger == nil, "Logger is nil")
+	bad(o.MaxBytes < 0, "MaxBytes: %d is negative", o.MaxBytes)
+	bad(o.MinFree < 0, "MinFree: %d is negative", o.MinFree)
+	bad(o.MaxQueued < 0, "MaxQueued: %d is negative", o.MaxQueued)
+	bad(o.MaxFiles < 0, "MaxFiles: %d is negative", o.MaxFiles)
+	bad(o.MaxDocuments < 1, "MaxDocuments: %d is less than 1", o.MaxDocuments)
+	bad(o.MaxExpanded < 1, "MaxExpanded: %d is less than 1", o.MaxExpanded)
+	bad(o.Memory < 1<<20, "Memory: %d is less than 1 MiB", o.Memory)
+	bad(o.Lanes < 1, "Lanes: %d is less than 1", o.Lanes)
+	bad(o.Turn < 0, "Turn: %v is negative", o.Turn)
+	bad(o.Keep < 0, "Keep: %v is negative", o.Keep)
+	bad(o.KeepCount < 0, "KeepCount: %d is negative", o.KeepCount)
 	return errors.Join(errs...)
 }

@@ -53,14 +53,14 @@ func takeLoud(body io.Reader) func(inbox.Take) error {
 // came it lies nowhere any more.
 func TestParse(t *testing.T) {
 	for _, text := range []string{"ducks swim", strings.Repeat("ducks swim. ", 50_000)} {
-		s := newShelf("mail")
+		s := newBank("mail")
 		dir := folder(t)
 		in := open(t, dir, options(t, s))
 		u, err := in.Accept(context.Background(), "mail", "k", takeLoud(strings.NewReader(text)))
 		if err != nil || u.Bytes != int64(len(text)) || inbox.Spooled(in) != u.Bytes || inbox.Held(in) != 0 {
 			t.Fatalf("%+v, %d spooled, %d held, %v", u, inbox.Spooled(in), inbox.Held(in), err)
 		}
-		if d := cmp.Diff([]string{".spool", ".upload"}, entries(t, dir)); d != "" {
+		if d := cmp.Diff([]string{".record", ".spool"}, entries(t, dir)); d != "" {
 			t.Error(d)
 		}
 		again, err := in.Accept(context.Background(), "mail", "k", takeLoud(strings.NewReader(text)))
@@ -88,7 +88,7 @@ func TestParseFails(t *testing.T) {
 		"small, and cannot be": {Reader: strings.NewReader("ducks"), fails: wrong},
 	} {
 		dir := folder(t)
-		in := open(t, dir, options(t, newShelf("mail")))
+		in := open(t, dir, options(t, newBank("mail")))
 		_, err := in.Accept(context.Background(), "mail", "", func(take inbox.Take) error { return take("a.txt", body) })
 		if !errors.Is(err, errBody) && !errors.Is(err, wrong) {
 			t.Error(name, err)
@@ -102,7 +102,7 @@ func TestParseFails(t *testing.T) {
 // A body that is still being sent is nowhere when its space is forgotten, nor after
 // a crash.
 func TestParseForgotten(t *testing.T) {
-	s := newShelf("mail")
+	s := newBank("mail")
 	dir := folder(t)
 	in := open(t, dir, options(t, s))
 	half, on, end := make(chan struct{}), make(chan struct{}), make(chan error)
@@ -146,7 +146,7 @@ func TestMemory(t *testing.T) {
 	dir := folder(t)
 	large := strings.Repeat("ducks swim. ", 2<<20/12)
 	synctest.Test(t, func(t *testing.T) {
-		o := options(t, newShelf("mail"))
+		o := options(t, newBank("mail"))
 		o.Memory = 160 << 20 // two of them, and a half
 		in := open(t, dir, o)
 		var at, most, refused atomic.Int64
@@ -187,7 +187,7 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%d were refused, %d bytes are held, %d are accepted", refused.Load(), inbox.Held(in), len(in.List("mail", 1000)))
 		}
 		for _, name := range mustReadDir(t, dir) {
-			if !strings.HasSuffix(name.Name(), ".spool") && !strings.HasSuffix(name.Name(), ".upload") {
+			if !strings.HasSuffix(name.Name(), ".spool") && !strings.HasSuffix(name.Name(), ".record") {
 				t.Errorf("%s is left", name.Name())
 			}
 		}
@@ -208,7 +208,7 @@ func TestMemoryTurns(t *testing.T) {
 	dir := folder(t)
 	large := strings.Repeat("ducks swim. ", 2<<20/12)
 	synctest.Test(t, func(t *testing.T) {
-		o := options(t, newShelf("mail"))
+		o := options(t, newBank("mail"))
 		o.Memory = 64 << 20 // one of them
 		in := open(t, dir, o)
 		left, on := 40<<20, make(chan struct{})
@@ -246,7 +246,7 @@ func TestMemoryTurns(t *testing.T) {
 func TestMemoryWaitEnds(t *testing.T) {
 	dir := folder(t)
 	synctest.Test(t, func(t *testing.T) {
-		o := options(t, newShelf("mail"))
+		o := options(t, newBank("mail"))
 		o.Memory = 1 << 20
 		in := open(t, dir, o)
 		on := make(chan struct{})

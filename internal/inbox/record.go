@@ -1,14 +1,11 @@
 package inbox
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"hash/crc32"
 	"io"
 	"regexp"
 	"time"
@@ -16,39 +13,82 @@ import (
 	"unicode/utf8"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/internal/base/sealed"
 	"github.com/percached/percached/internal/ingest"
 )
 
 const (
-	version = 2
 	maxName = 1024 // bytes of a file's name
 	maxKey  = 256  // bytes of a key
+
+	recordVersion = 1
+	// maxRecord is less than one transaction of the database may write.
+	maxRecord = 6 << 20
+
+	allKeys   = "U"
+	uploadKey = "Uu" // followed by the ID
 )
 
-var (
-	castagnoli = crc32.MakeTable(crc32.Castagnoli)
-	idForm     = regexp.MustCompile(`^[0-9a-f]{32}$`)
+var withheldKey = []byte("Uw")
 
-	errDamaged = errors.New("it is damaged")
-	errNewer   = errors.New("it was written by a newer percached")
-)
+var idForm = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// digest is a SHA-256.
-type digest [sha256.Size]byte
-
-// MarshalText writes it in hexadecimal digits.
-func (d digest) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(d[:])), nil }
-
-// UnmarshalText reads what MarshalText writes.
-func (d *digest) UnmarshalText(b []byte) error {
-	if len(b) != 2*len(d) {
-		return errDamaged
-	}
-	_, err := hex.Decode(d[:], b)
-	return err
+// store keeps the records: a database, or a fake in tests.
+type store interface {
+	// load calls fn with every record. The value of an unreadable one is nil.
+	load(fn func(key, value []byte) error) error
+	get(key []byte) ([]byte, error)
+	// write makes all changes durable, or none.
+	write(changes ...change) error
 }
 
-// record is an upload on disk.
+// change sets the value of a key; nil deletes the key.
+type change struct{ key, value []byte }
+
+// database is the store in production.
+type database struct{ *kv.DB }
+
+func (d database) load(fn func(key, value []byte) error) error {
+	return d.View(func(tx *kv.Tx) error {
+		return tx.Scan([]byte(allKeys), func(key, value []byte, damage error) error {
+			if damage != nil {
+				value = nil
+			}
+			return fn(key, value)
+		})
+	})
+}
+
+func (d database) get(key []byte) (value []byte, err error) {
+	err = d.View(func(tx *kv.Tx) error {
+		value, err = tx.Get(key)
+		return err
+	})
+	return value, err
+}
+
+func (d database) write(changes ...change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	return d.Update(func(tx *kv.Tx) error {
+		for _, c := range changes {
+			err := error(nil)
+			if c.value == nil {
+				err = tx.Delete(c.key)
+			} else {
+				err = tx.Set(c.key, c.value)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// record is an upload in the store.
 type record struct {
 	ID       string        `json:"id"`
 	Seq      uint64        `json:"seq"`
@@ -67,14 +107,96 @@ type record struct {
 	Far      int           `json:"far,omitempty"`
 }
 
-// file is a file in a spool.
+// file is one file in a spool file.
 type file struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
 	Sum  digest `json:"sha256"`
 }
 
-// digestOf is what files are known by.
+// withheld is a document that uploads up to a sequence number must not bring.
+type withheld struct {
+	Space    string               `json:"space"`
+	Document percached.DocumentID `json:"document"`
+	Upto     uint64               `json:"upto"`
+}
+
+type withheldList struct {
+	Documents []withheld `json:"documents"`
+}
+
+func keyOf(id string) []byte { return []byte(uploadKey + id) }
+
+// put is a change that stores a value as JSON.
+func put(key []byte, v any) (change, error) {
+	b, err := json.Marshal(v)
+	w := sealed.NewWriter(recordVersion, key)
+	w.Text(string(b))
+	return change{key, w.Seal()}, err
+}
+
+// decode reads what put stored.
+func decode(key, value []byte, v any) error {
+	r, err := sealed.NewReader(key, value, 1, recordVersion)
+	if err != nil {
+		return err
+	}
+	text := r.Text(maxRecord)
+	if err := r.End("an upload"); err != nil {
+		return err
+	}
+	if json.Unmarshal([]byte(text), v) != nil {
+		return sealed.ErrDamaged
+	}
+	return nil
+}
+
+func decodeRecord(key, value []byte) (*record, error) {
+	r := &record{}
+	if err := decode(key, value, r); err != nil {
+		return nil, err
+	}
+	if string(key) != uploadKey+r.ID {
+		return nil, sealed.ErrDamaged
+	}
+	return r, r.check()
+}
+
+// check returns an error if no upload can have this record.
+func (r *record) check() error {
+	rest, known := r.Bytes, r.State == Queued || r.State.ended()
+	for _, f := range r.Files {
+		if !validName(f.Name) || f.Size < 0 || f.Size > rest {
+			return sealed.ErrDamaged
+		}
+		rest -= f.Size
+	}
+	queued := r.State == Queued
+	switch {
+	case !idForm.MatchString(r.ID), r.Space == "", len(r.Key) > maxKey, !printable(r.Key), !known, r.Bytes < 0, r.Count < 1, r.Begun < 0, r.Far < 0,
+		queued != (len(r.Files) > 0), queued && (rest != 0 || r.Count != len(r.Files) || r.Digest != digestOf(r.Files)),
+		queued != r.Ended.IsZero():
+		return sealed.ErrDamaged
+	}
+	return nil
+}
+
+// digest is a SHA-256.
+type digest [sha256.Size]byte
+
+// MarshalText writes hexadecimal digits.
+func (d digest) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(d[:])), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (d *digest) UnmarshalText(b []byte) error {
+	if len(b) != 2*len(d) {
+		return errors.New("not a SHA-256")
+	}
+	_, err := hex.Decode(d[:], b)
+	return err
+}
+
+// digestOf identifies the content of an upload.
 func digestOf(files []file) (d digest) {
 	h := sha256.New()
 	var n [8]byte
@@ -88,101 +210,14 @@ func digestOf(files []file) (d digest) {
 	return d
 }
 
-// properName says whether a file may be called so. It is a name for people and
-// for the reader, never one on disk.
-func properName(name string) bool {
-	return name != "" && len(name) <= maxName && plain(name)
-}
+func validName(name string) bool { return name != "" && len(name) <= maxName && printable(name) }
 
-// plain: text without control characters.
-func plain(s string) bool {
+// printable: UTF-8 without control characters.
+func printable(s string) bool {
 	for _, r := range s {
 		if unicode.IsControl(r) {
 			return false
 		}
 	}
 	return utf8.ValidString(s)
-}
-
-// check says whether the record is one that can have been written.
-func (r *record) check() error {
-	bytes, known := r.Bytes, r.State == Queued || r.State.over()
-	for _, f := range r.Files {
-		if !properName(f.Name) || f.Size < 0 || f.Size > bytes {
-			return errDamaged
-		}
-		bytes -= f.Size
-	}
-	queued := r.State == Queued
-	switch {
-	case !idForm.MatchString(r.ID), r.Space == "", len(r.Key) > maxKey, !plain(r.Key), !known, r.Bytes < 0, r.Count < 1, r.Begun < 0, r.Far < 0,
-		queued != (len(r.Files) > 0), queued && (bytes != 0 || r.Count != len(r.Files) || r.Digest != digestOf(r.Files)),
-		queued != r.Ended.IsZero():
-		return errDamaged
-	}
-	return nil
-}
-
-func decodeRecord(b []byte) (*record, error) {
-	r := &record{}
-	if err := unseal("upload", b, r); err != nil {
-		return nil, err
-	}
-	return r, r.check()
-}
-
-// held back: a document that must not come out of uploads up to one.
-type withheld struct {
-	Space    string               `json:"space"`
-	Document percached.DocumentID `json:"document"`
-	Upto     uint64               `json:"upto"`
-}
-
-type withheldFile struct {
-	Documents []withheld `json:"documents"`
-}
-
-func decodeWithheld(b []byte) ([]withheld, error) {
-	var w withheldFile
-	err := unseal("withheld", b, &w)
-	return w.Documents, err
-}
-
-// seal puts a line with version and checksum before v in JSON.
-func seal(what string, v any) ([]byte, error) {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return append(fmt.Appendf(nil, "%s %d %08x\n", what, version, sum(version, body)), body...), nil
-}
-
-func sum(version int, body []byte) uint32 {
-	return crc32.Update(crc32.Checksum(fmt.Appendf(nil, "%d ", version), castagnoli), castagnoli, body)
-}
-
-// unseal takes apart what seal put together, and trusts nothing in it.
-func unseal(what string, b []byte, v any) error {
-	line, body, ok := bytes.Cut(b, []byte("\n"))
-	var n int
-	var want uint32
-	if !ok || len(line) > 64 {
-		return errDamaged
-	}
-	if got, err := fmt.Sscanf(string(line), what+" %d %08x", &n, &want); got != 2 || err != nil || n < 1 ||
-		fmt.Sprintf("%s %d %08x", what, n, want) != string(line) || sum(n, body) != want {
-		return errDamaged
-	}
-	if n > version {
-		return errNewer
-	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if dec.Decode(v) != nil {
-		return errDamaged
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errDamaged
-	}
-	return nil
 }

@@ -41,13 +41,13 @@ func TestRetry(t *testing.T) {
 		}, ""},
 		{"the space is gone", 99, fault.New(fault.NotFound, "bank", "there is no space %q", "mail"), inbox.Failed, nil, `there is no space "mail"`},
 		{"wrong", 99, fault.Wrap("ingest", fault.New(fault.Invalid, "bank", "it is wrong")), inbox.Failed, nil, "it is wrong"},
-		{"of no kind", 99, secret, inbox.Failed, []time.Duration{s, 2 * s, 4 * s, 8 * s}, "its log says what"},
+		{"of no kind", 99, secret, inbox.Failed, []time.Duration{s, 2 * s, 4 * s, 8 * s}, "log"},
 		{"of no kind, once", 1, secret, inbox.Done, []time.Duration{s}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := folder(t)
 			synctest.Test(t, func(t *testing.T) {
-				sh := newShelf("mail")
+				sh := newBank("mail")
 				var starts []time.Time
 				sh.begin = func(string) error {
 					if starts = append(starts, time.Now()); len(starts) <= tc.fails {
@@ -68,7 +68,7 @@ func TestRetry(t *testing.T) {
 				if d := cmp.Diff(tc.waits, waits); d != "" {
 					t.Error(d)
 				}
-				if d := cmp.Diff([]string{".upload"}, entries(t, dir)); d != "" {
+				if d := cmp.Diff([]string{".record"}, entries(t, dir)); d != "" {
 					t.Error(d)
 				}
 			})
@@ -81,7 +81,7 @@ func TestRetry(t *testing.T) {
 func TestOrder(t *testing.T) {
 	dir := folder(t)
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf("mail", "other")
+		s := newBank("mail", "other")
 		full := true
 		s.begin = func(space string) error {
 			if full && space == "mail" {
@@ -117,7 +117,7 @@ func TestOrder(t *testing.T) {
 
 // After a restart uploads are taken in in the order in which they were accepted.
 func TestOrderAfterRestart(t *testing.T) {
-	s := newShelf("mail")
+	s := newBank("mail")
 	dir := folder(t)
 	var want []string
 	for i := range 4 {
@@ -154,7 +154,7 @@ func TestOrderAfterRestart(t *testing.T) {
 
 // When ctx ends, Run stops within a batch, and the next one begins again.
 func TestRunEnds(t *testing.T) {
-	s := newShelf("mail")
+	s := newBank("mail")
 	in := open(t, folder(t), options(t, s))
 	u := accept(t, in, "mail", "", notes(0, 9)...)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -176,7 +176,7 @@ func TestRunEnds(t *testing.T) {
 }
 
 func TestRunTwice(t *testing.T) {
-	s := newShelf("mail")
+	s := newBank("mail")
 	in := open(t, folder(t), options(t, s))
 	begun, end := make(chan struct{}), make(chan struct{})
 	s.begin = func(string) error { close(begun); <-end; return nil }
@@ -189,10 +189,10 @@ func TestRunTwice(t *testing.T) {
 	close(end)
 }
 
-// What cannot be read is set aside and told, what is newer is left alone, and
-// what is another's stays.
+// Open logs and deletes records that are damaged, leaves a folder of a newer version
+// as it is, and keeps what is not the inbox's.
 func TestOpenOdd(t *testing.T) {
-	s := newShelf("mail", "gone")
+	s := newBank("mail", "gone")
 	dir := folder(t)
 	in := open(t, dir, options(t, s))
 	good := accept(t, in, "mail", "", notes(0, 1)...)
@@ -203,26 +203,25 @@ func TestOpenOdd(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := func(name string) string { return filepath.Join(dir, name) }
-	b, err := os.ReadFile(file(bad.ID + ".upload"))
+	b, err := os.ReadFile(file(bad.ID + ".record"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer := filepath.Join(dir, strings.Repeat("0", 32)+".upload")
-	const body = `{"whatever": "it holds"}`
+	newer := file(strings.Repeat("0", 32) + ".record")
 	if err := errors.Join(
-		os.WriteFile(file(bad.ID+".upload"), b[:len(b)-1], 0o600),
-		os.Rename(file(moved.ID+".upload"), file(strings.Repeat("a", 32)+".upload")),
+		os.WriteFile(file(bad.ID+".record"), b[:len(b)-1], 0o600),
+		os.Rename(file(moved.ID+".record"), file(strings.Repeat("a", 32)+".record")),
 		os.Rename(file(moved.ID+".spool"), file(strings.Repeat("a", 32)+".spool")),
-		os.WriteFile(file("withheld"), []byte("oh"), 0o600),
+		os.WriteFile(file("Uw.record"), []byte("oh"), 0o600),
 		os.WriteFile(file("notes.txt"), []byte("somebody's own"), 0o600),
 		os.WriteFile(file(strings.Repeat("b", 32)+".spool"), []byte("half"), 0o600),
-		os.WriteFile(file(strings.Repeat("b", 32)+".upload.part"), []byte("half"), 0o600),
-		os.WriteFile(newer, inbox.Sealed(3, body), 0o600),
+		os.WriteFile(file(strings.Repeat("b", 32)+".body.part"), []byte("half"), 0o600),
+		os.WriteFile(newer, inbox.Newer(strings.Repeat("0", 32)), 0o600),
 	); err != nil {
 		t.Fatal(err)
 	}
 	before := entries(t, dir)
-	if _, err := inbox.Open(dir, options(t, s)); kind(err) != fault.Unsupported || !strings.Contains(err.Error(), "newer percached") || !strings.Contains(err.Error(), newer) {
+	if _, err := inbox.OpenOn(dir, options(t, s), nil); kind(err) != fault.Unsupported {
 		t.Error(err)
 	}
 	if d := cmp.Diff(before, entries(t, dir)); d != "" {
@@ -236,13 +235,10 @@ func TestOpenOdd(t *testing.T) {
 	o := options(t, s)
 	o.Logger = log.logger()
 	in = open(t, dir, o)
-	if n := strings.Count(log.String(), "set aside"); n != 1 || !strings.Contains(log.String(), bad.ID) {
+	if n := strings.Count(log.String(), "level=ERROR"); n != 3 || !strings.Contains(log.String(), bad.ID) {
 		t.Error(log)
 	}
-	if d := cmp.Diff([]string{".spool", ".upload", "damaged", "notes.txt"}, entries(t, dir)); d != "" {
-		t.Error(d)
-	}
-	if d := cmp.Diff([]string{".spool", ".spool", ".upload", ".upload", "withheld"}, entries(t, file("damaged"))); d != "" {
+	if d := cmp.Diff([]string{".record", ".spool", "notes.txt"}, entries(t, dir)); d != "" {
 		t.Error(d)
 	}
 	if _, err := in.Get("gone", dropped.ID); kind(err) != fault.NotFound {
@@ -252,19 +248,12 @@ func TestOpenOdd(t *testing.T) {
 	if u := wait(t, in, good.ID); u.State != inbox.Done {
 		t.Error(u)
 	}
-	// Nobody knows whose it was: who forgets may rely on it being gone.
-	if err := in.Forget("other"); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff([]string{".upload", "notes.txt"}, entries(t, dir)); d != "" {
-		t.Error(d)
-	}
 }
 
 // An upload whose space is forgotten before the inbox is told of that has not failed
 // by itself: nobody is alarmed.
 func TestSpaceGoesFirst(t *testing.T) {
-	sh := newShelf("mail")
+	sh := newBank("mail")
 	sh.begin = func(string) error {
 		sh.mu.Lock()
 		defer sh.mu.Unlock()

@@ -7,21 +7,23 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"github.com/percached/percached/internal/base/fault"
 )
 
-// Kept is a file of the inbox at the moment of a Snapshot. Who has it closes it.
+// Kept is a file of a Snapshot. The caller closes it.
 type Kept struct {
 	Name string
 	Size int64
 	io.ReadCloser
 }
 
-// Snapshot gives the files of the uploads that have not ended, and of documents
-// that are withheld from them, as they are at one moment. It calls at in that moment:
-// no upload ends and no document is withheld before at returns, so that what at sees
-// of the documents and these files belong together. An upload whose spool is gone
-// is left out.
+// Snapshot returns the files of all uploads that have not ended and the list of
+// withheld documents, as files that Open of any version can read. It calls at while
+// no upload ends and no document is withheld, so that what at sees of the documents
+// fits these files. It leaves out uploads whose spool file is gone.
 func (in *Inbox) Snapshot(at func() error) (files []Kept, err error) {
+	const op = "inbox.Snapshot"
 	defer func() {
 		if err != nil {
 			CloseAll(files)
@@ -31,62 +33,49 @@ func (in *Inbox) Snapshot(at func() error) (files []Kept, err error) {
 	in.writing.Lock()
 	defer in.writing.Unlock()
 	in.mu.Lock()
-	all := slices.Clone(in.withheld)
-	var ids []string
-	for _, e := range in.queue {
-		ids = append(ids, e.ID)
-	}
+	denied, queue := slices.Clone(in.withheld), slices.Clone(in.queue)
 	in.mu.Unlock()
 	if err := at(); err != nil {
 		return nil, err
 	}
-	for _, id := range ids {
-		r, err := in.keep(id + recordEnd)
+	for _, e := range queue {
+		r, err := in.stored(e.ID)
 		if err != nil {
-			return files, err
+			return files, fault.Wrap(op, err)
 		}
-		files = append(files, r)
-		s, err := in.keep(id + spoolEnd)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return files, err
-		}
-		if err != nil {
-			in.o.Logger.Warn("an upload whose file is gone is not in the backup", "id", id, "error", err)
-			CloseAll(files[len(files)-1:])
-			files = files[:len(files)-1]
+		spool, err := os.Open(in.disk.path(e.ID + spoolEnd))
+		if errors.Is(err, fs.ErrNotExist) {
+			in.o.Logger.Warn("left an upload out of the backup: its file is gone", "id", e.ID)
 			continue
 		}
-		files = append(files, s)
+		if err != nil {
+			return files, unavailable(op, err)
+		}
+		info, err := spool.Stat()
+		if err != nil {
+			return append(files, Kept{ReadCloser: spool}), unavailable(op, err)
+		}
+		kept := Kept{e.ID + spoolEnd, info.Size(), spool} // readable after it is removed
+		b, err := encodeFormer("upload", r)
+		if err != nil {
+			return append(files, kept), fault.New(fault.Internal, op, "%w", err)
+		}
+		files = append(files, inMemory(e.ID+formerEnd, b), kept)
 	}
-	if len(all) == 0 {
+	if len(denied) == 0 {
 		return files, nil
 	}
-	b, err := seal("withheld", withheldFile{all})
-	if err != nil {
-		return files, err
-	}
-	return append(files, Kept{withheldName, int64(len(b)), io.NopCloser(bytes.NewReader(b))}), nil
+	b, err := encodeFormer("withheld", withheldList{denied})
+	return append(files, inMemory(formerDenied, b)), err
 }
 
-// keep opens a file, which then stays readable although it is replaced or removed.
-func (in *Inbox) keep(name string) (Kept, error) {
-	f, err := os.Open(in.disk.path(name))
-	if err != nil {
-		return Kept{}, unavailable("inbox.Snapshot", err)
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errDamaged
-	}
-	if err != nil {
-		return Kept{}, unavailable("inbox.Snapshot", errors.Join(err, f.Close()))
-	}
-	return Kept{name, info.Size(), f}, nil
+func inMemory(name string, b []byte) Kept {
+	return Kept{name, int64(len(b)), io.NopCloser(bytes.NewReader(b))}
 }
 
-// CloseAll closes files of a Snapshot.
+// CloseAll closes the files of a Snapshot.
 func CloseAll(files []Kept) {
 	for _, f := range files {
-		f.Close() //nolint:errcheck // nothing was written
+		f.Close() //nolint:errcheck // it was only read
 	}
 }

@@ -18,7 +18,7 @@ import (
 // What waits at the moment of a snapshot is taken in by another inbox, although it
 // went from this one meanwhile, but for documents that were withheld.
 func TestSnapshot(t *testing.T) {
-	s := newShelf("mail")
+	s := newBank("mail")
 	in := open(t, folder(t), options(t, s))
 	defer in.Close()
 	ended := accept(t, in, "mail", "", notes(0, 2)...)
@@ -55,12 +55,12 @@ func TestSnapshot(t *testing.T) {
 	}
 	inbox.CloseAll(files)
 
-	other := newShelf("mail")
+	other := newBank("mail")
 	again := open(t, dir, options(t, other))
 	defer again.Close()
 	run(t, again)
 	wait(t, again, waits.ID)
-	want := shelved(append(notes(2, 3), notes(4, 5)...))
+	want := documentsOf(append(notes(2, 3), notes(4, 5)...))
 	if d := cmp.Diff(want, other.texts("mail")); d != "" {
 		t.Error(d)
 	}
@@ -71,7 +71,7 @@ func TestSnapshot(t *testing.T) {
 
 // What cannot be looked at makes no snapshot.
 func TestSnapshotFails(t *testing.T) {
-	in := open(t, folder(t), options(t, newShelf("mail")))
+	in := open(t, folder(t), options(t, newBank("mail")))
 	defer in.Close()
 	accept(t, in, "mail", "", notes(0, 2)...)
 	mine := errors.New("mine")
@@ -84,7 +84,7 @@ func TestSnapshotFails(t *testing.T) {
 // many files are open, was acknowledged all the same: without it there is no snapshot.
 func TestSnapshotOfAnUploadThatCannotBeRead(t *testing.T) {
 	dir := folder(t)
-	in := open(t, dir, options(t, newShelf("mail")))
+	in := open(t, dir, options(t, newBank("mail")))
 	defer in.Close()
 	first, second := accept(t, in, "mail", "", notes(0, 1)...), accept(t, in, "mail", "", notes(1, 2)...)
 	spool := filepath.Join(dir, first.ID+".spool")

@@ -11,85 +11,81 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/sealed"
 	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/knowledgebank/reader"
 )
 
 var (
-	// errPaused ends reading where it is.
+	// errPaused ends reading at a document.
 	errPaused = errors.New("paused")
-	// errUnread: the disk does not give back what it took.
-	errUnread = errors.New("what was sent cannot be read now")
+	// errUnread: the disk does not return what was written to it.
+	errUnread = errors.New("cannot read the upload now")
 )
 
-// taking is an attempt at taking an upload in.
-type taking struct {
+// attempt reads the documents of an upload from where the attempt before ended.
+type attempt struct {
 	*Inbox
 	entry *entry
 	files []file
 	spool *os.File
 	seen  atomic.Int64 // bytes of it that were read
 	turn  *turn
-	// What follows is written by who reads, and read when that has ended.
+	// The reader writes what follows; others look when it has ended.
 	at       place
-	expanded int64 // what came out of the file at hand
-	paused   bool  // before the end
-	gaveWay  bool  // to another space
-	broken   error // the spool could not be read
+	expanded int64 // bytes out of the current file
+	stopped  bool  // before the end
+	yielded  bool  // to another space
+	broken   error // the spool file cannot be read
 }
 
-// begun opens the spool of an upload.
-func (in *Inbox) begun(ctx context.Context, e *entry) (*taking, error) {
-	const op = "inbox.begun"
-	b, err := in.disk.read(e.ID + recordEnd)
-	var r *record
+func (in *Inbox) openAttempt(ctx context.Context, e *entry) (*attempt, error) {
+	const op = "inbox.openAttempt"
+	a := &attempt{Inbox: in, entry: e}
+	r, err := in.stored(e.ID)
 	if err == nil {
-		r, err = decodeRecord(b)
-	}
-	t := &taking{Inbox: in, entry: e}
-	if err == nil {
-		t.files = r.Files
-		t.spool, err = os.Open(in.disk.path(e.ID + spoolEnd))
+		a.files = r.Files
+		a.spool, err = os.Open(in.disk.path(e.ID + spoolEnd))
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errDamaged), errors.Is(err, errNewer):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, sealed.ErrDamaged), fault.KindOf(err) == fault.NotFound:
 		return nil, lost(op)
 	case err != nil:
 		return nil, unread(op, err)
 	}
-	if !e.sound {
-		err = t.verify(ctx)
-		e.sound = err == nil
+	if !e.verified {
+		err = a.verify(ctx)
+		e.verified = err == nil
 	}
 	if err != nil {
-		t.spool.Close() // it was only read
+		a.spool.Close() //nolint:errcheck // it was only read
 		return nil, err
 	}
-	return t, nil
+	return a, nil
 }
 
-// lost says that an upload cannot be taken in any more.
+// lost is a permanent error.
 func lost(op string) error {
-	return fault.New(fault.Invalid, op, "what was sent is damaged on the disk: send it again")
+	return fault.New(fault.Invalid, op, "the upload is damaged on disk: send it again")
 }
 
-// unread says that it may be taken in later.
+// unread is an error that may pass.
 func unread(op string, err error) error {
 	return fault.New(fault.Unavailable, op, "%w: %w", errUnread, err)
 }
 
-// verify reads what another process has written.
-func (t *taking) verify(ctx context.Context) error {
+// verify checks what another process has written.
+func (a *attempt) verify(ctx context.Context) error {
 	const op = "inbox.verify"
-	for _, f := range t.files {
+	for _, f := range a.files {
 		h := sha256.New()
 		var n int64
 		for n < f.Size {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			m, err := io.CopyN(h, t.spool, min(f.Size-n, 1<<20))
+			m, err := io.CopyN(h, a.spool, min(f.Size-n, 1<<20))
 			if n += m; errors.Is(err, io.EOF) {
 				return lost(op)
 			}
@@ -104,119 +100,109 @@ func (t *taking) verify(ctx context.Context) error {
 	return nil
 }
 
-// read gives the documents of the upload that were not read yet.
-func (t *taking) read(ctx context.Context, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error {
+// read emits the documents that were not read yet.
+func (a *attempt) read(ctx context.Context, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error {
 	var offset int64
-	t.at = t.entry.from
-	for i, f := range t.files {
-		section := io.NewSectionReader(t.spool, offset, f.Size)
+	a.at = a.entry.from
+	for i, f := range a.files {
+		section := io.NewSectionReader(a.spool, offset, f.Size)
 		offset += f.Size
-		if i < t.at.file {
-			t.seen.Add(f.Size)
+		if i < a.at.file {
+			a.seen.Add(f.Size)
 			continue
 		}
-		part := &watched{r: section, seen: &t.seen}
-		err := t.o.Reader.StreamWithin(ctx, t.bounds(f), f.Name, part, func(s *knowledgebank.Source) error {
-			switch stop, left := t.look(s); {
-			case stop:
+		part := &watched{r: section, seen: &a.seen}
+		err := a.o.Reader.StreamWithin(ctx, a.bounds(f), f.Name, part, func(s *knowledgebank.Source) error {
+			if a.askedToPause() {
 				return errPaused
-			case left: // out
-			default:
+			}
+			if !a.isWithheld(a.entry.Space, percached.NewDocumentID(s.Key), a.entry.seq) {
 				if err := emit(s); err != nil {
 					return err
 				}
 			}
-			t.at.documents++
+			a.at.documents++
 			return nil
 		}, func(name string, err error) {
 			if part.err == nil {
 				failed(name, err)
 			}
-			t.at.documents++
+			a.at.documents++
 		})
 		switch {
 		case errors.Is(err, errPaused):
-			t.paused = true
+			a.stopped = true
 			return nil
 		case err != nil:
 			return err
 		case part.err != nil:
-			t.broken = unread("inbox.read", part.err)
+			a.broken = unread("inbox.read", part.err)
 			return nil
 		}
-		t.at = place{file: i + 1, before: t.at.all(), expanded: t.at.expanded + t.expanded}
-		t.expanded = 0
+		a.at = place{file: i + 1, before: a.at.all(), expanded: a.at.expanded + a.expanded}
+		a.expanded = 0
 	}
 	return nil
 }
 
-// bounds are those of reading a file, from where the attempt before ended.
-func (t *taking) bounds(f file) reader.Bounds {
+// bounds are the limits of reading a file.
+func (a *attempt) bounds(f file) reader.Bounds {
 	const op = "inbox.read"
 	return reader.Bounds{
-		Skip: t.at.documents, Size: f.Size,
+		Skip: a.at.documents, Size: f.Size,
 		Next: func() error {
-			switch pause, gaveWay := t.pausing(); {
-			case pause:
-				t.gaveWay = gaveWay
+			if a.askedToPause() || a.yields() {
 				return errPaused
-			case t.at.all() >= t.o.MaxDocuments:
-				return fault.New(fault.Invalid, op, "the upload holds more than %d documents, which is the most: what is behind them was not read; send it in parts", t.o.MaxDocuments)
+			}
+			if a.at.all() >= a.o.MaxDocuments {
+				return fault.New(fault.Invalid, op, "the upload contains more than %d documents, which is the limit: the rest was not read; send it in parts", a.o.MaxDocuments)
 			}
 			return nil
 		},
 		Expand: func(n int) error {
-			if t.expanded += int64(n); t.at.expanded+t.expanded > t.o.MaxExpanded {
-				return fault.New(fault.Invalid, op, "the compressed files of the upload hold more than %d bytes, which is the most: what is behind them was not read; send it in parts", t.o.MaxExpanded)
+			if a.expanded += int64(n); a.at.expanded+a.expanded > a.o.MaxExpanded {
+				return fault.New(fault.Invalid, op, "the compressed files of the upload contain more than %d bytes, which is the limit: the rest was not read; send it in parts", a.o.MaxExpanded)
 			}
 			return nil
 		},
-		Hold: t.memory.document, Unpack: t.memory.pdf,
+		Hold: a.memory.document, Unpack: a.memory.pdf,
 	}
 }
 
-// pausing says whether reading is to pause before the next document, and whether
-// that is to give way to another space.
-func (t *taking) pausing() (pause, gaveWay bool) {
-	t.mu.Lock()
-	pause = t.entry.pause != nil
-	t.mu.Unlock()
-	if pause {
-		return true, false
-	}
-	if t.at == t.entry.from && t.at != (place{}) {
-		t.turn.resume()
-		return false, false
-	}
-	over := t.turn.over()
-	return over, over
+func (a *attempt) askedToPause() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.entry.pause != nil
 }
 
-// look says whether reading is to pause before a document, or leaves it out.
-func (t *taking) look(s *knowledgebank.Source) (pause, leave bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.entry.pause != nil, t.holdsBack(t.entry, percached.NewDocumentID(s.Key))
+// yields says whether the upload's turn is over and another space waits.
+func (a *attempt) yields() bool {
+	if a.at == a.entry.from && a.at != (place{}) {
+		a.turn.resume()
+		return false
+	}
+	a.yielded = a.turn.over()
+	return a.yielded
 }
 
-// progress hears of what was taken in.
-func (t *taking) progress(r ingest.Report) {
-	t.mu.Lock()
-	t.entry.Report, t.entry.Read = t.entry.report(r), t.seen.Load()
-	before, far := t.entry.begun-1, t.entry.Report.Documents()
-	// It is not what those before broke off at; or what comes may break off farther on.
-	further := far > t.entry.far && (before > 0 || far > 2*max(t.entry.far, someDocuments))
+// progress is called with the report of this attempt after each batch.
+func (a *attempt) progress(r ingest.Report) {
+	a.mu.Lock()
+	a.entry.Report, a.entry.Read = a.entry.total(r), a.seen.Load()
+	before, far := a.entry.begun-1, a.entry.Report.Documents()
+	// This attempt got past the place where others died, or far enough to count anew.
+	further := far > a.entry.far && (before > 0 || far > 2*max(a.entry.far, someDocuments))
 	if further {
-		t.entry.far = far
+		a.entry.far = far
 	}
-	t.mu.Unlock()
+	a.mu.Unlock()
 	if further {
-		t.mark(t.entry, -before)
+		a.mark(a.entry, -before)
 	}
 }
 
-// watched remembers that something could not be read, of which the reader makes
-// a document that failed.
+// watched counts what is read, and keeps an error of the disk, which the reader
+// would report as a failed document.
 type watched struct {
 	r    io.Reader
 	seen *atomic.Int64

@@ -13,7 +13,7 @@ import (
 
 // unreadable is an upload of two notes in whose spool's place a folder lies, which
 // opens and cannot be read. The spool itself lies beside it.
-func unreadable(t *testing.T, dir string, s *shelf) (u inbox.Upload, spool string) {
+func unreadable(t *testing.T, dir string, s *bank) (u inbox.Upload, spool string) {
 	t.Helper()
 	in := open(t, dir, options(t, s))
 	u = accept(t, in, "mail", "", notes(0, 2)...)
@@ -28,7 +28,7 @@ func unreadable(t *testing.T, dir string, s *shelf) (u inbox.Upload, spool strin
 func TestSpoolThatCannotBeRead(t *testing.T) {
 	dir := folder(t)
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf("mail")
+		s := newBank("mail")
 		u, spool := unreadable(t, dir, s)
 		o, failed := options(t, s), 0
 		o.Observer.Moved = func(u inbox.Upload) {
@@ -54,7 +54,7 @@ func TestSpoolThatCannotBeRead(t *testing.T) {
 func TestSpoolThatIsNeverRead(t *testing.T) {
 	dir := folder(t)
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf("mail")
+		s := newBank("mail")
 		u, _ := unreadable(t, dir, s)
 		in := open(t, dir, options(t, s))
 		later := accept(t, in, "mail", "", notes(2, 3)...)

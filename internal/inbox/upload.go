@@ -7,7 +7,7 @@ import (
 	"github.com/percached/percached/internal/ingest"
 )
 
-// State says how far an upload is.
+// State of an upload.
 type State string
 
 // The states.
@@ -18,10 +18,10 @@ const (
 	Failed  State = "failed"
 )
 
-func (s State) over() bool { return s == Done || s == Failed }
+func (s State) ended() bool { return s == Done || s == Failed }
 
-// Upload is what was sent together, as it stands. What it points to is not to be
-// changed.
+// Upload is what one request sent, with its current state. Do not change what it
+// points to.
 type Upload struct {
 	ID       string
 	Space    string
@@ -33,74 +33,85 @@ type Upload struct {
 	Bytes    int64
 	// Read counts the bytes that were read while it is running.
 	Read int64
-	// Report is what became of the documents so far. What an attempt that was
-	// cut short had taken in counts as unchanged.
+	// Report counts the documents so far. Documents that an interrupted attempt
+	// stored count as unchanged.
 	Report ingest.Report
-	// Error says why it failed; of one that is queued, why it has to wait.
+	// Error says why it failed, or why it waits while it is queued.
 	Error string
-	// Dropped says that it failed as somebody cancelled it, or forgot its space.
+	// Dropped says that it failed because of Cancel or because its space is gone.
 	Dropped bool
 }
 
-// entry is an upload with all that is known of it. All but what never changes is
-// guarded by Inbox.mu.
+// entry is an upload with what the inbox needs of it. Inbox.mu guards all fields
+// that change.
 type entry struct {
 	Upload
-	seq    uint64
-	digest digest
-	over   chan struct{} // closed when it has ended, or was dropped
-	sound  bool          // this process wrote the spool, or has read it through
-	ready  bool          // it may be taken in: Moved was told that it is there
+	seq      uint64
+	digest   digest
+	over     chan struct{} // closed when it ended or was dropped
+	verified bool          // this process wrote the spool file or checked its hash
+	ready    bool          // Moved has heard that it is queued
 
 	attempts int       // that failed
 	again    time.Time // not before
-	begun    int       // attempts, in all processes, whose end none has seen, since one got further than those before
-	far      int       // documents that those had looked at, or fewer
+	begun    int       // attempts at one place that no process saw the end of
+	far      int       // documents that those looked at, or fewer
 
 	gone bool // it was dropped
 
 	// While it is running:
 	cancel  context.CancelFunc
-	stopped chan struct{} // closed when it runs no more
-	pause   chan struct{} // asked to pause; closed when it does, or runs no more
-	// from is how far it was read, in attempts that came to a clean end, and base is
-	// what became of that.
+	stopped chan struct{} // closed when it stops running
+	pause   chan struct{} // asked to pause; closed when it pauses or stops
+	// from is where the next attempt starts, base the report up to there.
 	from place
 	base ingest.Report
-	// nameless: names that come up in the attempt under way are forgotten.
+	// nameless: the running attempt reports no names.
 	nameless bool
 }
 
-// place is how far an upload was read.
+// place is a position in an upload.
 type place struct {
-	file      int   // that is read next
-	documents int   // of it that were read, and what cannot be
-	before    int   // those of the files before it
-	expanded  int64 // what came out of the compressed files before it
+	file      int   // to read next
+	documents int   // of it that were read, with those that cannot be
+	before    int   // documents of the files before it
+	expanded  int64 // bytes out of the compressed files before it
 }
 
-// all are the documents before the place, and what cannot be read.
 func (p place) all() int { return p.before + p.documents }
 
-// report is what became of the documents, in all attempts. The caller holds mu.
-func (e *entry) report(of ingest.Report) ingest.Report {
-	if e.nameless {
-		of = nameless(of)
+func newEntry(r *record) *entry {
+	e := &entry{
+		Upload: Upload{
+			ID: r.ID, Space: r.Space, Key: r.Key, State: r.State, Accepted: r.Accepted, Ended: r.Ended,
+			Files: r.Count, Bytes: r.Bytes, Report: r.Report, Error: r.Error,
+		},
+		seq: r.Seq, digest: r.Digest, over: make(chan struct{}), begun: r.Begun, far: r.Far,
 	}
-	return plus(e.base, of)
+	if r.State == Done {
+		e.Read = e.Bytes
+	}
+	if r.State.ended() {
+		close(e.over)
+	}
+	return e
 }
 
-// maxNamed is how many failures a report names, as the library has it.
-const maxNamed = 1000
-
-// plus adds up two reports.
-func plus(a, b ingest.Report) ingest.Report {
+// total is the report of all attempts. The caller holds mu.
+func (e *entry) total(attempt ingest.Report) ingest.Report {
+	if e.nameless {
+		attempt = withoutNames(attempt)
+	}
+	a, b := e.base, attempt
 	return ingest.Report{
 		Added: a.Added + b.Added, Unchanged: a.Unchanged + b.Unchanged, Replaced: a.Replaced + b.Replaced, Failed: a.Failed + b.Failed,
 		Chunks: a.Chunks + b.Chunks, Notes: a.Notes + b.Notes,
 		Failures: join(a.Failures, b.Failures), LeftOut: join(a.LeftOut, b.LeftOut),
 	}
 }
+
+// maxNamed failures are in one report, as in the library's.
+const maxNamed = 1000
 
 func join(a, b []ingest.Failure) []ingest.Failure {
 	if len(a) == 0 {
@@ -110,8 +121,7 @@ func join(a, b []ingest.Failure) []ingest.Failure {
 	return all[:min(len(all), maxNamed)]
 }
 
-// nameless is a report without the names of documents.
-func nameless(r ingest.Report) ingest.Report {
+func withoutNames(r ingest.Report) ingest.Report {
 	r.Failures, r.LeftOut = nil, nil
 	return r
 }

@@ -110,7 +110,7 @@ func openWorld(dir string, change func(*inbox.Options)) (w *world, err error) {
 	if change != nil {
 		change(&io)
 	}
-	w.Inbox, err = inbox.Open(filepath.Join(dir, "inbox"), io)
+	w.Inbox, err = inbox.Open(filepath.Join(dir, "inbox"), w.Meta, io)
 	return w, err
 }
 
@@ -285,7 +285,7 @@ func TestRealForgetting(t *testing.T) {
 			go func() { end <- w.Inbox.Run(ctx) }()
 		}
 		got := wait(t, w.Inbox, u.ID)
-		want := shelved(files)
+		want := documentsOf(files)
 		delete(want, "file:n00.txt")
 		delete(want, "file:n100.txt")
 		docs := w.documents(t, "mail")

@@ -17,7 +17,7 @@ import (
 func TestDiesOfUpload(t *testing.T) { synctest.Test(t, diesOfUpload) }
 
 func diesOfUpload(t *testing.T) {
-	dir, s := folder(t), newShelf("mail")
+	dir, s := folder(t), newBank("mail")
 	in := open(t, dir, options(t, s))
 	u := accept(t, in, "mail", "", notes(0, 2)...)
 	if err := in.Close(); err != nil {
@@ -32,7 +32,7 @@ func diesOfUpload(t *testing.T) {
 		})
 		s.begin = func(string) error {
 			killed()
-			return fault.New(fault.Unavailable, "shelf", "it is full")
+			return fault.New(fault.Unavailable, "bank", "it is full")
 		}
 		in := open(t, dir, options(t, s))
 		stop := run(t, in)
@@ -54,7 +54,7 @@ func diesOfUpload(t *testing.T) {
 	if got := wait(t, in, u.ID); got.State != inbox.Failed || !strings.Contains(got.Error, "does not try again") || len(s.adds) != 7 {
 		t.Errorf("%+v after %d attempts", got, len(s.adds))
 	}
-	if d := cmp.Diff([]string{".upload"}, entries(t, dir)); d != "" {
+	if d := cmp.Diff([]string{".record"}, entries(t, dir)); d != "" {
 		t.Error(d)
 	}
 }
@@ -62,15 +62,15 @@ func diesOfUpload(t *testing.T) {
 // One that gets further each time goes on until it is in, however often the process
 // dies.
 func TestDiesFurtherOn(t *testing.T) {
-	dir, s := folder(t), newShelf("mail")
+	dir, s := folder(t), newBank("mail")
 	in := open(t, dir, options(t, s))
 	u := accept(t, in, "mail", "", notes(0, 20)...)
 	for _, key := range []string{"n04.txt", "n07.txt", "n10.txt", "n13.txt", "n16.txt"} {
-		left, shelf := folder(t), s
+		left, stored := folder(t), s
 		s.before = func(k string) {
 			if strings.HasSuffix(k, key) {
 				copyFolder(t, dir, left)
-				shelf = s.copy()
+				stored = s.copy()
 			}
 		}
 		stop := run(t, in)
@@ -79,7 +79,7 @@ func TestDiesFurtherOn(t *testing.T) {
 		if err := in.Close(); err != nil {
 			t.Fatal(err)
 		}
-		dir, s = left, shelf
+		dir, s = left, stored
 		in = open(t, dir, options(t, s))
 	}
 	run(t, in)
@@ -90,15 +90,15 @@ func TestDiesFurtherOn(t *testing.T) {
 
 // One of which parts replace each other gets no further by doing so again.
 func TestDiesOfReplacements(t *testing.T) {
-	dir, s := folder(t), newShelf("mail")
+	dir, s := folder(t), newBank("mail")
 	in := open(t, dir, options(t, s))
 	u := accept(t, in, "mail", "", sent{"a.txt", "One."}, sent{"a.txt", "Two."}, sent{"a.txt", "Three."}, sent{"b.txt", "Four."})
 	for range 8 {
-		left, shelf := folder(t), s
+		left, stored := folder(t), s
 		s.before = func(k string) {
 			if strings.HasSuffix(k, "b.txt") {
 				copyFolder(t, dir, left)
-				shelf = s.copy()
+				stored = s.copy()
 			}
 		}
 		stop := run(t, in)
@@ -110,7 +110,7 @@ func TestDiesOfReplacements(t *testing.T) {
 		if got.State == inbox.Failed {
 			return
 		}
-		dir, s = left, shelf
+		dir, s = left, stored
 		in = open(t, dir, options(t, s))
 	}
 	t.Error("it is begun again and again")

@@ -35,7 +35,7 @@ func OpenInbox(s *Node, limits InboxLimits, log *slog.Logger, observer inbox.Obs
 	o.Taking = s.Scheduler.Intake
 	o.Memory, o.MaxDocuments, o.MaxExpanded = UploadMemory(machine.Memory()), limits.Documents, limits.Expanded
 	o.MinFree = 2 * minFree // what is sent must not take the room in which it is taken in
-	in, err := inbox.Open(s.Home.Path("inbox"), o)
+	in, err := inbox.Open(s.Home.Path("inbox"), s.Meta, o)
 	if err != nil {
 		return nil, err
 	}

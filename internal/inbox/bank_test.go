@@ -23,9 +23,9 @@ import (
 	"github.com/percached/percached/knowledgebank/reader"
 )
 
-// shelf is a library without anything behind it: like the real one it takes
+// bank is a library without anything behind it: like the real one it takes
 // documents in in batches, and acknowledges what is in.
-type shelf struct {
+type bank struct {
 	mu       sync.Mutex
 	spaces   map[string]map[string]string // space → key → text
 	adds     []string                     // "space: files" of each call, as they began
@@ -34,8 +34,8 @@ type shelf struct {
 	caughtUp []string                     // spaces
 }
 
-func newShelf(spaces ...string) *shelf {
-	s := &shelf{spaces: map[string]map[string]string{}}
+func newBank(spaces ...string) *bank {
+	s := &bank{spaces: map[string]map[string]string{}}
 	for _, name := range spaces {
 		s.spaces[name] = map[string]string{}
 	}
@@ -43,39 +43,39 @@ func newShelf(spaces ...string) *shelf {
 }
 
 // copy is what the next process finds.
-func (s *shelf) copy() *shelf {
+func (s *bank) copy() *bank {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := newShelf()
+	c := newBank()
 	for name, docs := range s.spaces {
 		c.spaces[name] = maps.Clone(docs)
 	}
 	return c
 }
 
-func (s *shelf) Space(name string) (percached.Space, error) {
+func (s *bank) Space(name string) (percached.Space, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.spaces[name] == nil {
-		return percached.Space{}, fault.New(fault.NotFound, "shelf", "there is no space %q", name)
+		return percached.Space{}, fault.New(fault.NotFound, "bank", "there is no space %q", name)
 	}
 	return percached.Space{Name: name}, nil
 }
 
 // texts are the documents of a space, by file name.
-func (s *shelf) texts(space string) map[string]string {
+func (s *bank) texts(space string) map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.spaces[space])
 }
 
-func (s *shelf) remove(space, key string) {
+func (s *bank) remove(space, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.spaces[space], key)
 }
 
-func (s *shelf) Add(ctx context.Context, space string, read ingest.Source, progress func(ingest.Report)) (r ingest.Report, err error) {
+func (s *bank) Add(ctx context.Context, space string, read ingest.Source, progress func(ingest.Report)) (r ingest.Report, err error) {
 	s.mu.Lock()
 	s.adds = append(s.adds, space)
 	begin := s.begin
@@ -90,7 +90,7 @@ func (s *shelf) Add(ctx context.Context, space string, read ingest.Source, progr
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.spaces[space] == nil {
-			return fault.New(fault.NotFound, "shelf", "there is no space %q", space)
+			return fault.New(fault.NotFound, "bank", "there is no space %q", space)
 		}
 		for _, d := range batch {
 			switch old, there := s.spaces[space][d.Key]; {
@@ -127,18 +127,20 @@ func (s *shelf) Add(ctx context.Context, space string, read ingest.Source, progr
 			err = late
 		}
 	}
-	return r, fault.Wrap("shelf.Add", err)
+	return r, fault.Wrap("bank.Add", err)
 }
 
-func (s *shelf) CatchUp(_ context.Context, space string) error {
+func (s *bank) CatchUp(_ context.Context, space string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.caughtUp = append(s.caughtUp, space)
 	return nil
 }
 
-// options are those of an inbox before a shelf.
-func options(t *testing.T, s *shelf) inbox.Options {
+func (s *bank) Soil(_ context.Context, remove func() error) error { return remove() }
+
+// options are those of an inbox before a bank.
+func options(t *testing.T, s *bank) inbox.Options {
 	t.Helper()
 	rd, err := reader.New(reader.Default())
 	if err != nil {
@@ -202,8 +204,8 @@ func notes(from, to int) (files []sent) {
 	return files
 }
 
-// shelved is what notes become.
-func shelved(files []sent) map[string]string {
+// documentsOf is what notes become.
+func documentsOf(files []sent) map[string]string {
 	m := map[string]string{}
 	for _, f := range files {
 		m["file:"+f.name] = f.text
