@@ -21,7 +21,7 @@ func (in *Inbox) Forget(space string) error {
 				records = append(records, in.forgetEntry(e))
 			default:
 				e.base, e.Report = withoutNames(e.base), withoutNames(e.Report)
-				if e.cancel != nil { // names of the attempt after this one are new
+				if e.reading { // names of the attempt after this one are new
 					e.nameless = true
 					in.askPause(e)
 				}
@@ -128,7 +128,7 @@ func (in *Inbox) Withhold(ctx context.Context, space string, id percached.Docume
 			continue
 		}
 		upto = max(upto, e.seq)
-		if e.cancel != nil {
+		if e.reading {
 			pause = in.askPause(e)
 		}
 	}
@@ -164,21 +164,13 @@ func (in *Inbox) isWithheld(space string, id percached.DocumentID, seq uint64) b
 	return slices.ContainsFunc(in.withheld, func(w withheld) bool { return w.Document == id && w.Space == space && seq <= w.Upto })
 }
 
-// askPause asks a running upload to pause and returns a channel that is closed when
-// it does. The caller holds mu.
+// askPause asks the attempt under way to end and returns a channel that is closed when
+// it has. The caller holds mu.
 func (in *Inbox) askPause(e *entry) <-chan struct{} {
 	if e.pause == nil {
 		e.pause = make(chan struct{})
 	}
 	return e.pause
-}
-
-// paused answers those who asked for a pause. The caller holds mu.
-func (in *Inbox) paused(e *entry) {
-	if e.pause != nil {
-		close(e.pause)
-		e.pause = nil
-	}
 }
 
 // release drops documents from the list that no upload can bring any more, and says

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -18,6 +20,7 @@ type Inbox struct {
 	disk    *disk
 	store   store
 	memory  *memory
+	lanes   *semaphore.Weighted
 	wake    chan struct{}  // tells Run to look for work
 	closing chan struct{}  // closed by Close
 	sent    sync.WaitGroup // counts running Accepts
@@ -36,9 +39,8 @@ type Inbox struct {
 	bytes    int64 // in spool files
 	running  bool
 	closed   bool
-	busy     map[string]bool   // spaces with a running upload
-	served   map[string]uint64 // the last turn of each space that waits
-	turns    uint64
+	busy     map[string]bool // spaces that work runs for
+	waiting  int             // spaces that wait for a lane
 }
 
 // clientKey is a key that a client gave to an upload.

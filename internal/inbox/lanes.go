@@ -12,148 +12,133 @@ import (
 // after the other, several spaces at the same time. It returns nil when ctx ends;
 // the next Run starts interrupted uploads again.
 func (in *Inbox) Run(ctx context.Context) error {
-	const op = "inbox.Run"
 	in.mu.Lock()
 	busy := in.running
 	in.running = true
 	in.mu.Unlock()
 	if busy {
-		return fault.New(fault.Conflict, op, "Run was called twice")
+		return fault.New(fault.Conflict, "inbox.Run", "Run was called twice")
 	}
-	var lanes sync.WaitGroup
-	defer func() {
-		lanes.Wait()
-		in.mu.Lock()
-		in.running = false
-		in.mu.Unlock()
-	}()
+	var spaces sync.WaitGroup
 	for ctx.Err() == nil {
-		if e, wait := in.next(); e != nil {
-			lanes.Go(func() { in.lane(ctx, e) })
-		} else {
-			in.rest(ctx, wait)
+		due, wait := in.due()
+		for _, e := range due {
+			spaces.Go(func() { in.work(ctx, e) })
 		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-in.wake:
+		case <-ctx.Done():
+		}
+		timer.Stop()
 	}
+	spaces.Wait()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.running = false
 	return nil
 }
 
-// lane runs the uploads of a space until its turn is over.
-func (in *Inbox) lane(ctx context.Context, e *entry) {
-	stop := in.o.Taking()
-	turn := &turn{Inbox: in, began: in.o.Now()}
-	for e != nil {
-		taken, ended := e, in.take(ctx, e, turn)
-		if e = in.more(ctx, taken.Space, turn); e == nil {
-			stop()
-		}
-		if ended { // after the observers have heard of it
-			close(taken.over)
-		}
-	}
-	in.wakeRun()
-}
-
-// rest waits for work, for a while at most.
-func (in *Inbox) rest(ctx context.Context, wait time.Duration) {
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-in.wake:
-	case <-ctx.Done():
-	}
-}
-
-// next returns the upload to run now, or how long to wait for one. The space that
-// waited longest comes first. A waiting upload blocks later ones of its space, as
-// they may contain newer editions of its documents.
-func (in *Inbox) next() (*entry, time.Duration) {
+// due returns the first upload of each space that is not busy and has one to run, and
+// how long to wait for the next. The caller must work on all of them.
+func (in *Inbox) due() (uploads []*entry, wait time.Duration) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if len(in.busy) >= in.o.Lanes {
-		return nil, lastWait
-	}
-	e, wait := in.first(in.o.Now())
-	if e != nil {
-		in.busy[e.Space] = true
-	}
-	return e, wait
-}
-
-// first returns the first upload of the space that waited longest. The caller holds
-// mu.
-func (in *Inbox) first(now time.Time) (best *entry, wait time.Duration) {
+	now := in.o.Now()
 	wait = lastWait // not longer, as the clock may be set
 	seen := map[string]bool{}
 	for _, e := range in.queue {
-		if seen[e.Space] {
-			continue
-		}
+		// A waiting upload blocks later ones of its space: they may contain newer
+		// editions of its documents.
+		first := !seen[e.Space]
 		seen[e.Space] = true
 		switch {
-		case in.busy[e.Space], !e.ready:
+		case !first || in.busy[e.Space] || !e.ready:
 		case e.again.After(now):
 			wait = min(wait, max(e.again.Sub(now), time.Millisecond))
-		case best == nil || in.served[e.Space] < in.served[best.Space]:
-			best = e
+		default:
+			in.busy[e.Space] = true
+			uploads = append(uploads, e)
 		}
 	}
-	return best, wait
+	return uploads, wait
 }
 
-// more returns the next upload of a space unless its turn is over.
-func (in *Inbox) more(ctx context.Context, space string, t *turn) *entry {
-	over := t.over()
+// work runs an upload and those of its space behind it.
+func (in *Inbox) work(ctx context.Context, e *entry) {
+	space, l := e.Space, &lane{Inbox: in}
+	for e != nil && l.enter(ctx) == nil {
+		current, ended := e, in.take(ctx, e, l)
+		if e = in.behind(ctx, space); e == nil {
+			l.leave()
+		}
+		if ended { // after all observers have heard of it
+			close(current.over)
+		}
+	}
+	l.leave()
+	in.mu.Lock()
+	delete(in.busy, space)
+	in.mu.Unlock()
+	in.wakeRun()
+}
+
+// behind returns the first upload of a space if it is to run now.
+func (in *Inbox) behind(ctx context.Context, space string) *entry {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	left := false
 	for _, e := range in.queue {
-		if e.Space != space {
-			continue
-		}
-		if !over && ctx.Err() == nil && e.ready && !e.again.After(in.o.Now()) {
+		if e.Space == space {
+			if ctx.Err() != nil || !e.ready || e.again.After(in.o.Now()) {
+				return nil
+			}
 			return e
 		}
-		left = true
-		break
-	}
-	delete(in.busy, space)
-	if delete(in.served, space); left {
-		in.turns++
-		in.served[space] = in.turns
 	}
 	return nil
 }
 
-// turn is the time of a space while others wait.
-type turn struct {
+// lane is a space's share in Options.Lanes. One goroutine uses it at a time.
+type lane struct {
 	*Inbox
-	began   time.Time
-	resumed bool
+	stop  func() // from Options.Taking; nil: it waits, or has left
+	began time.Time
 }
 
-// resume starts the turn when an upload that yielded before reaches its place again.
-func (t *turn) resume() {
-	if !t.resumed {
-		t.resumed, t.began = true, t.o.Now()
+// enter waits for a free lane; first it leaves its own if its turn is over.
+func (l *lane) enter(ctx context.Context) error {
+	if l.stop != nil && !l.over() {
+		return nil
+	}
+	l.leave()
+	l.count(1)
+	defer l.count(-1)
+	if err := l.lanes.Acquire(ctx, 1); err != nil {
+		return fault.Wrap("inbox.Run", err)
+	}
+	l.began, l.stop = l.o.Now(), l.o.Taking()
+	return nil
+}
+
+func (l *lane) leave() {
+	if l.stop != nil {
+		l.stop()
+		l.stop = nil
+		l.lanes.Release(1)
 	}
 }
 
-// over says whether the turn has passed and another space waits.
-func (t *turn) over() bool {
-	now := t.o.Now()
-	if passed := now.Sub(t.began); passed >= 0 && passed < t.o.Turn {
-		return false
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	waits := false
-	if len(t.busy) >= t.o.Lanes {
-		e, _ := t.first(now)
-		waits = e != nil
-	}
-	if !waits {
-		t.began = now
-	}
-	return waits
+// over says that the turn has passed and another space waits.
+func (l *lane) over() bool {
+	passed := l.o.Now().Sub(l.began)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.waiting > 0 && (passed < 0 || passed >= l.o.Turn)
+}
+
+func (l *lane) count(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting += n
 }

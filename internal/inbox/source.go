@@ -31,18 +31,17 @@ type attempt struct {
 	files []file
 	spool *os.File
 	seen  atomic.Int64 // bytes of it that were read
-	turn  *turn
+	lane  *lane
 	// The reader writes what follows; others look when it has ended.
 	at       place
 	expanded int64 // bytes out of the current file
 	stopped  bool  // before the end
-	yielded  bool  // to another space
 	broken   error // the spool file cannot be read
 }
 
-func (in *Inbox) openAttempt(ctx context.Context, e *entry) (*attempt, error) {
+func (in *Inbox) openAttempt(ctx context.Context, e *entry, l *lane) (*attempt, error) {
 	const op = "inbox.openAttempt"
-	a := &attempt{Inbox: in, entry: e}
+	a := &attempt{Inbox: in, entry: e, lane: l}
 	r, err := in.stored(e.ID)
 	if err == nil {
 		a.files = r.Files
@@ -151,7 +150,11 @@ func (a *attempt) bounds(f file) reader.Bounds {
 	return reader.Bounds{
 		Skip: a.at.documents, Size: f.Size,
 		Next: func() error {
-			if a.askedToPause() || a.yields() {
+			first := a.at == a.entry.from // of this turn, which has at least this document
+			if first {
+				a.lane.began = a.o.Now()
+			}
+			if a.askedToPause() || !first && a.lane.over() {
 				return errPaused
 			}
 			if a.at.all() >= a.o.MaxDocuments {
@@ -173,16 +176,6 @@ func (a *attempt) askedToPause() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.entry.pause != nil
-}
-
-// yields says whether the upload's turn is over and another space waits.
-func (a *attempt) yields() bool {
-	if a.at == a.entry.from && a.at != (place{}) {
-		a.turn.resume()
-		return false
-	}
-	a.yielded = a.turn.over()
-	return a.yielded
 }
 
 // progress is called with the report of this attempt after each batch.

@@ -23,35 +23,20 @@ const (
 	someDocuments = 64
 )
 
-// take runs an upload until it ends, has to wait or yields, and says whether it has
-// ended.
-func (in *Inbox) take(lane context.Context, e *entry, turn *turn) (ended bool) {
-	ctx, cancel := context.WithCancel(lane)
+// take runs an upload until it ends or has to wait, and says whether it has ended.
+func (in *Inbox) take(run context.Context, e *entry, l *lane) (ended bool) {
+	ctx, cancel := context.WithCancel(run)
 	defer cancel()
 	in.mu.Lock()
 	if e.gone {
 		in.mu.Unlock()
 		return false
 	}
-	yielded := e.State == Running
 	e.State, e.Error, e.cancel, e.stopped = Running, "", cancel, make(chan struct{})
-	begun := e.begun
 	in.mu.Unlock()
-	if !yielded {
-		in.notify(e)
-	}
-	var err error
-	yielded = false
-	if begun >= maxBegun {
-		err = fault.New(fault.Invalid, "inbox.take", "percached ended %d times while it read this upload, and does not try again: a file in it may be more than this machine can read", begun)
-	} else {
-		in.mark(e, 1)
-		if yielded, err = in.attempts(ctx, e, turn); yielded || err != nil {
-			in.mark(e, -1) // the process survived it
-		}
-	}
+	in.notify(e)
+	err := in.attempts(ctx, e, l)
 	switch {
-	case yielded:
 	case err == nil:
 		ended = in.end(e, Done, "")
 	case ctx.Err() != nil: // dropped, or the process ends
@@ -69,31 +54,35 @@ func (in *Inbox) take(lane context.Context, e *entry, turn *turn) (ended bool) {
 	}
 	in.mu.Lock()
 	close(e.stopped)
-	e.cancel, e.stopped, e.nameless = nil, nil, false
-	in.paused(e) // for those who asked since it stopped
+	e.cancel, e.stopped = nil, nil
 	gone := e.gone
 	in.mu.Unlock()
-	switch {
-	case gone && lane.Err() == nil:
-		err := in.o.Library.CatchUp(lane, e.Space)
-		if err != nil && lane.Err() == nil && fault.KindOf(err) != fault.NotFound {
+	if !gone {
+		in.notify(e)
+	} else if run.Err() == nil {
+		err := in.o.Library.CatchUp(run, e.Space)
+		if err != nil && run.Err() == nil && fault.KindOf(err) != fault.NotFound {
 			in.o.Logger.Warn("documents of a cancelled upload may not be found until others are added", "error", err)
 		}
-	case !gone && !yielded:
-		in.notify(e)
 	}
 	return ended
 }
 
-// attempts adds the documents to the library. Each attempt ends at a pause, where
-// the next starts. It says whether the upload yielded to another space.
-func (in *Inbox) attempts(ctx context.Context, e *entry, turn *turn) (yielded bool, err error) {
+// attempts adds the documents to the library. Each attempt ends at a pause, where the
+// next starts.
+func (in *Inbox) attempts(ctx context.Context, e *entry, l *lane) error {
+	if e.begun >= maxBegun {
+		return fault.New(fault.Invalid, "inbox.take", "percached ended %d times while it read this upload, and does not try again: a file in it may be more than this machine can read", e.begun)
+	}
 	for {
-		a, err := in.openAttempt(ctx, e)
+		a, err := in.openAttempt(ctx, e, l)
 		if err != nil {
-			return false, err
+			return err
 		}
-		a.turn = turn
+		in.mark(e, 1)
+		in.mu.Lock()
+		e.reading = true
+		in.mu.Unlock()
 		report, err := in.o.Library.Add(ctx, e.Space, a.read, a.progress)
 		a.spool.Close() //nolint:errcheck // it was only read
 		if err == nil {
@@ -104,11 +93,21 @@ func (in *Inbox) attempts(ctx context.Context, e *entry, turn *turn) (yielded bo
 		if err == nil { // the library has stored all that was read
 			e.from, e.base = a.at, e.Report
 		}
-		e.nameless = false
-		in.paused(e)
+		e.reading, e.nameless = false, false
+		if e.pause != nil {
+			close(e.pause)
+			e.pause = nil
+		}
 		in.mu.Unlock()
-		if err != nil || !a.stopped || a.yielded {
-			return a.yielded && err == nil, err
+		if err == nil && !a.stopped {
+			return nil
+		}
+		in.mark(e, -1) // the process survived it
+		if err == nil {
+			err = l.enter(ctx)
+		}
+		if err != nil {
+			return err
 		}
 	}
 }
@@ -143,7 +142,6 @@ func (in *Inbox) mark(e *entry, by int) {
 func (in *Inbox) requeue(e *entry, wait time.Duration, why string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.paused(e)
 	if !e.gone {
 		e.State, e.Error = Queued, why
 		e.again = in.o.Now().Add(wait)
@@ -156,7 +154,6 @@ func (in *Inbox) end(e *entry, s State, why string) bool {
 	in.writing.Lock()
 	defer in.writing.Unlock()
 	in.mu.Lock()
-	in.paused(e)
 	if e.gone {
 		in.mu.Unlock()
 		return false

@@ -62,7 +62,8 @@ type entry struct {
 	// While it is running:
 	cancel  context.CancelFunc
 	stopped chan struct{} // closed when it stops running
-	pause   chan struct{} // asked to pause; closed when it pauses or stops
+	reading bool          // an attempt is under way
+	pause   chan struct{} // that attempt is asked to end; closed when it has
 	// from is where the next attempt starts, base the report up to there.
 	from place
 	base ingest.Report
