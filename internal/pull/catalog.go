@@ -8,14 +8,13 @@ type Entry struct {
 	About   string
 	Licence string
 	Bytes   int64 // about
-	Embeds  bool  // it matches questions and finds chunks; others write answers
+	Embeds  bool  // it makes embeddings; others write answers
 	repo    string
 	file    string
 }
 
-// Catalog is the short list: small models of architectures that the engine runs
-// and whose tensors it can store. Their hashes are not part of it: what is
-// fetched first is noted, and nobody has confirmed it.
+// Catalog is the short list: small models that the engine runs and whose tensors it
+// can store. It has no hashes: the first that comes is noted, and not confirmed.
 func Catalog() []Entry {
 	const mb = 1_000_000
 	return []Entry{
@@ -54,8 +53,8 @@ func Catalog() []Entry {
 	}
 }
 
-// Suggested is the model of the short list for a machine with so much memory: the
-// largest one that writes answers, is free to use, and takes a quarter of it.
+// Suggested is the largest model of the short list that writes answers, is free to
+// use, and takes at most a quarter of the memory.
 func Suggested(memory int64) Entry {
 	var best Entry
 	for _, e := range Catalog() {
@@ -77,5 +76,7 @@ func Listed(name string) (Entry, bool) {
 	return all[i], true
 }
 
-// Source is the name under which the hash of a listed model is noted.
-func (e Entry) Source() string { return ref{repo: e.repo, file: e.file, rev: mainRev}.key() }
+// Source is the key under which its hash is noted.
+func (e Entry) Source() string { return e.ref().key() }
+
+func (e Entry) ref() ref { return newRef(e.repo, e.file, mainRev) }

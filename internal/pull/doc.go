@@ -1,34 +1,31 @@
-// Package pull fetches model files: from a hub that has them by the name of a
-// repository, as Hugging Face, or from any address.
+// Package pull fetches model files from a hub such as Hugging Face, or from any
+// address.
 //
-// Purpose: Find turns what a person wrote into a Source: a name of the short
-// list (Catalog), ORG/REPO/FILE of the hub, or an address. Pull fetches it into
-// the folder of models or to a file that was named: it goes on where a former
-// attempt ended, and gives the file its name only when size, SHA-256 and what is
-// inside are right.
+// Purpose: Find turns what a user wrote into a Source: a name of the short list
+// (Catalog), ORG/REPO/FILE of the hub, or an address. Pull fetches it, continues
+// where an earlier attempt ended, and gives the file its name when size, SHA-256
+// and content are right.
 //
-// Invariants: a file under its final name is whole, has the hash that was
-// expected and was accepted by Check. What is expected is the hash that the
-// caller names; else the one that was noted when the same source was fetched
-// before. What the hub says of a file must agree with it. A hash that only the
-// hub or nobody has said is never told of as confirmed. The hub's token goes to
-// the hub's own host and to no other, and over plain http to this machine alone.
-// From https no redirect leads to http. Plain http is for this machine, or for a
-// file whose hash the caller names, as anybody on the way could exchange it.
-// Redirects from elsewhere never lead to this machine. Passwords in addresses
-// are refused, and neither queries nor redirect targets are told or noted.
+// Invariants: a file under its final name is complete, has the expected hash and
+// passed Check. The caller's hash is expected, else the hash that was noted when the
+// same source was fetched before; the hub's word must agree with it. A hash from the
+// hub or from nobody is never reported as confirmed. The token goes to the hub's own
+// host only, and over plain http to this machine only. A redirect never leads from
+// https to http, or from elsewhere to this machine. Plain http from other machines
+// needs a hash from the caller. Addresses with passwords are refused; queries and
+// redirect targets are neither shown nor stored.
 //
-// Goroutines: none of its own; those of the HTTP client end with Close.
+// Goroutines: those of the HTTP client, until Close.
 //
 // State on disk, in the folder of models:
 //
 //	NAME.gguf            a model
-//	NAME.gguf.part       what has come so far; locked while a process fetches
-//	NAME.gguf.part.json  of what source it is, how much of it is safe on the disk
-//	known.json           the hashes that were noted; see Note
-//	known.lock           held while known.json changes
+//	NAME.gguf.part       what was fetched so far
+//	NAME.gguf.part.json  its source, and how much of it is safe on disk
+//	known.json           the noted hashes; see Note
+//	known.lock           locked by the process that fetches
 //
-// A file that goes elsewhere (Want.To) has its part beside it. A lock ends with
-// the process that holds it. Parts may be deleted when nobody fetches. Without
-// known.json the hashes are noted anew, as if nothing had been fetched before.
+// With Want.To the part is beside that file. One process fetches at a time; its lock
+// ends with it. Parts may be deleted while nobody fetches. Without known.json all
+// hashes are noted anew.
 package pull

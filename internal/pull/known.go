@@ -1,6 +1,7 @@
 package pull
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -13,63 +14,58 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-const opKnown = "pull: known"
-
-// Note is what was fetched from a source the last time that its hash was settled.
+// Note is what was last fetched from a source.
 type Note struct {
 	Source    string    `json:"source"`
-	Name      string    `json:"name,omitempty"` // empty: it lies in a file elsewhere
+	Name      string    `json:"name,omitempty"` // empty: it went to a file elsewhere
 	SHA256    string    `json:"sha256"`
 	Bytes     int64     `json:"bytes"`
 	Confirmed bool      `json:"confirmed"` // somebody named the hash
 	Noted     time.Time `json:"noted"`
 }
 
-// notes are known.json.
-type notes struct {
+// known is the content of known.json.
+type known struct {
 	Version int    `json:"version"`
 	Models  []Note `json:"models"`
 }
 
-func (p *Puller) knownPath() string { return filepath.Join(p.dir, "known.json") }
+func (p *Puller) knownPath() string { return filepath.Join(p.o.Dir, "known.json") }
 
-// Known lists what was noted, by source.
+// Known lists all notes, by source.
 func (p *Puller) Known() ([]Note, error) {
 	b, err := os.ReadFile(p.knownPath())
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	case err != nil:
-		return nil, fault.New(fault.Unavailable, opKnown, "%w", err)
 	}
-	var all notes
-	if err := json.Unmarshal(b, &all); err != nil || all.Version != 1 {
-		return nil, fault.New(fault.Unavailable, opKnown, "%s cannot be read; remove it to have the hashes of models noted anew", p.knownPath())
+	var all known
+	if err == nil && (json.Unmarshal(b, &all) != nil || all.Version != 1) {
+		err = fault.New(fault.Unavailable, opPull, "cannot read %s; remove it to have the hashes of models noted anew", p.knownPath())
 	}
-	return all.Models, nil
+	return all.Models, err
 }
 
-func (p *Puller) noted(source string) (Note, error) {
-	all, err := p.Known()
-	if i := slices.IndexFunc(all, func(n Note) bool { return n.Source == source }); i >= 0 {
-		return all[i], nil
+// noted returns all notes, and that of a source.
+func (p *Puller) noted(source string) (all []Note, note Note, err error) {
+	all, err = p.Known()
+	for _, n := range all {
+		if n.Source == source {
+			note = n
+		}
 	}
-	return Note{}, err
+	return all, note, err
 }
 
-// note settles the hash of a source. Other processes may note theirs meanwhile.
-func (p *Puller) note(n Note) error {
-	held, err := os.OpenFile(filepath.Join(p.dir, "known.lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return fault.New(fault.Unavailable, opKnown, "%w", err)
+// settle notes the hash of a source.
+func (p *Puller) settle(all []Note, before Note, s Source, r *Result) error {
+	r.Confirmed = r.By == ByCaller || before.Confirmed && before.SHA256 == r.SHA256
+	n := Note{Source: s.Key, Name: r.Name, SHA256: r.SHA256, Bytes: r.Bytes, Confirmed: r.Confirmed, Noted: p.o.Now().UTC().Truncate(time.Second)}
+	if before.SHA256 == n.SHA256 {
+		n.Noted = before.Noted
+		n.Name = cmp.Or(n.Name, before.Name) // that file is still there
 	}
-	defer held.Close()
-	if _, err := lock(held, true); err != nil {
-		return fault.New(fault.Unavailable, opKnown, "%s cannot be locked: %w", held.Name(), err)
-	}
-	all, err := p.Known()
-	if err != nil {
-		return err
+	if n == before {
+		return nil
 	}
 	all = slices.DeleteFunc(all, func(o Note) bool { return o.Source == n.Source })
 	for i := range all {
@@ -77,14 +73,9 @@ func (p *Puller) note(n Note) error {
 			all[i].Name = ""
 		}
 	}
-	at, _ := slices.BinarySearchFunc(all, n.Source, func(o Note, s string) int {
-		if o.Source < s {
-			return -1
-		}
-		return 1
-	})
-	all = slices.Insert(all, at, n)
-	b, err := json.MarshalIndent(notes{Version: 1, Models: all}, "", "  ")
+	all = append(all, n)
+	slices.SortFunc(all, func(a, b Note) int { return cmp.Compare(a.Source, b.Source) })
+	b, err := json.MarshalIndent(known{Version: 1, Models: all}, "", "  ")
 	if err == nil {
 		err = durable.Write(p.knownPath(), append(b, '\n'))
 	}

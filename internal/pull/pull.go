@@ -8,12 +8,10 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,20 +21,20 @@ import (
 
 const opPull = "pull: pull"
 
-// Observer hears how it goes; what is nil hears nothing.
+// Observer hears of progress. Its funcs may be nil.
 type Observer struct {
-	Fetched func(done, total int64)             // total negative: not known
-	Checked func(done, total int64)             // bytes of which the hash was taken
+	Fetched func(done, total int64)             // negative total: unknown
+	Checked func(done, total int64)             // bytes that were hashed
 	Cut     func(cause error, at time.Duration) // it is tried again after a while
-	Anew    func()                              // what had come before is of another file
+	Anew    func()                              // what was fetched before is of another file
 }
 
-// Options say where models lie and where they come from.
+// Options of a Puller.
 type Options struct {
-	Dir   string // the folder of models; it is made if need be
+	Dir   string // the folder of models; created if needed
 	Hub   string // address of the hub; empty: DefaultHub
-	Token string // of the hub
-	// Check says why a file that came whole is no use.
+	Token string // for the hub
+	// Check says why a complete file is of no use.
 	Check    func(ctx context.Context, path string) error
 	Observer Observer
 	Now      func() time.Time
@@ -44,51 +42,40 @@ type Options struct {
 
 // Puller fetches models.
 type Puller struct {
-	dir       string
+	o         Options
 	hub       *url.URL
-	token     string
-	check     func(ctx context.Context, path string) error
-	observer  Observer
-	now       func() time.Time
 	transport *http.Transport
 
-	stall time.Duration                                    // without a byte, after which a connection is taken for cut
+	stall time.Duration                                    // without a byte, before a connection counts as cut
 	wait  func(ctx context.Context, d time.Duration) error // between attempts
 	free  func(dir string) (n int64, known bool)
 }
 
-// New makes a Puller. Nothing is fetched, and no folder made, before Pull.
+// New makes a Puller.
 func New(o Options) (*Puller, error) {
 	hub, err := url.Parse(cmp.Or(o.Hub, DefaultHub))
 	if err != nil || hub.Host == "" || hub.Scheme != "https" && hub.Scheme != "http" || hub.User != nil || hub.RawQuery != "" {
-		return nil, fault.New(fault.Invalid, "pull: new", "the address of the hub (HF_ENDPOINT) must be as %s is", DefaultHub)
+		return nil, fault.New(fault.Invalid, "pull: new", "HF_ENDPOINT is no address of a hub: write it as %s", DefaultHub)
 	}
-	p := &Puller{
-		dir: o.Dir, hub: hub, token: strings.TrimSpace(o.Token), check: o.Check, observer: o.Observer, now: o.Now,
-		stall: time.Minute, wait: wait, free: durable.Free,
-		transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DisableCompression: true, ForceAttemptHTTP2: true,
-			DialContext:         (&net.Dialer{Timeout: 20 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
-			TLSHandshakeTimeout: 20 * time.Second, IdleConnTimeout: time.Minute,
-		},
+	o.Token = strings.TrimSpace(o.Token)
+	if o.Observer.Fetched == nil {
+		o.Observer.Fetched = func(int64, int64) {}
 	}
-	hear := func(f *func(int64, int64)) {
-		if *f == nil {
-			*f = func(int64, int64) {}
-		}
+	if o.Observer.Checked == nil {
+		o.Observer.Checked = func(int64, int64) {}
 	}
-	hear(&p.observer.Fetched)
-	hear(&p.observer.Checked)
-	if p.observer.Cut == nil {
-		p.observer.Cut = func(error, time.Duration) {}
+	if o.Observer.Cut == nil {
+		o.Observer.Cut = func(error, time.Duration) {}
 	}
-	if p.observer.Anew == nil {
-		p.observer.Anew = func() {}
+	if o.Observer.Anew == nil {
+		o.Observer.Anew = func() {}
 	}
-	return p, nil
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableCompression = true
+	return &Puller{o: o, hub: hub, transport: transport, stall: time.Minute, wait: wait, free: durable.Free}, nil
 }
 
-// Close lets go of connections.
+// Close closes idle connections.
 func (p *Puller) Close() error {
 	p.transport.CloseIdleConnections()
 	return nil
@@ -105,25 +92,25 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Want is what the caller wants otherwise than usual.
+// Want changes where a file goes and what it must be.
 type Want struct {
 	Name   string // of the model; empty: the source's
-	To     string // a file elsewhere; then it has no name
-	SHA256 string // hash that the file must have
+	To     string // a file elsewhere, which gets no name
+	SHA256 string // that the file must have
 }
 
-// By is whose word the hash of a file rests on.
+// By says who named the hash of a file.
 type By string
 
-// Whose word it can be, best first.
+// Who can have named it, best first.
 const (
-	ByCaller By = "caller" // named in this call
+	ByCaller By = "caller" // in this call
 	ByNote   By = "note"   // noted when the source was fetched before
 	ByHub    By = "hub"    // the hub that the file comes from
-	ByNobody By = "nobody" // it was taken of what came
+	ByNobody By = "nobody" // it is the hash of what came
 )
 
-// Result is a file that is there.
+// Result is a complete file, or how far a failed Pull got.
 type Result struct {
 	Name      string
 	File      string
@@ -132,149 +119,171 @@ type Result struct {
 	By        By
 	Confirmed bool  // somebody named the hash, now or before
 	Fetched   int64 // bytes that came now; 0: the file was there
-	Kept      int64 // after a failure: bytes from which the same call goes on
+	Kept      int64 // after a failure: bytes that the same call continues from
 }
 
-// Pull fetches a file, or finds that it is there.
-func (p *Puller) Pull(ctx context.Context, s Source, w Want) (Result, error) {
-	w.SHA256 = strings.ToLower(strings.TrimSpace(w.SHA256))
-	if w.SHA256 != "" && !hex64.MatchString(w.SHA256) {
-		return Result{}, fault.New(fault.Invalid, opPull, "a SHA-256 has 64 digits of 0-9 and a-f")
-	}
-	r := Result{Name: cmp.Or(w.Name, s.Name), File: w.To}
-	if w.To != "" {
+// Pull fetches a file unless it is there already.
+func (p *Puller) Pull(ctx context.Context, s Source, w Want) (r Result, err error) {
+	want := strings.ToLower(strings.TrimSpace(w.SHA256))
+	r = Result{Name: cmp.Or(w.Name, s.Name), File: w.To, By: ByCaller}
+	switch {
+	case want != "" && !hex64.MatchString(want):
+		return r, fault.New(fault.Invalid, opPull, "a SHA-256 has 64 digits of 0-9 and a-f")
+	case w.To != "":
 		r.Name = ""
-	} else {
-		if r.Name == "" && w.Name == "" {
-			return r, fault.New(fault.Invalid, opPull, "the address gives the model no name: say --as NAME")
-		}
-		if err := checkName(r.Name); err != nil {
-			return r, err
-		}
-		r.File = filepath.Join(p.dir, r.Name+".gguf")
+	case r.Name == "":
+		return r, fault.New(fault.Invalid, opPull, "the address gives the model no name: set one with --as NAME")
+	case r.Name != ModelName(r.Name):
+		return r, fault.New(fault.Invalid, opPull, "%q cannot be the name of a model: use at most %d letters, digits and ._+-, with neither . nor - at the ends", r.Name, maxName)
+	default:
+		r.File = filepath.Join(p.o.Dir, r.Name+".gguf")
 	}
-	if err := os.MkdirAll(p.dir, 0o700); err != nil {
-		return r, fault.New(fault.Unavailable, opPull, "%w", err)
-	}
-	note, err := p.noted(s.Key)
+	unlock, err := p.lock()
 	if err != nil {
 		return r, err
+	}
+	defer unlock()
+	notes, note, err := p.noted(s.Key)
+	if err != nil {
+		return r, err
+	}
+	if want == "" {
+		want, r.By = note.SHA256, ByNote
+	}
+	there, err := p.there(ctx, note, want, &r)
+	if err != nil {
+		return r, fault.Wrap(opPull, err)
+	}
+	if there {
+		return r, p.settle(notes, note, s, &r)
 	}
 	t, err := openPart(r.File+".part", s.Key)
 	if err != nil {
 		return r, err
 	}
-	err = p.pull(ctx, s, w, note, t, &r)
-	if err != nil && !t.done && t.resumable() {
-		r.Kept = t.at
+	defer func() {
+		if err != nil && !t.done && t.resumable() {
+			r.Kept = t.at
+		}
+		if shut := t.close(); err == nil && shut != nil {
+			err = writeFault(shut)
+		}
+		err = fault.Wrap(opPull, err)
+	}()
+	if err := p.fetch(ctx, s, want, t, &r); err != nil {
+		return r, err
 	}
-	if shut := t.close(); err == nil && shut != nil {
-		err = writeFault(shut)
+	if err := p.accept(ctx, want, t, &r); err != nil {
+		return r, err
+	}
+	// The note comes first: a file without one counts as somebody else's.
+	if err := p.settle(notes, note, s, &r); err != nil {
+		return r, err
+	}
+	return r, t.rename(r.File)
+}
+
+// lock keeps other processes from fetching at the same time: they would write the same
+// part or the same notes.
+func (p *Puller) lock() (unlock func(), err error) {
+	if err := os.MkdirAll(p.o.Dir, 0o700); err != nil {
+		return nil, writeFault(err)
+	}
+	f, err := os.OpenFile(filepath.Join(p.o.Dir, "known.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, writeFault(err)
+	}
+	locked, err := lock(f)
+	if err == nil && !locked {
+		err = fault.New(fault.Conflict, opPull, "another process is fetching a model: wait for it")
 	}
 	if err != nil {
-		return r, fault.Wrap(opPull, err)
+		return nil, fault.Wrap(opPull, errors.Join(err, f.Close()))
 	}
-	return r, nil
+	return func() { f.Close() }, nil
 }
 
-// pull is Pull while the part is held.
-func (p *Puller) pull(ctx context.Context, s Source, w Want, note Note, t *part, r *Result) error {
-	expect := expectation{hash: w.SHA256, by: ByCaller}
-	if expect.hash == "" {
-		expect = expectation{hash: note.SHA256, by: ByNote}
-	}
-	there, err := p.there(ctx, note, expect, r)
-	switch {
-	case err != nil:
-		return err
-	case there:
-		return p.settle(s, note, expect.by, r)
-	}
-	if err := p.fetch(ctx, s, expect, t, r); err != nil {
-		return err
-	}
-	if expect, err = p.accept(ctx, expect, t, r); err != nil {
-		return err
-	}
-	// The note comes first: a file without one would be taken for somebody else's.
-	if err := p.settle(s, note, expect.by, r); err != nil {
-		return err
-	}
-	return t.name(r.File)
-}
-
-// settle notes the hash that the source has from now on.
-func (p *Puller) settle(s Source, before Note, by By, r *Result) error {
-	r.By = by
-	r.Confirmed = by == ByCaller || before.Confirmed && before.SHA256 == r.SHA256
-	n := Note{Source: s.Key, Name: r.Name, SHA256: r.SHA256, Bytes: r.Bytes, Confirmed: r.Confirmed, Noted: p.now().UTC().Truncate(time.Second)}
-	if before.SHA256 == n.SHA256 {
-		n.Noted = before.Noted
-		n.Name = cmp.Or(n.Name, before.Name) // what lies in the folder is still there
-	}
-	if n == before {
-		return nil
-	}
-	return p.note(n)
-}
-
-// expectation is the hash that a file must have, and who says so.
-type expectation struct {
-	hash string
-	by   By
-}
-
-// there: the file that is wanted is there already. Another one in its place is
-// left alone, unless it came from the same source.
-func (p *Puller) there(ctx context.Context, note Note, expect expectation, r *Result) (bool, error) {
+// there says whether the wanted file exists. Another file under its name is an error,
+// unless it came from the same source.
+func (p *Puller) there(ctx context.Context, note Note, want string, r *Result) (bool, error) {
 	f, err := os.Open(r.File)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, fault.New(fault.Unavailable, opPull, "%w", err)
+		return false, writeFault(err)
 	}
 	defer f.Close()
-	var hash string
-	if expect.hash != "" {
-		if hash, r.Bytes, err = p.hash(ctx, f); err != nil {
-			return false, err
+	if want != "" {
+		if err := p.hash(ctx, f, r); err != nil || r.SHA256 == want {
+			return err == nil, err
 		}
 	}
-	switch {
-	case expect.hash != "" && hash == expect.hash:
-		r.SHA256 = hash
-		return true, nil
-	case note.Name != "" && note.Name == r.Name:
+	if note.Name != "" && note.Name == r.Name {
 		return false, nil
 	}
-	return false, fault.New(fault.Conflict, opPull, "%s is there already, and nothing says that it came from here: remove it, or name the new one otherwise with --as or --to", r.File)
+	return false, fault.New(fault.Conflict, opPull, "%s is there already, and nothing says that it came from here: remove it, or choose another name with --as or --to", r.File)
 }
 
-// hash takes the SHA-256 of an open file from its beginning.
-func (p *Puller) hash(ctx context.Context, f *os.File) (string, int64, error) {
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		return "", 0, fault.New(fault.Invalid, opPull, "%s is no file", f.Name())
+// accept checks a complete part.
+func (p *Puller) accept(ctx context.Context, want string, t *part, r *Result) error {
+	if err := p.hash(ctx, t.f, r); err != nil {
+		return err
 	}
+	switch {
+	case want == "" && t.SHA256 != "":
+		want, r.By = t.SHA256, ByHub
+	case want == "":
+		want, r.By = r.SHA256, ByNobody
+	}
+	if r.SHA256 != want {
+		t.remove()
+		return wrongHash("what was fetched was removed: its SHA-256", r.SHA256, want, r.By)
+	}
+	err := p.o.Check(ctx, t.path)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		t.remove()
+		kind := fault.KindOf(err)
+		for inner, ok := err.(*fault.Error); ok; inner, ok = err.(*fault.Error) {
+			err = inner.Err // without the operations
+		}
+		return fault.New(kind, opPull, "the file is no model that can be used and was removed: %w", err)
+	}
+	return nil
+}
+
+func wrongHash(what, got, want string, by By) error {
+	who := map[By]string{
+		ByCaller: "which was named",
+		ByNote:   "which was noted when it was fetched before; if it is meant to be another file now, name its hash with --sha256",
+		ByHub:    "which the hub says",
+	}[by]
+	return fault.New(fault.Invalid, opPull, "%s is %s and must be %s, %s", what, got, want, who)
+}
+
+// hash sets the result's SHA-256 and size to those of a file.
+func (p *Puller) hash(ctx context.Context, f *os.File, r *Result) error {
+	info, err := f.Stat()
 	if err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}
-	sum, buf, done := sha256.New(), make([]byte, 1<<20), int64(0)
+	sum := sha256.New()
+	r.Bytes = 0
 	for err == nil {
 		if ctx.Err() != nil {
-			return "", 0, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
-		var n int
-		n, err = f.Read(buf)
-		sum.Write(buf[:n])
-		done += int64(n)
-		p.observer.Checked(done, info.Size())
+		var n int64
+		n, err = io.CopyN(sum, f, 1<<20)
+		r.Bytes += n
+		p.o.Observer.Checked(r.Bytes, info.Size())
 	}
 	if err != io.EOF {
-		return "", 0, fault.New(fault.Unavailable, opPull, "%w", err)
+		return fault.New(fault.Unavailable, opPull, "%w", err)
 	}
-	return hex.EncodeToString(sum.Sum(nil)), done, nil
+	r.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return nil
 }
-
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -39,7 +39,7 @@ func TestCut(t *testing.T) {
 		t.Errorf("%q", cuts)
 	}
 	isFile(t, filepath.Join(dir, "m.gguf"), file)
-	holds(t, dir, "known.json", "known.lock", "m.gguf")
+	holds(t, dir, "known.json", "m.gguf")
 }
 
 // When it is cut again and again, the part is kept, and the next call goes on.
