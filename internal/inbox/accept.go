@@ -88,7 +88,11 @@ func (in *Inbox) begin(space, key string) (*sending, error) {
 	old := in.prune()
 	var err error
 	if key != "" {
-		s.known = in.keys[clientKey{space, key}]
+		for _, e := range in.uploads {
+			if e.Space == space && e.Key == key && (s.known == nil || s.known.seq < e.seq) {
+				s.known = e
+			}
+		}
 		for other := range in.sending {
 			if other.space == space && other.key == key {
 				err = fault.New(fault.Conflict, op, "an upload with this key is still being sent")
@@ -232,7 +236,7 @@ func (s *sending) one(ctx context.Context, name string, body io.Reader) error {
 	if err != nil {
 		return err
 	}
-	h.Sum(kept.Sum[:0])
+	kept.Sum = hex.EncodeToString(h.Sum(nil))
 	s.files = append(s.files, kept)
 	return nil
 }

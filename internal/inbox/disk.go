@@ -87,7 +87,7 @@ func (d *disk) sync() error {
 
 // unavailable is an error of the disk without the names of files.
 func unavailable(op string, err error) error {
-	return fault.New(fault.Unavailable, op, "cannot write the inbox: %w", bare(err))
+	return fault.New(fault.Unavailable, op, "cannot use the inbox: %w", bare(err))
 }
 
 // bare removes file names from an error.

@@ -31,7 +31,6 @@ type Inbox struct {
 	// mu guards what follows. Nobody reads or writes the disk while holding it.
 	mu       sync.Mutex
 	uploads  map[string]*entry // by ID
-	keys     map[clientKey]*entry
 	queue    []*entry // that have not ended, by seq
 	sending  map[*sending]struct{}
 	withheld []withheld
@@ -42,9 +41,6 @@ type Inbox struct {
 	busy     map[string]bool // spaces that work runs for
 	waiting  int             // spaces that wait for a lane
 }
-
-// clientKey is a key that a client gave to an upload.
-type clientKey struct{ space, key string }
 
 // Close refuses new uploads and waits until running Accepts have noticed: end their
 // senders first. Run must have ended.
@@ -132,9 +128,6 @@ func (in *Inbox) Wait(ctx context.Context, id string) (Upload, error) {
 // insert adds an upload. The caller holds mu.
 func (in *Inbox) insert(e *entry) {
 	in.uploads[e.ID] = e
-	if k := (clientKey{e.Space, e.Key}); e.Key != "" && (in.keys[k] == nil || in.keys[k].seq < e.seq) {
-		in.keys[k] = e
-	}
 	if !e.State.ended() {
 		in.queue = append(in.queue, e)
 	}
@@ -144,9 +137,6 @@ func (in *Inbox) insert(e *entry) {
 // caller holds mu.
 func (in *Inbox) forgetEntry(e *entry) change {
 	delete(in.uploads, e.ID)
-	if k := (clientKey{e.Space, e.Key}); in.keys[k] == e {
-		delete(in.keys, k)
-	}
 	in.unqueue(e)
 	return change{key: keyOf(e.ID)}
 }

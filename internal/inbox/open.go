@@ -31,7 +31,7 @@ func open(d *disk, s store, o Options) (*Inbox, error) {
 	}
 	in := &Inbox{
 		o: o, disk: d, store: s, wake: make(chan struct{}, 1), closing: make(chan struct{}),
-		uploads: map[string]*entry{}, keys: map[clientKey]*entry{}, sending: map[*sending]struct{}{},
+		uploads: map[string]*entry{}, sending: map[*sending]struct{}{},
 		memory: newMemory(o.Memory), busy: map[string]bool{}, lanes: semaphore.NewWeighted(int64(o.Lanes)),
 	}
 	for _, step := range []func() error{in.makeFolder, in.convertFormer, in.load} {

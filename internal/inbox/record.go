@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"io"
 	"regexp"
 	"time"
@@ -97,7 +96,7 @@ type record struct {
 	State    State         `json:"state"`
 	Accepted time.Time     `json:"accepted"`
 	Ended    time.Time     `json:"ended,omitzero"`
-	Digest   digest        `json:"digest"`
+	Digest   string        `json:"digest"`
 	Files    []file        `json:"files,omitempty"`
 	Count    int           `json:"count"`
 	Bytes    int64         `json:"bytes"`
@@ -111,7 +110,7 @@ type record struct {
 type file struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
-	Sum  digest `json:"sha256"`
+	Sum  string `json:"sha256"`
 }
 
 // withheld is a document that uploads up to a sequence number must not bring.
@@ -181,33 +180,18 @@ func (r *record) check() error {
 	return nil
 }
 
-// digest is a SHA-256.
-type digest [sha256.Size]byte
-
-// MarshalText writes hexadecimal digits.
-func (d digest) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(d[:])), nil }
-
-// UnmarshalText reads what MarshalText writes.
-func (d *digest) UnmarshalText(b []byte) error {
-	if len(b) != 2*len(d) {
-		return errors.New("not a SHA-256")
-	}
-	_, err := hex.Decode(d[:], b)
-	return err
-}
-
 // digestOf identifies the content of an upload.
-func digestOf(files []file) (d digest) {
+func digestOf(files []file) string {
 	h := sha256.New()
 	var n [8]byte
 	for _, f := range files {
 		binary.BigEndian.PutUint64(n[:], uint64(len(f.Name)))
 		h.Write(n[:])
 		io.WriteString(h, f.Name)
-		h.Write(f.Sum[:])
+		sum, _ := hex.DecodeString(f.Sum)
+		h.Write(sum)
 	}
-	h.Sum(d[:0])
-	return d
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 func validName(name string) bool { return name != "" && len(name) <= maxName && printable(name) }

@@ -15,7 +15,7 @@ import (
 )
 
 func queuedRecord() *record {
-	files := []file{{"a.txt", 3, digest{1}}, {"../ü", 0, digest{2}}}
+	files := []file{{"a.txt", 3, strings.Repeat("01", 32)}, {"../ü", 0, strings.Repeat("02", 32)}}
 	return &record{
 		ID: strings.Repeat("0a", 16), Seq: 7, Space: "mail", Key: "k", State: Queued, Accepted: time.Unix(9, 0).UTC(),
 		Digest: digestOf(files), Files: files, Count: 2, Bytes: 3,
@@ -73,8 +73,8 @@ func TestRecordRefuses(t *testing.T) {
 		"more than all bytes": func(r *record) { r.Files[0].Size = 4 },
 		"fewer bytes":         func(r *record) { r.Files[0].Size = 2 },
 		"sizes run over":      func(r *record) { r.Files[0].Size, r.Files[1].Size = 1<<62+3, 1<<62 },
-		"another digest":      func(r *record) { r.Digest[0]++ },
-		"another sum":         func(r *record) { r.Files[0].Sum[0]++ },
+		"another digest":      func(r *record) { r.Digest = r.Digest[1:] },
+		"another sum":         func(r *record) { r.Files[0].Sum = strings.Repeat("03", 32) },
 		"begun below zero":    func(r *record) { r.Begun = -1 },
 		"far below zero":      func(r *record) { r.Far = -1 },
 		"an odd name":         func(r *record) { r.Files[0].Name = "a\x00b"; r.Digest = digestOf(r.Files) },

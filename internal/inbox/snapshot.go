@@ -41,7 +41,7 @@ func (in *Inbox) Snapshot(at func() error) (files []Kept, err error) {
 	for _, e := range queue {
 		r, err := in.stored(e.ID)
 		if err != nil {
-			return files, fault.Wrap(op, err)
+			return files, unavailable(op, err)
 		}
 		spool, err := os.Open(in.disk.path(e.ID + spoolEnd))
 		if errors.Is(err, fs.ErrNotExist) {

@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -92,7 +93,7 @@ func (a *attempt) verify(ctx context.Context) error {
 				return unread(op, err)
 			}
 		}
-		if digest(h.Sum(nil)) != f.Sum {
+		if hex.EncodeToString(h.Sum(nil)) != f.Sum {
 			return lost(op)
 		}
 	}

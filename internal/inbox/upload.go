@@ -47,7 +47,7 @@ type Upload struct {
 type entry struct {
 	Upload
 	seq      uint64
-	digest   digest
+	digest   string
 	over     chan struct{} // closed when it ended or was dropped
 	verified bool          // this process wrote the spool file or checked its hash
 	ready    bool          // Moved has heard that it is queued
