@@ -23,14 +23,13 @@ import (
 	"github.com/percached/percached/knowledgebank/reader"
 )
 
-// bank is a library without anything behind it: like the real one it takes
-// documents in in batches, and acknowledges what is in.
+// bank is a fake library. Like the real one it stores documents in batches.
 type bank struct {
 	mu       sync.Mutex
 	spaces   map[string]map[string]string // space → key → text
 	adds     []string                     // "space: files" of each call, as they began
-	begin    func(space string) error     // of a call; nil: all is well
-	before   func(key string)             // a document is handed over
+	begin    func(space string) error     // called at the start of Add; may be nil
+	before   func(key string)             // called with each document's key
 	caughtUp []string                     // spaces
 }
 
@@ -42,7 +41,7 @@ func newBank(spaces ...string) *bank {
 	return s
 }
 
-// copy is what the next process finds.
+// copy is the bank that the next process opens.
 func (s *bank) copy() *bank {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +121,7 @@ func (s *bank) Add(ctx context.Context, space string, read ingest.Source, progre
 		r.Failed++
 		r.Failures = append(r.Failures, ingest.Failure{Name: name, Reason: fault.KindOf(err).String()})
 	})
-	if err == nil || ctx.Err() == nil { // what came before an error is in
+	if err == nil || ctx.Err() == nil { // documents before an error are stored
 		if late := flush(); err == nil {
 			err = late
 		}
@@ -139,7 +138,7 @@ func (s *bank) CatchUp(_ context.Context, space string) error {
 
 func (s *bank) Soil(_ context.Context, remove func() error) error { return remove() }
 
-// options are those of an inbox before a bank.
+// options are those of an inbox with a bank as its library.
 func options(t *testing.T, s *bank) inbox.Options {
 	t.Helper()
 	rd, err := reader.New(reader.Default())
@@ -165,7 +164,7 @@ func openOn(t *testing.T, dir string, o inbox.Options, step func(what, name stri
 	return in
 }
 
-// run runs an inbox until the func that it returns is called.
+// run runs an inbox until the returned func is called.
 func run(t *testing.T, in *inbox.Inbox) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -181,10 +180,10 @@ func run(t *testing.T, in *inbox.Inbox) (stop func()) {
 	return stop
 }
 
-// sent is a file that is sent: its name and what it holds.
+// sent is a file: its name and content.
 type sent struct{ name, text string }
 
-// each gives files to Accept, as a client sends them.
+// each passes files to Accept as a client sends them.
 func each(files ...sent) func(inbox.Take) error {
 	return func(take inbox.Take) error {
 		for _, f := range files {
@@ -196,7 +195,7 @@ func each(files ...sent) func(inbox.Take) error {
 	}
 }
 
-// notes are so many files, with the names that documents of them go by.
+// notes returns numbered files.
 func notes(from, to int) (files []sent) {
 	for i := from; i < to; i++ {
 		files = append(files, sent{fmt.Sprintf("n%02d.txt", i), fmt.Sprintf("Note %d is about the garden.", i)})
@@ -204,7 +203,7 @@ func notes(from, to int) (files []sent) {
 	return files
 }
 
-// documentsOf is what notes become.
+// documentsOf returns the documents that files become.
 func documentsOf(files []sent) map[string]string {
 	m := map[string]string{}
 	for _, f := range files {
@@ -231,7 +230,7 @@ func wait(t *testing.T, in *inbox.Inbox, id string) inbox.Upload {
 	return u
 }
 
-// entries are the names of what lies in the folder, each without the ID.
+// entries returns the names of a folder's files, without IDs.
 func entries(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	all, err := os.ReadDir(dir)
@@ -264,7 +263,7 @@ func kind(err error) fault.Kind { return fault.KindOf(err) }
 
 var errBody = errors.New("the client is gone")
 
-// broken gives some bytes and then an error.
+// broken returns some bytes and then an error.
 func broken(text string, err error) io.Reader {
 	return io.MultiReader(strings.NewReader(text), readFunc(func([]byte) (int, error) { return 0, err }))
 }
@@ -273,7 +272,7 @@ type readFunc func([]byte) (int, error)
 
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
-// journal is a log that can be looked at.
+// journal is a log that tests can read.
 type journal struct {
 	mu sync.Mutex
 	b  strings.Builder

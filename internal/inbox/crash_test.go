@@ -20,7 +20,7 @@ import (
 	"github.com/percached/percached/internal/inbox"
 )
 
-// camera keeps what a crash before each step would have left.
+// camera copies the folder before each step, as a crash would leave it.
 type camera struct {
 	*testing.T
 	dir  string
@@ -37,15 +37,14 @@ type camera struct {
 type promise struct {
 	Accepted int
 	Ended    []string // IDs
-	// Sure is what documents will be in the end, by key; an empty text says that
-	// there is none. Where something is under way that nobody was told of, they may
-	// as well be as Maybe has it.
+	// Sure is each document's text in the end, by key; empty means that it must not
+	// exist. While a change is not acknowledged, it may have the text in Maybe.
 	Sure, Maybe map[string]string
-	Unknown     bool // what was told of uploads that ended was forgotten
+	Unknown     bool // ended uploads were forgotten
 	Dropped     bool
 }
 
-// may says that documents change now, and is sure when that is acknowledged.
+// may notes how documents may change; sure notes that the change was acknowledged.
 func (p *promise) may(texts map[string]string) { p.Maybe = texts }
 
 func (p *promise) sure() {
@@ -62,8 +61,8 @@ type shot struct {
 	bank *bank
 }
 
-// step takes one picture as kill -9 leaves it, and one as a power cut may: what
-// was not synced is cut.
+// step copies the folder as kill -9 leaves it, and as a power cut may leave it:
+// without what was not synced.
 func (c *camera) step(what, name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,16 +105,16 @@ func mustReadDir(t *testing.T, dir string) []os.DirEntry {
 	return all
 }
 
-// told notes what a client was told just now.
+// told notes what a client was told.
 func (c *camera) told(fn func(p *promise)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	fn(&c.now)
 }
 
-// Killed before any step, of accepting, taking in, forgetting and dropping: what
-// was acknowledged is taken in after the restart, once and in order, and what was
-// not has left nothing, or is whole.
+// A kill before any step of accepting, storing, forgetting and dropping loses nothing
+// that was acknowledged: the next process stores it once and in order. An
+// unacknowledged upload is complete or has left nothing.
 func TestCrashAtEveryStep(t *testing.T) {
 	c := &camera{T: t, dir: folder(t), bank: newBank("mail", "other"), synced: map[string]int64{}}
 	c.taken = sync.NewCond(&c.mu)
@@ -182,7 +181,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 	}
 }
 
-// await waits until a step was taken a picture of.
+// await waits for a step.
 func (c *camera) await(what string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -248,8 +247,8 @@ func (s *shot) examine(t *testing.T) {
 	}
 }
 
-// A disk that fails at any step of Accept: the sender is told, nothing is left,
-// and the next upload goes well.
+// If the disk fails at any step of Accept, the sender gets an error, nothing is left,
+// and the next upload succeeds.
 func TestFullDiskAccepting(t *testing.T) {
 	for fail := 0; ; fail++ {
 		var steps []string
@@ -257,7 +256,7 @@ func TestFullDiskAccepting(t *testing.T) {
 		s := newBank("mail")
 		dir := folder(t)
 		in := openOn(t, dir, options(t, s), func(what, name string) error {
-			if what == "remove" || what == "delete" || name == "." && len(steps) == 0 { // there is always room for that; Open
+			if what == "remove" || what == "delete" || name == "." && len(steps) == 0 { // deleting needs no room; Open
 				return nil
 			}
 			steps = append(steps, what)
@@ -285,8 +284,8 @@ func TestFullDiskAccepting(t *testing.T) {
 	}
 }
 
-// A disk that fails at any step of an upload's end: it has ended all the same,
-// and is not begun again.
+// If the disk fails at any step of an upload's end, the upload has ended and does not
+// start again.
 func TestFullDiskEnding(t *testing.T) {
 	for fail := range 2 { // at its beginning, too
 		steps, broken := 0, false
@@ -310,7 +309,7 @@ func TestFullDiskEnding(t *testing.T) {
 			t.Errorf("step %d: %+v", fail, got)
 		}
 		stop()
-		if left := entries(t, dir); len(left) > 0 || !strings.Contains(log.String(), "could not be written down") {
+		if left := entries(t, dir); len(left) > 0 || !strings.Contains(log.String(), "cannot store") {
 			t.Errorf("step %d: %v is left; %s", fail, left, log)
 		}
 		in = open(t, dir, o)
@@ -320,7 +319,7 @@ func TestFullDiskEnding(t *testing.T) {
 	}
 }
 
-// What was spooled and is not as it was written is not taken in.
+// An upload whose spool file is damaged fails.
 func TestDamagedSpool(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

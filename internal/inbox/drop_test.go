@@ -20,8 +20,8 @@ import (
 	"github.com/percached/percached/internal/ingest"
 )
 
-// Of a space that goes nothing is left: neither what is running, nor what is
-// queued, ended or just being sent. Others are not touched.
+// DropSpace removes a space's uploads: running, queued, ended and those being sent.
+// Other spaces keep theirs.
 func TestDropSpace(t *testing.T) { synctest.Test(t, dropSpace) }
 
 func dropSpace(t *testing.T) {
@@ -45,7 +45,7 @@ func dropSpace(t *testing.T) {
 				return err
 			}
 			close(half)
-			<-on // a slow one
+			<-on // a slow sender
 			return take("rest.txt", strings.NewReader("the rest of what is sent"))
 		})
 		sender <- err
@@ -86,7 +86,7 @@ func dropSpace(t *testing.T) {
 	}
 }
 
-// What is running stops within a batch, although its space is still there.
+// DropSpace stops a running upload within a batch, even while its space exists.
 func TestDropRunning(t *testing.T) { synctest.Test(t, dropRunning) }
 
 func dropRunning(t *testing.T) {
@@ -112,7 +112,7 @@ func dropRunning(t *testing.T) {
 	}
 }
 
-// Of an upload that is cancelled, what is in stays; the others of its space go on.
+// Cancel keeps documents that are stored, and other uploads of the space continue.
 func TestCancel(t *testing.T) { synctest.Test(t, cancelled) }
 
 func cancelled(t *testing.T) {
@@ -147,8 +147,7 @@ func cancelled(t *testing.T) {
 	}
 }
 
-// An upload that is cancelled has left the disk after CleanUp: its text, its names and
-// its key.
+// After Cancel and CleanUp no byte of an upload is on disk: text, names, key.
 func TestCancelledLeavesDisk(t *testing.T) {
 	dir := t.TempDir()
 	w := mustOpenWorld(t, dir, nil)
@@ -172,7 +171,7 @@ func TestCancelledLeavesDisk(t *testing.T) {
 	}
 }
 
-// below are all files at any depth that contain a word.
+// below returns all files at any depth that contain a word.
 func below(t *testing.T, dir, word string) (found []string) {
 	t.Helper()
 	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -190,7 +189,7 @@ func below(t *testing.T, dir, word string) (found []string) {
 	return found
 }
 
-// late is a library whose Add has done its work, and waits before it says so.
+// late is a library whose Add waits after its work is done.
 type late struct {
 	*bank
 	at, on chan struct{}
@@ -203,7 +202,7 @@ func (l late) Add(ctx context.Context, space string, read ingest.Source, progres
 	return r, err
 }
 
-// One that has been taken in when its space goes is gone all the same.
+// DropSpace also removes an upload that has just been stored.
 func TestDropAtTheEnd(t *testing.T) { synctest.Test(t, dropAtTheEnd) }
 
 func dropAtTheEnd(t *testing.T) {
@@ -227,8 +226,7 @@ func dropAtTheEnd(t *testing.T) {
 	}
 }
 
-// Many who send, ask, forget and drop at once: nothing is lost but what was
-// dropped, nothing is left over.
+// Concurrent Accept, Get, List, Forget and DropSpace lose nothing but what is dropped.
 func TestManyAtOnce(t *testing.T) {
 	const spaces, rounds = 4, 12
 	var names []string
@@ -258,7 +256,7 @@ func TestManyAtOnce(t *testing.T) {
 			all.Go(func() {
 				u, err := in.Accept(context.Background(), space, fmt.Sprint("k", i%3), each(files...))
 				switch {
-				case kind(err) == fault.Conflict: // of the others with this key
+				case kind(err) == fault.Conflict: // with another upload of this key
 					u, err = in.Accept(context.Background(), space, "", each(files...))
 				}
 				if space == "s0" && kind(err) == fault.NotFound {

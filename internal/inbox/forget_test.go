@@ -20,12 +20,12 @@ import (
 	"github.com/percached/percached/internal/ingest"
 )
 
-// traces are the files below a folder that hold a word.
+// traces returns the files of a folder that contain a word.
 func traces(t *testing.T, dir, word string) (found []string) {
 	t.Helper()
 	for _, d := range mustReadDir(t, dir) {
 		b, err := os.ReadFile(filepath.Join(dir, d.Name()))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it went meanwhile
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it was removed meanwhile
 			t.Fatal(err)
 		}
 		if strings.Contains(string(b), word) {
@@ -40,7 +40,7 @@ func TestForget(t *testing.T) {
 	dir := folder(t)
 	in := open(t, dir, options(t, s))
 	stop := run(t, in)
-	empty := sent{"heron.txt", ""} // is named in the report
+	empty := sent{"heron.txt", ""} // its report has the name
 	ended := wait(t, in, accept(t, in, "mail", "k", empty).ID)
 	others := wait(t, in, accept(t, in, "other", "k", empty).ID)
 	stop()
@@ -68,7 +68,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// gated is an upload in whose middle a test does something.
+// gated is an upload that waits in its middle for the test.
 type gated struct {
 	*testing.T
 	*inbox.Inbox
@@ -76,13 +76,13 @@ type gated struct {
 	dir  string
 	u    inbox.Upload
 	at   chan struct{} // the reader is at the document
-	on   chan struct{} // it may go on
-	held chan struct{} // the list of what is withheld is about to be written
+	on   chan struct{} // it may continue
+	held chan struct{} // the list of withheld documents is about to be stored
 	fail bool          // and cannot be
 }
 
-// newGated begins to take in ten notes, of which the fourth and the eighth are
-// empty, and waits before the sixth.
+// newGated starts to store ten notes, of which the fourth and the eighth are empty,
+// and waits before the sixth.
 func newGated(t *testing.T) *gated {
 	t.Helper()
 	g := &gated{T: t, bank: newBank("mail", "other"), dir: folder(t), at: make(chan struct{}), on: make(chan struct{}), held: make(chan struct{}, 1)}
@@ -112,7 +112,7 @@ func newGated(t *testing.T) *gated {
 	return g
 }
 
-// What is told of an upload that runs keeps no name that came before.
+// Forget removes names from the report of a running upload.
 func TestForgetWhileRunning(t *testing.T) {
 	g := newGated(t)
 	if err := g.Forget("mail"); err != nil {
@@ -132,7 +132,7 @@ func TestForgetWhileRunning(t *testing.T) {
 	}
 }
 
-// Nor a name that came before a pause.
+// Forget also removes names from before a pause.
 func TestForgetAfterPause(t *testing.T) {
 	g := newGated(t)
 	at, on := make(chan struct{}), make(chan struct{})
@@ -160,14 +160,14 @@ func TestForgetAfterPause(t *testing.T) {
 	}
 }
 
-// A document that is forgotten while an upload brings it does not come back, and
-// all others are taken in once.
+// A document that is forgotten while an upload brings it does not return. All others
+// are stored once.
 func TestWithhold(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		note string // which is withheld
-		in   bool   // it was taken in before
-		fail bool   // there is no room to write it down
+		in   bool   // it was stored before
+		fail bool   // it cannot be stored
 	}{
 		{"taken in", "n00.txt", true, false},
 		{"on the way", "n04.txt", true, false},
@@ -193,7 +193,7 @@ func TestWithhold(t *testing.T) {
 				t.Errorf("it is there: %v", there)
 			}
 			g.bank.remove("mail", "file:"+tc.note)
-			// What is accepted from now on is another matter.
+			// A later upload may bring it.
 			anew := accept(t, g.Inbox, "mail", "", sent{tc.note, "anew"})
 			u := wait(t, g.Inbox, g.u.ID)
 			want := ingest.Report{Added: 8, Failed: 2, Failures: []ingest.Failure{{Name: "n03.txt", Reason: "invalid"}, {Name: "n07.txt", Reason: "invalid"}}}
@@ -222,7 +222,7 @@ func TestWithhold(t *testing.T) {
 	}
 }
 
-// Nothing that comes: nothing to wait for, and nothing is written.
+// Without an upload to bring the document, Withhold stores nothing and does not wait.
 func TestWithholdNothing(t *testing.T) {
 	g := newGated(t)
 	if err := g.Withhold(context.Background(), "other", percached.NewDocumentID("x")); err != nil {
@@ -246,7 +246,7 @@ func TestWithholdNothing(t *testing.T) {
 	}
 }
 
-// Withheld stays withheld over a restart, and not for those who come later.
+// A document stays withheld after a restart, but not from later uploads.
 func TestWithholdOverRestart(t *testing.T) {
 	s := newBank("mail")
 	dir := folder(t)
@@ -274,7 +274,7 @@ func TestWithholdOverRestart(t *testing.T) {
 	}
 }
 
-// warned is a log that does something at a warning.
+// warned is a log that calls a func at a warning.
 type warned struct{ do func() }
 
 func (w warned) Enabled(context.Context, slog.Level) bool      { return true }
@@ -282,8 +282,7 @@ func (w warned) Handle(_ context.Context, _ slog.Record) error { w.do(); return 
 func (w warned) WithAttrs([]slog.Attr) slog.Handler            { return w }
 func (w warned) WithGroup(string) slog.Handler                 { return w }
 
-// Who withholds a document just when an upload was put back does not wait for its
-// next attempt.
+// Withhold between two attempts does not wait for the next one.
 func TestWithholdBetweenAttempts(t *testing.T) { synctest.Test(t, withholdBetween) }
 
 func withholdBetween(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 	"github.com/percached/percached/internal/inbox"
 )
 
-// formerFolder is a copy of a folder that the version before records in the database
-// wrote: an upload that ended, one that waits and whose note 1 was forgotten, and one
-// with a later edition of that note.
+// formerFolder is a copy of a folder that an earlier version wrote: an upload that
+// ended, one that waits and whose note 1 was forgotten, and one with a later edition
+// of that note.
 func formerFolder(t *testing.T) string {
 	t.Helper()
 	dir := folder(t)
@@ -25,7 +25,7 @@ func formerFolder(t *testing.T) string {
 	return dir
 }
 
-// formerOptions list what ended years ago.
+// formerOptions keep listing what ended years ago.
 func formerOptions(t *testing.T, b *bank) inbox.Options {
 	t.Helper()
 	o := options(t, b)
@@ -33,7 +33,7 @@ func formerOptions(t *testing.T, b *bank) inbox.Options {
 	return o
 }
 
-// Uploads of a former version are taken over once, whenever the process is killed in
+// Open takes over uploads of an earlier version once, also if the process is killed in
 // between: they are listed, known by their keys, and run.
 func TestFormerFolder(t *testing.T) {
 	dir := formerFolder(t)
@@ -90,8 +90,8 @@ func runFormer(t *testing.T, dir string, in *inbox.Inbox, b *bank) {
 	}
 }
 
-// A record in the database is newer than the same of a former version, as in a folder
-// that was restored.
+// A record in the database replaces the same record of an earlier version, as in a
+// folder that was restored.
 func TestFormerIsOlder(t *testing.T) {
 	dir, b := formerFolder(t), newBank("mail")
 	in := open(t, dir, formerOptions(t, b))
@@ -114,7 +114,8 @@ func TestFormerIsOlder(t *testing.T) {
 	}
 }
 
-// A folder of a newer version is refused as it is; damaged records are logged and go.
+// Open refuses a folder of a newer version and does not change it. It logs damaged
+// records and deletes them.
 func TestFormerOdd(t *testing.T) {
 	dir, log := formerFolder(t), &journal{}
 	newer := filepath.Join(dir, strings.Repeat("0", 32)+".upload")
@@ -146,7 +147,7 @@ func TestFormerOdd(t *testing.T) {
 	}
 }
 
-// The real database takes over former uploads, and keeps them over a restart.
+// Former uploads are kept by the real database, also over a restart.
 func TestFormerRealDatabase(t *testing.T) {
 	dir := t.TempDir()
 	copyFolder(t, "testdata/former", filepath.Join(dir, "inbox"))

@@ -31,7 +31,7 @@ type Inbox struct {
 	// mu guards what follows. Nobody reads or writes the disk while holding it.
 	mu       sync.Mutex
 	uploads  map[string]*entry // by ID
-	queue    []*entry // that have not ended, by seq
+	queue    []*entry          // that have not ended, by seq
 	sending  map[*sending]struct{}
 	withheld []withheld
 	seq      uint64

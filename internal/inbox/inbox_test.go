@@ -85,7 +85,7 @@ func TestAccept(t *testing.T) {
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The next process knows it, and does not take it in again.
+	// The next process lists it, and does not run it again.
 	in = open(t, dir, o)
 	if d := cmp.Diff([]inbox.Upload{ended}, in.List("mail", 10)); d != "" {
 		t.Error(d)
@@ -95,7 +95,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// What is not accepted leaves nothing, and the next upload is not hindered.
+// A refused upload leaves nothing, and does not hinder the next.
 func TestAcceptRefuses(t *testing.T) {
 	gone, cancel := context.WithCancel(context.Background())
 	gone2, cancel2 := context.WithCancel(context.Background())
@@ -183,7 +183,7 @@ func TestAcceptRefuses(t *testing.T) {
 	}
 }
 
-// Names are for people: whatever they look like, nothing else is written or read.
+// File names never decide what is read or written on disk.
 func TestHostileNames(t *testing.T) {
 	s := newBank("mail")
 	root := t.TempDir()
@@ -243,8 +243,8 @@ func TestRoom(t *testing.T) {
 	accept(t, in, "other", "", sent{"a.txt", "tencharact"})
 }
 
-// What would fill the disk is refused, and leaves nothing: a full disk keeps the
-// databases from being opened.
+// An upload that would fill the disk is refused and leaves nothing: a full disk keeps
+// the databases from opening.
 func TestFullDisk(t *testing.T) {
 	s := newBank("mail")
 	o := options(t, s)
@@ -260,7 +260,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A large stream goes to the disk as it comes.
+// A large upload is written to disk as it comes.
 func TestLargeStream(t *testing.T) {
 	s := newBank("mail")
 	in := open(t, folder(t), options(t, s))
@@ -333,7 +333,7 @@ func TestGetListWait(t *testing.T) {
 	}
 }
 
-// Close lets nobody's upload in any more, and waits for who sends.
+// Close refuses uploads that are being sent, and waits for their senders.
 func TestCloseWhileSending(t *testing.T) {
 	s := newBank("mail")
 	dir := folder(t)

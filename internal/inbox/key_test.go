@@ -12,7 +12,7 @@ import (
 	"github.com/percached/percached/internal/inbox"
 )
 
-// The same again is the same upload, as it stands; other content is a conflict.
+// The same key and content is the same upload; other content is a conflict.
 func TestIdempotency(t *testing.T) {
 	a, b := sent{"a.txt", "one"}, sent{"b.txt", "two"}
 	for _, tc := range []struct {
@@ -80,8 +80,8 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
-// One key is sent by one at a time; who is late is told, and the first is not
-// disturbed.
+// One sender at a time may use a key; the second gets a conflict and does not disturb
+// the first.
 func TestKeyBeingSent(t *testing.T) {
 	s := newBank("mail", "other")
 	in := open(t, folder(t), options(t, s))
@@ -113,7 +113,7 @@ func TestKeep(t *testing.T) {
 	in := open(t, dir, o)
 	stop := run(t, in)
 	first := wait(t, in, accept(t, in, "mail", "k", notes(0, 1)...).ID)
-	for range 5 { // of another space they push out none here
+	for range 5 { // they push out none of another space
 		wait(t, in, accept(t, in, "other", "", notes(0, 1)...).ID)
 	}
 	if got := in.List("other", 10); len(got) != 3 {

@@ -20,7 +20,7 @@ import (
 	"github.com/percached/percached/internal/inbox"
 )
 
-// TestMain is a process that is to be killed, if it is told so.
+// TestMain runs the victim of TestKill if the environment asks for it.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("INBOX_VICTIM"); dir != "" {
 		from, err := strconv.Atoi(os.Getenv("INBOX_FROM"))
@@ -33,11 +33,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// noise are spaces of which nothing is said.
+// noise are spaces whose uploads are not checked.
 var noise = []string{"noise", "more-noise"}
 
-// contents are the documents of the upload with this number, by key: some are
-// newer editions of others.
+// contents returns the files of the upload with this number; some are newer editions
+// of others.
 func contents(n int) (files []sent) {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
 	for range 1 + rng.IntN(5) {
@@ -46,9 +46,9 @@ func contents(n int) (files []sent) {
 	return append(files, sent{fmt.Sprintf("only%d.txt", n), fmt.Sprintf("Only in upload %d.", n)})
 }
 
-// victim sends and deletes until it is killed, and says before and after what it
-// does. What else is sent, to other spaces, makes uploads give way to each other, at
-// each document for every other victim.
+// victim sends and deletes until it is killed, and prints what it does, before and
+// after. Uploads to other spaces make uploads yield to each other, for every other
+// victim at each document.
 func victim(dir string, from int) error {
 	w, err := openWorld(dir, func(o *inbox.Options) {
 		if from%2 == 0 {
@@ -97,7 +97,7 @@ func victim(dir string, from int) error {
 			return err
 		}
 		for _, u := range w.Inbox.List("mail", 1_000_000) {
-			if strings.Contains(u.Error, gaveUp) { // and is not known any more from here on
+			if strings.Contains(u.Error, gaveUp) { // Forget removes it from the list
 				fmt.Println("gaveup", u.Key)
 			}
 		}
@@ -108,14 +108,14 @@ func victim(dir string, from int) error {
 	}
 }
 
-// witness knows what the victims have said.
+// witness knows what the victims printed.
 type witness struct {
 	*testing.T
 	dir  string
 	rng  *rand.Rand
 	next int
-	// Texts are what documents must be, by key; a document that is unsure may be
-	// any of these, an empty one says that there is none.
+	// Texts has each document's text, by key; empty means that it must not exist. A
+	// document in unsure may have any of those.
 	texts  map[string]string
 	unsure map[string][]string
 	killed int
@@ -138,7 +138,7 @@ func TestKill(t *testing.T) {
 	t.Logf("killed %d times, %d uploads", v.killed, v.next-1)
 }
 
-// run lets a process work until it has said so many lines, and a while.
+// run lets a process work until it has printed some lines, and a little longer.
 func (v *witness) run() {
 	v.Helper()
 	exe, err := os.Executable()
@@ -156,10 +156,10 @@ func (v *witness) run() {
 	}
 	lines, kill := v.rng.IntN(60), func() { cmd.Process.Kill() } // SIGKILL
 	if v.rng.IntN(4) == 0 {
-		lines = 1 // and what was sent before is being taken in
+		lines = 1 // while it stores earlier uploads
 	}
 	if v.killed%3 == 2 {
-		lines += 20 // long enough to get further: an upload that it dies of three times in a row is given up
+		lines += 20 // long enough for progress: an upload fails after three deaths in a row
 	}
 	s := bufio.NewScanner(out)
 	for n := 0; s.Scan(); n++ {
@@ -190,11 +190,11 @@ func (v *witness) heard(line string) {
 		for _, f := range contents(n) {
 			v.must("file:"+f.name, f.text)
 		}
-	case "gaveup": // the victims died of it three times, by chance
+	case "gaveup": // three victims were killed in it, by chance
 		v.gaveUp(n)
 	case "deleting":
-		// What is queued of it is held back from here on, so that an edition
-		// before the last may be what there is until it is deleted.
+		// Queued editions are withheld from here on, so that an edition before the
+		// last may be stored until it is deleted.
 		v.may(about, "", anything)
 	case "deleted":
 		v.must(about, "")
@@ -205,10 +205,10 @@ func (v *witness) heard(line string) {
 
 const (
 	anything = "*"
-	gaveUp   = "does not try again" // what is said of an upload that victims died of
+	gaveUp   = "does not try again" // in the error of such an upload
 )
 
-// gaveUp: any of an upload may be in.
+// gaveUp notes that any document of an upload may be stored.
 func (v *witness) gaveUp(n int) {
 	for _, f := range contents(n) {
 		v.may("file:"+f.name, "", anything)
@@ -224,7 +224,7 @@ func (v *witness) must(key, text string) {
 	delete(v.unsure, key)
 }
 
-// examine opens the folder as the next process would, and takes in what is left.
+// examine opens the folder as the next process would, and stores what waits.
 func (v *witness) examine() {
 	v.Helper()
 	w, err := openWorld(v.dir, nil)
@@ -279,7 +279,7 @@ func (v *witness) examine() {
 	}
 }
 
-// settle holds what there is of a document that was unsure against what there may be.
+// settle compares a document that may have changed with what it may be.
 func (v *witness) settle(key, text string) {
 	v.Helper()
 	for _, may := range v.unsure[key] {

@@ -15,7 +15,7 @@ import (
 	"github.com/percached/percached/internal/inbox"
 )
 
-// An upload whose document takes for ever holds up none of another space.
+// An upload that takes long does not delay another space's.
 func TestLanes(t *testing.T) {
 	dir := folder(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -47,9 +47,9 @@ func TestLanes(t *testing.T) {
 	})
 }
 
-// Where more spaces have uploads than may be taken in at the same time, each gives
-// way when its turn is over, and goes on where it was: every document is handed over
-// once, in its order, and what is told of the upload is one report.
+// If more spaces have uploads than lanes, each yields when its turn is over and
+// continues where it was: every document is stored once and in order, and an upload
+// has one report.
 func TestTurns(t *testing.T) {
 	for _, form := range []string{"files", "one file"} {
 		t.Run(form, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// turns takes in uploads of three spaces, of which each document takes a while.
+// turns stores uploads of three spaces, with a wait at each document.
 func turns(t *testing.T, dir string, files bool, while func()) {
 	const each = 25
 	spaces := []string{"a", "b", "c"}
@@ -140,7 +140,7 @@ func turns(t *testing.T, dir string, files bool, while func()) {
 	}
 }
 
-// What is taken in when it is cancelled is found: the library is told to catch up.
+// After Cancel the library catches up, so that stored documents are found.
 func TestCancelCatchesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGated(t)
@@ -173,8 +173,8 @@ func zip(t *testing.T, text string) string {
 	return b.String()
 }
 
-// An upload that holds more than it may fails there, says which limit it met, and
-// tells what is in by then.
+// An upload over a limit fails there, names the limit, and reports what is stored by
+// then.
 func TestUploadLimits(t *testing.T) {
 	var lines strings.Builder
 	for i := range 2000 {

@@ -18,7 +18,7 @@ import (
 	"github.com/percached/percached/internal/inbox"
 )
 
-// loud is a body that is parsed to the same in capitals.
+// loud is a body that is parsed to capitals.
 type loud struct {
 	io.Reader
 	fails  error // of parsing
@@ -49,8 +49,7 @@ func takeLoud(body io.Reader) func(inbox.Take) error {
 	return func(take inbox.Take) error { return take("a.txt", &loud{Reader: body}) }
 }
 
-// A body that is parsed is kept as what it is parsed to, be it small or large; as it
-// came it lies nowhere any more.
+// The inbox stores what a small or large body is parsed to, and not the body.
 func TestParse(t *testing.T) {
 	for _, text := range []string{"ducks swim", strings.Repeat("ducks swim. ", 50_000)} {
 		s := newBank("mail")
@@ -77,7 +76,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What is wrong with it, or breaks off, leaves nothing.
+// A body that cannot be parsed or breaks off leaves nothing.
 func TestParseFails(t *testing.T) {
 	long := strings.Repeat("ducks swim. ", 50_000)
 	wrong := fault.New(fault.Invalid, "api", "it is no JSON")
@@ -99,8 +98,8 @@ func TestParseFails(t *testing.T) {
 	}
 }
 
-// A body that is still being sent is nowhere when its space is forgotten, nor after
-// a crash.
+// A body that is being sent leaves nothing when its space is forgotten, nor after a
+// crash.
 func TestParseForgotten(t *testing.T) {
 	s := newBank("mail")
 	dir := folder(t)
@@ -138,9 +137,8 @@ func TestParseForgotten(t *testing.T) {
 	}
 }
 
-// However many send at once, what is parsed at a time keeps within the memory; who
-// finds too many waiting is told to come back, nothing of theirs stays, and all are
-// accepted when they do.
+// Many senders at once keep within the memory. Those who would wait behind too many
+// are refused, leave nothing, and succeed later.
 func TestMemory(t *testing.T) {
 	const senders = 100
 	dir := folder(t)
@@ -203,7 +201,7 @@ type endless struct {
 
 func (e *endless) Parse(io.Reader) io.Reader { return e.parsed }
 
-// A body that takes long to parse lets others have their turn.
+// A body that takes long to parse yields its memory to others.
 func TestMemoryTurns(t *testing.T) {
 	dir := folder(t)
 	large := strings.Repeat("ducks swim. ", 2<<20/12)
@@ -242,7 +240,7 @@ func TestMemoryTurns(t *testing.T) {
 	})
 }
 
-// Those who wait for memory do not wait for ever: not when they go.
+// The end of ctx ends the wait for memory.
 func TestMemoryWaitEnds(t *testing.T) {
 	dir := folder(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -278,8 +276,8 @@ func TestMemoryWaitEnds(t *testing.T) {
 	})
 }
 
-// Large documents are taken in within the memory, of several spaces at the same time,
-// and so is one that is larger than all of it.
+// Large documents of several spaces keep within the memory at the same time; one that
+// is larger than all of it is stored, too.
 func TestMemoryOfDocuments(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}
 	w := mustOpenWorld(t, t.TempDir(), func(o *inbox.Options) { o.Memory = 32 << 20 }) // one and a half of them

@@ -88,7 +88,7 @@ func TestRecordRefuses(t *testing.T) {
 	}
 }
 
-// Records of former versions are read with their checksum; nothing else is.
+// decodeFormer reads records with the right checksum, and no others.
 func TestFormerRecord(t *testing.T) {
 	b, err := encodeFormer("upload", queuedRecord())
 	if err != nil {
@@ -119,7 +119,7 @@ func TestFormerRecord(t *testing.T) {
 	}
 }
 
-// A record that is read is complete, and reads back the same.
+// A record that check accepts is complete, and decodes to the same after put.
 func FuzzRecord(f *testing.F) {
 	for _, r := range []*record{queuedRecord(), endedRecord()} {
 		b, err := encodeFormer("upload", r)

@@ -20,8 +20,8 @@ import (
 	"github.com/percached/percached/internal/inbox"
 )
 
-// What fails for a passing reason is tried again, later and later, for as long as
-// it takes; what lasts ends it, and what nobody understands does after some tries.
+// A temporary error is retried with growing waits for as long as it lasts, a permanent
+// one ends the upload, and an internal one does after some attempts.
 func TestRetry(t *testing.T) {
 	secret := errors.New("words of a document")
 	const s, m = time.Second, time.Minute
@@ -76,8 +76,8 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// While an upload has to wait, others of its space wait behind it, and those of
-// other spaces do not; it says why it waits.
+// A waiting upload delays later ones of its space, not those of others, and says why
+// it waits.
 func TestOrder(t *testing.T) {
 	dir := folder(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// After a restart uploads are taken in in the order in which they were accepted.
+// After a restart uploads run in the order in which they were accepted.
 func TestOrderAfterRestart(t *testing.T) {
 	s := newBank("mail")
 	dir := folder(t)
@@ -152,7 +152,7 @@ func TestOrderAfterRestart(t *testing.T) {
 	}
 }
 
-// When ctx ends, Run stops within a batch, and the next one begins again.
+// Run stops within a batch when ctx ends, and the next Run starts the upload again.
 func TestRunEnds(t *testing.T) {
 	s := newBank("mail")
 	in := open(t, folder(t), options(t, s))
@@ -250,8 +250,7 @@ func TestOpenOdd(t *testing.T) {
 	}
 }
 
-// An upload whose space is forgotten before the inbox is told of that has not failed
-// by itself: nobody is alarmed.
+// An upload that fails because its space is being forgotten is not logged.
 func TestSpaceGoesFirst(t *testing.T) {
 	sh := newBank("mail")
 	sh.begin = func(string) error {

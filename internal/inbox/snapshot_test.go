@@ -15,8 +15,8 @@ import (
 	"github.com/percached/percached/internal/inbox"
 )
 
-// What waits at the moment of a snapshot is taken in by another inbox, although it
-// went from this one meanwhile, but for documents that were withheld.
+// Another inbox can run the uploads of a snapshot, without the withheld documents,
+// although they were cancelled here meanwhile.
 func TestSnapshot(t *testing.T) {
 	s := newBank("mail")
 	in := open(t, folder(t), options(t, s))
@@ -69,7 +69,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// What cannot be looked at makes no snapshot.
+// An error of at fails the snapshot.
 func TestSnapshotFails(t *testing.T) {
 	in := open(t, folder(t), options(t, newBank("mail")))
 	defer in.Close()
@@ -80,8 +80,8 @@ func TestSnapshotFails(t *testing.T) {
 	}
 }
 
-// An upload whose spool is gone is left out. One that cannot be opened now, say as too
-// many files are open, was acknowledged all the same: without it there is no snapshot.
+// A snapshot leaves out an upload whose spool file is gone. It fails if a file cannot
+// be opened, as that upload was acknowledged.
 func TestSnapshotOfAnUploadThatCannotBeRead(t *testing.T) {
 	dir := folder(t)
 	in := open(t, dir, options(t, newBank("mail")))

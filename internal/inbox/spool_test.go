@@ -11,8 +11,8 @@ import (
 	"github.com/percached/percached/internal/inbox"
 )
 
-// unreadable is an upload of two notes in whose spool's place a folder lies, which
-// opens and cannot be read. The spool itself lies beside it.
+// unreadable is an upload of two notes with a folder in the place of its spool file,
+// which can be opened and not read. The spool file is beside it.
 func unreadable(t *testing.T, dir string, s *bank) (u inbox.Upload, spool string) {
 	t.Helper()
 	in := open(t, dir, options(t, s))
@@ -24,7 +24,7 @@ func unreadable(t *testing.T, dir string, s *bank) (u inbox.Upload, spool string
 	return u, spool
 }
 
-// What the disk does not give back now is not given up: it is taken in when it does.
+// An upload waits while the disk does not return its file.
 func TestSpoolThatCannotBeRead(t *testing.T) {
 	dir := folder(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -49,8 +49,7 @@ func TestSpoolThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// What it never gives back is given up after a day, so that what was sent later is
-// taken in.
+// After a day of that the upload fails, so that later ones can run.
 func TestSpoolThatIsNeverRead(t *testing.T) {
 	dir := folder(t)
 	synctest.Test(t, func(t *testing.T) {

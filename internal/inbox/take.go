@@ -134,7 +134,7 @@ func (in *Inbox) mark(e *entry, by int) {
 		err = in.store.write(c)
 	}
 	if err != nil { // the disk may be full: the upload continues
-		in.o.Logger.Warn("how often an upload was begun could not be written down", "id", e.ID, "error", err)
+		in.o.Logger.Warn("cannot store how often an upload was begun", "id", e.ID, "error", err)
 	}
 }
 
@@ -168,11 +168,11 @@ func (in *Inbox) end(e *entry, s State, why string) bool {
 		err = in.store.write(c)
 	}
 	if err != nil { // the disk may be full; deleting needs less room
-		in.o.Logger.Warn("how an upload ended could not be written down: after a restart it is not listed", "id", e.ID, "error", err)
+		in.o.Logger.Warn("cannot store how an upload ended: after a restart it is not listed", "id", e.ID, "error", err)
 		err = in.store.write(change{key: c.key})
 	}
 	if err != nil { // with its file it can run again, which changes nothing
-		in.o.Logger.Warn("the record of an upload that ended could not be deleted: it runs again after a restart", "id", e.ID, "error", err)
+		in.o.Logger.Warn("cannot delete the record of an upload that ended: it runs again after a restart", "id", e.ID, "error", err)
 	} else {
 		in.discard(nil, e.ID+spoolEnd)
 	}

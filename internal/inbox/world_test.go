@@ -25,7 +25,7 @@ import (
 	"github.com/percached/percached/retrieval"
 )
 
-// world is an inbox before a real library, on a folder that lives longer.
+// world is an inbox with a real library and database.
 type world struct {
 	ingest.Layers
 	*ingest.Library
@@ -33,8 +33,8 @@ type world struct {
 	closers []func() error
 }
 
-// These stand for the layers that nobody uses here: nobody asks, nothing is
-// predicted, and there is no idle work.
+// These replace layers that the tests do not use: there are no questions, no
+// predictions and no idle work.
 type (
 	asking     struct{}
 	predicting struct{}
@@ -52,8 +52,8 @@ func (working) Changed(string)                                          {}
 func (working) Forget(string) error                                     { return nil }
 func (working) DropSpace(string) error                                  { return nil }
 
-// openWorld opens all that there is in a folder, after a crash too. Change, when
-// not nil, changes the options of the inbox.
+// openWorld opens a folder, also after a crash. Change, if not nil, changes the
+// options of the inbox.
 func openWorld(dir string, change func(*inbox.Options)) (w *world, err error) {
 	w = &world{}
 	defer func() {
@@ -169,7 +169,7 @@ func mustOpenWorld(t *testing.T, dir string, change func(*inbox.Options)) *world
 	return w
 }
 
-// The real thing: mail, JSON lines, a file that is none, all from one upload.
+// One upload with mail, JSON lines and a file that cannot be read.
 func TestRealLibrary(t *testing.T) {
 	w := mustOpenWorld(t, t.TempDir(), nil)
 	box, err := os.ReadFile("../../models/demo/inbox.mbox")
@@ -189,9 +189,8 @@ func TestRealLibrary(t *testing.T) {
 	}
 }
 
-// Files go by their whole names: of two in two folders there are two documents, of
-// which each replaces its own former self, and both bear the same title. Each tells
-// the name that it was sent under.
+// Documents are named after the whole names of their files: two files in two folders
+// are two documents with the same title. Each keeps the name that it was sent under.
 func TestNamesWithFolders(t *testing.T) {
 	w := mustOpenWorld(t, t.TempDir(), nil)
 	run(t, w.Inbox)
@@ -214,7 +213,7 @@ func TestNamesWithFolders(t *testing.T) {
 	}
 }
 
-// interrupted is the real library, and a func that hears of its progress.
+// interrupted is the real library, which reports its progress to a func.
 type interrupted struct {
 	*ingest.Library
 	progress func(ingest.Report)
@@ -227,9 +226,8 @@ func (i interrupted) Add(ctx context.Context, space string, read ingest.Source, 
 	})
 }
 
-// A document that is deleted while the real library reads ahead does not come
-// back, neither now nor after a crash in the middle; a space that is deleted ends
-// its upload.
+// A document that is deleted while the real library reads ahead does not return, also
+// after a crash in the middle.
 func TestRealForgetting(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		dir := t.TempDir()
@@ -242,7 +240,7 @@ func TestRealForgetting(t *testing.T) {
 				case 1:
 					at <- struct{}{}
 					<-on
-				case 2: // what was on the way when it was paused
+				case 2: // read before the pause
 					if crash {
 						cancel()
 					}
@@ -257,7 +255,7 @@ func TestRealForgetting(t *testing.T) {
 		end := make(chan error, 1)
 		go func() { end <- w.Inbox.Run(ctx) }()
 		<-at
-		// The first is in; the hundredth is on the way.
+		// The first is stored; the hundredth is read.
 		held := make(chan error)
 		for _, name := range []string{"n00.txt", "n100.txt"} {
 			go func() {

@@ -12,8 +12,8 @@ import (
 	"github.com/percached/percached/internal/inbox"
 )
 
-// An upload that the process dies of is begun three times and no more; attempts
-// that came back, or were ended with the process, do not count.
+// An upload that kills the process starts three times. Attempts that return, or end
+// with the process, do not count.
 func TestDiesOfUpload(t *testing.T) { synctest.Test(t, diesOfUpload) }
 
 func diesOfUpload(t *testing.T) {
@@ -59,7 +59,7 @@ func diesOfUpload(t *testing.T) {
 	}
 }
 
-// One that gets further each time goes on until it is in, however often the process
+// An upload that gets further at each attempt continues, however often the process
 // dies.
 func TestDiesFurtherOn(t *testing.T) {
 	dir, s := folder(t), newBank("mail")
@@ -88,7 +88,7 @@ func TestDiesFurtherOn(t *testing.T) {
 	}
 }
 
-// One of which parts replace each other gets no further by doing so again.
+// Documents that replace each other are no progress.
 func TestDiesOfReplacements(t *testing.T) {
 	dir, s := folder(t), newBank("mail")
 	in := open(t, dir, options(t, s))

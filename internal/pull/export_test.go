@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Impatient lets attempts follow each other at once.
+// Impatient removes the waits between attempts.
 func (p *Puller) Impatient() { p.wait = func(context.Context, time.Duration) error { return nil } }
 
-// Free says how much of the disk is free.
+// Free sets how much of the disk is free.
 func (p *Puller) Free(bytes int64) { p.free = func(string) (int64, bool) { return bytes, true } }
 
-// Through sends all requests to what dial gives.
+// Through makes all connections with dial.
 func (p *Puller) Through(dial func(ctx context.Context, network, addr string) (net.Conn, error)) {
 	p.transport.Proxy, p.transport.DialContext = nil, dial
 }

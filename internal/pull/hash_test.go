@@ -10,7 +10,8 @@ import (
 	"github.com/percached/percached/internal/pull"
 )
 
-// wrong: the hash was refused, both are told, and nothing stays.
+// wrong checks that a hash was refused, that the error names both, and that nothing
+// stays.
 func wrong(t *testing.T, err error, dir, got, want, who string, left ...string) {
 	t.Helper()
 	if fault.KindOf(err) != fault.Invalid {
@@ -39,7 +40,7 @@ func TestHashOfTheCaller(t *testing.T) {
 	}
 }
 
-// What was fetched once must stay the same, until somebody names another hash.
+// A source must keep its hash until the caller names another.
 func TestHashThatWasNoted(t *testing.T) {
 	file, other, dir := model(t, 1), model(t, 2), t.TempDir()
 	s := serve(t, file)
@@ -65,7 +66,7 @@ func TestHashThatWasNoted(t *testing.T) {
 	}
 }
 
-// hubOf gives a puller whose hub is the server.
+// hubOf makes the server the puller's hub.
 func hubOf(s *server, token string) func(*pull.Options) {
 	return func(o *pull.Options) { o.Hub, o.Token = s.URL, token }
 }
@@ -98,7 +99,7 @@ func TestHashOfTheHub(t *testing.T) {
 	}
 }
 
-// Where the hub says already that it is another file, nothing is fetched.
+// Nothing is fetched if the hub announces another hash.
 func TestHubOffersAnother(t *testing.T) {
 	file, other := model(t, 1), model(t, 2)
 	for _, named := range []bool{true, false} {
@@ -118,7 +119,7 @@ func TestHubOffersAnother(t *testing.T) {
 	}
 }
 
-// The word of a server that is not the hub is no hash.
+// A hash from a server that is not the hub does not count.
 func TestHashOfSomebody(t *testing.T) {
 	file := model(t, 1)
 	s := serve(t, file)

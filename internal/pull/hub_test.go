@@ -47,7 +47,7 @@ func TestFind(t *testing.T) {
 			}
 			continue
 		}
-		if strings.HasSuffix(tc.key, "c3dd2fa1b1d0") { // the hash of what the query says
+		if strings.HasSuffix(tc.key, "c3dd2fa1b1d0") { // the query's hash
 			s.Key = s.Key[:len(s.Key)-12] + "c3dd2fa1b1d0"
 		}
 		if err != nil || s.Key != tc.key || s.Name != tc.name {
@@ -56,7 +56,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// The list of a repository is asked for where no file is named.
+// Find asks for a repository's files if none is named.
 func TestRepository(t *testing.T) {
 	var files []string
 	var asked string
@@ -97,7 +97,7 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// A token goes to the hub and not to where the hub redirects.
+// The token goes to the hub, and not to where it redirects.
 func TestToken(t *testing.T) {
 	file := model(t, 1)
 	far := serve(t, file)
@@ -115,7 +115,7 @@ func TestToken(t *testing.T) {
 	}))
 	defer hub.Close()
 	as := func(o *pull.Options) { o.Hub, o.Token = hub.URL, "hf_secret" }
-	far.cuts = []int{3000} // and once more from the beginning of the way
+	far.cuts = []int{3000} // the next attempt asks the hub again
 	got, err := fetch(puller(t, t.TempDir(), as), "o/r/m.gguf", pull.Want{})
 	if err != nil || got.By != pull.ByHub || got.Bytes != int64(len(file)) {
 		t.Fatal(got, err)
@@ -130,7 +130,7 @@ func TestToken(t *testing.T) {
 	if d := cmp.Diff([]string{"", "bytes=3000-"}, far.requests()); d != "" {
 		t.Error(d)
 	}
-	// Nor does it go to an address that is not the hub's.
+	// It goes to no address outside the hub.
 	if _, err := fetch(puller(t, t.TempDir(), as), far.URL+"/m.gguf", pull.Want{}); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// Plain http from another machine is refused before anything is asked.
+// Plain http to another machine is refused before any request.
 func TestPlainHTTP(t *testing.T) {
 	_, err := fetch(puller(t, t.TempDir()), "http://models.invalid/m.gguf", pull.Want{})
 	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "--sha256") {
@@ -192,7 +192,7 @@ func TestRedirectsEnd(t *testing.T) {
 	}
 }
 
-// Names of the list are names of models, and each is told of.
+// Every entry of the list is complete and has a valid name.
 func TestCatalog(t *testing.T) {
 	seen := map[string]bool{}
 	for _, e := range pull.Catalog() {

@@ -51,7 +51,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// What is there is not fetched again, and its hash can be confirmed later.
+// A file that exists is not fetched again, and its hash can be confirmed later.
 func TestThereAlready(t *testing.T) {
 	file, dir := model(t, 1), t.TempDir()
 	s := serve(t, file)
@@ -75,7 +75,7 @@ func TestThereAlready(t *testing.T) {
 	if n := len(s.requests()); n != 1 {
 		t.Errorf("%d requests", n)
 	}
-	// A damaged one is mended.
+	// A damaged file is fetched again.
 	if err := os.WriteFile(filepath.Join(dir, "m.gguf"), file[:100], 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestThereAlready(t *testing.T) {
 	isFile(t, filepath.Join(dir, "m.gguf"), file)
 }
 
-// A file that came from elsewhere is left alone.
+// A file from another source is left alone.
 func TestNamesAreTaken(t *testing.T) {
 	file, other, dir := model(t, 1), model(t, 2), t.TempDir()
 	s, o := serve(t, file), serve(t, other)
@@ -176,7 +176,7 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
-// What is cut off by the person is kept.
+// An interrupted pull keeps its part.
 func TestInterrupted(t *testing.T) {
 	file, dir := model(t, 1), t.TempDir()
 	s := serve(t, file)
@@ -216,7 +216,7 @@ func TestKnownIsDamaged(t *testing.T) {
 	}
 }
 
-// What is suggested fits the machine, may be used by everybody, and is never nothing.
+// Suggested names a free model that fits the memory, and always one.
 func TestSuggested(t *testing.T) {
 	for memory, want := range map[int64]string{0: "smollm2-135m-instruct", 1 << 30: "smollm2-135m-instruct", 2 << 30: "qwen2.5-0.5b-instruct", 64 << 30: "qwen2.5-1.5b-instruct"} {
 		if got := pull.Suggested(memory); got.Name != want || got.Embeds {

@@ -19,7 +19,7 @@ import (
 	"github.com/percached/percached/internal/pull"
 )
 
-// A connection that is cut is made anew by itself, from where it was.
+// A pull continues by itself after a cut connection.
 func TestCut(t *testing.T) {
 	file, dir := model(t, 1), t.TempDir()
 	s := serve(t, file)
@@ -42,7 +42,7 @@ func TestCut(t *testing.T) {
 	holds(t, dir, "known.json", "m.gguf")
 }
 
-// When it is cut again and again, the part is kept, and the next call goes on.
+// After too many cuts the part is kept, and the next call continues.
 func TestCutForGood(t *testing.T) {
 	file, dir := model(t, 1), t.TempDir()
 	s := serve(t, file)
@@ -58,8 +58,7 @@ func TestCutForGood(t *testing.T) {
 	isFile(t, filepath.Join(dir, "m.gguf"), file)
 }
 
-// A server that begins anew each time, and is cut each time, brings nothing new:
-// it is not asked for ever.
+// A server that starts over and is cut each time makes no progress: the pull ends.
 func TestCutAnew(t *testing.T) {
 	const most = 3 << 20
 	s := serve(t, append([]byte("GGUF"), make([]byte, most)...))
@@ -73,7 +72,7 @@ func TestCutAnew(t *testing.T) {
 	}
 }
 
-// begun leaves 5000 bytes of a file as a part.
+// begun leaves a part of 5000 bytes.
 func begun(t *testing.T, s *server, dir string) {
 	t.Helper()
 	s.cuts = []int{5000, 0, 0, 0, 0, 0}
@@ -143,7 +142,7 @@ func resize(t *testing.T, path string, to int64) {
 	}
 }
 
-// A part of one source is not gone on with from another.
+// A part is not continued from another source.
 func TestPartOfAnother(t *testing.T) {
 	file, other, dir := model(t, 1), model(t, 2), t.TempDir()
 	begun(t, serve(t, file), dir)
@@ -153,7 +152,7 @@ func TestPartOfAnother(t *testing.T) {
 	isFile(t, filepath.Join(dir, "m.gguf"), other)
 }
 
-// A server that is busy is asked again, and one that has nothing is not.
+// A busy server is asked again; one without the file is not.
 func TestStatuses(t *testing.T) {
 	file := model(t, 1)
 	for _, tc := range []struct {
@@ -184,7 +183,7 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// Nobody is there: that is told at once.
+// An address without a server fails at once.
 func TestNobodyThere(t *testing.T) {
 	waits := 0
 	p := puller(t, t.TempDir(), func(o *pull.Options) { o.Observer.Cut = func(error, time.Duration) { waits++ } })
@@ -197,8 +196,8 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// A connection over which nothing comes for a minute counts as cut. The clock is
-// the bubble's, and so is the network.
+// A connection without data for a minute counts as cut. The bubble has its own clock
+// and network.
 func TestStalls(t *testing.T) {
 	file, dir := model(t, 1), t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -243,7 +242,7 @@ func TestStalls(t *testing.T) {
 	isFile(t, filepath.Join(dir, "m.gguf"), file)
 }
 
-// pipes is a network of one server.
+// pipes is a network with one server.
 type pipes struct {
 	made chan net.Conn
 	done chan struct{}

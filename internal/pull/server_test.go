@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// model is a random model, another one for each seed.
+// model returns a random model for a seed.
 func model(t *testing.T, seed uint64) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "m.gguf")
@@ -41,15 +41,15 @@ func hashOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// server has one file. What it does otherwise than others is set in its fields.
+// server has one file. Its fields set what it does differently from other servers.
 type server struct {
 	*httptest.Server
 	mu       sync.Mutex
 	file     []byte
-	cuts     []int // how much each of the next answers brings, before it is cut
-	deaf     bool  // it does not know ranges
-	stubborn bool  // it gives ranges without asking whether the file is the same
-	bare     bool  // it does not say how long the file is
+	cuts     []int // bytes of each of the next responses before it is cut
+	deaf     bool  // it ignores ranges
+	stubborn bool  // it ignores If-Range
+	bare     bool  // it sends no length
 	header   http.Header
 	asked    []string // Range of each request
 	tokens   []string // Authorization of each request
@@ -103,7 +103,7 @@ func (s *server) requests() []string {
 	return s.asked
 }
 
-// cutting breaks the connection behind a byte.
+// cutting breaks the connection after a number of bytes.
 type cutting struct {
 	http.ResponseWriter
 	left int
@@ -162,7 +162,7 @@ func fetch(p *pull.Puller, what string, w pull.Want) (pull.Result, error) {
 	return p.Pull(ctx, s, w)
 }
 
-// holds: the folder has just these files, and the lock.
+// holds checks that a folder has these files and maybe the lock.
 func holds(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
