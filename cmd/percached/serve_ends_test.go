@@ -251,7 +251,7 @@ func TestServeRefuses(t *testing.T) {
 		{"more tokens than the model's context has", nil, "PERCACHED_MAX_TOKENS=9000", "percached: max-tokens: 9000 do not fit into the model's context", 2},
 		{"a wrong origin", []string{"--config", file("origins.conf", "origins = *\n")}, "", "an origin is", 2},
 		{"no model", []string{"--model", filepath.Join(dir, "no.gguf")}, "", "no.gguf", 3},
-		{"no arguments", []string{"here"}, "", "it is called as percached serve", 2},
+		{"no arguments", []string{"here"}, "", "usage: percached serve", 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if name, value, ok := strings.Cut(tc.env, "="); ok {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Units are those of sizes, each 1024 times the one before.
+// Units are the units of sizes, each 1024 times the one before.
 func Units() []string { return []string{"", "KiB", "MiB", "GiB", "TiB"} }
 
-// ParseSize reads a number of bytes, which may have a unit.
+// ParseSize reads a number of bytes with an optional unit.
 func ParseSize(s string) (int64, error) {
 	number, shift := s, 0
 	for u, unit := range Units() {
@@ -22,14 +22,14 @@ func ParseSize(s string) (int64, error) {
 	v, err := strconv.ParseInt(number, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange), err == nil && (v > math.MaxInt64>>shift || v < math.MinInt64>>shift):
-		return 0, errors.New("it is too much")
+		return 0, errors.New("the value is too large")
 	case err != nil:
-		return 0, errors.New("it is no size, as 1048576 or 512MiB are")
+		return 0, errors.New("the value is not a size such as 1048576 or 512MiB")
 	}
 	return v << shift, nil
 }
 
-// Size is a number of bytes as a person reads it.
+// Size formats a number of bytes for a person.
 func Size(n int64) string {
 	units := Units()
 	units[0] = "B"
