@@ -141,10 +141,10 @@ func doors() map[string]string {
 		"github.com/prometheus/":   "internal/telemetry/...",
 		"github.com/ollama/ollama": "llm/llamacpp/...",
 		"github.com/ardanlabs/":    "llm/jinja",
-		
-		"github.com/parquet-go/":   "eval/enronqa",
-		"gonum.org/":               "eval/figure",
-		"golang.org/x/sys":         "internal/base/kv/...",
+
+		"github.com/parquet-go/": "eval/enronqa",
+		"gonum.org/":             "eval/figure",
+		"golang.org/x/sys":       "internal/base/kv/...",
 	}
 }
 
