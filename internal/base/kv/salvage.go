@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -184,8 +185,8 @@ func (r *salvager) each(ctx context.Context, fn func(*stored) error) error {
 	return nil
 }
 
-// salvageLog is readLog that passes over entries that cannot be read, as long as
-// their length can be, and says whether it read all.
+// salvageLog is readLog that passes over what cannot be read and goes on with the next
+// entry that can. It returns whether it read everything.
 func salvageLog(b []byte, fn func(*stored) error) (whole bool, err error) {
 	whole = true
 	var open []stored
@@ -201,11 +202,14 @@ func salvageLog(b []byte, fn func(*stored) error) (whole bool, err error) {
 	for {
 		e, n := readEntry(b)
 		if n == 0 {
-			length, end := entryLength(b)
-			if end || length <= 0 || length > int64(len(b)) {
-				return whole && len(bytes.Trim(b, "\x00")) == 0, nil
+			if len(bytes.Trim(b, "\x00")) == 0 { // the unused end of the file
+				return whole, nil
 			}
-			whole, b = false, b[length:]
+			next := nextEntry(b)
+			if next < 0 {
+				return false, flush() // the end of the last transaction cannot be read
+			}
+			whole, b = false, b[next:]
 			continue
 		}
 		b = b[n:]
@@ -224,6 +228,22 @@ func salvageLog(b []byte, fn func(*stored) error) (whole bool, err error) {
 			return false, err
 		}
 	}
+}
+
+// maxSkip is how far behind damage nextEntry looks. A log of garbage would take minutes.
+const maxSkip = 1 << 20
+
+// nextEntry finds the first entry behind damage at the start of b, or returns -1. An
+// entry is found by its checksum, so damage to its lengths hides no other.
+func nextEntry(b []byte) int {
+	// Behind the last byte that is not zero there can be the end of a checksum at most.
+	b = b[:min(len(b), len(bytes.TrimRight(b, "\x00"))+crc32.Size)]
+	for i := 1; i < min(len(b), maxSkip); i++ {
+		if _, n := readEntry(b[i:]); n > 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // keepAside keeps the files of a folder beside it, under a name that is free. They
