@@ -91,7 +91,7 @@ func TestParked(t *testing.T) {
 		},
 	})
 	for range d.config.Retry.Attempts {
-		if _, err := d.s.Drain(t.Context(), Errand{}, nil); err != nil {
+		if _, err := d.s.Drain(t.Context(), DrainRequest{}, nil); err != nil {
 			t.Fatal(err)
 		}
 		d.now = d.now.Add(time.Second) // what failed before the drain is tried in it

@@ -22,7 +22,7 @@ func samples(key []byte) map[string]struct {
 		again func(value []byte) ([]byte, error)
 	}
 	j := Job{Kind: Predict, Subject: "sub\x00ject", Added: noon(), From: noon().Add(1), Attempts: 3, Parked: true, Reason: "timeout"}
-	p := &page{}
+	p := &ledgerDay{}
 	for i := range p {
 		for k, x := range p[i].numbers() {
 			*x = int64(i*100 + k)
@@ -31,9 +31,9 @@ func samples(key []byte) map[string]struct {
 	}
 	u := usage{start: noon(), compute: time.Minute, questions: 3, written: 4, asked: map[kv.SpaceID][2]int{{1}: {2, 3}}}
 	return map[string]codec{
-		"space": {encodeBook(key, &book{name: "mail", served: 7}), func(value []byte) ([]byte, error) {
+		"space": {encodeBook(key, &spaceState{name: "mail", served: 7}), func(value []byte) ([]byte, error) {
 			name, served, err := decodeBook(key, value)
-			return encodeBook(key, &book{name: name, served: served}), err
+			return encodeBook(key, &spaceState{name: name, served: served}), err
 		}},
 		"job": {encodeJob(key, j), func(value []byte) ([]byte, error) {
 			j, err := decodeJob(key, value)

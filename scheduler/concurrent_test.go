@@ -75,7 +75,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	users.Wait()
 	must(t, s.Resume())
-	if _, err := s.Drain(ctx, Errand{}, func(Step) { s.Queue() }); err != nil {
+	if _, err := s.Drain(ctx, DrainRequest{}, func(Step) { s.Queue() }); err != nil {
 		t.Error(err)
 	}
 	stop()
@@ -97,8 +97,8 @@ func meddle(ctx context.Context, s *Scheduler, r *rand.Rand, space string, kind 
 		s.Foreground()()
 	case 5:
 		id := [16]byte{byte(r.IntN(100))}
-		s.Used(space, time.Millisecond, &id, [][16]byte{{byte(r.IntN(100))}})
-		s.Own(space, [][16]byte{id})
+		s.RecordUse(space, time.Millisecond, &id, [][16]byte{{byte(r.IntN(100))}})
+		s.RevokeCredits(space, [][16]byte{id})
 	case 6:
 		err = s.Flush()
 	case 7:
@@ -139,20 +139,20 @@ func same(t *testing.T, a, b *Scheduler) {
 		t.Errorf("the queue in memory (-) and on disk (+): %s", d)
 	}
 	for _, space := range []string{"mail", "notes"} {
-		x, y := a.books[kv.NewSpaceID(space)], b.books[kv.NewSpaceID(space)]
+		x, y := a.states[kv.NewSpaceID(space)], b.states[kv.NewSpaceID(space)]
 		if x == nil {
-			x = newBook(space)
+			x = newSpaceState(space)
 		}
 		if y == nil {
-			y = newBook(space)
+			y = newSpaceState(space)
 		}
-		if len(x.pages) != len(y.pages) || len(x.credits) != len(y.credits) || x.served != y.served {
+		if len(x.days) != len(y.days) || len(x.credits) != len(y.credits) || x.served != y.served {
 			t.Errorf("%s: on disk %d days, %d credits, turn %d; in memory %d, %d, %d", space,
-				len(y.pages), len(y.credits), y.served, len(x.pages), len(x.credits), x.served)
+				len(y.days), len(y.credits), y.served, len(x.days), len(x.credits), x.served)
 		}
-		for d, p := range x.pages {
-			if y.pages[d] == nil || *y.pages[d] != *p {
-				t.Errorf("%s: day %d is on disk %+v, not %+v", space, d, y.pages[d], p)
+		for d, p := range x.days {
+			if y.days[d] == nil || *y.days[d] != *p {
+				t.Errorf("%s: day %d is on disk %+v, not %+v", space, d, y.days[d], p)
 			}
 		}
 		for id, c := range x.credits {

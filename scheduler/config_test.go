@@ -21,33 +21,33 @@ func TestZeroIsValid(t *testing.T) {
 	}
 }
 
-// Each mistake is told, whatever else is wrong.
+// Validate reports every mistake, whatever else is wrong.
 func TestValidate(t *testing.T) {
 	nan := math.NaN()
 	mistakes := []struct {
 		text string
 		make func(c *Config)
 	}{
-		{"begin -1s after a request", func(c *Config) { c.IdleAfter = -time.Second }},
-		{"there is no time zone", func(c *Config) { c.Zone = nil }},
+		{"idle delay -1s", func(c *Config) { c.IdleAfter = -time.Second }},
+		{"time zone", func(c *Config) { c.Zone = nil }},
 		{`window "0 25 * * *"`, func(c *Config) { c.Windows = append(c.Windows, Window{"0 25 * * *", time.Hour}) }},
-		{`window "0 1 * * *": it is open for 0s`, func(c *Config) { c.Windows = append(c.Windows, Window{"0 1 * * *", 0}) }},
-		{`window "0 2 * * *": it is open for 168h0m1s`, func(c *Config) { c.Windows = append(c.Windows, Window{"0 2 * * *", MaxLength + time.Second}) }},
+		{`window "0 1 * * *": invalid length 0s`, func(c *Config) { c.Windows = append(c.Windows, Window{"0 1 * * *", 0}) }},
+		{`window "0 2 * * *": invalid length 168h0m1s`, func(c *Config) { c.Windows = append(c.Windows, Window{"0 2 * * *", MaxLength + time.Second}) }},
 		{`window "0 0 30 2 *": it never opens`, func(c *Config) { c.Windows = append(c.Windows, Window{"0 0 30 2 *", time.Hour}) }},
-		{"-1m0s of compute", func(c *Config) { c.Budget.Compute = -time.Minute }},
+		{"compute budget -1m0s", func(c *Config) { c.Budget.Compute = -time.Minute }},
 		{"-2 questions", func(c *Config) { c.Budget.Questions = -2 }},
 		{"-3 bytes", func(c *Config) { c.Budget.Written = -3 }},
-		{"the battery must be at NaN", func(c *Config) { c.Device.MinBattery = nan }},
-		{"as warm as +Inf °C", func(c *Config) { c.Device.MaxTemperature = math.Inf(1) }},
-		{"is stale after -1s", func(c *Config) { c.Device.StaleAfter = -time.Second }},
-		{"is read every 1s, but stale after -1s", func(c *Config) { c.Device.ReadEvery = time.Second }},
-		{"tried again after -1s", func(c *Config) { c.Retry.First = -time.Second }},
-		{"the longest back-off, -2s, is below the first", func(c *Config) { c.Retry.Longest = -2 * time.Second }},
-		{"parked after 0 attempts", func(c *Config) { c.Retry.Attempts = 0 }},
-		{"a cut-off of NaN", func(c *Config) { c.Cutoff = nan }},
-		{"a horizon of -1s", func(c *Config) { c.Pay.Horizon = -time.Second }},
-		{"a trial of -1s", func(c *Config) { c.Pay.Trial = -time.Second }},
-		{"a second of waiting is worth -1 of compute", func(c *Config) { c.Pay.Worth = -1 }},
+		{"battery level NaN", func(c *Config) { c.Device.MinBattery = nan }},
+		{"temperature +Inf", func(c *Config) { c.Device.MaxTemperature = math.Inf(1) }},
+		{"maximum age of the device state -1s", func(c *Config) { c.Device.StaleAfter = -time.Second }},
+		{"read interval 1s", func(c *Config) { c.Device.ReadEvery = time.Second }},
+		{"first retry delay -1s", func(c *Config) { c.Retry.First = -time.Second }},
+		{"longest retry delay, -2s", func(c *Config) { c.Retry.Longest = -2 * time.Second }},
+		{"attempts 0", func(c *Config) { c.Retry.Attempts = 0 }},
+		{"cutoff NaN", func(c *Config) { c.Cutoff = nan }},
+		{"horizon -1s", func(c *Config) { c.Pay.Horizon = -time.Second }},
+		{"trial -1s", func(c *Config) { c.Pay.Trial = -time.Second }},
+		{"worth -1", func(c *Config) { c.Pay.Worth = -1 }},
 	}
 	c := Default()
 	for _, m := range mistakes {
@@ -59,7 +59,7 @@ func TestValidate(t *testing.T) {
 	}
 	for _, m := range mistakes {
 		if !strings.Contains(err.Error(), m.text) {
-			t.Errorf("not told: %s", m.text)
+			t.Errorf("missing: %s", m.text)
 		}
 	}
 	if got := strings.Count(err.Error(), "\n") + 1; got != len(mistakes) {

@@ -18,7 +18,7 @@ func TestConfigure(t *testing.T) {
 		r.open()
 		r.add("mail", Answer, Due{Subject: "now"})
 	})
-	if got := <-r.waits; got != longestWait {
+	if got := <-r.waits; got != maxWait {
 		t.Errorf("waits %v", got)
 	}
 	wrong := r.config
@@ -32,7 +32,7 @@ func TestConfigure(t *testing.T) {
 	c := r.config
 	c.Windows, c.Budget.Questions = nil, 0
 	must(t, r.s.Configure(c))
-	if got := <-r.waits; got != longestWait { // a budget of nothing is spent
+	if got := <-r.waits; got != maxWait { // a budget of nothing is spent
 		t.Errorf("waits %v", got)
 	}
 	st, err := r.s.Status()
@@ -98,7 +98,7 @@ func TestConfigureConcurrently(t *testing.T) {
 		}
 	})
 	all.Wait()
-	now, c := d.s.lookAround(), d.s.Config()
+	now, c := d.s.readConditions(), d.s.Config()
 	if d.s.sensor.rules != c.Device || now.window.Start.Location() != c.Zone {
 		t.Errorf("windows in %v, floor %v; config %+v", now.window.Start.Location(), d.s.sensor.rules, c)
 	}

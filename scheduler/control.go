@@ -3,22 +3,103 @@ package scheduler
 import (
 	"bytes"
 	"encoding/hex"
+	"sync"
 	"time"
 
+	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/base/sealed"
 )
 
-// Pause ends idle work until Resume, over restarts too. What runs gives way.
+// Foreground reports that a user request begins; end reports its end. The running job is
+// cancelled with percached.ErrPreempted as the cause. No job starts until IdleAfter has
+// passed since the last request. Foreground does not block.
+func (s *Scheduler) Foreground() (end func()) {
+	s.mu.Lock()
+	s.requests++
+	s.interruptStep()
+	s.mu.Unlock()
+	return sync.OnceFunc(func() {
+		now := s.o.Now()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.requests--
+		s.lastRequest = now
+		s.notify()
+	})
+}
+
+// Intake reports that an upload is being ingested; end reports its end. The running job
+// is interrupted and no job starts meanwhile. Clean is not interrupted, because it would
+// never finish under constant uploads. No idle delay applies afterwards. Intake does not
+// block.
+func (s *Scheduler) Intake() (end func()) {
+	s.mu.Lock()
+	s.intakes++
+	if s.running == nil || s.running.job.Kind != Clean {
+		s.interruptStep()
+	}
+	s.mu.Unlock()
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.intakes--
+		s.notify()
+	})
+}
+
+// interruptStep interrupts the running step. The caller holds mu.
+func (s *Scheduler) interruptStep() {
+	if s.interrupt != nil {
+		s.interrupt(percached.ErrPreempted)
+	}
+}
+
+// Changed reports that something changed in a space, so that its due work is scanned
+// again. It does not block.
+func (s *Scheduler) Changed(space string) {
+	if space == "" || len(space) > maxName {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.stateOf(space)
+	b.changed = allKinds
+	clear(b.foundNothing)
+	s.notify()
+}
+
+// notify wakes all waiters. The caller holds mu.
+func (s *Scheduler) notify() {
+	close(s.wakeup)
+	s.wakeup = make(chan struct{})
+}
+
+// notified returns a channel that is closed at the next event.
+func (s *Scheduler) notified() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.wakeup
+}
+
+// interruptIn interrupts a job that runs for a space. The caller holds mu.
+func (s *Scheduler) interruptIn(hash kv.SpaceID) {
+	if s.running != nil && kv.NewSpaceID(s.running.job.Space) == hash {
+		s.interruptStep()
+	}
+}
+
+// Pause stops idle work until Resume, even after a restart. The running job is
+// interrupted.
 func (s *Scheduler) Pause() error { return fault.Wrap("scheduler.Pause", s.setPause(true)) }
 
 // Resume ends a pause.
 func (s *Scheduler) Resume() error { return fault.Wrap("scheduler.Resume", s.setPause(false)) }
 
 func (s *Scheduler) setPause(paused bool) error {
-	s.write.Lock()
-	defer s.write.Unlock()
+	s.diskLock.Lock()
+	defer s.diskLock.Unlock()
 	r := record{key: []byte{ownByte, pauseByte}}
 	if paused {
 		r.value = sealed.NewWriter(formatVersion, r.key).Seal()
@@ -30,72 +111,73 @@ func (s *Scheduler) setPause(paused bool) error {
 	defer s.mu.Unlock()
 	s.paused = paused
 	if paused {
-		s.giveWay()
+		s.interruptStep()
 	}
-	s.ring()
+	s.notify()
 	return nil
 }
 
-// Post takes the state of the device from who knows it. What runs gives way if that
-// forbids it.
+// Post records a device state reported by the user's app. If that state forbids idle
+// work, the running job is interrupted.
 func (s *Scheduler) Post(d Device) error {
-	s.outside.Lock()
+	s.envLock.Lock()
 	now := s.o.Now()
-	s.sensor.settle(now) // a state from the future must not beat this one
+	s.sensor.clampToNow(now) // a known state with a future time must not override this one
 	err := s.sensor.post(d)
-	forbids := s.sensor.forbids(now) != nil
-	s.outside.Unlock()
+	forbids := s.sensor.reasons(now) != nil
+	s.envLock.Unlock()
 	if err != nil {
 		return fault.Wrap("scheduler.Post", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if forbids && !s.early {
-		s.giveWay()
+	if forbids && !s.draining {
+		s.interruptStep()
 	}
-	s.ring()
+	s.notify()
 	return nil
 }
 
-// Forget empties a space's queue, as documents that its jobs are about may be
-// gone: what is still due is found anew. What runs there gives way. The ledger
-// stays, but for credits of what Options.Alive says is gone.
+// Forget empties a space's queue, because the documents behind its jobs may be deleted.
+// The next scan finds what is still due. A job that runs there is interrupted. The ledger
+// stays, except for credits of deleted things (see Options.Alive).
 func (s *Scheduler) Forget(space string) error {
 	const op = "scheduler.Forget"
-	if err := s.empty(kv.NewSpaceID(space)); err != nil {
+	if err := s.dropJobs(kv.NewSpaceID(space)); err != nil {
 		return fault.Wrap(op, err)
 	}
 	s.Changed(space)
 	return fault.Wrap(op, s.pruneKnown(space))
 }
 
-// empty drops all jobs of a space.
-func (s *Scheduler) empty(hash kv.SpaceID) error {
-	s.write.Lock()
-	defer s.write.Unlock()
-	var gone []*item
+// dropJobs deletes all jobs of a space.
+func (s *Scheduler) dropJobs(hash kv.SpaceID) error {
+	s.diskLock.Lock()
+	defer s.diskLock.Unlock()
+	var gone []*queuedJob
 	s.mu.Lock()
 	for _, it := range s.jobs {
-		if it.book.hash == hash {
+		if it.space.hash == hash {
 			gone = append(gone, it)
 		}
 	}
 	s.interruptIn(hash)
 	s.mu.Unlock()
-	return s.drop(gone)
+	return s.deleteJobs(gone)
 }
 
-// DropSpace removes all that is kept of a space. What runs there gives way.
+// DropSpace deletes everything stored about a space. A job that runs there is
+// interrupted.
 func (s *Scheduler) DropSpace(space string) error {
 	const op = "scheduler.DropSpace"
-	s.write.Lock()
-	defer s.write.Unlock()
+	s.diskLock.Lock()
+	defer s.diskLock.Unlock()
 	hash := kv.NewSpaceID(space)
 	s.mu.Lock()
 	s.interruptIn(hash)
-	delete(s.books, hash)
+	delete(s.states, hash)
 	for id, it := range s.jobs {
-		if it.book.hash == hash {
+		if it.space.hash == hash {
 			delete(s.jobs, id)
 		}
 	}
@@ -105,7 +187,8 @@ func (s *Scheduler) DropSpace(space string) error {
 		}
 	}
 	s.mu.Unlock()
-	// The space's own record goes last: what a crash leaves is still its.
+	// The space's own record is deleted last, so that records left by a crash can still
+	// be assigned to it.
 	for _, kind := range []byte{queueByte, pageByte, creditByte, spaceByte} {
 		if err := s.deleteAll(recordKey(kind, hash)); err != nil {
 			return fault.Wrap(op, err)
@@ -135,30 +218,30 @@ func (s *Scheduler) deleteAll(prefix []byte) error {
 	return b.Flush()
 }
 
-// Retry has a job tried again now: one that is parked, or waits after a failure.
+// Retry makes a parked or delayed job due now.
 func (s *Scheduler) Retry(id string) error {
 	const op = "scheduler.Retry"
 	var short jobID
 	raw, err := hex.DecodeString(id)
 	if err != nil || len(raw) != len(short) {
-		return fault.New(fault.NotFound, op, "there is no job %q", id)
+		return fault.New(fault.NotFound, op, "job %q does not exist", id)
 	}
 	short = jobID(raw)
-	s.write.Lock()
-	defer s.write.Unlock()
+	s.diskLock.Lock()
+	defer s.diskLock.Unlock()
 	s.mu.Lock()
 	it := s.jobs[short]
 	s.mu.Unlock()
 	if it == nil {
-		return fault.New(fault.NotFound, op, "there is no job %q", id)
+		return fault.New(fault.NotFound, op, "job %q does not exist", id)
 	}
 	fresh := *it
 	fresh.job.Attempts, fresh.job.Parked, fresh.job.From = 0, false, time.Time{}
-	if err := s.enqueue(it.book, []*item{&fresh}, nil); err != nil {
+	if err := s.enqueue(it.space, []*queuedJob{&fresh}, nil); err != nil {
 		return fault.Wrap(op, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ring()
+	s.notify()
 	return nil
 }

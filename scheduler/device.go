@@ -2,43 +2,45 @@ package scheduler
 
 import (
 	"fmt"
+	"io/fs"
+	"path"
 	"strings"
 	"time"
 
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Temperatures outside these, in °C, are not of a device that works.
+// A temperature outside this range, in °C, is a sensor fault.
 const coldest, hottest = -50, 150
 
-// Device is the state of the device, as far as it is known.
+// Device is the known state of the device.
 type Device struct {
 	Charging    *bool    `json:"charging,omitempty"`
-	Battery     *float64 `json:"battery,omitempty"`     // of full, 0 to 1
+	Battery     *float64 `json:"battery,omitempty"`     // 0 (empty) to 1 (full)
 	Temperature *float64 `json:"temperature,omitempty"` // °C
-	// At is when it was so; of facts from several times, the oldest.
+	// At is the time of the state; if the values have different times, the oldest.
 	At time.Time `json:"at,omitzero"`
 }
 
-// validate refuses what cannot be. A time to come is let pass: the sender's
-// clock may be ahead, see sensor.settle.
+// validate refuses impossible values. It accepts future times, because the sender's clock
+// may be ahead; see sensor.clampToNow.
 func (d Device) validate() error {
 	const op = "device state"
 	switch {
 	case d.At.IsZero():
-		return fault.New(fault.Invalid, op, "it does not say of when it is")
+		return fault.New(fault.Invalid, op, "the device state has no time")
 	case d.Charging == nil && d.Battery == nil && d.Temperature == nil:
-		return fault.New(fault.Invalid, op, "it says nothing")
+		return fault.New(fault.Invalid, op, "the device state has no values")
 	case d.Battery != nil && !(*d.Battery >= 0 && *d.Battery <= 1):
-		return fault.New(fault.Invalid, op, "the battery is at %v: 0 is empty, 1 is full", *d.Battery)
+		return fault.New(fault.Invalid, op, "invalid battery level %v: use 0 (empty) to 1 (full)", *d.Battery)
 	case d.Temperature != nil && !(*d.Temperature >= coldest && *d.Temperature <= hottest):
-		return fault.New(fault.Invalid, op, "the temperature is %v °C, which is not between %d and %d", *d.Temperature, coldest, hottest)
+		return fault.New(fault.Invalid, op, "invalid temperature %v °C: it is not between %d and %d", *d.Temperature, coldest, hottest)
 	}
 	return nil
 }
 
-// fact is one thing known of the device. Of two the newer stands; of two from
-// the same time, the one that came last.
+// fact is one known value of the device. The newer of two facts wins; at equal times, the
+// one that arrived last.
 type fact[T any] struct {
 	value  T
 	at     time.Time
@@ -46,22 +48,22 @@ type fact[T any] struct {
 	system bool // read from the system, not posted
 }
 
-func (f *fact[T]) take(value T, at time.Time, system bool) {
-	at = at.Round(0) // a fact ages while the device sleeps, too
+func (f *fact[T]) update(value T, at time.Time, system bool) {
+	at = at.Round(0) // wall clock only: a fact also ages while the device sleeps
 	if !f.known || !at.Before(f.at) {
 		*f = fact[T]{value: value, at: at, known: true, system: system}
 	}
 }
 
-// gone forgets what the system told and does not have any more.
-func (f *fact[T]) gone() {
+// clearSystem removes a value that the system no longer reports.
+func (f *fact[T]) clearSystem() {
 	if f.system {
 		*f = fact[T]{}
 	}
 }
 
-// settle makes a fact from the future one of now.
-func (f *fact[T]) settle(now time.Time) {
+// clampToNow sets a future time to now.
+func (f *fact[T]) clampToNow(now time.Time) {
 	if f.known && f.at.After(now) {
 		f.at = now.Round(0)
 	}
@@ -75,8 +77,8 @@ func (f *fact[T]) stale(now time.Time, r Rules) bool {
 	return f.known && !f.fresh(now, r)
 }
 
-// into copies the fact out and moves *at back to its time.
-func (f *fact[T]) into(value **T, at *time.Time) {
+// copyTo copies the value and lowers *at to its time.
+func (f *fact[T]) copyTo(value **T, at *time.Time) {
 	if !f.known {
 		return
 	}
@@ -87,47 +89,47 @@ func (f *fact[T]) into(value **T, at *time.Time) {
 	}
 }
 
-// forbids lists the device's reasons against idle work. It is allowed where the
-// device is charging or the battery is above the floor, and no sensor says hot.
-// A fact that is stale forbids, unless it does not matter: a fresh level
-// above the floor is enough whoever charges, and charging is enough at any level.
-// A machine of which nothing is known runs on mains and is cool.
-func (s *sensor) forbids(now time.Time) []Reason {
-	s.settle(now)
+// reasons lists the device's reasons against idle work. Idle work needs power (charging,
+// or a battery above the minimum) and a temperature below the maximum. A stale value
+// forbids idle work unless another value decides: a fresh battery level above the minimum
+// is enough, and so is fresh charging at any level. A machine that reports nothing counts
+// as powered and cool.
+func (s *sensor) reasons(now time.Time) []Reason {
+	s.clampToNow(now)
 	r := s.rules
 	var reasons []Reason
 	var stale []string
 	if !s.powered(now) {
 		if s.charging.stale(now, r) {
-			stale = append(stale, "whether it is charging")
+			stale = append(stale, "charging")
 		}
 		if s.battery.stale(now, r) {
-			stale = append(stale, "its battery")
+			stale = append(stale, "battery")
 		}
 		if stale == nil {
-			text := "it is not charging, and nothing is known of the battery"
+			text := "the device is not charging, and its battery level is unknown"
 			if s.battery.known {
-				text = fmt.Sprintf("the battery is at %.0f %%, which is below %.0f %%, and it is not known to be charging", 100*s.battery.value, 100*r.MinBattery)
+				text = fmt.Sprintf("the battery is at %.0f %%, below the minimum of %.0f %%, and not known to be charging", 100*s.battery.value, 100*r.MinBattery)
 			}
 			reasons = append(reasons, Reason{Code: ReasonBattery, Text: text})
 		}
 	}
 	switch t := &s.temperature; {
 	case t.stale(now, r):
-		stale = append(stale, "its temperature")
+		stale = append(stale, "temperature")
 	case t.known && t.value > r.MaxTemperature:
-		text := fmt.Sprintf("the device is at %.0f °C, which is above %.0f °C", t.value, r.MaxTemperature)
+		text := fmt.Sprintf("the device is at %.0f °C, above the maximum of %.0f °C", t.value, r.MaxTemperature)
 		reasons = append(reasons, Reason{Code: ReasonHot, Text: text})
 	}
 	if stale != nil {
-		text := fmt.Sprintf("for more than %v the device has not told %s", r.StaleAfter, strings.Join(stale, ", "))
+		text := fmt.Sprintf("the device state is older than %v: %s", r.StaleAfter, strings.Join(stale, ", "))
 		reasons = append(reasons, Reason{Code: ReasonDeviceStale, Text: text})
 	}
 	return reasons
 }
 
-// powered says whether there is power enough, as far as is known. A floor of
-// zero asks for none.
+// powered reports whether the device has enough power, as far as is known. A minimum
+// level of zero is always met.
 func (s *sensor) powered(now time.Time) bool {
 	switch r := s.rules; {
 	case !s.charging.known && !s.battery.known:
@@ -140,4 +142,51 @@ func (s *sensor) powered(now time.Time) bool {
 		return r.MinBattery == 0
 	}
 	return false
+}
+
+// energy adds up the processors' energy counters. If the system has none or denies
+// access, the total stays zero.
+type energy struct {
+	last  map[string]float64 // µJ by zone
+	total float64            // J
+}
+
+// sample adds the counters' increase since the last read. A counter wraps at its range. A
+// counter that is new adds nothing.
+func (e *energy) sample(sys fs.FS) {
+	const (
+		dir  = "class/powercap"
+		most = 1e15 // µJ, above any real counter
+	)
+	names, ok := list(sys, dir)
+	if !ok {
+		return
+	}
+	for _, name := range names {
+		// Zones below this one, like intel-rapl:0:0, are part of it; psys is the whole
+		// machine including the processors.
+		id, found := strings.CutPrefix(name, "intel-rapl:")
+		if !found || strings.Contains(id, ":") || value(sys, path.Join(dir, name, "name")) == "psys" {
+			continue
+		}
+		is, ok := number(value(sys, path.Join(dir, name, "energy_uj")), 0, most)
+		if !ok {
+			continue
+		}
+		was, seen := e.last[name]
+		if e.last == nil {
+			e.last = map[string]float64{}
+		}
+		e.last[name] = is
+		switch {
+		case !seen:
+		case is >= was:
+			e.total += (is - was) / 1e6
+		default:
+			// Without a range, a wrapped counter looks like a reset one.
+			if top, ok := number(value(sys, path.Join(dir, name, "max_energy_range_uj")), 0, most); ok && was <= top {
+				e.total += (top - was + is) / 1e6
+			}
+		}
+	}
 }

@@ -64,7 +64,7 @@ func TestForbids(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			reasons := s.forbids(noon().Add(tt.after))
+			reasons := s.reasons(noon().Add(tt.after))
 			if diff := cmp.Diff(tt.want, codes(reasons)); diff != "" {
 				t.Errorf("%v\n%s", reasons, diff)
 			}
@@ -82,13 +82,13 @@ func TestFuture(t *testing.T) {
 	if got := s.known(noon()); !got.At.Equal(noon()) {
 		t.Errorf("known as of %v", got.At)
 	}
-	if got := codes(s.forbids(noon().Add(11 * time.Minute))); !cmp.Equal(got, []string{ReasonDeviceStale}) {
+	if got := codes(s.reasons(noon().Add(11 * time.Minute))); !cmp.Equal(got, []string{ReasonDeviceStale}) {
 		t.Errorf("later: %v", got)
 	}
 	if err := s.post(device(new(false), new(0.1), nil, noon().Add(time.Minute))); err != nil {
 		t.Fatal(err)
 	}
-	if got := codes(s.forbids(noon().Add(time.Minute))); !cmp.Equal(got, []string{ReasonBattery}) {
+	if got := codes(s.reasons(noon().Add(time.Minute))); !cmp.Equal(got, []string{ReasonBattery}) {
 		t.Errorf("a newer one does not count: %v", got)
 	}
 }
@@ -100,12 +100,12 @@ func TestPostAgainstSystem(t *testing.T) {
 	low := []string{ReasonBattery}
 	check := func(when string, at time.Time, want []string) {
 		t.Helper()
-		if diff := cmp.Diff(want, codes(s.forbids(at))); diff != "" {
+		if diff := cmp.Diff(want, codes(s.reasons(at))); diff != "" {
 			t.Errorf("%s: %s", when, diff)
 		}
 	}
 	at := noon()
-	s.read(at)
+	s.refresh(at)
 	check("the system's", at, low)
 	if err := s.post(device(new(true), nil, nil, at.Add(-time.Second))); err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestPostAgainstSystem(t *testing.T) {
 	}
 	check("a newer post", at, nil)
 	at = at.Add(time.Minute)
-	s.read(at)
+	s.refresh(at)
 	check("the system's again", at, low)
 }
 
@@ -130,7 +130,7 @@ func TestKnownIsACopy(t *testing.T) {
 	}
 	level = 0.1
 	*s.known(noon()).Battery = 0.1
-	if got := s.forbids(noon()); got != nil {
+	if got := s.reasons(noon()); got != nil {
 		t.Errorf("%v", got)
 	}
 }

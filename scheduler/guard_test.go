@@ -126,7 +126,7 @@ func TestErrandIsNotGuarded(t *testing.T) {
 	g := newGuarded(t, Check)
 	sums := make(chan Summary, 1)
 	go func() {
-		sum, err := g.s.Drain(t.Context(), Errand{Jobs: 1}, nil)
+		sum, err := g.s.Drain(t.Context(), DrainRequest{Jobs: 1}, nil)
 		if err != nil {
 			t.Error(err)
 		}

@@ -187,7 +187,7 @@ func audit(t *testing.T, dir string, s *Scheduler, ended map[End]map[string]int)
 	if n := accounts[0].Jobs; n < len(ended[EndDone]) || n > len(made) {
 		t.Errorf("%d jobs are booked, %d were told, %d made something", n, len(ended[EndDone]), len(made))
 	}
-	if n := len(s.books[kv.NewSpaceID("mail")].credits); n != accounts[0].Jobs {
+	if n := len(s.states[kv.NewSpaceID("mail")].credits); n != accounts[0].Jobs {
 		t.Errorf("%d jobs are booked, but %d credits", accounts[0].Jobs, n)
 	}
 	tries := 0

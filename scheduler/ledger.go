@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"maps"
 	"time"
 
@@ -8,10 +9,10 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// keepDays is how long the ledger remembers, if the horizon is no longer.
+// keepDays is how many days the ledger keeps, unless the horizon is longer.
 const keepDays = 400
 
-// date counts days since 1970, as the calendar of the configured zone has them.
+// date counts days since 1970 in the configured time zone.
 type date int32
 
 func dateOf(t time.Time, zone *time.Location) date {
@@ -19,12 +20,12 @@ func dateOf(t time.Time, zone *time.Location) date {
 	return date(max(0, wall(y, m, d).Unix()/int64(day/time.Second)))
 }
 
-// begins is the midnight at which a day begins.
+// begins is the day's midnight.
 func (d date) begins(zone *time.Location) time.Time {
 	return first(time.Unix(int64(d)*int64(day/time.Second), 0).UTC(), zone)
 }
 
-// account is what one kind cost and earned on one day. None of it is negative.
+// account is what one kind cost and earned on one day. No number is negative.
 type account struct {
 	jobs, failed, preempted      int64
 	spent                        int64 // ns
@@ -34,7 +35,7 @@ type account struct {
 	joules                       float64
 }
 
-// numbers lists the whole numbers in the order in which they are stored.
+// numbers lists the integers in the order in which they are stored.
 func (a *account) numbers() []*int64 {
 	return []*int64{
 		&a.jobs, &a.failed, &a.preempted, &a.spent, &a.computed, &a.generated, &a.written, &a.earned, &a.uses,
@@ -49,58 +50,58 @@ func (a *account) add(b account) {
 	a.joules += b.joules
 }
 
-// page is a day of a space's ledger: an account for each kind, by rank.
-type page [len(kinds)]account
+// ledgerDay is one day of a space's ledger: an account for each kind, by rank.
+type ledgerDay [len(kinds)]account
 
-// Account is what jobs of a kind cost, and what they earned.
+// Account is what jobs of one kind cost and earned.
 type Account struct {
 	Kind      Kind    `json:"kind"`
-	Jobs      int     `json:"jobs"`      // done
-	Failed    int     `json:"failed"`    // attempts
-	Preempted int     `json:"preempted"` // attempts that gave way to a request
-	Seconds   float64 `json:"seconds"`   // of compute, those of failed and preempted attempts too
+	Jobs      int     `json:"jobs"`      // finished jobs
+	Failed    int     `json:"failed"`    // failed attempts
+	Preempted int     `json:"preempted"` // attempts that a request interrupted
+	Seconds   float64 `json:"seconds"`   // of compute, including failed and interrupted attempts
 	Computed  int     `json:"computed"`  // tokens
 	Generated int     `json:"generated"` // tokens
 	Written   int64   `json:"written"`   // bytes
-	Joules    float64 `json:"joules"`    // of the whole machine, where it tells
-	Earned    float64 `json:"earned"`    // seconds that nobody waited, as what was made was used
+	Joules    float64 `json:"joules"`    // of the whole machine, if it has energy counters
+	Earned    float64 `json:"earned"`    // seconds of waiting saved by what the jobs made
 	Uses      int     `json:"uses"`
 }
 
-// account gives what was booked under a kind, on a page that it makes if need
-// be, and is about to be changed. It wants mu.
-func (s *Scheduler) account(b *book, k Kind, d date) *account {
-	p := b.pages[d]
+// account returns the account of a kind and day for writing, and creates it if necessary.
+// The caller holds mu.
+func (s *Scheduler) account(b *spaceState, k Kind, d date) *account {
+	p := b.days[d]
 	if p == nil {
-		p = &page{}
-		b.pages[d] = p
+		p = &ledgerDay{}
+		b.days[d] = p
 		keep := max(keepDays, date(s.config.Load().Pay.Horizon/day)+1)
-		for old := range b.pages {
+		for old := range b.days {
 			if old < d-keep {
-				delete(b.pages, old)
-				s.mark(pageKey(b.hash, old), func([]byte) []byte { return nil })
+				delete(b.days, old)
+				s.markDirty(pageKey(b.hash, old), func([]byte) []byte { return nil })
 			}
 		}
 	}
-	s.mark(pageKey(b.hash, d), func(key []byte) []byte { return encodePage(key, p) })
+	s.markDirty(pageKey(b.hash, d), func(key []byte) []byte { return encodePage(key, p) })
 	return &p[k.rank()]
 }
 
-// Ledger gives what each kind of job cost and earned since that day: in one
-// space, or in all together if the name is empty. Kinds without any are left out.
+// Ledger returns what each kind of job cost and earned since that day, in one space, or
+// in all if the name is empty. It leaves out kinds without entries.
 func (s *Scheduler) Ledger(space string, since time.Time) ([]Account, error) {
 	from := dateOf(since, s.config.Load().Zone)
-	var sum page
+	var sum ledgerDay
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
 		return nil, errClosed("scheduler.Ledger")
 	}
-	for _, b := range s.books {
+	for _, b := range s.states {
 		if space != "" && b.name != space {
 			continue
 		}
-		for d, p := range b.pages {
+		for d, p := range b.days {
 			if d < from {
 				continue
 			}
@@ -113,13 +114,13 @@ func (s *Scheduler) Ledger(space string, since time.Time) ([]Account, error) {
 	var all []Account
 	for i, a := range sum {
 		if a != (account{}) {
-			all = append(all, a.tell(kinds[i]))
+			all = append(all, a.export(kinds[i]))
 		}
 	}
 	return all, nil
 }
 
-func (a account) tell(k Kind) Account {
+func (a account) export(k Kind) Account {
 	return Account{
 		Kind: k, Jobs: int(a.jobs), Failed: int(a.failed), Preempted: int(a.preempted),
 		Seconds:  time.Duration(a.spent).Seconds(),
@@ -128,20 +129,20 @@ func (a account) tell(k Kind) Account {
 	}
 }
 
-// credit is what something that a job made saves, and who gets the merit.
+// credit is what a job's result saves at each use, and the kind that earns it.
 type credit struct {
 	kind  Kind
 	saves time.Duration
 }
 
-// grant books what a job made. It wants mu.
-func (s *Scheduler) grant(b *book, k Kind, credits []Credit) {
+// addCredits records what a job made. The caller holds mu.
+func (s *Scheduler) addCredits(b *spaceState, k Kind, credits []Credit) {
 	for _, c := range credits[:min(len(credits), maxCredit)] {
 		id := c.ID
 		b.credits[id] = &credit{kind: k, saves: max(0, c.Saves)}
 		key := recordKey(creditByte, b.hash, id[:]...)
-		delete(s.gone, string(key))
-		s.mark(key, func(key []byte) []byte {
+		delete(s.revoked, string(key))
+		s.markDirty(key, func(key []byte) []byte {
 			if c := b.credits[id]; c != nil {
 				return encodeCredit(key, c)
 			}
@@ -150,23 +151,23 @@ func (s *Scheduler) grant(b *book, k Kind, credits []Credit) {
 	}
 }
 
-// revoke drops a credit. It wants mu.
-func (s *Scheduler) revoke(b *book, id [16]byte) {
+// removeCredit deletes a credit. The caller holds mu.
+func (s *Scheduler) removeCredit(b *spaceState, id [16]byte) {
 	if b.credits[id] == nil {
 		return
 	}
 	delete(b.credits, id)
-	s.gone[string(recordKey(creditByte, b.hash, id[:]...))] = struct{}{}
+	s.revoked[string(recordKey(creditByte, b.hash, id[:]...))] = struct{}{}
 }
 
-// Used says that a request of the user took that long and was served from the
-// answer of an entry, or from these chunks' slices: what idle work made of
-// them has earned. It is gathered in memory, see Flush.
-func (s *Scheduler) Used(space string, took time.Duration, answer *[16]byte, slices [][16]byte) {
+// RecordUse credits idle work for a user request that took this long: it was served from
+// the answer of an entry, or used the slices of these chunks. The change is kept in
+// memory until Flush.
+func (s *Scheduler) RecordUse(space string, took time.Duration, answer *[16]byte, slices [][16]byte) {
 	now, hash := s.o.Now(), kv.NewSpaceID(space)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.books[hash]
+	b := s.states[hash]
 	if b == nil {
 		return
 	}
@@ -186,29 +187,29 @@ func (s *Scheduler) Used(space string, took time.Duration, answer *[16]byte, sli
 	}
 }
 
-// Own says that a request of the user made these anew: whoever made them
-// before earns nothing by them any more. It is gathered in memory, see Flush.
-func (s *Scheduler) Own(space string, ids [][16]byte) {
+// RevokeCredits deletes the credits of these things, because a user request made them
+// anew. The change is kept in memory until Flush.
+func (s *Scheduler) RevokeCredits(space string, ids [][16]byte) {
 	hash := kv.NewSpaceID(space)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b := s.books[hash]; b != nil {
+	if b := s.states[hash]; b != nil {
 		for _, id := range ids {
-			s.revoke(b, id)
+			s.removeCredit(b, id)
 		}
 	}
 }
 
-// overgrown says that so many credits came in since they were pruned that it is
-// worth doing again. It wants mu.
-func (b *book) overgrown() bool { return len(b.credits) > 2*b.pruned+maxCredit }
+// shouldPrune reports whether enough credits arrived since the last Prune to do it again.
+// The caller holds mu.
+func (b *spaceState) shouldPrune() bool { return len(b.credits) > 2*b.pruned+maxCredit }
 
-// Prune drops the credits of what is gone, and counts them. With Options.Alive it
-// happens by itself.
+// Prune deletes the credits of things that no longer exist and returns their number. With
+// Options.Alive the scheduler calls it by itself.
 func (s *Scheduler) Prune(space string, alive func(id [16]byte) bool) (n int, err error) {
 	hash := kv.NewSpaceID(space)
 	s.mu.Lock()
-	b := s.books[hash]
+	b := s.states[hash]
 	if b == nil {
 		s.mu.Unlock()
 		return 0, nil
@@ -218,8 +219,8 @@ func (s *Scheduler) Prune(space string, alive func(id [16]byte) bool) (n int, er
 	maps.DeleteFunc(gone, func(id [16]byte, _ *credit) bool { return alive(id) })
 	s.mu.Lock()
 	for id, c := range gone {
-		if s.books[hash] == b && b.credits[id] == c { // it was not made anew meanwhile
-			s.revoke(b, id)
+		if s.states[hash] == b && b.credits[id] == c { // unless made anew meanwhile
+			s.removeCredit(b, id)
 			n++
 		}
 	}
@@ -228,11 +229,127 @@ func (s *Scheduler) Prune(space string, alive func(id [16]byte) bool) (n int, er
 	return n, fault.Wrap("scheduler.Prune", s.flush())
 }
 
-// pruneKnown drops the credits of what Options.Alive says is gone.
+// pruneKnown deletes the credits of things that Options.Alive reports as gone.
 func (s *Scheduler) pruneKnown(space string) error {
 	if s.o.Alive == nil {
 		return nil
 	}
 	_, err := s.Prune(space, func(id [16]byte) bool { return s.o.Alive(space, id) })
 	return err
+}
+
+// Speed is how eagerly the scheduler predicts questions in a space.
+type Speed string
+
+// The speeds.
+const (
+	PaceFull    Speed = "full"
+	PaceSlow    Speed = "slow"    // once a window from knowledge, once from history
+	PaceStopped Speed = "stopped" // prediction jobs are neither scanned nor run
+)
+
+// Pace is the balance of prediction in a space over the horizon.
+type Pace struct {
+	Speed  Speed   `json:"speed"`
+	Why    string  `json:"why"`
+	Spent  float64 `json:"spent"`  // seconds of compute
+	Earned float64 `json:"earned"` // seconds of waiting saved
+	// Until is when a stopped pace changes by itself, if nothing is earned before.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// computePace compares what prediction spent with what it earned. It stops and starts by
+// itself, because costs beyond the horizon no longer count. The horizon is that of the
+// last day with costs, until that day itself is beyond it; otherwise a stopped pace would
+// restart briefly whenever an earlier day left the horizon.
+func computePace(pages map[date]*ledgerDay, p Pay, now time.Time, zone *time.Location) Pace {
+	horizon := dateOf(now.Add(-p.Horizon), zone)
+	oldest := horizon
+	if last := lastSpent(pages); last >= oldest {
+		oldest = min(oldest, oldest-(dateOf(now, zone)-last))
+	}
+	var spent, earned int64
+	begun := date(-1) // first day with costs
+	for d, page := range pages {
+		if d < oldest {
+			continue
+		}
+		for i, a := range page {
+			if !kinds[i].Predicts() {
+				continue
+			}
+			spent += a.spent
+			earned += a.earned
+			if a.spent > 0 && (begun < 0 || d < begun) {
+				begun = d
+			}
+		}
+	}
+	pace := Pace{Spent: time.Duration(spent).Seconds(), Earned: time.Duration(earned).Seconds()}
+	worth := p.Worth * pace.Earned
+	text := fmt.Sprintf("in %s prediction cost %.0f s of compute and saved %.1f s of waiting, worth %.0f s", formatDays(p.Horizon), pace.Spent, pace.Earned, worth)
+	switch {
+	case spent < int64(p.Trial):
+		pace.Speed, pace.Why = PaceFull, text+": trial period"
+	case worth >= pace.Spent:
+		pace.Speed, pace.Why = PaceFull, text+": it pays"
+	case begun > horizon:
+		pace.Speed, pace.Why = PaceSlow, text+": it does not pay yet"
+	default:
+		pace.Speed, pace.Why = PaceStopped, text+": it does not pay"
+	}
+	return pace
+}
+
+// lastSpent is the last day on which prediction cost anything.
+func lastSpent(pages map[date]*ledgerDay) date {
+	last := date(-1)
+	for d, page := range pages {
+		for i, a := range page {
+			if kinds[i].Predicts() && a.spent > 0 {
+				last = max(last, d)
+			}
+		}
+	}
+	return last
+}
+
+// formatDays prints whole days as days.
+func formatDays(d time.Duration) string {
+	if d >= day && d%day == 0 {
+		return fmt.Sprintf("%d days", d/day)
+	}
+	return d.String()
+}
+
+// pace is the current pace of a space. The caller holds mu.
+func (s *Scheduler) pace(b *spaceState, now time.Time) Pace {
+	c := s.config.Load()
+	pace := computePace(b.days, c.Pay, now, c.Zone)
+	if pace.Speed != PaceStopped {
+		return pace
+	}
+	// Costs leave the horizon one day at a time.
+	today := dateOf(now, c.Zone)
+	last := today + date(c.Pay.Horizon/day) + 2
+	for d := today + 1; d <= last; d++ {
+		at := d.begins(c.Zone)
+		if d == last || computePace(b.days, c.Pay, at, c.Zone).Speed != PaceStopped {
+			pace.Until = at
+			break
+		}
+	}
+	return pace
+}
+
+// Pace returns how eagerly the scheduler predicts questions in a space.
+func (s *Scheduler) Pace(space string) Pace {
+	now, hash := s.o.Now(), kv.NewSpaceID(space)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.states[hash]
+	if b == nil {
+		b = newSpaceState(space)
+	}
+	return s.pace(b, now)
 }

@@ -37,7 +37,7 @@ func TestOpenInvalid(t *testing.T) {
 	if fault.KindOf(err) != fault.Invalid {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"no database", "no worker", "no clock", "-1"} {
+	for _, part := range []string{"database", "worker", "clock", "-1"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%v does not say %q", err, part)
 		}
@@ -65,7 +65,7 @@ func TestOpenDamaged(t *testing.T) {
 		value, err = tx.Get(right)
 		return err
 	}))
-	foreign := newBook("notes")
+	foreign := newSpaceState("notes")
 	for _, r := range []record{
 		{recordKey(queueByte, hash, id("spoiled")...), []byte("nonsense")},
 		{recordKey(queueByte, hash, id("other")...), value},                                             // under another's key
@@ -97,7 +97,7 @@ func TestOpenDamaged(t *testing.T) {
 		if st, err := d.s.Status(); err != nil || st.State != Paused {
 			t.Errorf("%+v, %v", st, err)
 		}
-		d.s.Used("mail", 0, nil, [][16]byte{named("chunk")})
+		d.s.RecordUse("mail", 0, nil, [][16]byte{named("chunk")})
 		accounts, err := d.s.Ledger("", time.Time{})
 		must(t, err)
 		if len(accounts) != 1 || accounts[0].Jobs != 1 || accounts[0].Earned != 1 {
@@ -173,7 +173,7 @@ func TestDiskFails(t *testing.T) {
 	if err == nil || st.End != EndDone || len(s.Queue()) != 1 {
 		t.Errorf("%+v, %v, %+v", st, err, s.Queue())
 	}
-	s.Own("mail", [][16]byte{named("b")})
+	s.RevokeCredits("mail", [][16]byte{named("b")})
 	for name, do := range map[string]func() error{
 		"Pause": s.Pause, "Flush": s.Flush, "Forget": func() error { return s.Forget("mail") },
 		"Retry": func() error { return s.Retry(s.Queue()[0].ID()) }, "DropSpace": func() error { return s.DropSpace("other") },
@@ -193,7 +193,7 @@ func TestDiskFails(t *testing.T) {
 	if n := again.usage.questions; n != 1 {
 		t.Errorf("%d questions are booked", n)
 	}
-	if len(again.books[kv.NewSpaceID("mail")].credits) != 1 {
+	if len(again.states[kv.NewSpaceID("mail")].credits) != 1 {
 		t.Error("the credits are wrong")
 	}
 }

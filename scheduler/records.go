@@ -1,16 +1,49 @@
 package scheduler
 
 import (
+	"encoding/binary"
 	"time"
 
 	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/base/sealed"
 )
 
+// The record types, the second byte of every key. See FORMAT.md.
+const (
+	ownByte    = 'S'
+	spaceByte  = 's'
+	queueByte  = 'q'
+	pageByte   = 'l'
+	creditByte = 'c'
+	pauseByte  = 'p'
+	budgetByte = 'b'
+)
+
+const restAt = 2 + len(kv.SpaceID{})
+
+func recordKey(kind byte, space kv.SpaceID, rest ...byte) []byte {
+	return append(append([]byte{ownByte, kind}, space[:]...), rest...)
+}
+
+func pageKey(space kv.SpaceID, d date) []byte {
+	return binary.BigEndian.AppendUint32(recordKey(pageByte, space), uint32(d))
+}
+
+// splitKey splits a key that has n bytes after its space.
+func splitKey(k []byte, n int) (space kv.SpaceID, rest []byte, ok bool) {
+	if len(k) != restAt+n {
+		return space, nil, false
+	}
+	return kv.SpaceID(k[2:restAt]), k[restAt:], true
+}
+
+// dateFrom decodes the day in a ledger key.
+func dateFrom(tail []byte) date { return date(binary.BigEndian.Uint32(tail)) }
+
 // formatVersion is the first byte of every value.
 const formatVersion = 1
 
-// readKind reads the name of a kind.
+// readKind reads and checks the name of a kind.
 func readKind(r *sealed.Reader) Kind {
 	k := Kind(r.Text(maxName))
 	if k.rank() < 0 {
@@ -19,7 +52,7 @@ func readKind(r *sealed.Reader) Kind {
 	return k
 }
 
-func encodeBook(key []byte, b *book) []byte {
+func encodeBook(key []byte, b *spaceState) []byte {
 	w := sealed.NewWriter(formatVersion, key)
 	w.Text(b.name)
 	w.U64(b.served)
@@ -38,7 +71,7 @@ func decodeBook(key, value []byte) (name string, served uint64, err error) {
 	return name, served, r.End("a space")
 }
 
-// encodeJob leaves the space out: the key tells it.
+// encodeJob leaves out the space, which is in the key.
 func encodeJob(key []byte, j Job) []byte {
 	w := sealed.NewWriter(formatVersion, key)
 	w.Text(string(j.Kind))
@@ -69,7 +102,7 @@ func decodeJob(key, value []byte) (Job, error) {
 	return j, r.End("a job")
 }
 
-func encodePage(key []byte, p *page) []byte {
+func encodePage(key []byte, p *ledgerDay) []byte {
 	w := sealed.NewWriter(formatVersion, key)
 	n := 0
 	for _, a := range p {
@@ -91,12 +124,12 @@ func encodePage(key []byte, p *page) []byte {
 	return w.Seal()
 }
 
-func decodePage(key, value []byte) (*page, error) {
+func decodePage(key, value []byte) (*ledgerDay, error) {
 	r, err := sealed.NewReader(key, value, formatVersion, formatVersion)
 	if err != nil {
 		return nil, err
 	}
-	p := &page{}
+	p := &ledgerDay{}
 	for range r.Count(len(kinds), 1) {
 		k := readKind(r)
 		if k.rank() < 0 || p[k.rank()] != (account{}) {

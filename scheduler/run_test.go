@@ -86,32 +86,32 @@ func TestRun(t *testing.T) {
 	r.now = r.now.Add(time.Minute) // time comes
 	r.fire <- r.now
 	does("later")
-	waits(longestWait)
+	waits(maxWait)
 
 	r.add("mail", Answer, Due{Subject: "new"}) // something changes
 	r.s.Changed("mail")
 	does("new")
-	waits(longestWait)
+	waits(maxWait)
 
 	end := r.s.Foreground() // a request comes and goes
 	r.add("mail", Answer, Due{Subject: "behind"})
 	r.s.Changed("mail")
-	waits(longestWait)
+	waits(maxWait)
 	end()
 	waits(30 * time.Second)
 	r.now = r.now.Add(30 * time.Second)
 	r.fire <- r.now
 	does("behind")
-	waits(longestWait)
+	waits(maxWait)
 
 	must(t, r.s.Pause())
-	waits(longestWait)
+	waits(maxWait)
 	r.add("mail", Answer, Due{Subject: "resumed"})
 	r.s.Changed("mail")
-	waits(longestWait)
+	waits(maxWait)
 	must(t, r.s.Resume())
 	does("resumed")
-	waits(longestWait)
+	waits(maxWait)
 
 	battery := 0.1
 	must(t, r.s.Post(Device{Battery: &battery, At: r.now}))
@@ -122,7 +122,7 @@ func TestRun(t *testing.T) {
 	battery = 0.9
 	must(t, r.s.Post(Device{Battery: &battery, At: r.now}))
 	does("charged")
-	waits(longestWait)
+	waits(maxWait)
 }
 
 // A step that fails is tried again after a back-off; who closes the scheduler
@@ -138,7 +138,7 @@ func TestRunFails(t *testing.T) {
 		}
 		r.add("mail", Answer, Due{Subject: "a"})
 	})
-	for _, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, longestWait} {
+	for _, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, maxWait} {
 		if got := <-r.waits; got != want {
 			t.Errorf("waits %v, want %v", got, want)
 		}
@@ -189,8 +189,8 @@ func TestInterrupt(t *testing.T) {
 		err    error
 	}{
 		{"a request", func(s *Scheduler, _ func()) error {
-			s.Used("mail", 0, &[16]byte{}, nil)
-			s.Own("mail", [][16]byte{{}})
+			s.RecordUse("mail", 0, &[16]byte{}, nil)
+			s.RevokeCredits("mail", [][16]byte{{}})
 			s.Changed("mail")
 			s.Foreground()()
 			return nil
@@ -313,7 +313,7 @@ func TestDrainGoesOn(t *testing.T) {
 	}
 	all.add("mail", Answer, Due{Subject: "a"})
 	all.add("mail", Answer, Due{Subject: "b"})
-	sum, err := d.s.Drain(t.Context(), Errand{}, nil)
+	sum, err := d.s.Drain(t.Context(), DrainRequest{}, nil)
 	must(t, err)
 	if sum.Done != 2 || sum.Preempted != 1 {
 		t.Errorf("%+v", sum)

@@ -10,13 +10,12 @@ import (
 	"time"
 )
 
-// sensor knows the state of the device: from the system's files, where there
-// are any, and from what is posted. Its methods are called by one goroutine at
-// a time.
+// sensor holds the device state, from the system's files and from posted states. One
+// goroutine at a time calls its methods.
 type sensor struct {
-	sys    fs.FS // as Linux has it at /sys; may be nil
+	sys    fs.FS // Linux's /sys; may be nil
 	rules  Rules
-	last   time.Time // when the system was read
+	last   time.Time // last read of the system
 	ever   bool
 	energy energy
 
@@ -30,10 +29,10 @@ func newSensor(sys fs.FS, r Rules) *sensor {
 	return s
 }
 
-// read asks the system, unless it did so less than ReadEvery ago. A clock that
-// was set back is no reason to wait.
-func (s *sensor) read(now time.Time) {
-	s.settle(now)
+// refresh reads the system's files, at most once every ReadEvery. A clock that was set
+// back does not delay it.
+func (s *sensor) refresh(now time.Time) {
+	s.clampToNow(now)
 	if s.sys == nil || s.ever && !now.Before(s.last) && now.Sub(s.last) < s.rules.ReadEvery {
 		return
 	}
@@ -43,51 +42,51 @@ func (s *sensor) read(now time.Time) {
 	s.energy.sample(s.sys)
 }
 
-// post takes the state that the app tells. What it leaves out stays as known.
+// post records a posted state. Values that it leaves out stay unchanged.
 func (s *sensor) post(d Device) error {
 	if err := d.validate(); err != nil {
 		return err
 	}
 	if d.Charging != nil {
-		s.charging.take(*d.Charging, d.At, false)
+		s.charging.update(*d.Charging, d.At, false)
 	}
 	if d.Battery != nil {
-		s.battery.take(*d.Battery, d.At, false)
+		s.battery.update(*d.Battery, d.At, false)
 	}
 	if d.Temperature != nil {
-		s.temperature.take(*d.Temperature, d.At, false)
+		s.temperature.update(*d.Temperature, d.At, false)
 	}
 	return nil
 }
 
-// known is the state as last known, however long ago.
+// known is the last known state, however old.
 func (s *sensor) known(now time.Time) Device {
-	s.settle(now)
+	s.clampToNow(now)
 	var d Device
-	s.charging.into(&d.Charging, &d.At)
-	s.battery.into(&d.Battery, &d.At)
-	s.temperature.into(&d.Temperature, &d.At)
+	s.charging.copyTo(&d.Charging, &d.At)
+	s.battery.copyTo(&d.Battery, &d.At)
+	s.temperature.copyTo(&d.Temperature, &d.At)
 	return d
 }
 
-// settle takes a state from the future as one of now: some clock was ahead, or
-// ours was set back. Else it would never grow stale, nor give way to newer ones.
-func (s *sensor) settle(now time.Time) {
-	s.charging.settle(now)
-	s.battery.settle(now)
-	s.temperature.settle(now)
+// clampToNow changes future times to now: a clock was ahead, or ours was set back.
+// Otherwise such a state would never become stale or be replaced.
+func (s *sensor) clampToNow(now time.Time) {
+	s.charging.clampToNow(now)
+	s.battery.clampToNow(now)
+	s.temperature.clampToNow(now)
 }
 
-// joules is the energy that the machine's processors took since newSensor, as
-// far as the system tells.
+// joules is the energy that the processors used since newSensor, if the system reports
+// it.
 func (s *sensor) joules() float64 {
 	s.energy.sample(s.sys)
 	return s.energy.total
 }
 
-// readPower reads the power supplies. Of several batteries the emptiest counts.
-// A mouse's battery does not. Where there is no battery, no power coming in
-// means nothing: the machine runs.
+// readPower reads the power supplies. The emptiest of several batteries counts; a
+// peripheral's battery does not. Without a battery, an offline mains supply means
+// nothing, because the machine runs.
 func (s *sensor) readPower(now time.Time) {
 	const dir = "class/power_supply"
 	names, ok := list(s.sys, dir)
@@ -96,7 +95,7 @@ func (s *sensor) readPower(now time.Time) {
 	}
 	var batteries int
 	var charging, told bool
-	level := 2.0 // more than full: none
+	level := 2.0 // above full: no battery
 	for _, name := range names {
 		get := func(file string) string { return value(s.sys, path.Join(dir, name, file)) }
 		if strings.EqualFold(get("scope"), "Device") || get("present") == "0" {
@@ -116,7 +115,7 @@ func (s *sensor) readPower(now time.Time) {
 			}
 		case kind == "Mains" || kind == "Wireless" || strings.HasPrefix(kind, "USB"):
 			switch get("online") {
-			case "1", "2": // 2: with a voltage that can be chosen
+			case "1", "2": // 2: programmable voltage
 				charging, told = true, true
 			case "0":
 				told = true
@@ -125,19 +124,19 @@ func (s *sensor) readPower(now time.Time) {
 	}
 	switch {
 	case level <= 1:
-		s.battery.take(level, now, true)
+		s.battery.update(level, now, true)
 	case batteries == 0:
-		s.battery.gone()
+		s.battery.clearSystem()
 	}
 	switch {
 	case charging, told && batteries > 0:
-		s.charging.take(charging, now, true)
+		s.charging.update(charging, now, true)
 	case batteries == 0:
-		s.charging.gone()
+		s.charging.clearSystem()
 	}
 }
 
-// readHeat reads the temperatures. The hottest place counts.
+// readHeat reads the temperatures. The highest one counts.
 func (s *sensor) readHeat(now time.Time) {
 	const dir = "class/thermal"
 	names, ok := list(s.sys, dir)
@@ -156,14 +155,14 @@ func (s *sensor) readHeat(now time.Time) {
 	}
 	switch {
 	case top >= coldest:
-		s.temperature.take(top, now, true)
+		s.temperature.update(top, now, true)
 	case zones == 0:
-		s.temperature.gone()
+		s.temperature.clearSystem()
 	}
 }
 
-// list gives the names in a folder of the system. A folder that is not there is
-// empty; ok is false if it could not be read.
+// list lists the names in a system folder. A missing folder is empty; ok is false if
+// reading failed.
 func list(sys fs.FS, dir string) (names []string, ok bool) {
 	if sys == nil {
 		return nil, true
@@ -178,15 +177,15 @@ func list(sys fs.FS, dir string) (names []string, ok bool) {
 	return names, true
 }
 
-// value is the one short line in a file of the system; empty where it cannot be
-// had: drivers fail to read in many ways.
+// value reads the single short line of a system file, or "" on failure; drivers fail in
+// many ways.
 func value(sys fs.FS, name string) string {
 	const most = 64
 	f, err := sys.Open(name)
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // read-only
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil || len(b) > most {
 		return ""
@@ -194,7 +193,7 @@ func value(sys fs.FS, name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// number reads a whole number between low and high.
+// number parses an integer between low and high.
 func number(text string, low, high int64) (float64, bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return float64(n), err == nil && n >= low && n <= high

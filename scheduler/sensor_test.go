@@ -67,7 +67,7 @@ func TestSystem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSensor(tree(tt.files), Default().Device)
-			s.read(noon())
+			s.refresh(noon())
 			if diff := cmp.Diff(tt.want, s.known(noon())); diff != "" {
 				t.Error(diff)
 			}
@@ -110,17 +110,17 @@ func TestSensorsThatFail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSensor(tree(files), r)
-			s.read(noon())
+			s.refresh(noon())
 			if diff := cmp.Diff(before, s.known(noon())); diff != "" {
 				t.Fatal(diff)
 			}
 			s.sys = tt.then
 			at := noon().Add(time.Hour)
-			s.read(at)
+			s.refresh(at)
 			if diff := cmp.Diff(tt.known, s.known(at)); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(tt.codes, codes(s.forbids(at))); diff != "" {
+			if diff := cmp.Diff(tt.codes, codes(s.reasons(at))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -149,7 +149,7 @@ func TestReadEvery(t *testing.T) {
 		after time.Duration // noon
 		want  int
 	}{{0, 1}, {29 * time.Second, 1}, {30 * time.Second, 2}, {59 * time.Second, 2}, {-time.Hour, 3}, {-time.Hour + time.Second, 3}} {
-		s.read(noon().Add(step.after))
+		s.refresh(noon().Add(step.after))
 		if n != step.want {
 			t.Errorf("step %d: the system was asked %d times, want %d", i, n, step.want)
 		}
@@ -171,7 +171,7 @@ func FuzzSystem(f *testing.F) {
 		}
 		s := newSensor(sys, Default().Device)
 		sys["class/powercap/intel-rapl:0/energy_uj"] = file(uj)
-		s.read(noon())
+		s.refresh(noon())
 		d := s.known(noon())
 		if d.Charging != nil || d.Battery != nil || d.Temperature != nil {
 			if err := d.validate(); err != nil {
@@ -181,7 +181,7 @@ func FuzzSystem(f *testing.F) {
 		if j := s.joules(); math.IsNaN(j) || j < 0 || j > 1e9 {
 			t.Errorf("%v J", j)
 		}
-		for _, r := range s.forbids(noon()) {
+		for _, r := range s.reasons(noon()) {
 			if r.Code == ReasonDeviceStale {
 				t.Error("stale at once")
 			}
@@ -192,8 +192,8 @@ func FuzzSystem(f *testing.F) {
 // A system that fails at everything is as none.
 func TestSystemThatFails(t *testing.T) {
 	s := newSensor(failing{}, Default().Device)
-	s.read(noon())
-	if got := s.forbids(noon()); got != nil || s.joules() != 0 {
+	s.refresh(noon())
+	if got := s.reasons(noon()); got != nil || s.joules() != 0 {
 		t.Errorf("%v, %v J", got, s.joules())
 	}
 }

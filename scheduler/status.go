@@ -7,33 +7,33 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// State says what the scheduler is at, in a word.
+// State is what the scheduler is doing.
 type State string
 
 // The states.
 const (
 	Working State = "working" // a job runs
-	Idle    State = "idle"    // work is allowed, and there is none
+	Idle    State = "idle"    // work is allowed, but none is due
 	Waiting State = "waiting" // there may be work, but not now
-	Paused  State = "paused"  // somebody paused it; a job may still be stopping
+	Paused  State = "paused"  // the user paused it; a job may still be stopping
 )
 
-// Status is what there is to know of idle work.
+// Status is the state of idle work.
 type Status struct {
 	State   State    `json:"state"`
-	Reasons []Reason `json:"reasons"` // for not working now: all of them
+	Reasons []Reason `json:"reasons"` // all reasons against idle work now
 	Running *Job     `json:"running,omitempty"`
 	// Since is when the running job began.
 	Since  time.Time    `json:"since,omitzero"`
 	Window WindowStatus `json:"window"`
 	Device Device       `json:"device"`
-	// Jobs counts those that wait, by kind.
+	// Jobs counts waiting jobs by kind.
 	Jobs   map[Kind]int    `json:"jobs"`
 	Parked []Job           `json:"parked"`
 	Pace   map[string]Pace `json:"pace"` // by space
 }
 
-// WindowStatus is the window that is open, or what comes next.
+// WindowStatus is the open window, or when the next one opens.
 type WindowStatus struct {
 	Open  bool      `json:"open"`
 	Start time.Time `json:"start,omitzero"`
@@ -43,23 +43,23 @@ type WindowStatus struct {
 	Left  Budget    `json:"left"`
 }
 
-// Status tells how things stand. Reasons are those of this moment; what is due
-// is as known since the last look.
+// Status returns the current state. The reasons are current; the due work is that of the
+// last scan.
 func (s *Scheduler) Status() (Status, error) {
-	a := s.lookAround()
+	a := s.readConditions()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return Status{}, errClosed("scheduler.Status")
 	}
 	st := Status{
-		Reasons: s.forbids(a), Device: a.device, Jobs: map[Kind]int{}, Pace: map[string]Pace{},
+		Reasons: s.reasonsNow(a), Device: a.device, Jobs: map[Kind]int{}, Pace: map[string]Pace{},
 		Window: WindowStatus{Open: a.window.Open, Start: a.window.Start, End: a.window.End, Next: a.window.Next},
 	}
 	if a.window.Open {
 		u := s.usageIn(a.window)
 		st.Window.Used = Budget{Compute: u.compute, Questions: u.questions, Written: u.written}
-		st.Window.Left, _ = u.left(s.config.Load().Budget)
+		st.Window.Left, _ = u.remaining(s.config.Load().Budget)
 	}
 	var parked []place
 	for _, it := range s.jobs {
@@ -73,7 +73,7 @@ func (s *Scheduler) Status() (Status, error) {
 	for _, p := range parked {
 		st.Parked = append(st.Parked, p.job)
 	}
-	for _, b := range s.books {
+	for _, b := range s.states {
 		st.Pace[b.name] = s.pace(b, a.now)
 	}
 	if s.running != nil {
@@ -82,15 +82,15 @@ func (s *Scheduler) Status() (Status, error) {
 	}
 	allowed := len(st.Reasons) == 0
 	c := s.pick(a, nil)
-	if c.item == nil && !s.lookPending(a.now) {
+	if c.item == nil && !s.scanPending(a.now) {
 		st.Reasons = append(st.Reasons, c.reasons...)
 	}
 	switch {
-	case s.paused: // what runs was told to stop
+	case s.paused: // the running job is being stopped
 		st.State = Paused
 	case s.running != nil:
 		st.State = Working
-	case allowed && c.item == nil && !s.lookPending(a.now):
+	case allowed && c.item == nil && !s.scanPending(a.now):
 		st.State = Idle
 	default:
 		st.State = Waiting
@@ -98,43 +98,43 @@ func (s *Scheduler) Status() (Status, error) {
 	return st, nil
 }
 
-// lookPending says whether a space is yet to be looked through, so that nobody
-// knows if something is due. It wants mu.
-func (s *Scheduler) lookPending(now time.Time) bool {
-	if s.all {
+// scanPending reports whether a space still needs a scan, so that due work is unknown.
+// The caller holds mu.
+func (s *Scheduler) scanPending(now time.Time) bool {
+	if s.rescan {
 		return true
 	}
-	for _, b := range s.books {
-		if b.pending(now, s.config.Load().Retry, allKinds) != 0 {
+	for _, b := range s.states {
+		if b.kindsToScan(now, s.config.Load().Retry, allKinds) != 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// Parked counts the jobs of a kind in a space that failed too often. It waits for
-// nothing: a worker may ask.
+// Parked counts the parked jobs of a kind in a space. It does not block, so a worker may
+// call it.
 func (s *Scheduler) Parked(space string, k Kind) (n int) {
 	hash := kv.NewSpaceID(space)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, it := range s.jobs {
-		if it.job.Parked && it.job.Kind == k && it.book.hash == hash {
+		if it.job.Parked && it.job.Kind == k && it.space.hash == hash {
 			n++
 		}
 	}
 	return n
 }
 
-// Queue lists the jobs in the order in which they would be done, if the time
-// of all had come; parked ones last.
+// Queue lists the jobs in the order in which they would run if all could start now,
+// parked ones last.
 func (s *Scheduler) Queue() []Job {
 	s.mu.Lock()
 	places := make([]place, 0, len(s.jobs))
 	for _, it := range s.jobs {
 		places = append(places, it.place())
 	}
-	s.mu.Unlock() // sorting takes a while, and nobody shall wait for it
+	s.mu.Unlock() // sorting takes a while and must not block others
 	slices.SortFunc(places, func(a, b place) int {
 		if a.job.Parked != b.job.Parked {
 			if a.job.Parked {

@@ -167,7 +167,7 @@ func (s *story) command(words []string) {
 		}
 	case "drain":
 		var sum Summary
-		sum, err = s.s.Drain(s.t.Context(), Errand{}, s.show)
+		sum, err = s.s.Drain(s.t.Context(), DrainRequest{}, s.show)
 		fmt.Fprintf(&s.out, "drained: %d done, %d nothing, %d preempted, %d failed, %d parked, %v\n", sum.Done, sum.Nothing, sum.Preempted, sum.Failed, sum.Parked, sum.Took)
 		s.reasons(sum.Reasons)
 	case "wait":
@@ -184,11 +184,11 @@ func (s *story) command(words []string) {
 		err = s.s.Post(d)
 	case "used":
 		id := named(args[2])
-		s.s.Used(args[0], s.length(args[1]), &id, nil)
+		s.s.RecordUse(args[0], s.length(args[1]), &id, nil)
 	case "loaded":
-		s.s.Used(args[0], s.length(args[1]), nil, [][16]byte{named(args[2])})
+		s.s.RecordUse(args[0], s.length(args[1]), nil, [][16]byte{named(args[2])})
 	case "own":
-		s.s.Own(args[0], [][16]byte{named(args[1])})
+		s.s.RevokeCredits(args[0], [][16]byte{named(args[1])})
 	case "prune":
 		n, err := s.s.Prune(args[0], func(id [16]byte) bool {
 			return slices.ContainsFunc(args[1:], func(name string) bool { return id == named(name) })
@@ -211,7 +211,7 @@ func (s *story) command(words []string) {
 		s.queue()
 	case "pace":
 		p := s.s.Pace(args[0])
-		fmt.Fprintf(&s.out, "%s%s: %s\n", p.Speed, s.until(p.Until), p.Why)
+		fmt.Fprintf(&s.out, "%s%s: spent %.0f s, earned %.1f s\n", p.Speed, s.until(p.Until), p.Spent, p.Earned)
 	case "ledger":
 		s.ledger(args)
 	case "status":

@@ -12,29 +12,26 @@ import (
 
 const day = 24 * time.Hour
 
-// span is one window as the clock sees it, with a budget of its own, or the
-// time between two.
+// span is an open window, with its own budget, or the time between two.
 type span struct {
-	// All times are in the time zone of days.
+	// All times are in the configured time zone.
 	Open       bool
-	Start, End time.Time // of the window, if open
-	Next       time.Time // when the next one starts; zero: not in the next years
+	Start, End time.Time // of the open window
+	Next       time.Time // start of the next window; zero: none within years
 }
 
-// windows tells when idle work may be done. Its methods are called by one
-// goroutine at a time.
+// windows computes when idle work is allowed. One goroutine at a time calls its methods.
 //
-// Windows that overlap or touch are one window with one budget, as long as that
-// lasts no more than 24 hours. Longer ones are cut where the first activation
-// of each day is, so that one which never closes (every hour for an hour) gets
-// a budget a day. So where a window starts depends on the expressions alone,
-// never on when somebody looked.
+// Windows that overlap or touch form one window with one budget, up to 24 hours. A longer
+// one is cut at the first activation of each day, so that a window that never closes
+// (every hour for an hour) gets a daily budget. So the start of a window depends on the
+// expressions alone, not on when it is computed.
 type windows struct {
 	rhythms []rhythm
-	zone    *time.Location // of days
+	zone    *time.Location // of calendar days
 	longest time.Duration
 
-	// What at found last holds from from to to.
+	// last is the latest result of at, valid between from and to.
 	last     span
 	from, to time.Time
 }
@@ -52,10 +49,10 @@ func newWindows(ws []Window, zone *time.Location) (*windows, error) {
 	return w, nil
 }
 
-// at gives the window that is open now, or when one will be. Without windows,
-// each day is one.
+// at returns the open window, or when the next one opens. Without windows each day is
+// one.
 func (w *windows) at(now time.Time) span {
-	now = now.Round(0) // the clock on the wall counts, not the one that stops in sleep
+	now = now.Round(0) // use the wall clock; the monotonic clock stops during sleep
 	if !w.to.IsZero() && !now.Before(w.from) && now.Before(w.to) {
 		return w.last
 	}
@@ -72,10 +69,10 @@ func (w *windows) at(now time.Time) span {
 // opening is one activation of a window.
 type opening struct{ start, end time.Time }
 
-// find makes the span around now, and says from when to when it holds.
+// find computes the span around now, and the times between which it is valid.
 func (w *windows) find(now time.Time) (s span, from, to time.Time) {
-	// What covers now began at most the longest length ago; the activation that
-	// cuts it up to a day earlier; and what that one joins, a length before.
+	// A window that covers now began at most the longest length ago, the activation that
+	// cuts it up to a day earlier, and one that joins that a length before.
 	reach := w.longest + 2*day
 	open := w.openings(now.Add(-reach-w.longest), now.Add(reach))
 	from = now
@@ -87,7 +84,7 @@ func (w *windows) find(now time.Time) (s span, from, to time.Time) {
 		start := open[i].start
 		switch {
 		case !end.After(now):
-			from = end // closed since then, if none of the others holds now
+			from = end // closed since then, unless a later opening covers now
 		case !start.After(now):
 			if end.Sub(start) > day {
 				start, end = w.cut(open, i, j, end, now)
@@ -102,7 +99,7 @@ func (w *windows) find(now time.Time) (s span, from, to time.Time) {
 	return span{Next: to}, from, to
 }
 
-// cut gives the part around now of the openings from i to j, which join and end at end.
+// cut returns the part around now of the joined openings i to j, which end at end.
 func (w *windows) cut(open []opening, i, j int, end, now time.Time) (from, to time.Time) {
 	from = open[i].start
 	for k := i + 1; k < j; k++ {
@@ -132,7 +129,7 @@ func (w *windows) openings(from, to time.Time) []opening {
 	return all
 }
 
-// next is the first activation that is not before t; zero if there is none in years.
+// next is the first activation at or after t; zero if there is none within years.
 func (w *windows) next(t time.Time) time.Time {
 	var soonest time.Time
 	for _, r := range w.rhythms {
@@ -143,10 +140,10 @@ func (w *windows) next(t time.Time) time.Time {
 	return soonest
 }
 
-// rhythm is a window's expression, read. The library counts on a clock without
-// time zone; when that is, we say ourselves: an activation in an hour that the
-// clocks leave out comes when they jump, one in an hour that they repeat comes
-// in the first, or in both if the expression asks for every hour.
+// rhythm is a parsed window expression. The cron library works on a clock without time
+// zone, and this type maps it to real time. An activation in a skipped hour happens when
+// the clocks jump. One in a repeated hour happens the first time, or both times if the
+// expression matches every hour.
 type rhythm struct {
 	clock  *cron.SpecSchedule // in UTC
 	zone   *time.Location
@@ -159,14 +156,14 @@ func (w Window) rhythm(zone *time.Location) (rhythm, error) {
 		return rhythm{}, fmt.Errorf("window %q: "+format, append([]any{w.Cron}, args...)...)
 	}
 	if w.Length <= 0 || w.Length > MaxLength {
-		return fail("it is open for %v, which is not between 0 and %v", w.Length, MaxLength)
+		return fail("invalid length %v: use more than 0 and at most %v", w.Length, MaxLength)
 	}
 	text := strings.TrimSpace(w.Cron)
-	// The library panics where a zone stands alone, and takes one without a name for UTC.
+	// The library panics on a time zone alone, and reads an empty name as UTC.
 	prefix, rest, _ := strings.Cut(text, " ")
 	_, name, zoned := strings.Cut(prefix, "TZ=")
 	if zoned && (name == "" || strings.TrimSpace(rest) == "") {
-		return fail("a time zone's name, a space and an expression are needed")
+		return fail("incomplete time zone: write CRON_TZ=NAME, a space and an expression")
 	}
 	schedule, err := cron.ParseStandard(text)
 	if err != nil {
@@ -174,7 +171,7 @@ func (w Window) rhythm(zone *time.Location) (rhythm, error) {
 	}
 	clock, ok := schedule.(*cron.SpecSchedule)
 	if !ok { // @every
-		return fail("it counts from when it is read, and so never opens at a certain time")
+		return fail("@every has no fixed time; use a cron expression")
 	}
 	if zoned {
 		zone = clock.Location
@@ -182,7 +179,7 @@ func (w Window) rhythm(zone *time.Location) (rhythm, error) {
 	const hours = 1<<24 - 1
 	r := rhythm{clock: clock, zone: zone, length: w.Length, hourly: clock.Hour&hours == hours}
 	r.clock.Location = time.UTC
-	// Five years on from here there was a 29th of February.
+	// The next five years contain a 29th of February.
 	if clock.Minute == 0 || clock.Hour == 0 || clock.Next(wall(2001, time.January, 1)).IsZero() {
 		return fail("it never opens")
 	}
@@ -190,14 +187,14 @@ func (w Window) rhythm(zone *time.Location) (rhythm, error) {
 }
 
 const (
-	// slack is more than clocks were ever moved at once.
+	// slack exceeds any clock change in history.
 	slack = 26 * time.Hour
-	// rest of a minute that began: activations are at full minutes, and the
-	// library would walk there second by second.
+	// rest skips a started minute: activations are at full minutes, and the library would
+	// step by seconds.
 	rest = 59 * time.Second
 )
 
-// between lists the activations from one time to another, in no order.
+// between lists the activations between two times, unordered.
 func (r rhythm) between(from, to time.Time) []time.Time {
 	var all []time.Time
 	last := onWall(to, r.zone).Add(slack)
@@ -211,7 +208,7 @@ func (r rhythm) between(from, to time.Time) []time.Time {
 	return all
 }
 
-// next is the first activation that is not before t; zero if there is none in years.
+// next is the first activation at or after t; zero if there is none within years.
 func (r rhythm) next(t time.Time) time.Time {
 	var soonest, last time.Time
 	for w := r.clock.Next(onWall(t, r.zone).Add(-slack)); !w.IsZero() && (last.IsZero() || !w.After(last)); w = r.clock.Next(w.Add(rest)) {
@@ -224,28 +221,28 @@ func (r rhythm) next(t time.Time) time.Time {
 	return soonest
 }
 
-// wall is midnight on a wall's clock, as a time in UTC.
+// wall is midnight on the wall clock, as a time in UTC.
 func wall(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
 
-// onWall is what the clock on a wall of zone shows at t, as a time in UTC.
+// onWall is what a wall clock in zone shows at t, as a time in UTC.
 func onWall(t time.Time, zone *time.Location) time.Time {
 	_, offset := t.In(zone).Zone()
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// first is when a wall's clock first shows w.
+// first is when a wall clock first shows w.
 func first(w time.Time, zone *time.Location) time.Time { return instants(w, zone)[0] }
 
-// instants lists when a wall's clock shows w: once, or more often if it was put
-// back. If it was put forward over w, that is when.
+// instants lists when a wall clock shows w: once, or more often if the clock was set
+// back. If w was skipped, the result is the time of the jump.
 func instants(w time.Time, zone *time.Location) []time.Time {
 	t := time.Date(w.Year(), w.Month(), w.Day(), w.Hour(), w.Minute(), w.Second(), w.Nanosecond(), zone)
 	start, end := t.ZoneBounds()
 	if (start.IsZero() || t.Sub(start) > slack) && (end.IsZero() || end.Sub(t) > slack) {
-		return []time.Time{t} // nobody touched the clock around then
+		return []time.Time{t} // no clock change nearby
 	}
 	var all []time.Time
-	for _, at := range []time.Time{start.Add(-1), t, end} { // with an offset of before, now, behind
+	for _, at := range []time.Time{start.Add(-1), t, end} { // with the offsets before, at and after t
 		_, offset := at.In(zone).Zone()
 		t := w.Add(-time.Duration(offset) * time.Second).In(zone)
 		if onWall(t, zone).Equal(w) && !slices.ContainsFunc(all, t.Equal) {

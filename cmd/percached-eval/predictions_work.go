@@ -128,7 +128,7 @@ func (a *asking) open(ctx context.Context, c node.Options, jobs string, stderr i
 // drain does all idle work that is due and allowed.
 func (a *asking) drain(ctx context.Context, stderr io.Writer) error {
 	said := time.Now()
-	_, err := a.jobs.Drain(ctx, scheduler.Errand{}, func(st scheduler.Step) {
+	_, err := a.jobs.Drain(ctx, scheduler.DrainRequest{}, func(st scheduler.Step) {
 		if st.Job == nil {
 			return
 		}

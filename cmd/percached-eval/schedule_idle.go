@@ -95,7 +95,7 @@ func (s *scheduleSide) drained(ctx context.Context) (tally, error) {
 		return t, err
 	}
 	stored, spent := st.Stored, processorTime()
-	_, drained := s.Scheduler.Drain(ctx, scheduler.Errand{}, func(step scheduler.Step) {
+	_, drained := s.Scheduler.Drain(ctx, scheduler.DrainRequest{}, func(step scheduler.Step) {
 		st, told := s.Tree.Stats()
 		if told != nil {
 			err = told

@@ -79,7 +79,7 @@ func TestPredictedQuestionsAreAnsweredWithARealEncoder(t *testing.T) {
 	c.MaxTokens, c.ChunkWords = 16, 40
 	s := nodetest.Open(t, c)
 	defer s.Close()
-	if _, err := s.Scheduler.Drain(context.Background(), scheduler.Errand{}, func(scheduler.Step) {}); err != nil {
+	if _, err := s.Scheduler.Drain(context.Background(), scheduler.DrainRequest{}, func(scheduler.Step) {}); err != nil {
 		t.Fatal(err)
 	}
 	if st := s.Bank.Stats(nodetest.Space); st.Entries == 0 || st.Answered != st.Entries {

@@ -90,7 +90,7 @@ func TestTextsGetTheirPrefixes(t *testing.T) {
 		t.Fatal(err)
 	}
 	all("a client's text", "")
-	if _, err := s.Scheduler.Drain(ctx, scheduler.Errand{}, func(scheduler.Step) {}); err != nil {
+	if _, err := s.Scheduler.Drain(ctx, scheduler.DrainRequest{}, func(scheduler.Step) {}); err != nil {
 		t.Fatal(err)
 	}
 	all("idle work", "query: ")

@@ -166,7 +166,7 @@ func TestForgottenIsGone(t *testing.T) {
 	ask("What is the password of " + canary + "?")
 	ask("Who knows about " + canary + "?")
 	kept := ask("What is the budget for Heron?")
-	if _, err := s.Scheduler.Drain(ctx, scheduler.Errand{}, nil); err != nil { // summaries, and predicted questions
+	if _, err := s.Scheduler.Drain(ctx, scheduler.DrainRequest{}, nil); err != nil { // summaries, and predicted questions
 		t.Fatal(err)
 	}
 	tokens := canaryTokens(t, s, secret)

@@ -191,8 +191,8 @@ func (b *Backend) drain(ctx context.Context, in api.DrainIn) (api.Drained, error
 }
 
 // errand says which jobs somebody wants done, and how many.
-func (b *Backend) errand(in api.DrainIn) (scheduler.Errand, error) {
-	e := scheduler.Errand{Jobs: in.Jobs, Tokens: in.Tokens}
+func (b *Backend) errand(in api.DrainIn) (scheduler.DrainRequest, error) {
+	e := scheduler.DrainRequest{Jobs: in.Jobs, Tokens: in.Tokens}
 	if in.Space == "" && in.Kinds == "" {
 		return e, nil
 	}

@@ -54,6 +54,6 @@ func (b *Backend) predict(ctx context.Context, in api.InSpace) (api.Drained, err
 		return api.Drained{}, err
 	}
 	only := func(space string, k scheduler.Kind) bool { return space == in.Space && k.Predicts() }
-	sum, err := b.Scheduler.Drain(ctx, scheduler.Errand{Only: only}, nil)
+	sum, err := b.Scheduler.Drain(ctx, scheduler.DrainRequest{Only: only}, nil)
 	return WireDrained(sum), err
 }

@@ -87,7 +87,7 @@ func TestEnds(t *testing.T) {
 				b.stand()
 				b.limit(tc, limit)
 				var again []scheduler.Step
-				sum, err := b.scheduler.Drain(context.Background(), scheduler.Errand{}, func(s scheduler.Step) { again = append(again, s) })
+				sum, err := b.scheduler.Drain(context.Background(), scheduler.DrainRequest{}, func(s scheduler.Step) { again = append(again, s) })
 				if err != nil || sum.Done+sum.Failed > 0 {
 					t.Errorf("limit %d: behind the end: %v, %v", limit, kinds(again), err)
 				}

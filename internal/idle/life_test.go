@@ -203,7 +203,7 @@ func TestLives(t *testing.T) {
 					t.Errorf("parked again: %s, %s", s.Job.Kind, s.Job.Reason)
 				}
 			}
-			if sum, err := l.scheduler.Drain(context.Background(), scheduler.Errand{}, nil); err != nil || sum.Done > 0 || sum.Failed > 0 {
+			if sum, err := l.scheduler.Drain(context.Background(), scheduler.DrainRequest{}, nil); err != nil || sum.Done > 0 || sum.Failed > 0 {
 				t.Errorf("in the end: %+v, %v", sum, err)
 			}
 		})

@@ -16,8 +16,8 @@ type idler interface {
 
 // ledger books what idle work saved.
 type ledger interface {
-	Used(space string, took time.Duration, entry *[16]byte, slices [][16]byte)
-	Own(space string, ids [][16]byte)
+	RecordUse(space string, took time.Duration, entry *[16]byte, slices [][16]byte)
+	RevokeCredits(space string, ids [][16]byte)
 }
 
 // predictions learn which of them were asked.
@@ -46,14 +46,14 @@ func (w *Watch) Asked(space, question string) func(answer.Answer, error) {
 		w.Predictor.Hit(space, predictor.NewID(space, question)) // if it was predicted as it was asked
 		if a.Outcome == answer.AnswerHit {
 			entry := [16]byte(a.Entry)
-			w.Scheduler.Used(space, a.Times.Total, &entry, nil)
+			w.Scheduler.RecordUse(space, a.Times.Total, &entry, nil)
 			served := a.Gate.Considered[len(a.Gate.Considered)-1] // the last that was considered
 			if id := predictor.NewID(space, served.Question); id != predictor.NewID(space, question) {
 				w.Predictor.Hit(space, id)
 			}
 		} else {
-			w.Scheduler.Used(space, a.Times.Total, nil, ids(a.Loaded))
-			w.Scheduler.Own(space, append(ids(a.Made), a.Entry))
+			w.Scheduler.RecordUse(space, a.Times.Total, nil, ids(a.Loaded))
+			w.Scheduler.RevokeCredits(space, append(ids(a.Made), a.Entry))
 		}
 		w.Scheduler.Changed(space)
 	}

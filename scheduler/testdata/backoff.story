@@ -9,18 +9,18 @@ step
 step
   done: mail decode d1
 step
-  not_yet until 12:01:00: jobs that wait for a quiet time, or to be tried again: 1
+  not_yet until 12:01:00
   wake 12:01:00
 crash
 step
-  not_yet until 12:01:00: jobs that wait for a quiet time, or to be tried again: 1
+  not_yet until 12:01:00
   wake 12:01:00
 wait 1m
 step
   failed: mail answer a1, failed 2 times (unavailable: idle.Do: bank.Put), not before 12:03:01
 wait 1m
 step
-  not_yet until 12:03:01: jobs that wait for a quiet time, or to be tried again: 1
+  not_yet until 12:03:01
   wake 12:03:01
 wait 1m
 step
@@ -28,7 +28,7 @@ step
 crash
 wait 2m
 step
-  not_yet until 12:06:01: jobs that wait for a quiet time, or to be tried again: 1
+  not_yet until 12:06:01
   wake 12:06:01
 wait 1m
 step
@@ -36,15 +36,15 @@ step
 queue
   mail answer a1, failed 4 times (unavailable: idle.Do: bank.Put), parked
 step
-  nothing_due: nothing is due
+  nothing_due
   wake -
 crash
 step
-  nothing_due: nothing is due
+  nothing_due
   wake -
 status
   idle
-  nothing_due: nothing is due
+  nothing_due
   window 00:00:00 to day 1, 00:00:00: used 1s, 0 questions, 0 bytes; left 59m59s, 500, 1073741824
   parked: mail answer a1, failed 4 times (unavailable: idle.Do: bank.Put), parked
   mail: pace full
@@ -61,7 +61,7 @@ unplan a1
 step
   done: mail answer a1
 step
-  nothing_due: nothing is due
+  nothing_due
   wake -
 retry mail answer a1
-  scheduler.Retry: there is no job "111839115e25e0d7"
+  scheduler.Retry: job "111839115e25e0d7" does not exist

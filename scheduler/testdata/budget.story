@@ -16,11 +16,11 @@ step
   failed: mail answer a2, failed 1 times (unavailable: idle.Do: bank.Put), not before 12:01:12
 crash
 step
-  budget until day 1, 00:00:00: this window's budget is spent: 10s of compute
+  budget until day 1, 00:00:00
   wake day 1, 00:00:00
 status
   waiting
-  budget until day 1, 00:00:00: this window's budget is spent: 10s of compute
+  budget until day 1, 00:00:00
   window 00:00:00 to day 1, 00:00:00: used 12s, 3 questions, 5 bytes; left 0s, 497, 1073741819
   2 answer
   mail: pace full
@@ -41,7 +41,7 @@ plan a5 takes 7s
 due mail answer a3 a4 a5 a6
 wait 21h
 step
-  window until day 1, 22:00:00: this is not a time for idle work
+  window until day 1, 22:00:00
   wake day 1, 22:00:00
 wait 1h
 step 2
@@ -51,22 +51,22 @@ wait 2h
 crash
 step 2
   done: mail answer a5
-  budget until day 2, 22:00:00: this window's budget is spent: 10s of compute
+  budget until day 2, 22:00:00
   wake day 2, 22:00:00
 status
   waiting
-  budget until day 2, 22:00:00: this window's budget is spent: 10s of compute
+  budget until day 2, 22:00:00
   window day 1, 22:00:00 to day 2, 06:00:00: used 12s, 0 questions, 0 bytes; left 0s, 500, 1073741824
   1 answer
   mail: pace full
 wait 3h
 step
-  budget until day 2, 22:00:00: this window's budget is spent: 10s of compute
+  budget until day 2, 22:00:00
   wake day 2, 22:00:00
 
 # A budget of zero is one.
 set questions 0
 wait 19h
 step
-  budget until day 3, 22:00:00: this window's budget is spent: 0 questions
+  budget until day 3, 22:00:00
   wake day 3, 22:00:00

@@ -14,10 +14,10 @@ due mail answer a1 a2
 due notes warm n1
 due mail warm w1
 step
-  recent_request until 12:00:30: less than 30s ago a request was answered
-  window until 22:00:00: this is not a time for idle work
-  battery: the battery is at 1 %, which is below 40 %, and it is not known to be charging
-  hot: the device is at 99 °C, which is above 70 °C
+  recent_request until 12:00:30
+  window until 22:00:00
+  battery
+  hot
   wake 22:00:00
 drain
   failed: mail answer a1, failed 1 times (unavailable: idle.Do: bank.Put), not before 12:01:01
@@ -27,7 +27,7 @@ drain
   done: mail abstract c1, not before 12:02:00
   done: mail abstract c2, not before 12:02:00
   drained: 4 done, 1 nothing, 0 preempted, 1 failed, 0 parked, 6s
-  not_yet until 12:01:01: jobs that wait for a quiet time, or to be tried again: 2
+  not_yet until 12:01:01
 queue
   mail answer a1, failed 1 times (unavailable: idle.Do: bank.Put), not before 12:01:01
   notes warm n1, not before 12:01:03
@@ -41,19 +41,19 @@ drain
   failed: mail answer a1, failed 2 times (unavailable: idle.Do: bank.Put), not before 12:02:07
   nothing: notes warm n1
   drained: 0 done, 1 nothing, 0 preempted, 1 failed, 0 parked, 2s
-  not_yet until 12:01:08: jobs that wait for a quiet time, or to be tried again: 2
+  not_yet until 12:01:08
 due mail answer a3
 pause
 drain
   drained: 0 done, 0 nothing, 0 preempted, 0 failed, 0 parked, 0s
-  paused: idle work is paused
+  paused
 resume
 drain
   parked: mail answer a1, failed 3 times (unavailable: idle.Do: bank.Put), parked
   done: mail answer a3
   nothing: notes warm n1
   drained: 1 done, 1 nothing, 0 preempted, 1 failed, 1 parked, 3s
-  not_yet until 12:01:11: jobs that wait for a quiet time, or to be tried again: 1
+  not_yet until 12:01:11
 
 # A space that cannot be looked through is an error in the end.
 plan notes x y
@@ -62,5 +62,5 @@ drain
   done: mail answer a4
   nothing: notes warm n1, not before 12:01:11
   drained: 1 done, 1 nothing, 0 preempted, 0 failed, 0 parked, 2s
-  not_yet until 12:01:11: space "notes" could not be looked through: unavailable: scheduler: look for reembed: bank.Due
-  scheduler.Drain: scheduler: look for reembed: bank.Due: text of a document
+  not_yet until 12:01:11
+  scheduler.Drain: scheduler: scan for reembed: bank.Due: text of a document

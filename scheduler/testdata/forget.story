@@ -27,7 +27,7 @@ flush
 queue
 ledger mail
 pace mail
-  full: in 14 days prediction cost 0 s of compute and saved 0.0 s of waiting, worth 0 s: it is being tried
+  full: spent 0 s, earned 0.0 s
 crash
 ledger mail
 used mail 1s entry

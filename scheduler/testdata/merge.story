@@ -2,7 +2,7 @@
 # not due any more goes.
 due mail abstract chunk1 +2m
 step
-  not_yet until 12:02:00: jobs that wait for a quiet time, or to be tried again: 1
+  not_yet until 12:02:00
   wake 12:02:00
 queue
   mail abstract chunk1, not before 12:02:00
@@ -10,7 +10,7 @@ wait 1m
 due mail abstract chunk1 +2m
 due mail abstract chunk2 +1m
 step
-  not_yet until 12:02:00: jobs that wait for a quiet time, or to be tried again: 2
+  not_yet until 12:02:00
   wake 12:02:00
 queue
   mail abstract chunk1, not before 12:03:00
@@ -22,12 +22,12 @@ queue
   mail abstract chunk1, not before 12:03:00
 undue mail abstract chunk1
 step
-  nothing_due: nothing is due
+  nothing_due
   wake -
 queue
 status
   idle
-  nothing_due: nothing is due
+  nothing_due
   window 00:00:00 to day 1, 00:00:00: used 1s, 0 questions, 0 bytes; left 59m59s, 500, 1073741824
   mail: pace full
 
@@ -40,26 +40,26 @@ step
 wait 10s
 due mail refresh e1 +9s
 step
-  not_yet until 12:03:02: jobs that wait for a quiet time, or to be tried again: 1
+  not_yet until 12:03:02
   wake 12:03:02
 queue
   mail refresh e1, failed 1 times (unavailable: idle.Do: bank.Put), not before 12:03:02
 set retry 1m 1m 1
 step
-  not_yet until 12:03:02: jobs that wait for a quiet time, or to be tried again: 1
+  not_yet until 12:03:02
   wake 12:03:02
 wait 1m
 step
   parked: mail refresh e1, failed 2 times (unavailable: idle.Do: bank.Put), parked
 undue mail refresh e1
 step
-  nothing_due: nothing is due
+  nothing_due
   wake -
 queue
   mail refresh e1, failed 2 times (unavailable: idle.Do: bank.Put), parked
 due mail refresh e1
 step
-  nothing_due: nothing is due
+  nothing_due
   wake -
 queue
   mail refresh e1, failed 2 times (unavailable: idle.Do: bank.Put), parked
@@ -77,7 +77,7 @@ wait 1m
 step
   nothing: mail warm w1
 step
-  not_yet until 12:05:17: jobs that wait for a quiet time, or to be tried again: 1
+  not_yet until 12:05:17
   wake 12:05:17
 due mail warm w2
 step 3
@@ -92,7 +92,7 @@ due mail restore g1
 step
   nothing: mail restore g1
 step
-  not_yet until 12:05:21: jobs that wait for a quiet time, or to be tried again: 1
+  not_yet until 12:05:21
   wake 12:05:21
 undue mail restore g1
 
@@ -103,20 +103,20 @@ due notes answer b1
 step
   done: notes answer b1
 step
-  not_yet until 12:05:21: jobs that wait for a quiet time, or to be tried again: 1
-  not_yet until 12:05:21: space "mail" could not be looked through: unavailable: scheduler: look for reembed: bank.Due
+  not_yet until 12:05:21
+  not_yet until 12:05:21
   wake 12:05:21
 wait 30s
 step
-  not_yet until 12:05:21: jobs that wait for a quiet time, or to be tried again: 1
-  not_yet until 12:05:21: space "mail" could not be looked through: unavailable: scheduler: look for reembed: bank.Due
+  not_yet until 12:05:21
+  not_yet until 12:05:21
   wake 12:05:21
 wait 1m
 step
   nothing: mail restore g1
 status
   idle
-  not_yet until 12:06:52: space "mail" could not be looked through: unavailable: scheduler: look for reembed: bank.Due
+  not_yet until 12:06:52
   window 00:00:00 to day 1, 00:00:00: used 13s, 0 questions, 0 bytes; left 59m47s, 500, 1073741824
   parked: mail refresh e1, failed 2 times (unavailable: idle.Do: bank.Put), parked
   mail: pace full
@@ -126,7 +126,7 @@ wait 2m
 step
   done: mail answer a1
 step
-  nothing_due: nothing is due
+  nothing_due
   wake -
 
 # A space without anything due is forgotten at the next look at all.
@@ -139,7 +139,7 @@ queue
   old answer o2
   mail refresh e1, failed 2 times (unavailable: idle.Do: bank.Put), parked
 step
-  nothing_due: nothing is due
+  nothing_due
   wake -
 queue
   mail refresh e1, failed 2 times (unavailable: idle.Do: bank.Put), parked

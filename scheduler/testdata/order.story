@@ -15,7 +15,7 @@ step
 step
   done: mail clean c1
 step
-  nothing_due: nothing is due
+  nothing_due
   wake -
 
 # Within a kind the spaces take turns, each in the order in which the worker

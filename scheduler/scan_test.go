@@ -45,17 +45,17 @@ func TestRoughWorker(t *testing.T) {
 		}
 	}
 	d.open()
-	if n := len(d.s.Queue()); n != 3*lookLimit-2 {
-		t.Errorf("%d jobs in the queue, want %d", n, 3*lookLimit-2)
+	if n := len(d.s.Queue()); n != 3*scanLimit-2 {
+		t.Errorf("%d jobs in the queue, want %d", n, 3*scanLimit-2)
 	}
-	if n := len(d.s.books[kv.NewSpaceID("mail")].credits); n != 2*maxCredit || len(d.broken) > 0 {
+	if n := len(d.s.states[kv.NewSpaceID("mail")].credits); n != 2*maxCredit || len(d.broken) > 0 {
 		t.Errorf("%d credits, %v", n, d.broken)
 	}
 	if n, err := d.s.Prune("mail", func([16]byte) bool { return false }); n != 2*maxCredit || err != nil {
 		t.Error(n, err)
 	}
 	d.open()
-	if n := len(d.s.books[kv.NewSpaceID("mail")].credits); n != 0 {
+	if n := len(d.s.states[kv.NewSpaceID("mail")].credits); n != 0 {
 		t.Errorf("%d credits are left", n)
 	}
 }
@@ -163,7 +163,7 @@ func TestAlive(t *testing.T) {
 	})
 	d.alive = func(_ string, id [16]byte) bool { return int(id[2]) == calls } // the latest
 	d.open()
-	left := func() int { return len(d.s.books[kv.NewSpaceID("mail")].credits) }
+	left := func() int { return len(d.s.states[kv.NewSpaceID("mail")].credits) }
 	for range 3 {
 		d.step()
 	}

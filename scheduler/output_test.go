@@ -79,7 +79,7 @@ func (s *story) show(st Step) {
 
 func (s *story) reasons(reasons []Reason) {
 	for _, r := range reasons {
-		fmt.Fprintf(&s.out, "%s%s: %s\n", r.Code, s.until(r.Until), r.Text)
+		fmt.Fprintf(&s.out, "%s%s\n", r.Code, s.until(r.Until))
 	}
 }
 

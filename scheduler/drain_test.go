@@ -59,7 +59,7 @@ func TestDrainOnly(t *testing.T) {
 			e.add(space, k, Due{Subject: "1", From: noon().AddDate(0, 0, 1)}) // not now, but for who asks
 		}
 	}
-	sum, err := e.s.Drain(t.Context(), Errand{Only: predictions}, nil)
+	sum, err := e.s.Drain(t.Context(), DrainRequest{Only: predictions}, nil)
 	must(t, err)
 	want := []string{"mail abstract 1", "mail predict 1", "mail populate p"}
 	if d := cmp.Diff(want, e.did); d != "" || sum.Done != 3 || len(sum.Reasons) != 1 || sum.Reasons[0].Code != ReasonNothing {
@@ -71,7 +71,7 @@ func TestDrainOnly(t *testing.T) {
 		}
 	}
 	e.did = nil
-	sum, err = e.s.Drain(t.Context(), Errand{}, nil)
+	sum, err = e.s.Drain(t.Context(), DrainRequest{}, nil)
 	must(t, err)
 	want = []string{"mail check 1", "mail decode 1", "notes abstract 1", "notes check 1", "notes decode 1", "notes populate p", "notes predict 1"}
 	slices.Sort(e.did)
@@ -84,12 +84,12 @@ func TestDrainOnly(t *testing.T) {
 func TestDrainOnlyAmongFaults(t *testing.T) {
 	e := newErrands(t)
 	e.fails[Check] = true
-	if _, err := e.s.Drain(t.Context(), Errand{}, nil); fault.KindOf(err) != fault.Unavailable {
+	if _, err := e.s.Drain(t.Context(), DrainRequest{}, nil); fault.KindOf(err) != fault.Unavailable {
 		t.Error(err)
 	}
 	e.add("mail", Abstract, Due{Subject: "1"})
 	e.s.Changed("mail")
-	if sum, err := e.s.Drain(t.Context(), Errand{Only: predictions}, nil); sum.Done != 1 || err != nil {
+	if sum, err := e.s.Drain(t.Context(), DrainRequest{Only: predictions}, nil); sum.Done != 1 || err != nil {
 		t.Errorf("%+v, %v", sum, err)
 	}
 	st := e.step()
@@ -97,12 +97,12 @@ func TestDrainOnlyAmongFaults(t *testing.T) {
 		t.Errorf("nobody tells of what is broken: %+v", st.Reasons)
 	}
 	e.fails[Abstract] = true
-	if _, err := e.s.Drain(t.Context(), Errand{Only: predictions}, nil); fault.KindOf(err) != fault.Unavailable {
+	if _, err := e.s.Drain(t.Context(), DrainRequest{Only: predictions}, nil); fault.KindOf(err) != fault.Unavailable {
 		t.Error(err)
 	}
 	clear(e.fails)
 	e.add("mail", Check, Due{Subject: "2"})
-	if sum, err := e.s.Drain(t.Context(), Errand{}, nil); sum.Done != 1 || err != nil {
+	if sum, err := e.s.Drain(t.Context(), DrainRequest{}, nil); sum.Done != 1 || err != nil {
 		t.Errorf("%+v, %v", sum, err)
 	}
 }
@@ -113,16 +113,16 @@ func TestDrainOnlyWithoutPay(t *testing.T) {
 	e.config.Pay = Pay{Horizon: 0, Trial: 0, Worth: 1}
 	e.open()
 	e.s.mu.Lock()
-	e.s.account(e.s.book("mail"), Predict, dateOf(noon(), e.config.Zone)).spent = 1 << 40
+	e.s.account(e.s.stateOf("mail"), Predict, dateOf(noon(), e.config.Zone)).spent = 1 << 40
 	e.s.mu.Unlock()
 	e.add("mail", Abstract, Due{Subject: "1"})
-	sum, err := e.s.Drain(t.Context(), Errand{Only: predictions}, nil)
+	sum, err := e.s.Drain(t.Context(), DrainRequest{Only: predictions}, nil)
 	must(t, err)
 	if sum.Done != 0 || len(sum.Reasons) != 1 || sum.Reasons[0].Code != ReasonNoPay {
 		t.Errorf("%+v", sum)
 	}
 	others := func(space string, k Kind) bool { return space == "notes" }
-	if sum, err = e.s.Drain(t.Context(), Errand{Only: others}, nil); err != nil || len(sum.Reasons) != 1 || sum.Reasons[0].Code != ReasonNothing {
+	if sum, err = e.s.Drain(t.Context(), DrainRequest{Only: others}, nil); err != nil || len(sum.Reasons) != 1 || sum.Reasons[0].Code != ReasonNothing {
 		t.Errorf("of another space: %+v, %v", sum, err)
 	}
 }
@@ -132,24 +132,24 @@ func TestDrainOnlyWithoutPay(t *testing.T) {
 func TestDrainBound(t *testing.T) {
 	ten := func(Job) (Done, error) { return Done{Computed: 7, Generated: 3}, nil }
 	for name, tc := range map[string]struct {
-		what Errand
+		what DrainRequest
 		ends func(j Job) (Done, error)
 		did  int // jobs of the worker
 		done int
 		why  []string // codes
 	}{
-		"none":                {Errand{}, ten, 4, 4, []string{ReasonNothing}},
-		"one job":             {Errand{Jobs: 1}, ten, 1, 1, []string{ReasonBound}},
-		"all jobs there are":  {Errand{Jobs: 4}, ten, 4, 4, []string{ReasonBound}},
-		"more than there are": {Errand{Jobs: 5, Tokens: 41}, ten, 4, 4, []string{ReasonNothing}},
-		"the last fits":       {Errand{Tokens: 20}, ten, 2, 2, []string{ReasonBound}},
-		"the last goes past":  {Errand{Tokens: 21}, ten, 3, 3, []string{ReasonBound}},
-		"both at once":        {Errand{Jobs: 2, Tokens: 20}, ten, 2, 2, []string{ReasonBound, ReasonBound}},
-		"of one space":        {Errand{Only: predictions, Jobs: 1}, ten, 1, 1, []string{ReasonBound}},
-		"nothing to do": {Errand{Jobs: 1}, func(j Job) (Done, error) {
+		"none":                {DrainRequest{}, ten, 4, 4, []string{ReasonNothing}},
+		"one job":             {DrainRequest{Jobs: 1}, ten, 1, 1, []string{ReasonBound}},
+		"all jobs there are":  {DrainRequest{Jobs: 4}, ten, 4, 4, []string{ReasonBound}},
+		"more than there are": {DrainRequest{Jobs: 5, Tokens: 41}, ten, 4, 4, []string{ReasonNothing}},
+		"the last fits":       {DrainRequest{Tokens: 20}, ten, 2, 2, []string{ReasonBound}},
+		"the last goes past":  {DrainRequest{Tokens: 21}, ten, 3, 3, []string{ReasonBound}},
+		"both at once":        {DrainRequest{Jobs: 2, Tokens: 20}, ten, 2, 2, []string{ReasonBound, ReasonBound}},
+		"of one space":        {DrainRequest{Only: predictions, Jobs: 1}, ten, 1, 1, []string{ReasonBound}},
+		"nothing to do": {DrainRequest{Jobs: 1}, func(j Job) (Done, error) {
 			return Done{Nothing: j.Subject != "4"}, nil
 		}, 4, 1, []string{ReasonBound}},
-		"failed jobs took tokens": {Errand{Jobs: 2, Tokens: 20}, func(j Job) (Done, error) {
+		"failed jobs took tokens": {DrainRequest{Jobs: 2, Tokens: 20}, func(j Job) (Done, error) {
 			d, _ := ten(j)
 			return d, fault.New(fault.Unavailable, "worker.Do", "no power")
 		}, 2, 0, []string{ReasonBound}},
@@ -170,7 +170,7 @@ func TestDrainBound(t *testing.T) {
 				t.Errorf("%v were done; %+v", e.did, sum)
 			}
 			e.ends = nil
-			sum, err = e.s.Drain(t.Context(), Errand{}, nil)
+			sum, err = e.s.Drain(t.Context(), DrainRequest{}, nil)
 			must(t, err)
 			if left := 4 - tc.did; sum.Done != left || sum.Reasons[0].Code != ReasonNothing {
 				t.Errorf("%d were left, and of those: %+v", left, sum)
