@@ -14,7 +14,7 @@ import (
 var codecKey = []byte("Pa")
 
 func samplePart() *part {
-	return &part{version: 7, made: time.Unix(1, 2).UTC(), used: true, bytes: 5, at: place{
+	return &part{version: 7, made: time.Unix(1, 2).UTC(), used: true, bytes: 5, at: recency{
 		date: time.Unix(3, 4).UTC(), added: time.Unix(5, 6).UTC(), document: percached.DocumentID{1}, number: 300,
 	}}
 }
@@ -27,7 +27,7 @@ func samplePrediction() Prediction {
 
 func TestCodec(t *testing.T) {
 	p, text, err := decodePart(codecKey, encodePart(codecKey, samplePart(), "A lot"))
-	if d := cmp.Diff(samplePart(), p, cmp.AllowUnexported(part{}, place{})); d != "" || text != "A lot" || err != nil {
+	if d := cmp.Diff(samplePart(), p, cmp.AllowUnexported(part{}, recency{})); d != "" || text != "A lot" || err != nil {
 		t.Error(d, text, err)
 	}
 	want := samplePrediction()
@@ -96,13 +96,13 @@ func FuzzDecode(f *testing.F) {
 		}
 		if p, err := decodePrediction(codecKey, value); err == nil {
 			again, err := decodePrediction(codecKey, encodePrediction(codecKey, &p))
-			if d := cmp.Diff(p, again); d != "" || err != nil || !asks(p.Question) {
+			if d := cmp.Diff(p, again); d != "" || err != nil || !isQuestion(p.Question) {
 				t.Error(d, err, p.Question)
 			}
 		}
 		if p, text, err := decodePart(codecKey, value); err == nil {
 			again, text2, err := decodePart(codecKey, encodePart(codecKey, p, text))
-			if d := cmp.Diff(p, again, cmp.AllowUnexported(part{}, place{})); d != "" || err != nil || text != text2 {
+			if d := cmp.Diff(p, again, cmp.AllowUnexported(part{}, recency{})); d != "" || err != nil || text != text2 {
 				t.Error(d, err)
 			}
 		}

@@ -8,17 +8,17 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// doomed says what is to be removed.
-type doomed struct {
-	work   func(*work) bool // may not be stored any more
+// removal selects what to delete.
+type removal struct {
+	work   func(*task) bool // tasks whose result must not be stored
 	part   func(*part) bool
-	guess  func(*guess) bool
+	guess  func(*storedPrediction) bool
 	counts bool
 }
 
-// Forget removes the parts of chunks, and the predictions that rest on one of
-// them. It does not wait for the engine: what is under way and rests on one of
-// them will not be stored.
+// Forget deletes the parts of chunks and the predictions based on them. It does not wait
+// for the engine: the result of a call in progress that depends on them will not be
+// stored.
 func (p *Predictor) Forget(space string, chunks []percached.ChunkID) (parts, predictions int, err error) {
 	gone := make(map[percached.ChunkID]bool, len(chunks))
 	for _, c := range chunks {
@@ -27,45 +27,43 @@ func (p *Predictor) Forget(space string, chunks []percached.ChunkID) (parts, pre
 	rests := func(on []percached.ChunkID) bool {
 		return slices.ContainsFunc(on, func(c percached.ChunkID) bool { return gone[c] })
 	}
-	parts, predictions, err = p.remove(space, doomed{
-		work:  func(w *work) bool { return rests(w.chunks) },
+	parts, predictions, err = p.remove(space, removal{
+		work:  func(w *task) bool { return rests(w.chunks) },
 		part:  func(pt *part) bool { return gone[pt.chunk] },
-		guess: func(g *guess) bool { return rests(g.chunks) },
+		guess: func(g *storedPrediction) bool { return rests(g.chunks) },
 	})
 	return parts, predictions, fault.Wrap("predictor.Forget", err)
 }
 
-// ForgetHistory removes the predictions of a space that came from what was
-// asked.
+// ForgetHistory deletes the predictions of a space that came from the history.
 func (p *Predictor) ForgetHistory(space string) (int, error) {
-	_, n, err := p.remove(space, doomed{
-		work:  func(w *work) bool { return w.history },
+	_, n, err := p.remove(space, removal{
+		work:  func(w *task) bool { return w.history },
 		part:  func(*part) bool { return false },
-		guess: func(g *guess) bool { return g.from == History },
+		guess: func(g *storedPrediction) bool { return g.from == History },
 	})
 	return n, fault.Wrap("predictor.ForgetHistory", err)
 }
 
-// DropSpace removes all that a space holds, its counts too.
+// DropSpace deletes everything about a space, including its counts.
 func (p *Predictor) DropSpace(space string) (parts, predictions int, err error) {
-	parts, predictions, err = p.remove(space, doomed{
-		work:   func(*work) bool { return true },
+	parts, predictions, err = p.remove(space, removal{
+		work:   func(*task) bool { return true },
 		part:   func(*part) bool { return true },
-		guess:  func(*guess) bool { return true },
+		guess:  func(*storedPrediction) bool { return true },
 		counts: true,
 	})
 	return parts, predictions, fault.Wrap("predictor.DropSpace", err)
 }
 
-// remove removes what of a space is doomed, after it made void what is under
-// way.
-func (p *Predictor) remove(space string, d doomed) (parts, predictions int, err error) {
+// remove voids the affected tasks and then deletes what the removal selects.
+func (p *Predictor) remove(space string, d removal) (parts, predictions int, err error) {
 	id := kv.NewSpaceID(space)
 	p.write.Lock()
 	defer p.write.Unlock()
-	p.void(id, d.work)
+	p.voidTasks(id, d.work)
 	p.mu.RLock()
-	s := p.shelves[id]
+	s := p.states[id]
 	var chunks []percached.ChunkID
 	var guesses [][16]byte
 	if s != nil {
@@ -91,7 +89,7 @@ func (p *Predictor) remove(space string, d doomed) (parts, predictions int, err 
 		parts += len(some)
 	}
 	for some := range slices.Chunk(guesses, group) {
-		if err := p.eraseGuesses(id, s, some); err != nil {
+		if err := p.erasePredictions(id, s, some); err != nil {
 			return parts, predictions, err
 		}
 		predictions += len(some)
@@ -102,9 +100,9 @@ func (p *Predictor) remove(space string, d doomed) (parts, predictions int, err 
 	return parts, predictions, err
 }
 
-// The following are for those who hold write.
+// The callers of the following methods hold write.
 
-func (p *Predictor) eraseParts(space kv.SpaceID, s *shelf, chunks []percached.ChunkID) error {
+func (p *Predictor) eraseParts(space kv.SpaceID, s *spaceState, chunks []percached.ChunkID) error {
 	var keys [][]byte
 	for _, c := range chunks {
 		keys = append(keys, partKey(space, c))
@@ -115,12 +113,12 @@ func (p *Predictor) eraseParts(space kv.SpaceID, s *shelf, chunks []percached.Ch
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range chunks {
-		s.drop(c)
+		s.removePart(c)
 	}
 	return nil
 }
 
-func (p *Predictor) eraseGuesses(space kv.SpaceID, s *shelf, ids [][16]byte) error {
+func (p *Predictor) erasePredictions(space kv.SpaceID, s *spaceState, ids [][16]byte) error {
 	var keys [][]byte
 	for _, id := range ids {
 		keys = append(keys, key(predictionByte, space, id[:]...), key(stateByte, space, id[:]...))
@@ -136,7 +134,7 @@ func (p *Predictor) eraseGuesses(space kv.SpaceID, s *shelf, ids [][16]byte) err
 	return nil
 }
 
-func (p *Predictor) eraseCounts(space kv.SpaceID, s *shelf) error {
+func (p *Predictor) eraseCounts(space kv.SpaceID, s *spaceState) error {
 	if err := p.deleteKeys([][]byte{key(countsByte, space)}); err != nil {
 		return err
 	}

@@ -74,8 +74,8 @@ func TestBuiltInModel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links the product")
 	}
-	b := &product{filepath.Join(t.TempDir(), "percached"), t.TempDir()}
-	if out, err := exec.Command("go", "build", "-o", b.path, "../cmd/percached").CombinedOutput(); err != nil {
+	b := &product{filepath.Join(t.TempDir(), "percached-eval"), t.TempDir()}
+	if out, err := exec.Command("go", "build", "-o", b.path, "../cmd/percached-eval").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	w := start(t)

@@ -155,7 +155,7 @@ func FuzzParse(f *testing.F) {
 		}
 		seen := map[string]bool{}
 		for _, q := range questions {
-			if !asks(q) || !utf8.ValidString(q) || strings.ContainsAny(q, "\r\n") || q != strings.TrimSpace(q) {
+			if !isQuestion(q) || !utf8.ValidString(q) || strings.ContainsAny(q, "\r\n") || q != strings.TrimSpace(q) {
 				t.Errorf("%q is no question in one line", q)
 			}
 			if seen[normalise(q)] {

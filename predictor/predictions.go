@@ -11,19 +11,19 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// Predictions gives the predictions of a space, the latest first.
+// Predictions lists the predictions of a space, latest first.
 func (p *Predictor) Predictions(space string) ([]Prediction, error) {
 	const op = "predictor.Predictions"
 	p.mu.RLock()
 	var ids [][16]byte
-	if s := p.shelves[kv.NewSpaceID(space)]; s != nil {
+	if s := p.states[kv.NewSpaceID(space)]; s != nil {
 		ids = slices.Collect(maps.Keys(s.predictions))
 	}
 	p.mu.RUnlock()
 	out := make([]Prediction, 0, len(ids))
 	for _, id := range ids {
 		pr, err := p.Get(space, id)
-		if fault.KindOf(err) == fault.NotFound { // gone meanwhile, or damaged
+		if fault.KindOf(err) == fault.NotFound { // deleted meanwhile, or damaged
 			continue
 		}
 		if err != nil {
@@ -37,12 +37,12 @@ func (p *Predictor) Predictions(space string) ([]Prediction, error) {
 	return out, nil
 }
 
-// Unpopulated names up to n predictions that were neither prefilled nor answered,
-// the latest first. It reads nothing.
+// Unpopulated lists up to n predictions that are neither prefilled nor answered, latest
+// first. It does not access the disk.
 func (p *Predictor) Unpopulated(space string, n int) [][16]byte {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	s := p.shelves[kv.NewSpaceID(space)]
+	s := p.states[kv.NewSpaceID(space)]
 	if s == nil {
 		return nil
 	}
@@ -58,19 +58,19 @@ func (p *Predictor) Unpopulated(space string, n int) [][16]byte {
 	return ids[:min(max(n, 0), len(ids))]
 }
 
-// Get reads a prediction; NotFound if there is none.
+// Get reads a prediction. NotFound means that it does not exist.
 func (p *Predictor) Get(space string, id [16]byte) (Prediction, error) {
 	const op = "predictor.Get"
 	hash := kv.NewSpaceID(space)
 	p.mu.RLock()
-	g := p.guess(hash, id)
+	g := p.prediction(hash, id)
 	var st state
 	if g != nil {
 		st = g.state
 	}
 	p.mu.RUnlock()
 	if g == nil {
-		return Prediction{}, fault.New(fault.NotFound, op, "there is no prediction %x", id)
+		return Prediction{}, fault.New(fault.NotFound, op, "prediction %x does not exist", id)
 	}
 	k := key(predictionByte, hash, id[:]...)
 	var pr Prediction
@@ -82,55 +82,54 @@ func (p *Predictor) Get(space string, id [16]byte) (Prediction, error) {
 		return err
 	})
 	if err != nil && (unreadable(err) || fault.KindOf(err) == fault.NotFound) {
-		if err := p.lose(hash, id, g, err); err != nil {
+		if err := p.dropDamaged(hash, id, g, err); err != nil {
 			return Prediction{}, fault.Wrap(op, err)
 		}
-		return Prediction{}, fault.New(fault.NotFound, op, "prediction %x is gone", id)
+		return Prediction{}, fault.New(fault.NotFound, op, "prediction %x was damaged and is deleted", id)
 	}
 	pr.ID, pr.Populated, pr.Hits, pr.LastHit = id, st.populated, st.hits, st.last
 	return pr, fault.Wrap(op, err)
 }
 
-// lose removes a prediction that cannot be read, unless it is gone or another by
-// now.
-func (p *Predictor) lose(space kv.SpaceID, id [16]byte, g *guess, why error) error {
+// dropDamaged deletes an unreadable prediction, unless it was replaced meanwhile.
+func (p *Predictor) dropDamaged(space kv.SpaceID, id [16]byte, g *storedPrediction, why error) error {
 	p.write.Lock()
 	defer p.write.Unlock()
 	p.mu.RLock()
-	same := p.guess(space, id) == g
-	s := p.shelves[space]
+	same := p.prediction(space, id) == g
+	s := p.states[space]
 	p.mu.RUnlock()
 	if !same {
 		return nil
 	}
 	p.damaged(why)
-	return p.eraseGuesses(space, s, [][16]byte{id})
+	return p.erasePredictions(space, s, [][16]byte{id})
 }
 
-// guess needs mu.
-func (p *Predictor) guess(space kv.SpaceID, id [16]byte) *guess {
-	if s := p.shelves[space]; s != nil {
+// prediction returns one prediction or nil. The caller holds mu.
+func (p *Predictor) prediction(space kv.SpaceID, id [16]byte) *storedPrediction {
+	if s := p.states[space]; s != nil {
 		return s.predictions[id]
 	}
 	return nil
 }
 
-// Populated notes that a prediction was prefilled or answered; NotFound if there
-// is none.
+// Populated records that a prediction was prefilled or answered. NotFound means that it
+// does not exist.
 func (p *Predictor) Populated(space string, id [16]byte) error {
 	const op = "predictor.Populated"
 	hash := kv.NewSpaceID(space)
 	p.write.Lock()
 	defer p.write.Unlock()
 	p.mu.RLock()
-	g := p.guess(hash, id)
+	g := p.prediction(hash, id)
 	var st state
 	if g != nil {
 		st = g.state
 	}
 	p.mu.RUnlock()
 	if g == nil {
-		return fault.New(fault.NotFound, op, "there is no prediction %x", id)
+		return fault.New(fault.NotFound, op, "prediction %x does not exist", id)
 	}
 	if st.populated {
 		return nil
@@ -147,24 +146,23 @@ func (p *Predictor) Populated(space string, id [16]byte) error {
 	return nil
 }
 
-// Hit counts that a prediction was asked for; Flush writes it. An ID that is
-// unknown is passed over.
+// Hit counts a request for a predicted question. Flush writes it. An unknown ID is
+// ignored.
 func (p *Predictor) Hit(space string, id [16]byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if g := p.guess(kv.NewSpaceID(space), id); g != nil {
+	if g := p.prediction(kv.NewSpaceID(space), id); g != nil {
 		g.state.hits++
-		g.state.last = moment(p.o.Now())
+		g.state.last = truncateTime(p.o.Now())
 		g.dirty = true
 	}
 }
 
-// Cited gives all chunks that parts and predictions of a space rest on, each
-// once.
+// Cited lists the chunks behind the parts and predictions of a space, each once.
 func (p *Predictor) Cited(space string) ([]percached.ChunkID, error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	s := p.shelves[kv.NewSpaceID(space)]
+	s := p.states[kv.NewSpaceID(space)]
 	if s == nil {
 		return nil, nil
 	}
@@ -180,32 +178,32 @@ func (p *Predictor) Cited(space string) ([]percached.ChunkID, error) {
 	return slices.SortedFunc(maps.Keys(cited), func(a, b percached.ChunkID) int { return bytes.Compare(a[:], b[:]) }), nil
 }
 
-// Stats counts what a space holds.
+// Stats are the counts of a space.
 type Stats struct {
 	Parts       int             `json:"summaries"` // parts of the abstract
-	Empty       int             `json:"empty"`     // of them: the model found nothing to say
-	Waiting     int             `json:"unused"`    // of them: no prediction was made from them yet
+	Empty       int             `json:"empty"`     // parts for which the model found nothing to say
+	Waiting     int             `json:"unused"`    // parts without a prediction
 	Bytes       int64           `json:"bytes"`     // of the abstract's texts
 	Predictions int             `json:"predictions"`
-	FromHistory int             `json:"from_history"` // of them; the others come from the knowledge
+	FromHistory int             `json:"from_history"` // predictions from the history; the others are from knowledge
 	Populated   int             `json:"populated"`
-	Hit         int             `json:"asked"`   // at least once
-	Dropped     map[Drop]uint64 `json:"dropped"` // what the model printed and was of no use, ever
+	Hit         int             `json:"asked"`   // predictions asked at least once
+	Dropped     map[Drop]uint64 `json:"dropped"` // output without use, since the beginning
 }
 
-// Stats counts what a space holds; nothing if there is no such space.
+// Stats returns the counts of a space, or zeros if it does not exist.
 func (p *Predictor) Stats(space string) (Stats, error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	out := Stats{Dropped: map[Drop]uint64{}}
-	s := p.shelves[kv.NewSpaceID(space)]
+	s := p.states[kv.NewSpaceID(space)]
 	if s == nil {
 		return out, nil
 	}
 	out.Parts, out.Bytes, out.Predictions = len(s.parts), s.bytes, len(s.predictions)
 	for _, pt := range s.parts {
 		out.Empty += int(bit(pt.bytes == 0))
-		out.Waiting += int(bit(pt.waits()))
+		out.Waiting += int(bit(pt.isUnused()))
 	}
 	for _, g := range s.predictions {
 		out.FromHistory += int(bit(g.from == History))

@@ -1,16 +1,19 @@
 package predictor
 
 import (
+	"context"
 	_ "embed"
 	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// The prompts are those of the paper's figures 26 to 28. The built-in model was
-// trained on these very words (models/train/prompts.py); a test compares them.
+// The prompts are those of the paper's figures 26 to 28. The built-in model was trained
+// on these exact words (models/train/prompts.py); a test compares them.
 
 //go:embed prompts/abstract.txt
 var abstractPrompt string
@@ -21,13 +24,13 @@ var knowledgePrompt string
 //go:embed prompts/history.txt
 var historyPrompt string
 
-// wording is a prompt before its slots are filled.
-type wording struct {
+// promptTemplate is a prompt with empty slots.
+type promptTemplate struct {
 	text, slot string
 }
 
-// Slot is what must stand in a prompt of this name, for what it is about: without
-// it the prompt would be the same for all. Empty: there is no such prompt.
+// Slot is the slot that the prompt of this name must contain; without it the prompt would
+// be the same for every text. It is empty for an unknown name.
 func Slot(prompt string) string {
 	switch prompt {
 	case "abstract":
@@ -40,10 +43,10 @@ func Slot(prompt string) string {
 	return ""
 }
 
-// wording finds a prompt, a space's own before ours.
-func (p *Predictor) wording(space, name, ours string) (wording, error) {
+// loadPrompt returns the space's own prompt, or the built-in one.
+func (p *Predictor) loadPrompt(space, name, ours string) (promptTemplate, error) {
 	const op = "predictor: prompt"
-	w := wording{ours, Slot(name)}
+	w := promptTemplate{ours, Slot(name)}
 	if p.o.Prompts != nil {
 		text, ok, err := p.o.Prompts(space, name)
 		if err != nil {
@@ -54,19 +57,20 @@ func (p *Predictor) wording(space, name, ours string) (wording, error) {
 		}
 	}
 	if !strings.Contains(w.text, w.slot) {
-		// Of a parked job the operations alone are shown: this one is to say it all.
+		// A parked job shows only the operations of its error, so the operation contains
+		// the whole message.
 		return w, fault.New(fault.Invalid, op+" "+name+".txt has no "+w.slot, "the prompt %q has no %s", name, w.slot)
 	}
 	w.text = strings.TrimRight(w.text, "\r\n")
 	return w, nil
 }
 
-// fill puts texts into the slots. What a document says is never a slot.
-func (w wording) fill(about, kind string, count int) string {
+// fill replaces the slots. Text of a document never counts as a slot.
+func (w promptTemplate) fill(about, kind string, count int) string {
 	return strings.NewReplacer(w.slot, about, "{kind}", kindName(kind), "{count}", strconv.Itoa(count)).Replace(w.text)
 }
 
-// kindName is a kind of space as prompts call it.
+// kindName is the name of a space's kind in prompts.
 func kindName(kind string) string {
 	switch kind {
 	case "emails":
@@ -79,8 +83,8 @@ func kindName(kind string) string {
 	return "notes"
 }
 
-// about is a chunk as the model is asked to sum it up: "title: text".
-func about(title string, c *percached.Chunk) string {
+// describeChunk is a chunk as the summary prompt shows it: "title: text".
+func describeChunk(title string, c *percached.Chunk) string {
 	const mark = "### "
 	head := strings.TrimPrefix(c.Head, mark)
 	switch {
@@ -92,4 +96,85 @@ func about(title string, c *percached.Chunk) string {
 		}
 	}
 	return head + ": " + strings.TrimSpace(c.Body)
+}
+
+// Usage is the cost of engine calls.
+type Usage struct {
+	Computed, Generated int // tokens
+	Took                time.Duration
+}
+
+func usage(r *percached.Result) Usage {
+	t := &r.Times
+	// FirstToken is missing if the run ended earlier.
+	begun := max(t.FirstToken, t.Tokenize+t.Restore+t.Prefill+t.Capture)
+	return Usage{Computed: r.Usage.Computed, Generated: r.Usage.Generated, Took: begun + t.Decode}
+}
+
+// generate asks the model in a request of its own. If the prompt exceeds the model's
+// context it retries with half as many things, down to least. It returns how many things
+// the final prompt contained.
+func (p *Predictor) generate(ctx context.Context, tokens, things, least int, prompt func(n int) string) (res percached.Result, n int, err error) {
+	for n = things; ; n /= 2 {
+		res, err = p.o.Engine.Generate(ctx, percached.Prompt{
+			Segments: p.o.Engine.Info().Chat.Turn(prompt(n)), Priority: percached.Background, MaxTokens: tokens, EndLoops: true,
+		}, nil)
+		if fault.KindOf(err) != fault.Invalid || n/2 < least {
+			return res, n, err
+		}
+	}
+}
+
+// summary turns the model's output into one line: without markup and repetitions, and cut
+// at a word if too long.
+func summary(text string) string {
+	text = strings.ReplaceAll(cleanText(text), "\n", " ")
+	var kept []string
+	said := map[string]bool{}
+	for _, s := range splitClauses(strings.Join(strings.Fields(text), " ")) {
+		// The last sentence of a loop may be cut anywhere.
+		if n := normalise(s); !said[n] && !hasPrefixOf(kept, s) {
+			said[n] = true
+			kept = append(kept, strings.TrimSpace(s))
+		}
+	}
+	text = strings.Trim(strings.Join(kept, " "), `"'“”*# `)
+	if !strings.ContainsFunc(text, isWordRune) {
+		return ""
+	}
+	return shorten(text, maxSummary)
+}
+
+// splitClauses splits a line after full stops and semicolons.
+func splitClauses(line string) (out []string) {
+	for s := range strings.SplitAfterSeq(line, ". ") {
+		out = append(out, strings.SplitAfter(s, "; ")...)
+	}
+	return out
+}
+
+// hasPrefixOf reports whether one of the sentences begins with s.
+func hasPrefixOf(sentences []string, s string) bool {
+	for _, k := range sentences {
+		if strings.HasPrefix(k, strings.TrimSpace(s)) {
+			return true
+		}
+	}
+	return false
+}
+
+// shorten cuts a line to at most this many bytes, at a space if possible.
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	at := most
+	for at > 0 && !utf8.RuneStart(s[at]) {
+		at--
+	}
+	s = s[:at]
+	if space := strings.LastIndexByte(s, ' '); space > most/2 {
+		s = s[:space]
+	}
+	return strings.TrimRight(s, " ")
 }

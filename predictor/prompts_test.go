@@ -54,17 +54,17 @@ func TestWording(t *testing.T) {
 		text, ok := texts[space]
 		return text, ok && name == "abstract", nil
 	}}}
-	w, err := p.wording("own", "abstract", abstractPrompt)
+	w, err := p.loadPrompt("own", "abstract", abstractPrompt)
 	if got := w.fill("{count} {kind}", "emails", 3); got != "Of personal emails: {count} {kind} 3 {count} {kind}" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if w, err := p.wording("own", "knowledge", knowledgePrompt); !strings.HasPrefix(w.text, "You are") || err != nil {
+	if w, err := p.loadPrompt("own", "knowledge", knowledgePrompt); !strings.HasPrefix(w.text, "You are") || err != nil {
 		t.Errorf("%q, %v", w.text, err)
 	}
-	if _, err := p.wording("without", "abstract", abstractPrompt); fault.KindOf(err) != fault.Invalid {
+	if _, err := p.loadPrompt("without", "abstract", abstractPrompt); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("a prompt without its slot: %v", err)
 	}
-	if _, err := p.wording("broken", "abstract", abstractPrompt); !errors.Is(err, broken) {
+	if _, err := p.loadPrompt("broken", "abstract", abstractPrompt); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 }
@@ -77,7 +77,7 @@ func TestAbout(t *testing.T) {
 		{"", "### Rent (mail)", "Rent: The rent."},
 		{"Other", "### Rent", "Rent: The rent."},
 	} {
-		if got := about(tt.title, &percached.Chunk{Head: tt.head, Body: " The rent.\n"}); got != tt.want {
+		if got := describeChunk(tt.title, &percached.Chunk{Head: tt.head, Body: " The rent.\n"}); got != tt.want {
 			t.Errorf("%q: %q, want %q", tt.head, got, tt.want)
 		}
 	}

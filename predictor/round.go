@@ -11,7 +11,7 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// From says what a prediction was made from.
+// From is the source of a prediction.
 type From string
 
 // The sources of predictions.
@@ -25,9 +25,8 @@ type Prediction struct {
 	ID       [16]byte
 	Question string
 	From     From
-	Chunks   []percached.ChunkID // that it rests on
-	// Asked are the questions of the history that it came from, as NewID names
-	// them.
+	Chunks   []percached.ChunkID // its source
+	// Asked are the IDs of the history questions behind it; see NewID.
 	Asked     [][16]byte
 	Made      time.Time
 	Populated bool // it was prefilled or answered
@@ -35,42 +34,42 @@ type Prediction struct {
 	LastHit   time.Time
 }
 
-// Round is what came of asking the model once for predictions.
+// Round is the result of one request for predictions.
 type Round struct {
-	// Sources is how many parts of the abstract, or questions of the history,
-	// it was made from. 0: there was nothing to do.
+	// Sources is how many parts of the abstract or questions of the history the prompt
+	// contained. 0: nothing was left to use.
 	Sources int
 	New     []Prediction
 	Dropped map[Drop]int
 	Usage   Usage
 }
 
-// draft is a round that is under way.
+// draft is a round in progress.
 type draft struct {
 	*Predictor
 	space    string
-	work     *work
+	work     *task
 	from     From
-	versions map[percached.ChunkID]uint64 // of the chunks it rests on
-	parts    []*part                      // that are used up by it
+	versions map[percached.ChunkID]uint64 // of its chunks
+	parts    []*part                      // used by this round
 	asked    [][16]byte
 	stride   int
 }
 
-// stride is how many questions are asked for; none means as many as usual.
+// stride checks how many questions to ask for; 0 means the default.
 func (p *Predictor) stride(n int) (int, error) {
 	if n == 0 {
 		n = p.o.Stride
 	}
 	if n < 1 || n > maxStride {
-		return 0, fault.New(fault.Invalid, "predictor: stride", "%d is not between 1 and %d", n, maxStride)
+		return 0, fault.New(fault.Invalid, "predictor: stride", "invalid stride %d: it is not between 1 and %d", n, maxStride)
 	}
 	return n, nil
 }
 
-// asking is what asking for predictions in a space begins with: the prompt's
-// wording, the space's kind, and how many questions are asked for.
-func (p *Predictor) asking(space, prompt, ours string, n int) (w wording, kind string, stride int, err error) {
+// prepareRound returns what a round needs: the prompt, the kind of space, and how many
+// questions to ask for.
+func (p *Predictor) prepareRound(space, prompt, ours string, n int) (w promptTemplate, kind string, stride int, err error) {
 	if stride, err = p.stride(n); err != nil {
 		return w, "", 0, err
 	}
@@ -78,20 +77,20 @@ func (p *Predictor) asking(space, prompt, ours string, n int) (w wording, kind s
 	if err != nil {
 		return w, "", 0, err
 	}
-	w, err = p.wording(space, prompt, ours)
+	w, err = p.loadPrompt(space, prompt, ours)
 	return w, about.Kind, stride, err
 }
 
-// tokens bound the list that is asked for.
+// tokens is the maximum length of the list.
 func (d *draft) tokens() int { return d.stride * d.o.QuestionTokens }
 
-// end parses what the model printed, and stores what is of use.
-func (d *draft) end(ctx context.Context, res *percached.Result) (Round, error) {
+// finish parses the model's output and stores the useful questions.
+func (d *draft) finish(ctx context.Context, res *percached.Result) (Round, error) {
 	r := Round{Sources: len(d.parts) + len(d.asked), Usage: usage(res)}
 	questions, dropped := parse(res.Text, d.stride, res.Finish != percached.FinishLength)
 	var fresh []string
 	for _, q := range questions {
-		why, err := d.sift(ctx, q)
+		why, err := d.reject(ctx, q)
 		if err != nil {
 			return r, err
 		}
@@ -104,10 +103,10 @@ func (d *draft) end(ctx context.Context, res *percached.Result) (Round, error) {
 	return r, d.store(&r, fresh, dropped)
 }
 
-// sift says why a question is of no use, if it is not.
-func (d *draft) sift(ctx context.Context, q string) (Drop, error) {
+// reject returns why a question is useless, or "".
+func (d *draft) reject(ctx context.Context, q string) (Drop, error) {
 	id := newID(d.work.space, q)
-	if slices.Contains(d.asked, id) || d.predicted(id) {
+	if slices.Contains(d.asked, id) || d.isPredicted(id) {
 		return Known, nil
 	}
 	known, err := d.o.Check.Known(ctx, d.space, q)
@@ -121,27 +120,27 @@ func (d *draft) sift(ctx context.Context, q string) (Drop, error) {
 	return "", nil
 }
 
-func (d *draft) predicted(id [16]byte) bool {
+func (d *draft) isPredicted(id [16]byte) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	s := d.shelves[d.work.space]
+	s := d.states[d.work.space]
 	return s != nil && s.predictions[id] != nil
 }
 
-// store writes a round in one transaction: or, if what it rests on has changed
-// meanwhile, nothing.
+// store writes a round in one transaction. It writes nothing if the sources changed
+// meanwhile.
 func (d *draft) store(r *Round, questions []string, dropped map[Drop]int) error {
 	d.write.Lock()
 	defer d.write.Unlock()
-	ok, err := d.stands(d.space, d.work, d.versions)
-	if err != nil || !ok || !d.unused() {
+	ok, err := d.isCurrent(d.space, d.work, d.versions)
+	if err != nil || !ok || !d.partsUnused() {
 		return err
 	}
 	var fresh []Prediction
-	now := moment(d.o.Now())
+	now := truncateTime(d.o.Now())
 	for _, q := range questions {
 		id := newID(d.work.space, q)
-		if d.predicted(id) { // by another round, meanwhile
+		if d.isPredicted(id) { // by another round meanwhile
 			dropped[Known]++
 			continue
 		}
@@ -150,29 +149,29 @@ func (d *draft) store(r *Round, questions []string, dropped map[Drop]int) error 
 		})
 	}
 	counts := d.counts(dropped)
-	if err := d.o.DB.Update(func(tx *kv.Tx) error { return d.set(tx, fresh, counts) }); err != nil {
+	if err := d.o.DB.Update(func(tx *kv.Tx) error { return d.writeRound(tx, fresh, counts) }); err != nil {
 		return err
 	}
 	r.New, r.Dropped = fresh, dropped
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s := d.shelf(d.work.space)
+	s := d.stateOf(d.work.space)
 	rests := slices.Clone(d.work.chunks)
 	for _, pt := range d.parts {
 		pt.used = true
 	}
 	for i := range fresh {
-		s.predictions[fresh[i].ID] = &guess{from: d.from, made: now, chunks: rests}
+		s.predictions[fresh[i].ID] = &storedPrediction{from: d.from, made: now, chunks: rests}
 	}
 	s.dropped = counts
 	return nil
 }
 
-// unused says whether the parts are still there and nobody else used them.
-func (d *draft) unused() bool {
+// partsUnused reports whether the parts still exist and no other round used them.
+func (d *draft) partsUnused() bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	s := d.shelves[d.work.space]
+	s := d.states[d.work.space]
 	for _, pt := range d.parts {
 		if s == nil || s.parts[pt.chunk] != pt || pt.used {
 			return false
@@ -181,12 +180,12 @@ func (d *draft) unused() bool {
 	return true
 }
 
-// counts adds up what was dropped in the space ever, with this round.
+// counts adds this round's dropped questions to the space's totals.
 func (d *draft) counts(dropped map[Drop]int) map[Drop]uint64 {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	counts := map[Drop]uint64{}
-	if s := d.shelves[d.work.space]; s != nil {
+	if s := d.states[d.work.space]; s != nil {
 		maps.Copy(counts, s.dropped)
 	}
 	for why, n := range dropped {
@@ -195,7 +194,7 @@ func (d *draft) counts(dropped map[Drop]int) map[Drop]uint64 {
 	return counts
 }
 
-func (d *draft) set(tx *kv.Tx, fresh []Prediction, counts map[Drop]uint64) error {
+func (d *draft) writeRound(tx *kv.Tx, fresh []Prediction, counts map[Drop]uint64) error {
 	for i := range fresh {
 		k := key(predictionByte, d.work.space, fresh[i].ID[:]...)
 		if err := tx.Set(k, encodePrediction(k, &fresh[i])); err != nil {
@@ -218,8 +217,7 @@ func (d *draft) set(tx *kv.Tx, fresh []Prediction, counts map[Drop]uint64) error
 	return tx.Set(k, encodeCounts(k, counts))
 }
 
-// markUsed writes a part anew. One that has become unreadable is left to be
-// found when it is read for its text.
+// markUsed rewrites a part. If it is unreadable, the next read of its text deletes it.
 func (d *draft) markUsed(tx *kv.Tx, pt *part) error {
 	k := partKey(d.work.space, pt.chunk)
 	v, err := tx.Get(k)
@@ -232,4 +230,81 @@ func (d *draft) markUsed(tx *kv.Tx, pt *part) error {
 	}
 	was.used = true
 	return tx.Set(k, encodePart(k, was, text))
+}
+
+// task is a call in progress. Its sources may be forgotten before it ends.
+type task struct {
+	space   kv.SpaceID
+	chunks  []percached.ChunkID
+	history bool // it depends on the history
+	void    bool // its result must not be stored
+}
+
+// beginTask registers a task. It must precede the read of the chunks: then either that
+// read finds them gone, or forgetting them voids the task.
+func (p *Predictor) beginTask(w *task) (end func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tasks[w] = struct{}{}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.tasks, w)
+	}
+}
+
+// narrowTask limits a task's dependencies to these chunks.
+func (p *Predictor) narrowTask(w *task, chunks []percached.ChunkID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w.chunks = chunks
+}
+
+// voidTasks voids the tasks of a space that depend on something forgotten. The caller
+// holds write.
+func (p *Predictor) voidTasks(space kv.SpaceID, rests func(*task) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for w := range p.tasks {
+		if w.space == space && rests(w) {
+			w.void = true
+		}
+	}
+}
+
+// isCurrent reports whether the sources of a task are unchanged. The caller holds write
+// until the task's result is stored.
+func (p *Predictor) isCurrent(space string, w *task, versions map[percached.ChunkID]uint64) (bool, error) {
+	p.mu.RLock()
+	void := w.void
+	p.mu.RUnlock()
+	if void {
+		return false, nil
+	}
+	now, err := p.versions(space, w.chunks)
+	if fault.KindOf(err) == fault.NotFound { // the space was deleted
+		return false, nil
+	}
+	return !slices.ContainsFunc(w.chunks, func(id percached.ChunkID) bool {
+		v, there := now[id]
+		return !there || v != versions[id]
+	}), err
+}
+
+// chunkBatch is how many chunks one read returns.
+const chunkBatch = 512
+
+// versions returns the versions of the existing chunks. A damaged one counts as gone.
+func (p *Predictor) versions(space string, ids []percached.ChunkID) (map[percached.ChunkID]uint64, error) {
+	versions := make(map[percached.ChunkID]uint64, len(ids))
+	for some := range slices.Chunk(ids, chunkBatch) {
+		chunks, err := p.o.Knowledge.Chunks(space, some)
+		if err != nil && fault.KindOf(err) != fault.Internal {
+			return nil, err
+		}
+		for i := range chunks {
+			versions[chunks[i].ID] = chunks[i].Version
+		}
+	}
+	return versions, nil
 }
