@@ -43,7 +43,7 @@ func FuzzCounters(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 4 { // a checksum of its own, or no input would come past it
 			b = append(bytes.Clone(b[:len(b)-4]), 0, 0, 0, 0)
-			sum := sumOf(at, b[:len(b)-4])
+			sum := checksum(at, b[:len(b)-4])
 			for i := range 4 {
 				b[len(b)-4+i] = byte(sum >> (8 * i))
 			}

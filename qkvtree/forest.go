@@ -22,24 +22,24 @@ import (
 // worth more.
 type forest struct {
 	age
-	groups map[groupID]*group
+	groups map[groupID]*modelGroup
 	leaves leaves
 	roots  map[*node]struct{}
 	count  int
 	bytes  int64
-	shares map[string]*share // by space
+	shares map[string]*spaceShare // by space
 }
 
 func newForest() *forest {
-	return &forest{groups: map[groupID]*group{}, roots: map[*node]struct{}{}, shares: map[string]*share{}}
+	return &forest{groups: map[groupID]*modelGroup{}, roots: map[*node]struct{}{}, shares: map[string]*spaceShare{}}
 }
 
 // group finds a group, or makes it; add enters it.
-func (f *forest) group(id groupID) *group {
+func (f *forest) group(id groupID) *modelGroup {
 	if g := f.groups[id]; g != nil {
 		return g
 	}
-	return &group{id: id, prefix: id.prefix(), nodes: map[percached.Path]*node{}}
+	return &modelGroup{id: id, prefix: id.prefix(), nodes: map[percached.Path]*node{}}
 }
 
 // newest is the highest tick of a node.
@@ -68,7 +68,7 @@ func (f *forest) add(n *node) {
 	g.nodes[n.path] = n
 	f.count++
 	f.bytes += n.bytes
-	f.share(g.id.space).bytes += n.bytes
+	f.shareOf(g.id.space).bytes += n.bytes
 	if n.root() {
 		f.roots[n] = struct{}{}
 		if g.id.placement == percached.Parallel { // whose branches may do without
@@ -84,9 +84,9 @@ func (f *forest) add(n *node) {
 	if p := g.nodes[n.above]; p != nil {
 		n.parent = p
 		p.kids++
-		f.leaves.drop(p)
+		f.leaves.remove(p)
 	}
-	f.leaves.put(n)
+	f.leaves.insert(n)
 }
 
 // remove takes a node out. Under sequential placement nothing may be behind it.
@@ -98,12 +98,12 @@ func (f *forest) remove(n *node) {
 	}
 	f.count--
 	f.bytes -= n.bytes
-	s := f.share(g.id.space)
+	s := f.shareOf(g.id.space)
 	if s.bytes -= n.bytes; s.bytes == 0 && s.limit < 0 {
 		delete(f.shares, g.id.space)
 	}
 	delete(f.roots, n)
-	f.leaves.drop(n)
+	f.leaves.remove(n)
 	if n.kids > 0 {
 		for _, k := range g.nodes {
 			if k.parent == n {
@@ -114,7 +114,7 @@ func (f *forest) remove(n *node) {
 	if p := n.parent; p != nil {
 		n.parent = nil
 		if p.kids--; p.kids == 0 && !p.root() {
-			f.leaves.put(p)
+			f.leaves.insert(p)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (f *forest) victim(keep map[*node]bool) *node {
 	for n := range f.roots {
 		switch {
 		case n.kids > 0 || keep[n]:
-		case f.current(n):
+		case f.isCurrent(n):
 			if pinned == nil || before(n, pinned) {
 				pinned = n
 			}
@@ -157,7 +157,7 @@ func (f *forest) leaf(keep map[*node]bool) *node {
 	var aside []*node
 	for len(f.leaves) > 0 && keep[f.leaves[0]] {
 		n := f.leaves[0]
-		f.leaves.drop(n)
+		f.leaves.remove(n)
 		aside = append(aside, n)
 	}
 	var best *node
@@ -165,7 +165,7 @@ func (f *forest) leaf(keep map[*node]bool) *node {
 		best = f.leaves[0]
 	}
 	for _, n := range aside {
-		f.leaves.put(n)
+		f.leaves.insert(n)
 	}
 	return best
 }
@@ -182,16 +182,16 @@ func (f *forest) idleVictim(keep map[*node]bool) *node {
 
 // yields is how many bytes would go if idleVictim were asked until it has no
 // more.
-func (f *forest) yields(keep map[*node]bool) int64 {
-	return f.yieldsOf(
-		func(*group) bool { return true },
+func (f *forest) evictableBytes(keep map[*node]bool) int64 {
+	return f.countEvictable(
+		func(*modelGroup) bool { return true },
 		func(n *node) bool { return !n.root() && !keep[n] && n.priority <= f.clock },
 	)
 }
 
 // yieldsOf counts the bytes of the nodes that would go in some groups: a node goes
 // if it may, and all behind it go.
-func (f *forest) yieldsOf(in func(*group) bool, may func(*node) bool) int64 {
+func (f *forest) countEvictable(in func(*modelGroup) bool, may func(*node) bool) int64 {
 	var yields int64
 	stays := map[*node]bool{}
 	for _, g := range f.groups {
@@ -216,7 +216,7 @@ func (f *forest) yieldsOf(in func(*group) bool, may func(*node) bool) int64 {
 
 // current says whether a system segment's model is the one that its space used
 // last.
-func (f *forest) current(n *node) bool {
+func (f *forest) isCurrent(n *node) bool {
 	for o := range f.roots {
 		if o.group.id.space == n.group.id.space && o.group.id.model != n.group.id.model && o.tick > n.tick {
 			return false
@@ -227,7 +227,7 @@ func (f *forest) current(n *node) bool {
 
 // below gives the nodes that take says to take and all that are behind them
 // under sequential placement, each before what it stands behind.
-func (f *forest) below(g *group, take func(*node) bool) []*node {
+func (f *forest) subtree(g *modelGroup, take func(*node) bool) []*node {
 	depth := map[*node]int{}
 	var found []*node
 	for _, n := range g.nodes {
@@ -283,14 +283,91 @@ func (l *leaves) Pop() any {
 	return n
 }
 
-func (l *leaves) put(n *node) {
+func (l *leaves) insert(n *node) {
 	if n.slot < 0 {
 		heap.Push(l, n)
 	}
 }
 
-func (l *leaves) drop(n *node) {
+func (l *leaves) remove(n *node) {
 	if n.slot >= 0 {
 		heap.Remove(l, n.slot)
 	}
+}
+
+// node is a stored slice without its bytes.
+type node struct {
+	counters
+	group  *modelGroup
+	path   percached.Path
+	above  percached.Path // zero for a root
+	parent *node          // nil for a root, and where it is not stored
+	chunk  percached.ChunkID
+	tokens int
+	pieces int
+	planes percached.Planes
+	bytes  int64  // of all its records, keys too
+	local  uint64 // priority among the slices of its space; not on disk
+	kids   int    // stored nodes right behind it
+	slot   int    // in the heap of leaves; -1: it is not there
+}
+
+// group holds the nodes that can stand in one prompt.
+type modelGroup struct {
+	id     groupID
+	prefix [groupSize]byte
+	nodes  map[percached.Path]*node
+}
+
+func (n *node) root() bool { return n.above == percached.Path{} }
+
+// Info describes a stored slice.
+type Info struct {
+	Space     string
+	Model     string
+	Placement percached.Placement
+	Path      percached.Path
+	Chunk     percached.ChunkID // zero for a system segment
+	Depth     int               // 0 for a system segment
+	Tokens    int
+	Bytes     int64
+	Planes    percached.Planes
+	Hits      uint64    // uses since it was stored, that first one among them; 0: idle work stored it
+	Priority  uint64    // what eviction goes by: the lowest goes first
+	Used      time.Time // zero: nobody has used it
+}
+
+func (n *node) info() Info {
+	depth := 0
+	if !n.root() {
+		depth = 1
+	}
+	for p := n.parent; p != nil && !p.root(); p = p.parent {
+		depth++
+	}
+	return Info{
+		Space: n.group.id.space, Model: n.group.id.model, Placement: n.group.id.placement, Path: n.path, Chunk: n.chunk,
+		Depth: depth, Tokens: n.tokens, Bytes: n.bytes, Planes: n.planes, Hits: n.hits, Priority: n.priority, Used: usedTime(n.used),
+	}
+}
+
+// moment reads the time of a use off its counters.
+func usedTime(used int64) time.Time {
+	if used == 0 {
+		return time.Time{}
+	}
+	return time.Unix(used, 0).UTC()
+}
+
+// newNode reads a node off its header.
+func newNode(g *modelGroup, h *header) *node {
+	n := &node{
+		group: g, path: h.slice.Path, above: h.parent, chunk: h.chunk, tokens: len(h.slice.Tokens),
+		pieces: len(h.sizes), planes: h.slice.Planes, slot: -1,
+	}
+	n.bytes = int64(nodeSize + h.len() + nodeSize + counterSize)
+	for _, s := range h.sizes {
+		n.bytes += pieceSize + int64(s.kv) + int64(s.q)
+	}
+	return n
 }

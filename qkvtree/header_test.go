@@ -15,8 +15,8 @@ var tokens = []int32{5, -1, 7}
 
 // sample is the header of the example as a chunk of a space.
 func sample(planes percached.Planes) (*header, error) {
-	at := place{path: percached.Path{1, 2}.Child(tokens), parent: percached.Path{1, 2}, chunk: percached.ChunkID{7}, tokens: tokens}
-	return head(groupID{space: "mails", model: "m", placement: percached.Parallel}, at, example(planes))
+	at := position{path: percached.Path{1, 2}.Child(tokens), parent: percached.Path{1, 2}, chunk: percached.ChunkID{7}, tokens: tokens}
+	return newHeader(groupID{space: "mails", model: "m", placement: percached.Parallel}, at, example(planes))
 }
 
 func example(planes percached.Planes) *percached.Slice {
@@ -74,7 +74,7 @@ func FuzzHeader(f *testing.F) {
 		f.Add(b[:len(b)-macSize])
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		h, err := decode(append(bytes.Clone(b), sign(mac, at, b)...), mac, at)
+		h, err := decode(append(bytes.Clone(b), appendMAC(mac, at, b)...), mac, at)
 		if err != nil {
 			return
 		}

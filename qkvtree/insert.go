@@ -20,7 +20,7 @@ import (
 // segment; if that is not enough, nothing goes.
 func (t *Tree) Insert(r Request, slices []*percached.Slice) error {
 	const op = "qkvtree.Insert"
-	ps, err := r.places(op)
+	ps, err := r.positions(op)
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (t *Tree) Insert(r Request, slices []*percached.Slice) error {
 		if s == nil {
 			continue
 		}
-		if headers[i], err = head(r.group(), ps[i], s); err != nil {
+		if headers[i], err = newHeader(r.group(), ps[i], s); err != nil {
 			return fault.New(fault.Invalid, op, "segment %d: %w", i, err)
 		}
 	}
@@ -52,7 +52,7 @@ func (t *Tree) Insert(r Request, slices []*percached.Slice) error {
 }
 
 // insert says how many slices came in, and their bytes.
-func (t *Tree) insert(r Request, ps []place, headers []*header, slices []*percached.Slice) (stored int, bytes int64, err error) {
+func (t *Tree) insert(r Request, ps []position, headers []*header, slices []*percached.Slice) (stored int, bytes int64, err error) {
 	t.mu.Lock()
 	t.f.tick++
 	keep := map[*node]bool{}
@@ -77,7 +77,7 @@ func (t *Tree) insert(r Request, ps []place, headers []*header, slices []*percac
 				stored, bytes = stored+1, bytes+n.bytes
 			}
 		case !r.Idle:
-			t.first(n)
+			t.insertedFirst(n)
 		}
 		if n == nil && r.Placement == percached.Sequential {
 			break // nothing can stand behind it
@@ -88,7 +88,7 @@ func (t *Tree) insert(r Request, ps []place, headers []*header, slices []*percac
 
 // first counts the use of a slice that somebody computed for himself while idle
 // work stored it. Who found it stored has counted that with View.
-func (t *Tree) first(n *node) {
+func (t *Tree) insertedFirst(n *node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if n.hits == 0 {
@@ -106,7 +106,7 @@ func (t *Tree) add(r Request, h *header, s *percached.Slice, keep map[*node]bool
 		return nil, err
 	}
 	t.mu.Lock()
-	t.stats.moved = t.space.moved
+	t.stats.moved = t.space.rewritten
 	if !fits {
 		t.stats.refused++
 		t.mu.Unlock()
@@ -135,13 +135,13 @@ func (t *Tree) add(r Request, h *header, s *percached.Slice, keep map[*node]bool
 // goes in vain.
 func (t *Tree) makeRoom(space string, need int64, keep map[*node]bool, idle bool) (bool, error) {
 	t.mu.Lock()
-	fits, limit := t.fits(space, need, keep, idle), t.limit
+	fits, limit := t.canFit(space, need, keep, idle), t.limit
 	t.mu.Unlock()
 	if !fits {
 		return false, nil
 	}
 	if idle {
-		if fits, err := t.space.admit(need, limit); !fits || err != nil {
+		if fits, err := t.space.reserve(need, limit); !fits || err != nil {
 			return false, err
 		}
 		return t.evict(space, need, keep, idle)
@@ -149,5 +149,69 @@ func (t *Tree) makeRoom(space string, need int64, keep map[*node]bool, idle bool
 	if _, err := t.evict(space, need, keep, idle); err != nil {
 		return false, err
 	}
-	return t.space.admit(need, limit)
+	return t.space.reserve(need, limit)
+}
+
+// touch counts a use of a node; its counters are written later. It wants mu.
+func (t *Tree) touch(n *node) {
+	t.f.touch(n, t.o.Now())
+	t.changed[n] = true
+}
+
+// Flush writes the counters that differ from those on disk.
+func (t *Tree) Flush() error {
+	const op = "qkvtree.Flush"
+	if err := t.begin(op); err != nil {
+		return err
+	}
+	defer t.writing.Unlock()
+	return fault.Wrap(op, t.flush())
+}
+
+// flushIfDue keeps the number of changed counters bounded, for who holds
+// writing. That they cannot be
+// written fails nobody's request: Flush will say so.
+func (t *Tree) flushIfDue() {
+	t.mu.Lock()
+	due := len(t.changed) >= t.o.FlushEvery
+	t.mu.Unlock()
+	if due {
+		_ = t.flush()
+	}
+}
+
+func (t *Tree) flush() error {
+	t.mu.Lock()
+	changed := t.changed
+	age := t.f.age
+	if len(changed) == 0 && age == t.written {
+		t.mu.Unlock()
+		return nil
+	}
+	t.changed = map[*node]bool{}
+	records := make([][2][]byte, 0, len(changed)+1)
+	for n := range changed {
+		k := nodeKey(counterKind, n.group.prefix, n.path)
+		records = append(records, [2][]byte{k, n.counters.encode(k)})
+	}
+	k := []byte{ageKind}
+	records = append(records, [2][]byte{k, age.encode(k)})
+	t.mu.Unlock()
+	err := t.store.set(records)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil {
+		for n := range changed {
+			if n.group.nodes[n.path] == n {
+				t.changed[n] = true
+			}
+		}
+		return err
+	}
+	t.written = age
+	t.stats.flushes++
+	for _, r := range records {
+		t.stats.written += int64(len(r[0]) + len(r[1]))
+	}
+	return nil
 }

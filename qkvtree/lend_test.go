@@ -26,7 +26,7 @@ func TestStoredAfterViewBegan(t *testing.T) {
 	r := Request{Space: "s", Model: "m", Segments: []Node{{Tokens: tokens}}}
 	s := example(percached.KV)
 	s.Path = percached.Path{}.Child(tokens)
-	ps, err := r.places("test")
+	ps, err := r.positions("test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestStoredAfterViewBegan(t *testing.T) {
 		if err := tree.Insert(r, []*percached.Slice{s}); err != nil {
 			return err
 		}
-		lent, m, err := tree.lend(tx, r, ps)
+		lent, m, err := tree.viewPath(tx, r, ps)
 		if lent[0] != nil || m != (Match{}) {
 			t.Errorf("lent %v, %+v", lent, m)
 		}

@@ -23,7 +23,7 @@ func (r *Request) group() groupID {
 // called.
 func (t *Tree) View(r Request, fn func(slices []*percached.Slice, m Match) error) error {
 	const op = "qkvtree.View"
-	ps, err := r.places(op)
+	ps, err := r.positions(op)
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (t *Tree) View(r Request, fn func(slices []*percached.Slice, m Match) error
 	}
 	ran := false
 	err = t.store.db.View(func(tx *kv.Tx) error {
-		found, m, err := t.lend(tx, r, ps)
+		found, m, err := t.viewPath(tx, r, ps)
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (t *Tree) View(r Request, fn func(slices []*percached.Slice, m Match) error
 	return err
 }
 
-func (t *Tree) lend(tx *kv.Tx, r Request, ps []place) ([]*percached.Slice, Match, error) {
+func (t *Tree) viewPath(tx *kv.Tx, r Request, ps []position) ([]*percached.Slice, Match, error) {
 	t.mu.Lock()
 	nodes := t.match(r, ps)
 	t.mu.Unlock()
@@ -59,9 +59,9 @@ func (t *Tree) lend(tx *kv.Tx, r Request, ps []place) ([]*percached.Slice, Match
 		if n == nil {
 			continue
 		}
-		s, _, err := t.store.lend(tx, n.group.id, n.group.prefix, n.path)
-		if isLoss(err) {
-			if t.drop(n) > 0 {
+		s, _, err := t.store.view(tx, n.group.id, n.group.prefix, n.path)
+		if isLossError(err) {
+			if t.dropUnreadable(n) > 0 {
 				m.Damaged++
 			}
 			if r.Placement == percached.Sequential {
@@ -77,12 +77,12 @@ func (t *Tree) lend(tx *kv.Tx, r Request, ps []place) ([]*percached.Slice, Match
 		m.Tokens += len(s.Tokens)
 		m.Bytes += s.Bytes()
 	}
-	t.used(nodes, lent, m, r.Idle)
+	t.recordUse(nodes, lent, m, r.Idle)
 	return lent, m, nil
 }
 
 // used counts a request.
-func (t *Tree) used(nodes []*node, lent []*percached.Slice, m Match, idle bool) {
+func (t *Tree) recordUse(nodes []*node, lent []*percached.Slice, m Match, idle bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stats.damaged += uint64(m.Damaged)
@@ -103,7 +103,7 @@ func (t *Tree) used(nodes []*node, lent []*percached.Slice, m Match, idle bool) 
 // drop removes a slice that could not be lent, and what needs it. It may have
 // been stored, evicted or stored anew since that was tried, so it looks once
 // more; it says how many slices went.
-func (t *Tree) drop(n *node) int {
+func (t *Tree) dropUnreadable(n *node) int {
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	t.mu.Lock()
@@ -113,20 +113,20 @@ func (t *Tree) drop(n *node) int {
 		return 0
 	}
 	err := t.store.db.View(func(tx *kv.Tx) error {
-		_, _, err := t.store.lend(tx, n.group.id, n.group.prefix, n.path)
+		_, _, err := t.store.view(tx, n.group.id, n.group.prefix, n.path)
 		return err
 	})
-	if !isLoss(err) {
+	if !isLossError(err) {
 		return 0
 	}
-	return t.discard(n, err)
+	return t.discardSubtree(n, err)
 }
 
 // discard removes a damaged slice and what needs it, at least from memory: what
 // cannot be deleted now goes at the next Open. It says how many went.
-func (t *Tree) discard(n *node, cause error) int {
+func (t *Tree) discardSubtree(n *node, cause error) int {
 	t.mu.Lock()
-	gone := t.f.below(n.group, func(o *node) bool { return o == n })
+	gone := t.f.subtree(n.group, func(o *node) bool { return o == n })
 	t.mu.Unlock()
 	for _, g := range gone {
 		_ = t.store.remove(g.group.prefix, g.path)

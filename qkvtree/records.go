@@ -6,11 +6,53 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"slices"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/kv"
 )
+
+// The kinds of record; FORMAT.md describes them.
+const (
+	headerKind  = 'H'
+	pieceKind   = 'P'
+	counterKind = 'C'
+	ageKind     = 'A'
+)
+
+const (
+	groupSize = 16 + 16 + 1        // space, model, placement
+	nodeSize  = 1 + groupSize + 32 // kind, group, path
+	pieceSize = nodeSize + 4       // and the piece's index
+)
+
+// groupID names the slices that can stand in one prompt.
+type groupID struct {
+	space, model string
+	placement    percached.Placement
+}
+
+// prefix is what stands for the group in keys.
+func (g groupID) prefix() (p [groupSize]byte) {
+	s, m := kv.NewSpaceID(g.space), sha256.Sum256([]byte(g.model))
+	copy(p[:], s[:])
+	copy(p[16:32], m[:])
+	p[32] = byte(g.placement)
+	return p
+}
+
+// nodeKey is the key of a node's header or counters, and what the keys of its
+// pieces begin with.
+func nodeKey(kind byte, group [groupSize]byte, p percached.Path) []byte {
+	k := append(make([]byte, 0, pieceSize), kind)
+	return append(append(k, group[:]...), p[:]...)
+}
+
+func pieceKey(group [groupSize]byte, p percached.Path, i int) []byte {
+	return binary.BigEndian.AppendUint32(nodeKey(pieceKind, group, p), uint32(i))
+}
 
 // FORMAT.md says what these are.
 const (
@@ -38,7 +80,7 @@ func (h *header) id() groupID {
 }
 
 // head reads off what of a slice goes into its header, sums and all.
-func head(g groupID, at place, s *percached.Slice) (*header, error) {
+func newHeader(g groupID, at position, s *percached.Slice) (*header, error) {
 	switch {
 	case len(g.space) > math.MaxUint16:
 		return nil, errors.New("the space's name is too long")
@@ -62,11 +104,11 @@ func head(g groupID, at place, s *percached.Slice) (*header, error) {
 		h.sizes[i] = size{uint32(len(p.KV)), uint32(len(p.Q))}
 		h.slice.Pieces[i] = percached.Piece{From: p.From, To: p.To, Sum: p.Sum}
 	}
-	return h, h.check()
+	return h, h.validate()
 }
 
 // check holds for every header that is written or read.
-func (h *header) check() error {
+func (h *header) validate() error {
 	s := &h.slice
 	switch {
 	case s.Planes > percached.QKV:
@@ -128,10 +170,10 @@ func (h *header) encode(mac, key []byte) []byte {
 			b = le.AppendUint32(b, v)
 		}
 	}
-	return append(b, sign(mac, key, b)...)
+	return append(b, appendMAC(mac, key, b)...)
 }
 
-func sign(mac, key, b []byte) []byte {
+func appendMAC(mac, key, b []byte) []byte {
 	m := hmac.New(sha256.New, mac)
 	m.Write(key)
 	m.Write(b)
@@ -152,7 +194,7 @@ func decode(b, mac, key []byte) (*header, error) {
 		return nil, errors.New("the header is cut short")
 	}
 	body := b[:len(b)-macSize]
-	if !hmac.Equal(sign(mac, key, body), b[len(body):]) {
+	if !hmac.Equal(appendMAC(mac, key, body), b[len(body):]) {
 		return nil, errors.New("the header's MAC is wrong")
 	}
 	return parse(body)
@@ -192,7 +234,7 @@ func parse(b []byte) (*header, error) {
 		return nil, fmt.Errorf("placement %d is unknown", h.placement)
 	}
 	s.Start = int(start)
-	return h, h.check()
+	return h, h.validate()
 }
 
 // reader takes fields off the front of b; past the end it gives zeros.
@@ -221,4 +263,77 @@ func (r *reader) count(size int) int {
 		return 0
 	}
 	return int(n)
+}
+
+// counters say how much a node is worth keeping. FORMAT.md has the bytes.
+type counters struct {
+	hits uint64
+	// priority is hits plus the age of the tree at the last use.
+	priority uint64
+	tick     uint64 // of the last use; no two requests have the same
+	used     int64  // Unix seconds of the last use
+}
+
+// age is the tree's own clocks.
+type age struct {
+	clock uint64 // priority of the last one evicted
+	tick  uint64 // counts requests
+}
+
+const (
+	counterSize = 1 + 4*8 + 4
+	ageSize     = 1 + 2*8 + 4
+	oneVersion  = 1 // of both records
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func (c counters) encode(key []byte) []byte {
+	return sealCounters(key, c.hits, c.priority, c.tick, uint64(c.used))
+}
+
+func decodeCounters(b, key []byte) (counters, error) {
+	v, err := openCounters(b, key, 4)
+	if err != nil {
+		return counters{}, err
+	}
+	return counters{hits: v[0], priority: v[1], tick: v[2], used: int64(v[3])}, nil
+}
+
+func (a age) encode(key []byte) []byte { return sealCounters(key, a.clock, a.tick) }
+
+func decodeAge(b, key []byte) (age, error) {
+	v, err := openCounters(b, key, 2)
+	if err != nil {
+		return age{}, err
+	}
+	return age{clock: v[0], tick: v[1]}, nil
+}
+
+// seal writes numbers between a version and a checksum that covers the key too.
+func sealCounters(key []byte, vs ...uint64) []byte {
+	b := append(make([]byte, 0, 1+8*len(vs)+4), oneVersion)
+	for _, v := range vs {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	return binary.LittleEndian.AppendUint32(b, checksum(key, b))
+}
+
+func openCounters(b, key []byte, n int) ([]uint64, error) {
+	if len(b) != 1+8*n+4 || b[0] != oneVersion {
+		return nil, errors.New("these are no counters of version 1")
+	}
+	body := b[:len(b)-4]
+	if checksum(key, body) != binary.LittleEndian.Uint32(b[len(body):]) {
+		return nil, errors.New("the counters do not match their checksum")
+	}
+	vs := make([]uint64, n)
+	for i := range vs {
+		vs[i] = binary.LittleEndian.Uint64(b[1+8*i:])
+	}
+	return vs, nil
+}
+
+func checksum(key, b []byte) uint32 {
+	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, b)
 }
