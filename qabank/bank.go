@@ -2,8 +2,15 @@ package qabank
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"sync"
+	"time"
+	"unicode/utf8"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
@@ -11,7 +18,7 @@ import (
 )
 
 // group is how many records one transaction writes.
-const group = 500
+const deleteBatch = 500
 
 // Bank holds the entries of all spaces.
 type Bank struct {
@@ -22,7 +29,7 @@ type Bank struct {
 	write sync.Mutex
 	// mu guards what follows. It is never held while the disk is written.
 	mu     sync.RWMutex
-	spaces map[string]*shelf
+	spaces map[string]*spaceIndex
 	age    float64 // the rank of what was evicted last
 	bytes  int64
 	limit  int64
@@ -35,20 +42,20 @@ func Open(db *kv.DB, o Options) (*Bank, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fault.New(fault.Invalid, op, "%w", err)
 	}
-	b := &Bank{db: db, o: o, limit: o.Limit, spaces: map[string]*shelf{}}
-	l := loader{bank: b, shelves: map[kv.SpaceID]*shelf{}, states: map[string]state{}}
+	b := &Bank{db: db, o: o, limit: o.Limit, spaces: map[string]*spaceIndex{}}
+	l := loader{bank: b, shelves: map[kv.SpaceID]*spaceIndex{}, states: map[string]state{}}
 	if err := db.View(l.load); err != nil {
 		return nil, fault.Wrap(op, err)
 	}
 	if err := b.deleteKeys(l.damaged); err != nil {
 		return nil, fault.Wrap(op, err)
 	}
-	b.age = l.lowest()
+	b.age = l.lowestRank()
 	return b, nil
 }
 
 func (b *Bank) deleteKeys(keys [][]byte) error {
-	for part := range slices.Chunk(keys, group) {
+	for part := range slices.Chunk(keys, deleteBatch) {
 		err := b.db.Update(func(tx *kv.Tx) error {
 			for _, k := range part {
 				if err := tx.Delete(k); err != nil {
@@ -78,7 +85,7 @@ func (b *Bank) Flush(ctx context.Context) error {
 		}
 	}
 	b.mu.RUnlock()
-	for part := range slices.Chunk(dirty, group) {
+	for part := range slices.Chunk(dirty, deleteBatch) {
 		if err := b.saveStates(ctx, part, nil); err != nil {
 			return fault.Wrap("qabank.Flush", err)
 		}
@@ -138,4 +145,166 @@ func chunksOf(evidence []percached.Evidence) []percached.ChunkID {
 		out[i] = e.Chunk
 	}
 	return out
+}
+
+// Options say how a bank is kept. Start from Default.
+type Options struct {
+	// Limit is the most bytes that the records of all entries may take.
+	Limit int64
+	// Now is the clock.
+	Now      func() time.Time
+	Observer Observer
+}
+
+// Observer is told what nobody asked for. Any func may be nil; none may call the
+// bank.
+type Observer struct {
+	// Stored: entries that were put, and the bytes that they take.
+	Stored func(entries int, bytes int64)
+	// Evicted: entries that made room, and the bytes that they took.
+	Evicted func(entries int, bytes int64)
+	// Damaged: a record could not be read and was removed.
+	Damaged func(err error)
+}
+
+// Default keeps 100 MiB.
+func Default() Options { return Options{Limit: 100 << 20, Now: time.Now} }
+
+// Validate joins all that is wrong.
+func (o Options) Validate() error {
+	var errs []error
+	if o.Limit < 1 {
+		errs = append(errs, fmt.Errorf("limit of %d bytes", o.Limit))
+	}
+	if o.Now == nil {
+		errs = append(errs, errors.New("no clock"))
+	}
+	return errors.Join(errs...)
+}
+
+// ID names an entry by the hash of its space and normalised question.
+type ID [16]byte
+
+// NewID is the name of the entry for this question in this space, whether or
+// not there is one.
+func NewID(space, question string) ID {
+	sum := sha256.Sum256([]byte("entry\x00" + space + "\x00" + Normalise(question)))
+	return ID(sum[:16])
+}
+
+func (id ID) String() string { return hex.EncodeToString(id[:]) }
+
+// MarshalText writes the name in hexadecimal digits.
+func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (id *ID) UnmarshalText(b []byte) error {
+	if len(b) != 2*len(id) {
+		return fmt.Errorf("a name has %d hexadecimal digits, not %d", 2*len(id), len(b))
+	}
+	_, err := hex.Decode(id[:], b)
+	return err
+}
+
+// Entry is one question with what is known of its answer.
+type Entry struct {
+	ID       ID // set by Put
+	Space    string
+	Question string
+	Answer   string
+	Answered bool // false: prefilled only; never served
+	Refused  bool // the answer says that the documents do not say
+	Cut      bool // the answer ended at the limit of tokens that its settings set
+	// Vector is the question's embedding and Embedder the fingerprint of what
+	// made it. Without them the entry is found by exact repeats alone.
+	Vector   []float32
+	Embedder string
+	// Evidence is every chunk that the answer was made from, most relevant first.
+	Evidence []percached.Evidence
+	// Sources are the chunks that the question itself came from, if nobody asked
+	// it: a predicted one is made of their text. The entry goes with them as it
+	// goes with its evidence.
+	Sources  []percached.ChunkID
+	Seen     uint64 // the space's seq when it was answered or last confirmed
+	Origin   string // asked, predicted, ...
+	Settings string // hash of model, prompt and retrieval settings
+	Made     time.Time
+	Expires  time.Time // the zero time: never
+	Used     time.Time
+	Hits     uint64
+	Stale    bool
+	StaleWhy string
+	// Vetoed names the questions that this entry must never answer. It is filled
+	// in when an entry is read; Put does not look at it.
+	Vetoed []ID
+}
+
+// rests gives all chunks that the entry goes with, each once: its evidence and
+// its sources.
+func (e *Entry) citedChunks() []percached.ChunkID {
+	out := chunksOf(e.Evidence)
+	for _, c := range e.Sources {
+		if !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Candidate is an entry beside the question that found it.
+type Candidate struct {
+	Entry
+	Similarity float64 // cosine
+}
+
+const (
+	maxQuestion = 64 << 10
+	maxAnswer   = 1 << 20
+	maxName     = 1 << 10
+	maxEvidence = 1 << 10
+	maxVector   = 1 << 16
+)
+
+// check joins all that keeps an entry from being stored.
+func (e *Entry) validate() error {
+	var errs []error
+	text := func(what, s string, limit int) {
+		if len(s) > limit || !utf8.ValidString(s) {
+			errs = append(errs, fmt.Errorf("%s is no UTF-8 of at most %d bytes", what, limit))
+		}
+	}
+	text("the question", e.Question, maxQuestion)
+	text("the answer", e.Answer, maxAnswer)
+	text("the space", e.Space, maxName)
+	text("the embedder", e.Embedder, maxName)
+	text("the origin", e.Origin, maxName)
+	text("the settings", e.Settings, maxName)
+	text("the reason for being stale", e.StaleWhy, maxName)
+	if e.Space == "" {
+		errs = append(errs, errors.New("no space"))
+	}
+	if Normalise(e.Question) == "" {
+		errs = append(errs, errors.New("the question says nothing"))
+	}
+	if len(e.Evidence) > maxEvidence {
+		errs = append(errs, fmt.Errorf("%d pieces of evidence, more than %d", len(e.Evidence), maxEvidence))
+	}
+	if len(e.Sources) > maxEvidence {
+		errs = append(errs, fmt.Errorf("%d sources, more than %d", len(e.Sources), maxEvidence))
+	}
+	if len(e.Vector) > maxVector || (len(e.Vector) == 0) != (e.Embedder == "") {
+		errs = append(errs, fmt.Errorf("a vector of %d values does not go with its embedder", len(e.Vector)))
+	}
+	for _, t := range []time.Time{e.Made, e.Expires, e.Used} {
+		if !t.IsZero() && (t.Year() < 1700 || t.Year() > 2200) {
+			errs = append(errs, errors.New("a time is too far away"))
+		}
+	}
+	for _, x := range e.Vector {
+		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
+			errs = append(errs, errors.New("the vector holds a value that is not finite"))
+			break
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -59,7 +59,7 @@ const (
 // the paper: there only an answer that is wanting, vetoed, stale, or older than
 // was asked for is held back besides.
 func Judge(c Candidate, ask Ask) Verdict {
-	g := gate{verdict: Verdict{Serve: true}}
+	g := judgement{verdict: Verdict{Serve: true}}
 	g.test(TestAnswered, c.Answered, "it has no answer yet")
 	asked, why := NewID(c.Space, ask.Question), "somebody said that it answers another question"
 	if asked == NewID(c.Space, c.Question) {
@@ -87,10 +87,10 @@ func Judge(c Candidate, ask Ask) Verdict {
 	return g.verdict
 }
 
-type gate struct{ verdict Verdict }
+type judgement struct{ verdict Verdict }
 
 // test notes a test; why is what stands against the candidate.
-func (g *gate) test(name string, passed bool, why string) {
+func (g *judgement) test(name string, passed bool, why string) {
 	if passed {
 		why = ""
 	}
@@ -99,7 +99,7 @@ func (g *gate) test(name string, passed bool, why string) {
 }
 
 // similarity takes nobody's word for it that a question is an exact repeat.
-func (g *gate) similarity(c Candidate, ask Ask) {
+func (g *judgement) similarity(c Candidate, ask Ask) {
 	t := Test{Name: TestSimilarity, Passed: c.Similarity >= ask.Threshold, Detail: fmt.Sprintf("%.3f of %.3f", c.Similarity, ask.Threshold)}
 	if ask.Exact {
 		t.Passed = Normalise(c.Question) == Normalise(ask.Question)
@@ -114,7 +114,7 @@ func (g *gate) similarity(c Candidate, ask Ask) {
 
 // versions: every chunk that the answer was made from is still there as it
 // was. An answer made from nothing can never be checked.
-func (g *gate) versions(c Candidate, ask Ask) {
+func (g *judgement) versions(c Candidate, ask Ask) {
 	changed := 0
 	for _, e := range c.Evidence {
 		if v, ok := ask.Versions[e.Chunk]; !ok || v != e.Version {
@@ -131,7 +131,7 @@ func (g *gate) versions(c Candidate, ask Ask) {
 // overlap: each question's best chunk is among the other's. An answer that the
 // documents do not say speaks of all that was looked at: for it the question
 // may have no chunk of its own that the answer was made without.
-func (g *gate) overlap(c Candidate, ask Ask) {
+func (g *judgement) overlap(c Candidate, ask Ask) {
 	if len(ask.Own) == 0 || len(c.Evidence) == 0 {
 		g.test(TestOverlap, false, "nothing to compare")
 		return
@@ -151,7 +151,7 @@ func (g *gate) overlap(c Candidate, ask Ask) {
 }
 
 // wording notes a test for each kind in which the two questions could differ.
-func (g *gate) wording(c Candidate, ask Ask) {
+func (g *judgement) wording(c Candidate, ask Ask) {
 	details := map[wording.Kind][]string{}
 	for _, d := range wording.Compare(c.Question, ask.Question) {
 		details[d.Kind] = append(details[d.Kind], d.Detail)

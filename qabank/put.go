@@ -13,7 +13,7 @@ import (
 
 // served is how long an entry that answered somebody is not evicted, if
 // anything else can go: its reader may ask for it again, or veto it.
-const served = time.Minute
+const evictionGrace = time.Minute
 
 // Put stores an entry, in place of that with the same normalised question in
 // its space: that one's hits live on, and it is fresh again. It is durable when
@@ -35,7 +35,7 @@ func (b *Bank) PutNew(ctx context.Context, e Entry) (id ID, put bool, err error)
 // anything may make way.
 func (b *Bank) PutIf(ctx context.Context, e Entry, want func(old Info, there bool) bool) (id ID, put bool, err error) {
 	const op = "qabank.Put"
-	if err := e.check(); err != nil {
+	if err := e.validate(); err != nil {
 		return ID{}, false, fault.New(fault.Invalid, op, "%w", err)
 	}
 	if err := ctx.Err(); err != nil {
@@ -50,10 +50,10 @@ func (b *Bank) PutIf(ctx context.Context, e Entry, want func(old Info, there boo
 	if want != nil && !want(b.Info(e.Space, e.ID)) {
 		return e.ID, false, nil
 	}
-	it, victims, err := b.plan(&e)
-	if err == nil && len(victims) > group {
-		if err = b.free(ctx, victims); err == nil {
-			it, victims, err = b.plan(&e) // its rank goes by what was evicted
+	it, victims, err := b.planPut(&e)
+	if err == nil && len(victims) > deleteBatch {
+		if err = b.evictAhead(ctx, victims); err == nil {
+			it, victims, err = b.planPut(&e) // its rank goes by what was evicted
 		}
 	}
 	if err != nil {
@@ -62,11 +62,11 @@ func (b *Bank) PutIf(ctx context.Context, e Entry, want func(old Info, there boo
 	content, st := encodeContent(&e), encodeState(it.state)
 	it.size = recordBytes(content, st)
 	err = b.db.Update(func(tx *kv.Tx) error {
-		if err := b.begin(tx, it.space); err != nil {
+		if err := b.writeSpaceName(tx, it.space); err != nil {
 			return err
 		}
 		for _, v := range victims {
-			if err := erase(tx, v); err != nil {
+			if err := deleteRecords(tx, v); err != nil {
 				return err
 			}
 		}
@@ -84,14 +84,14 @@ func (b *Bank) PutIf(ctx context.Context, e Entry, want func(old Info, there boo
 		if old.dirty { // hits that came while the disk was written
 			it.state.hits, it.state.used, it.dirty = old.state.hits, old.state.used, true
 		}
-		b.drop(old)
+		b.removeItem(old)
 	}
 	freed := b.evict(victims)
 	it.space.items[it.id] = it
-	it.space.place(it, e.Vector)
+	it.space.addVector(it, e.Vector)
 	b.bytes += it.size
 	b.mu.Unlock()
-	b.tell(len(victims), freed)
+	b.notifyEvicted(len(victims), freed)
 	if b.o.Observer.Stored != nil {
 		b.o.Observer.Stored(1, it.size)
 	}
@@ -99,14 +99,14 @@ func (b *Bank) PutIf(ctx context.Context, e Entry, want func(old Info, there boo
 }
 
 // plan makes the item for an entry, and picks what must go for it.
-func (b *Bank) plan(e *Entry) (it *item, victims []*item, err error) {
+func (b *Bank) planPut(e *Entry) (it *item, victims []*item, err error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	s := b.spaces[e.Space]
 	if s == nil {
-		s = newShelf(e.Space)
+		s = newSpaceIndex(e.Space)
 	}
-	if len(e.Vector) > 0 && !s.fits(e.Embedder, e.Vector) {
+	if len(e.Vector) > 0 && !s.matchesDimension(e.Embedder, e.Vector) {
 		return nil, nil, fault.New(fault.Invalid, "qabank.plan", "%d dimensions, where this embedder's vectors have others", len(e.Vector))
 	}
 	it = newItem(e.ID, s, e)
@@ -130,7 +130,7 @@ func (b *Bank) victims(over int64, keep *item) []*item {
 	if over <= 0 {
 		return nil
 	}
-	o := order{recent: b.o.Now().Add(-served)}
+	o := evictionHeap{recent: b.o.Now().Add(-evictionGrace)}
 	for _, s := range b.spaces {
 		for _, it := range s.items {
 			if it != keep {
@@ -153,25 +153,25 @@ func (b *Bank) evict(victims []*item) (freed int64) {
 	for _, it := range victims {
 		b.age = max(b.age, it.state.rank)
 		freed += it.size
-		b.drop(it)
+		b.removeItem(it)
 	}
 	return freed
 }
 
-func (b *Bank) tell(n int, freed int64) {
+func (b *Bank) notifyEvicted(n int, freed int64) {
 	if n > 0 && b.o.Observer.Evicted != nil {
 		b.o.Observer.Evicted(n, freed)
 	}
 }
 
 // drop takes an item out of memory. The caller holds mu.
-func (b *Bank) drop(it *item) {
+func (b *Bank) removeItem(it *item) {
 	delete(it.space.items, it.id)
-	it.space.lift(it)
+	it.space.removeVector(it)
 	b.bytes -= it.size
 }
 
-func erase(tx *kv.Tx, it *item) error {
+func deleteRecords(tx *kv.Tx, it *item) error {
 	if err := tx.Delete(key(contentByte, it.space.hash, it.id)); err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func erase(tx *kv.Tx, it *item) error {
 }
 
 // begin writes a space's name with its first record.
-func (b *Bank) begin(tx *kv.Tx, s *shelf) error {
+func (b *Bank) writeSpaceName(tx *kv.Tx, s *spaceIndex) error {
 	b.mu.RLock()
 	known := b.spaces[s.name] != nil
 	b.mu.RUnlock()
@@ -210,31 +210,31 @@ func (b *Bank) shrink(ctx context.Context) error {
 	b.mu.RLock()
 	victims := b.victims(b.bytes-b.limit, nil)
 	b.mu.RUnlock()
-	return b.free(ctx, victims)
+	return b.evictAhead(ctx, victims)
 }
 
 // free evicts items, however many. The caller holds write.
-func (b *Bank) free(ctx context.Context, victims []*item) error {
+func (b *Bank) evictAhead(ctx context.Context, victims []*item) error {
 	var n int
 	var freed int64
 	err := b.remove(ctx, victims, func(part []*item) {
 		n += len(part)
 		freed += b.evict(part)
 	})
-	b.tell(n, freed)
+	b.notifyEvicted(n, freed)
 	return err
 }
 
 // remove erases items from the disk and then, by gone, from memory. The caller
 // holds write.
 func (b *Bank) remove(ctx context.Context, items []*item, gone func([]*item)) error {
-	for part := range slices.Chunk(items, group) {
+	for part := range slices.Chunk(items, deleteBatch) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		err := b.db.Update(func(tx *kv.Tx) error {
 			for _, it := range part {
-				if err := erase(tx, it); err != nil {
+				if err := deleteRecords(tx, it); err != nil {
 					return err
 				}
 			}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"time"
 
+	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/base/sealed"
@@ -55,7 +57,7 @@ func (b *Bank) snapshot(space string, id ID) (snapshot, bool) {
 	return s.snapshot(s.items[id]), true
 }
 
-func (s *shelf) snapshot(it *item) snapshot {
+func (s *spaceIndex) snapshot(it *item) snapshot {
 	return snapshot{space: s.name, id: it.id, state: it.state, vetoed: slices.Clone(s.vetoes[it.id])}
 }
 
@@ -79,7 +81,7 @@ func (n snapshot) read(tx *kv.Tx) (Entry, error) {
 // at, those without an answer too: what may be served is for Judge to say. What
 // cannot be read is left out.
 func (b *Bank) Match(space string, vector []float32, embedder string, threshold float64, n int) []Candidate {
-	found := b.near(space, vector, embedder, threshold, n)
+	found := b.nearest(space, vector, embedder, threshold, n)
 	out := make([]Candidate, 0, len(found))
 	// The error is that of a closed database, in which nothing is found.
 	_ = b.db.View(func(tx *kv.Tx) error {
@@ -93,7 +95,7 @@ func (b *Bank) Match(space string, vector []float32, embedder string, threshold 
 	return out
 }
 
-func (b *Bank) near(space string, vector []float32, embedder string, threshold float64, n int) []snapshot {
+func (b *Bank) nearest(space string, vector []float32, embedder string, threshold float64, n int) []snapshot {
 	var query block
 	query.dim = len(vector)
 	query.add(&item{}, vector)
@@ -141,9 +143,9 @@ func (b *Bank) near(space string, vector []float32, embedder string, threshold f
 // Each calls fn with every entry of a space, by ID, until it fails. Entries
 // that come or go meanwhile may be missing; those that are damaged are left out.
 func (b *Bank) Each(space string, fn func(Entry) error) error {
-	for _, id := range b.behind(space, ID{}) {
+	for _, id := range b.idsAfter(space, ID{}) {
 		e, err := b.Get(space, id)
-		if absent(err) {
+		if isAbsent(err) {
 			continue
 		}
 		if err != nil {
@@ -157,7 +159,7 @@ func (b *Bank) Each(space string, fn func(Entry) error) error {
 }
 
 // absent says that Get found no entry, or one that cannot be read any more.
-func absent(err error) bool {
+func isAbsent(err error) bool {
 	return fault.KindOf(err) == fault.NotFound || errors.Is(err, sealed.ErrDamaged) || errors.Is(err, kv.ErrDamaged)
 }
 
@@ -166,14 +168,14 @@ func absent(err error) bool {
 // left out.
 func (b *Bank) Page(space string, after ID, n int) ([]Entry, error) {
 	var page []Entry
-	for _, id := range b.behind(space, after) {
+	for _, id := range b.idsAfter(space, after) {
 		if len(page) >= n {
 			break
 		}
 		switch e, err := b.Get(space, id); {
 		case err == nil:
 			page = append(page, e)
-		case absent(err):
+		case isAbsent(err):
 		default:
 			return nil, fault.Wrap("qabank.Page", err)
 		}
@@ -182,7 +184,7 @@ func (b *Bank) Page(space string, after ID, n int) ([]Entry, error) {
 }
 
 // behind lists the entries of a space behind an ID, in order.
-func (b *Bank) behind(space string, after ID) (ids []ID) {
+func (b *Bank) idsAfter(space string, after ID) (ids []ID) {
 	b.mu.RLock()
 	if s := b.spaces[space]; s != nil {
 		for id := range s.items {
@@ -233,4 +235,85 @@ func (b *Bank) Usage() (bytes, limit int64) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.bytes, b.limit
+}
+
+// Info is what memory knows of an entry.
+type Info struct {
+	ID       ID
+	Answered bool
+	Stale    bool
+	Seen     uint64
+	Hits     uint64
+	Used     time.Time // when it was made, if it has no hits
+	Rank     float64   // what eviction goes by: the lowest goes first
+	Embedder string
+	Origin   string
+	Settings string
+	// Chunks are those of its evidence and its sources. They must not be changed.
+	Chunks []percached.ChunkID
+}
+
+func (it *item) summary() Info {
+	return Info{
+		ID: it.id, Answered: it.answered, Stale: it.state.stale, Seen: it.state.seen, Hits: it.state.hits, Used: it.state.used,
+		Rank: it.state.rank, Embedder: it.embedder, Origin: it.origin.Value(), Settings: it.settings.Value(), Chunks: it.cites,
+	}
+}
+
+// Info tells what memory knows of an entry, if it is there.
+func (b *Bank) Info(space string, id ID) (i Info, there bool) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	it := b.find(space, id)
+	if it == nil {
+		return Info{}, false
+	}
+	return it.summary(), true
+}
+
+// Has says whether there is an entry, and whether it has an answer. It reads
+// nothing from the disk.
+func (b *Bank) Has(space string, id ID) (exists, answered bool) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	it := b.find(space, id)
+	return it != nil, it != nil && it.answered
+}
+
+// Scan calls fn with every entry that a space had when it was called, until fn
+// fails: most useful first, so that what would be evicted next comes last. It
+// reads nothing from the disk. Fn may call the bank.
+func (b *Bank) Scan(space string, fn func(Info) error) error {
+	for _, it := range b.itemsByRank(space) {
+		if err := fn(it.summary()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ranked copies the items of a space, the last to go first. They are sorted when
+// the lock is free again.
+func (b *Bank) itemsByRank(space string) []*item {
+	b.mu.RLock()
+	var copies []*item
+	if s := b.spaces[space]; s != nil {
+		copies = make([]*item, 0, len(s.items))
+		for _, it := range s.items {
+			same := *it
+			copies = append(copies, &same)
+		}
+	}
+	b.mu.RUnlock()
+	o := evictionHeap{recent: b.o.Now().Add(-evictionGrace)}
+	slices.SortFunc(copies, func(x, y *item) int {
+		switch {
+		case o.evictsBefore(y, x):
+			return -1
+		case o.evictsBefore(x, y):
+			return 1
+		}
+		return 0
+	})
+	return copies
 }

@@ -28,7 +28,7 @@ func crowd(n, dim int) (*Bank, []float32) {
 	for i := range middles {
 		middles[i] = random()
 	}
-	s := newShelf("mail")
+	s := newSpaceIndex("mail")
 	for i := range n {
 		it := &item{id: ID{byte(i), byte(i >> 8)}, space: s, embedder: "e"}
 		s.items[it.id] = it
@@ -38,9 +38,9 @@ func crowd(n, dim int) (*Bank, []float32) {
 				v[j] /= 8 // nearly all of it is in its head
 			}
 		}
-		s.place(it, v)
+		s.addVector(it, v)
 	}
-	return &Bank{spaces: map[string]*shelf{"mail": s}}, near(middles[0], 0.1)
+	return &Bank{spaces: map[string]*spaceIndex{"mail": s}}, near(middles[0], 0.1)
 }
 
 // What is found is what a plain search finds, after removals too.
@@ -50,7 +50,7 @@ func TestNearMisses(t *testing.T) {
 		s := b.spaces["mail"]
 		for i := range 100 {
 			it := s.items[ID{byte(i * 3), byte(i * 3 >> 8)}]
-			s.lift(it)
+			s.removeVector(it)
 			delete(s.items, it.id)
 		}
 		for _, threshold := range []float64{-1, 0.5, 0.8, 0.95} {
@@ -77,7 +77,7 @@ func TestNearMisses(t *testing.T) {
 					}
 					return slices.Compare(a.id[:], b.id[:])
 				})
-				got := b.near("mail", q, "e", threshold, n)
+				got := b.nearest("mail", q, "e", threshold, n)
 				if len(got) != min(n, len(want)) {
 					t.Fatalf("%d dimensions, threshold %v, n %d: %d found, want %d", dim, threshold, n, len(got), min(n, len(want)))
 				}
@@ -95,6 +95,6 @@ func BenchmarkMatch(b *testing.B) {
 	bank, q := crowd(10_000, 256)
 	b.ReportAllocs()
 	for b.Loop() {
-		bank.near("mail", q, "e", 0.88, 8)
+		bank.nearest("mail", q, "e", 0.88, 8)
 	}
 }

@@ -12,13 +12,13 @@ import (
 // item is what memory holds of an entry: all but its texts.
 type item struct {
 	id       ID
-	space    *shelf
+	space    *spaceIndex
 	embedder string
 	origin   unique.Handle[string] // many have the same
 	settings unique.Handle[string]
 	block    *block // nil without a vector
 	row      int
-	rests    []percached.ChunkID // chunks that it goes with; never changed
+	cites    []percached.ChunkID // chunks that it goes with; never changed
 	answered bool
 	size     int64 // of its records on disk
 	state    state
@@ -26,14 +26,14 @@ type item struct {
 }
 
 // newItem is what memory holds of an entry, but for its state, its size and its vector.
-func newItem(id ID, s *shelf, e *Entry) *item {
+func newItem(id ID, s *spaceIndex, e *Entry) *item {
 	return &item{
-		id: id, space: s, embedder: e.Embedder, origin: unique.Make(e.Origin), settings: unique.Make(e.Settings), rests: e.rests(), answered: e.Answered,
+		id: id, space: s, embedder: e.Embedder, origin: unique.Make(e.Origin), settings: unique.Make(e.Settings), cites: e.citedChunks(), answered: e.Answered,
 	}
 }
 
 // shelf is one space.
-type shelf struct {
+type spaceIndex struct {
 	name   string
 	hash   kv.SpaceID
 	items  map[ID]*item
@@ -42,20 +42,20 @@ type shelf struct {
 	pairs  map[[2]ID][]percached.ChunkID
 }
 
-func newShelf(name string) *shelf {
-	return &shelf{
+func newSpaceIndex(name string) *spaceIndex {
+	return &spaceIndex{
 		name: name, hash: kv.NewSpaceID(name),
 		items: map[ID]*item{}, blocks: map[string]*block{}, vetoes: map[ID][]ID{}, pairs: map[[2]ID][]percached.ChunkID{},
 	}
 }
 
 // fits says whether a vector is as long as its embedder's others.
-func (s *shelf) fits(embedder string, vector []float32) bool {
+func (s *spaceIndex) matchesDimension(embedder string, vector []float32) bool {
 	b := s.blocks[embedder]
 	return b == nil || len(vector) == b.dim
 }
 
-func (s *shelf) place(it *item, vector []float32) {
+func (s *spaceIndex) addVector(it *item, vector []float32) {
 	if len(vector) == 0 {
 		return
 	}
@@ -67,7 +67,7 @@ func (s *shelf) place(it *item, vector []float32) {
 	b.add(it, vector)
 }
 
-func (s *shelf) lift(it *item) {
+func (s *spaceIndex) removeVector(it *item) {
 	b := it.block
 	if b == nil {
 		return
@@ -78,7 +78,7 @@ func (s *shelf) lift(it *item) {
 	}
 }
 
-func (s *shelf) forbid(v veto) {
+func (s *spaceIndex) addVeto(v veto) {
 	s.pairs[[2]ID{v.a, v.b}] = v.chunks
 	for _, p := range [][2]ID{{v.a, v.b}, {v.b, v.a}} {
 		if !slices.Contains(s.vetoes[p[0]], p[1]) {
@@ -87,7 +87,7 @@ func (s *shelf) forbid(v veto) {
 	}
 }
 
-func (s *shelf) allow(pair [2]ID) {
+func (s *spaceIndex) removeVeto(pair [2]ID) {
 	delete(s.pairs, pair)
 	for _, p := range [][2]ID{pair, {pair[1], pair[0]}} {
 		// A new list: readers hold the old one.
@@ -105,17 +105,17 @@ func (s *shelf) allow(pair [2]ID) {
 
 // order is a heap of items, the first to go on top: those that served nobody
 // since recent, the lowest rank, the longest unused.
-type order struct {
+type evictionHeap struct {
 	items  []*item
 	recent time.Time
 }
 
-func (o *order) Len() int           { return len(o.items) }
-func (o *order) Swap(i, j int)      { o.items[i], o.items[j] = o.items[j], o.items[i] }
-func (o *order) Less(i, j int) bool { return o.before(o.items[i], o.items[j]) }
+func (o *evictionHeap) Len() int           { return len(o.items) }
+func (o *evictionHeap) Swap(i, j int)      { o.items[i], o.items[j] = o.items[j], o.items[i] }
+func (o *evictionHeap) Less(i, j int) bool { return o.evictsBefore(o.items[i], o.items[j]) }
 
-func (o *order) before(a, b *item) bool {
-	if x, y := o.serving(a), o.serving(b); x != y {
+func (o *evictionHeap) evictsBefore(a, b *item) bool {
+	if x, y := o.servedRecently(a), o.servedRecently(b); x != y {
 		return y
 	}
 	if a.state.rank != b.state.rank {
@@ -127,13 +127,15 @@ func (o *order) before(a, b *item) bool {
 	return string(a.id[:]) < string(b.id[:])
 }
 
-func (o *order) serving(it *item) bool { return it.state.hits > 0 && it.state.used.After(o.recent) }
+func (o *evictionHeap) servedRecently(it *item) bool {
+	return it.state.hits > 0 && it.state.used.After(o.recent)
+}
 
 // Push is part of heap.Interface.
-func (o *order) Push(x any) { o.items = append(o.items, x.(*item)) }
+func (o *evictionHeap) Push(x any) { o.items = append(o.items, x.(*item)) }
 
 // Pop is part of heap.Interface.
-func (o *order) Pop() any {
+func (o *evictionHeap) Pop() any {
 	last := len(o.items) - 1
 	it := o.items[last]
 	o.items = o.items[:last]

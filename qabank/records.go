@@ -2,13 +2,52 @@ package qabank
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/base/sealed"
 )
+
+// The record types, behind the 'Q' of every key. See FORMAT.md.
+const (
+	bankByte    = 'Q'
+	spaceByte   = 's'
+	contentByte = 'e'
+	stateByte   = 'c'
+	vetoByte    = 'v'
+)
+
+const idAt = 2 + len(kv.SpaceID{})
+
+func key(kind byte, space kv.SpaceID, ids ...ID) []byte {
+	k := append([]byte{bankByte, kind}, space[:]...)
+	for _, id := range ids {
+		k = append(k, id[:]...)
+	}
+	return k
+}
+
+// splitKey takes a key apart that holds n IDs.
+func splitKey(k []byte, n int) (space kv.SpaceID, ids []ID, ok bool) {
+	if len(k) != idAt+n*len(ID{}) {
+		return space, nil, false
+	}
+	space = kv.SpaceID(k[2:])
+	for i := range n {
+		ids = append(ids, ID(k[idAt+i*len(ID{}):]))
+	}
+	return space, ids, true
+}
+
+// recordBytes is what the two records of an entry take.
+func recordBytes(content, state []byte) int64 {
+	return int64(2*(idAt+len(ID{})) + len(content) + len(state))
+}
 
 // The first byte of every value is its version. The content of entries is
 // written in a later one than all else; what earlier releases wrote is read.
@@ -125,7 +164,7 @@ func decodeContent(value []byte) (Entry, error) {
 		return Entry{}, err
 	}
 	e.Space = "-" // the key tells it; the rest must be as Put takes it
-	if err := e.check(); err != nil {
+	if err := e.validate(); err != nil {
 		return Entry{}, fmt.Errorf("%w: %w", sealed.ErrDamaged, err)
 	}
 	e.Space = ""
@@ -174,4 +213,116 @@ func decodeVeto(value []byte) (chunks []percached.ChunkID, err error) {
 	}
 	chunks = readChunks(r)
 	return chunks, r.End("a veto")
+}
+
+// loader fills a bank that nobody else sees yet.
+type loader struct {
+	bank    *Bank
+	shelves map[kv.SpaceID]*spaceIndex
+	states  map[string]state // by key, until an entry takes them
+	damaged [][]byte         // keys
+}
+
+func (l *loader) load(tx *kv.Tx) error {
+	for _, step := range []struct {
+		kind byte
+		read func(k, v []byte) error
+	}{{spaceByte, l.space}, {stateByte, l.state}, {contentByte, l.entry}, {vetoByte, l.veto}} {
+		// What the database cannot read comes without a value, and is damaged to each step.
+		err := tx.Scan([]byte{bankByte, step.kind}, func(k, v []byte, _ error) error {
+			err := step.read(k, v)
+			if !errors.Is(err, sealed.ErrDamaged) {
+				return err
+			}
+			l.damaged = append(l.damaged, slices.Clone(k))
+			if l.bank.o.Observer.Damaged != nil {
+				l.bank.o.Observer.Damaged(err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for rest := range l.states { // no entry took them
+		l.damaged = append(l.damaged, append([]byte{bankByte, stateByte}, rest...))
+	}
+	return nil
+}
+
+func (l *loader) space(k, v []byte) error {
+	r, err := sealed.NewReader(nil, v, formatVersion, formatVersion)
+	if err != nil {
+		return err
+	}
+	name := r.Text(maxName)
+	hash, _, ok := splitKey(k, 0)
+	if err := r.End("a space"); err != nil {
+		return err
+	}
+	if !ok || hash != kv.NewSpaceID(name) {
+		return sealed.ErrDamaged
+	}
+	s := newSpaceIndex(name)
+	l.bank.spaces[name], l.shelves[hash] = s, s
+	return nil
+}
+
+func (l *loader) state(k, v []byte) error {
+	s, err := decodeState(v)
+	if err == nil {
+		l.states[string(k[2:])] = s
+	}
+	return err
+}
+
+// entry takes an entry only with its state: without that nobody knows if it
+// is stale.
+func (l *loader) entry(k, v []byte) error {
+	e, err := decodeContent(v)
+	if err != nil {
+		return err
+	}
+	hash, ids, ok := splitKey(k, 1)
+	s := l.shelves[hash]
+	st, known := l.states[string(k[2:])]
+	if !ok || s == nil || !known || ids[0] != NewID(s.name, e.Question) || !s.matchesDimension(e.Embedder, e.Vector) {
+		return sealed.ErrDamaged
+	}
+	delete(l.states, string(k[2:]))
+	it := newItem(ids[0], s, &e)
+	it.state, it.size = st, recordBytes(v, encodeState(st))
+	s.items[it.id] = it
+	s.addVector(it, e.Vector)
+	l.bank.bytes += it.size
+	return nil
+}
+
+// veto keeps a pair apart even when what stands behind its key is damaged.
+func (l *loader) veto(k, v []byte) error {
+	chunks, err := decodeVeto(v)
+	if err != nil && !errors.Is(err, sealed.ErrDamaged) {
+		return err
+	}
+	hash, ids, ok := splitKey(k, 2)
+	s := l.shelves[hash]
+	if !ok || s == nil {
+		return sealed.ErrDamaged
+	}
+	s.addVeto(veto{ids[0], ids[1], chunks})
+	return nil
+}
+
+// lowest is the rank from which ageing goes on: what was evicted last had none
+// above it.
+func (l *loader) lowestRank() float64 {
+	low, first := 0.0, true
+	for _, s := range l.bank.spaces {
+		for _, it := range s.items {
+			if first || it.state.rank < low {
+				low, first = it.state.rank, false
+			}
+		}
+	}
+	return low
 }

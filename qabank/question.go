@@ -1,0 +1,257 @@
+package qabank
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	// before and behind a word these say nothing
+	opening = "\"'([{<«‹¿¡"
+	closing = "\"'.,;:!?)]}>»›…。、，；：！？"
+	// Small words that in capitals are names: IT is not it.
+	small = " am an as at do in is it me no or so to up us who "
+	// Units in which the size of a letter is a factor, or bits and bytes.
+	units = " gb gbps kb ma mb mbps mg mhz mpa mv mw tb "
+)
+
+// Normalise writes a question so that repeats of it are equal: no capitals, one
+// space between words, no marks around them. What may tell two questions apart
+// stays: signs, currencies, marks within words and numbers, marks that touch a
+// number from behind and may be part of it, accents, and capitals where they
+// make another word.
+//
+// IDs and vetoes rest on it: changing it needs a new format version.
+func Normalise(question string) string {
+	words := strings.FieldsFunc(norm.NFC.String(strings.Map(plainRune, strings.ToValidUTF8(question, ""))), unicode.IsSpace)
+	shouted := !strings.ContainsFunc(question, unicode.IsLower)
+	out := words[:0]
+	for _, w := range words {
+		if w = trimWord(w); w == "" {
+			continue
+		}
+		low := strings.ToLower(w)
+		letters := " " + strings.TrimLeft(low, "0123456789.,-+") + " "
+		if shouted || !strings.Contains(units, letters) && (w != strings.ToUpper(w) || !strings.Contains(small, letters)) {
+			w = low
+		}
+		out = append(out, w)
+	}
+	return strings.Join(out, " ")
+}
+
+// plain gives one form to marks that have many, and drops what is invisible.
+func plainRune(r rune) rune {
+	switch r {
+	case '‘', '’', '‚', '‛', '′', '`', '´', 'ʼ':
+		return '\''
+	case '“', '”', '„', '‟', '″':
+		return '"'
+	}
+	switch {
+	case r == '−' || unicode.Is(unicode.Pd, r):
+		return '-'
+	case unicode.IsSpace(r):
+		return ' '
+	case unicode.Is(unicode.Cf, r) || unicode.IsControl(r):
+		return -1
+	}
+	return r
+}
+
+// bare takes the marks off both ends of a word.
+func trimWord(w string) string {
+	r := []rune(w)
+	for len(r) > 0 && strings.ContainsRune(opening, r[0]) && !(len(r) > 1 && unicode.IsNumber(r[1])) {
+		r = r[1:]
+	}
+	for len(r) > 0 && strings.ContainsRune(closing, r[len(r)-1]) && !isWordPart(r) {
+		r = r[:len(r)-1]
+	}
+	return string(r)
+}
+
+// part says whether the last mark of a word may belong to it: feet and inches,
+// factorials, a negative number in brackets, a derivative.
+func isWordPart(r []rune) bool {
+	last := r[len(r)-1]
+	if len(r) < 2 || !strings.ContainsRune("\"'!)", last) {
+		return false
+	}
+	return unicode.IsNumber(r[len(r)-2]) || last == '\'' && len(r) == 2
+}
+
+const (
+	// What opens a question that goes on from another.
+	leaning = " and but or so also then what-about how-about and-what anything-else same why-not are-you-sure really "
+	asking  = " who whom whose what which when where why how "
+	helping = " is are was were am be been do does did have has had will would shall should can could may might must "
+	empty   = " a an the of in at on for about from to by with much many long often far old exactly then else not now again please me i my we us our you your tell know there "
+	subject = " he she they it "
+	object  = " him them "
+	owned   = " his her hers their theirs its "
+	picked  = " the this that which another other first second third last next new old same other previous only right "
+)
+
+// FollowUp says whether a question leans on what was said before it, so that
+// it means nothing alone. Where it is in doubt it says so.
+func FollowUp(question string) bool {
+	w := plainWords(question)
+	if len(w) == 0 {
+		return true
+	}
+	if inList(leaning, w[0]) || inList(leaning, w[0]+"-"+wordAt(w, 1)) || inList(leaning, strings.Join(w[:min(3, len(w))], "-")) {
+		return true
+	}
+	things := 0 // words so far that a pronoun could stand for
+	content := false
+	for i, x := range w {
+		switch {
+		case inList(subject, x):
+			if things == 0 && !isFiller(w, i) {
+				return true
+			}
+		case inList(object, x):
+			if things < 3 { // one of them is the verb, and one does it
+				return true
+			}
+		case inList(owned, x):
+			if things == 0 {
+				return true
+			}
+		case x == "one" || x == "ones":
+			if inList(picked, wordAt(w, i-1)) && things == 0 || wordAt(w, i-1) == "which" {
+				return true
+			}
+		case x == "this" || x == "these" || x == "those":
+			if !inList(spans, strings.TrimSuffix(wordAt(w, i+1), "s")) && !inList(week, wordAt(w, i+1)) {
+				return true
+			}
+		case x == "that":
+			if isReference(w, i) {
+				return true
+			}
+		case x == "there":
+			if i == len(w)-1 && things == 0 {
+				return true
+			}
+		case x == "former" || x == "latter", x == "then" && i == len(w)-1:
+			return true
+		case inList(asking, x), inList(helping, x), inList(empty, x):
+		case inList(picked, x) && (wordAt(w, i+1) == "one" || wordAt(w, i+1) == "ones"):
+		default:
+			content = true
+			things++
+		}
+	}
+	return !content
+}
+
+// idle says whether the "it" at i stands for nothing: is it possible, how far
+// is it from here, does it rain.
+func isFiller(w []string, i int) bool {
+	if w[i] != "it" {
+		return false
+	}
+	rest := w[i+1:]
+	switch wordAt(rest, 0) {
+	case "possible", "true", "necessary", "allowed", "okay", "ok", "rain", "rains", "raining", "snow", "snowing", "from", "take", "takes":
+		return true
+	}
+	return slices.Contains(rest, "that") || slices.Contains(rest, "to") && len(rest) > 2
+}
+
+// pointing says whether the "that" at i points at something said before.
+func isReference(w []string, i int) bool {
+	next, before := wordAt(w, i+1), wordAt(w, i-1)
+	return next == "" || inList(helping, next) && (i == 0 || inList(asking, before)) || inList(helping, before) || inList(" of in at on for about from to by with like after before ", before)
+}
+
+const (
+	// A question with one of these is about the day on which it is asked.
+	dayWords = " today tomorrow yesterday tonight now nowadays currently current latest newest recent recently lately " +
+		"upcoming soon ago still yet anymore overdue pending coming next last past presently these-days so-far right-now at-the-moment any-longer to-date until-now up-to-now "
+	// Behind "this", "in two" and the like they make a time of it.
+	spans = " second minute hour day week weekend fortnight month quarter year morning afternoon evening night noon lunch spring summer autumn fall winter season term semester time round "
+	week  = " monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun weekend "
+)
+
+// RelativeTime says whether a question means another time when it is asked on
+// another day: its answer expires at midnight. Where it is in doubt it says so,
+// which costs no more than an answer made again.
+func RelativeTime(question string) bool {
+	words := plainWords(question)
+	for i, w := range words {
+		next := wordAt(words, i+1)
+		switch {
+		case (w == "last" || w == "next") && (next == "name" || next == "names" || next == "to" || next == "will" || next == "of" && wordAt(words, i+2) == "kin"):
+			continue
+		case w == "past" && (isNumber(wordAt(words, i-1)) || wordAt(words, i-1) == "half" || wordAt(words, i-1) == "quarter"):
+			continue // half past ten
+		case inList(dayWords, w), inList(dayWords, w+"-"+next), inList(dayWords, w+"-"+next+"-"+wordAt(words, i+2)):
+			return true
+		case (w == "this" || w == "these") && (inList(spans, next) || inList(spans, strings.TrimSuffix(next, "s")) || inList(week, next)):
+			return true
+		case (w == "in" || w == "within" || w == "for") && isCount(next) && inList(spans, strings.TrimSuffix(wordAt(words, i+2), "s")):
+			return true
+		case inList(week, w) && !isNumber(next) && !isMonth(next) && !isNumber(wordAt(words, i-1)):
+			return true
+		case w == "until" && slices.Contains(words, "how"), w == "since" && slices.Contains(words, "how"):
+			return true // how long until ...
+		}
+	}
+	return false
+}
+
+// MidnightAfter is the first moment of the day after t, where t's clock hangs.
+func MidnightAfter(t time.Time) time.Time {
+	y, m, d := t.Date()
+	next := time.Date(y, m, d+1, 0, 0, 0, 0, t.Location())
+	// Where clocks jump over midnight, or over a whole day, it is not where it
+	// was looked for.
+	for sameDay(next, t) || !next.After(t) {
+		next = next.Add(15 * time.Minute)
+	}
+	if earlier := next.Add(-time.Hour); sameDay(earlier, next) && earlier.After(t) {
+		return earlier // it comes twice
+	}
+	return next
+}
+
+func sameDay(a, b time.Time) bool {
+	ay, am, ad := a.Date()
+	by, bm, bd := b.Date()
+	return ay == by && am == bm && ad == bd
+}
+
+// plainWords are a question's words in small letters, without marks and 's.
+func plainWords(question string) []string {
+	words := strings.Fields(strings.NewReplacer("-", " ", ",", " ", "/", " ").Replace(strings.ToLower(Normalise(question))))
+	for i, w := range words {
+		words[i] = strings.TrimSuffix(w, "'s")
+	}
+	return words
+}
+
+func wordAt(words []string, i int) string {
+	if i < 0 || i >= len(words) {
+		return ""
+	}
+	return words[i]
+}
+
+func inList(list, w string) bool { return w != "" && strings.Contains(list, " "+w+" ") }
+
+func isNumber(w string) bool { return w != "" && w[0] >= '0' && w[0] <= '9' }
+
+func isCount(w string) bool {
+	return isNumber(w) || inList(" a an one two three four five six seven eight nine ten twelve few some couple ", w)
+}
+
+func isMonth(w string) bool {
+	return inList(" january february march april may june july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec the ", w)
+}
