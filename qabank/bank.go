@@ -17,26 +17,24 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// group is how many records one transaction writes.
+// deleteBatch is the maximum number of records in one transaction.
 const deleteBatch = 500
 
 // Bank holds the entries of all spaces.
 type Bank struct {
 	db *kv.DB
 	o  Options
-	// write is held by whoever changes the disk, from looking at memory to
-	// changing it.
+	// write is held during a change of the disk, from reading memory to updating it.
 	write sync.Mutex
-	// mu guards what follows. It is never held while the disk is written.
+	// mu guards the fields below. It is never held during a disk write.
 	mu     sync.RWMutex
 	spaces map[string]*spaceIndex
-	age    float64 // the rank of what was evicted last
+	age    float64 // rank of the last evicted entry
 	bytes  int64
 	limit  int64
 }
 
-// Open reads what db holds into memory. The database stays the caller's, who
-// closes it after the bank.
+// Open loads db into memory. The caller closes the database after the bank.
 func Open(db *kv.DB, o Options) (*Bank, error) {
 	const op = "qabank.Open"
 	if err := o.Validate(); err != nil {
@@ -71,7 +69,7 @@ func (b *Bank) deleteKeys(keys [][]byte) error {
 	return nil
 }
 
-// Flush writes the hits and confirmations that were gathered.
+// Flush writes pending hits and confirmations.
 func (b *Bank) Flush(ctx context.Context) error {
 	b.write.Lock()
 	defer b.write.Unlock()
@@ -93,13 +91,13 @@ func (b *Bank) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Close writes what Flush would. The bank must not be used any more.
+// Close writes pending changes like Flush. The bank cannot be used afterwards.
 func (b *Bank) Close() error {
 	return fault.Wrap("qabank.Close", b.Flush(context.Background()))
 }
 
-// saveStates writes the states of items as change would have them, then
-// changes them in memory. The caller holds write.
+// saveStates changes the states of items on disk and then in memory. The caller holds
+// write.
 func (b *Bank) saveStates(ctx context.Context, items []*item, change func(*state)) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -147,46 +145,44 @@ func chunksOf(evidence []percached.Evidence) []percached.ChunkID {
 	return out
 }
 
-// Options say how a bank is kept. Start from Default.
+// Options configure a bank. Start from Default.
 type Options struct {
-	// Limit is the most bytes that the records of all entries may take.
+	// Limit is the maximum size of the records of all entries in bytes.
 	Limit int64
 	// Now is the clock.
 	Now      func() time.Time
 	Observer Observer
 }
 
-// Observer is told what nobody asked for. Any func may be nil; none may call the
-// bank.
+// Observer receives events. Each func may be nil; none may call the bank.
 type Observer struct {
-	// Stored: entries that were put, and the bytes that they take.
+	// Stored is called with the number and bytes of stored entries.
 	Stored func(entries int, bytes int64)
-	// Evicted: entries that made room, and the bytes that they took.
+	// Evicted is called with the number and bytes of evicted entries.
 	Evicted func(entries int, bytes int64)
-	// Damaged: a record could not be read and was removed.
+	// Damaged is called after an unreadable record was deleted.
 	Damaged func(err error)
 }
 
 // Default keeps 100 MiB.
 func Default() Options { return Options{Limit: 100 << 20, Now: time.Now} }
 
-// Validate joins all that is wrong.
+// Validate reports all faults together.
 func (o Options) Validate() error {
 	var errs []error
 	if o.Limit < 1 {
-		errs = append(errs, fmt.Errorf("limit of %d bytes", o.Limit))
+		errs = append(errs, fmt.Errorf("invalid limit of %d bytes: it is negative", o.Limit))
 	}
 	if o.Now == nil {
-		errs = append(errs, errors.New("no clock"))
+		errs = append(errs, errors.New("missing clock"))
 	}
 	return errors.Join(errs...)
 }
 
-// ID names an entry by the hash of its space and normalised question.
+// ID identifies an entry: a hash of its space and normalised question.
 type ID [16]byte
 
-// NewID is the name of the entry for this question in this space, whether or
-// not there is one.
+// NewID is the ID of the entry for this question in this space, whether or not it exists.
 func NewID(space, question string) ID {
 	sum := sha256.Sum256([]byte("entry\x00" + space + "\x00" + Normalise(question)))
 	return ID(sum[:16])
@@ -194,38 +190,37 @@ func NewID(space, question string) ID {
 
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
 
-// MarshalText writes the name in hexadecimal digits.
+// MarshalText returns the ID in hexadecimal digits.
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText parses the output of MarshalText.
 func (id *ID) UnmarshalText(b []byte) error {
 	if len(b) != 2*len(id) {
-		return fmt.Errorf("a name has %d hexadecimal digits, not %d", 2*len(id), len(b))
+		return fmt.Errorf("an ID has %d hexadecimal digits, not %d", 2*len(id), len(b))
 	}
 	_, err := hex.Decode(id[:], b)
 	return err
 }
 
-// Entry is one question with what is known of its answer.
+// Entry is a question with what is known of its answer.
 type Entry struct {
 	ID       ID // set by Put
 	Space    string
 	Question string
 	Answer   string
-	Answered bool // false: prefilled only; never served
-	Refused  bool // the answer says that the documents do not say
-	Cut      bool // the answer ended at the limit of tokens that its settings set
-	// Vector is the question's embedding and Embedder the fingerprint of what
-	// made it. Without them the entry is found by exact repeats alone.
+	Answered bool // false: prefilled only, never served
+	Refused  bool // the answer says that the documents do not contain one
+	Cut      bool // the answer reached the token limit of its settings
+	// Vector is the question's embedding and Embedder the fingerprint of its embedder. An
+	// entry without them matches exact repeats only.
 	Vector   []float32
 	Embedder string
-	// Evidence is every chunk that the answer was made from, most relevant first.
+	// Evidence is every chunk of the answer's prompt, most relevant first.
 	Evidence []percached.Evidence
-	// Sources are the chunks that the question itself came from, if nobody asked
-	// it: a predicted one is made of their text. The entry goes with them as it
-	// goes with its evidence.
+	// Sources are the chunks of a predicted question, which contains their text. The
+	// entry is deleted with any of them, as with its evidence.
 	Sources  []percached.ChunkID
-	Seen     uint64 // the space's seq when it was answered or last confirmed
+	Seen     uint64 // the space's seq when the answer was generated or last confirmed
 	Origin   string // asked, predicted, ...
 	Settings string // hash of model, prompt and retrieval settings
 	Made     time.Time
@@ -234,13 +229,12 @@ type Entry struct {
 	Hits     uint64
 	Stale    bool
 	StaleWhy string
-	// Vetoed names the questions that this entry must never answer. It is filled
-	// in when an entry is read; Put does not look at it.
+	// Vetoed names the questions that this entry must never answer. Reading an entry sets
+	// it; Put ignores it.
 	Vetoed []ID
 }
 
-// rests gives all chunks that the entry goes with, each once: its evidence and
-// its sources.
+// citedChunks lists the chunks of the evidence and the sources, each once.
 func (e *Entry) citedChunks() []percached.ChunkID {
 	out := chunksOf(e.Evidence)
 	for _, c := range e.Sources {
@@ -251,7 +245,7 @@ func (e *Entry) citedChunks() []percached.ChunkID {
 	return out
 }
 
-// Candidate is an entry beside the question that found it.
+// Candidate is an entry with its similarity to the question.
 type Candidate struct {
 	Entry
 	Similarity float64 // cosine
@@ -265,12 +259,12 @@ const (
 	maxVector   = 1 << 16
 )
 
-// check joins all that keeps an entry from being stored.
+// validate reports all faults that prevent storing the entry.
 func (e *Entry) validate() error {
 	var errs []error
 	text := func(what, s string, limit int) {
 		if len(s) > limit || !utf8.ValidString(s) {
-			errs = append(errs, fmt.Errorf("%s is no UTF-8 of at most %d bytes", what, limit))
+			errs = append(errs, fmt.Errorf("%s is not UTF-8 of at most %d bytes", what, limit))
 		}
 	}
 	text("the question", e.Question, maxQuestion)
@@ -279,30 +273,30 @@ func (e *Entry) validate() error {
 	text("the embedder", e.Embedder, maxName)
 	text("the origin", e.Origin, maxName)
 	text("the settings", e.Settings, maxName)
-	text("the reason for being stale", e.StaleWhy, maxName)
+	text("the stale reason", e.StaleWhy, maxName)
 	if e.Space == "" {
-		errs = append(errs, errors.New("no space"))
+		errs = append(errs, errors.New("missing space"))
 	}
 	if Normalise(e.Question) == "" {
-		errs = append(errs, errors.New("the question says nothing"))
+		errs = append(errs, errors.New("the question is empty"))
 	}
 	if len(e.Evidence) > maxEvidence {
-		errs = append(errs, fmt.Errorf("%d pieces of evidence, more than %d", len(e.Evidence), maxEvidence))
+		errs = append(errs, fmt.Errorf("%d pieces of evidence exceed the maximum of %d", len(e.Evidence), maxEvidence))
 	}
 	if len(e.Sources) > maxEvidence {
-		errs = append(errs, fmt.Errorf("%d sources, more than %d", len(e.Sources), maxEvidence))
+		errs = append(errs, fmt.Errorf("%d sources exceed the maximum of %d", len(e.Sources), maxEvidence))
 	}
 	if len(e.Vector) > maxVector || (len(e.Vector) == 0) != (e.Embedder == "") {
-		errs = append(errs, fmt.Errorf("a vector of %d values does not go with its embedder", len(e.Vector)))
+		errs = append(errs, fmt.Errorf("a vector of %d values needs an embedder, and an embedder a vector", len(e.Vector)))
 	}
 	for _, t := range []time.Time{e.Made, e.Expires, e.Used} {
 		if !t.IsZero() && (t.Year() < 1700 || t.Year() > 2200) {
-			errs = append(errs, errors.New("a time is too far away"))
+			errs = append(errs, errors.New("a time is out of range"))
 		}
 	}
 	for _, x := range e.Vector {
 		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
-			errs = append(errs, errors.New("the vector holds a value that is not finite"))
+			errs = append(errs, errors.New("the vector contains a value that is not finite"))
 			break
 		}
 	}

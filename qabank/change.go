@@ -10,9 +10,9 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// Hit counts that an entry was served. The next Flush writes it. An entry's
-// rank is its count of uses above the rank that was evicted last: so what was
-// used much, but long ago, goes in the end.
+// Hit counts that an entry was served; the next Flush writes it. An entry's rank is its
+// hits above the rank that was evicted last, so formerly popular entries are evicted in
+// the end.
 func (b *Bank) Hit(space string, id ID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -24,7 +24,7 @@ func (b *Bank) Hit(space string, id ID) {
 	}
 }
 
-// find needs mu.
+// find returns an item or nil. The caller holds mu.
 func (b *Bank) find(space string, id ID) *item {
 	if s := b.spaces[space]; s != nil {
 		return s.items[id]
@@ -32,8 +32,8 @@ func (b *Bank) find(space string, id ID) *item {
 	return nil
 }
 
-// Confirm notes that an entry is still right as of a space's seq. The next
-// Flush writes it.
+// Confirm records that an entry is still correct at this seq of the space; the next Flush
+// writes it.
 func (b *Bank) Confirm(ctx context.Context, space string, id ID, seen uint64) error {
 	const op = "qabank.Confirm"
 	if err := ctx.Err(); err != nil {
@@ -43,7 +43,7 @@ func (b *Bank) Confirm(ctx context.Context, space string, id ID, seen uint64) er
 	defer b.mu.Unlock()
 	it := b.find(space, id)
 	if it == nil {
-		return fault.New(fault.NotFound, op, "no entry %v", id)
+		return fault.New(fault.NotFound, op, "entry %v does not exist", id)
 	}
 	if seen > it.state.seen {
 		it.state.seen, it.dirty = seen, true
@@ -51,12 +51,12 @@ func (b *Bank) Confirm(ctx context.Context, space string, id ID, seen uint64) er
 	return nil
 }
 
-// MarkStale keeps entries from being served until they are answered again.
-// Those that are gone are passed over.
+// MarkStale stops entries from being served until they are answered again. It skips
+// missing ones.
 func (b *Bank) MarkStale(ctx context.Context, space string, ids []ID, why string) error {
 	const op = "qabank.MarkStale"
 	if len(why) > maxName {
-		return fault.New(fault.Invalid, op, "a reason of %d bytes", len(why))
+		return fault.New(fault.Invalid, op, "the reason has %d bytes, too many", len(why))
 	}
 	b.write.Lock()
 	defer b.write.Unlock()
@@ -71,7 +71,7 @@ func (b *Bank) MarkStale(ctx context.Context, space string, ids []ID, why string
 	return fault.Wrap(op, b.markStale(ctx, items, why))
 }
 
-// markStale is for those who hold write.
+// The caller of markStale holds write.
 func (b *Bank) markStale(ctx context.Context, items []*item, why string) error {
 	for part := range slices.Chunk(items, deleteBatch) {
 		err := b.saveStates(ctx, part, func(s *state) { s.stale, s.staleWhy = true, why })
@@ -82,7 +82,7 @@ func (b *Bank) markStale(ctx context.Context, items []*item, why string) error {
 	return nil
 }
 
-// Delete removes an entry, if it is there.
+// Delete removes an entry, if it exists.
 func (b *Bank) Delete(ctx context.Context, space string, id ID) error {
 	b.write.Lock()
 	defer b.write.Unlock()
@@ -95,25 +95,24 @@ func (b *Bank) Delete(ctx context.Context, space string, id ID) error {
 	return fault.Wrap("qabank.Delete", b.remove(ctx, []*item{it}, b.dropAll))
 }
 
-// dropAll is for those who hold both locks.
+// The caller of dropAll holds both locks.
 func (b *Bank) dropAll(items []*item) {
 	for _, it := range items {
 		b.removeItem(it)
 	}
 }
 
-// Veto says that an entry's answer was wrong for the question asked: the answer
-// is removed, and the two questions are never again served for each other,
-// whichever comes first and however either is written (see Normalise). Where
-// both are the same question, that question is always computed anew. It works
-// for entries that are gone, too.
+// Veto records that an entry's answer was wrong for the question asked. It deletes the
+// answer. The two questions are never again served for each other, in either order and
+// any equivalent spelling (see Normalise). If both are the same question, it is always
+// computed again. Veto also works for missing entries.
 func (b *Bank) Veto(ctx context.Context, space, asked string, id ID) error {
 	const op = "qabank.Veto"
 	if err := ctx.Err(); err != nil {
 		return fault.Wrap(op, err)
 	}
 	if space == "" || len(space) > maxName || len(asked) > maxQuestion {
-		return fault.New(fault.Invalid, op, "a space or question of this length cannot be vetoed")
+		return fault.New(fault.Invalid, op, "the space or question is too long for a veto")
 	}
 	v := veto{a: id, b: NewID(space, asked)}
 	if bytes.Compare(v.a[:], v.b[:]) > 0 {
@@ -166,8 +165,8 @@ func (b *Bank) Veto(ctx context.Context, space, asked string, id ID) error {
 	return nil
 }
 
-// Forget removes the entries of a space that have one of the chunks in their
-// evidence or their sources, and the vetoes on them. It tells how many entries there were.
+// Forget deletes the entries of a space that cite one of the chunks in their evidence or
+// sources, and the vetoes on them. It returns the number of entries.
 func (b *Bank) Forget(ctx context.Context, space string, chunks []percached.ChunkID) (n int, err error) {
 	const op = "qabank.Forget"
 	b.write.Lock()
@@ -197,8 +196,8 @@ func (b *Bank) Forget(ctx context.Context, space string, chunks []percached.Chun
 	return n, nil
 }
 
-// Outdate marks the entries that Forget would remove as stale: their document
-// was replaced. A question that came from it may be none any more, either.
+// Outdate marks the entries that Forget would delete as stale, because their document was
+// replaced. A question predicted from it may no longer make sense either.
 func (b *Bank) Outdate(ctx context.Context, space string, chunks []percached.ChunkID) (n int, err error) {
 	b.write.Lock()
 	defer b.write.Unlock()
@@ -209,7 +208,7 @@ func (b *Bank) Outdate(ctx context.Context, space string, chunks []percached.Chu
 	return len(items), nil
 }
 
-// resting finds the entries and vetoes that rest on one of the chunks.
+// citing finds the entries and vetoes that cite one of the chunks.
 func (b *Bank) citing(space string, chunks []percached.ChunkID) (s *spaceIndex, items []*item, pairs [][2]ID) {
 	set := make(map[percached.ChunkID]bool, len(chunks))
 	for _, c := range chunks {
@@ -234,8 +233,8 @@ func (b *Bank) citing(space string, chunks []percached.ChunkID) (s *spaceIndex, 
 	return s, items, pairs
 }
 
-// DropSpace removes all that a space holds, its vetoes too, and tells how many
-// entries there were.
+// DropSpace deletes everything in a space, including vetoes, and returns the number of
+// entries.
 func (b *Bank) DropSpace(ctx context.Context, space string) (n int, err error) {
 	const op = "qabank.DropSpace"
 	b.write.Lock()

@@ -9,30 +9,30 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// item is what memory holds of an entry: all but its texts.
+// item is what memory holds of an entry: everything except its texts.
 type item struct {
 	id       ID
 	space    *spaceIndex
 	embedder string
-	origin   unique.Handle[string] // many have the same
+	origin   unique.Handle[string] // many entries share these
 	settings unique.Handle[string]
 	block    *block // nil without a vector
 	row      int
-	cites    []percached.ChunkID // chunks that it goes with; never changed
+	cites    []percached.ChunkID // chunks of its evidence and sources; never changed
 	answered bool
 	size     int64 // of its records on disk
 	state    state
-	dirty    bool // state is ahead of the disk
+	dirty    bool // state is newer than on disk
 }
 
-// newItem is what memory holds of an entry, but for its state, its size and its vector.
+// newItem creates an item without state, size and vector.
 func newItem(id ID, s *spaceIndex, e *Entry) *item {
 	return &item{
 		id: id, space: s, embedder: e.Embedder, origin: unique.Make(e.Origin), settings: unique.Make(e.Settings), cites: e.citedChunks(), answered: e.Answered,
 	}
 }
 
-// shelf is one space.
+// spaceIndex is what memory holds of one space.
 type spaceIndex struct {
 	name   string
 	hash   kv.SpaceID
@@ -49,7 +49,7 @@ func newSpaceIndex(name string) *spaceIndex {
 	}
 }
 
-// fits says whether a vector is as long as its embedder's others.
+// matchesDimension reports whether a vector is as long as its embedder's others.
 func (s *spaceIndex) matchesDimension(embedder string, vector []float32) bool {
 	b := s.blocks[embedder]
 	return b == nil || len(vector) == b.dim
@@ -90,7 +90,7 @@ func (s *spaceIndex) addVeto(v veto) {
 func (s *spaceIndex) removeVeto(pair [2]ID) {
 	delete(s.pairs, pair)
 	for _, p := range [][2]ID{pair, {pair[1], pair[0]}} {
-		// A new list: readers hold the old one.
+		// A new slice, because readers hold the old one.
 		var rest []ID
 		for _, id := range s.vetoes[p[0]] {
 			if id != p[1] {
@@ -103,8 +103,8 @@ func (s *spaceIndex) removeVeto(pair [2]ID) {
 	}
 }
 
-// order is a heap of items, the first to go on top: those that served nobody
-// since recent, the lowest rank, the longest unused.
+// evictionHeap orders items for eviction: first those not served since recent, then the
+// lowest rank, then the longest unused.
 type evictionHeap struct {
 	items  []*item
 	recent time.Time
@@ -131,10 +131,10 @@ func (o *evictionHeap) servedRecently(it *item) bool {
 	return it.state.hits > 0 && it.state.used.After(o.recent)
 }
 
-// Push is part of heap.Interface.
+// Push implements heap.Interface.
 func (o *evictionHeap) Push(x any) { o.items = append(o.items, x.(*item)) }
 
-// Pop is part of heap.Interface.
+// Pop implements heap.Interface.
 func (o *evictionHeap) Pop() any {
 	last := len(o.items) - 1
 	it := o.items[last]

@@ -10,14 +10,14 @@ import (
 	"github.com/percached/percached/qabank/wording"
 )
 
-// Ask is a question that wants an answer, with what the gate needs to know.
+// Ask is a question with what the gate needs to know.
 type Ask struct {
 	Question string
 	Exact    bool // the candidate came from Exact, not from Match
-	// Own are the question's own best chunks, most relevant first. They are not
-	// looked at for exact repeats, nor without the guard.
+	// Own are the question's own best chunks, most relevant first. Exact repeats and an
+	// inactive guard ignore them.
 	Own []percached.ChunkID
-	// Versions of the candidate's evidence today; what is gone is absent.
+	// Versions of the candidate's evidence now; deleted chunks are absent.
 	Versions  map[percached.ChunkID]uint64
 	Settings  string
 	Threshold float64
@@ -26,21 +26,21 @@ type Ask struct {
 	Guard     bool
 }
 
-// Verdict says whether a candidate may be served, and why.
+// Verdict is whether a candidate may be served, and why.
 type Verdict struct {
 	Serve bool
-	Tests []Test // in the order in which they were made
+	Tests []Test // in order
 }
 
-// Test is one test of the gate. Its detail may hold words of the questions.
+// Test is one test of the gate. Its detail may contain words of the questions.
 type Test struct {
 	Name   string
 	Passed bool
 	Detail string
 }
 
-// The tests of the gate, in order. Those of the wording have the names of the
-// kinds of difference, see wording.Kinds.
+// The tests of the gate, in order. The tests of the wording are named after the kinds of
+// difference; see wording.Kinds.
 const (
 	TestAnswered   = "answered"
 	TestVeto       = "veto"
@@ -53,17 +53,16 @@ const (
 	TestOverlap    = "overlap"
 )
 
-// Judge decides whether a candidate may be served for a question. It makes
-// every test up to the wordings; those are compared only if nothing else
-// stands against the candidate. Without the guard, similarity decides, as in
-// the paper: there only an answer that is wanting, vetoed, stale, or older than
-// was asked for is held back besides.
+// Judge decides whether a candidate may be served for a question. It runs all tests
+// before the wordings; those are compared only if everything else passed. Without the
+// guard, similarity decides, as in the paper; only a missing, vetoed, stale or too old
+// answer is refused as well.
 func Judge(c Candidate, ask Ask) Verdict {
 	g := judgement{verdict: Verdict{Serve: true}}
 	g.test(TestAnswered, c.Answered, "it has no answer yet")
-	asked, why := NewID(c.Space, ask.Question), "somebody said that it answers another question"
+	asked, why := NewID(c.Space, ask.Question), "a user said that it answers another question"
 	if asked == NewID(c.Space, c.Question) {
-		why = "somebody said that its stored answer was wrong"
+		why = "a user said that its stored answer was wrong"
 	}
 	g.test(TestVeto, !slices.Contains(c.Vetoed, asked), why)
 	g.test(TestStale, !c.Stale, c.StaleWhy)
@@ -74,7 +73,7 @@ func Judge(c Candidate, ask Ask) Verdict {
 	if !ask.Guard {
 		return g.verdict
 	}
-	g.test(TestExpired, c.Expires.IsZero() || ask.Now.Before(c.Expires), "its time has passed")
+	g.test(TestExpired, c.Expires.IsZero() || ask.Now.Before(c.Expires), "it has expired")
 	g.test(TestSettings, c.Settings == ask.Settings, "made with another model, prompt or retrieval")
 	g.versions(c, ask)
 	if ask.Exact {
@@ -89,7 +88,7 @@ func Judge(c Candidate, ask Ask) Verdict {
 
 type judgement struct{ verdict Verdict }
 
-// test notes a test; why is what stands against the candidate.
+// test records a test; why is the objection to the candidate.
 func (g *judgement) test(name string, passed bool, why string) {
 	if passed {
 		why = ""
@@ -98,22 +97,22 @@ func (g *judgement) test(name string, passed bool, why string) {
 	g.verdict.Serve = g.verdict.Serve && passed
 }
 
-// similarity takes nobody's word for it that a question is an exact repeat.
+// similarity also verifies that an exact repeat really is one.
 func (g *judgement) similarity(c Candidate, ask Ask) {
 	t := Test{Name: TestSimilarity, Passed: c.Similarity >= ask.Threshold, Detail: fmt.Sprintf("%.3f of %.3f", c.Similarity, ask.Threshold)}
 	if ask.Exact {
 		t.Passed = Normalise(c.Question) == Normalise(ask.Question)
 		t.Detail = "exact repeat"
 		if !t.Passed {
-			t.Detail = "no exact repeat"
+			t.Detail = "not an exact repeat"
 		}
 	}
 	g.verdict.Tests = append(g.verdict.Tests, t)
 	g.verdict.Serve = g.verdict.Serve && t.Passed
 }
 
-// versions: every chunk that the answer was made from is still there as it
-// was. An answer made from nothing can never be checked.
+// versions requires every chunk of the answer's prompt to be unchanged. An answer without
+// evidence can never be verified.
 func (g *judgement) versions(c Candidate, ask Ask) {
 	changed := 0
 	for _, e := range c.Evidence {
@@ -121,16 +120,16 @@ func (g *judgement) versions(c Candidate, ask Ask) {
 			changed++
 		}
 	}
-	why := fmt.Sprintf("%d of %d chunks changed or gone", changed, len(c.Evidence))
+	why := fmt.Sprintf("%d of %d chunks changed or deleted", changed, len(c.Evidence))
 	if len(c.Evidence) == 0 {
 		why = "no evidence"
 	}
 	g.test(TestVersions, changed == 0 && len(c.Evidence) > 0, why)
 }
 
-// overlap: each question's best chunk is among the other's. An answer that the
-// documents do not say speaks of all that was looked at: for it the question
-// may have no chunk of its own that the answer was made without.
+// overlap requires each question's best chunk to be among the other's. A refusal depends
+// on everything that was searched, so for it all chunks of the question must be in the
+// evidence.
 func (g *judgement) overlap(c Candidate, ask Ask) {
 	if len(ask.Own) == 0 || len(c.Evidence) == 0 {
 		g.test(TestOverlap, false, "nothing to compare")
@@ -147,10 +146,10 @@ func (g *judgement) overlap(c Candidate, ask Ask) {
 	if c.Refused {
 		ok = ok && shared == len(ask.Own)
 	}
-	g.test(TestOverlap, ok, fmt.Sprintf("%d of %d own chunks are its evidence", shared, len(ask.Own)))
+	g.test(TestOverlap, ok, fmt.Sprintf("%d of %d own chunks are in its evidence", shared, len(ask.Own)))
 }
 
-// wording notes a test for each kind in which the two questions could differ.
+// wording records a test for each kind in which the two questions may differ.
 func (g *judgement) wording(c Candidate, ask Ask) {
 	details := map[wording.Kind][]string{}
 	for _, d := range wording.Compare(c.Question, ask.Question) {

@@ -11,28 +11,26 @@ import (
 	"github.com/percached/percached/internal/base/sealed"
 )
 
-// served is how long an entry that answered somebody is not evicted, if
-// anything else can go: its reader may ask for it again, or veto it.
+// evictionGrace protects an entry that was just served from eviction while others can be
+// evicted: its reader may ask again or veto it.
 const evictionGrace = time.Minute
 
-// Put stores an entry, in place of that with the same normalised question in
-// its space: that one's hits live on, and it is fresh again. It is durable when
-// Put returns. What has to make room goes in the same transaction, or before it
-// where that is too much for one.
+// Put stores an entry. It replaces the entry with the same normalised question in the
+// space; the hits are kept, and the entry is no longer stale. It is on disk when Put
+// returns. Evictions happen in the same transaction, or before it if they are too many.
 func (b *Bank) Put(ctx context.Context, e Entry) (ID, error) {
 	id, _, err := b.PutIf(ctx, e, nil)
 	return id, err
 }
 
-// PutNew is Put where the bank has no answer, or a stale one. It says whether the
-// entry was stored; the ID is the question's in any case.
+// PutNew is Put for a question without an answer in the bank, or with a stale one. It
+// returns whether the entry was stored; the ID is always that of the question.
 func (b *Bank) PutNew(ctx context.Context, e Entry) (id ID, put bool, err error) {
 	return b.PutIf(ctx, e, func(old Info, there bool) bool { return !there || !old.Answered || old.Stale })
 }
 
-// PutIf is Put if the entry that would make way is as the caller wants it. It is
-// asked when nobody else can change the bank any more, and must not call it. Nil:
-// anything may make way.
+// PutIf is Put if want accepts the entry that would be replaced. want is called while the
+// bank is locked for changes and must not call it. A nil want accepts everything.
 func (b *Bank) PutIf(ctx context.Context, e Entry, want func(old Info, there bool) bool) (id ID, put bool, err error) {
 	const op = "qabank.Put"
 	if err := e.validate(); err != nil {
@@ -53,7 +51,7 @@ func (b *Bank) PutIf(ctx context.Context, e Entry, want func(old Info, there boo
 	it, victims, err := b.planPut(&e)
 	if err == nil && len(victims) > deleteBatch {
 		if err = b.evictAhead(ctx, victims); err == nil {
-			it, victims, err = b.planPut(&e) // its rank goes by what was evicted
+			it, victims, err = b.planPut(&e) // the rank depends on the evicted entries
 		}
 	}
 	if err != nil {
@@ -81,7 +79,7 @@ func (b *Bank) PutIf(ctx context.Context, e Entry, want func(old Info, there boo
 	b.mu.Lock()
 	b.spaces[e.Space] = it.space
 	if old := it.space.items[it.id]; old != nil {
-		if old.dirty { // hits that came while the disk was written
+		if old.dirty { // hits that came during the write
 			it.state.hits, it.state.used, it.dirty = old.state.hits, old.state.used, true
 		}
 		b.removeItem(old)
@@ -98,7 +96,7 @@ func (b *Bank) PutIf(ctx context.Context, e Entry, want func(old Info, there boo
 	return e.ID, true, nil
 }
 
-// plan makes the item for an entry, and picks what must go for it.
+// planPut creates the item of an entry and picks what to evict for it.
 func (b *Bank) planPut(e *Entry) (it *item, victims []*item, err error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -107,7 +105,7 @@ func (b *Bank) planPut(e *Entry) (it *item, victims []*item, err error) {
 		s = newSpaceIndex(e.Space)
 	}
 	if len(e.Vector) > 0 && !s.matchesDimension(e.Embedder, e.Vector) {
-		return nil, nil, fault.New(fault.Invalid, "qabank.plan", "%d dimensions, where this embedder's vectors have others", len(e.Vector))
+		return nil, nil, fault.New(fault.Invalid, "qabank.plan", "a vector of %d dimensions does not match this embedder's other vectors", len(e.Vector))
 	}
 	it = newItem(e.ID, s, e)
 	it.state = state{hits: e.Hits, used: e.Made, seen: e.Seen, stale: e.Stale, staleWhy: e.StaleWhy}
@@ -124,8 +122,8 @@ func (b *Bank) planPut(e *Entry) (it *item, victims []*item, err error) {
 	return it, b.victims(b.bytes+need-b.limit, old), nil
 }
 
-// victims picks items that free so many bytes: the lowest ranks first, those
-// that served just now last, and never keep. The caller holds mu.
+// victims picks items that free this many bytes: lowest rank first, recently served ones
+// last, never keep. The caller holds mu.
 func (b *Bank) victims(over int64, keep *item) []*item {
 	if over <= 0 {
 		return nil
@@ -148,7 +146,7 @@ func (b *Bank) victims(over int64, keep *item) []*item {
 	return out
 }
 
-// evict takes items out of memory and ages the rest. The caller holds mu.
+// evict removes items from memory and ages the rest. The caller holds mu.
 func (b *Bank) evict(victims []*item) (freed int64) {
 	for _, it := range victims {
 		b.age = max(b.age, it.state.rank)
@@ -164,7 +162,7 @@ func (b *Bank) notifyEvicted(n int, freed int64) {
 	}
 }
 
-// drop takes an item out of memory. The caller holds mu.
+// removeItem removes an item from memory. The caller holds mu.
 func (b *Bank) removeItem(it *item) {
 	delete(it.space.items, it.id)
 	it.space.removeVector(it)
@@ -178,7 +176,7 @@ func deleteRecords(tx *kv.Tx, it *item) error {
 	return tx.Delete(key(stateByte, it.space.hash, it.id))
 }
 
-// begin writes a space's name with its first record.
+// writeSpaceName writes a space's name with its first record.
 func (b *Bank) writeSpaceName(tx *kv.Tx, s *spaceIndex) error {
 	b.mu.RLock()
 	known := b.spaces[s.name] != nil
@@ -191,7 +189,7 @@ func (b *Bank) writeSpaceName(tx *kv.Tx, s *spaceIndex) error {
 	return tx.Set(key(spaceByte, s.hash), w.Seal())
 }
 
-// SetLimit changes the byte budget; what is over it goes at once.
+// SetLimit changes the byte limit and evicts at once what exceeds it.
 func (b *Bank) SetLimit(ctx context.Context, limit int64) error {
 	const op = "qabank.SetLimit"
 	if limit < 1 {
@@ -205,7 +203,7 @@ func (b *Bank) SetLimit(ctx context.Context, limit int64) error {
 	return fault.Wrap(op, b.shrink(ctx))
 }
 
-// shrink evicts what is over the limit. The caller holds write.
+// shrink evicts what exceeds the limit. The caller holds write.
 func (b *Bank) shrink(ctx context.Context) error {
 	b.mu.RLock()
 	victims := b.victims(b.bytes-b.limit, nil)
@@ -213,7 +211,7 @@ func (b *Bank) shrink(ctx context.Context) error {
 	return b.evictAhead(ctx, victims)
 }
 
-// free evicts items, however many. The caller holds write.
+// evictAhead evicts any number of items. The caller holds write.
 func (b *Bank) evictAhead(ctx context.Context, victims []*item) error {
 	var n int
 	var freed int64
@@ -225,8 +223,7 @@ func (b *Bank) evictAhead(ctx context.Context, victims []*item) error {
 	return err
 }
 
-// remove erases items from the disk and then, by gone, from memory. The caller
-// holds write.
+// remove deletes items on disk and then, by gone, in memory. The caller holds write.
 func (b *Bank) remove(ctx context.Context, items []*item, gone func([]*item)) error {
 	for part := range slices.Chunk(items, deleteBatch) {
 		if err := ctx.Err(); err != nil {

@@ -10,22 +10,21 @@ import (
 )
 
 const (
-	// before and behind a word these say nothing
+	// marks without meaning before and after a word
 	opening = "\"'([{<«‹¿¡"
 	closing = "\"'.,;:!?)]}>»›…。、，；：！？"
-	// Small words that in capitals are names: IT is not it.
+	// Small words that are names in capitals: IT is not it.
 	small = " am an as at do in is it me no or so to up us who "
-	// Units in which the size of a letter is a factor, or bits and bytes.
+	// Units in which the case of a letter is a factor, or bits or bytes.
 	units = " gb gbps kb ma mb mbps mg mhz mpa mv mw tb "
 )
 
-// Normalise writes a question so that repeats of it are equal: no capitals, one
-// space between words, no marks around them. What may tell two questions apart
-// stays: signs, currencies, marks within words and numbers, marks that touch a
-// number from behind and may be part of it, accents, and capitals where they
-// make another word.
+// Normalise makes repeats of a question equal: lower case, single spaces, no marks around
+// words. It keeps what may distinguish two questions: signs, currencies, marks within
+// words and numbers, marks after a number that may belong to it, accents, and capitals
+// that make another word.
 //
-// IDs and vetoes rest on it: changing it needs a new format version.
+// IDs and vetoes depend on it: changing it needs a new format version.
 func Normalise(question string) string {
 	words := strings.FieldsFunc(norm.NFC.String(strings.Map(plainRune, strings.ToValidUTF8(question, ""))), unicode.IsSpace)
 	shouted := !strings.ContainsFunc(question, unicode.IsLower)
@@ -44,7 +43,7 @@ func Normalise(question string) string {
 	return strings.Join(out, " ")
 }
 
-// plain gives one form to marks that have many, and drops what is invisible.
+// plainRune unifies marks with several forms and drops invisible ones.
 func plainRune(r rune) rune {
 	switch r {
 	case '‘', '’', '‚', '‛', '′', '`', '´', 'ʼ':
@@ -63,7 +62,7 @@ func plainRune(r rune) rune {
 	return r
 }
 
-// bare takes the marks off both ends of a word.
+// trimWord removes the marks at both ends of a word.
 func trimWord(w string) string {
 	r := []rune(w)
 	for len(r) > 0 && strings.ContainsRune(opening, r[0]) && !(len(r) > 1 && unicode.IsNumber(r[1])) {
@@ -75,7 +74,7 @@ func trimWord(w string) string {
 	return string(r)
 }
 
-// part says whether the last mark of a word may belong to it: feet and inches,
+// isWordPart reports whether the last mark may belong to the word: feet and inches,
 // factorials, a negative number in brackets, a derivative.
 func isWordPart(r []rune) bool {
 	last := r[len(r)-1]
@@ -86,7 +85,7 @@ func isWordPart(r []rune) bool {
 }
 
 const (
-	// What opens a question that goes on from another.
+	// Beginnings of a question that continues another.
 	leaning = " and but or so also then what-about how-about and-what anything-else same why-not are-you-sure really "
 	asking  = " who whom whose what which when where why how "
 	helping = " is are was were am be been do does did have has had will would shall should can could may might must "
@@ -97,8 +96,8 @@ const (
 	picked  = " the this that which another other first second third last next new old same other previous only right "
 )
 
-// FollowUp says whether a question leans on what was said before it, so that
-// it means nothing alone. Where it is in doubt it says so.
+// FollowUp reports whether a question depends on what was said before it and means
+// nothing alone. In doubt it returns true.
 func FollowUp(question string) bool {
 	w := plainWords(question)
 	if len(w) == 0 {
@@ -107,7 +106,7 @@ func FollowUp(question string) bool {
 	if inList(leaning, w[0]) || inList(leaning, w[0]+"-"+wordAt(w, 1)) || inList(leaning, strings.Join(w[:min(3, len(w))], "-")) {
 		return true
 	}
-	things := 0 // words so far that a pronoun could stand for
+	things := 0 // words so far that a pronoun could refer to
 	content := false
 	for i, x := range w {
 		switch {
@@ -116,7 +115,7 @@ func FollowUp(question string) bool {
 				return true
 			}
 		case inList(object, x):
-			if things < 3 { // one of them is the verb, and one does it
+			if things < 3 { // one of them is the verb
 				return true
 			}
 		case inList(owned, x):
@@ -151,8 +150,8 @@ func FollowUp(question string) bool {
 	return !content
 }
 
-// idle says whether the "it" at i stands for nothing: is it possible, how far
-// is it from here, does it rain.
+// isFiller reports whether the "it" at i refers to nothing: is it possible, how far is it
+// from here, does it rain.
 func isFiller(w []string, i int) bool {
 	if w[i] != "it" {
 		return false
@@ -165,24 +164,24 @@ func isFiller(w []string, i int) bool {
 	return slices.Contains(rest, "that") || slices.Contains(rest, "to") && len(rest) > 2
 }
 
-// pointing says whether the "that" at i points at something said before.
+// isReference reports whether the "that" at i refers to something said before.
 func isReference(w []string, i int) bool {
 	next, before := wordAt(w, i+1), wordAt(w, i-1)
 	return next == "" || inList(helping, next) && (i == 0 || inList(asking, before)) || inList(helping, before) || inList(" of in at on for about from to by with like after before ", before)
 }
 
 const (
-	// A question with one of these is about the day on which it is asked.
+	// A question with one of these words is about the day on which it is asked.
 	dayWords = " today tomorrow yesterday tonight now nowadays currently current latest newest recent recently lately " +
 		"upcoming soon ago still yet anymore overdue pending coming next last past presently these-days so-far right-now at-the-moment any-longer to-date until-now up-to-now "
-	// Behind "this", "in two" and the like they make a time of it.
+	// After "this", "in two" and the like they form a time.
 	spans = " second minute hour day week weekend fortnight month quarter year morning afternoon evening night noon lunch spring summer autumn fall winter season term semester time round "
 	week  = " monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun weekend "
 )
 
-// RelativeTime says whether a question means another time when it is asked on
-// another day: its answer expires at midnight. Where it is in doubt it says so,
-// which costs no more than an answer made again.
+// RelativeTime reports whether a question means another time when asked on another day;
+// its answer expires at midnight. In doubt it returns true, which costs at most another
+// answer.
 func RelativeTime(question string) bool {
 	words := plainWords(question)
 	for i, w := range words {
@@ -207,17 +206,16 @@ func RelativeTime(question string) bool {
 	return false
 }
 
-// MidnightAfter is the first moment of the day after t, where t's clock hangs.
+// MidnightAfter is the first moment of the day after t, in t's time zone.
 func MidnightAfter(t time.Time) time.Time {
 	y, m, d := t.Date()
 	next := time.Date(y, m, d+1, 0, 0, 0, 0, t.Location())
-	// Where clocks jump over midnight, or over a whole day, it is not where it
-	// was looked for.
+	// A clock change may skip midnight or a whole day.
 	for sameDay(next, t) || !next.After(t) {
 		next = next.Add(15 * time.Minute)
 	}
 	if earlier := next.Add(-time.Hour); sameDay(earlier, next) && earlier.After(t) {
-		return earlier // it comes twice
+		return earlier // it occurs twice
 	}
 	return next
 }
@@ -228,7 +226,7 @@ func sameDay(a, b time.Time) bool {
 	return ay == by && am == bm && ad == bd
 }
 
-// plainWords are a question's words in small letters, without marks and 's.
+// plainWords returns a question's words in lower case, without marks and 's.
 func plainWords(question string) []string {
 	words := strings.Fields(strings.NewReplacer("-", " ", ",", " ", "/", " ").Replace(strings.ToLower(Normalise(question))))
 	for i, w := range words {

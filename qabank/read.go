@@ -12,7 +12,7 @@ import (
 	"github.com/percached/percached/internal/base/sealed"
 )
 
-// Exact finds the entry whose normalised question is that of this one.
+// Exact finds the entry with the same normalised question.
 func (b *Bank) Exact(space, question string) (Entry, bool, error) {
 	e, err := b.Get(space, NewID(space, question))
 	if fault.KindOf(err) == fault.NotFound {
@@ -21,14 +21,14 @@ func (b *Bank) Exact(space, question string) (Entry, bool, error) {
 	return e, err == nil, fault.Wrap("qabank.Exact", err)
 }
 
-// Get reads an entry; NotFound if there is none.
+// Get reads an entry. NotFound means that it does not exist.
 func (b *Bank) Get(space string, id ID) (Entry, error) {
 	const op = "qabank.Get"
 	b.mu.RLock()
 	snap, ok := b.snapshot(space, id)
 	b.mu.RUnlock()
 	if !ok {
-		return Entry{}, fault.New(fault.NotFound, op, "no entry %v", id)
+		return Entry{}, fault.New(fault.NotFound, op, "entry %v does not exist", id)
 	}
 	var e Entry
 	err := b.db.View(func(tx *kv.Tx) (err error) {
@@ -38,8 +38,8 @@ func (b *Bank) Get(space string, id ID) (Entry, error) {
 	return e, fault.Wrap(op, err)
 }
 
-// snapshot is what memory knows of an entry at one moment. It is taken before
-// the disk is read: so the content may be newer than the state, never older.
+// snapshot is what memory knows of an entry at one moment. It is taken before the disk is
+// read, so the content may be newer than the state, never older.
 type snapshot struct {
 	space      string
 	id         ID
@@ -48,7 +48,7 @@ type snapshot struct {
 	similarity float64
 }
 
-// snapshot needs mu.
+// The caller of snapshot holds mu.
 func (b *Bank) snapshot(space string, id ID) (snapshot, bool) {
 	s := b.spaces[space]
 	if s == nil || s.items[id] == nil {
@@ -76,14 +76,13 @@ func (n snapshot) read(tx *kv.Tx) (Entry, error) {
 	return e, nil
 }
 
-// Match finds the n entries most like a vector that the same embedder made, with
-// a cosine of at least threshold, best first; equal ones by ID. All are looked
-// at, those without an answer too: what may be served is for Judge to say. What
-// cannot be read is left out.
+// Match finds the n entries most similar to a vector of the same embedder, with a cosine
+// of at least threshold, best first, equal ones by ID. It includes entries without an
+// answer; Judge decides what may be served. It skips unreadable ones.
 func (b *Bank) Match(space string, vector []float32, embedder string, threshold float64, n int) []Candidate {
 	found := b.nearest(space, vector, embedder, threshold, n)
 	out := make([]Candidate, 0, len(found))
-	// The error is that of a closed database, in which nothing is found.
+	// The only error is that of a closed database, where nothing is found.
 	_ = b.db.View(func(tx *kv.Tx) error {
 		for _, f := range found {
 			if e, err := f.read(tx); err == nil {
@@ -140,8 +139,8 @@ func (b *Bank) nearest(space string, vector []float32, embedder string, threshol
 	return out
 }
 
-// Each calls fn with every entry of a space, by ID, until it fails. Entries
-// that come or go meanwhile may be missing; those that are damaged are left out.
+// Each calls fn with every entry of a space, by ID, until fn fails. It may miss entries
+// that come or go meanwhile, and skips damaged ones.
 func (b *Bank) Each(space string, fn func(Entry) error) error {
 	for _, id := range b.idsAfter(space, ID{}) {
 		e, err := b.Get(space, id)
@@ -158,14 +157,13 @@ func (b *Bank) Each(space string, fn func(Entry) error) error {
 	return nil
 }
 
-// absent says that Get found no entry, or one that cannot be read any more.
+// isAbsent reports whether Get found no entry, or an unreadable one.
 func isAbsent(err error) bool {
 	return fault.KindOf(err) == fault.NotFound || errors.Is(err, sealed.ErrDamaged) || errors.Is(err, kv.ErrDamaged)
 }
 
-// Page gives the n entries of a space that come next behind an ID, by ID; the
-// zero ID stands before all. Fewer than n are the last. Those that are damaged are
-// left out.
+// Page returns the next n entries of a space after an ID, by ID; the zero ID precedes
+// all. Fewer than n entries are the last page. It skips damaged ones.
 func (b *Bank) Page(space string, after ID, n int) ([]Entry, error) {
 	var page []Entry
 	for _, id := range b.idsAfter(space, after) {
@@ -183,7 +181,7 @@ func (b *Bank) Page(space string, after ID, n int) ([]Entry, error) {
 	return page, nil
 }
 
-// behind lists the entries of a space behind an ID, in order.
+// idsAfter lists the entries of a space after an ID, in order.
 func (b *Bank) idsAfter(space string, after ID) (ids []ID) {
 	b.mu.RLock()
 	if s := b.spaces[space]; s != nil {
@@ -198,7 +196,7 @@ func (b *Bank) idsAfter(space string, after ID) (ids []ID) {
 	return ids
 }
 
-// Stats counts what a space holds.
+// Stats are the counts of a space.
 type Stats struct {
 	Entries  int
 	Answered int
@@ -208,7 +206,7 @@ type Stats struct {
 	Bytes    int64
 }
 
-// Stats counts what a space holds; nothing if there is no such space.
+// Stats returns the counts of a space, or zeros if it does not exist.
 func (b *Bank) Stats(space string) Stats {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -230,7 +228,7 @@ func (b *Bank) Stats(space string) Stats {
 	return out
 }
 
-// Usage tells the bytes that the entries of all spaces take, and their limit.
+// Usage returns the bytes of all entries, and their limit.
 func (b *Bank) Usage() (bytes, limit int64) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -244,12 +242,12 @@ type Info struct {
 	Stale    bool
 	Seen     uint64
 	Hits     uint64
-	Used     time.Time // when it was made, if it has no hits
-	Rank     float64   // what eviction goes by: the lowest goes first
+	Used     time.Time // time of the last hit, or when it was made
+	Rank     float64   // order of eviction, lowest first
 	Embedder string
 	Origin   string
 	Settings string
-	// Chunks are those of its evidence and its sources. They must not be changed.
+	// Chunks are those of its evidence and sources. They must not be changed.
 	Chunks []percached.ChunkID
 }
 
@@ -260,7 +258,7 @@ func (it *item) summary() Info {
 	}
 }
 
-// Info tells what memory knows of an entry, if it is there.
+// Info returns what memory knows of an entry, if it exists.
 func (b *Bank) Info(space string, id ID) (i Info, there bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -271,8 +269,8 @@ func (b *Bank) Info(space string, id ID) (i Info, there bool) {
 	return it.summary(), true
 }
 
-// Has says whether there is an entry, and whether it has an answer. It reads
-// nothing from the disk.
+// Has reports whether an entry exists, and whether it has an answer. It does not access
+// the disk.
 func (b *Bank) Has(space string, id ID) (exists, answered bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -280,9 +278,9 @@ func (b *Bank) Has(space string, id ID) (exists, answered bool) {
 	return it != nil, it != nil && it.answered
 }
 
-// Scan calls fn with every entry that a space had when it was called, until fn
-// fails: most useful first, so that what would be evicted next comes last. It
-// reads nothing from the disk. Fn may call the bank.
+// Scan calls fn with every entry that a space had at the time of the call, until fn
+// fails: most useful first, next to be evicted last. It does not access the disk. fn may
+// call the bank.
 func (b *Bank) Scan(space string, fn func(Info) error) error {
 	for _, it := range b.itemsByRank(space) {
 		if err := fn(it.summary()); err != nil {
@@ -292,8 +290,8 @@ func (b *Bank) Scan(space string, fn func(Info) error) error {
 	return nil
 }
 
-// ranked copies the items of a space, the last to go first. They are sorted when
-// the lock is free again.
+// itemsByRank copies the items of a space, last to be evicted first. It sorts them after
+// releasing the lock.
 func (b *Bank) itemsByRank(space string) []*item {
 	b.mu.RLock()
 	var copies []*item

@@ -13,7 +13,7 @@ import (
 	"github.com/percached/percached/internal/base/sealed"
 )
 
-// The record types, behind the 'Q' of every key. See FORMAT.md.
+// The record types, the second byte of every key. See FORMAT.md.
 const (
 	bankByte    = 'Q'
 	spaceByte   = 's'
@@ -32,7 +32,7 @@ func key(kind byte, space kv.SpaceID, ids ...ID) []byte {
 	return k
 }
 
-// splitKey takes a key apart that holds n IDs.
+// splitKey splits a key that contains n IDs.
 func splitKey(k []byte, n int) (space kv.SpaceID, ids []ID, ok bool) {
 	if len(k) != idAt+n*len(ID{}) {
 		return space, nil, false
@@ -44,13 +44,13 @@ func splitKey(k []byte, n int) (space kv.SpaceID, ids []ID, ok bool) {
 	return space, ids, true
 }
 
-// recordBytes is what the two records of an entry take.
+// recordBytes is the size of an entry's two records.
 func recordBytes(content, state []byte) int64 {
 	return int64(2*(idAt+len(ID{})) + len(content) + len(state))
 }
 
-// The first byte of every value is its version. The content of entries is
-// written in a later one than all else; what earlier releases wrote is read.
+// The first byte of every value is its version. The content of entries has a newer
+// version than the other records; older versions are read too.
 const (
 	formatVersion  = 1
 	contentVersion = 2 // has sources
@@ -73,10 +73,10 @@ type state struct {
 	staleWhy string
 }
 
-// veto is a pair of questions that never match, and the chunks whose going
-// ends the veto too.
+// veto is a pair of questions that never match, and the chunks whose deletion also
+// deletes the veto.
 type veto struct {
-	a, b   ID // a is the smaller
+	a, b   ID // a is the smaller one
 	chunks []percached.ChunkID
 }
 
@@ -163,7 +163,7 @@ func decodeContent(value []byte) (Entry, error) {
 	if err := r.End("an entry"); err != nil {
 		return Entry{}, err
 	}
-	e.Space = "-" // the key tells it; the rest must be as Put takes it
+	e.Space = "-" // the key contains it; the rest must satisfy Put
 	if err := e.validate(); err != nil {
 		return Entry{}, fmt.Errorf("%w: %w", sealed.ErrDamaged, err)
 	}
@@ -215,7 +215,7 @@ func decodeVeto(value []byte) (chunks []percached.ChunkID, err error) {
 	return chunks, r.End("a veto")
 }
 
-// loader fills a bank that nobody else sees yet.
+// loader fills a bank before it is shared.
 type loader struct {
 	bank    *Bank
 	shelves map[kv.SpaceID]*spaceIndex
@@ -228,7 +228,7 @@ func (l *loader) load(tx *kv.Tx) error {
 		kind byte
 		read func(k, v []byte) error
 	}{{spaceByte, l.space}, {stateByte, l.state}, {contentByte, l.entry}, {vetoByte, l.veto}} {
-		// What the database cannot read comes without a value, and is damaged to each step.
+		// An unreadable record comes without a value and counts as damaged.
 		err := tx.Scan([]byte{bankByte, step.kind}, func(k, v []byte, _ error) error {
 			err := step.read(k, v)
 			if !errors.Is(err, sealed.ErrDamaged) {
@@ -244,7 +244,7 @@ func (l *loader) load(tx *kv.Tx) error {
 			return err
 		}
 	}
-	for rest := range l.states { // no entry took them
+	for rest := range l.states { // states without an entry
 		l.damaged = append(l.damaged, append([]byte{bankByte, stateByte}, rest...))
 	}
 	return nil
@@ -276,8 +276,7 @@ func (l *loader) state(k, v []byte) error {
 	return err
 }
 
-// entry takes an entry only with its state: without that nobody knows if it
-// is stale.
+// entry accepts an entry only with its state, because otherwise it could be stale.
 func (l *loader) entry(k, v []byte) error {
 	e, err := decodeContent(v)
 	if err != nil {
@@ -298,7 +297,7 @@ func (l *loader) entry(k, v []byte) error {
 	return nil
 }
 
-// veto keeps a pair apart even when what stands behind its key is damaged.
+// veto keeps a pair apart even if its value is damaged.
 func (l *loader) veto(k, v []byte) error {
 	chunks, err := decodeVeto(v)
 	if err != nil && !errors.Is(err, sealed.ErrDamaged) {
@@ -313,8 +312,8 @@ func (l *loader) veto(k, v []byte) error {
 	return nil
 }
 
-// lowest is the rank from which ageing goes on: what was evicted last had none
-// above it.
+// lowestRank is the rank from which ageing continues: the last evicted entry ranked no
+// higher.
 func (l *loader) lowestRank() float64 {
 	low, first := 0.0, true
 	for _, s := range l.bank.spaces {

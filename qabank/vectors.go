@@ -10,23 +10,23 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// block holds the vectors of one space and one embedder behind each other,
-// each of length 1. Row i belongs to items[i].
+// block holds the normalised vectors of one space and one embedder in a row. Row i
+// belongs to items[i].
 type block struct {
 	dim   int
 	data  []float32
-	tails []float32 // the length of each vector's part behind head values
+	tails []float32 // the length of each vector's part after head values
 	items []*item
 }
 
 const (
-	// head is how many values are multiplied before a vector may be given up.
+	// head is how many values are multiplied before a vector may be skipped.
 	head = 64
-	// slack is more than rounding can make of it.
+	// slack exceeds any rounding error.
 	slack = 1e-4
 )
 
-// add appends a vector and tells its item where it lies.
+// add appends a vector and records its row in the item.
 func (b *block) add(it *item, v []float32) {
 	it.block, it.row = b, len(b.items)
 	b.items = append(b.items, it)
@@ -49,9 +49,9 @@ func (b *block) add(it *item, v []float32) {
 	b.tails = append(b.tails, float32(math.Sqrt(tail)))
 }
 
-// cosine is that of a vector of length 1 and the one in row i. Where it is
-// sure to be below least it may be anything below: no pair of tails gives more
-// than the product of their lengths.
+// cosine is the cosine of a normalised vector and row i. If it is certainly below least,
+// the result may be any value below least: no two tails give more than the product of
+// their lengths.
 func (b *block) cosine(q *block, i int, least float32) float32 {
 	row, query := b.data[i*b.dim:(i+1)*b.dim], q.data
 	if b.dim < 2*head {
@@ -64,7 +64,7 @@ func (b *block) cosine(q *block, i int, least float32) float32 {
 	return first + percached.Dot(query[head:], row[head:])
 }
 
-// remove puts the last vector in the place of an item's.
+// remove moves the last vector to the row of an item's.
 func (b *block) remove(it *item) {
 	last := len(b.items) - 1
 	moved := b.items[last]
@@ -82,10 +82,9 @@ type embedder interface {
 	Info() percached.EmbedderInfo
 }
 
-// Reembed gives the entries of a space whose vector is another embedder's, or
-// that have none, a vector of this one, in the background. It tells how many
-// there were; what was done before an error stays done. Where vectors are longer
-// than before, entries may have to make room.
+// Reembed computes vectors of this embedder, in the background, for the entries of a
+// space that have another embedder's vector or none. It returns their number; work done
+// before an error stays done. If vectors become longer, entries may be evicted.
 func (b *Bank) Reembed(ctx context.Context, space string, by embedder) (n int, err error) {
 	const op = "qabank.Reembed"
 	print := by.Info().Fingerprint
@@ -143,7 +142,7 @@ func (b *Bank) reembed(ctx context.Context, space string, ids []ID, by embedder,
 	return n, b.shrink(ctx)
 }
 
-// revector changes the vector of one entry and nothing else of it.
+// replaceVector changes only the vector of an entry.
 func (b *Bank) replaceVector(ctx context.Context, space string, id ID, vector []float32, print string) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -166,7 +165,7 @@ func (b *Bank) replaceVector(ctx context.Context, space string, id ID, vector []
 	fits := it.space.matchesDimension(print, vector)
 	b.mu.RUnlock()
 	if !fits {
-		return false, fault.New(fault.Invalid, "qabank.revector", "the embedder gives vectors of two lengths")
+		return false, fault.New(fault.Invalid, "qabank.revector", "the embedder returns vectors of two lengths")
 	}
 	content := encodeContent(&e)
 	err = b.db.Update(func(tx *kv.Tx) error { return tx.Set(key(contentByte, it.space.hash, id), content) })

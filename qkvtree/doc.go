@@ -1,41 +1,37 @@
-// Package qkvtree keeps slices of attention tensors on disk, by what stands
-// before them.
+// Package qkvtree stores slices of attention tensors on disk, by the segments before
+// them.
 //
-// Purpose: say which segments of a prompt are stored and lend them in place;
-// take in new ones; keep all inside a byte limit by evicting what is worth
-// least; forget.
+// Purpose: find the stored segments of a prompt and lend them in place; insert new ones;
+// keep the total within a byte limit by evicting the least valuable; forget.
 //
-// A node is a slice at its place: space, model, placement, and the path of token
-// ids from the system segment, which is the root. Under sequential placement
-// chunk stands behind chunk, and a match is the longest stored beginning of a
-// prompt. Under parallel placement every chunk stands behind the root alone,
-// and a match is whatever is stored.
+// A node is a slice at its position: space, model, placement, and the path of token ids
+// from the system segment, which is the root. Under sequential placement each chunk
+// follows the previous one, and a match is the longest stored prefix of a prompt. Under
+// parallel placement every chunk follows the root, and a match is whatever is stored.
 //
-// Why K and V are enough: a stored segment is not computed again at all, and
-// what comes behind it asks with queries of its own for the stored keys and
-// values. Queries are kept where a space wants them for something else.
+// K and V suffice: a stored segment is not computed again, and the segments after it
+// bring their own queries for the stored keys and values. Queries are stored only if a
+// space wants them for another purpose.
 //
-// Eviction is LFU with dynamic ageing, leaves first: see forest. A new slice can
-// always come in, because what was just asked for is likely to be asked again;
-// it cannot push out the others of its own prompt, and is the first to go if
-// nobody asks. System segments are pinned while their model is in use. What idle
-// work stores has no use yet: it comes in where there is room, or in place of
-// what nobody has used since a slice last had to go, and goes before all that
-// somebody has used since. A space may have a limit of its own inside the whole:
-// for that only its own slices make room, by a clock of their own, so that they
-// neither push out nor age those of others.
+// Eviction is LFU with dynamic ageing, leaves first; see forest. A new slice always finds
+// room, because a question just asked is likely to be repeated. It cannot evict the other
+// slices of its own prompt, and it is evicted first if nobody asks again. System segments
+// are pinned while their model is in use. A slice stored by idle work has no use yet: it
+// takes free room, or replaces slices unused since the last eviction, and is evicted
+// before all slices used since. A space may have its own limit within the total. For that
+// limit only its own slices are evicted, by a clock of their own, so that slices of other
+// spaces are neither evicted nor aged.
 //
-// Invariants: a slice is there when its header is there; it is written last and
-// removed first, so that a crash leaves a whole slice or none. Nothing is lent
-// that was not held against its keyed MAC and its checksums in the same View.
-// What cannot be read is dropped, under sequential placement with all behind
-// it, counted, and told to the Observer; the user only finds it not stored. The
-// bytes counted are the bytes stored, and never more than the limits; the
-// database's files take no more than the limit and Stats.Slack. What View lends
-// is memory of the database and valid inside the callback only.
+// Invariants:
 //
-// Goroutines: none. Reclaiming space and writing counters are done by those who
-// insert; whole files are rewritten one at a time.
+//   - A slice exists if its header exists. The header is written last and deleted first, so that a crash leaves a whole slice or none.
+//   - Every slice is checked against its keyed MAC and its checksums in the same View that lends it.
+//   - An unreadable slice is dropped, counted and reported to the Observer; under sequential placement the slices after it are dropped too. To the user it is simply not stored.
+//   - The counted bytes are the stored bytes and never exceed the limits. The database's files exceed the limit by at most Stats.Slack.
+//   - A lent slice is memory of the database, valid only inside the callback.
+//
+// Goroutines: none. Callers of Insert reclaim space and write counters; files are
+// rewritten one at a time.
 //
 // State on disk: FORMAT.md, in a database that holds nothing else.
 package qkvtree

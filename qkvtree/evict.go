@@ -10,8 +10,8 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// fits says if so many bytes more can be stored in a space when all goes that may
-// go for it. It wants mu.
+// canFit reports whether eviction can make room for this many bytes of a space. The
+// caller holds mu.
 func (t *Tree) canFit(space string, need int64, keep map[*node]bool, idle bool) bool {
 	own := t.f.shares[space].excess(need)
 	if idle {
@@ -25,16 +25,16 @@ func (t *Tree) canFit(space string, need int64, keep map[*node]bool, idle bool) 
 	if s := t.f.shares[space]; s != nil && s.limit >= 0 {
 		limit = min(limit, s.limit)
 	}
-	for n := range keep { // all of the same space
+	for n := range keep { // all in the same space
 		need += n.bytes
 	}
 	return need <= limit
 }
 
-// evict makes room for so many bytes of a space, if it can without keep, and says
-// if there is room now: first in the space's own limit, of its own slices, and then
-// in the tree's. Idle work may have been told that it can, and find that a View
-// used the slices meanwhile: they stay.
+// evict makes room for this many bytes of a space without evicting keep, and reports
+// whether there is room: first within the space's limit, by its own slices, then within
+// the tree's. For idle work a View may meanwhile use slices that canFit counted; they
+// stay.
 func (t *Tree) evict(space string, need int64, keep map[*node]bool, idle bool) (bool, error) {
 	own := func() (bool, *node) {
 		switch {
@@ -64,8 +64,8 @@ func (t *Tree) evict(space string, need int64, keep map[*node]bool, idle bool) (
 	return t.evictUntil(whole, func(n *node) { t.f.clock = max(t.f.clock, n.priority) })
 }
 
-// yield removes what next gives until that says that there is room, or that there
-// is nothing left. Went moves a clock on. Both are called under mu.
+// evictUntil removes the nodes that next returns until there is room or nothing is left.
+// went advances a clock. Both are called under mu.
 func (t *Tree) evictUntil(next func() (fits bool, n *node), went func(*node)) (bool, error) {
 	for {
 		t.mu.Lock()
@@ -88,8 +88,8 @@ func (t *Tree) evictUntil(next func() (fits bool, n *node), went func(*node)) (b
 	}
 }
 
-// FreeIn says how many bytes of a space may still come in without anything being
-// evicted, under the tree's limit and the space's own.
+// FreeIn returns how many bytes of a space fit without eviction, under the tree's limit
+// and the space's own.
 func (t *Tree) FreeIn(space string) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,8 +100,8 @@ func (t *Tree) FreeIn(space string) int64 {
 	return max(0, free)
 }
 
-// remove removes a node from disk and then from memory. A View that finds it in
-// memory alone takes it for not stored.
+// remove deletes a node from disk and then from memory. A View that finds it in memory
+// only treats it as not stored.
 func (t *Tree) remove(n *node) (Info, error) {
 	err := t.store.remove(n.group.prefix, n.path)
 	t.mu.Lock()
@@ -114,17 +114,16 @@ func (t *Tree) remove(n *node) (Info, error) {
 	return info, err
 }
 
-// share is one space's part of the tree. Its limit counts what the tree's does,
-// for this space's slices. So that they grow old among themselves, it has a clock
-// of its own, which is never behind the tree's: what makes room here must not age
-// the slices of other spaces.
+// spaceShare is one space's part of the tree. Its limit counts like the tree's, for this
+// space's slices only. It has its own clock, at least as high as the tree's, so that
+// evictions here do not age the slices of other spaces.
 type spaceShare struct {
 	bytes int64
-	limit int64 // negative: none
+	limit int64 // negative: unlimited
 	clock uint64
 }
 
-// share finds a space's part, or makes it.
+// shareOf returns a space's part and creates it if necessary.
 func (f *forest) shareOf(space string) *spaceShare {
 	s := f.shares[space]
 	if s == nil {
@@ -134,8 +133,8 @@ func (f *forest) shareOf(space string) *spaceShare {
 	return s
 }
 
-// over is by how many bytes a space would be above its own limit with so many
-// more; it may be negative.
+// excess is by how many bytes a space would exceed its own limit with need more; it may
+// be negative.
 func (s *spaceShare) excess(need int64) int64 {
 	if s == nil || s.limit < 0 {
 		return -1
@@ -143,7 +142,7 @@ func (s *spaceShare) excess(need int64) int64 {
 	return s.bytes + need - s.limit
 }
 
-// clockIn is the clock that a space's slices are held against for its own limit.
+// clockIn is the clock for a space's own limit.
 func (f *forest) clockIn(space string) uint64 {
 	if s := f.shares[space]; s != nil {
 		return max(f.clock, s.clock)
@@ -151,7 +150,7 @@ func (f *forest) clockIn(space string) uint64 {
 	return f.clock
 }
 
-// victimIn is victim among the slices of one space, by their worth there.
+// victimIn is victim among the slices of one space, by their priority there.
 func (f *forest) victimIn(space string, keep map[*node]bool) *node {
 	var best, pinned *node
 	for n := range f.leavesIn(space, keep) {
@@ -181,7 +180,7 @@ func (f *forest) idleVictimIn(space string, keep map[*node]bool) *node {
 	return best
 }
 
-// yieldsIn is yields for idleVictimIn.
+// evictableBytesIn is evictableBytes for idleVictimIn.
 func (f *forest) evictableBytesIn(space string, keep map[*node]bool) int64 {
 	clock := f.clockIn(space)
 	return f.countEvictable(
@@ -190,7 +189,7 @@ func (f *forest) evictableBytesIn(space string, keep map[*node]bool) int64 {
 	)
 }
 
-// ends yields the nodes of a space that nothing stands behind, outside of keep.
+// leavesIn lists the nodes of a space without nodes after them, except keep.
 func (f *forest) leavesIn(space string, keep map[*node]bool) func(yield func(*node) bool) {
 	return func(yield func(*node) bool) {
 		for _, g := range f.groups {
@@ -206,7 +205,7 @@ func (f *forest) leavesIn(space string, keep map[*node]bool) func(yield func(*no
 	}
 }
 
-// beforeIn orders nodes of one space by their worth there, least first.
+// beforeIn sorts nodes of one space by their priority there, lowest first.
 func beforeIn(a, b *node) bool {
 	return cmp.Or(
 		cmp.Compare(a.local, b.local), cmp.Compare(a.tick, b.tick),
@@ -214,30 +213,29 @@ func beforeIn(a, b *node) bool {
 	) < 0
 }
 
-// What the database's files take is more than what is stored: evicted slices
-// lie in them until their file is rewritten, which costs as much writing as the
-// file holds of what stays. So some garbage is borne, the more the larger the
-// limit is, and then the file with most of it is rewritten, one for a slice
-// that comes in. If that does not help, because a View still reads the file,
-// slices are refused before the files exceed the limit by its slack.
+// The database's files are larger than the stored slices: evicted slices stay in a file
+// until it is rewritten, which costs as many written bytes as the file still holds. So a
+// certain amount of garbage is tolerated, in proportion to the limit. Beyond it, each
+// insert rewrites the file with the most garbage. If that does not help, because a View
+// still reads the file, slices are refused before the files exceed the limit by its
+// slack.
 const (
-	tolerated   = 16   // that part of the limit, and a third of the database's overhead
-	refuseAbove = 8    // that part, and its overhead
-	worthwhile  = 0.05 // of a file must be garbage
+	tolerated   = 16   // fraction of the limit, plus a third of the database's overhead
+	refuseAbove = 8    // fraction of the limit, plus the overhead
+	worthwhile  = 0.05 // minimum garbage in a file
 )
 
-// space watches what the database's files really take. It belongs to who holds
-// writing.
+// diskSpace tracks the real size of the database's files. The caller holds writing.
 type diskSpace struct {
 	db         *kv.DB
-	disk       int64 // at the last look, and what was let in since
-	rewritten  int64 // was written anew to give space back
-	retryAfter int64 // how much is to come in before the next try, after a vain one
+	disk       int64 // at the last measurement, plus reservations since
+	rewritten  int64 // bytes rewritten to reclaim space
+	retryAfter int64 // bytes to reserve before the next attempt, after a useless one
 }
 
 // slack is by how much the files may exceed a limit.
 func (s *diskSpace) slack(limit int64) int64 {
-	// A limit may be the greatest number there is.
+	// A limit may be the maximum int64.
 	return min(limit/refuseAbove+s.db.Overhead(), math.MaxInt64-limit)
 }
 
@@ -249,9 +247,8 @@ func (s *diskSpace) measure() error {
 	return err
 }
 
-// admit says whether so many bytes may be written without the files exceeding
-// the limit and its slack. It rewrites a file if that is what it takes, or soon
-// will be.
+// reserve reports whether n bytes may be written without the files exceeding the limit
+// and its slack. It rewrites a file if that is necessary now or soon.
 func (s *diskSpace) reserve(n, limit int64) (bool, error) {
 	bound := limit + s.slack(limit)
 	soon := limit + min(limit/tolerated+s.db.Overhead()/3, s.slack(limit))
@@ -279,7 +276,7 @@ func (s *diskSpace) reserve(n, limit int64) (bool, error) {
 		if s.disk < before {
 			break
 		}
-		if settle == kv.SettleAll { // a View holds the file, or there is no garbage
+		if settle == kv.SettleAll { // a View reads the file, or there is no garbage
 			s.retryAfter = s.db.Overhead() / 16
 		}
 	}
@@ -290,10 +287,10 @@ func (s *diskSpace) reserve(n, limit int64) (bool, error) {
 	return true, nil
 }
 
-// shrink gives back what can be given back now.
+// shrink reclaims what can be reclaimed now.
 func (s *diskSpace) shrink() error {
 	err := s.db.Reclaim(context.Background())
-	if fault.KindOf(err) == fault.Conflict { // a Rewrite is at it
+	if fault.KindOf(err) == fault.Conflict { // a Rewrite is running
 		err = nil
 	}
 	if err == nil {
@@ -302,16 +299,15 @@ func (s *diskSpace) shrink() error {
 	return err
 }
 
-// Compact rewrites the database without what was evicted, forgotten or
-// overwritten: no byte of that is left in any file then. It needs room for a
-// copy of what is stored, waits for a moment without Views, and must not be
-// called inside one: see kv.DB.Rewrite.
+// Compact rewrites the database without evicted, forgotten or overwritten slices: no file
+// then contains any of their bytes. It needs disk space for a copy of all stored slices,
+// waits for a moment without Views, and must not be called inside one; see kv.DB.Rewrite.
 func (t *Tree) Compact(ctx context.Context, progress func(done, total int64)) error {
 	return fault.Wrap("qkvtree.Compact", t.store.db.Rewrite(ctx, progress))
 }
 
-// fitDisk brings the files of a database that was just opened inside the
-// limit's slack. It may fail: Insert then stores nothing until it succeeds.
+// shrinkDisk reduces the files of a newly opened database to the limit and its slack. If
+// it fails, Insert stores nothing until it succeeds.
 func (t *Tree) shrinkDisk() {
 	bound := t.limit + t.space.slack(t.limit)
 	if t.space.measure() != nil || t.space.disk <= bound {

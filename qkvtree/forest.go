@@ -10,16 +10,14 @@ import (
 	"github.com/percached/percached"
 )
 
-// forest is all nodes in memory and the order in which they make room. It does
-// no I/O.
+// forest holds all nodes in memory and their order of eviction. It does no I/O.
 //
-// The order is LFU with dynamic ageing: a node's priority is its hits plus the
-// clock at its last use, and the clock is the priority of the last node
-// evicted. So what was hot long ago falls behind what is used now, and a new
-// node stands just above the last one that went: it can always come in, and
-// goes first if nobody asks for it. What idle work stored has no hits, and so
-// stands no higher than the last one that went: any use of a slice since then is
-// worth more.
+// The order is LFU with dynamic ageing: a node's priority is its hits plus the clock at
+// its last use, and the clock is the priority of the last evicted node. So formerly
+// popular slices fall behind currently used ones. A new node ranks just above the last
+// evicted one: it always finds room, and is evicted first if nobody asks for it. A slice
+// from idle work has no hits and ranks with the last evicted one, below every slice used
+// since.
 type forest struct {
 	age
 	groups map[groupID]*modelGroup
@@ -34,7 +32,7 @@ func newForest() *forest {
 	return &forest{groups: map[groupID]*modelGroup{}, roots: map[*node]struct{}{}, shares: map[string]*spaceShare{}}
 }
 
-// group finds a group, or makes it; add enters it.
+// group returns a group and creates it if necessary; add registers it.
 func (f *forest) group(id groupID) *modelGroup {
 	if g := f.groups[id]; g != nil {
 		return g
@@ -42,7 +40,7 @@ func (f *forest) group(id groupID) *modelGroup {
 	return &modelGroup{id: id, prefix: id.prefix(), nodes: map[percached.Path]*node{}}
 }
 
-// newest is the highest tick of a node.
+// newest is the highest tick of any node.
 func (f *forest) newest() uint64 {
 	var tick uint64
 	for _, g := range f.groups {
@@ -53,7 +51,7 @@ func (f *forest) newest() uint64 {
 	return tick
 }
 
-// find gives nil for what is not stored.
+// find returns nil if the slice is not stored.
 func (f *forest) find(id groupID, p percached.Path) *node {
 	if g := f.groups[id]; g != nil {
 		return g.nodes[p]
@@ -61,7 +59,7 @@ func (f *forest) find(id groupID, p percached.Path) *node {
 	return nil
 }
 
-// add puts a node where it belongs.
+// add inserts a node.
 func (f *forest) add(n *node) {
 	g := n.group
 	f.groups[g.id] = g
@@ -71,7 +69,7 @@ func (f *forest) add(n *node) {
 	f.shareOf(g.id.space).bytes += n.bytes
 	if n.root() {
 		f.roots[n] = struct{}{}
-		if g.id.placement == percached.Parallel { // whose branches may do without
+		if g.id.placement == percached.Parallel { // its branches do not need the root
 			for _, k := range g.nodes {
 				if k.above == n.path {
 					k.parent = n
@@ -89,7 +87,7 @@ func (f *forest) add(n *node) {
 	f.leaves.insert(n)
 }
 
-// remove takes a node out. Under sequential placement nothing may be behind it.
+// remove removes a node. Under sequential placement it must have no children.
 func (f *forest) remove(n *node) {
 	g := n.group
 	delete(g.nodes, n.path)
@@ -129,9 +127,9 @@ func (f *forest) touch(n *node, now time.Time) {
 	}
 }
 
-// victim is the node that makes room next, outside of keep: the leaf of lowest
-// priority. System segments stay while anything else can go, unless their
-// model is not the one that their space uses now. Nil: nothing can go.
+// victim is the next node to evict, except keep: the leaf of lowest priority. A system
+// segment is chosen last, unless its space now uses another model. Nil: nothing can be
+// evicted.
 func (f *forest) victim(keep map[*node]bool) *node {
 	best := f.leaf(keep)
 	var pinned *node
@@ -152,7 +150,7 @@ func (f *forest) victim(keep map[*node]bool) *node {
 	return pinned
 }
 
-// leaf is the leaf of lowest priority outside of keep.
+// leaf is the leaf of lowest priority, except keep.
 func (f *forest) leaf(keep map[*node]bool) *node {
 	var aside []*node
 	for len(f.leaves) > 0 && keep[f.leaves[0]] {
@@ -170,9 +168,8 @@ func (f *forest) leaf(keep map[*node]bool) *node {
 	return best
 }
 
-// idleVictim is the node that makes room for idle work next: as victim, but no
-// system segment, and nothing that is worth more than what nobody has used.
-// What goes like that leaves the clock as it is.
+// idleVictim is the next node to evict for idle work: like victim, but no system segment
+// and nothing used since the last eviction. Such an eviction does not advance the clock.
 func (f *forest) idleVictim(keep map[*node]bool) *node {
 	if n := f.leaf(keep); n != nil && n.priority <= f.clock {
 		return n
@@ -180,8 +177,7 @@ func (f *forest) idleVictim(keep map[*node]bool) *node {
 	return nil
 }
 
-// yields is how many bytes would go if idleVictim were asked until it has no
-// more.
+// evictableBytes is how many bytes idleVictim could free in total.
 func (f *forest) evictableBytes(keep map[*node]bool) int64 {
 	return f.countEvictable(
 		func(*modelGroup) bool { return true },
@@ -189,8 +185,8 @@ func (f *forest) evictableBytes(keep map[*node]bool) int64 {
 	)
 }
 
-// yieldsOf counts the bytes of the nodes that would go in some groups: a node goes
-// if it may, and all behind it go.
+// countEvictable counts the bytes of the nodes in some groups that may be evicted
+// together with all nodes after them.
 func (f *forest) countEvictable(in func(*modelGroup) bool, may func(*node) bool) int64 {
 	var yields int64
 	stays := map[*node]bool{}
@@ -214,8 +210,7 @@ func (f *forest) countEvictable(in func(*modelGroup) bool, may func(*node) bool)
 	return yields
 }
 
-// current says whether a system segment's model is the one that its space used
-// last.
+// isCurrent reports whether a system segment's model is the one that its space used last.
 func (f *forest) isCurrent(n *node) bool {
 	for o := range f.roots {
 		if o.group.id.space == n.group.id.space && o.group.id.model != n.group.id.model && o.tick > n.tick {
@@ -225,8 +220,8 @@ func (f *forest) isCurrent(n *node) bool {
 	return true
 }
 
-// below gives the nodes that take says to take and all that are behind them
-// under sequential placement, each before what it stands behind.
+// subtree lists the nodes selected by take and, under sequential placement, all nodes
+// after them, children first.
 func (f *forest) subtree(g *modelGroup, take func(*node) bool) []*node {
 	depth := map[*node]int{}
 	var found []*node
@@ -247,7 +242,7 @@ func (f *forest) subtree(g *modelGroup, take func(*node) bool) []*node {
 	return found
 }
 
-// before orders nodes by worth, least first. No two are equal.
+// before sorts nodes by value, lowest first. No two are equal.
 func before(a, b *node) bool {
 	return cmp.Or(
 		cmp.Compare(a.priority, b.priority), cmp.Compare(a.tick, b.tick),
@@ -255,7 +250,7 @@ func before(a, b *node) bool {
 	) < 0
 }
 
-// leaves is a heap of the nodes that may go, least worth on top.
+// leaves is a heap of the evictable nodes, lowest value on top.
 type leaves []*node
 
 func (l leaves) Len() int           { return len(l) }
@@ -266,14 +261,14 @@ func (l leaves) Swap(i, j int) {
 	l[i].slot, l[j].slot = i, j
 }
 
-// Push is for package heap.
+// Push implements heap.Interface.
 func (l *leaves) Push(x any) {
 	n := x.(*node)
 	n.slot = len(*l)
 	*l = append(*l, n)
 }
 
-// Pop is for package heap.
+// Pop implements heap.Interface.
 func (l *leaves) Pop() any {
 	old := *l
 	n := old[len(old)-1]
@@ -301,18 +296,18 @@ type node struct {
 	group  *modelGroup
 	path   percached.Path
 	above  percached.Path // zero for a root
-	parent *node          // nil for a root, and where it is not stored
+	parent *node          // nil for a root and while the parent is not stored
 	chunk  percached.ChunkID
 	tokens int
 	pieces int
 	planes percached.Planes
-	bytes  int64  // of all its records, keys too
-	local  uint64 // priority among the slices of its space; not on disk
-	kids   int    // stored nodes right behind it
-	slot   int    // in the heap of leaves; -1: it is not there
+	bytes  int64  // of all its records, including keys
+	local  uint64 // priority within its space; not on disk
+	kids   int    // number of stored children
+	slot   int    // index in the heap of leaves; -1: not in it
 }
 
-// group holds the nodes that can stand in one prompt.
+// modelGroup holds the nodes that one prompt can combine.
 type modelGroup struct {
 	id     groupID
 	prefix [groupSize]byte
@@ -332,9 +327,9 @@ type Info struct {
 	Tokens    int
 	Bytes     int64
 	Planes    percached.Planes
-	Hits      uint64    // uses since it was stored, that first one among them; 0: idle work stored it
-	Priority  uint64    // what eviction goes by: the lowest goes first
-	Used      time.Time // zero: nobody has used it
+	Hits      uint64    // uses since it was stored, including the first; 0: stored by idle work
+	Priority  uint64    // order of eviction, lowest first
+	Used      time.Time // zero: never used
 }
 
 func (n *node) info() Info {
@@ -351,7 +346,7 @@ func (n *node) info() Info {
 	}
 }
 
-// moment reads the time of a use off its counters.
+// usedTime converts the time of a use from its counters.
 func usedTime(used int64) time.Time {
 	if used == 0 {
 		return time.Time{}
@@ -359,7 +354,7 @@ func usedTime(used int64) time.Time {
 	return time.Unix(used, 0).UTC()
 }
 
-// newNode reads a node off its header.
+// newNode creates a node from its header.
 func newNode(g *modelGroup, h *header) *node {
 	n := &node{
 		group: g, path: h.slice.Path, above: h.parent, chunk: h.chunk, tokens: len(h.slice.Tokens),

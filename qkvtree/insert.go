@@ -5,19 +5,18 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Insert stores the slices of a request's segments, one for each; nil where
-// there is none. What is stored already stays as it is. Under sequential
-// placement a slice whose parent is not stored is not kept.
+// Insert stores the slices of a request's segments, one for each segment, nil where there
+// is none. Slices already stored stay unchanged. Under sequential placement a slice is
+// skipped if its parent is not stored.
 //
-// It makes room by evicting what is worth least, but nothing of the request
-// itself. What finds no room is not stored, and that is no error. Unavailable
-// says that the disk is full or does not work: no slice is half stored then.
-// Insert keeps nothing of the slices.
+// Insert makes room by evicting the least valuable slices, but none of this request. A
+// slice without room is skipped; that is not an error. Unavailable means that the disk is
+// full or broken; the slice is then not stored at all. Insert does not keep the slices.
 //
-// To be stored is a slice's first use, but for an idle request: its slices have
-// no use until somebody asks for them, or gives them to Insert once more. For
-// them only slices make room that are not worth more, see forest, and no system
-// segment; if that is not enough, nothing goes.
+// Storing counts as a slice's first use, except in an idle request: its slices have no
+// use until somebody asks for them or inserts them again. For an idle request only slices
+// of no higher value are evicted, and no system segment; if that does not free enough,
+// nothing is evicted.
 func (t *Tree) Insert(r Request, slices []*percached.Slice) error {
 	const op = "qkvtree.Insert"
 	ps, err := r.positions(op)
@@ -51,7 +50,7 @@ func (t *Tree) Insert(r Request, slices []*percached.Slice) error {
 	return nil
 }
 
-// insert says how many slices came in, and their bytes.
+// insert returns how many slices it stored, and their bytes.
 func (t *Tree) insert(r Request, ps []position, headers []*header, slices []*percached.Slice) (stored int, bytes int64, err error) {
 	t.mu.Lock()
 	t.f.tick++
@@ -64,7 +63,7 @@ func (t *Tree) insert(r Request, ps []position, headers []*header, slices []*per
 	t.mu.Unlock()
 	for i, h := range headers {
 		t.mu.Lock()
-		n := t.f.find(r.group(), ps[i].path) // may be one of this request's own
+		n := t.f.find(r.group(), ps[i].path) // possibly from this request
 		t.mu.Unlock()
 		switch {
 		case h == nil:
@@ -80,14 +79,14 @@ func (t *Tree) insert(r Request, ps []position, headers []*header, slices []*per
 			t.insertedFirst(n)
 		}
 		if n == nil && r.Placement == percached.Sequential {
-			break // nothing can stand behind it
+			break // its children cannot be stored
 		}
 	}
 	return stored, bytes, nil
 }
 
-// first counts the use of a slice that somebody computed for himself while idle
-// work stored it. Who found it stored has counted that with View.
+// insertedFirst counts the first use of a slice that a request computed while idle work
+// stored it. A request that found it stored has counted the use in View.
 func (t *Tree) insertedFirst(n *node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,7 +95,7 @@ func (t *Tree) insertedFirst(n *node) {
 	}
 }
 
-// add stores one slice. Nil: there is no room.
+// add stores one slice. It returns nil if there is no room.
 func (t *Tree) add(r Request, h *header, s *percached.Slice, keep map[*node]bool) (*node, error) {
 	t.mu.Lock()
 	n := newNode(t.f.group(r.group()), h)
@@ -130,9 +129,9 @@ func (t *Tree) add(r Request, h *header, s *percached.Slice, keep map[*node]bool
 	return n, nil
 }
 
-// makeRoom makes room for so many bytes, in the limits and in the files, and says
-// if there is room. For idle work it looks at the files first, so that nothing
-// goes in vain.
+// makeRoom makes room for this many bytes within the limits and the files, and reports
+// whether there is room. For idle work it checks the files first, so that nothing is
+// evicted in vain.
 func (t *Tree) makeRoom(space string, need int64, keep map[*node]bool, idle bool) (bool, error) {
 	t.mu.Lock()
 	fits, limit := t.canFit(space, need, keep, idle), t.limit
@@ -152,13 +151,13 @@ func (t *Tree) makeRoom(space string, need int64, keep map[*node]bool, idle bool
 	return t.space.reserve(need, limit)
 }
 
-// touch counts a use of a node; its counters are written later. It wants mu.
+// touch counts a use of a node; its counters are written later. The caller holds mu.
 func (t *Tree) touch(n *node) {
 	t.f.touch(n, t.o.Now())
 	t.changed[n] = true
 }
 
-// Flush writes the counters that differ from those on disk.
+// Flush writes changed counters.
 func (t *Tree) Flush() error {
 	const op = "qkvtree.Flush"
 	if err := t.begin(op); err != nil {
@@ -168,9 +167,8 @@ func (t *Tree) Flush() error {
 	return fault.Wrap(op, t.flush())
 }
 
-// flushIfDue keeps the number of changed counters bounded, for who holds
-// writing. That they cannot be
-// written fails nobody's request: Flush will say so.
+// flushIfDue limits the number of unwritten counters. The caller holds writing. A failure
+// fails no request; Flush will report it.
 func (t *Tree) flushIfDue() {
 	t.mu.Lock()
 	due := len(t.changed) >= t.o.FlushEvery

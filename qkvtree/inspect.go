@@ -14,25 +14,25 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// Stats are counts of what is stored, and since Open of what happened.
+// Stats count what is stored, and what happened since Open.
 type Stats struct {
 	Limit int64
 	Bytes int64 // stored, as the limit counts them
-	Disk  int64 // blocks that the database's files really take
-	Slack int64 // what Disk may exceed Limit by
+	Disk  int64 // blocks used by the database's files
+	Slack int64 // by how much Disk may exceed Limit
 	Nodes int
 
-	Requests uint64 // calls of View, as Hits and Absent without those of idle requests
+	Requests uint64 // calls of View without idle ones, also in Hits and Absent
 	Hits     uint64 // segments lent
-	Absent   uint64 // segments that were not stored, or stood behind one that was not
-	Damaged  uint64 // segments that were stored and could not be read
-	Stored   uint64 // slices that came in
-	Refused  uint64 // slices for which there was no room
+	Absent   uint64 // segments that were not stored, or followed one that was not
+	Damaged  uint64 // stored segments that were unreadable
+	Stored   uint64 // slices inserted
+	Refused  uint64 // slices without room
 	Evicted  uint64
-	Dropped  uint64 // damaged slices, and what stood behind them, that went
-	// Written bytes went to the database, and Moved were written once more to
-	// give space back. (Written + Moved) / Requests is what an answer costs the
-	// disk, but for badger's own logs and tables of the small records.
+	Dropped  uint64 // damaged slices, and slices after them, that were deleted
+	// Written is the number of bytes written to the database, Moved the number rewritten
+	// to reclaim space. (Written + Moved) / Requests is the disk cost of an answer,
+	// without badger's own logs and small tables.
 	Written int64
 	Moved   int64
 	Flushes uint64 // of counters
@@ -40,15 +40,15 @@ type Stats struct {
 	Groups []GroupStats // by space, model and placement
 }
 
-// GroupStats are the counts of the slices that can stand in one prompt.
+// GroupStats count the slices that one prompt can combine.
 type GroupStats struct {
 	Space     string
 	Model     string
 	Placement percached.Placement
 	Nodes     int
 	Bytes     int64
-	Hits      uint64    // of what is stored now
-	Used      time.Time // zero: nobody has used any
+	Hits      uint64    // of the slices stored now
+	Used      time.Time // zero: none was used
 }
 
 // tally is what Stats counts since Open.
@@ -59,7 +59,7 @@ type tally struct {
 	written, moved                    int64
 }
 
-// Stats counts.
+// Stats returns the current counts.
 func (t *Tree) Stats() (Stats, error) {
 	disk, err := t.store.db.Size()
 	if err != nil {
@@ -90,8 +90,8 @@ func (t *Tree) Stats() (Stats, error) {
 	return s, nil
 }
 
-// Nodes tells fn of every slice of a space as it was when called: group by
-// group, each slice before those behind it. Fn may call the tree.
+// Nodes calls fn for every slice of a space at the time of the call: by group, each slice
+// before its children. fn may call the tree.
 func (t *Tree) Nodes(space string, fn func(Info)) {
 	t.mu.Lock()
 	var infos []Info
@@ -115,8 +115,8 @@ func (f *forest) sorted() []*modelGroup {
 	return gs
 }
 
-// walk goes down from every node whose parent is not stored; siblings stand by
-// priority, the worthiest first.
+// infos lists the nodes below every node without a stored parent; siblings by priority,
+// highest first.
 func (g *modelGroup) infos() []Info {
 	kids := map[*node][]*node{}
 	for _, n := range g.nodes {
@@ -142,22 +142,22 @@ func (g *modelGroup) infos() []Info {
 	return infos
 }
 
-// Report is what Verify found. What was wrong is mended when it returns.
+// Report is the result of Verify. Everything wrong has been repaired.
 type Report struct {
-	Slices  int   // read and found sound
-	Bytes   int64 // of those, as they lie in the database
-	Damaged int   // slices that could not be read as they were written, and those that stood behind them: gone
-	Stale   int   // records that belonged to no slice: gone
-	// Uncounted is by how many bytes what is stored differs from what the limit
-	// is held against.
+	Slices  int   // intact slices
+	Bytes   int64 // of those, in the database
+	Damaged int   // unreadable slices and slices after them, deleted
+	Stale   int   // records without a slice, deleted
+	// Uncounted is the difference in bytes between the stored records and the counted
+	// size.
 	Uncounted int64
 }
 
-// Clean says that nothing was wrong.
+// Clean reports whether nothing was wrong.
 func (r Report) Clean() bool { return r.Damaged == 0 && r.Stale == 0 && r.Uncounted == 0 }
 
-// Verify reads every slice and holds it against its MAC and checksums, and the
-// records against what the tree has in memory. Requests go on meanwhile.
+// Verify checks every slice against its MAC and checksums, and the records against
+// memory. Requests continue meanwhile.
 func (t *Tree) Verify(ctx context.Context) (Report, error) {
 	const op = "qkvtree.Verify"
 	var r Report
@@ -172,7 +172,7 @@ func (t *Tree) Verify(ctx context.Context) (Report, error) {
 	return r, fault.Wrap(op, t.auditRecords(&r))
 }
 
-// all gives the nodes of this moment, group by group.
+// all lists all current nodes by group.
 func (t *Tree) all() []*node {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -202,13 +202,13 @@ func (t *Tree) verify(n *node, r *Report) error {
 	r.Bytes += size
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n.group.nodes[n.path] == n { // else another one was stored in its place
+	if n.group.nodes[n.path] == n { // otherwise it was replaced
 		r.Uncounted += size - n.bytes
 	}
 	return nil
 }
 
-// audit holds the keys in the database against the nodes in memory.
+// auditRecords compares the keys in the database with the nodes in memory.
 func (t *Tree) auditRecords(r *Report) error {
 	if err := t.begin("qkvtree.audit"); err != nil {
 		return err
@@ -229,7 +229,7 @@ func (t *Tree) auditRecords(r *Report) error {
 		return err
 	}
 	for _, n := range nodes {
-		if have[n] != 2+n.pieces && n.group.nodes[n.path] == n { // not gone with another
+		if have[n] != 2+n.pieces && n.group.nodes[n.path] == n { // unless it was dropped with another
 			r.Damaged += t.discardSubtree(n, &SliceError{Path: n.path, Err: ErrMissing})
 		}
 	}
@@ -237,8 +237,8 @@ func (t *Tree) auditRecords(r *Report) error {
 	return t.store.delete(stale)
 }
 
-// unowned gives the keys that belong to none of these nodes, and counts the
-// others by node.
+// orphanRecords lists the keys that belong to none of these nodes, and counts the others
+// by node.
 func (st *store) orphanRecords(nodes map[string]*node, have map[*node]int) (stale [][]byte, err error) {
 	err = st.db.View(func(tx *kv.Tx) error {
 		return tx.Keys(nil, func(k []byte, _ int64) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// The kinds of record; FORMAT.md describes them.
+// The kinds of record; see FORMAT.md.
 const (
 	headerKind  = 'H'
 	pieceKind   = 'P'
@@ -28,13 +28,13 @@ const (
 	pieceSize = nodeSize + 4       // and the piece's index
 )
 
-// groupID names the slices that can stand in one prompt.
+// groupID identifies the slices that one prompt can combine.
 type groupID struct {
 	space, model string
 	placement    percached.Placement
 }
 
-// prefix is what stands for the group in keys.
+// prefix is the group's part of a key.
 func (g groupID) prefix() (p [groupSize]byte) {
 	s, m := kv.NewSpaceID(g.space), sha256.Sum256([]byte(g.model))
 	copy(p[:], s[:])
@@ -43,8 +43,7 @@ func (g groupID) prefix() (p [groupSize]byte) {
 	return p
 }
 
-// nodeKey is the key of a node's header or counters, and what the keys of its
-// pieces begin with.
+// nodeKey is the key of a node's header or counters, and the prefix of its pieces' keys.
 func nodeKey(kind byte, group [groupSize]byte, p percached.Path) []byte {
 	k := append(make([]byte, 0, pieceSize), kind)
 	return append(append(k, group[:]...), p[:]...)
@@ -54,7 +53,7 @@ func pieceKey(group [groupSize]byte, p percached.Path, i int) []byte {
 	return binary.BigEndian.AppendUint32(nodeKey(pieceKind, group, p), uint32(i))
 }
 
-// FORMAT.md says what these are.
+// See FORMAT.md.
 const (
 	magic     = "PQKV"
 	version   = 1
@@ -63,9 +62,9 @@ const (
 	entrySize = 20
 )
 
-// header is a slice without its tensors, and its place.
+// header is a slice without its tensors, and its position.
 type header struct {
-	slice     percached.Slice // pieces have their range and Sum alone
+	slice     percached.Slice // pieces have only their range and Sum
 	placement percached.Placement
 	parent    percached.Path
 	chunk     percached.ChunkID
@@ -79,7 +78,7 @@ func (h *header) id() groupID {
 	return groupID{space: h.space, model: h.slice.Model, placement: h.placement}
 }
 
-// head reads off what of a slice goes into its header, sums and all.
+// newHeader takes from a slice what its header stores, including checksums.
 func newHeader(g groupID, at position, s *percached.Slice) (*header, error) {
 	switch {
 	case len(g.space) > math.MaxUint16:
@@ -87,9 +86,9 @@ func newHeader(g groupID, at position, s *percached.Slice) (*header, error) {
 	case len(g.model) > math.MaxUint16:
 		return nil, errors.New("the fingerprint is too long")
 	case s.Model != g.model || s.Path != at.path || !slices.Equal(s.Tokens, at.tokens):
-		return nil, errors.New("the slice belongs elsewhere")
+		return nil, errors.New("the slice belongs to another model or position")
 	case len(s.Tokens) > math.MaxInt32:
-		return nil, errors.New("there are too many tokens")
+		return nil, errors.New("too many tokens")
 	}
 	h := &header{slice: *s, placement: g.placement, parent: at.parent, chunk: at.chunk, space: g.space, sizes: make([]size, len(s.Pieces))}
 	h.slice.Pieces = make([]percached.Piece, len(s.Pieces))
@@ -107,18 +106,18 @@ func newHeader(g groupID, at position, s *percached.Slice) (*header, error) {
 	return h, h.validate()
 }
 
-// check holds for every header that is written or read.
+// validate checks every header that is written or read.
 func (h *header) validate() error {
 	s := &h.slice
 	switch {
 	case s.Planes > percached.QKV:
-		return fmt.Errorf("planes %d are unknown", s.Planes)
+		return fmt.Errorf("unknown planes %d", s.Planes)
 	case s.Start < 0:
 		return errors.New("the start is negative")
 	case len(s.Tokens) == 0:
-		return errors.New("there are no tokens")
+		return errors.New("the slice has no tokens")
 	case h.parent.Child(s.Tokens) != s.Path:
-		return errors.New("the path is not that of the tokens behind the parent")
+		return errors.New("the path does not match the tokens and the parent")
 	}
 	at := 0
 	for i, p := range s.Pieces {
@@ -128,7 +127,7 @@ func (h *header) validate() error {
 		case h.sizes[i].kv == 0:
 			return fmt.Errorf("piece %d is empty", i)
 		case s.Planes == percached.KV && h.sizes[i].q != 0:
-			return fmt.Errorf("piece %d has queries that the slice says it has not", i)
+			return fmt.Errorf("piece %d has queries, but the slice has none", i)
 		case s.Planes == percached.QKV && h.sizes[i].q == 0:
 			return fmt.Errorf("piece %d has no queries", i)
 		}
@@ -145,7 +144,7 @@ func (h *header) len() int {
 	return fixedSize + len(h.space) + len(s.Model) + 4 + 4*len(s.Tokens) + 4 + entrySize*len(s.Pieces) + macSize
 }
 
-// encode gives the header's bytes; the MAC covers the key it will lie under.
+// encode returns the header's bytes; the MAC covers its key.
 func (h *header) encode(mac, key []byte) []byte {
 	s, le := &h.slice, binary.LittleEndian
 	b := make([]byte, 0, h.len())
@@ -180,18 +179,18 @@ func appendMAC(mac, key, b []byte) []byte {
 	return m.Sum(nil)
 }
 
-// decode trusts nothing in b. The error is ErrNewer, or says what is damaged.
+// decode checks everything in b. The error is ErrNewer, or describes the damage.
 func decode(b, mac, key []byte) (*header, error) {
 	if len(b) < len(magic)+2 || string(b[:len(magic)]) != magic {
-		return nil, errors.New("this is no slice header")
+		return nil, errors.New("not a slice header")
 	}
 	if v := binary.LittleEndian.Uint16(b[len(magic):]); v > version {
 		return nil, ErrNewer
 	} else if v < 1 {
-		return nil, errors.New("version 0 never was")
+		return nil, errors.New("invalid version 0")
 	}
 	if len(b) < fixedSize+macSize {
-		return nil, errors.New("the header is cut short")
+		return nil, errors.New("the header is truncated")
 	}
 	body := b[:len(b)-macSize]
 	if !hmac.Equal(appendMAC(mac, key, body), b[len(body):]) {
@@ -225,19 +224,19 @@ func parse(b []byte) (*header, error) {
 	}
 	switch {
 	case r.short:
-		return nil, errors.New("the header is cut short")
+		return nil, errors.New("the header is truncated")
 	case len(r.b) != 0:
-		return nil, errors.New("bytes follow the header")
+		return nil, errors.New("extra bytes after the header")
 	case start > math.MaxInt32:
 		return nil, errors.New("the start is out of range")
 	case h.placement > percached.Parallel:
-		return nil, fmt.Errorf("placement %d is unknown", h.placement)
+		return nil, fmt.Errorf("unknown placement %d", h.placement)
 	}
 	s.Start = int(start)
 	return h, h.validate()
 }
 
-// reader takes fields off the front of b; past the end it gives zeros.
+// reader reads fields from the start of b; past the end it returns zeros.
 type reader struct {
 	b     []byte
 	short bool
@@ -255,7 +254,7 @@ func (r *reader) take(n int) []byte {
 
 func (r *reader) u32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
 
-// count reads the number of things of a size that must still follow.
+// count reads a count of things of this size that must still follow.
 func (r *reader) count(size int) int {
 	n := int64(r.u32())
 	if n*int64(size) > int64(len(r.b)) {
@@ -265,18 +264,18 @@ func (r *reader) count(size int) int {
 	return int(n)
 }
 
-// counters say how much a node is worth keeping. FORMAT.md has the bytes.
+// counters hold a node's value for eviction. See FORMAT.md.
 type counters struct {
 	hits uint64
-	// priority is hits plus the age of the tree at the last use.
+	// priority is hits plus the tree's clock at the last use.
 	priority uint64
-	tick     uint64 // of the last use; no two requests have the same
-	used     int64  // Unix seconds of the last use
+	tick     uint64 // of the last use; unique for each request
+	used     int64  // last use in Unix seconds
 }
 
-// age is the tree's own clocks.
+// age holds the tree's clocks.
 type age struct {
-	clock uint64 // priority of the last one evicted
+	clock uint64 // priority of the last evicted node
 	tick  uint64 // counts requests
 }
 
@@ -310,7 +309,7 @@ func decodeAge(b, key []byte) (age, error) {
 	return age{clock: v[0], tick: v[1]}, nil
 }
 
-// seal writes numbers between a version and a checksum that covers the key too.
+// sealCounters writes numbers between a version and a checksum that covers the key.
 func sealCounters(key []byte, vs ...uint64) []byte {
 	b := append(make([]byte, 0, 1+8*len(vs)+4), oneVersion)
 	for _, v := range vs {
@@ -321,7 +320,7 @@ func sealCounters(key []byte, vs ...uint64) []byte {
 
 func openCounters(b, key []byte, n int) ([]uint64, error) {
 	if len(b) != 1+8*n+4 || b[0] != oneVersion {
-		return nil, errors.New("these are no counters of version 1")
+		return nil, errors.New("not counters of version 1")
 	}
 	body := b[:len(b)-4]
 	if checksum(key, body) != binary.LittleEndian.Uint32(b[len(body):]) {

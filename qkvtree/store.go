@@ -11,22 +11,21 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// store keeps the records of nodes. One caller writes at a time.
+// store reads and writes the records of nodes. One caller writes at a time.
 type store struct {
 	db  *kv.DB
 	key []byte // signs headers
 }
 
-// put writes a node's records, the header last, in place of what there is. If
-// it fails nothing is there.
+// put writes a node's records, the header last, and replaces existing ones. After a
+// failure nothing is stored.
 func (st *store) put(group [groupSize]byte, h *header, s *percached.Slice, c counters) error {
 	if err := st.remove(group, s.Path); err != nil {
 		return err
 	}
 	err := st.write(group, h, s, c)
 	if err != nil {
-		// What remains of it all the same is cleared away by the next put, or
-		// by the next Open.
+		// The next put or Open deletes what remains.
 		_ = st.remove(group, s.Path)
 	}
 	return err
@@ -53,7 +52,7 @@ func (st *store) write(group [groupSize]byte, h *header, s *percached.Slice, c c
 	})
 }
 
-// remove removes all records of a node, the header first.
+// remove deletes all records of a node, the header first.
 func (st *store) remove(group [groupSize]byte, p percached.Path) error {
 	keys := [][]byte{nodeKey(headerKind, group, p), nodeKey(counterKind, group, p)}
 	there := keys[:0]
@@ -77,7 +76,7 @@ func (st *store) remove(group [groupSize]byte, p percached.Path) error {
 	return st.delete(there)
 }
 
-// delete removes keys, in this order.
+// delete deletes keys in this order.
 func (st *store) delete(keys [][]byte) error {
 	b := st.db.Bulk()
 	defer b.Cancel()
@@ -101,9 +100,8 @@ func (st *store) set(records [][2][]byte) error {
 	return b.Flush()
 }
 
-// lend gives a slice in place, held against its checksums, and what all its
-// records take. The error is a
-// *SliceError if this slice cannot be had, and another if the database cannot.
+// view returns a slice in place after checking it, and the size of all its records. The
+// error is a *SliceError if this slice is unusable, another one if the database is.
 func (st *store) view(tx *kv.Tx, g groupID, group [groupSize]byte, p percached.Path) (*percached.Slice, int64, error) {
 	key := nodeKey(headerKind, group, p)
 	b, err := tx.Get(key)
@@ -117,7 +115,7 @@ func (st *store) view(tx *kv.Tx, g groupID, group [groupSize]byte, p percached.P
 	case err != nil:
 		return nil, 0, &SliceError{Path: p, Err: ErrDamaged, Detail: err.Error()}
 	case h.id() != g || h.slice.Path != p:
-		return nil, 0, &SliceError{Path: p, Err: ErrDamaged, Detail: "the header is another slice's"}
+		return nil, 0, &SliceError{Path: p, Err: ErrDamaged, Detail: "the header belongs to another slice"}
 	}
 	s, size := &h.slice, int64(len(key)+len(b)+nodeSize+counterSize)
 	for i := range s.Pieces {
@@ -152,7 +150,7 @@ func isLossError(err error) bool {
 	return errors.As(err, &lost)
 }
 
-// loss tells what is wrong with a slice from a database that does not work.
+// lossError distinguishes a damaged slice from a broken database.
 func lossError(p percached.Path, what string, err error) error {
 	switch fault.KindOf(err) {
 	case fault.NotFound:
@@ -163,14 +161,14 @@ func lossError(p percached.Path, what string, err error) error {
 	return &SliceError{Path: p, Err: ErrDamaged, Detail: what + " cannot be read"}
 }
 
-// loader finds out what is stored: headers first, then whether each has its
-// pieces, its parent and its counters.
+// loader finds out what is stored: first the headers, then whether each has its pieces,
+// its parent and its counters.
 type loader struct {
 	t     *Tree
 	nodes map[string]*node // by key without kind
-	seen  map[*node]int    // pieces that are there
+	seen  map[*node]int    // pieces found
 	lost  []damagedSlice
-	stale [][]byte // keys that belong to no slice
+	stale [][]byte // keys without a slice
 }
 
 type damagedSlice struct {
@@ -187,7 +185,7 @@ func (t *Tree) load() error {
 	l.check()
 	t.f.tick = max(t.f.tick, t.f.newest())
 	l.sweep()
-	if !t.o.Spare { // a limit lower than what is stored holds from now on, if the disk lets it
+	if !t.o.Spare { // apply a limit below the stored size now, if the disk allows it
 		_, _ = t.evict("", 0, nil, false)
 	}
 	_ = t.flush()
@@ -218,7 +216,7 @@ func (l *loader) header(key, value []byte, damage error) error {
 		h, err = decode(value, l.t.store.key, key)
 	}
 	if err == nil && !bytes.Equal(key, nodeKey(headerKind, h.id().prefix(), h.slice.Path)) {
-		err = errors.New("the header is another slice's")
+		err = errors.New("the header belongs to another slice")
 	}
 	if err == nil {
 		g := l.t.f.group(h.id())
@@ -276,8 +274,8 @@ func (l *loader) piece(key []byte, _ int64) error {
 	return nil
 }
 
-// check adds the nodes that have all their pieces and, under sequential
-// placement, a node above them.
+// check adds the nodes that have all their pieces and, under sequential placement, a
+// stored parent.
 func (l *loader) check() {
 	byPath := map[groupID]map[percached.Path]*node{}
 	for _, n := range l.nodes {
@@ -286,7 +284,7 @@ func (l *loader) check() {
 		}
 		byPath[n.group.id][n.path] = n
 	}
-	causes := map[*node]error{} // nil for what is sound, and added
+	causes := map[*node]error{} // nil for intact nodes that were added
 	var judge func(n *node) error
 	judge = func(n *node) error {
 		if err, ok := causes[n]; ok {
@@ -304,7 +302,7 @@ func (l *loader) check() {
 		causes[n] = err
 		if err == nil {
 			n.local = n.priority
-			l.t.f.add(n) // behind its parent
+			l.t.f.add(n) // after its parent
 		}
 		return err
 	}
@@ -320,8 +318,7 @@ func (l *loader) check() {
 	}
 }
 
-// sweep deletes what belongs to no slice. What cannot be deleted now is found
-// again by the next Open.
+// sweep deletes keys without a slice. If that fails, the next Open finds them again.
 func (l *loader) sweep() {
 	t := l.t
 	for _, x := range l.lost {

@@ -12,31 +12,29 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// Tree keeps slices by path inside a byte limit. It is safe for concurrent use.
+// Tree stores slices by path within a byte limit. It is safe for concurrent use.
 //
-// Locks: writing is held by who changes what is stored, mu for a moment by who
-// reads or changes what is in memory. writing is taken before mu, and either
-// may be taken inside a View. Nobody holds one of them while waiting for the
-// end of a View.
+// Locks: writing is held while the stored slices change, mu briefly while memory is read
+// or changed. writing is taken before mu, and both may be taken inside a View. No lock is
+// held while waiting for the end of a View.
 type Tree struct {
 	o       Options
 	store   *store
 	writing sync.Mutex
-	space   diskSpace // under writing
+	space   diskSpace // guarded by writing
 
 	mu    sync.Mutex
 	f     *forest
 	limit int64
 	stats tally
-	// changed are the nodes whose counters differ from those on disk.
+	// changed are the nodes with unwritten counters.
 	changed map[*node]bool
-	written age // as it is on disk
+	written age // as on disk
 	closed  bool
 }
 
-// Open reads which slices are stored in db, which stays the caller's to close.
-// What a crash has left half done, and what is damaged, goes. Nothing else may
-// be kept in db.
+// Open reads which slices are stored in db, and deletes what a crash left incomplete or
+// damaged. db must hold nothing else. The caller closes it.
 func Open(db *kv.DB, o Options) (*Tree, error) {
 	const op = "qkvtree.Open"
 	if err := o.Validate(); err != nil {
@@ -51,7 +49,7 @@ func Open(db *kv.DB, o Options) (*Tree, error) {
 	return t, nil
 }
 
-// Close writes the counters. The tree is of no use then.
+// Close writes the counters. The tree cannot be used afterwards.
 func (t *Tree) Close() error {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -71,7 +69,7 @@ func (t *Tree) isClosed() bool {
 	return t.closed
 }
 
-// begin takes the lock of those who change what is stored.
+// begin locks writing.
 func (t *Tree) begin(op string) error {
 	t.writing.Lock()
 	if t.isClosed() {
@@ -85,8 +83,8 @@ func closed(op string) error {
 	return fault.New(fault.Unavailable, op, "the tree is closed")
 }
 
-// Has says what of a request is stored, without counting that as a use. Under
-// sequential placement nothing counts behind the first that is not.
+// Has returns which segments of a request are stored, without counting a use. Under
+// sequential placement segments after a missing one do not count.
 func (t *Tree) Has(r Request) []bool {
 	has := make([]bool, len(r.Segments))
 	ps, err := r.positions("qkvtree.Has")
@@ -113,13 +111,13 @@ func (t *Tree) match(r Request, ps []position) []*node {
 	return nodes
 }
 
-// SetLimit changes how many bytes may be stored. Lower than what is stored, it
-// evicts at once and gives the space back to the disk before it returns, but
-// for what Stats.Slack says and what a View still reads.
+// SetLimit changes the byte limit. If less is allowed than is stored, it evicts at once
+// and returns the disk space before it returns, except for Stats.Slack and files that a
+// View still reads.
 func (t *Tree) SetLimit(n int64) error {
 	const op = "qkvtree.SetLimit"
 	if n < 0 {
-		return fault.New(fault.Invalid, op, "the limit is negative")
+		return fault.New(fault.Invalid, op, "invalid limit: it is negative")
 	}
 	if err := t.begin(op); err != nil {
 		return err
@@ -135,9 +133,8 @@ func (t *Tree) SetLimit(n int64) error {
 	return fault.Wrap(op, t.evictToLimit(""))
 }
 
-// SetSpaceLimit gives a space a limit of its own, inside the tree's; negative: none.
-// Only the space's own slices make room for it. It takes effect as SetLimit does,
-// and is forgotten with the Tree.
+// SetSpaceLimit sets a space's own limit within the tree's; negative: none. Only the
+// space's own slices are evicted for it. It takes effect like SetLimit and is not stored.
 func (t *Tree) SetSpaceLimit(space string, n int64) error {
 	const op = "qkvtree.SetSpaceLimit"
 	if err := t.begin(op); err != nil {
@@ -157,7 +154,7 @@ func (t *Tree) SetSpaceLimit(space string, n int64) error {
 	return fault.Wrap(op, t.evictToLimit(space))
 }
 
-// lower makes a limit hold that is lower than it was: the tree's, or a space's.
+// evictToLimit enforces a lowered limit of the tree or a space.
 func (t *Tree) evictToLimit(space string) error {
 	if _, err := t.evict(space, 0, nil, false); err != nil {
 		return err
@@ -165,65 +162,64 @@ func (t *Tree) evictToLimit(space string) error {
 	return t.space.shrink()
 }
 
-// MinKey is the shortest key that Options.Key may be.
+// MinKey is the minimum length of Options.Key.
 const MinKey = 16
 
-// Options of a Tree. Start from Default.
+// Options configure a Tree. Start from Default.
 type Options struct {
-	// Key signs headers: what was signed by another is damaged.
+	// Key signs headers. A header signed with another key is damaged.
 	Key []byte
-	// Limit is how many bytes may be stored: keys, headers, tensors and
+	// Limit is the maximum size of everything stored: keys, headers, tensors and
 	// counters. Tree.SetLimit changes it.
 	Limit int64
-	// Spare: what is over the limit when the tree is opened stays, until something
-	// else comes in. For those who only look.
+	// Spare keeps slices beyond the limit when the tree is opened, until something is
+	// inserted. It is for read-only use.
 	Spare bool
-	// FlushEvery is how many nodes' counters may differ from those on disk
-	// before they are written.
+	// FlushEvery is the maximum number of nodes with unwritten counters.
 	FlushEvery int
-	// Now is the clock that says when a slice was last used.
+	// Now is the clock for the last use of slices.
 	Now      func() time.Time
 	Observer Observer
 }
 
-// Observer is told what nobody asked for. Any func may be nil; none may call
-// the tree.
+// Observer receives events. Each func may be nil; none may call the tree.
 type Observer struct {
-	// Dropped: a slice could not be read as it was written, and went.
+	// Dropped is called after an unreadable slice was deleted.
 	Dropped func(n Info, cause error)
-	// Stored: slices that Insert stored, and their bytes as the limit counts them.
+	// Stored is called after an Insert with the slices stored and their bytes as the
+	// limit counts them.
 	Stored func(slices int, bytes int64)
-	// Evicted: a slice made room.
+	// Evicted is called after a slice was evicted.
 	Evicted func(n Info)
 }
 
-// Default needs a Key.
+// Default leaves Key unset.
 func Default() Options {
 	return Options{Limit: 2 << 30, FlushEvery: 256, Now: time.Now}
 }
 
-// Validate joins all that is wrong.
+// Validate reports all faults together.
 func (o Options) Validate() error {
 	var errs []error
 	if len(o.Key) < MinKey {
-		errs = append(errs, fmt.Errorf("the key has %d bytes, it needs %d", len(o.Key), MinKey))
+		errs = append(errs, fmt.Errorf("the key has %d bytes, fewer than %d", len(o.Key), MinKey))
 	}
 	if o.Limit < 0 {
-		errs = append(errs, errors.New("the limit is negative"))
+		errs = append(errs, errors.New("invalid limit: it is negative"))
 	}
 	if o.FlushEvery < 1 {
-		errs = append(errs, errors.New("counters must be written after at least one change"))
+		errs = append(errs, errors.New("invalid flush interval: use at least 1"))
 	}
 	if o.Now == nil {
-		errs = append(errs, errors.New("there is no clock"))
+		errs = append(errs, errors.New("missing clock"))
 	}
 	return errors.Join(errs...)
 }
 
-// Node is a segment of a prompt as the tree knows it.
+// Node is a segment of a prompt.
 type Node struct {
 	Tokens []int32
-	// Chunk that the segment holds; zero for the system segment.
+	// Chunk of the segment; zero for the system segment.
 	Chunk percached.ChunkID
 }
 
@@ -232,34 +228,33 @@ type Request struct {
 	Space     string
 	Model     string // fingerprint
 	Placement percached.Placement
-	// Segments are the system segment, which is the root, and then the chunks in
-	// the order of the prompt.
+	// Segments are the system segment, which is the root, and then the chunks in prompt
+	// order.
 	Segments []Node
-	// Idle says that nobody waits for it. View then counts no use, and Insert
-	// evicts nothing that is worth more than what nobody has used yet.
+	// Idle marks a request of idle work. View then counts no use, and Insert evicts only
+	// slices that were not used since the last eviction.
 	Idle bool
 }
 
-// Match counts what of a request is stored.
+// Match counts the stored segments of a request.
 type Match struct {
-	Segments int // the root among them
+	Segments int // including the root
 	Tokens   int
 	Bytes    int64
-	Damaged  int // were stored, and went because they could not be read
+	Damaged  int // stored but unreadable, now deleted
 }
 
-// place is a node's place in the tree.
+// position is a node's position in the tree.
 type position struct {
 	path, parent percached.Path // parent is zero for the root
 	chunk        percached.ChunkID
 	tokens       []int32
 }
 
-// places lays the segments out as the placement has them: a chain, or branches
-// behind the root.
+// positions arranges the segments by placement: in a chain, or as branches of the root.
 func (r *Request) positions(op string) ([]position, error) {
 	if r.Placement > percached.Parallel {
-		return nil, fault.New(fault.Invalid, op, "placement %d is unknown", r.Placement)
+		return nil, fault.New(fault.Invalid, op, "unknown placement %d", r.Placement)
 	}
 	ps := make([]position, len(r.Segments))
 	var parent percached.Path
@@ -272,7 +267,7 @@ func (r *Request) positions(op string) ([]position, error) {
 	return ps, nil
 }
 
-// Why a stored slice cannot be had. Observer.Dropped is told.
+// Why a stored slice is unusable; see Observer.Dropped.
 var (
 	ErrMissing = errors.New("a part of the slice is missing")
 	ErrDamaged = errors.New("the stored slice is damaged")
@@ -280,11 +275,11 @@ var (
 	ErrOrphan  = errors.New("the slice before it is not stored")
 )
 
-// SliceError says which slice cannot be had, and wraps one of the errors above.
+// SliceError names an unusable slice and wraps one of the errors above.
 type SliceError struct {
 	Path   percached.Path
 	Err    error
-	Detail string // what is wrong with it, if more is known
+	Detail string // what is wrong, if known
 }
 
 func (e *SliceError) Error() string {
@@ -294,35 +289,34 @@ func (e *SliceError) Error() string {
 	return "slice " + e.Path.String() + ": " + e.Err.Error() + ": " + e.Detail
 }
 
-// Unwrap gives one of the errors above.
+// Unwrap returns one of the errors above.
 func (e *SliceError) Unwrap() error { return e.Err }
 
-// Forget removes every slice of a space that depends on one of these chunks,
-// whatever its model and placement: the chunks' own and, under sequential
-// placement, all behind them. It says how many went, and their bytes. The
-// bytes stay in the database's files until that is rewritten: see Compact.
+// Forget deletes every slice of a space that depends on one of these chunks, for all
+// models and placements: the chunks' own slices and, under sequential placement, all
+// slices after them. It returns their number and bytes. The bytes stay in the database's
+// files until those are rewritten; see Compact.
 //
-// An answer that was being computed meanwhile can bring them back: who forgets
-// keeps such answers from being inserted.
+// An answer in progress could insert them again; the caller must prevent that.
 func (t *Tree) Forget(space string, chunks []percached.ChunkID) (n int, bytes int64, err error) {
 	named := map[percached.ChunkID]bool{}
 	for _, c := range chunks {
-		named[c] = c != percached.ChunkID{} // which is no chunk
+		named[c] = c != percached.ChunkID{} // zero is not a chunk
 	}
 	return t.clear("qkvtree.Forget", func(o *node) bool { return o.group.id.space == space && named[o.chunk] })
 }
 
-// Clear removes all slices of a space.
+// Clear deletes all slices of a space.
 func (t *Tree) Clear(space string) (n int, bytes int64, err error) {
 	return t.clear("qkvtree.Clear", func(o *node) bool { return o.group.id.space == space })
 }
 
-// ClearAll removes all slices.
+// ClearAll deletes all slices.
 func (t *Tree) ClearAll() (n int, bytes int64, err error) {
 	return t.clear("qkvtree.ClearAll", func(*node) bool { return true })
 }
 
-// clear removes the nodes that take says to take, and what depends on them.
+// clear deletes the selected nodes and all that depend on them.
 func (t *Tree) clear(op string, take func(*node) bool) (n int, bytes int64, err error) {
 	if err := t.begin(op); err != nil {
 		return 0, 0, err

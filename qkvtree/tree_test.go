@@ -32,13 +32,13 @@ func TestDamage(t *testing.T) {
 		detail string
 	}{
 		{"header gone", 'H', func([]byte) []byte { return nil }, qkvtree.ErrMissing, "header"},
-		{"magic", 'H', flip(0), qkvtree.ErrDamaged, "no slice header"},
+		{"magic", 'H', flip(0), qkvtree.ErrDamaged, "not a slice header"},
 		{"newer", 'H', func(b []byte) []byte { b[4] = 2; return b }, qkvtree.ErrNewer, ""},
 		{"planes", 'H', flip(6), qkvtree.ErrDamaged, "MAC"},
 		{"token", 'H', flip(130), qkvtree.ErrDamaged, "MAC"},
 		{"mac", 'H', flip(-1), qkvtree.ErrDamaged, "MAC"},
-		{"short", 'H', func(b []byte) []byte { return b[:20] }, qkvtree.ErrDamaged, "cut short"},
-		{"empty", 'H', func([]byte) []byte { return []byte{} }, qkvtree.ErrDamaged, "no slice header"},
+		{"short", 'H', func(b []byte) []byte { return b[:20] }, qkvtree.ErrDamaged, "truncated"},
+		{"empty", 'H', func([]byte) []byte { return []byte{} }, qkvtree.ErrDamaged, "not a slice header"},
 		{"piece gone", 'P', func([]byte) []byte { return nil }, qkvtree.ErrMissing, "piece 0"},
 		{"keys", 'P', flip(0), qkvtree.ErrDamaged, "piece 0 does not match"},
 		{"queries", 'P', flip(-1), qkvtree.ErrDamaged, "piece 0 does not match"},

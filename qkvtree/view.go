@@ -10,17 +10,15 @@ func (r *Request) group() groupID {
 	return groupID{space: r.Space, model: r.Model, placement: r.Placement}
 }
 
-// View lends what is stored of a request until fn returns: one slice for each
-// segment, nil where there is none. Under sequential placement that is the
-// longest stored beginning. The tensors lie in the database's memory: fn must
-// neither keep nor change them. The tree may be called inside fn, but for
-// Compact. An idle request counts as nobody's: neither as a use of the slices
-// nor in Stats, but for what is damaged.
+// View lends the stored slices of a request until fn returns: one for each segment, nil
+// where there is none. Under sequential placement that is the longest stored prefix. The
+// tensors are memory of the database: fn must neither keep nor change them. fn may call
+// the tree, except for Compact. An idle request counts neither as a use of the slices nor
+// in Stats, except for damaged slices.
 //
-// A slice that cannot be read as it was written is dropped, and under
-// sequential placement all that is behind it; it then counts as not stored. An
-// error is fn's own, or says that the database cannot be used: then fn was not
-// called.
+// An unreadable slice is dropped and counts as not stored; under sequential placement all
+// slices after it are dropped too. An error is fn's own, or means that the database is
+// unusable; then fn was not called.
 func (t *Tree) View(r Request, fn func(slices []*percached.Slice, m Match) error) error {
 	const op = "qkvtree.View"
 	ps, err := r.positions(op)
@@ -42,7 +40,7 @@ func (t *Tree) View(r Request, fn func(slices []*percached.Slice, m Match) error
 	if !ran {
 		return fault.Wrap(op, err)
 	}
-	if t.writing.TryLock() { // who holds it will flush
+	if t.writing.TryLock() { // the holder will flush
 		t.flushIfDue()
 		t.writing.Unlock()
 	}
@@ -81,7 +79,7 @@ func (t *Tree) viewPath(tx *kv.Tx, r Request, ps []position) ([]*percached.Slice
 	return lent, m, nil
 }
 
-// used counts a request.
+// recordUse counts a request.
 func (t *Tree) recordUse(nodes []*node, lent []*percached.Slice, m Match, idle bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,15 +92,15 @@ func (t *Tree) recordUse(nodes []*node, lent []*percached.Slice, m Match, idle b
 	t.stats.hits += uint64(m.Segments)
 	t.stats.absent += uint64(len(lent) - m.Segments - m.Damaged)
 	for i, s := range lent {
-		if n := nodes[i]; s != nil && n.group.nodes[n.path] == n { // not gone meanwhile
+		if n := nodes[i]; s != nil && n.group.nodes[n.path] == n { // unless deleted meanwhile
 			t.touch(n)
 		}
 	}
 }
 
-// drop removes a slice that could not be lent, and what needs it. It may have
-// been stored, evicted or stored anew since that was tried, so it looks once
-// more; it says how many slices went.
+// dropUnreadable deletes an unreadable slice and all that depend on it. It checks the
+// slice again, because it may have been stored or evicted meanwhile. It returns the
+// number of deleted slices.
 func (t *Tree) dropUnreadable(n *node) int {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -122,8 +120,9 @@ func (t *Tree) dropUnreadable(n *node) int {
 	return t.discardSubtree(n, err)
 }
 
-// discard removes a damaged slice and what needs it, at least from memory: what
-// cannot be deleted now goes at the next Open. It says how many went.
+// discardSubtree deletes a damaged slice and all that depend on it, at least from memory:
+// the next Open deletes what cannot be deleted now. It returns the number of deleted
+// slices.
 func (t *Tree) discardSubtree(n *node, cause error) int {
 	t.mu.Lock()
 	gone := t.f.subtree(n.group, func(o *node) bool { return o == n })
