@@ -15,29 +15,28 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-// unreadable is a file that could be opened, and then not read to its end.
-type unreadable struct{ error }
+// readError is a failed read of a file that could be opened.
+type readError struct{ error }
 
-func (e unreadable) Unwrap() error { return e.error }
+func (e readError) Unwrap() error { return e.error }
 
-// spoilt: it was a file that kept an upload from being accepted, and not all that
-// there is.
-func spoilt(err error) bool {
-	if errors.As(err, new(unreadable)) {
+// badFile says that a file caused the error, so other files may succeed.
+func badFile(err error) bool {
+	if errors.As(err, new(readError)) {
 		return true
 	}
 	p, ok := errors.AsType[*client.ProblemError](err)
 	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, p.Problem.Status)
 }
 
-// unsent are files that are to be sent, and those that could not be opened.
-type unsent struct {
-	files  []found
-	missed []client.Failure
+// uploadQueue holds files to upload, and those that could not be opened.
+type uploadQueue struct {
+	files  []inputFile
+	failed []client.Failure
 }
 
-// next opens the first of the files that can be opened; nil: none can.
-func (q *unsent) next() *os.File {
+// next opens the next file that can be opened. It returns nil if there is none.
+func (q *uploadQueue) next() *os.File {
 	for len(q.files) > 0 {
 		f := q.files[0]
 		q.files = q.files[1:]
@@ -45,49 +44,49 @@ func (q *unsent) next() *os.File {
 		if err == nil {
 			return in
 		}
-		q.missed = append(q.missed, client.Failure{Name: f.path, Reason: reason(err)})
+		q.failed = append(q.failed, client.Failure{Name: f.path, Reason: reasonText(err)})
 	}
 	return nil
 }
 
-// send sends files in one upload; nil if none of them can be opened any more.
-func (a *addition) send(ctx context.Context, files []found) (*client.UploadStatus, error) {
-	q := &unsent{files: files}
+// send uploads files in one request. It returns nil if no file can be opened.
+func (a *addRun) send(ctx context.Context, files []inputFile) (*client.UploadStatus, error) {
+	q := &uploadQueue{files: files}
 	first := q.next()
 	if first == nil {
-		a.missed(q.missed)
+		a.addFailures(q.failed)
 		return nil, nil
 	}
 	body, to := io.Pipe()
 	form := multipart.NewWriter(to)
 	written := make(chan error, 1)
 	go func() {
-		err := part(form, first)
+		err := writePart(form, first)
 		for err == nil {
 			in := q.next()
 			if in == nil {
 				err = form.Close()
 				break
 			}
-			err = part(form, in)
+			err = writePart(form, in)
 		}
 		to.CloseWithError(err)
 		written <- err
 	}()
 	r, err := a.UploadWithBodyWithResponse(ctx, a.space, &client.UploadParams{}, form.FormDataContentType(), body)
-	body.CloseWithError(io.ErrClosedPipe) // if it was refused before its end
+	body.CloseWithError(io.ErrClosedPipe) // if the daemon refused it before its end
 	if broken := <-written; broken != nil && !errors.Is(broken, io.ErrClosedPipe) {
-		return nil, unreadable{broken}
+		return nil, readError{broken}
 	}
 	if err != nil {
 		return nil, err
 	}
-	a.missed(q.missed)
+	a.addFailures(q.failed)
 	return r.JSON202, nil
 }
 
-// part sends one file. It goes by its whole path.
-func part(form *multipart.Writer, in *os.File) error {
+// writePart writes one file to the form, under its full path.
+func writePart(form *multipart.Writer, in *os.File) error {
 	defer in.Close() //nolint:errcheck // nothing was written
 	h := textproto.MIMEHeader{}
 	h.Set("Content-Disposition", mime.FormatMediaType("form-data", map[string]string{"name": "files", "filename": in.Name()}))
@@ -99,9 +98,9 @@ func part(form *multipart.Writer, in *os.File) error {
 	return err
 }
 
-// follow waits until an upload has ended, and tells how far it is. With an error it
-// gives how it stood the last time.
-func (a *addition) follow(ctx context.Context, up *client.UploadStatus) (*client.UploadStatus, error) {
+// follow waits until an upload ends, and shows its progress. With an error it returns the
+// last known status.
+func (a *addRun) follow(ctx context.Context, up *client.UploadStatus) (*client.UploadStatus, error) {
 	const longest = 100 * time.Millisecond
 	for wait := time.Millisecond; up.State == client.UploadStateQueued || up.State == client.UploadStateRunning; wait = min(2*wait, longest) {
 		select {
@@ -114,7 +113,7 @@ func (a *addition) follow(ctx context.Context, up *client.UploadStatus) (*client
 			return up, err
 		}
 		up = r.JSON200
-		a.tell(float64(a.done+up.ReadBytes) / float64(max(a.total, 1)))
+		a.progress(float64(a.done+up.ReadBytes) / float64(max(a.total, 1)))
 	}
 	return up, nil
 }

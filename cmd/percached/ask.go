@@ -18,12 +18,12 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-// answerKeys of the configuration are of use where questions are answered.
+// answerKeys are the configuration keys of commands that answer questions.
 func answerKeys() []string {
 	return append(documentKeys(), "tensor-limit", "model", "kv", "context", "placement", "k", "max-tokens")
 }
 
-// documentKeys of the configuration are of use where documents are cut and found.
+// documentKeys are the configuration keys of commands that chunk and search documents.
 func documentKeys() []string {
 	return []string{"embed-model", "chunk-words", "threads", "gpu-layers"}
 }
@@ -33,24 +33,26 @@ func askCommand(dial dialer) *cobra.Command {
 	var threshold shareFlag
 	var maxAge time.Duration
 	var explain, bypass, refresh bool
-	return verb{
+	return apiCommand{
 		use: "ask QUESTION", short: "Answer a question from a space's documents",
-		long: `Answers a question from the documents of a space. If the same or a similar
-question was answered before and nothing speaks against it, the stored answer is
-given; else the model computes one, from stored tensors as far as there are any.
-An answer whose numbers, dates, names or words do not stand in the documents is
-not stored, and the best passage is shown, on a terminal behind the answer and
-elsewhere instead of it, with the words that may answer between stars.`,
+		long: `Answers a question from the documents of a space. percached returns the stored
+answer of the same or a similar question if it is still valid. Otherwise the model
+computes an answer and reuses stored tensors.
+
+percached checks that the numbers, dates, names and most words of an answer occur in
+the documents. If they do not, it does not store the answer, and prints the best
+passage with the likely words between stars. On a terminal the passage follows the
+answer; in a pipe or a file it replaces the answer.`,
 		example: `  percached ask "When is the dentist appointment?" --space mail
   percached ask "Who leads Heron?" --explain`,
-		args: cobra.ExactArgs(1), keys: answerKeys(), need: need{Model: true}, space: oneSpace,
+		args: cobra.ExactArgs(1), keys: answerKeys(), need: need{Model: true}, space: oneSpaceFlag,
 		flags: func(cmd *cobra.Command) {
 			f := cmd.Flags()
-			f.BoolVar(&explain, "explain", false, "tell how the answer came: outcome, gate, citations, reuse, times")
-			f.BoolVar(&bypass, "bypass", false, "leave stored answers alone")
-			f.BoolVar(&refresh, "refresh", false, "compute the answer anew and store it in place of the old one")
-			f.DurationVar(&maxAge, "max-age", 0, "do not give stored answers that are older")
-			f.Var(&threshold, "threshold", "similarity from which on a stored answer may be given, 0 to 1 (default: the space's)")
+			f.BoolVar(&explain, "explain", false, "Print how percached found the answer: outcome, gate, citations, reuse, times")
+			f.BoolVar(&bypass, "bypass", false, "Do not return a stored answer; compute one from stored tensors")
+			f.BoolVar(&refresh, "refresh", false, "Compute a new answer and replace the stored one")
+			f.DurationVar(&maxAge, "max-age", 0, "Maximum age of a stored answer, such as 24h (default: no limit)")
+			f.Var(&threshold, "threshold", "Minimum similarity (0-1) of a stored question whose answer may be returned (default: the space's)")
 		},
 		before: func(args []string) error {
 			if maxAge < 0 {
@@ -58,67 +60,67 @@ elsewhere instead of it, with the words that may answer between stars.`,
 			}
 			return nil
 		},
-		run: func(ctx context.Context, c *invocation, args []string) error {
+		run: func(ctx context.Context, c *session, args []string) error {
 			q.Question, q.Bypass, q.Refresh, q.MaxAgeSeconds = args[0], optional(bypass), optional(refresh), optional(maxAge.Seconds())
-			q.Threshold = threshold.of1
+			q.Threshold = threshold.value
 			if c.json {
 				r, err := c.AskWithResponse(ctx, c.space, q)
 				if err != nil {
 					return err
 				}
-				return c.show(r.Body, nil)
+				return c.printBody(r.Body, nil)
 			}
 			p := &cmdline.Printer{W: c.out}
-			a, err := c.listen(ctx, q, p)
+			a, err := c.streamAnswer(ctx, q, p)
 			if err != nil {
 				return err
 			}
 			for _, n := range a.Notes {
-				c.say("note: %s", n)
+				c.note("note: %s", n)
 			}
 			if explain {
-				explanation(p, a)
+				printExplanation(p, a)
 				return p.Err
 			}
 			if !a.Refused {
-				sources(&cmdline.Printer{W: c.stderr}, a)
+				printSources(&cmdline.Printer{W: c.stderr}, a)
 			}
 			return p.Err
 		},
 	}.command(dial)
 }
 
-// share is a flag with a number from 0 to 1, which may be absent: 0 says something.
-type shareFlag struct{ of1 *float64 }
+// shareFlag is a number from 0 to 1. It is nil if the flag is not given.
+type shareFlag struct{ value *float64 }
 
 func (s *shareFlag) String() string {
-	if s.of1 == nil {
+	if s.value == nil {
 		return ""
 	}
-	return strconv.FormatFloat(*s.of1, 'g', -1, 64)
+	return strconv.FormatFloat(*s.value, 'g', -1, 64)
 }
 
 func (s *shareFlag) Set(text string) error {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(v) || v < 0 || v > 1 {
-		return errors.New("it is no number from 0 to 1")
+		return errors.New("the value must be a number from 0 to 1")
 	}
-	s.of1 = &v
+	s.value = &v
 	return nil
 }
 
 func (*shareFlag) Type() string { return "float" }
 
-// listen asks, and prints the answer: to a person as it comes, and behind one that is
-// not grounded what the documents say; to what is no terminal only what is to be
-// believed.
-func (c *invocation) listen(ctx context.Context, q client.Question, p *cmdline.Printer) (*client.Answer, error) {
+// streamAnswer asks a question and prints the answer. On a terminal it prints the tokens
+// as they arrive, and a passage of the documents after an ungrounded answer. Elsewhere it
+// prints the grounded answer, or the passage alone.
+func (c *session) streamAnswer(ctx context.Context, q client.Question, p *cmdline.Printer) (*client.Answer, error) {
 	resp, err := c.Ask(ctx, c.space, q, client.AsEvents)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close() //nolint:errcheck // it was read
-	person := cmdline.Terminal(c.out)
+	live := cmdline.Terminal(c.out)
 	for m, err := range client.Messages(resp.Body) {
 		if err != nil {
 			if ctx.Err() != nil {
@@ -132,7 +134,7 @@ func (c *invocation) listen(ctx context.Context, q client.Question, p *cmdline.P
 			if err := json.Unmarshal(m.Data, &t); err != nil {
 				return nil, err
 			}
-			if person {
+			if live {
 				p.Text(t.Text)
 			}
 		case "error":
@@ -147,25 +149,25 @@ func (c *invocation) listen(ctx context.Context, q client.Question, p *cmdline.P
 				return nil, err
 			}
 			switch {
-			case a.Instead == nil && person:
+			case a.Instead == nil && live:
 				p.Line("")
 			case a.Instead == nil:
 				p.Line("%s", a.Answer)
-			case person && a.Answer != "":
+			case live && a.Answer != "":
 				p.Line("")
 				fallthrough
 			default:
 				p.Line("Not sure; the documents say:")
-				p.Line("%s", marked(a.Instead))
+				p.Line("%s", highlight(a.Instead))
 			}
 			return &a, p.Err
 		}
 	}
-	return nil, errNoEnd
+	return nil, errStreamCut
 }
 
-// marked is a part of a document, with what may answer the question between stars.
-func marked(i *client.Instead) string {
+// highlight returns a passage with the words that may answer the question between stars.
+func highlight(i *client.Instead) string {
 	var b strings.Builder
 	text, at := []rune(i.Text), 0
 	for _, m := range i.Marks {
@@ -178,39 +180,39 @@ func marked(i *client.Instead) string {
 	return b.String() + string(text[at:])
 }
 
-// sources tells a person what an answer rests on: beside it, so that the answer
-// alone is standard output.
-func sources(p *cmdline.Printer, a *client.Answer) {
+// printSources prints the cited documents. They go to stderr, so that stdout has the answer
+// alone.
+func printSources(p *cmdline.Printer, a *client.Answer) {
 	const most = 3
-	for i, d := range cited(a) {
+	for i, d := range citedDocuments(a) {
 		if i == most {
-			p.Line("  and more: --explain tells all")
+			p.Line("  and more; --explain lists all")
 			return
 		}
 		p.Line("  from %s", d.About)
 	}
 }
 
-// source is a document that an answer rests on, with so many chunks.
-type source struct {
+// citedDocument is a cited document and the number of its chunks.
+type citedDocument struct {
 	client.Citation
 	chunks int
 }
 
-// cited are the documents of an answer, each once, the first cited first.
-func cited(a *client.Answer) (all []source) {
+// citedDocuments returns each cited document once, in the order of citation.
+func citedDocuments(a *client.Answer) (all []citedDocument) {
 	for _, c := range a.Citations {
-		if i := slices.IndexFunc(all, func(s source) bool { return s.Document == c.Document }); i >= 0 {
+		if i := slices.IndexFunc(all, func(s citedDocument) bool { return s.Document == c.Document }); i >= 0 {
 			all[i].chunks++
 		} else {
-			all = append(all, source{c, 1})
+			all = append(all, citedDocument{c, 1})
 		}
 	}
 	return all
 }
 
-// explanation tells a person how an answer came.
-func explanation(p *cmdline.Printer, a *client.Answer) {
+// printExplanation prints how percached found an answer.
+func printExplanation(p *cmdline.Printer, a *client.Answer) {
 	p.Line("")
 	p.Line("outcome   %s", a.Outcome)
 	p.Line("gate      %s", a.Gate.Why)
@@ -232,11 +234,11 @@ func explanation(p *cmdline.Printer, a *client.Answer) {
 	case a.Grounded:
 		p.Line("grounded  yes")
 	case len(a.Missing) > 0:
-		p.Line("grounded  no: in no document %q", a.Missing)
+		p.Line("grounded  no: not in the documents: %q", a.Missing)
 	default:
 		p.Line("grounded  no")
 	}
-	for _, d := range cited(a) {
+	for _, d := range citedDocuments(a) {
 		more := ""
 		if d.chunks > 1 {
 			more = fmt.Sprintf(", %d chunks", d.chunks)
@@ -250,20 +252,20 @@ func explanation(p *cmdline.Printer, a *client.Answer) {
 	}
 }
 
-// stages of an answer, in their order.
+// stages names the stages of an answer in their order.
 func stages() []string {
 	return []string{
 		"match_question", "retrieve", "match_tensors", "queue", "load_tensors", "prefill", "first_token", "decode", "capture", "store", "total",
 	}
 }
 
-// day is the day of a time that may not be known.
-func day(t *time.Time) string {
+// dateText is the date of a time, or empty if the time is unknown.
+func dateText(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
 	}
 	return t.Format(time.DateOnly)
 }
 
-// TimeLayout is how times are written.
+// TimeLayout is the layout of printed times.
 const TimeLayout = "2006-01-02T15:04:05Z07:00"

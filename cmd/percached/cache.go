@@ -13,18 +13,18 @@ import (
 )
 
 func cacheCommand(dial dialer) *cobra.Command {
-	return group("cache", "Look at the stored tensors: tree, stats, clear, verify, limit", "",
+	return group("cache", "Show, check, limit and clear stored tensors", "",
 		cacheTree(dial), cacheStats(dial), cacheClear(dial), cacheVerify(dial), cacheLimit(dial))
 }
 
 func cacheTree(dial dialer) *cobra.Command {
-	return verb{
-		use: "tree", short: "Show what is stored, with sizes, chunks and hits",
-		example: `  percached cache tree --space mail`, space: anySpace,
-		run: func(ctx context.Context, c *invocation, _ []string) error {
+	return apiCommand{
+		use: "tree", short: "Show stored tensors with their sizes, chunks and hits",
+		example: `  percached cache tree --space mail`, space: allSpacesFlag,
+		run: func(ctx context.Context, c *session, _ []string) error {
 			all := client.Tree{Slices: []client.Slice{}}
 			limit := pageSize
-			err := c.each(ctx, func(space string) error {
+			err := c.eachSpace(ctx, func(space string) error {
 				r, err := c.GetTreeWithResponse(ctx, space, &client.GetTreeParams{Limit: &limit})
 				if err == nil {
 					all.Slices = append(all.Slices, r.JSON200.Slices...)
@@ -35,12 +35,12 @@ func cacheTree(dial dialer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.showAll(all, func(p *cmdline.Printer) { tree(p, all) })
+			return c.printJSON(all, func(p *cmdline.Printer) { printTree(p, all) })
 		},
 	}.command(dial)
 }
 
-func tree(p *cmdline.Printer, all client.Tree) {
+func printTree(p *cmdline.Printer, all client.Tree) {
 	last := ""
 	for _, n := range all.Slices {
 		if group := fmt.Sprintf("%s, model %.8s, %s", n.Space, n.Model, n.Placement); group != last {
@@ -58,24 +58,24 @@ func tree(p *cmdline.Printer, all client.Tree) {
 		p.Line("%*s%-44s %5d tokens %9d bytes %4d hits  %s", 2+2*n.Depth, "", what, n.Tokens, n.Bytes, n.Hits, used)
 	}
 	if all.More {
-		p.Line("of each space the first %d are shown; percached cache stats counts all", pageSize)
+		p.Line("Shown: the first %d of each space. percached cache stats counts all.", pageSize)
 	}
 }
 
 func cacheStats(dial dialer) *cobra.Command {
-	return verb{
-		use: "stats", short: "Show counts and sizes",
-		example: `  percached cache stats --json`, space: anySpace,
-		run: func(ctx context.Context, c *invocation, _ []string) error {
+	return apiCommand{
+		use: "stats", short: "Show counts and sizes of stored tensors",
+		example: `  percached cache stats --json`, space: allSpacesFlag,
+		run: func(ctx context.Context, c *session, _ []string) error {
 			if c.space != "" {
 				r, err := c.GetSpaceCacheWithResponse(ctx, c.space)
 				if err != nil {
 					return err
 				}
 				s := r.JSON200
-				return c.show(r.Body, func(p *cmdline.Printer) {
+				return c.printBody(r.Body, func(p *cmdline.Printer) {
 					p.Line("%d slices, %s", s.Slices, cmdline.Size(s.Bytes))
-					groups(p, s.Groups)
+					printGroups(p, s.Groups)
 				})
 			}
 			r, err := c.GetCacheWithResponse(ctx)
@@ -83,25 +83,25 @@ func cacheStats(dial dialer) *cobra.Command {
 				return err
 			}
 			s := r.JSON200
-			return c.show(r.Body, func(p *cmdline.Printer) {
+			return c.printBody(r.Body, func(p *cmdline.Printer) {
 				p.Line("%d slices, %s of %s; %s on disk", s.Slices, cmdline.Size(s.Bytes), cmdline.Size(s.Limit), cmdline.Size(s.DiskBytes))
-				groups(p, s.Groups)
+				printGroups(p, s.Groups)
 			})
 		},
 	}.command(dial)
 }
 
-func groups(p *cmdline.Printer, all []client.CacheGroup) {
+func printGroups(p *cmdline.Printer, all []client.CacheGroup) {
 	for _, g := range all {
 		p.Line("%-20s model %.8s %-10s %6d slices %12d bytes %6d hits", g.Space, g.Model, g.Placement, g.Slices, g.Bytes, g.Hits)
 	}
 }
 
 func cacheClear(dial dialer) *cobra.Command {
-	return verb{
-		use: "clear", short: "Drop stored tensors",
-		example: `  percached cache clear --space mail`, space: anySpace,
-		run: func(ctx context.Context, c *invocation, _ []string) error {
+	return apiCommand{
+		use: "clear", short: "Delete stored tensors",
+		example: `  percached cache clear --space mail`, space: allSpacesFlag,
+		run: func(ctx context.Context, c *session, _ []string) error {
 			var got *client.Dropped
 			var body []byte
 			if c.space != "" {
@@ -117,27 +117,27 @@ func cacheClear(dial dialer) *cobra.Command {
 				}
 				got, body = r.JSON200, r.Body
 			}
-			return c.show(body, func(p *cmdline.Printer) { p.Line("%d slices dropped, %d bytes", got.Slices, got.Bytes) })
+			return c.printBody(body, func(p *cmdline.Printer) { p.Line("deleted %d slices, %d bytes", got.Slices, got.Bytes) })
 		},
 	}.command(dial)
 }
 
 func cacheVerify(dial dialer) *cobra.Command {
-	return verb{
-		use: "verify", short: "Read all stored tensors and check them",
+	return apiCommand{
+		use: "verify", short: "Verify all stored tensors",
 		example: `  percached cache verify`,
-		long: `Reads all stored tensors and checks them. What is damaged is dropped, and computed
-anew when it is needed. Exit status 1 if there was damage.`,
-		run: func(ctx context.Context, c *invocation, _ []string) error {
+		long: `Reads and verifies all stored tensors. percached deletes damaged ones, and computes
+them again when a question needs them. The exit status is 1 if it found damage.`,
+		run: func(ctx context.Context, c *session, _ []string) error {
 			r, err := c.VerifyCacheWithResponse(ctx)
 			if err != nil {
 				return err
 			}
 			v := r.JSON200
-			err = c.show(r.Body, func(p *cmdline.Printer) {
-				p.Line("%d slices are sound, %d bytes", v.Slices, v.Bytes)
+			err = c.printBody(r.Body, func(p *cmdline.Printer) {
+				p.Line("%d valid slices, %d bytes", v.Slices, v.Bytes)
 				if !v.Clean {
-					p.Line("%d were damaged and %d records belonged to no slice: they were dropped, and are computed anew when needed", v.Damaged, v.Stale)
+					p.Line("deleted %d damaged slices and %d records without a slice", v.Damaged, v.Stale)
 				}
 			})
 			if err == nil && !v.Clean {
@@ -150,28 +150,29 @@ anew when it is needed. Exit status 1 if there was damage.`,
 
 func cacheLimit(dial dialer) *cobra.Command {
 	var bytes int64
-	return verb{
-		use: "limit SIZE", short: "Bound what stored tensors may take, until the daemon ends",
+	return apiCommand{
+		use: "limit SIZE", short: "Limit the disk space of stored tensors until the daemon stops",
 		example: `  percached cache limit 512MiB`,
-		long: `Bounds the bytes that stored tensors may take. What is over the bound goes at
-once, the least used first. It holds until the daemon ends; without one, nothing
-stays of it but what went: the setting tensor-limit is for good.`,
+		long: `Limits the disk space of stored tensors to SIZE bytes; KiB, MiB, GiB and TiB are
+units. percached deletes tensors over the limit at once, the least used first. The
+limit lasts until the daemon stops. To make it permanent, set tensor-limit in the
+configuration file.`,
 		args: cobra.ExactArgs(1),
 		before: func(args []string) (err error) {
 			if bytes, err = cmdline.ParseSize(args[0]); err == nil && bytes < 0 {
-				err = errors.New("it is negative")
+				err = errors.New("the size is negative")
 			}
 			if err != nil {
 				return cmdline.Misusef("SIZE: %q: %w", args[0], err)
 			}
 			return nil
 		},
-		run: func(ctx context.Context, c *invocation, _ []string) error {
+		run: func(ctx context.Context, c *session, _ []string) error {
 			r, err := c.LimitCacheWithResponse(ctx, client.CacheLimit{Limit: bytes})
 			if err != nil {
 				return err
 			}
-			return c.show(r.Body, func(p *cmdline.Printer) {
+			return c.printBody(r.Body, func(p *cmdline.Printer) {
 				p.Line("%d slices, %s of %s", r.JSON200.Slices, cmdline.Size(r.JSON200.Bytes), cmdline.Size(r.JSON200.Limit))
 			})
 		},

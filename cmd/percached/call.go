@@ -25,30 +25,30 @@ func linkCommands(dial dialer) []*cobra.Command {
 	}
 }
 
-// verb is a command: what it is called with, and what it does.
-type verb struct {
+// apiCommand is a command that sends requests to percached.
+type apiCommand struct {
 	use, short, long, example string
 	args                      cobra.PositionalArgs
-	keys                      []string // of the configuration, that flags of it set
+	keys                      []string // configuration keys that have a flag
 	need                      need
-	space                     scope
+	space                     spaceFlag
 	flags                     func(cmd *cobra.Command)
-	complete                  cobra.CompletionFunc      // of its arguments; nil: there are none to choose from
-	before                    func(args []string) error // says what is wrong, before a percached is opened
-	run                       func(ctx context.Context, c *invocation, args []string) error
+	complete                  cobra.CompletionFunc      // of the arguments; may be nil
+	before                    func(args []string) error // checks the arguments before the link opens
+	run                       func(ctx context.Context, c *session, args []string) error
 }
 
-// scope says which spaces a command is about.
-type scope uint8
+// spaceFlag says what the flag --space of a command means.
+type spaceFlag uint8
 
 const (
-	noSpace  scope = iota // its arguments say it, or it is about none
-	oneSpace              // that which --space names, or the default one
-	anySpace              // that which --space names, or all
+	noSpaceFlag   spaceFlag = iota // the command has no such flag
+	oneSpaceFlag                   // one space; the default is link.DefaultSpace
+	allSpacesFlag                  // one space; the default is all spaces
 )
 
-// call is one run of a command.
-type invocation struct {
+// session is one run of a command, with an open link.
+type session struct {
 	*link.Link
 	in          io.Reader
 	out, stderr io.Writer
@@ -56,8 +56,8 @@ type invocation struct {
 	json        bool
 }
 
-// command makes the command of a verb.
-func (v verb) command(dial dialer) *cobra.Command {
+// build makes the cobra command.
+func (v apiCommand) command(dial dialer) *cobra.Command {
 	var space string
 	var asJSON bool
 	cmd := &cobra.Command{Use: v.use, Short: v.short, Long: v.long, Example: v.example, Args: v.args}
@@ -68,8 +68,8 @@ func (v verb) command(dial dialer) *cobra.Command {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		if f := cmd.Flags().Lookup("space"); v.space != noSpace && f.Changed {
-			if err := isSpace("--space", space); err != nil {
+		if f := cmd.Flags().Lookup("space"); v.space != noSpaceFlag && f.Changed {
+			if err := checkSpaceName("--space", space); err != nil {
 				return err
 			}
 		}
@@ -87,21 +87,21 @@ func (v verb) command(dial dialer) *cobra.Command {
 				err = shut
 			}
 		}()
-		return v.run(cmd.Context(), &invocation{l, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr(), space, asJSON}, args)
+		return v.run(cmd.Context(), &session{l, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr(), space, asJSON}, args)
 	}
 	linkFlags(cmd, v.keys...)
 	switch v.space {
-	case oneSpace:
-		cmd.Flags().StringVar(&space, "space", link.DefaultSpace, "space that is meant")
-	case anySpace:
-		cmd.Flags().StringVar(&space, "space", "", "space that is meant (default: all)")
+	case oneSpaceFlag:
+		cmd.Flags().StringVar(&space, "space", link.DefaultSpace, "Name of the space")
+	case allSpacesFlag:
+		cmd.Flags().StringVar(&space, "space", "", "Name of the space (default: all spaces)")
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as the HTTP interface gives it")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "Print the JSON of the HTTP interface")
 	if v.flags != nil {
 		v.flags(cmd)
 	}
-	if v.space != noSpace {
-		_ = cmd.RegisterFlagCompletionFunc("space", spacesOf(dial)) // the flag is there
+	if v.space != noSpaceFlag {
+		_ = cmd.RegisterFlagCompletionFunc("space", spacesOf(dial)) // the flag exists
 	}
 	return cmd
 }
@@ -115,7 +115,7 @@ func spacesOf(dial dialer) cobra.CompletionFunc {
 		if err != nil {
 			return nil, none
 		}
-		defer l.Close() //nolint:errcheck // nobody is there to be told
+		defer l.Close() //nolint:errcheck // completion shows no errors
 		r, err := l.ListSpacesWithResponse(cmd.Context())
 		if err != nil {
 			return nil, none
@@ -128,7 +128,7 @@ func spacesOf(dial dialer) cobra.CompletionFunc {
 	}
 }
 
-// firstSpaceOf completes a first argument that is a space, and none behind it.
+// firstSpaceOf completes a space as the first argument, and no other argument.
 func firstSpaceOf(dial dialer) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -138,22 +138,22 @@ func firstSpaceOf(dial dialer) cobra.CompletionFunc {
 	}
 }
 
-// kindFlag gives a command the flag of what a space holds.
+// kindFlag gives a command the flag --kind.
 func kindFlag(cmd *cobra.Command, kind *string, usual, about string) {
-	cmd.Flags().StringVar(kind, "kind", usual, about+": emails, dialog, meetings, notes")
+	cmd.Flags().StringVar(kind, "kind", usual, about+": emails, dialog, meetings or notes")
 	all := cobra.FixedCompletions([]string{"emails", "dialog", "meetings", "notes"}, cobra.ShellCompDirectiveNoFileComp)
-	_ = cmd.RegisterFlagCompletionFunc("kind", all) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("kind", all) // the flag exists
 }
 
-// group is a command that has only others under it.
+// group makes a command that only has subcommands.
 func group(use, short, long string, under ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(under...)
 	return cmd
 }
 
-// show prints what came back: as it is for programs, else as a table.
-func (c *invocation) show(body []byte, table func(p *cmdline.Printer)) error {
+// printBody prints a response: as JSON with --json, otherwise as a table.
+func (c *session) printBody(body []byte, table func(p *cmdline.Printer)) error {
 	if !c.json {
 		p := &cmdline.Printer{W: c.out}
 		table(p)
@@ -168,35 +168,34 @@ func (c *invocation) show(body []byte, table func(p *cmdline.Printer)) error {
 	return err
 }
 
-// showAll prints what was put together of several answers.
-func (c *invocation) showAll(v any, table func(p *cmdline.Printer)) error {
+// printJSON prints a value that was made from several responses, like printBody.
+func (c *session) printJSON(v any, table func(p *cmdline.Printer)) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return c.show(b, table)
+	return c.printBody(b, table)
 }
 
-// say tells a person something beside the result.
-func (c *invocation) say(format string, args ...any) {
+// note prints a line to stderr.
+func (c *session) note(format string, args ...any) {
 	p := &cmdline.Printer{W: c.stderr}
 	p.Line(format, args...)
 }
 
-// agrees asks a person whether to go on. Who is no person at a terminal has said so
-// by calling.
-func (c *invocation) agrees(format string, args ...any) bool {
+// confirm asks whether to continue. Without a terminal the answer is yes.
+func (c *session) confirm(format string, args ...any) bool {
 	if !cmdline.Terminal(c.in) || !cmdline.Terminal(c.stderr) {
 		return true
 	}
 	fmt.Fprintf(c.stderr, format+" [y/N] ", args...)
-	said, _ := bufio.NewReader(c.in).ReadString('\n') // nothing is no
+	said, _ := bufio.NewReader(c.in).ReadString('\n') // the end of input means no
 	said = strings.ToLower(strings.TrimSpace(said))
 	return said == "y" || said == "yes"
 }
 
-// each calls fn with the space that is meant, or with all of them.
-func (c *invocation) each(ctx context.Context, fn func(space string) error) error {
+// eachSpace calls fn with the named space, or with every space if none is named.
+func (c *session) eachSpace(ctx context.Context, fn func(space string) error) error {
 	if c.space != "" {
 		return fn(c.space)
 	}
@@ -212,8 +211,8 @@ func (c *invocation) each(ctx context.Context, fn func(space string) error) erro
 	return nil
 }
 
-// there checks that the space that is meant, if one is, is there.
-func (c *invocation) there(ctx context.Context) error {
+// checkSpace returns an error if a space is named and does not exist.
+func (c *session) checkSpace(ctx context.Context) error {
 	if c.space == "" {
 		return nil
 	}
@@ -221,7 +220,7 @@ func (c *invocation) there(ctx context.Context) error {
 	return err
 }
 
-// deref is what a field holds that may be absent.
+// deref is the value of an optional field, or its zero value.
 func deref[T any](v *T) (t T) {
 	if v != nil {
 		t = *v
@@ -229,7 +228,7 @@ func deref[T any](v *T) (t T) {
 	return t
 }
 
-// optional is a field that is absent where it says nothing.
+// optional is nil for a zero value, so that the field is left out of a request.
 func optional[T comparable](v T) *T {
 	var none T
 	if v == none {
@@ -238,4 +237,4 @@ func optional[T comparable](v T) *T {
 	return &v
 }
 
-var errNoEnd = errors.New("the stream ended before its end")
+var errStreamCut = errors.New("the response ended early")

@@ -28,10 +28,10 @@ import (
 
 func configCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "config", Short: "How percached is set: write, check and show its configuration", Args: cobra.NoArgs, RunE: commands.Help,
-		Long: `The configuration is one file of lines "key = value". It lies in the data folder, as
-percached.conf, or where --config says. Variables of the environment beat it, flags
-beat both. docs/configuration.md lists all keys.`,
+		Use: "config", Short: "Write, check, show and change the configuration", Args: cobra.NoArgs, RunE: commands.Help,
+		Long: `The configuration is one file with lines of the form "key = value": percached.conf in
+the data folder, or the file that --config names. Environment variables override the
+file; flags override both. docs/configuration.md lists all keys.`,
 	}
 	cmd.AddCommand(configInit(), configCheck(), configShow(), configSet())
 	return cmd
@@ -42,16 +42,16 @@ func isData(k config.Key) bool { return k.Name == "data" }
 func configInit() *cobra.Command {
 	var flags []config.Setting
 	cmd := &cobra.Command{
-		Use: "init [FILE]", Short: "Write a configuration with every key as a comment", Args: cobra.MaximumNArgs(1),
-		Long: `Writes a configuration in which every key stands as a comment, with what it is for and
-its default; so it changes nothing until a "#" is taken away. Without FILE it is
-percached.conf in the data folder, which is made if there is none. A file that is there
-is left as it is. The name - writes to standard output.`,
+		Use: "init [FILE]", Short: "Write a configuration file with every key as a comment", Args: cobra.MaximumNArgs(1),
+		Long: `Writes a configuration file with every key as a comment that shows what the key sets
+and its default. To set a key, remove the "#" before it. The default FILE is
+percached.conf in the data folder; percached creates a missing folder. It never
+overwrites a file. The name - writes to standard output.`,
 		Example: `  percached config init
   percached config init /etc/percached.conf
   percached config init - | less`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			data, file, err := configPlace(flags, args)
+			data, file, err := configTarget(flags, args)
 			if err != nil {
 				return err
 			}
@@ -63,7 +63,7 @@ is left as it is. The name - writes to standard output.`,
 				return err
 			}
 			p := &cmdline.Printer{W: cmd.OutOrStdout()}
-			p.Line("wrote %s: every key stands in it as a comment", file)
+			p.Line("wrote %s with every key as a comment", file)
 			return p.Err
 		},
 	}
@@ -71,18 +71,18 @@ is left as it is. The name - writes to standard output.`,
 	return cmd
 }
 
-// configPlace is the data folder, and the file that a command is about: the one
-// that is named, or the one in the folder.
-func configPlace(flags []config.Setting, args []string) (data, file string, err error) {
+// configTarget returns the data folder and the configuration file: the named one, or the
+// one in the data folder.
+func configTarget(flags []config.Setting, args []string) (data, file string, err error) {
 	environment := slices.DeleteFunc(config.Environment(os.Environ()), func(s config.Setting) bool { return s.Key != "data" })
 	data = config.DataFolder(append(environment, flags...))
 	switch {
 	case len(args) > 0 && args[0] == "":
-		return "", "", cmdline.Misusef("FILE: no file is named")
+		return "", "", cmdline.Misusef("FILE is empty")
 	case len(args) > 0:
 		return data, args[0], nil
 	case data == "":
-		return "", "", cmdline.Misusef("--data: no folder is named")
+		return "", "", cmdline.Misusef("--data is empty")
 	}
 	return data, filepath.Join(data, config.FileName), nil
 }
@@ -90,23 +90,23 @@ func configPlace(flags []config.Setting, args []string) (data, file string, err 
 func configCheck() *cobra.Command {
 	var flags []config.Setting
 	cmd := &cobra.Command{
-		Use: "check [FILE]", Short: "Tell all that is wrong with a configuration", Args: cobra.MaximumNArgs(1),
-		Long: `Reads a configuration alone, without environment and flags, and tells all that is wrong
-with it, each fault with its line. The exit status is 2 then. Without FILE it is
-percached.conf in the data folder. Files that it names are not opened.`,
+		Use: "check [FILE]", Short: "Check a configuration file", Args: cobra.MaximumNArgs(1),
+		Long: `Checks a configuration file without environment and flags, and prints every error with
+its line. The exit status is 2 if there are errors. The default FILE is percached.conf
+in the data folder. The command does not open the files that the keys name.`,
 		Example: `  percached config check
   percached config check /etc/percached.conf`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			data, file, err := configPlace(flags, args)
+			data, file, err := configTarget(flags, args)
 			if err != nil {
 				return err
 			}
 			if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
-				return fault.New(fault.NotFound, "percached: config check", "there is no %s: percached config init makes one", file)
+				return fault.New(fault.NotFound, "percached: config check", "there is no file %s; percached config init writes one", file)
 			}
 			var folder []config.Setting
 			if config.SameFile(file, filepath.Join(data, config.FileName)) {
-				// As the folder's own: it may not say where it lies.
+				// The file in the data folder may not name another folder.
 				file, folder = "", []config.Setting{config.FromFlag("data", data)}
 			}
 			c, err := config.Load(file, nil, folder, daemon.CheckConfig)
@@ -120,7 +120,7 @@ percached.conf in the data folder. Files that it names are not opened.`,
 				}
 			}
 			p := &cmdline.Printer{W: cmd.OutOrStdout()}
-			p.Line("nothing is wrong; it sets %d of %d keys", set, len(config.Keys()))
+			p.Line("no errors; %d of %d keys are set", set, len(config.Keys()))
 			return p.Err
 		},
 	}
@@ -133,11 +133,10 @@ func configShow() *cobra.Command {
 	var flags []config.Setting
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show", Short: "Show every key with its value, and who said it", Args: cobra.NoArgs,
-		Long: `Shows every key, its value, and whose word it is: default, file, environment, flag or
-runtime. If a daemon serves the data folder, it is how that is set; else, or where
-flags are given, how percached serve would be set if it began with this file, this
-environment and these flags.`,
+		Use: "show", Short: "Show every key with its value and source", Args: cobra.NoArgs,
+		Long: `Shows every key with its value and source: default, file, environment, flag or
+runtime. If a daemon is running, these are its values. Without a daemon, or with flags,
+these are the values that percached serve would start with.`,
 		Example: `  percached config show
   percached config show --config /etc/percached.conf --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -147,7 +146,7 @@ environment and these flags.`,
 			}
 			report := configReport{backend.ShownConfig(c)}
 			if !slices.ContainsFunc(flags, func(s config.Setting) bool { return s.Key != "data" }) && file == "" {
-				err = ofDaemon(c.Now().Data, func(l *link.Link) error {
+				err = withDaemon(c.Now().Data, func(l *link.Link) error {
 					r, err := l.GetConfigWithResponse(cmd.Context())
 					if err != nil {
 						return err
@@ -161,17 +160,18 @@ environment and these flags.`,
 			return cmdline.Show(cmd.OutOrStdout(), asJSON, report)
 		},
 	}
-	cmd.Flags().StringVar(&file, "config", "", "file with lines of the form key = value, in place of percached.conf in the data folder")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	cmd.Flags().StringVar(&file, "config", "", "Configuration file (default: percached.conf in the data folder)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
 	commands.KeyFlags(cmd, &flags, commands.IsFlag)
 	return cmd
 }
 
-// ofDaemon asks the daemon that serves a data folder; NotFound: none does.
-func ofDaemon(data string, ask func(l *link.Link) error) error {
+// withDaemon calls ask with a link to the daemon of a data folder. NotFound means that no
+// daemon is running.
+func withDaemon(data string, ask func(l *link.Link) error) error {
 	l, err := link.Running(data)
 	if err == nil && l == nil {
-		err = fault.New(fault.NotFound, "percached: config", "no daemon serves %s: percached serve does", data)
+		err = fault.New(fault.NotFound, "percached: config", "no daemon is running on %s; start one with percached serve", data)
 	}
 	if err != nil {
 		return err
@@ -187,17 +187,17 @@ func configSet() *cobra.Command {
 	var flags []config.Setting
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "set KEY=VALUE...", Short: "Set the running daemon otherwise, until it ends", Args: cobra.MinimumNArgs(1),
-		Long: `Sets keys of the daemon that serves the data folder: all of them, or none. They hold
-until it ends; what is to hold for good goes into percached.conf. Only some keys can
-change while it runs: docs/configuration.md marks them.`,
+		Use: "set KEY=VALUE...", Short: "Change keys of the running daemon until it stops", Args: cobra.MinimumNArgs(1),
+		Long: `Changes keys of the running daemon until it stops. If one value is wrong, none
+changes. Only live keys can change at run time; docs/configuration.md marks them. To
+make a setting permanent, put it in percached.conf.`,
 		Example: `  percached config set tensor-limit=512MiB threshold=0.9`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			change := client.ConfigChange{}
 			for _, pair := range args {
 				key, value, ok := strings.Cut(pair, "=")
 				if !ok {
-					return cmdline.Misusef("%q is no KEY=VALUE", pair)
+					return cmdline.Misusef("%q is not of the form KEY=VALUE", pair)
 				}
 				change[key] = value
 			}
@@ -205,7 +205,7 @@ change while it runs: docs/configuration.md marks them.`,
 			if err != nil {
 				return err
 			}
-			return ofDaemon(c.Now().Data, func(l *link.Link) error {
+			return withDaemon(c.Now().Data, func(l *link.Link) error {
 				r, err := l.ChangeConfigWithResponse(cmd.Context(), change)
 				if err != nil {
 					return err
@@ -219,17 +219,17 @@ change while it runs: docs/configuration.md marks them.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
 	commands.KeyFlags(cmd, &flags, isData)
 	return cmd
 }
 
-// configReport is how percached is set.
+// configReport lists the keys.
 type configReport struct{ api.Config }
 
 func (r configReport) Table(w io.Writer) error { return configTable(w, r.Config) }
 
-// configTable tells a person of every key; those that somebody has set are marked.
+// configTable prints every key, and marks those that are not at their default.
 func configTable(w io.Writer, c api.Config) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	p := &cmdline.Printer{W: t}

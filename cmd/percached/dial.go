@@ -20,9 +20,9 @@ import (
 // dialer opens the link to percached that a command uses. The command closes it.
 type dialer func(cmd *cobra.Command, n need) (*link.Link, error)
 
-// need is what a command needs of a data folder that is opened for it.
+// need says how a command opens a data folder that no daemon uses.
 type need struct {
-	Folder bool // make the folder if there is none
+	Folder bool // create a missing folder
 	Model  bool // open the language model
 }
 
@@ -33,21 +33,21 @@ func linkFlags(cmd *cobra.Command, keys ...string) {
 	usual.Flags(cmd, keys...)
 	for _, k := range keys {
 		f := cmd.Flags().Lookup(k)
-		f.Annotations = map[string][]string{ofConfig: nil}
+		f.Annotations = map[string][]string{configAnnotation: nil}
 		if k != "data" {
-			f.Usage += " (without a daemon)"
+			f.Usage += " (without a daemon only)"
 		}
 	}
-	cmd.Flags().String("config", "", "configuration file (default: percached.conf in the data folder)")
+	cmd.Flags().String("config", "", "Configuration file (default: percached.conf in the data folder)")
 }
 
-// ofConfig marks flags that set a key. A command's own flag may have the same name.
-const ofConfig = "config"
+// configAnnotation marks flags that set a key. A command's own flag may have the same name.
+const configAnnotation = "config"
 
 // openLink links to the daemon that uses the data folder. Without one, it opens the folder
 // for this command.
 func openLink(cmd *cobra.Command, n need) (*link.Link, error) {
-	conf, given, err := configOf(cmd)
+	conf, given, err := loadConfig(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -68,21 +68,21 @@ func openLink(cmd *cobra.Command, n need) (*link.Link, error) {
 		return nil, err
 	}
 	if len(given) > 0 {
-		return nil, cmdline.Misusef("%s serves %s with its own configuration, so --%s has no effect: leave it out, or see percached config show", used.Who, data, strings.Join(given, ", --"))
+		return nil, cmdline.Misusef("%s serves %s with its own configuration, so --%s has no effect; leave it out, or use percached config set", used.Who, data, strings.Join(given, ", --"))
 	}
 	return l, l.Ready(cmd.Context(), cmd.ErrOrStderr())
 }
 
-// configOf is the configuration of a command, and the names of the keys that its flags
-// set besides data.
-func configOf(cmd *cobra.Command) (conf *config.Loaded, given []string, err error) {
+// loadConfig loads the configuration of a command. It also returns the keys other than data
+// that flags set.
+func loadConfig(cmd *cobra.Command) (conf *config.Loaded, given []string, err error) {
 	var flags []config.Setting
 	for _, k := range config.Keys() {
 		f := cmd.Flags().Lookup(k.Name)
 		if f == nil || !f.Changed {
 			continue
 		}
-		if _, ok := f.Annotations[ofConfig]; !ok {
+		if _, ok := f.Annotations[configAnnotation]; !ok {
 			continue
 		}
 		flags = append(flags, config.FromFlag(k.Name, f.Value.String()))

@@ -1,19 +1,16 @@
 // Command percached answers questions over a person's own documents.
 //
-// Purpose: the binary's face, and the place where all is wired: service joins the
-// layers on a data folder, face makes an api.Backend of it, serve runs that as a
-// daemon, and every command is a few lines over them. What can be set stands in
-// one table, keys.
+// Purpose: the commands, one file each. A command parses its flags, calls a package and
+// prints the result. Most commands (call.go) send requests over a link.Link, either to the
+// daemon that uses the data folder or to a node that the command opens itself (dial.go).
+// "serve" lives in internal/commands, which both binaries share.
 //
-// Invariants: main calls run and turns its error into one sentence and an exit
-// status: 1 when something failed, 2 when it was called wrongly. What is asked
-// for goes to stdout; progress and warnings go to stderr.
+// Invariants: results go to stdout; progress, notes and errors go to stderr. --json prints
+// what the HTTP interface returns. commands.Run turns an error into one sentence and an
+// exit status.
 //
-// Goroutines: those of one command; they end before it does. A signal ends the
-// command's context, a second one the process. A daemon runs its server, the
-// scheduler and the inbox beside each other: when one fails, all end.
+// Goroutines: those of one command; they end before it does. The first signal ends the
+// command's context, the second one the process.
 //
-// State on disk: the file address of a data folder, while a daemon runs; random
-// models in the user's cache folder under percached/shapes; databases of the
-// benchmarks in temporary folders that are removed.
+// State on disk: none of its own; see internal/node and internal/daemon.
 package main

@@ -21,18 +21,20 @@ func doctorCommand(open selftest.Opener) *cobra.Command {
 	c := node.Default()
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check that machine, binary and model go together",
-		Long: `Tells what the machine and the binary have, and tests for each type of keys and
-values and for both placements that the same prompt gives the same tokens and
-logits cold, warm from slices, and warm from slices that went through a
-database. Without --model it takes the built-in one, with --shape one of random
-weights. And it looks whether the data folder can be used, and whether a daemon answers for it.
+		Short: "Check machine, binary, model and data folder",
+		Long: `Prints the features of the machine and the binary, and tests the model. The test runs
+one prompt for each type of keys and values and for both placements: without stored
+tensors, with tensors from memory and with tensors from a database. All must give the
+same tokens and logits. The default model is the built-in one; --shape takes a model of
+random weights. Then percached checks the data folder and its daemon.
 
-Exit status 0 if all is well. CPU features that lie idle, a type that the model
-cannot have, and a model whose slices cannot be stored are warnings: all works,
-but slower than it could. A failed self-test, CPU features that the binary needs
-and the machine lacks, a model that cannot be opened, and a data folder that cannot
-be used or whose daemon does not answer are failures.`,
+The exit status is 0 if there are no failures.
+
+Warnings, which only cost speed: unused CPU features, a type that the model does not
+support, and a model whose tensors cannot be stored.
+
+Failures: a failed test, missing CPU features, a model that cannot be opened, a data
+folder that cannot be used, and a daemon that does not respond.`,
 		Example: `  percached doctor
   percached doctor --model FILE.gguf --json`,
 		Args: cobra.NoArgs,
@@ -43,7 +45,7 @@ be used or whose daemon does not answer are failures.`,
 			if err := s.Check(); err != nil {
 				return err
 			}
-			r := &selftest.Health{Machine: machine.This(), CPU: llamacpp.CPU(), GPULayers: c.GPULayers, Folder: selftest.LookAt(cmd.Context(), c.Data)}
+			r := &selftest.Health{Machine: machine.This(), CPU: llamacpp.CPU(), GPULayers: c.GPULayers, Folder: selftest.CheckFolder(cmd.Context(), c.Data)}
 			if err := r.Examine(cmd.Context(), open, &s, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
@@ -60,12 +62,12 @@ be used or whose daemon does not answer are failures.`,
 	s.Flags(cmd, "")
 	commands.DataFlag(cmd, &c.Config)
 	c.Flags(cmd, "gpu-layers")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
 	return cmd
 }
 
-// chooseModel is the model that is tested: the one that is named, as ask and
-// serve find it, or the built-in one unless one of random weights is wanted.
+// chooseModel sets the model to test: the named one, found as ask and serve find it, or a
+// model of random weights, or the built-in one.
 func chooseModel(s *selftest.Source, cmd *cobra.Command, data string) (err error) {
 	switch {
 	case s.Model != "":

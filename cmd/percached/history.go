@@ -11,20 +11,20 @@ import (
 )
 
 func historyCommand(dial dialer) *cobra.Command {
-	return group("history", "List or forget the questions that were asked", "", historyList(dial), historyClear(dial))
+	return group("history", "List or delete the questions that were asked", "", historyList(dial), historyClear(dial))
 }
 
 func historyList(dial dialer) *cobra.Command {
-	return verb{
+	return apiCommand{
 		use: "list", short: "List the latest questions of a space, oldest first",
-		example: `  percached history list --space mail`, space: oneSpace,
-		run: func(ctx context.Context, c *invocation, _ []string) error {
+		example: `  percached history list --space mail`, space: oneSpaceFlag,
+		run: func(ctx context.Context, c *session, _ []string) error {
 			limit := pageSize
 			r, err := c.ListHistoryWithResponse(ctx, c.space, &client.ListHistoryParams{Limit: &limit})
 			if err != nil {
 				return err
 			}
-			return c.show(r.Body, func(p *cmdline.Printer) {
+			return c.printBody(r.Body, func(p *cmdline.Printer) {
 				for _, q := range r.JSON200.Questions {
 					p.Line("%s  %-10s  %9.1f ms  %q", q.Asked.UTC().Format(TimeLayout), q.Outcome, q.TookMs, q.Question)
 				}
@@ -34,21 +34,21 @@ func historyList(dial dialer) *cobra.Command {
 }
 
 func historyClear(dial dialer) *cobra.Command {
-	return verb{
-		use: "clear", short: "Forget the questions of a space",
-		example: `  percached history clear --space mail`, space: oneSpace,
-		long: `Forgets the questions that were asked of a space. Answers that are stored stay,
-with their questions: see percached qa. The files are then written anew.`,
-		run: func(ctx context.Context, c *invocation, _ []string) error {
+	return apiCommand{
+		use: "clear", short: "Delete the history of a space",
+		example: `  percached history clear --space mail`, space: oneSpaceFlag,
+		long: `Deletes the history of a space and rewrites its files. Stored answers keep their
+questions; percached qa delete deletes those.`,
+		run: func(ctx context.Context, c *session, _ []string) error {
 			r, err := c.ClearHistoryWithResponse(ctx, c.space, &client.ClearHistoryParams{CleanUp: optional(true)})
 			if err != nil {
 				return err
 			}
-			return c.show(r.Body, func(p *cmdline.Printer) {
-				p.Line("forgotten: %d questions", r.JSON200.Removed)
+			return c.printBody(r.Body, func(p *cmdline.Printer) {
+				p.Line("deleted: %d questions", r.JSON200.Removed)
 				if r.JSON200.CleanedUp {
-					p.Line("No file of the data folder holds the history any more.")
-					p.Line("Stored answers keep their questions: percached qa list names them.")
+					p.Line("No file of the data folder contains the history any longer.")
+					p.Line("Stored answers keep their questions; percached qa list shows them.")
 				}
 			})
 		},

@@ -21,8 +21,8 @@ func root(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 reuses earlier work. If a daemon (percached serve) is running, commands send their
 requests to it; otherwise they open the data folder themselves.
 
-Exit status: 0 done; 1 failed, or not everything was done; 2 wrong usage; 3 not found;
-4 not now, try again; 130 interrupted.`,
+Exit status: 0 done; 1 failed, or only partly done; 2 wrong usage; 3 not found;
+4 temporarily unavailable, try again; 130 interrupted.`,
 		`  percached add ~/Mail/inbox.mbox
   percached ask "When is the dentist appointment?"
   percached serve`, stdin, stdout, stderr)
@@ -40,7 +40,7 @@ Exit status: 0 done; 1 failed, or not everything was done; 2 wrong usage; 3 not 
 func arrange(root *cobra.Command) {
 	for _, g := range []struct{ id, title, names string }{
 		{"use", "Ask and add:", "ask add documents spaces status"},
-		{"stored", "Stored work and idle work:", "qa cache history predict calibrate idle reindex"},
+		{"stored", "Cache and idle work:", "qa cache history predict calibrate idle reindex"},
 		{"run", "Run and maintain:", "serve demo config token pull doctor repair backup restore"},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})

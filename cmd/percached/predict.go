@@ -13,12 +13,12 @@ import (
 )
 
 func predictCommand(dial dialer) *cobra.Command {
-	return group("predict", "Look at the questions that were predicted: list, stats, run", "", predictList(dial), predictStats(dial), predictRun(dial))
+	return group("predict", "Show predicted questions, or predict now", "", predictList(dial), predictStats(dial), predictRun(dial))
 }
 
-// predictions are those of the spaces that are meant.
-func (c *invocation) predictions(ctx context.Context, fn func(space string, p *client.Predictions)) error {
-	return c.each(ctx, func(space string) error {
+// predictions calls fn with the predictions of the named space, or of every space.
+func (c *session) predictions(ctx context.Context, fn func(space string, p *client.Predictions)) error {
+	return c.eachSpace(ctx, func(space string) error {
 		r, err := c.ListPredictionsWithResponse(ctx, space)
 		if err == nil {
 			fn(space, r.JSON200)
@@ -28,10 +28,10 @@ func (c *invocation) predictions(ctx context.Context, fn func(space string, p *c
 }
 
 func predictList(dial dialer) *cobra.Command {
-	return verb{
-		use: "list", short: "List the predicted questions, where they came from, and whether they were asked",
-		example: `  percached predict list --space mail`, space: anySpace,
-		run: func(ctx context.Context, c *invocation, _ []string) error {
+	return apiCommand{
+		use: "list", short: "List predicted questions with their source, state and hits",
+		example: `  percached predict list --space mail`, space: allSpacesFlag,
+		run: func(ctx context.Context, c *session, _ []string) error {
 			all := struct {
 				Predictions []client.Prediction `json:"predictions"`
 			}{[]client.Prediction{}}
@@ -39,16 +39,16 @@ func predictList(dial dialer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.showAll(all, func(p *cmdline.Printer) {
+			return c.printJSON(all, func(p *cmdline.Printer) {
 				if len(all.Predictions) == 0 {
-					p.Line("nothing is predicted yet; percached predict run does so")
+					p.Line("no questions are predicted yet; percached predict run predicts some")
 				}
 				for _, l := range all.Predictions {
-					state := "waits"
+					state := "waiting"
 					if l.Populated {
 						state = "ready"
 					}
-					p.Line("%-16s %-9s %s  %3d hits  %q", l.Space, l.From, state, l.Hits, l.Question)
+					p.Line("%-16s %-9s %-7s  %3d hits  %q", l.Space, l.From, state, l.Hits, l.Question)
 				}
 			})
 		},
@@ -62,10 +62,10 @@ type spaceStats struct {
 }
 
 func predictStats(dial dialer) *cobra.Command {
-	return verb{
-		use: "stats", short: "Count what was predicted and what was dropped, and why",
-		example: `  percached predict stats`, space: anySpace,
-		run: func(ctx context.Context, c *invocation, _ []string) error {
+	return apiCommand{
+		use: "stats", short: "Count predicted and dropped questions",
+		example: `  percached predict stats`, space: allSpacesFlag,
+		run: func(ctx context.Context, c *session, _ []string) error {
 			all := struct {
 				Spaces []spaceStats `json:"spaces"`
 			}{[]spaceStats{}}
@@ -73,7 +73,7 @@ func predictStats(dial dialer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.showAll(all, func(p *cmdline.Printer) {
+			return c.printJSON(all, func(p *cmdline.Printer) {
 				for _, s := range all.Spaces {
 					p.Line("%-16s %d summaries of %d bytes, %d unused; %d questions predicted, %d ready, %d asked", s.Space, s.Summaries, s.Bytes, s.Unused, s.Predictions, s.Populated, s.Asked)
 					for _, why := range slices.Sorted(maps.Keys(s.Dropped)) {
@@ -86,11 +86,11 @@ func predictStats(dial dialer) *cobra.Command {
 }
 
 func predictRun(dial dialer) *cobra.Command {
-	return verb{
-		use: "run", short: "Sum up, predict and populate in one space, now",
-		example: `  percached predict run --space mail`, space: oneSpace, keys: answerKeys(), need: need{Model: true},
-		run: func(ctx context.Context, c *invocation, _ []string) error {
-			return c.work(ctx, func(ctx context.Context) (*client.Drained, error) {
+	return apiCommand{
+		use: "run", short: "Predict and answer questions of one space now",
+		example: `  percached predict run --space mail`, space: oneSpaceFlag, keys: answerKeys(), need: need{Model: true},
+		run: func(ctx context.Context, c *session, _ []string) error {
+			return c.runIdleWork(ctx, func(ctx context.Context) (*client.Drained, error) {
 				r, err := c.PredictWithResponse(ctx, c.space)
 				if err != nil {
 					return nil, err

@@ -17,33 +17,35 @@ import (
 	"github.com/percached/percached/internal/pull"
 )
 
-// pulling is what pull is asked for.
-type pulling struct {
+// pullOptions are the flags of percached pull.
+type pullOptions struct {
 	pull.Want
 	list, json bool
 }
 
 func pullCommand() *cobra.Command {
-	var o pulling
+	var o pullOptions
 	cmd := &cobra.Command{
-		Use: "pull [NAME|ORG/REPO/FILE|URL]", Short: "Fetch a model file", Args: cobra.MaximumNArgs(1),
-		Long: `Fetches a GGUF model into the data folder: one of a short list by its name (see
---list), a file of a hub as ORG/REPO/FILE.gguf, or any address. The hub is
-Hugging Face, or what HF_ENDPOINT names; HF_TOKEN is sent to it and to nobody else.
-ORG/REPO alone tells the files of a repository, or takes the only one;
-ORG/REPO:Q4_K_M takes the one with that in its name; @REVISION may stand behind.
-Without a name it is the largest of the list that takes a quarter of this machine's
-memory.
+		Use: "pull [NAME|ORG/REPO/FILE|URL]", Short: "Download a model file", Args: cobra.MaximumNArgs(1),
+		Long: `Downloads a GGUF model into the data folder. The argument is one of:
 
-What was cut goes on from where it was when the same command runs again. Size and
-SHA-256 are checked, and whether it is a model that percached can open, before the
-file gets its name. The hash is the one that --sha256 names, else the one that was
-noted when the same thing was fetched before; with neither it is noted now, and
-nobody has confirmed it. Plain http is for this machine, and for files whose hash is
-named: anybody on the way could exchange another.
+  NAME                a model of the built-in list (see --list)
+  ORG/REPO/FILE.gguf  a file of the model hub
+  ORG/REPO:Q4_K_M     the file of a repository with that text in its name
+  ORG/REPO            the only file of a repository, or a list of its files
+  URL                 any address
 
-A daemon may run meanwhile. --model and --embed-model then take the name of the
-model, in the configuration, too.`,
+You can append @REVISION to a repository. Without an argument percached takes the
+largest model of the list that fits in a quarter of this machine's memory. The hub is
+Hugging Face, or the server that HF_ENDPOINT names. HF_TOKEN is sent to the hub only.
+
+To continue an interrupted download, run the same command again. percached checks the
+size and the SHA-256 hash of the file, and that it can open the model. If --sha256 is
+not given, it compares the hash with that of the first download, which nobody has
+confirmed. Plain http is allowed on this machine only, or together with --sha256.
+
+A daemon can keep running. Afterwards --model, --embed-model and the configuration
+accept the name of the model.`,
 		Example: `  percached pull
   percached pull --list
   percached pull qwen2.5-0.5b-instruct
@@ -59,11 +61,11 @@ model, in the configuration, too.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case o.list && len(args) > 0:
-				return cmdline.Misusef("--list takes no model")
+				return cmdline.Misusef("--list takes no argument")
 			case o.Name != "" && o.To != "":
-				return cmdline.Misusef("--as names a model of the data folder, --to a file elsewhere: only one of them can be")
+				return cmdline.Misusef("--as and --to cannot be used together: one names a model in the data folder, the other a file elsewhere")
 			}
-			conf, _, err := configOf(cmd)
+			conf, _, err := loadConfig(cmd)
 			if err != nil {
 				return err
 			}
@@ -72,21 +74,21 @@ model, in the configuration, too.`,
 	}
 	linkFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.Name, "as", "", "name of the model (default: made from that of the file)")
-	f.StringVar(&o.To, "to", "", "put it into this file and not into the data folder")
-	f.StringVar(&o.SHA256, "sha256", "", "hash that the file must have")
-	f.BoolVar(&o.list, "list", false, "list good small models, and what has been pulled")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.StringVar(&o.Name, "as", "", "Name of the model (default: made from the file name)")
+	f.StringVar(&o.To, "to", "", "File to write (default: in the data folder)")
+	f.StringVar(&o.SHA256, "sha256", "", "SHA-256 hash that the file must have")
+	f.BoolVar(&o.list, "list", false, "List recommended small models and downloaded models")
+	f.BoolVar(&o.json, "json", false, "Print JSON")
 	return cmd
 }
 
-func (o *pulling) run(cmd *cobra.Command, data string, args []string) error {
+func (o *pullOptions) run(cmd *cobra.Command, data string, args []string) error {
 	stderr := cmd.ErrOrStderr()
-	bar := newPullBar(stderr, time.Now)
-	defer bar.end()
+	bar := newPullProgress(stderr, time.Now)
+	defer bar.clearLine()
 	p, err := pull.New(pull.Options{
 		Dir: filepath.Join(data, "models"), Hub: os.Getenv("HF_ENDPOINT"), Token: os.Getenv("HF_TOKEN"),
-		Check: checkModel, Observer: bar.observer(), Now: time.Now,
+		Check: checkModelFile, Observer: bar.observer(), Now: time.Now,
 	})
 	if err != nil {
 		return err
@@ -98,7 +100,7 @@ func (o *pulling) run(cmd *cobra.Command, data string, args []string) error {
 	if len(args) == 0 {
 		all := machine.Memory()
 		e := pull.Suggested(all)
-		cmdline.Say(stderr, "%s (%s, licence %s, %s), for %s of memory. percached pull --list shows others.", e.Name, megabytes(e.Bytes), e.Licence, e.About, megabytes(all))
+		cmdline.Say(stderr, "Chose %s (%s, licence %s, %s) for %s of memory. percached pull --list shows others.", e.Name, megabytes(e.Bytes), e.Licence, e.About, megabytes(all))
 		args = []string{e.Name}
 	}
 	s, err := p.Find(cmd.Context(), args[0])
@@ -113,30 +115,30 @@ func (o *pulling) run(cmd *cobra.Command, data string, args []string) error {
 		bar.name = o.Name
 	}
 	r, err := p.Pull(cmd.Context(), s, o.Want)
-	bar.end()
+	bar.clearLine()
 	if err != nil {
 		if r.Kept > 0 {
-			cmdline.Say(stderr, "%s are kept: run the same command again to go on from there", megabytes(r.Kept))
+			cmdline.Say(stderr, "%s are kept; run the same command again to continue", megabytes(r.Kept))
 		} else if fault.KindOf(err) == fault.Unavailable {
-			cmdline.Say(stderr, "Without a way to the hub: copy a GGUF file of any small model to this machine, and name it with --model FILE.")
+			cmdline.Say(stderr, "Without a connection to the hub, copy a GGUF file to this machine and use --model FILE.")
 		}
 		return err
 	}
 	return cmdline.Show(cmd.OutOrStdout(), o.json, &pulledReport{
 		Name: r.Name, File: r.File, Bytes: r.Bytes, SHA256: r.SHA256, Confirmed: r.Confirmed, By: r.By, Fetched: r.Fetched,
-		Embeds: embeds(r.File), again: o.again(args[0]),
+		Embeds: isEmbedder(r.File), repeatArgs: o.repeatArgs(args[0]),
 	})
 }
 
-// makeFolder makes a data folder where there is none: models alone in a folder
-// would look like somebody else's. One that a daemon uses is left as it is.
+// makeFolder creates a missing data folder. percached would refuse a folder that holds
+// models alone, because it does not look like a data folder.
 func makeFolder(data string) error {
 	if home.Exists(filepath.Join(data, "schema")) {
 		return nil
 	}
 	h, err := home.Open(data)
 	if _, busy := errors.AsType[*home.InUse](err); busy {
-		return nil // somebody makes it just now
+		return nil // another process creates it now
 	}
 	if err != nil {
 		return err
@@ -144,21 +146,21 @@ func makeFolder(data string) error {
 	return h.Close()
 }
 
-// pulledReport tells of a model that is there.
+// pulledReport describes a downloaded model.
 type pulledReport struct {
-	Name      string  `json:"name,omitempty"` // empty: it was put elsewhere
-	File      string  `json:"file"`
-	Bytes     int64   `json:"bytes"`
-	SHA256    string  `json:"sha256"`
-	Confirmed bool    `json:"confirmed"`
-	By        pull.By `json:"checked_by"`
-	Fetched   int64   `json:"fetched_bytes"`
-	Embeds    bool    `json:"embeds"`
-	again     string
+	Name       string  `json:"name,omitempty"` // empty: the file is not in the data folder
+	File       string  `json:"file"`
+	Bytes      int64   `json:"bytes"`
+	SHA256     string  `json:"sha256"`
+	Confirmed  bool    `json:"confirmed"`
+	By         pull.By `json:"checked_by"`
+	Fetched    int64   `json:"fetched_bytes"`
+	Embeds     bool    `json:"embeds"`
+	repeatArgs string
 }
 
-// again is what to call to pull the same once more. A query may be a secret.
-func (o *pulling) again(what string) string {
+// repeatArgs are the arguments that pull the same model again. A query may be a secret.
+func (o *pullOptions) repeatArgs(what string) string {
 	what, _, cut := strings.Cut(what, "?")
 	if cut {
 		what += "?..."
@@ -179,31 +181,31 @@ func (r *pulledReport) Table(w io.Writer) error {
 		model = r.File
 	}
 	if r.Fetched == 0 {
-		p.Line("%s is there already: nothing was fetched", model)
+		p.Line("%s was downloaded before.", model)
 	}
 	p.Line("%s (%s)", r.File, megabytes(r.Bytes))
 	p.Line("SHA-256 %s", r.SHA256)
 	if r.Confirmed {
-		p.Line("This is the hash that you named.")
+		p.Line("The hash matches --sha256.")
 	} else {
 		switch r.By {
 		case pull.ByHub:
-			p.Line("The hub says the same. It is noted now and held against later pulls, but nobody has confirmed it.")
+			p.Line("The hub reports the same hash. Later pulls must match it. Nobody has confirmed it.")
 		case pull.ByNote:
-			p.Line("It is the one that was noted the first time, but nobody has confirmed it.")
+			p.Line("The hash matches the first download. Nobody has confirmed it.")
 		default:
-			p.Line("It was taken of what came and is noted now, but nobody has confirmed it.")
+			p.Line("Later pulls must match this hash. Nobody has confirmed it.")
 		}
-		p.Line("To confirm it, get the hash from somebody you trust:")
-		p.Line("  percached pull %s --sha256 HASH", r.again)
+		p.Line("To confirm it, get the hash from a source that you trust:")
+		p.Line("  percached pull %s --sha256 HASH", r.repeatArgs)
 	}
 	p.Line("")
 	if r.Embeds {
-		p.Line("It matches questions and finds chunks. To use it:")
+		p.Line("This is an embedding model. To use it:")
 		p.Line("  percached reindex --embed-model %s", model)
 		p.Line("  percached serve --embed-model %s      (or in percached.conf: embed-model = %s)", model, model)
 	} else {
-		p.Line("It answers questions. To use it:")
+		p.Line("This is a language model. To use it:")
 		p.Line("  percached ask --model %s QUESTION", model)
 		p.Line("  percached serve --model %s      (or in percached.conf: model = %s)", model, model)
 	}

@@ -10,48 +10,48 @@ import (
 	"github.com/percached/percached/internal/pull"
 )
 
-// pullBar tells how far a file is: in one line that changes on a terminal, else in
-// a line now and then.
-type pullBar struct {
+// pullProgress shows the progress of a download: in one changing line on a terminal,
+// elsewhere in a line every few seconds.
+type pullProgress struct {
 	w     io.Writer
 	live  bool
 	every time.Duration
 	now   func() time.Time
 	name  string
 
-	began, told time.Time
-	from        int64 // bytes that were there when it began
-	drawn       bool  // a line is to be wiped
+	began, shown time.Time
+	from         int64 // bytes of an earlier download
+	lineShown    bool  // the terminal shows a line
 }
 
-func newPullBar(w io.Writer, now func() time.Time) *pullBar {
-	b := &pullBar{w: w, now: now, live: cmdline.Terminal(w), every: 5 * time.Second}
+func newPullProgress(w io.Writer, now func() time.Time) *pullProgress {
+	b := &pullProgress{w: w, now: now, live: cmdline.Terminal(w), every: 5 * time.Second}
 	if b.live {
 		b.every = 200 * time.Millisecond
 	}
 	return b
 }
 
-func (b *pullBar) observer() pull.Observer {
+func (b *pullProgress) observer() pull.Observer {
 	return pull.Observer{
 		Fetched: b.fetched,
 		Checked: b.checked,
 		Cut: func(cause error, after time.Duration) {
-			b.end()
+			b.clearLine()
 			cmdline.Say(b.w, "%s; trying again in %v", cmdline.Sentence(cause), after)
 		},
 		Anew: func() {
-			b.end()
-			cmdline.Say(b.w, "the rest of what came before is not to be had: it is fetched from its beginning")
+			b.clearLine()
+			cmdline.Say(b.w, "cannot continue the earlier download; starting again")
 		},
 	}
 }
 
-func (b *pullBar) fetched(done, total int64) {
+func (b *pullProgress) fetched(done, total int64) {
 	if b.began.IsZero() {
-		b.began, b.told, b.from = b.now(), b.now(), done
+		b.began, b.shown, b.from = b.now(), b.now(), done
 		if done > 0 {
-			cmdline.Say(b.w, "going on behind %s", megabytes(done))
+			cmdline.Say(b.w, "continuing after %s", megabytes(done))
 		}
 	}
 	rate := float64(done-b.from) / max(b.now().Sub(b.began).Seconds(), 1e-3)
@@ -63,22 +63,22 @@ func (b *pullBar) fetched(done, total int64) {
 	if left := float64(total-done) / rate; total > done && rate > 0 && left < 100*3600 {
 		line += fmt.Sprintf(", %v left", time.Duration(left*float64(time.Second)).Round(time.Second))
 	}
-	b.tell(line, done, total)
+	b.show(line, done, total)
 }
 
-func (b *pullBar) checked(done, total int64) {
-	b.tell(fmt.Sprintf("checking, %d %%", 100*done/max(total, 1)), done, total)
+func (b *pullProgress) checked(done, total int64) {
+	b.show(fmt.Sprintf("checking, %d %%", 100*done/max(total, 1)), done, total)
 }
 
-func (b *pullBar) tell(line string, done, total int64) {
+func (b *pullProgress) show(line string, done, total int64) {
 	now := b.now()
-	if b.told.IsZero() { // what is quick needs no line
-		b.told = now
+	if b.shown.IsZero() { // a short download shows nothing
+		b.shown = now
 	}
-	if now.Sub(b.told) < b.every {
+	if now.Sub(b.shown) < b.every {
 		return
 	}
-	b.told = now
+	b.shown = now
 	if !b.live {
 		cmdline.Say(b.w, "%s: %s", b.name, line)
 		return
@@ -90,16 +90,16 @@ func (b *pullBar) tell(line string, done, total int64) {
 		bar = strings.Repeat("█", full) + strings.Repeat("░", width-full) + " "
 	}
 	fmt.Fprintf(b.w, "\r\033[K%s%s: %s", bar, b.name, line)
-	b.drawn = true
+	b.lineShown = true
 }
 
-// end wipes the line; what comes next begins anew.
-func (b *pullBar) end() {
-	if b.drawn {
+// clearLine clears the line. The next download starts a new one.
+func (b *pullProgress) clearLine() {
+	if b.lineShown {
 		fmt.Fprint(b.w, "\r\033[K")
 	}
-	b.drawn, b.began = false, time.Time{}
+	b.lineShown, b.began = false, time.Time{}
 }
 
-// megabytes are those of disks and networks: a million bytes each.
+// megabytes prints decimal megabytes, as disks and networks use them.
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

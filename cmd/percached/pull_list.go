@@ -18,13 +18,13 @@ import (
 	"github.com/percached/percached/internal/pull"
 )
 
-// pullLine is a model that can be had or is there.
-type pullLine struct {
+// modelLine is a model that is downloaded or can be.
+type modelLine struct {
 	Name      string `json:"name"`
-	Source    string `json:"source,omitempty"` // empty: a file that nothing is noted of
+	Source    string `json:"source,omitempty"` // empty for a file of unknown source
 	About     string `json:"about,omitempty"`
 	Licence   string `json:"licence,omitempty"`
-	Bytes     int64  `json:"bytes"` // about, until it is there
+	Bytes     int64  `json:"bytes"` // approximate until the file is downloaded
 	Embeds    bool   `json:"embeds"`
 	Pulled    bool   `json:"pulled"`
 	File      string `json:"file,omitempty"`
@@ -32,20 +32,20 @@ type pullLine struct {
 	Confirmed bool   `json:"confirmed"`
 }
 
-// pullReport lists models.
-type pullReport struct {
-	Models []pullLine `json:"models"`
+// modelsReport lists models.
+type modelsReport struct {
+	Models []modelLine `json:"models"`
 }
 
-// show lists the short list, what was pulled, and what else lies with it.
-func (o *pulling) show(cmd *cobra.Command, p *pull.Puller, data string) error {
+// show lists the recommended models, downloaded ones, and other files in their folder.
+func (o *pullOptions) show(cmd *cobra.Command, p *pull.Puller, data string) error {
 	notes, err := p.Known()
 	if err != nil {
 		return err
 	}
-	r := &pullReport{}
+	r := &modelsReport{}
 	for _, e := range pull.Catalog() {
-		r.Models = append(r.Models, pullLine{
+		r.Models = append(r.Models, modelLine{
 			Name: e.Name, Source: e.Source(), About: e.About, Licence: e.Licence, Bytes: e.Bytes, Embeds: e.Embeds,
 		})
 	}
@@ -54,11 +54,11 @@ func (o *pulling) show(cmd *cobra.Command, p *pull.Puller, data string) error {
 		if n.Name == "" || !home.Exists(file) {
 			continue
 		}
-		there := pullLine{
-			Name: n.Name, Source: n.Source, Bytes: n.Bytes, Embeds: embeds(file), Pulled: true,
+		there := modelLine{
+			Name: n.Name, Source: n.Source, Bytes: n.Bytes, Embeds: isEmbedder(file), Pulled: true,
 			File: file, SHA256: n.SHA256, Confirmed: n.Confirmed,
 		}
-		i := slices.IndexFunc(r.Models, func(l pullLine) bool { return l.Source == n.Source && l.Name == n.Name })
+		i := slices.IndexFunc(r.Models, func(l modelLine) bool { return l.Source == n.Source && l.Name == n.Name })
 		if i < 0 {
 			r.Models = append(r.Models, there)
 			continue
@@ -73,28 +73,28 @@ func (o *pulling) show(cmd *cobra.Command, p *pull.Puller, data string) error {
 	for _, e := range others {
 		file := filepath.Join(data, "models", e.Name())
 		name, model := strings.CutSuffix(e.Name(), ".gguf")
-		known := slices.ContainsFunc(r.Models, func(l pullLine) bool { return l.File == file })
+		known := slices.ContainsFunc(r.Models, func(l modelLine) bool { return l.File == file })
 		if info, err := os.Stat(file); err == nil && model && !known && !builtInFile.MatchString(name) {
-			r.Models = append(r.Models, pullLine{Name: name, Bytes: info.Size(), Embeds: embeds(file), Pulled: true, File: file})
+			r.Models = append(r.Models, modelLine{Name: name, Bytes: info.Size(), Embeds: isEmbedder(file), Pulled: true, File: file})
 		}
 	}
 	return cmdline.Show(cmd.OutOrStdout(), o.json, r)
 }
 
-// builtInFile is the name of the built-in model where it lies among the others.
+// builtInFile is the file name of the built-in model.
 var builtInFile = regexp.MustCompile(`^nano-[0-9a-f]{8}$`)
 
-func (r *pullReport) Table(w io.Writer) error {
+func (r *modelsReport) Table(w io.Writer) error {
 	p := &cmdline.Printer{W: w}
 	for _, l := range r.Models {
 		is, what := "", "answers"
 		switch {
 		case l.Pulled && l.SHA256 == "":
-			is = "there"
+			is = "present"
 		case l.Pulled && l.Confirmed:
 			is = "pulled"
 		case l.Pulled:
-			is = "pulled, hash not confirmed"
+			is = "pulled, hash unconfirmed"
 		}
 		if l.Embeds {
 			what = "embeds"
@@ -109,6 +109,6 @@ func (r *pullReport) Table(w io.Writer) error {
 		}
 	}
 	p.Line("")
-	p.Line("Sizes are about. Their hashes are not known here: what comes first is noted, and nobody has confirmed it.")
+	p.Line("Sizes are approximate. percached does not know the hashes: it records the hash of the first download.")
 	return p.Err
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/percached/percached/llm/static"
 )
 
-// checkModel says why a file is no model that percached can open.
-func checkModel(ctx context.Context, path string) error {
+// checkModelFile returns an error if percached cannot open the model.
+func checkModelFile(ctx context.Context, path string) error {
 	f, err := gguf.Open(path)
 	if err != nil {
 		return err
@@ -23,13 +23,13 @@ func checkModel(ctx context.Context, path string) error {
 	return e.Close()
 }
 
-// embeds says whether a model makes vectors and no text.
-func embeds(path string) bool {
+// isEmbedder says that a model computes vectors and no text.
+func isEmbedder(path string) bool {
 	f, err := gguf.Open(path)
 	if err != nil {
 		return false
 	}
-	causal, told := f.Bool(f.Key("attention.causal"))
+	causal, set := f.Bool(f.Key("attention.causal"))
 	pooling, _ := f.Uint(f.Key("pooling_type"))
-	return f.Architecture() == "static" || told && !causal || pooling > 0
+	return f.Architecture() == "static" || set && !causal || pooling > 0
 }

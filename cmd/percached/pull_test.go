@@ -60,7 +60,7 @@ func TestPullBar(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var out bytes.Buffer
 			now := time.Unix(0, 0)
-			b := &pullBar{w: &out, live: tc.live, every: 8 * time.Second, now: func() time.Time { return now }, name: "m"}
+			b := &pullProgress{w: &out, live: tc.live, every: 8 * time.Second, now: func() time.Time { return now }, name: "m"}
 			if tc.live {
 				b.every = time.Second
 			}
@@ -73,8 +73,8 @@ func TestPullBar(t *testing.T) {
 			after(8 * time.Second)
 			b.checked(50*mb, 100*mb)
 			b.checked(60*mb, 100*mb)
-			b.end()
-			b.end()
+			b.clearLine()
+			b.clearLine()
 			if d := cmp.Diff(tc.want, out.String()); d != "" {
 				t.Error(d)
 			}

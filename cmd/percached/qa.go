@@ -13,14 +13,14 @@ import (
 )
 
 func qaCommand(dial dialer) *cobra.Command {
-	return group("qa", "Look at stored answers: list, search, renew, veto, delete", "", qaList(dial), qaSearch(dial), qaRenew(dial), qaVeto(dial), qaDelete(dial))
+	return group("qa", "List, search, refresh, veto and delete stored answers", "", qaList(dial), qaSearch(dial), qaRenew(dial), qaVeto(dial), qaDelete(dial))
 }
 
 func qaList(dial dialer) *cobra.Command {
-	return verb{
+	return apiCommand{
 		use: "list", short: "List the stored answers of a space",
-		example: `  percached qa list --space mail`, space: oneSpace,
-		run: func(ctx context.Context, c *invocation, _ []string) error {
+		example: `  percached qa list --space mail`, space: oneSpaceFlag,
+		run: func(ctx context.Context, c *session, _ []string) error {
 			all := client.Entries{Entries: []client.Entry{}}
 			limit := pageSize
 			for p := (client.ListEntriesParams{Limit: &limit}); ; {
@@ -33,12 +33,12 @@ func qaList(dial dialer) *cobra.Command {
 					break
 				}
 			}
-			return c.showAll(all, func(p *cmdline.Printer) { entries(p, all.Entries) })
+			return c.printJSON(all, func(p *cmdline.Printer) { printEntries(p, all.Entries) })
 		},
 	}.command(dial)
 }
 
-func entries(p *cmdline.Printer, all []client.Entry) {
+func printEntries(p *cmdline.Printer, all []client.Entry) {
 	for _, e := range all {
 		more := ""
 		if e.Stale {
@@ -55,39 +55,39 @@ func entries(p *cmdline.Printer, all []client.Entry) {
 }
 
 func qaSearch(dial dialer) *cobra.Command {
-	return verb{
-		use: "search QUESTION", short: "Find the stored questions most like one",
-		example: `  percached qa search "When is the dentist appointment?"`, args: cobra.ExactArgs(1), space: oneSpace,
-		run: func(ctx context.Context, c *invocation, args []string) error {
+	return apiCommand{
+		use: "search QUESTION", short: "Find the stored questions most similar to a question",
+		example: `  percached qa search "When is the dentist appointment?"`, args: cobra.ExactArgs(1), space: oneSpaceFlag,
+		run: func(ctx context.Context, c *session, args []string) error {
 			r, err := c.SearchEntriesWithResponse(ctx, c.space, &client.SearchEntriesParams{Q: args[0]})
 			if err != nil {
 				return err
 			}
-			return c.show(r.Body, func(p *cmdline.Printer) { entries(p, r.JSON200.Entries) })
+			return c.printBody(r.Body, func(p *cmdline.Printer) { printEntries(p, r.JSON200.Entries) })
 		},
 	}.command(dial)
 }
 
 func qaRenew(dial dialer) *cobra.Command {
-	return verb{
-		use: "renew", short: "Answer what is stale anew, as idle work would",
-		example: `  percached qa renew --space mail`, space: oneSpace, keys: answerKeys(), need: need{Model: true},
-		long: `Answers the stale entries of a space anew that somebody asked or was served. It
-is idle work, done now; those that nobody asked for are predicted anew in their
-turn. Exit status 1 if one failed.`,
-		run: func(ctx context.Context, c *invocation, _ []string) error {
+	return apiCommand{
+		use: "renew", short: "Refresh the stale answers of a space now",
+		example: `  percached qa renew --space mail`, space: oneSpaceFlag, keys: answerKeys(), need: need{Model: true},
+		long: `Computes new answers for stale entries that were asked or served before. It is a part
+of idle work; the rest of the stale entries is left to idle work. The exit status is 1
+if an answer failed.`,
+		run: func(ctx context.Context, c *session, _ []string) error {
 			r, err := c.DrainIdleWithResponse(ctx, &client.DrainIdleParams{Space: &c.space, Kind: []client.JobKind{"check", "refresh"}})
 			if err != nil {
 				return err
 			}
 			d := r.JSON200
-			err = c.show(r.Body, func(p *cmdline.Printer) {
-				p.Line("%d answers are new", d.Questions)
+			err = c.printBody(r.Body, func(p *cmdline.Printer) {
+				p.Line("refreshed %d answers", d.Questions)
 				if d.Questions == 0 {
-					hindrances(p, d)
+					printReasons(p, d)
 				}
 				if d.Failed > 0 {
-					p.Line("failed: %d; percached idle queue tells why", d.Failed)
+					p.Line("failed: %d; percached idle queue shows why", d.Failed)
 				}
 			})
 			if err == nil && d.Failed > 0 {
@@ -100,49 +100,49 @@ turn. Exit status 1 if one failed.`,
 
 func qaVeto(dial dialer) *cobra.Command {
 	var asked string
-	return verb{
-		use: "veto ID", short: "Remove a wrong answer, and keep two questions apart for good",
-		long: `Removes a stored answer that was given for a question it does not answer, and
-keeps the two questions from ever being served for each other again. The ID is
-that of the stored answer, as qa list and ask --json tell it.`,
+	return apiCommand{
+		use: "veto ID", short: "Delete a wrong answer, and keep two questions apart",
+		long: `Deletes a stored answer that percached returned for another question, and never serves
+the two questions for each other again. The ID is that of the stored answer, as
+percached qa list and percached ask --json print it.`,
 		example: `  percached qa veto 4c0e... --asked "Who paid for the dinner?"`,
-		args:    cobra.ExactArgs(1), space: oneSpace,
+		args:    cobra.ExactArgs(1), space: oneSpaceFlag,
 		flags: func(cmd *cobra.Command) {
-			cmd.Flags().StringVar(&asked, "asked", "", "the question for which it was given; it must be said")
+			cmd.Flags().StringVar(&asked, "asked", "", "The question that got the wrong answer (required)")
 		},
 		before: func(args []string) error {
 			if strings.TrimSpace(asked) == "" {
-				return cmdline.Misusef("--asked: the question for which it was given is not said")
+				return cmdline.Misusef("--asked is required: the question that got the wrong answer")
 			}
-			return isEntry(args)
+			return checkEntryID(args)
 		},
-		run: func(ctx context.Context, c *invocation, args []string) error {
+		run: func(ctx context.Context, c *session, args []string) error {
 			_, err := c.VetoEntryWithResponse(ctx, c.space, args[0], client.Veto{Asked: asked})
 			if err != nil {
 				return err
 			}
-			return c.showAll(struct{}{}, func(p *cmdline.Printer) { p.Line("it is not given for that question any more") })
+			return c.printJSON(struct{}{}, func(p *cmdline.Printer) { p.Line("vetoed") })
 		},
 	}.command(dial)
 }
 
 func qaDelete(dial dialer) *cobra.Command {
-	return verb{
-		use: "delete ID", short: "Remove a stored answer",
-		example: `  percached qa delete df15ba753f7f286fcb30792fdf292d30`, args: cobra.ExactArgs(1), space: oneSpace, before: isEntry,
-		run: func(ctx context.Context, c *invocation, args []string) error {
+	return apiCommand{
+		use: "delete ID", short: "Delete a stored answer",
+		example: `  percached qa delete df15ba753f7f286fcb30792fdf292d30`, args: cobra.ExactArgs(1), space: oneSpaceFlag, before: checkEntryID,
+		run: func(ctx context.Context, c *session, args []string) error {
 			if _, err := c.DeleteEntryWithResponse(ctx, c.space, args[0]); err != nil {
 				return err
 			}
-			return c.showAll(struct{}{}, func(p *cmdline.Printer) { p.Line("it is gone") })
+			return c.printJSON(struct{}{}, func(p *cmdline.Printer) { p.Line("deleted") })
 		},
 	}.command(dial)
 }
 
-// isEntry checks the name of a stored answer.
-func isEntry(args []string) error {
+// checkEntryID checks the form of the ID of a stored answer.
+func checkEntryID(args []string) error {
 	if !isID(args[0]) {
-		return cmdline.Misusef("%q is no stored answer: its ID has 32 hexadecimal digits, as qa list tells it", args[0])
+		return cmdline.Misusef("%q is not the ID of a stored answer: 32 hexadecimal digits, as percached qa list prints them", args[0])
 	}
 	return nil
 }

@@ -16,13 +16,13 @@ import (
 func reindexCommand() *cobra.Command {
 	var space string
 	cmd := &cobra.Command{
-		Use: "reindex", Short: "Build the indexes of words and vectors anew", Args: cobra.NoArgs,
+		Use: "reindex", Short: "Rebuild the indexes of words and vectors", Args: cobra.NoArgs,
 		Example: `  percached reindex --space mail`,
-		Long: `Builds the indexes of words and of vectors anew from the stored documents, and
-gives stored questions new vectors if the embedding model has changed. It needs
-the data folder for itself: no daemon may run on it.`,
+		Long: `Rebuilds the indexes of words and vectors from the stored documents. If the embedding
+model has changed, it also computes new vectors for stored questions. Stop the daemon
+first.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withService(cmd, func(ctx context.Context, s *node.Node) error {
+			return withNode(cmd, func(ctx context.Context, s *node.Node) error {
 				return s.EachSpace(space, func(name string) error {
 					if err := s.Reindex(ctx, name, cmd.ErrOrStderr()); err != nil {
 						return err
@@ -35,13 +35,13 @@ the data folder for itself: no daemon may run on it.`,
 		},
 	}
 	linkFlags(cmd, "embed-model", "threads", "gpu-layers")
-	cmd.Flags().StringVar(&space, "space", "", "space to build anew (default: all)")
+	cmd.Flags().StringVar(&space, "space", "", "Name of the space (default: all spaces)")
 	return cmd
 }
 
-// withService opens the layers of a data folder around a command.
-func withService(cmd *cobra.Command, run func(context.Context, *node.Node) error) error {
-	conf, _, err := configOf(cmd)
+// withNode opens the data folder for run, and closes it afterwards.
+func withNode(cmd *cobra.Command, run func(context.Context, *node.Node) error) error {
+	conf, _, err := loadConfig(cmd)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func withService(cmd *cobra.Command, run func(context.Context, *node.Node) error
 	if !home.Exists(c.Data) {
 		return noFolder(c.Data)
 	}
-	if err := token.Verify(c.Data); err != nil { // as every command on a data folder
+	if err := token.Verify(c.Data); err != nil { // as every command does
 		return err
 	}
 	s, err := node.Open(cmd.Context(), node.Options{Config: c}, false, cmd.ErrOrStderr())
@@ -64,5 +64,5 @@ func withService(cmd *cobra.Command, run func(context.Context, *node.Node) error
 }
 
 func noFolder(dir string) error {
-	return fault.New(fault.NotFound, "percached", "there is no data folder %s yet: percached add and percached serve make it", dir)
+	return fault.New(fault.NotFound, "percached", "there is no data folder %s; percached add and percached serve create it", dir)
 }

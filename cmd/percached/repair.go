@@ -26,18 +26,18 @@ func repairCommand() *cobra.Command {
 	var spaces []string
 	var kind string
 	cmd := &cobra.Command{
-		Use: "repair", Short: "Save what can be read of a damaged data folder", Args: cobra.NoArgs,
-		Long: `Saves what can be read of a data folder that percached refuses because it is
-damaged, and lists the documents that are lost. If you have a backup, restore it
-instead: percached restore FILE --force.
+		Use: "repair", Short: "Recover the readable part of a damaged data folder", Args: cobra.NoArgs,
+		Long: `Recovers the readable part of a damaged data folder, and lists the lost documents. If
+you have a backup, restore it instead: percached restore FILE --force. Stop the daemon
+first.
 
-The damaged database stays beside the repaired one, as meta.damaged; delete it when
-you no longer need it. A document that you deleted shortly before the damage may be
-back: look through the list of documents. Stop the daemon first.`,
+percached keeps the damaged database as meta.damaged; delete it when you no longer need
+it. A document that you deleted shortly before the damage may reappear, so check the
+list of documents.`,
 		Example: `  percached repair
   percached repair --space mail --kind emails`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			conf, _, err := configOf(cmd)
+			conf, _, err := loadConfig(cmd)
 			if err != nil {
 				return err
 			}
@@ -53,8 +53,8 @@ back: look through the list of documents. Stop the daemon first.`,
 		},
 	}
 	linkFlags(cmd)
-	cmd.Flags().StringSliceVar(&spaces, "space", nil, "name of a space whose own record is lost")
-	cmd.Flags().StringVar(&kind, "kind", "notes", "kind of the spaces that --space names: emails, dialog, meetings or notes")
+	cmd.Flags().StringSliceVar(&spaces, "space", nil, "Name of a space whose record is lost; may be repeated")
+	cmd.Flags().StringVar(&kind, "kind", "notes", "Kind of the spaces that --space names: emails, dialog, meetings or notes")
 	return cmd
 }
 
@@ -88,16 +88,16 @@ func repair(ctx context.Context, c config.Config, named []percached.Space, stdou
 	}
 	found.tell(p)
 	if saved.Sound && !found.changed {
-		p.Line("Nothing is damaged: nothing was changed.")
+		p.Line("Found no damage; changed nothing.")
 		return p.Err
 	}
 	if !saved.Sound {
-		p.Line("The damaged database is kept in %s.", saved.Aside)
+		p.Line("Kept the damaged database in %s.", saved.Aside)
 	}
-	if err := os.RemoveAll(h.Path("index")); err != nil { // it may be ahead of the documents
+	if err := os.RemoveAll(h.Path("index")); err != nil { // it may be newer than the documents
 		return err
 	}
-	h.Unclean = true // answers and tensors of chunks that are gone must go
+	h.Unclean = true // open deletes answers and tensors of lost chunks
 	s, err := node.Open(ctx, node.Options{Config: c, Parts: node.Parts{Folder: h}}, false, stderr)
 	if err != nil {
 		return err
@@ -105,15 +105,15 @@ func repair(ctx context.Context, c config.Config, named []percached.Space, stdou
 	if err := s.Close(); err != nil {
 		return err
 	}
-	p.Line("The data folder can be used again.")
+	p.Line("Repaired the data folder.")
 	return p.Err
 }
 
-// repaired is what became of all spaces.
+// repaired is the result of a repair, space by space.
 type repaired struct {
 	spaces  []string
 	of      map[string]knowledgebank.Repaired
-	lost    int // documents in spaces whose name is lost
+	lost    int // documents of spaces whose names are lost
 	changed bool
 }
 
@@ -155,11 +155,11 @@ func repairSpaces(h *home.Home, log *slog.Logger, named []percached.Space) (r re
 
 func (r repaired) tell(p *cmdline.Printer) {
 	if len(r.spaces) == 0 && r.lost == 0 {
-		p.Line("No space and no document can be read.")
+		p.Line("Found no readable space or document.")
 	}
 	for _, name := range r.spaces {
 		done := r.of[name]
-		p.Line("%s: %d documents are whole, %d are lost", name, done.Whole, len(done.Lost))
+		p.Line("%s: %d documents recovered, %d lost", name, done.Whole, len(done.Lost))
 		nameless := 0
 		for _, d := range done.Lost {
 			if d.Title == "" && d.Key == "" {
@@ -169,11 +169,11 @@ func (r repaired) tell(p *cmdline.Printer) {
 			p.Line("  lost: %s", lostName(d))
 		}
 		if nameless > 0 {
-			p.Line("  lost: %d documents whose titles are lost, too", nameless)
+			p.Line("  lost: %d documents without a readable title", nameless)
 		}
 	}
 	if r.lost > 0 {
-		p.Line("%d documents lie in spaces whose names are lost: name them with --space, for example percached repair --space mail --kind emails", r.lost)
+		p.Line("%d documents belong to spaces whose names are lost; name the spaces, for example: percached repair --space mail --kind emails", r.lost)
 	}
 }
 

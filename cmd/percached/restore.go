@@ -28,22 +28,22 @@ import (
 func restoreCommand() *cobra.Command {
 	var force, asJSON bool
 	cmd := &cobra.Command{
-		Use: "restore FILE", Short: "Replace everything in all spaces by a backup", Args: cobra.ExactArgs(1),
-		Long: `Replaces everything in all spaces by what percached backup wrote to FILE ("-" for
-standard input). The whole file is verified before anything is replaced: a damaged
-one changes nothing. If the command or the machine stops in between, the data folder
-holds either what it held or what was restored, never a mixture.
+		Use: "restore FILE", Short: "Replace all spaces with a backup", Args: cobra.ExactArgs(1),
+		Long: `Replaces all spaces with a backup that percached backup wrote to FILE ("-" for standard
+input). percached verifies the whole file before it replaces anything, so a damaged
+backup changes nothing. If the command or the machine stops during the restore, the
+data folder holds either the old or the restored data, never a mixture.
 
-If a daemon is running, it lets requests that are under way end, takes no others, and
-goes on with the restored data. A data folder that cannot be opened because it is
-damaged can be restored, too: stop the daemon first.
+A running daemon finishes the requests in progress, refuses others meanwhile, and then
+serves the restored data. To restore a data folder that is damaged, stop the daemon
+first.
 
-Tokens and an existing percached.conf stay. Tensors and the index are made anew.
-A backup holds what was deleted after it was made: delete it again.`,
+Tokens and an existing percached.conf stay. percached rebuilds tensors and the index.
+Documents that you deleted after the backup reappear; delete them again.`,
 		Example: `  percached restore backup.tar.gz
   percached restore backup.tar.gz --data /srv/percached --force`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			conf, _, err := configOf(cmd)
+			conf, _, err := loadConfig(cmd)
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ A backup holds what was deleted after it was made: delete it again.`,
 				return err
 			}
 			defer from.Close() //nolint:errcheck // nothing was written
-			out, err := restore(cmd.Context(), conf.Now(), untilDone(cmd.Context(), from), force, cmd.ErrOrStderr())
+			out, err := restore(cmd.Context(), conf.Now(), readUntilDone(cmd.Context(), from), force, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -65,8 +65,8 @@ A backup holds what was deleted after it was made: delete it again.`,
 		},
 	}
 	linkFlags(cmd)
-	cmd.Flags().BoolVar(&force, "force", false, "replace spaces and waiting uploads that are there")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as the HTTP interface gives it")
+	cmd.Flags().BoolVar(&force, "force", false, "Replace existing spaces and waiting uploads")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "Print the JSON of the HTTP interface")
 	return cmd
 }
 
@@ -85,8 +85,8 @@ func openBackup(name string, stdin io.Reader) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// untilDone reads what from gives, until ctx ends: a pipe may give nothing for long.
-func untilDone(ctx context.Context, from io.Reader) io.Reader {
+// readUntilDone reads from until ctx ends. A pipe may block for long.
+func readUntilDone(ctx context.Context, from io.Reader) io.Reader {
 	r, w := io.Pipe()
 	go func() {
 		_, err := io.Copy(w, from)
@@ -96,34 +96,34 @@ func untilDone(ctx context.Context, from io.Reader) io.Reader {
 	return r
 }
 
-// restore has the daemon restore a backup, or does so itself where none runs.
+// restore sends the backup to the daemon, or restores it itself if none is running.
 func restore(ctx context.Context, c config.Config, from io.Reader, force bool, stderr io.Writer) (api.Restored, error) {
 	l, err := link.Running(c.Data)
 	if err != nil {
 		return api.Restored{}, err
 	}
 	if l == nil {
-		out, err := restoreHere(ctx, c, from, force, stderr)
+		out, err := restoreFolder(ctx, c, from, force, stderr)
 		return api.Restored(out), err
 	}
-	defer l.Close() //nolint:errcheck // all was said
+	defer l.Close() //nolint:errcheck // the request ended
 	got, err := l.RestoreWithBodyWithResponse(ctx, &client.RestoreParams{Force: &force}, "application/gzip", from)
-	if commands.Misused(err) { // a damaged backup is not a wrong call
+	if commands.Misused(err) { // a damaged backup is not wrong usage
 		err = fault.New(fault.Invalid, "percached: restore", "%s", cmdline.Sentence(err))
 	}
 	if err != nil {
 		return api.Restored{}, err
 	}
-	if err := readyAgain(ctx, l, stderr); err != nil {
-		return api.Restored{}, unserved(err)
+	if err := awaitReady(ctx, l, stderr); err != nil {
+		return api.Restored{}, notUsable(err)
 	}
 	r := got.JSON200
 	return api.Restored{Made: r.Made, Spaces: r.Spaces, Documents: r.Documents, Uploads: r.Uploads}, nil
 }
 
-// readyAgain waits until a daemon serves what it restored. It drops the connections
-// that it accepted when it began to.
-func readyAgain(ctx context.Context, l *link.Link, stderr io.Writer) (err error) {
+// awaitReady waits until the daemon serves the restored data. The daemon may drop the
+// connections that it accepted before, so it tries three times.
+func awaitReady(ctx context.Context, l *link.Link, stderr io.Writer) (err error) {
 	for range 3 {
 		if err = l.Ready(ctx, stderr); fault.KindOf(err) != fault.Unavailable {
 			break
@@ -132,9 +132,9 @@ func readyAgain(ctx context.Context, l *link.Link, stderr io.Writer) (err error)
 	return err
 }
 
-// restoreHere restores a backup in a data folder that nobody uses; it is made if
-// there is none.
-func restoreHere(ctx context.Context, c config.Config, from io.Reader, force bool, stderr io.Writer) (out node.Restored, err error) {
+// restoreFolder restores a backup in a data folder that is not in use, and creates a
+// missing one.
+func restoreFolder(ctx context.Context, c config.Config, from io.Reader, force bool, stderr io.Writer) (out node.Restored, err error) {
 	h, err := home.Open(c.Data)
 	if err != nil {
 		return out, err
@@ -151,7 +151,7 @@ func restoreHere(ctx context.Context, c config.Config, from io.Reader, force boo
 		}
 		there, err := node.ContentsIn(h, node.MetaOptions(log))
 		if err != nil {
-			return fault.New(fault.Conflict, "percached: restore", "what %s holds cannot be read (%s); to replace it, restore with force", c.Data, cmdline.Sentence(err))
+			return fault.New(fault.Conflict, "percached: restore", "cannot read the contents of %s (%s); pass --force to replace them", c.Data, cmdline.Sentence(err))
 		}
 		return node.CheckReplace(c.Data, there, b, false)
 	})
@@ -164,18 +164,18 @@ func restoreHere(ctx context.Context, c config.Config, from io.Reader, force boo
 	if err != nil {
 		return out, err
 	}
-	// What is derived is made anew, and the folder is known to open.
+	// Opening the folder rebuilds derived data, and proves that it can be opened.
 	s, err := node.Open(ctx, node.Options{Config: c, Parts: node.Parts{Folder: h, Log: log}}, false, stderr)
 	if err != nil {
-		return out, unserved(err)
+		return out, notUsable(err)
 	}
 	return out, s.Close()
 }
 
-// unserved is why what was restored cannot be used yet.
-func unserved(err error) error {
+// notUsable is the error of a restore whose data cannot be served yet.
+func notUsable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fault.New(fault.KindOf(err), "percached: restore", "the backup is restored, but cannot be used yet: %s", cmdline.Sentence(err))
+	return fault.New(fault.KindOf(err), "percached: restore", "restored the backup, but cannot open it: %s", cmdline.Sentence(err))
 }

@@ -237,7 +237,7 @@ func TestReadyAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := readyAgain(t.Context(), l, io.Discard); fault.KindOf(err) != want {
+		if err := awaitReady(t.Context(), l, io.Discard); fault.KindOf(err) != want {
 			t.Errorf("%d dropped: %v", drops, err)
 		}
 		s.Close()

@@ -17,16 +17,15 @@ import (
 func statusCommand(dial dialer) *cobra.Command {
 	var watch bool
 	var every time.Duration
-	return verb{
-		use: "status", short: "Show what the cache holds, does and has saved",
-		long: `Shows what answers, what is stored, what questions came to since it was started,
-and what idle work does. With --watch it does so again and again, until it is
-interrupted: on a terminal in place, elsewhere one report behind the other (with
---json, an object a line).`,
+	return apiCommand{
+		use: "status", short: "Show model, stored data, hit rate and savings",
+		long: `Shows the model, the stored data, the outcomes of questions since the start, and the
+state of idle work. With --watch it repeats this until you interrupt it: in place on a
+terminal, one report after the other elsewhere. With --json it prints one object a line.`,
 		example: `  percached status --watch`,
 		flags: func(cmd *cobra.Command) {
-			cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on showing it, until interrupted")
-			cmd.Flags().DurationVar(&every, "every", time.Second, "how often, with --watch")
+			cmd.Flags().BoolVarP(&watch, "watch", "w", false, "Repeat until interrupted")
+			cmd.Flags().DurationVar(&every, "every", time.Second, "Time between two reports of --watch, at least 50ms")
 		},
 		before: func([]string) error {
 			if every < 50*time.Millisecond {
@@ -34,7 +33,7 @@ interrupted: on a terminal in place, elsewhere one report behind the other (with
 			}
 			return nil
 		},
-		run: func(ctx context.Context, c *invocation, _ []string) error {
+		run: func(ctx context.Context, c *session, _ []string) error {
 			if !watch {
 				return c.status(ctx, false)
 			}
@@ -42,11 +41,11 @@ interrupted: on a terminal in place, elsewhere one report behind the other (with
 			defer again.Stop()
 			for {
 				if cmdline.Terminal(c.out) && !c.json {
-					fmt.Fprint(c.out, "\033[H\033[J") // home, and nothing below
+					fmt.Fprint(c.out, "\033[H\033[J") // cursor to the top left, then clear
 				}
 				err := c.status(ctx, true)
 				if ctx.Err() != nil {
-					return nil // this is how it ends
+					return nil // the user interrupted it
 				}
 				if err != nil {
 					return err
@@ -61,8 +60,8 @@ interrupted: on a terminal in place, elsewhere one report behind the other (with
 	}.command(dial)
 }
 
-// status shows how things stand, once, or once more.
-func (c *invocation) status(ctx context.Context, more bool) error {
+// status prints one report. more says that others follow.
+func (c *session) status(ctx context.Context, more bool) error {
 	about, err := c.AboutWithResponse(ctx)
 	if err != nil {
 		return err
@@ -74,8 +73,8 @@ func (c *invocation) status(ctx context.Context, more bool) error {
 	if more && c.json {
 		return json.NewEncoder(c.out).Encode(json.RawMessage(r.Body))
 	}
-	return c.show(r.Body, func(p *cmdline.Printer) {
-		where := "no daemon runs on this data folder"
+	return c.printBody(r.Body, func(p *cmdline.Printer) {
+		where := "no daemon is running on this data folder"
 		if c.Daemon != "" {
 			where = "daemon at " + c.Daemon + ", since " + r.JSON200.Started.Local().Format(time.DateTime)
 		}
@@ -83,28 +82,28 @@ func (c *invocation) status(ctx context.Context, more bool) error {
 		if m := about.JSON200.Model; m.Name != "" {
 			p.Line("model      %s (%.1f M parameters, K/V %s, context of %d tokens); embeddings by %s", m.Name, float64(m.Parameters)/1e6, m.KeyType, m.Context, about.JSON200.Embedder.Name)
 		}
-		standing(p, r.JSON200)
+		printStatus(p, r.JSON200)
 	})
 }
 
-// standing tells how things stand.
-func standing(p *cmdline.Printer, s *client.Status) {
+// printStatus prints counts and sizes.
+func printStatus(p *cmdline.Printer, s *client.Status) {
 	q, st := s.Questions, s.Stored
 	all := q.AnswerHits + q.TensorHits + q.Misses
 	p.Line("documents  %d in %d spaces, %d chunks", st.Documents, st.Spaces, st.Chunks)
-	p.Line("questions  %d since the start: %d from the QA bank, %d with stored tensors, %d computed, %d failed", all, q.AnswerHits, q.TensorHits, q.Misses, q.Failed)
+	p.Line("questions  %d since the start: %d answer hits, %d tensor hits, %d misses, %d failed", all, q.AnswerHits, q.TensorHits, q.Misses, q.Failed)
 	if all > 0 {
-		p.Line("saved      %.1f s of waiting, about; %d tokens not computed; hit rate %.0f %%", q.SavedSeconds, q.ReusedTokens, 100*float64(q.AnswerHits+q.TensorHits)/float64(all))
+		p.Line("saved      about %.1f s and %d tokens; hit rate %.0f %%", q.SavedSeconds, q.ReusedTokens, 100*float64(q.AnswerHits+q.TensorHits)/float64(all))
 	}
-	p.Line("QA bank    %s %d entries, %d answered, %d stale", gauge(st.BankBytes, st.BankLimit), st.Entries, st.Answered, st.Stale)
-	p.Line("tensors    %s %d slices; %s on disk", gauge(st.TensorBytes, st.TensorLimit), st.Slices, cmdline.Size(st.DiskBytes))
-	p.Line("idle work  %s; %d jobs wait, %d are parked; in 30 days it took %.1f s and saved %.1f s", s.Idle.State, s.Waiting.Jobs, s.Waiting.Parked, s.Idle.SpentSeconds, s.Idle.SavedSeconds)
-	placements(p, s)
+	p.Line("QA bank    %s %d entries, %d answered, %d stale", bar(st.BankBytes, st.BankLimit), st.Entries, st.Answered, st.Stale)
+	p.Line("tensors    %s %d slices; %s on disk", bar(st.TensorBytes, st.TensorLimit), st.Slices, cmdline.Size(st.DiskBytes))
+	p.Line("idle work  %s; %d jobs waiting, %d parked; took %.1f s and saved %.1f s in 30 days", s.Idle.State, s.Waiting.Jobs, s.Waiting.Parked, s.Idle.SpentSeconds, s.Idle.SavedSeconds)
+	printPlacements(p, s)
 	p.Line("waiting    %d questions, %d uploads", s.Waiting.Questions, s.Waiting.Uploads)
 }
 
-// gauge shows how full something is.
-func gauge(n, limit int64) string {
+// bar draws how full something is.
+func bar(n, limit int64) string {
 	const width = 20
 	full := 0
 	if limit > 0 {

@@ -18,41 +18,41 @@ import (
 
 func tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "token", Short: "Who may call the daemon: show, list, create and revoke tokens", Args: cobra.NoArgs, RunE: commands.Help,
-		Long: `Tokens say who may call the daemon, in which space and what for. A running daemon
-sees at once what these commands do.`,
+		Use: "token", Short: "Show, list, create and revoke access tokens", Args: cobra.NoArgs, RunE: commands.Help,
+		Long: `Tokens grant access to the daemon. A token has a role, and is valid for one space or for
+all. Changes take effect in a running daemon at once.`,
 	}
 	cmd.AddCommand(tokenShow(), tokenPage(), tokenList(), tokenCreate(), tokenRevoke())
 	return cmd
 }
 
-// tokenVerb is a command on the tokens of a data folder, which may be in use.
-func tokenVerb(use, short string, args cobra.PositionalArgs, run func(dir string, args []string) (cmdline.Report, error)) *cobra.Command {
+// tokenSubcommand is a command on the tokens of a data folder. A daemon may be running.
+func tokenSubcommand(use, short string, args cobra.PositionalArgs, run func(dir string, args []string) (cmdline.Report, error)) *cobra.Command {
 	c := node.Default()
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: args, Example: "  percached token " + use,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !home.Exists(c.Data) {
-				return fault.New(fault.NotFound, "percached: token", "there is no data folder %s yet: percached serve and percached add make it", c.Data)
+				return fault.New(fault.NotFound, "percached: token", "there is no data folder %s; percached add and percached serve create it", c.Data)
 			}
 			r, err := run(c.Data, args)
 			if err != nil {
 				return err
 			}
 			if secret, ok := r.(*secretReport); ok && !asJSON {
-				secret.remark(cmd.ErrOrStderr())
+				secret.printNote(cmd.ErrOrStderr())
 			}
 			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
 		},
 	}
 	commands.DataFlag(cmd, &c.Config)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
 	return cmd
 }
 
-// ofStore runs fn on the tokens of a data folder, if its files can be used.
-func ofStore(fn func(s *token.Store, args []string) (cmdline.Report, error)) func(dir string, args []string) (cmdline.Report, error) {
+// withStore opens the token files of a data folder for fn.
+func withStore(fn func(s *token.Store, args []string) (cmdline.Report, error)) func(dir string, args []string) (cmdline.Report, error) {
 	return func(dir string, args []string) (cmdline.Report, error) {
 		s, err := token.Open(dir)
 		if err != nil {
@@ -62,7 +62,7 @@ func ofStore(fn func(s *token.Store, args []string) (cmdline.Report, error)) fun
 	}
 }
 
-// tokenLine is a token as it is told of.
+// tokenLine is a token without its secret.
 type tokenLine struct {
 	ID    string     `json:"id"`
 	Name  string     `json:"name,omitempty"`
@@ -71,61 +71,61 @@ type tokenLine struct {
 	Made  time.Time  `json:"made"`
 }
 
-func lineOfToken(t token.Token) tokenLine { return tokenLine{t.ID, t.Name, t.Space, t.Role, t.Made} }
+func newTokenLine(t token.Token) tokenLine { return tokenLine{t.ID, t.Name, t.Space, t.Role, t.Made} }
 
-func (l *tokenLine) where() string {
+func (l *tokenLine) spaceText() string {
 	if l.Space == "" {
 		return "all spaces"
 	}
 	return l.Space
 }
 
-// secretReport tells a secret.
+// secretReport prints a secret.
 type secretReport struct {
 	*tokenLine        // nil: the main token
 	Secret     string `json:"secret"`
-	replaced   bool   // by this command
+	replaced   bool   // this command replaced the main token
 }
 
-// table is the secret alone, for who puts it into a variable.
+// Table prints the secret alone, so that a script can read it.
 func (r *secretReport) Table(w io.Writer) error {
 	p := &cmdline.Printer{W: w}
 	p.Line("%s", r.Secret)
 	return p.Err
 }
 
-// remark says what a person should know of the secret.
-func (r *secretReport) remark(stderr io.Writer) {
+// printNote explains the secret on stderr.
+func (r *secretReport) printNote(stderr io.Writer) {
 	if r.replaced {
-		cmdline.Say(stderr, "this is the main token now; the one before holds no more")
+		cmdline.Say(stderr, "this is the new main token; the old one is revoked")
 	}
 	if r.tokenLine != nil {
-		cmdline.Say(stderr, "token %s: %s in %s; it is not shown again", r.ID, r.Role, r.where())
+		cmdline.Say(stderr, "token %s: role %s, %s; the secret is not shown again", r.ID, r.Role, r.spaceText())
 	}
 }
 
 func tokenShow() *cobra.Command {
-	return tokenVerb("show", "Print the main token, which may do everything; it is made if there is none", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (cmdline.Report, error) {
+	return tokenSubcommand("show", "Print the main token, which has every right; create it if it is missing", cobra.NoArgs, withStore(func(s *token.Store, _ []string) (cmdline.Report, error) {
 		secret, _, err := s.Main()
 		return &secretReport{Secret: secret}, err
 	}))
 }
 
 func tokenPage() *cobra.Command {
-	return tokenVerb("page", "Print the address of the running daemon's page, with the main token that opens it", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (cmdline.Report, error) {
+	return tokenSubcommand("page", "Print the address of the web page, with the main token", cobra.NoArgs, withStore(func(s *token.Store, _ []string) (cmdline.Report, error) {
 		l, err := link.Running(s.Dir())
 		if err != nil {
 			return nil, err
 		}
 		if l == nil {
-			return nil, fault.New(fault.NotFound, "percached: token", "no daemon serves %s: percached serve does", s.Dir())
+			return nil, fault.New(fault.NotFound, "percached: token", "no daemon is running on %s; start one with percached serve", s.Dir())
 		}
 		secret, _, err := s.Main()
 		return &pageReport{Page: l.Daemon + "/#token=" + secret}, err
 	}))
 }
 
-// pageReport is where the page is.
+// pageReport is the address of the web page.
 type pageReport struct {
 	Page string `json:"page"`
 }
@@ -144,17 +144,17 @@ type tokensReport struct {
 func (r *tokensReport) Table(w io.Writer) error {
 	p := &cmdline.Printer{W: w}
 	for _, l := range r.Tokens {
-		p.Line("%-12s  %-5s  %-20s  %s  %s", l.ID, l.Role, l.where(), l.Made.UTC().Format(TimeLayout), l.Name)
+		p.Line("%-12s  %-5s  %-20s  %s  %s", l.ID, l.Role, l.spaceText(), l.Made.UTC().Format(TimeLayout), l.Name)
 	}
 	return p.Err
 }
 
 func tokenList() *cobra.Command {
-	return tokenVerb("list", "List the tokens, without their secrets", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (cmdline.Report, error) {
+	return tokenSubcommand("list", "List the tokens, without their secrets", cobra.NoArgs, withStore(func(s *token.Store, _ []string) (cmdline.Report, error) {
 		r := &tokensReport{Tokens: []tokenLine{}}
 		all, err := s.List()
 		for _, t := range all {
-			r.Tokens = append(r.Tokens, lineOfToken(t))
+			r.Tokens = append(r.Tokens, newTokenLine(t))
 		}
 		return r, err
 	}))
@@ -162,34 +162,35 @@ func tokenList() *cobra.Command {
 
 func tokenCreate() *cobra.Command {
 	var name, space, role string
-	cmd := tokenVerb("create", "Make a token for one space or for all, and print it once", cobra.NoArgs, ofStore(func(s *token.Store, _ []string) (cmdline.Report, error) {
+	cmd := tokenSubcommand("create", "Create a token for one space or for all, and print it", cobra.NoArgs, withStore(func(s *token.Store, _ []string) (cmdline.Report, error) {
 		if !token.Role(role).Known() {
-			return nil, cmdline.Misusef("--role: %q is none of ask, write and admin", role)
+			return nil, cmdline.Misusef("--role must be ask, write or admin, not %q", role)
 		}
 		secret, t, err := s.Create(name, space, token.Role(role))
 		if fault.KindOf(err) == fault.Invalid {
 			err = cmdline.Misusef("%s", cmdline.Sentence(err))
 		}
-		line := lineOfToken(t)
+		line := newTokenLine(t)
 		return &secretReport{tokenLine: &line, Secret: secret}, err
 	}))
-	cmd.Long = `Makes a token and prints it, once. Roles, each of which may do what those before may:
+	cmd.Long = `Creates a token and prints its secret, which is not shown again. Each role includes the
+rights of the roles before it:
 
-  ask     ask questions, and read what answers rest on
-  write   add and forget documents, correct stored answers
-  admin   settings, limits, whole spaces, configuration
+  ask     ask questions, read documents and stored answers
+  write   add and delete documents, correct stored answers
+  admin   change settings, limits, spaces and the configuration
 
-A token for one space learns nothing of another, not even whether it is there.`
+A token for one space reveals nothing about other spaces, not even that they exist.`
 	cmd.Example = `  percached token create --space mail --role write --name phone`
-	cmd.Flags().StringVar(&name, "name", "", "what you call it")
-	cmd.Flags().StringVar(&space, "space", "", "the space in which it holds (default: all)")
-	cmd.Flags().StringVar(&role, "role", "ask", "ask, write or admin")
+	cmd.Flags().StringVar(&name, "name", "", "Name of the token, for your own use")
+	cmd.Flags().StringVar(&space, "space", "", "Name of the space that the token is valid for (default: all spaces)")
+	cmd.Flags().StringVar(&role, "role", "ask", "Role of the token: ask, write or admin")
 	return cmd
 }
 
 func tokenRevoke() *cobra.Command {
-	return tokenVerb("revoke ID", "End a token; main gets a new one in its place", cobra.ExactArgs(1), func(dir string, args []string) (cmdline.Report, error) {
-		if args[0] == token.MainID { // even where its file cannot be used
+	return tokenSubcommand("revoke ID", "Revoke a token; the ID main replaces the main token", cobra.ExactArgs(1), func(dir string, args []string) (cmdline.Report, error) {
+		if args[0] == token.MainID { // also if its file cannot be used
 			secret, err := token.Renew(dir)
 			return &secretReport{Secret: secret, replaced: true}, err
 		}
@@ -197,17 +198,17 @@ func tokenRevoke() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		return &revoked{ID: args[0]}, s.Revoke(args[0])
+		return &revokedReport{ID: args[0]}, s.Revoke(args[0])
 	})
 }
 
-// revoked tells that a token is no more.
-type revoked struct {
+// revokedReport names the revoked token.
+type revokedReport struct {
 	ID string `json:"revoked"`
 }
 
-func (r *revoked) Table(w io.Writer) error {
+func (r *revokedReport) Table(w io.Writer) error {
 	p := &cmdline.Printer{W: w}
-	p.Line("token %s holds no more", r.ID)
+	p.Line("revoked token %s", r.ID)
 	return p.Err
 }

@@ -125,7 +125,7 @@ func TestWrongTokenFiles(t *testing.T) {
 						t.Errorf("%v: status %d, prints %q, says %q", args, status, out.String(), said)
 					}
 				}
-				if f := selftest.LookAt(t.Context(), dir); !strings.Contains(f.Fault, tc.says) {
+				if f := selftest.CheckFolder(t.Context(), dir); !strings.Contains(f.Fault, tc.says) {
 					t.Errorf("doctor: %+v", f)
 				}
 				if d := cmp.Diff(before, holdings(t, dir)); d != "" {

@@ -12,7 +12,7 @@ import (
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Say what this binary is",
+		Short:   "Print the version",
 		Example: `  percached version`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -11,14 +11,14 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-// errand is idle work that somebody wants done now, and what came of it.
-type errand func(ctx context.Context) (*client.Drained, error)
+// drainFunc runs idle work now and returns its summary.
+type drainFunc func(ctx context.Context) (*client.Drained, error)
 
-// work does idle work, and tells of each job as it ends and what came of all.
-func (c *invocation) work(ctx context.Context, do errand) error {
+// runIdleWork runs idle work, and shows each job as it ends and the summary.
+func (c *session) runIdleWork(ctx context.Context, do drainFunc) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	jobs, err := c.jobs(ctx)
+	jobs, err := c.jobEvents(ctx)
 	if err != nil {
 		return err
 	}
@@ -31,23 +31,23 @@ func (c *invocation) work(ctx context.Context, do errand) error {
 		d, err := do(ctx)
 		ended <- end{d, err}
 	}()
-	t := &telling{invocation: c, began: time.Now(), said: time.Now()}
+	t := &workProgress{session: c, began: time.Now(), said: time.Now()}
 	defer t.wipe()
 	for {
 		select {
 		case j, ok := <-jobs:
 			if !ok {
-				jobs = nil // its end is told all the same
+				jobs = nil // the summary still comes
 				continue
 			}
 			t.job(j)
-			if t.err != nil { // nobody is there to be told of the rest
+			if t.err != nil { // stdout is closed
 				return t.err
 			}
 		case e := <-ended:
 			t.wipe()
 			if ctx.Err() != nil && t.jobs > 0 {
-				t.say("what %d jobs have done stays; the next run goes on there", t.jobs)
+				t.note("%d jobs are done; the next run continues with the rest", t.jobs)
 			}
 			if e.err != nil {
 				return e.err
@@ -58,17 +58,17 @@ func (c *invocation) work(ctx context.Context, do errand) error {
 	}
 }
 
-// telling tells of work that is being done.
-type telling struct {
-	*invocation
+// workProgress shows the progress of idle work.
+type workProgress struct {
+	*session
 	began, said time.Time
 	jobs        int
-	shown       bool  // there is a line on the terminal that is to be wiped
-	err         error // of standard output
+	shown       bool  // the terminal shows a line
+	err         error // of stdout
 }
 
-// job tells of one that ended.
-func (t *telling) job(e client.Event) {
+// showJob shows a job that ended.
+func (t *workProgress) job(e client.Event) {
 	t.jobs++
 	if t.json {
 		line := map[string]any{"space": e.Space}
@@ -79,20 +79,20 @@ func (t *telling) job(e client.Event) {
 		return
 	}
 	now := time.Now()
-	said := fmt.Sprintf("%d jobs in %.0f s; the last one: %v in %s", t.jobs, now.Sub(t.began).Seconds(), e.Data["kind"], deref(e.Space))
+	said := fmt.Sprintf("%d jobs in %.0f s, last: %v in %s", t.jobs, now.Sub(t.began).Seconds(), e.Data["kind"], deref(e.Space))
 	switch {
 	case cmdline.Terminal(t.stderr):
 		fmt.Fprintf(t.stderr, "\r\033[K%s", said)
 		t.shown = true
 	case now.Sub(t.said) > 5*time.Second:
 		t.said = now
-		t.say("%s", said)
+		t.note("%s", said)
 	}
 }
 
-// rest tells programs of jobs whose news are under way still.
-func (t *telling) rest(jobs <-chan client.Event, all int) {
-	const patience = 10 * time.Second // some may have been lost on the way
+// awaitJobs prints, with --json, the jobs whose events have not arrived yet.
+func (t *workProgress) rest(jobs <-chan client.Event, all int) {
+	const patience = 10 * time.Second // some events may be lost
 	for t.json && t.jobs < all && jobs != nil {
 		select {
 		case j, ok := <-jobs:
@@ -106,27 +106,27 @@ func (t *telling) rest(jobs <-chan client.Event, all int) {
 	}
 }
 
-// wipe takes the line on the terminal away.
-func (t *telling) wipe() {
+// clearLine clears the line on the terminal.
+func (t *workProgress) wipe() {
 	if t.shown {
 		fmt.Fprint(t.stderr, "\r\033[K")
 		t.shown = false
 	}
 }
 
-func (t *telling) line(v any) {
+func (t *workProgress) line(v any) {
 	if t.err == nil {
 		t.err = json.NewEncoder(t.out).Encode(v)
 	}
 }
 
-// end tells what came of all.
-func (t *telling) end(d *client.Drained) error {
+// showResult prints the summary.
+func (t *workProgress) end(d *client.Drained) error {
 	if t.json {
 		t.line(d)
 	} else {
 		p := &cmdline.Printer{W: t.out}
-		drained(p, d)
+		printDrained(p, d)
 		t.err = p.Err
 	}
 	if t.err == nil && d.Failed > 0 {
@@ -135,28 +135,28 @@ func (t *telling) end(d *client.Drained) error {
 	return t.err
 }
 
-// drained tells what was done.
-func drained(p *cmdline.Printer, d *client.Drained) {
+// printDrained prints a summary as a table.
+func printDrained(p *cmdline.Printer, d *client.Drained) {
 	for _, k := range d.Kinds {
 		p.Line("%-10s %5d jobs %4d failed %8.1f s %8d tokens read %7d written %10d bytes %5d questions",
 			k.Kind, k.Done, k.Failed, k.Seconds, k.ComputedTokens, k.GeneratedTokens, k.BytesWritten, k.Questions)
 	}
 	if len(d.Kinds) == 0 {
-		p.Line("there was nothing to do")
-		hindrances(p, d)
+		p.Line("no idle work was done")
+		printReasons(p, d)
 	}
 	for _, r := range d.Reasons {
 		if r.Code == client.ReasonCodeBound {
-			p.Line("ended: %s", r.Text)
+			p.Line("stopped: %s", r.Text)
 		}
 	}
 	if d.Failed > 0 {
-		p.Line("failed: %d; percached idle queue tells why. They are tried again later, and after five attempts when percached idle retry says so", d.Failed)
+		p.Line("failed: %d; percached idle queue shows why. percached retries a job later, but not after five failures: then use percached idle retry", d.Failed)
 	}
 }
 
-// hindrances tells why nothing was done, if it is not that there was nothing to do.
-func hindrances(p *cmdline.Printer, d *client.Drained) {
+// printReasons prints why no idle work was done, unless nothing was due.
+func printReasons(p *cmdline.Printer, d *client.Drained) {
 	for _, r := range d.Reasons {
 		if r.Code != client.ReasonCodeNothingDue {
 			p.Line("  %s: %s", r.Code, r.Text)
@@ -164,9 +164,8 @@ func hindrances(p *cmdline.Printer, d *client.Drained) {
 	}
 }
 
-// jobs gives the idle work that ends from now on, until ctx does or nobody answers
-// any more.
-func (c *invocation) jobs(ctx context.Context) (<-chan client.Event, error) {
+// jobEvents returns the events of jobs that end, until ctx ends or the connection breaks.
+func (c *session) jobEvents(ctx context.Context) (<-chan client.Event, error) {
 	resp, err := c.Events(ctx, client.AsEvents)
 	if err != nil {
 		return nil, err
@@ -174,7 +173,7 @@ func (c *invocation) jobs(ctx context.Context) (<-chan client.Event, error) {
 	jobs := make(chan client.Event)
 	go func() {
 		defer close(jobs)
-		defer resp.Body.Close() //nolint:errcheck // it is cut off
+		defer resp.Body.Close() //nolint:errcheck // the stream is over
 		for m, err := range client.Messages(resp.Body) {
 			var e client.Event
 			if err != nil {

@@ -20,7 +20,7 @@ type folderState struct {
 
 // LookAt finds out whether a data folder can be used, and whether a daemon answers
 // for it. It makes none.
-func LookAt(ctx context.Context, dir string) (f folderState) {
+func CheckFolder(ctx context.Context, dir string) (f folderState) {
 	f = folderState{Dir: dir, There: dir != "" && home.Exists(dir)}
 	if !f.There {
 		return f
