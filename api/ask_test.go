@@ -66,9 +66,9 @@ func allEvents(t *testing.T, text string) (all []event) {
 // back whole, or as events that tell the same.
 func TestAsk(t *testing.T) {
 	half := 0.5
-	want := Asked{Space: "mail", Question: Question{Question: "when\nis it? \"<é>\"", Bypass: true, Refresh: true, Threshold: &half, MaxAge: 1.5}}
+	want := AskRequest{Space: "mail", Question: Question{Question: "when\nis it? \"<é>\"", Bypass: true, Refresh: true, Threshold: &half, MaxAge: 1.5}}
 	answered := Answer{Answer: "on\nMonday", Outcome: "miss", Citations: []Citation{{About: "mail"}}, Times: map[string]float64{"total_ms": 1}}
-	srv := testServer(t, Backend{Ask: func(ctx context.Context, q Asked, l Listener) (Answer, error) {
+	srv := testServer(t, Backend{Ask: func(ctx context.Context, q AskRequest, l Listener) (Answer, error) {
 		if diff := cmp.Diff(want, q); diff != "" {
 			t.Errorf("asked (-want +got):\n%s", diff)
 		}
@@ -131,7 +131,7 @@ func TestAsk(t *testing.T) {
 // status, streaming or not; later, an event tells of it.
 func TestAskFails(t *testing.T) {
 	for _, first := range []bool{true, false} {
-		srv := testServer(t, Backend{Ask: func(_ context.Context, _ Asked, l Listener) (Answer, error) {
+		srv := testServer(t, Backend{Ask: func(_ context.Context, _ AskRequest, l Listener) (Answer, error) {
 			if l.Stage != nil {
 				l.Stage(Stage{"match_question", 1})
 			}
@@ -163,7 +163,7 @@ func TestClientGone(t *testing.T) {
 	for _, accept := range []string{"Accept: application/json", events} {
 		t.Run(accept, func(t *testing.T) {
 			begun, stopped, status := make(chan bool), make(chan error), make(chan int, 1)
-			srv := testServer(t, Backend{Ask: func(ctx context.Context, _ Asked, l Listener) (Answer, error) {
+			srv := testServer(t, Backend{Ask: func(ctx context.Context, _ AskRequest, l Listener) (Answer, error) {
 				if l.Token != nil {
 					l.Token("it ")
 				}
@@ -184,7 +184,7 @@ func TestClientGone(t *testing.T) {
 			if err := <-stopped; err != context.Canceled {
 				t.Errorf("the question ended with %v", err)
 			}
-			if s := <-status; s != gone {
+			if s := <-status; s != statusClientGone {
 				t.Errorf("status %d in the log", s)
 			}
 		})
@@ -195,7 +195,7 @@ func TestClientGone(t *testing.T) {
 // then.
 func TestAskTakesTooLong(t *testing.T) {
 	inBubble(t, func(t *testing.T, serve func(*Server) pipes) {
-		l := serve(newServer(t, Backend{Ask: func(ctx context.Context, _ Asked, _ Listener) (Answer, error) {
+		l := serve(newServer(t, Backend{Ask: func(ctx context.Context, _ AskRequest, _ Listener) (Answer, error) {
 			<-ctx.Done()
 			return Answer{}, fault.Wrap("answer.Ask", ctx.Err())
 		}}, func(o *Options) { o.AskTimeout, o.Heartbeat = 35*time.Second, 10*time.Second }))
@@ -236,12 +236,12 @@ func TestAskTakesTooLong(t *testing.T) {
 // closed.
 func TestStreamFromMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var kept *stream
+		var kept *eventStream
 		s := newServer(t, Backend{})
 		x := &exchange{options: &s.Options}
 		rec := newRecorder()
 		r, _ := http.NewRequestWithContext(context.WithValue(t.Context(), exchangeKey{}, x), "GET", "/", nil)
-		kept = newStream(rec, r)
+		kept = newEventStream(rec, r)
 		for i := range 8 {
 			go func() {
 				for range 50 {

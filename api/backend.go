@@ -3,7 +3,7 @@ package api
 import "context"
 
 // do is something that the daemon does: an error has a kind of internal/base/fault.
-type do[In, Out any] = func(ctx context.Context, in In) (Out, error)
+type backendCall[In, Out any] = func(ctx context.Context, in In) (Out, error)
 
 // Backend is what stands behind the interface. Nothing of it is called before
 // Options.Ready says that it can be. Its funcs may be called at once from many
@@ -11,61 +11,64 @@ type do[In, Out any] = func(ctx context.Context, in In) (Out, error)
 // for their right to it.
 type Backend struct {
 	// Ask answers a question, and stops when ctx ends.
-	Ask    func(ctx context.Context, q Asked, l Listener) (Answer, error)
-	Embed  do[[]string, Embedded]
-	About  do[Nothing, About]
-	Status do[Nothing, Status]
+	Ask    func(ctx context.Context, q AskRequest, l Listener) (Answer, error)
+	Embed  backendCall[[]string, Embedded]
+	About  backendCall[Nothing, About]
+	Status backendCall[Nothing, Status]
 
-	Spaces      do[Nothing, Spaces] // all; who sees which is not the backend's business
-	Space       do[InSpace, Space]
-	CreateSpace do[NewSpace, Space] // Conflict: it is there
-	ChangeSpace do[SpaceChange, Space]
-	DeleteSpace do[Forgetting, Receipt]
+	Spaces      backendCall[Nothing, Spaces] // all; who sees which is not the backend's business
+	Space       backendCall[InSpace, Space]
+	CreateSpace backendCall[NewSpace, Space] // Conflict: it is there
+	ChangeSpace backendCall[SpaceChange, Space]
+	DeleteSpace backendCall[DeleteRequest, Receipt]
 
-	Upload         do[Upload, UploadStatus]
-	Uploads        do[Recent, Uploads]
-	UploadStatus   do[OneUpload, UploadStatus]
-	CancelUpload   do[OneUpload, Nothing]
-	Documents      do[DocumentPage, Documents]
-	Document       do[OneDocument, DocumentText]
-	DeleteDocument do[Forgetting, Receipt]
+	Upload         backendCall[Upload, UploadStatus]
+	Uploads        backendCall[Recent, Uploads]
+	UploadStatus   backendCall[OneUpload, UploadStatus]
+	CancelUpload   backendCall[OneUpload, Nothing]
+	Documents      backendCall[DocumentPage, Documents]
+	Document       backendCall[OneDocument, DocumentText]
+	DeleteDocument backendCall[DeleteRequest, Receipt]
 
-	History      do[Recent, Records]
-	ClearHistory do[Clearing, Cleared]
+	History      backendCall[Recent, Records]
+	ClearHistory backendCall[ClearHistoryRequest, Cleared]
 
-	Entries       do[Page, Entries]
-	SearchEntries do[EntrySearch, Entries]
-	Entry         do[OneEntry, Entry]
-	DeleteEntry   do[OneEntry, Nothing]
-	VetoEntry     do[VetoIn, Nothing]
-	Export        do[Export, Nothing]
-	Import        do[Import, Imported]
+	Entries       backendCall[Page, Entries]
+	SearchEntries backendCall[EntrySearch, Entries]
+	Entry         backendCall[OneEntry, Entry]
+	DeleteEntry   backendCall[OneEntry, Nothing]
+	VetoEntry     backendCall[VetoRequest, Nothing]
+	Export        backendCall[Export, Nothing]
+	Import        backendCall[Import, Imported]
 
-	Cache           do[Nothing, Cache]
-	LimitCache      do[CacheLimit, Cache]
-	VerifyCache     do[Nothing, Verified]
-	ClearCache      do[Nothing, Dropped]
-	SpaceCache      do[InSpace, SpaceCache]
-	Tree            do[Recent, Tree]
-	ClearSpaceCache do[InSpace, Dropped]
+	Cache           backendCall[Nothing, Cache]
+	LimitCache      backendCall[CacheLimit, Cache]
+	VerifyCache     backendCall[Nothing, Verified]
+	ClearCache      backendCall[Nothing, Dropped]
+	SpaceCache      backendCall[InSpace, SpaceCache]
+	Tree            backendCall[Recent, Tree]
+	ClearSpaceCache backendCall[InSpace, Dropped]
 
-	Predictions do[InSpace, Predictions]
-	Predict     do[InSpace, Drained] // now: sums up, predicts, populates
+	Predictions backendCall[InSpace, Predictions]
+	Predict     backendCall[InSpace, Drained] // now: sums up, predicts, populates
 
-	Idle     do[Nothing, Idle]
-	Device   do[Device, Idle]
-	Queue    do[Nothing, Queue]
-	RetryJob do[OneJob, Nothing]
-	Ledger   do[LedgerIn, Ledger]
-	Pause    do[Nothing, Idle]
-	Resume   do[Nothing, Idle]
-	Drain    do[DrainIn, Drained]
+	Idle     backendCall[Nothing, Idle]
+	Device   backendCall[Device, Idle]
+	Queue    backendCall[Nothing, Queue]
+	RetryJob backendCall[OneJob, Nothing]
+	Ledger   backendCall[LedgerQuery, Ledger]
+	Pause    backendCall[Nothing, Idle]
+	Resume   backendCall[Nothing, Idle]
+	Drain    backendCall[DrainRequest, Drained]
 
-	ForgetPlacements do[Nothing, Nothing]
+	ForgetPlacements backendCall[Nothing, Nothing]
 
-	Backup  do[Backup, Nothing]
-	Restore do[Restore, Restored] // Conflict: something is there, and nothing forces it
+	Backup  backendCall[Backup, Nothing]
+	Restore backendCall[Restore, Restored] // Conflict: something is there, and nothing forces it
 
-	Config       do[Nothing, Config]
-	ChangeConfig do[ConfigChange, Config]
+	Config       backendCall[Nothing, Config]
+	ChangeConfig backendCall[ConfigChange, Config]
 }
+
+// Nothing asks for nothing in particular.
+type Nothing struct{}

@@ -51,13 +51,13 @@ func (s *Server) restore(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := ofType(r, archiveType); err != nil {
+	if err := requireType(r, archiveType); err != nil {
 		return err
 	}
-	allow(r, math.MaxInt64) // the disk bounds it
+	setBodyLimit(r, math.MaxInt64) // the disk bounds it
 	in.Archive = r.Body
 	out, err := s.backend.Restore(r.Context(), in)
-	if body := exchangeOf(r.Context()).body.fault(); body != nil && err != nil {
+	if body := exchangeOf(r.Context()).body.readError(); body != nil && err != nil {
 		err = body // the archive is not whole because it was not sent whole
 	}
 	if err != nil {

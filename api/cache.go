@@ -85,6 +85,3 @@ type Verified struct {
 	Stale   int   `json:"stale"`
 	Clean   bool  `json:"clean"`
 }
-
-// Nothing asks for nothing in particular.
-type Nothing struct{}

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"encoding/json"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/percached/percached"
@@ -64,7 +66,7 @@ type OneEntry struct {
 }
 
 // VetoIn keeps an entry from ever answering a question.
-type VetoIn struct {
+type VetoRequest struct {
 	OneEntry
 	Veto
 }
@@ -113,4 +115,46 @@ type Export struct {
 type Import struct {
 	InSpace
 	Lines io.Reader
+}
+
+const linesType = "application/x-ndjson"
+
+// exportEntries sends a line for each entry. If something fails behind the first
+// one, the connection is cut: an export that ends well is whole.
+func (s *Server) exportEntries(w http.ResponseWriter, r *http.Request) error {
+	in, err := params[InSpace](r)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", linesType)
+	h.Set("Content-Disposition", `attachment; filename="entries.ndjson"`)
+	lines := json.NewEncoder(w)
+	lines.SetEscapeHTML(false)
+	_, err = s.backend.Export(r.Context(), Export{in, func(e ExportedEntry) error {
+		if err := lines.Encode(withEmptyLists(e)); err != nil {
+			return errClientGone
+		}
+		return nil
+	}})
+	return err
+}
+
+func (s *Server) importEntries(w http.ResponseWriter, r *http.Request) error {
+	in, err := params[InSpace](r)
+	if err != nil {
+		return err
+	}
+	if err := requireType(r, linesType, "application/jsonl"); err != nil {
+		return err
+	}
+	setBodyLimit(r, s.MaxUpload)
+	out, err := s.backend.Import(r.Context(), Import{in, r.Body})
+	if body := exchangeOf(r.Context()).body.readError(); err == nil && body != nil {
+		err = body // what came in is not all that was sent
+	}
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, out)
 }

@@ -42,8 +42,8 @@ func listenTo(t *testing.T, srv *httptest.Server, token string) (*bufio.Reader, 
 
 // Each listener hears what its token may see, in order.
 func TestEvents(t *testing.T) {
-	hub := &Hub{}
-	srv := testServer(t, Backend{}, func(o *Options) { o.Hub = hub })
+	hub := &EventBus{}
+	srv := testServer(t, Backend{}, func(o *Options) { o.Events = hub })
 	whole, end := listenTo(t, srv, askToken)
 	defer end()
 	mail, end := listenTo(t, srv, mailAskToken)
@@ -116,9 +116,9 @@ func TestManyListeners(t *testing.T) {
 
 // A token that is taken back ends what it listens to.
 func TestRevokedListener(t *testing.T) {
-	hub, revoked := &Hub{}, atomic.Bool{}
+	hub, revoked := &EventBus{}, atomic.Bool{}
 	srv := testServer(t, Backend{}, func(o *Options) {
-		o.Hub = hub
+		o.Events = hub
 		o.Authorize = func(s string) (Grant, bool) {
 			g, ok := authorize(s)
 			return g, ok && !revoked.Load()
@@ -136,25 +136,25 @@ func TestRevokedListener(t *testing.T) {
 // Publish waits for nobody: what does not fit is counted, and who is slow hears
 // how much that was.
 func TestHubSlowListener(t *testing.T) {
-	var h Hub
+	var h EventBus
 	h.Publish(Event{}) // nobody listens
-	l := h.listen(Grant{Space: "mail", Role: RoleAsk})
+	l := h.subscribe(Grant{Space: "mail", Role: RoleAsk})
 	for i := range backlog + 7 {
 		h.Publish(Event{Type: fmt.Sprint(i), Space: "mail"})
 		h.Publish(Event{Space: "other"})
 	}
 	<-l.more
-	heard, missed, ended := h.hear(l)
+	heard, missed, ended := h.takeEvents(l)
 	if len(heard) != backlog || heard[0].Type != "0" || missed != 7 || ended {
 		t.Errorf("%d heard, %d missed, ended %v", len(heard), missed, ended)
 	}
 	h.Publish(Event{Space: "mail"})
-	if heard, missed, _ := h.hear(l); len(heard) != 1 || missed != 0 {
+	if heard, missed, _ := h.takeEvents(l); len(heard) != 1 || missed != 0 {
 		t.Errorf("then %d heard, %d missed", len(heard), missed)
 	}
-	h.leave(l)
+	h.unsubscribe(l)
 	h.Publish(Event{Space: "mail"})
-	if heard, _, _ := h.hear(l); len(heard) != 0 {
+	if heard, _, _ := h.takeEvents(l); len(heard) != 0 {
 		t.Error("it hears what comes when it has left")
 	}
 }
@@ -162,11 +162,11 @@ func TestHubSlowListener(t *testing.T) {
 // The slow listener of the daemon is told.
 func TestLostEvent(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	hub := &Hub{}
+	hub := &EventBus{}
 	first, fall := make(chan bool), make(chan bool)
 	var once sync.Once
 	srv := testServer(t, Backend{}, func(o *Options) {
-		o.Hub, o.Now = hub, func() time.Time { return now }
+		o.Events, o.Now = hub, func() time.Time { return now }
 		o.Authorize = func(s string) (Grant, bool) {
 			select {
 			case <-first: // the stream was opened: it looks at its token again
@@ -208,18 +208,18 @@ func TestLostEvent(t *testing.T) {
 
 // Many publish, listen and leave at once.
 func TestHubTogether(t *testing.T) {
-	var h Hub
+	var h EventBus
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
 			for range 200 {
-				l := h.listen(Grant{Role: RoleAsk})
+				l := h.subscribe(Grant{Role: RoleAsk})
 				h.Publish(Event{Type: EventJob})
 				<-l.more
-				if heard, _, ended := h.hear(l); len(heard) == 0 && !ended {
+				if heard, _, ended := h.takeEvents(l); len(heard) == 0 && !ended {
 					t.Error("its own event was not heard")
 				}
-				h.leave(l)
+				h.unsubscribe(l)
 			}
 			if i == 0 {
 				h.Close()

@@ -9,9 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/percached/percached/api/hostile"
 	"github.com/percached/percached/internal/base/fault"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The tokens of tests: a role in all spaces, or in the space "mail".
 const (
@@ -51,7 +55,7 @@ func fill(t testing.TB, b Backend) Backend {
 func newServer(t testing.TB, b Backend, change ...func(*Options)) *Server {
 	t.Helper()
 	o := Default()
-	o.Authorize, o.Hub = authorize, &Hub{}
+	o.Authorize, o.Events = authorize, &EventBus{}
 	o.Ready = func() Ready { return Ready{Ready: true, Stage: "ready", Progress: 1} }
 	o.Spec, o.Version = []byte("openapi: 3.0.3\n"), "test"
 	for _, f := range change {

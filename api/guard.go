@@ -1,7 +1,11 @@
 package api
 
 import (
+	"context"
 	"crypto/tls"
+	"fmt"
+	"maps"
+	"math"
 	"net"
 	"net/http"
 	"slices"
@@ -17,7 +21,7 @@ const (
 
 // enter checks what needs no route: who is called, from which page, by which
 // path.
-func (s *Server) enter(w *writer, r *http.Request) error {
+func (s *Server) checkRequest(w *writer, r *http.Request) error {
 	h := w.Header()
 	h.Set("X-Request-Id", exchangeOf(r.Context()).id)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -25,18 +29,18 @@ func (s *Server) enter(w *writer, r *http.Request) error {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox")
-	if !s.mayBeCalled(r.Host) {
+	if !s.isKnownHost(r.Host) {
 		return refuse(problemBadHost, "")
 	}
-	if err := s.fromPage(w, r); err != nil {
+	if err := s.checkOrigin(w, r); err != nil {
 		return err
 	}
-	return plainPath(r)
+	return checkPath(r)
 }
 
 // mayBeCalled says whether a Host header names this daemon. A name that an
 // attacker's server gave to 127.0.0.1 does not.
-func (s *Server) mayBeCalled(host string) bool {
+func (s *Server) isKnownHost(host string) bool {
 	host = strings.ToLower(host)
 	name, port := host, ""
 	if !strings.HasSuffix(host, "]") && strings.Contains(host, ":") {
@@ -58,14 +62,14 @@ func (s *Server) mayBeCalled(host string) bool {
 
 // fromPage checks the origin of the page that calls, where a page does, and
 // tells the browser what that page may see.
-func (s *Server) fromPage(w *writer, r *http.Request) error {
+func (s *Server) checkOrigin(w *writer, r *http.Request) error {
 	origins := r.Header.Values("Origin")
 	if len(s.Origins) > 0 {
 		w.Header().Add("Vary", "Origin")
 	}
 	switch {
 	case len(origins) == 0:
-		if strings.EqualFold(r.Header.Get("Sec-Fetch-Site"), "cross-site") && !opensPage(r) {
+		if strings.EqualFold(r.Header.Get("Sec-Fetch-Site"), "cross-site") && !isPageNavigation(r) {
 			return refuse(problemBadOrigin, "")
 		}
 		return nil
@@ -108,7 +112,7 @@ func (s *Server) preflight(w *writer, r *http.Request) bool {
 
 // plainPath refuses a path that could be read in two ways, so that what was
 // checked is what is served.
-func plainPath(r *http.Request) error {
+func checkPath(r *http.Request) error {
 	if len(r.RequestURI) > maxURI {
 		return refuse(problemURITooLong, "%d bytes are the most", maxURI)
 	}
@@ -130,20 +134,20 @@ func plainPath(r *http.Request) error {
 func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 	x := exchangeOf(r.Context())
 	x.route = rt
-	if rt.need.reach != toAll {
+	if rt.need.scope != scopeNone {
 		grant, err := s.grant(w, r)
 		if err != nil {
 			return err
 		}
 		x.grant = grant
-		if !grant.meets(rt.need, r.PathValue("space")) {
+		if !grant.permits(rt.need, r.PathValue("space")) {
 			return refuse(problemForbidden, "")
 		}
 		if now := s.Ready(); !now.Ready {
 			return refuse(problemStarting, "it is %s: %.0f %%", now.Stage, 100*now.Progress)
 		}
 	}
-	give, err := s.takePlace(r.Context(), rt, x.grant)
+	give, err := s.acquireSlot(r.Context(), rt, x.grant)
 	if err != nil {
 		return err
 	}
@@ -181,4 +185,146 @@ func bearer(r *http.Request) (string, bool) {
 	kind, secret, _ := strings.Cut(headers[0], " ")
 	secret = strings.Trim(secret, " ")
 	return secret, strings.EqualFold(kind, "Bearer") && secret != "" && len(secret) <= maxSecret
+}
+
+// Role is what the bearer of a token may do; each may do what those before may.
+type Role uint8
+
+// The roles.
+const (
+	RoleAsk   Role = iota + 1 // ask, and read what answers rest on
+	RoleWrite                 // add and forget documents, correct stored answers
+	RoleAdmin                 // settings, limits, whole spaces, configuration
+)
+
+// Grant is what a token allows: a role in one space, or in all.
+type Grant struct {
+	Token string // its id, never the secret
+	Space string // empty: all spaces, and what belongs to none
+	Role  Role
+}
+
+// need is what a grant must hold for an operation.
+type access struct {
+	role  Role
+	scope scope
+}
+
+// reach says where a role is needed.
+type scope uint8
+
+const (
+	scopeNone  scope = iota // no token is needed
+	scopeAny                // anywhere: the operation shows a space's own only
+	scopeSpace              // in the space of the path
+	scopeAll                // in all spaces
+)
+
+func noToken() access          { return access{} }
+func anywhere(r Role) access   { return access{r, scopeAny} }
+func inSpace(r Role) access    { return access{r, scopeSpace} }
+func everywhere(r Role) access { return access{r, scopeAll} }
+
+// meets says whether a grant suffices, for an operation in this space.
+func (g Grant) permits(n access, space string) bool {
+	switch {
+	case g.Role < n.role:
+		return false
+	case n.scope == scopeAll:
+		return g.Space == ""
+	case n.scope == scopeSpace:
+		return g.sees(space)
+	}
+	return true
+}
+
+// owner says whether a grant is that of who owns the daemon: it may do everything.
+func (g Grant) isOwner() bool { return g.Space == "" && g.Role == RoleAdmin }
+
+// sees says whether a space is one of the grant's.
+func (g Grant) sees(space string) bool { return g.Space == "" || g.Space == space }
+
+// How long something takes, and what gives way to it, depends on what all spaces do.
+// A token of one space is told of that no more than its own clock tells it: the times
+// of its own questions as a whole, and those of others in coarse steps.
+
+// scoped says whether a grant is for one space.
+func (g Grant) isScoped() bool { return g.Space != "" }
+
+// coarse rounds seconds down to a power of two, and what is less than one to zero.
+func roundDown(seconds float64) float64 {
+	if !(seconds >= 1) {
+		return 0
+	}
+	return math.Exp2(math.Floor(math.Log2(seconds)))
+}
+
+// listener hears of an answer what a grant may know. The end of a stage tells how
+// long the question waited for others.
+func (g Grant) redactListener(l Listener) Listener {
+	if g.isScoped() {
+		l.Stage = nil
+	}
+	return l
+}
+
+func (g Grant) redactAnswer(a Answer) Answer {
+	if g.isScoped() {
+		a.Times = maps.Clone(a.Times)
+		maps.DeleteFunc(a.Times, func(name string, _ float64) bool { return name != "total_ms" })
+	}
+	return a
+}
+
+func (g Grant) redactRecords(r Records) Records {
+	if g.isScoped() {
+		r.Questions = slices.Clone(r.Questions)
+		for i := range r.Questions {
+			r.Questions[i].TookMS = 1000 * roundDown(r.Questions[i].TookMS/1000)
+		}
+	}
+	return r
+}
+
+func (g Grant) redactDrained(d Drained) Drained {
+	if !g.isScoped() {
+		return d
+	}
+	work := func(w *Work) { w.Preempted, w.Seconds = 0, roundDown(w.Seconds) }
+	work(&d.Work)
+	d.Kinds = slices.Clone(d.Kinds)
+	for i := range d.Kinds {
+		work(&d.Kinds[i].Work)
+	}
+	d.Reasons = slices.DeleteFunc(slices.Clone(d.Reasons), func(r Reason) bool { return r.Code == "foreground" || r.Code == "recent_request" })
+	return d
+}
+
+// event is an event of a space that a grant sees, as that is told of it; false: it is
+// not.
+func (g Grant) redactEvent(e Event) (Event, bool) {
+	switch {
+	case !g.isScoped():
+		return e, true
+	case e.Type == EventEvicted, e.Type == EventJob && fmt.Sprint(e.Data["end"]) == "preempted":
+		return e, false
+	}
+	e.Data = maps.Clone(e.Data)
+	if ms, ok := e.Data["ms"].(float64); ok {
+		e.Data["ms"] = 1000 * roundDown(ms/1000)
+	}
+	if s, ok := e.Data["seconds"].(float64); ok {
+		e.Data["seconds"] = roundDown(s)
+	}
+	return e, true
+}
+
+func (s *Server) history(ctx context.Context, in Recent) (Records, error) {
+	r, err := s.backend.History(ctx, in)
+	return grantOf(ctx).redactRecords(r), err
+}
+
+func (s *Server) predict(ctx context.Context, in InSpace) (Drained, error) {
+	d, err := s.backend.Predict(ctx, in)
+	return grantOf(ctx).redactDrained(d), err
 }

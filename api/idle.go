@@ -117,7 +117,7 @@ type OneJob struct {
 }
 
 // LedgerIn asks for the books.
-type LedgerIn struct {
+type LedgerQuery struct {
 	Since time.Time `query:"since"` // zero: 30 days ago
 	Space Given     `query:"space"` // empty: all together
 }
@@ -144,7 +144,7 @@ type Account struct {
 }
 
 // DrainIn says which idle work is to be done.
-type DrainIn struct {
+type DrainRequest struct {
 	Space Given `query:"space"` // empty: in all
 	Kinds Given `query:"kind"`  // names with commas between them; empty: of all kinds
 	// It ends when so many jobs are done, or have taken so many tokens; 0: when nothing

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // chatRequest is a chat request. Fields that are not here are passed over: clients
@@ -52,68 +54,68 @@ type chatFormat struct {
 
 // unwanted collects what is wrong with a request of OpenAI's, and what it wants
 // that is not done here: of each as many as are told.
-type unwanted struct{ wrong, refused []FieldError }
+type chatFaults struct{ invalidFields, unsupportedFields []FieldError }
 
-func (u *unwanted) no(at, format string, args ...any) {
-	if len(u.wrong) < maxWrong {
-		u.wrong = append(u.wrong, FieldError{at, fmt.Sprintf(format, args...)})
+func (u *chatFaults) invalid(at, format string, args ...any) {
+	if len(u.invalidFields) < maxWrong {
+		u.invalidFields = append(u.invalidFields, FieldError{at, fmt.Sprintf(format, args...)})
 	}
 }
 
-func (u *unwanted) refuse(at, format string, args ...any) {
-	if len(u.refused) < maxWrong {
-		u.refused = append(u.refused, FieldError{at, fmt.Sprintf(format, args...)})
+func (u *chatFaults) unsupported(at, format string, args ...any) {
+	if len(u.unsupportedFields) < maxWrong {
+		u.unsupportedFields = append(u.unsupportedFields, FieldError{at, fmt.Sprintf(format, args...)})
 	}
 }
 
 // err is the error of all that was collected. What is wrong goes first: it may be
 // that the rest was not meant.
-func (u *unwanted) err() error {
+func (u *chatFaults) err() error {
 	switch {
-	case len(u.wrong) > 0:
-		return wrongFields(u.wrong...)
-	case len(u.refused) > 0:
-		return &problemError{problem: problemUnsupportedParameter, fields: u.refused}
+	case len(u.invalidFields) > 0:
+		return invalidFields(u.invalidFields...)
+	case len(u.unsupportedFields) > 0:
+		return &problemError{problem: problemUnsupportedParameter, fields: u.unsupportedFields}
 	}
 	return nil
 }
 
 // within wants a number, if there is one, within bounds.
-func (u *unwanted) within(at string, n *float64, least, most float64) {
+func (u *chatFaults) within(at string, n *float64, least, most float64) {
 	if n != nil && (*n < least || *n > most) {
-		u.no(at, "must be within %v and %v", least, most)
+		u.invalid(at, "must be within %v and %v", least, most)
 	}
 }
 
 // positive wants a number, if there is one, that is at least 1.
-func (u *unwanted) positive(at string, n *int) {
+func (u *chatFaults) positive(at string, n *int) {
 	if n != nil && *n < 1 {
-		u.no(at, "must be at least 1")
+		u.invalid(at, "must be at least 1")
 	}
 }
 
 // only refuses another number than this one.
-func (u *unwanted) only(at string, n *float64, want float64) {
+func (u *chatFaults) mustEqual(at string, n *float64, want float64) {
 	if n != nil && *n != want {
-		u.refuse(at, "must be %v or left out", want)
+		u.unsupported(at, "must be %v or left out", want)
 	}
 }
 
 // none refuses a value that asks for something: other than null and than these.
-func (u *unwanted) none(at string, raw json.RawMessage, nothing ...string) {
+func (u *chatFaults) mustBeUnset(at string, raw json.RawMessage, nothing ...string) {
 	var b bytes.Buffer
 	if len(raw) == 0 || json.Compact(&b, raw) == nil && (b.String() == "null" || slices.Contains(nothing, b.String())) {
 		return
 	}
-	u.refuse(at, "must be left out")
+	u.unsupported(at, "must be left out")
 }
 
 // asked is what a chat request asks for.
-func (q *chatRequest) asked() (Asked, error) {
-	var u unwanted
-	a := Asked{Space: q.Model}
+func (q *chatRequest) asked() (AskRequest, error) {
+	var u chatFaults
+	a := AskRequest{Space: q.Model}
 	if q.Model == "" {
-		u.no("/model", "must name a space")
+		u.invalid("/model", "must name a space")
 	}
 	for _, n := range []*int{q.MaxTokens, q.MaxCompletionTokens} {
 		if n != nil {
@@ -124,24 +126,129 @@ func (q *chatRequest) asked() (Asked, error) {
 	u.positive("/max_completion_tokens", q.MaxCompletionTokens)
 	u.within("/temperature", q.Temperature, 0, 2)
 	u.within("/top_p", q.TopP, 0, 1)
-	u.only("/n", q.N, 1)
-	u.only("/frequency_penalty", q.FrequencyPenalty, 0)
-	u.only("/presence_penalty", q.PresencePenalty, 0)
-	u.only("/top_logprobs", q.TopLogprobs, 0)
+	u.mustEqual("/n", q.N, 1)
+	u.mustEqual("/frequency_penalty", q.FrequencyPenalty, 0)
+	u.mustEqual("/presence_penalty", q.PresencePenalty, 0)
+	u.mustEqual("/top_logprobs", q.TopLogprobs, 0)
 	if q.Logprobs != nil && *q.Logprobs {
-		u.refuse("/logprobs", "must be false or left out")
+		u.unsupported("/logprobs", "must be false or left out")
 	}
 	if q.ResponseFormat != nil && q.ResponseFormat.Type != "text" {
-		u.refuse("/response_format", "must be of type text or left out")
+		u.unsupported("/response_format", "must be of type text or left out")
 	}
-	u.none("/logit_bias", q.LogitBias, "{}")
-	u.none("/stop", q.Stop, "[]")
-	u.none("/modalities", q.Modalities, `["text"]`)
-	u.none("/audio", q.Audio)
-	u.none("/tools", q.Tools, "[]")
-	u.none("/tool_choice", q.ToolChoice, `"none"`, `"auto"`)
-	u.none("/functions", q.Functions, "[]")
-	u.none("/function_call", q.FunctionCall, `"none"`, `"auto"`)
+	u.mustBeUnset("/logit_bias", q.LogitBias, "{}")
+	u.mustBeUnset("/stop", q.Stop, "[]")
+	u.mustBeUnset("/modalities", q.Modalities, `["text"]`)
+	u.mustBeUnset("/audio", q.Audio)
+	u.mustBeUnset("/tools", q.Tools, "[]")
+	u.mustBeUnset("/tool_choice", q.ToolChoice, `"none"`, `"auto"`)
+	u.mustBeUnset("/functions", q.Functions, "[]")
+	u.mustBeUnset("/function_call", q.FunctionCall, `"none"`, `"auto"`)
 	u.conversation(q.Messages, &a)
 	return a, u.err()
+}
+
+// chatTurn is a message of a chat request.
+type chatTurn struct {
+	Role         string          `json:"role"`
+	Content      json.RawMessage `json:"content"` // a string, or parts
+	ToolCalls    json.RawMessage `json:"tool_calls"`
+	FunctionCall json.RawMessage `json:"function_call"`
+	Audio        json.RawMessage `json:"audio"`
+}
+
+// chatPart is a part of a message.
+type chatPart struct {
+	Type string  `json:"type"`
+	Text *string `json:"text"`
+}
+
+// conversation parts messages into the client's instructions, the earlier turns,
+// and the question, which is the last.
+func (u *chatFaults) conversation(turns []chatTurn, a *AskRequest) {
+	if len(turns) == 0 {
+		u.invalid("/messages", "must hold at least one message")
+	}
+	var instructions []string
+	for i, t := range turns {
+		at := "/messages/" + strconv.Itoa(i)
+		last := i == len(turns)-1
+		u.mustBeUnset(at+"/tool_calls", t.ToolCalls, "[]")
+		u.mustBeUnset(at+"/function_call", t.FunctionCall)
+		u.mustBeUnset(at+"/audio", t.Audio)
+		switch t.Role {
+		case "user", "assistant", "system", "developer":
+			if last && t.Role != "user" {
+				u.invalid(at+"/role", "must be user: the last message is the question")
+			}
+		case "tool", "function":
+			u.unsupported(at+"/role", "is not taken: no tools are called here")
+		default:
+			u.invalid(at+"/role", "must be system, developer, user or assistant")
+		}
+		text := ""
+		if last || t.Role != "assistant" || string(t.Content) != "null" { // of a turn in which it said nothing
+			text = u.content(at+"/content", t.Content)
+		}
+		switch {
+		case last:
+			a.Question.Question = text
+			if strings.TrimSpace(text) == "" && t.Content != nil {
+				u.invalid(at+"/content", "must be a question")
+			}
+		case strings.TrimSpace(text) == "":
+		case t.Role == "user", t.Role == "assistant":
+			a.Earlier = append(a.Earlier, Turn{t.Role, text})
+		default:
+			instructions = append(instructions, text)
+		}
+	}
+	a.Instructions = strings.Join(instructions, "\n\n")
+}
+
+// content is the text of a message.
+func (u *chatFaults) content(at string, raw json.RawMessage) string {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '[' {
+		var text *string
+		if len(raw) == 0 || json.Unmarshal(raw, &text) != nil || text == nil {
+			u.invalid(at, "must be a string, or an array of parts")
+			return ""
+		}
+		return *text
+	}
+	var parts []chatPart
+	if err := unmarshal(raw, &parts, false); err != nil {
+		for _, f := range fieldsUnder(at, err) {
+			u.invalid(f.Field, "%s", f.Detail)
+		}
+		return ""
+	}
+	texts := make([]string, 0, len(parts))
+	for i, p := range parts {
+		at := at + "/" + strconv.Itoa(i)
+		switch {
+		case p.Type == "":
+			u.invalid(at+"/type", "must say what the part is")
+		case p.Type != "text":
+			u.unsupported(at+"/type", "must be text: nothing else is read")
+		case p.Text == nil:
+			u.invalid(at+"/text", "must be a string")
+		default:
+			texts = append(texts, *p.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// fieldsUnder are the faults of a value that stands at a place of a body.
+func fieldsUnder(at string, err error) []FieldError {
+	_, detail, fields := problemFor(err)
+	if len(fields) == 0 {
+		return []FieldError{{at, detail}}
+	}
+	under := make([]FieldError, len(fields))
+	for i, f := range fields {
+		under[i] = FieldError{at + f.Field, f.Detail}
+	}
+	return under
 }

@@ -39,11 +39,11 @@ type asker struct {
 	err    error
 
 	mu    sync.Mutex
-	asked []Asked
+	asked []AskRequest
 }
 
 func (a *asker) backend() Backend {
-	return Backend{Ask: func(_ context.Context, q Asked, l Listener) (Answer, error) {
+	return Backend{Ask: func(_ context.Context, q AskRequest, l Listener) (Answer, error) {
 		a.mu.Lock()
 		a.asked = append(a.asked, q)
 		a.mu.Unlock()
@@ -54,7 +54,7 @@ func (a *asker) backend() Backend {
 	}}
 }
 
-func (a *asker) was() []Asked {
+func (a *asker) was() []AskRequest {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.asked
@@ -76,7 +76,7 @@ func TestChat(t *testing.T) {
 	if diff := cmp.Diff(want, got.text); diff != "" || got.StatusCode != 200 || got.Header.Get("Content-Type") != jsonType {
 		t.Error(got.Status, diff)
 	}
-	if diff := cmp.Diff([]Asked{{Space: "mail", Question: Question{Question: "When?"}}}, a.was()); diff != "" {
+	if diff := cmp.Diff([]AskRequest{{Space: "mail", Question: Question{Question: "When?"}}}, a.was()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -110,40 +110,40 @@ func TestChatAsks(t *testing.T) {
 	tests := []struct {
 		name string
 		body string
-		want Asked
+		want AskRequest
 	}{
-		{"a question", chat(user, ""), Asked{Question: when}},
-		{"a question in parts", chat(`{"role":"user","content":[{"type":"text","text":"Who,"},{"type":"text","text":"and when?"}]}`, ""), Asked{Question: Question{Question: "Who,\nand when?"}}},
+		{"a question", chat(user, ""), AskRequest{Question: when}},
+		{"a question in parts", chat(`{"role":"user","content":[{"type":"text","text":"Who,"},{"type":"text","text":"and when?"}]}`, ""), AskRequest{Question: Question{Question: "Who,\nand when?"}}},
 		{
 			"earlier turns", chat(`{"role":"user","content":"Who?"},{"role":"assistant","content":[{"type":"text","text":"Ana."}]},{"role":"assistant","content":null},`+user, ""),
-			Asked{Question: when, Earlier: []Turn{{"user", "Who?"}, {"assistant", "Ana."}}},
+			AskRequest{Question: when, Earlier: []Turn{{"user", "Who?"}, {"assistant", "Ana."}}},
 		},
 		{
 			"instructions", chat(`{"role":"system","content":"Be short."},{"role":"developer","content":"Be kind."},`+user, ""),
-			Asked{Question: when, Instructions: "Be short.\n\nBe kind."},
+			AskRequest{Question: when, Instructions: "Be short.\n\nBe kind."},
 		},
 		{
 			"instructions in between", chat(`{"role":"user","content":"Who?","name":"ana"},{"role":"system","content":"Be short."},`+user, ""),
-			Asked{Question: when, Earlier: []Turn{{"user", "Who?"}}, Instructions: "Be short."},
+			AskRequest{Question: when, Earlier: []Turn{{"user", "Who?"}}, Instructions: "Be short."},
 		},
-		{"empty messages say nothing", chat(`{"role":"system","content":""},{"role":"assistant","content":" "},`+user, ""), Asked{Question: when}},
-		{"the older limit", chat(user, `,"max_tokens":7`), Asked{Question: when, MaxTokens: 7}},
-		{"the newer limit goes first", chat(user, `,"max_completion_tokens":9,"max_tokens":7`), Asked{Question: when, MaxTokens: 9}},
+		{"empty messages say nothing", chat(`{"role":"system","content":""},{"role":"assistant","content":" "},`+user, ""), AskRequest{Question: when}},
+		{"the older limit", chat(user, `,"max_tokens":7`), AskRequest{Question: when, MaxTokens: 7}},
+		{"the newer limit goes first", chat(user, `,"max_completion_tokens":9,"max_tokens":7`), AskRequest{Question: when, MaxTokens: 9}},
 		{"what has no effect", chat(user, `,"temperature":0.7,"top_p":1,"seed":42,"user":"ana","metadata":{"a":"b"},"store":true,"n":1,"frequency_penalty":0,
-			"presence_penalty":0.0,"response_format":{"type":"text"},"stream":false,"parallel_tool_calls":true,"service_tier":"auto","x":{"y":[1]}`), Asked{Question: when}},
+			"presence_penalty":0.0,"response_format":{"type":"text"},"stream":false,"parallel_tool_calls":true,"service_tier":"auto","x":{"y":[1]}`), AskRequest{Question: when}},
 		{"what is null", chat(user, `,"temperature":null,"top_p":null,"seed":null,"n":null,"stop":null,"tools":null,"tool_choice":null,"functions":null,"function_call":null,
 			"logprobs":null,"top_logprobs":null,"logit_bias":null,"response_format":null,"audio":null,"modalities":null,"max_tokens":null,
-			"max_completion_tokens":null,"frequency_penalty":null,"presence_penalty":null,"stream":null,"stream_options":null`), Asked{Question: when}},
+			"max_completion_tokens":null,"frequency_penalty":null,"presence_penalty":null,"stream":null,"stream_options":null`), AskRequest{Question: when}},
 		{"what asks for nothing", chat(`{"role":"user","content":"When?","tool_calls":[],"function_call":null,"audio":null}`,
 			`,"stop":[],"tools":[ ],"functions":[],"tool_choice":"none","function_call":"auto","logprobs":false,"top_logprobs":0,"logit_bias":{ },"modalities":[ "text" ],
-			"stream_options":{"include_usage":true,"x":1}`), Asked{Question: when}},
+			"stream_options":{"include_usage":true,"x":1}`), AskRequest{Question: when}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			a := &asker{answer: chatAnswer()}
 			got := exchangeRaw(t, testServer(t, a.backend()), raw(chatPath, tt.body))
 			tt.want.Space = "mail"
-			if diff := cmp.Diff([]Asked{tt.want}, a.was()); diff != "" || got.StatusCode != 200 {
+			if diff := cmp.Diff([]AskRequest{tt.want}, a.was()); diff != "" || got.StatusCode != 200 {
 				t.Error(got.Status, got.text, diff)
 			}
 		})
@@ -268,7 +268,7 @@ func TestChatFails(t *testing.T) {
 // held is a backend whose answer waits until the client is gone.
 func held() (b Backend, begun chan struct{}, ended chan error) {
 	begun, ended = make(chan struct{}), make(chan error, 1)
-	return Backend{Ask: func(ctx context.Context, _ Asked, l Listener) (Answer, error) {
+	return Backend{Ask: func(ctx context.Context, _ AskRequest, l Listener) (Answer, error) {
 		if l.Token != nil {
 			l.Token("On ")
 		}
@@ -323,7 +323,7 @@ func TestChatDisconnect(t *testing.T) {
 			}
 			cancel()
 			<-ended
-			if status := <-served; status != gone || strings.Contains(log.String(), "ERROR") {
+			if status := <-served; status != statusClientGone || strings.Contains(log.String(), "ERROR") {
 				t.Errorf("status %d:\n%s", status, &log)
 			}
 		})
@@ -337,7 +337,7 @@ func TestChatTakesItsTime(t *testing.T) {
 		t.Run("stream "+stream, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, serve func(*Server) pipes) {
 				began := time.Now()
-				c := serve(newServer(t, Backend{Ask: func(ctx context.Context, _ Asked, _ Listener) (Answer, error) {
+				c := serve(newServer(t, Backend{Ask: func(ctx context.Context, _ AskRequest, _ Listener) (Answer, error) {
 					select {
 					case <-ctx.Done():
 						return Answer{}, ctx.Err()

@@ -46,7 +46,7 @@ func params[T any](r *http.Request) (T, error) {
 
 // checkAll lets an input say what is wrong with its values.
 func checkAll(v reflect.Value) error {
-	return each(v, func(in any) error {
+	return eachEmbedded(v, func(in any) error {
 		if c, ok := in.(checked); ok {
 			return c.check()
 		}
@@ -57,9 +57,9 @@ func checkAll(v reflect.Value) error {
 func fillParams(r *http.Request, v reflect.Value) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return wrong("query", "cannot be read")
+		return invalidField("query", "cannot be read")
 	}
-	_ = each(v, func(in any) error {
+	_ = eachEmbedded(v, func(in any) error {
 		if d, ok := in.(defaulted); ok {
 			d.defaults()
 		}
@@ -70,7 +70,7 @@ func fillParams(r *http.Request, v reflect.Value) error {
 		for _, f := range reflect.VisibleFields(v.Type()) {
 			if name := f.Tag.Get("path"); name != "" {
 				if text := r.PathValue(name); text != "" && !set(v.FieldByIndex(f.Index), text) {
-					faults = append(faults, FieldError{"path:" + name, mustSay(f.Type)})
+					faults = append(faults, FieldError{"path:" + name, paramRule(f.Type)})
 				}
 			}
 			name := f.Tag.Get("query")
@@ -82,7 +82,7 @@ func fillParams(r *http.Request, v reflect.Value) error {
 			if len(texts) > 1 {
 				faults = append(faults, FieldError{"query:" + name, "stands there twice"})
 			} else if !set(v.FieldByIndex(f.Index), texts[0]) {
-				faults = append(faults, FieldError{"query:" + name, mustSay(f.Type)})
+				faults = append(faults, FieldError{"query:" + name, paramRule(f.Type)})
 			}
 		}
 	}
@@ -92,18 +92,18 @@ func fillParams(r *http.Request, v reflect.Value) error {
 		}
 	}
 	if len(faults) > 0 {
-		return wrongFields(faults...)
+		return invalidFields(faults...)
 	}
 	return nil
 }
 
 // each calls f with a pointer to the input and to each struct embedded in it,
 // those first: a method of two of them would be promoted from neither.
-func each(v reflect.Value, f func(in any) error) error {
+func eachEmbedded(v reflect.Value, f func(in any) error) error {
 	if v.Kind() == reflect.Struct {
 		for i := range v.NumField() {
 			if t := v.Type().Field(i); t.Anonymous && t.IsExported() && t.Type.Kind() == reflect.Struct {
-				if err := each(v.Field(i), f); err != nil {
+				if err := eachEmbedded(v.Field(i), f); err != nil {
 					return err
 				}
 			}
@@ -141,7 +141,7 @@ func set(v reflect.Value, text string) bool {
 }
 
 // mustSay says what the text of a parameter is.
-func mustSay(t reflect.Type) string {
+func paramRule(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
 		return "must be a time as in RFC 3339"
@@ -150,8 +150,114 @@ func mustSay(t reflect.Type) string {
 	case t.Kind() == reflect.String:
 		return "must be UTF-8 without NUL"
 	}
-	return must(t)
+	return typeRule(t)
 }
 
 // printable is a name that a client sent, fit to be told.
 func printable(name string) string { return pointer(strings.ToValidUTF8(name, "?")) }
+
+// spaceName says whether a space can have this name.
+func isSpaceName(s string) bool {
+	return isPlainName(s, 64) && s == strings.ToLower(s) && strings.Trim(s[:1], "._-") != ""
+}
+
+const spaceRule = "must have 1 to 64 of a-z, 0-9, dot, dash and underscore, and begin with a letter or digit"
+
+func (in *InSpace) check() error {
+	if !isSpaceName(in.Space) {
+		return invalidField("path:space", spaceRule)
+	}
+	return nil
+}
+
+func (in *NewSpace) check() error {
+	if !isSpaceName(in.Name) {
+		return invalidField("/name", spaceRule)
+	}
+	return nil
+}
+
+// limit checks how many of a list are asked for.
+func limit(n, most int) error {
+	if n < 1 || n > most {
+		return invalidField("query:limit", "must be 1 to %d", most)
+	}
+	return nil
+}
+
+func (in *Page) defaults()    { in.Limit = 100 }
+func (in *Page) check() error { return limit(in.Limit, 1000) }
+
+func (in *Recent) defaults()    { in.Limit = 100 }
+func (in *Recent) check() error { return limit(in.Limit, 1000) }
+
+func (in *EntrySearch) defaults() { in.Limit = 10 }
+
+func (in *EntrySearch) check() error {
+	if strings.TrimSpace(in.Query) == "" {
+		return invalidField("query:q", "must say what to search for")
+	}
+	return limit(in.Limit, 100)
+}
+
+func (in *LedgerQuery) check() error {
+	if in.Space != "" && !isSpaceName(string(in.Space)) {
+		return invalidField("query:space", spaceRule)
+	}
+	return nil
+}
+
+func (in *DrainRequest) defaults() { in.Jobs, in.Tokens = math.MaxInt, math.MaxInt }
+
+func (in *DrainRequest) check() error {
+	switch {
+	case in.Space != "" && !isSpaceName(string(in.Space)):
+		return invalidField("query:space", spaceRule)
+	case in.Jobs < 1:
+		return invalidField("query:jobs", "must be 1 or more")
+	case in.Tokens < 1:
+		return invalidField("query:tokens", "must be 1 or more")
+	}
+	return nil
+}
+
+func (in *Veto) check() error {
+	if strings.TrimSpace(in.Asked) == "" {
+		return invalidField("/asked", "must be the question that was asked")
+	}
+	return nil
+}
+
+func (in *CacheLimit) check() error {
+	if in.Limit == nil || *in.Limit < 0 {
+		return invalidField("/limit", "must be a number of bytes, 0 or more")
+	}
+	return nil
+}
+
+func (in *Device) check() error {
+	if in.Charging == nil && in.Battery == nil && in.Temperature == nil {
+		return invalidField("", "must say something of the device: charging, battery or temperature")
+	}
+	if in.Battery != nil && (*in.Battery < 0 || *in.Battery > 1) {
+		return invalidField("/battery", "must be 0 (empty) to 1 (full)")
+	}
+	return nil
+}
+
+func (in *Question) check() error {
+	var faults []FieldError
+	if strings.TrimSpace(in.Question) == "" {
+		faults = append(faults, FieldError{"/question", "must be a question"})
+	}
+	if t := in.Threshold; t != nil && (*t < 0 || *t > 1) {
+		faults = append(faults, FieldError{"/threshold", "must be 0 to 1"})
+	}
+	if in.MaxAge < 0 {
+		faults = append(faults, FieldError{"/max_age_seconds", "must not be negative"})
+	}
+	if len(faults) > 0 {
+		return invalidFields(faults...)
+	}
+	return nil
+}

@@ -90,7 +90,7 @@ func TestWhatIsTold(t *testing.T) {
 		},
 	} {
 		for _, err := range errs {
-			if got := told(err); got != want {
+			if got := publicDetail(err); got != want {
 				t.Errorf("of %q is told %q, want %q", err, got, want)
 			}
 		}
@@ -117,7 +117,7 @@ func TestProblemsForOpenAI(t *testing.T) {
 		err  error
 		want OpenAIError
 	}{
-		{wrong("/model", "must name a space"), OpenAIError{"The request is not right: /model must name a space", "invalid_request_error", "invalid", &field}},
+		{invalidField("/model", "must name a space"), OpenAIError{"The request is not right: /model must name a space", "invalid_request_error", "invalid", &field}},
 		{refuse(problemUnauthorized, ""), OpenAIError{"A token is needed", "authentication_error", "unauthorized", nil}},
 		{refuse(problemForbidden, ""), OpenAIError{"The token does not allow this", "permission_error", "forbidden", nil}},
 		{fault.New(fault.Overloaded, "op", "64 wait"), OpenAIError{"There is too much to do: 64 wait", "rate_limit_error", "overloaded", nil}},
@@ -167,7 +167,7 @@ func TestNothingIsGivenAway(t *testing.T) {
 	const secret = "dentist"
 	log := &logs{}
 	srv := testServer(t, Backend{
-		Ask: func(context.Context, Asked, Listener) (Answer, error) {
+		Ask: func(context.Context, AskRequest, Listener) (Answer, error) {
 			return Answer{}, fault.New(fault.Timeout, "op", "late")
 		},
 		SearchEntries: func(context.Context, EntrySearch) (Entries, error) {

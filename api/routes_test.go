@@ -186,7 +186,7 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 	}
 	for _, rt := range allRoutes(t) {
 		t.Run(rt.op, func(t *testing.T) {
-			if rt.need.reach == toAll {
+			if rt.need.scope == scopeNone {
 				for _, srv := range []*httptest.Server{ready, starting} {
 					if a := exchangeRaw(t, srv, rt.request("mail", "Authorization:")); a.StatusCode == 401 || a.StatusCode == 403 || a.name() != "" {
 						t.Errorf("status %d: %s", a.StatusCode, a.text)
@@ -205,10 +205,10 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 				refused(t, ready, rt.request("mail", "Authorization: Bearer "+tokens[role]), 403, "forbidden")
 				refused(t, ready, rt.request("mail", "Authorization: Bearer "+scoped[role]), 403, "forbidden")
 			}
-			switch rt.need.reach {
-			case toWhole:
+			switch rt.need.scope {
+			case scopeAll:
 				refused(t, ready, rt.request("mail", "Authorization: Bearer "+mailAdminToken), 403, "forbidden")
-			case toSpace:
+			case scopeSpace:
 				first := refused(t, ready, rt.request("other", "Authorization: Bearer "+mailAdminToken), 403, "forbidden")
 				for _, name := range []string{"nowhere", "NOT-A-NAME", "mai", "mail2"} {
 					a := refused(t, ready, rt.request(name, "Authorization: Bearer "+mailAdminToken), 403, "forbidden")

@@ -70,7 +70,7 @@ func TestSlowSender(t *testing.T) {
 	const wait = 3 * time.Second
 	server := func(t *testing.T) *Server {
 		return newServer(t, Backend{
-			Ask: func(_ context.Context, q Asked, _ Listener) (Answer, error) {
+			Ask: func(_ context.Context, q AskRequest, _ Listener) (Answer, error) {
 				return Answer{Answer: q.Question.Question}, nil
 			},
 			Import: func(_ context.Context, in Import) (Imported, error) {
@@ -182,7 +182,7 @@ func TestSlowReader(t *testing.T) {
 							}
 						}
 					},
-					Ask: func(ctx context.Context, _ Asked, l Listener) (Answer, error) {
+					Ask: func(ctx context.Context, _ AskRequest, l Listener) (Answer, error) {
 						for ctx.Err() == nil {
 							l.Token("word ")
 						}
@@ -194,7 +194,7 @@ func TestSlowReader(t *testing.T) {
 				})).dial()
 				defer c.Close()
 				_, _ = io.WriteString(c, text)
-				if e := <-ends; e != (ended{gone, wait}) {
+				if e := <-ends; e != (ended{statusClientGone, wait}) {
 					t.Errorf("status %d after %v", e.status, e.took)
 				}
 			})
@@ -207,7 +207,7 @@ func TestSlowReader(t *testing.T) {
 func TestRefusedKeepsConnection(t *testing.T) {
 	const ask, body = "POST /v1/spaces/mail/ask", `{"question":"when is it?"}`
 	inBubble(t, func(t *testing.T, serve func(*Server) pipes) {
-		c := serve(newServer(t, Backend{Ask: func(_ context.Context, q Asked, _ Listener) (Answer, error) {
+		c := serve(newServer(t, Backend{Ask: func(_ context.Context, q AskRequest, _ Listener) (Answer, error) {
 			return Answer{Answer: q.Question.Question}, nil
 		}})).dial()
 		defer c.Close()

@@ -1,6 +1,13 @@
 package api
 
-import "github.com/percached/percached"
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/fault"
+)
 
 // Space is one partition of the documents.
 type Space struct {
@@ -46,7 +53,7 @@ type InSpace struct {
 }
 
 // Forgetting names a space that is to go, or a document of one.
-type Forgetting struct {
+type DeleteRequest struct {
 	InSpace
 	Document percached.DocumentID `path:"document"` // zero: the whole space
 	// CleanUp waits until the bytes have left the disk, too.
@@ -74,4 +81,59 @@ type Receipt struct {
 	Predictions int   `json:"predictions"`
 	// CleanedUp says that no file of the data folder holds any of it any more.
 	CleanedUp bool `json:"cleaned_up"`
+}
+
+// spaces lists the spaces of the caller.
+func (s *Server) spaces(w http.ResponseWriter, r *http.Request) error {
+	if _, err := params[Nothing](r); err != nil {
+		return err
+	}
+	seen, err := s.visibleSpaces(r)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, seen)
+}
+
+// seen are the spaces of the caller. A token of one space has just that one
+// looked up: how many others there are shows in nothing, nor in the time it
+// takes.
+func (s *Server) visibleSpaces(r *http.Request) (all Spaces, err error) {
+	own := grantOf(r.Context()).Space
+	if own == "" {
+		all, err = s.backend.Spaces(r.Context(), Nothing{})
+	} else {
+		var one Space
+		one, err = s.backend.Space(r.Context(), InSpace{own})
+		all.Spaces = []Space{one}
+		if fault.KindOf(err) == fault.NotFound {
+			all, err = Spaces{}, nil
+		}
+	}
+	return all, err
+}
+
+const mergeType = "application/merge-patch+json"
+
+func (s *Server) changeSpace(w http.ResponseWriter, r *http.Request) error {
+	in, err := params[InSpace](r)
+	if err != nil {
+		return err
+	}
+	if err := requireType(r, jsonType, mergeType); err != nil {
+		return err
+	}
+	text, err := readText(r)
+	if err != nil {
+		return err
+	}
+	var object map[string]json.RawMessage
+	if err := unmarshal(text, &object, true); err != nil {
+		return err
+	}
+	space, err := s.backend.ChangeSpace(r.Context(), SpaceChange{in, bytes.TrimSpace(text)})
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, space)
 }

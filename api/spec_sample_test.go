@@ -135,7 +135,7 @@ func (s sampler) backend(t testing.TB, bare bool, err error) (b Backend) {
 	b.Embed = func(_ context.Context, texts []string) (Embedded, error) {
 		return Embedded{Model: "mail", Vectors: slices.Repeat([][]float32{{0.5}}, len(texts))}, err
 	}
-	b.Ask = func(_ context.Context, _ Asked, l Listener) (a Answer, _ error) {
+	b.Ask = func(_ context.Context, _ AskRequest, l Listener) (a Answer, _ error) {
 		var st Stage
 		var c Citation
 		s.fill(t, &st)

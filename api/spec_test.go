@@ -69,14 +69,14 @@ func TestSpecHasTheRoutes(t *testing.T) {
 	}
 }
 
-func rights(n need) string {
+func rights(n access) string {
 	role := map[Role]string{RoleAsk: "ask", RoleWrite: "write", RoleAdmin: "admin"}[n.role]
-	switch n.reach {
-	case toMember:
+	switch n.scope {
+	case scopeAny:
 		return "Token: " + role + ", for any space."
-	case toSpace:
+	case scopeSpace:
 		return "Token: " + role + ", for this space."
-	case toWhole:
+	case scopeAll:
 		return "Token: " + role + ", for all spaces."
 	}
 	return "No token is needed."

@@ -211,8 +211,8 @@ func TestSpecOfProblems(t *testing.T) {
 // Events are as openapi.yaml says.
 func TestSpecOfEvents(t *testing.T) {
 	s := newSampler(t)
-	hub := &Hub{}
-	srv := testServer(t, s.backend(t, false, nil), func(o *Options) { o.Hub = hub })
+	hub := &EventBus{}
+	srv := testServer(t, s.backend(t, false, nil), func(o *Options) { o.Events = hub })
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/v1/events", nil)
 	if err != nil {
 		t.Fatal(err)

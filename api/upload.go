@@ -23,11 +23,11 @@ type uploadParams struct {
 }
 
 // takeFile takes one file in.
-type takeFile func(name string, body io.Reader) error
+type fileSink func(name string, body io.Reader) error
 
 // all is take for files that are read to their end, wanted or not: what is wrong
 // with a body may stand there.
-func (take takeFile) all(name string, body io.Reader) error {
+func (take fileSink) takeAll(name string, body io.Reader) error {
 	if err := take(name, body); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (take takeFile) all(name string, body io.Reader) error {
 }
 
 // eachFile hands on the files of a body, one after the other.
-type eachFile func(takeFile) error
+type fileSource func(fileSink) error
 
 // upload answers POST /v1/spaces/{space}/documents. A body is a JSON object with
 // documents, a multipart form with files, or one file as it is. None is held in
@@ -55,7 +55,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	allow(r, s.MaxUpload)
+	setBodyLimit(r, s.MaxUpload)
 	var broken error // of the body: it says more than what the backend makes of it
 	status, err := s.backend.Upload(r.Context(), Upload{
 		Space: p.Space, Key: key, Wait: p.Wait,
@@ -87,12 +87,12 @@ func idempotencyKey(r *http.Request) (string, error) {
 	if key := keys[0]; len(keys) == 1 && key != "" && len(key) <= 128 && strings.TrimFunc(key, visible) == "" {
 		return key, nil
 	}
-	return "", wrong("header:Idempotency-Key", "must be 1 to 128 visible characters of ASCII, and stand there once")
+	return "", invalidField("header:Idempotency-Key", "must be 1 to 128 visible characters of ASCII, and stand there once")
 }
 
 // filesOf says how the files of a body are read. What its headers alone show to
 // be wrong is told before anything is read.
-func (s *Server) filesOf(r *http.Request, name string) (eachFile, error) {
+func (s *Server) filesOf(r *http.Request, name string) (fileSource, error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return nil, refuse(problemMediaType, "the body must not be compressed as a whole: Content-Encoding is not read; a file may be")
 	}
@@ -102,19 +102,19 @@ func (s *Server) filesOf(r *http.Request, name string) (eachFile, error) {
 	}
 	switch {
 	case kind == jsonType:
-		if err := ofType(r, jsonType); err != nil {
+		if err := requireType(r, jsonType); err != nil {
 			return nil, err
 		}
 		most := documentBodies * min(s.MaxBody, math.MaxInt64/(2*documentBodies)) // who sets no bound sets the largest
-		return unnamed(name, func(take takeFile) error {
+		return withoutName(name, func(take fileSink) error {
 			return jsonDocuments(r.Body, most, take)
 		})
 	case kind == "multipart/form-data":
 		boundary := params["boundary"]
 		if boundary == "" || len(boundary) > maxBoundary {
-			return nil, wrong("header:Content-Type", "must name a boundary of 1 to %d characters", maxBoundary)
+			return nil, invalidField("header:Content-Type", "must name a boundary of 1 to %d characters", maxBoundary)
 		}
-		return unnamed(name, func(take takeFile) error { return files(r.Body, boundary, take) })
+		return withoutName(name, func(take fileSink) error { return files(r.Body, boundary, take) })
 	case strings.HasPrefix(kind, "multipart/"):
 		return nil, refuse(problemMediaType, "of the multipart types, only multipart/form-data is read")
 	}
@@ -123,7 +123,7 @@ func (s *Server) filesOf(r *http.Request, name string) (eachFile, error) {
 		return nil, refuse(problemMediaType, "the charset of the body is not known")
 	}
 	name, err = bodyName(r, name)
-	return func(take takeFile) error { return wholeBody(name, r.Body, charset, take) }, err
+	return func(take fileSink) error { return wholeBody(name, r.Body, charset, take) }, err
 }
 
 // mediaType is the type of a body; empty if the client does not say.
@@ -140,9 +140,9 @@ func mediaType(r *http.Request) (kind string, params map[string]string, err erro
 }
 
 // unnamed refuses a name for a body that is not one file.
-func unnamed(name string, each eachFile) (eachFile, error) {
+func withoutName(name string, each fileSource) (fileSource, error) {
 	if name != "" {
-		return nil, wrong("query:name", "must be left out: it names a file that is the whole body")
+		return nil, invalidField("query:name", "must be left out: it names a file that is the whole body")
 	}
 	return each, nil
 }
@@ -155,19 +155,19 @@ func bodyName(r *http.Request, name string) (string, error) {
 		field = "header:Content-Disposition"
 		var ok bool
 		if name, ok = dispositionName(header); !ok {
-			return "", wrong(field, "cannot be read")
+			return "", invalidField(field, "cannot be read")
 		}
 	}
 	name, fault := fileName(name)
 	if fault != "" {
-		return "", wrong(field, "%s", fault)
+		return "", invalidField(field, "%s", fault)
 	}
 	return name, nil
 }
 
 // wholeBody hands on a body that is one file.
-func wholeBody(name string, from io.Reader, charset encoding.Encoding, take takeFile) error {
-	m := &meter{in: from}
+func wholeBody(name string, from io.Reader, charset encoding.Encoding, take fileSink) error {
+	m := &limitedReader{in: from}
 	var first [1]byte
 	switch _, err := io.ReadFull(m, first[:]); {
 	case err == io.EOF:
@@ -175,7 +175,7 @@ func wholeBody(name string, from io.Reader, charset encoding.Encoding, take take
 	case err != nil:
 		return err
 	}
-	err := take.all(name, inUTF8(io.MultiReader(bytes.NewReader(first[:]), m), charset))
+	err := take.takeAll(name, inUTF8(io.MultiReader(bytes.NewReader(first[:]), m), charset))
 	if m.err != nil {
 		return m.err
 	}

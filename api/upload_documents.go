@@ -46,8 +46,8 @@ type documentLine struct {
 // for. Each document is parsed when its line is read.
 type documents struct {
 	from  io.Reader
-	sent  *meter // what comes of the body, where it is not parsed as it comes
-	body  *meter
+	sent  *limitedReader // what comes of the body, where it is not parsed as it comes
+	body  *limitedReader
 	json  *json.Decoder
 	most  int64 // bytes of a document
 	begun bool
@@ -57,9 +57,9 @@ type documents struct {
 }
 
 // jsonDocuments hands on the documents of a JSON body as one file.
-func jsonDocuments(from io.Reader, most int64, take takeFile) error {
+func jsonDocuments(from io.Reader, most int64, take fileSink) error {
 	d := documentsOf(from, most)
-	err := take.all(documentsName, d)
+	err := take.takeAll(documentsName, d)
 	if d.sent != nil && d.sent.err != nil {
 		return d.sent.err
 	}
@@ -70,13 +70,13 @@ func jsonDocuments(from io.Reader, most int64, take takeFile) error {
 }
 
 func documentsOf(from io.Reader, most int64) *documents {
-	m := &meter{in: from}
+	m := &limitedReader{in: from}
 	return &documents{from: from, body: m, json: json.NewDecoder(m), most: most}
 }
 
 // Sent is the body as it comes. Who reads it calls Parse with it then.
 func (d *documents) Sent() io.Reader {
-	d.sent = &meter{in: d.from}
+	d.sent = &limitedReader{in: d.from}
 	return d.sent
 }
 
@@ -133,7 +133,7 @@ func (d *documents) begin() error {
 		return err
 	}
 	if !d.json.More() {
-		return d.orBroken(wrong("/documents", "must be there"))
+		return d.orBroken(invalidField("/documents", "must be there"))
 	}
 	if err := d.expect("documents", "", "may hold documents and nothing else"); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (d *documents) begin() error {
 		return err
 	}
 	if !d.json.More() {
-		return d.orBroken(wrong("/documents", "must hold at least one document"))
+		return d.orBroken(invalidField("/documents", "must hold at least one document"))
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (d *documents) expect(want json.Token, at, detail string) error {
 	case err != nil:
 		return d.broken(at, err)
 	case got != want:
-		return wrong(at, "%s", detail)
+		return invalidField(at, "%s", detail)
 	}
 	return nil
 }
@@ -200,18 +200,18 @@ func (d *documents) broken(at string, err error) error {
 // lineOf checks a document and makes its line.
 func lineOf(at string, raw []byte) ([]byte, error) {
 	if !utf8.Valid(raw) {
-		return nil, wrong(at, "must be UTF-8")
+		return nil, invalidField(at, "must be UTF-8")
 	}
 	var d newDocument
 	if err := unmarshal(raw, &d, true); err != nil {
-		return nil, wrongFields(fieldsUnder(at, err)...)
+		return nil, invalidFields(fieldsUnder(at, err)...)
 	}
 	d.Date = strings.ToUpper(d.Date) // the reader knows T and Z, not t and z
 	if faults := d.faults(at); len(faults) > 0 {
-		return nil, wrongFields(faults...)
+		return nil, invalidFields(faults...)
 	}
 	if strings.TrimSpace(d.Title) == "" { // else the reader would name it after the file, which is none
-		d.Title = beginning(d.Text)
+		d.Title = titleOf(d.Text)
 	}
 	var line bytes.Buffer
 	err := json.NewEncoder(&line).Encode(documentLine{d.Key, d.Title, d.Date, d.Source, d.Text}) // with a line end
@@ -219,7 +219,7 @@ func lineOf(at string, raw []byte) ([]byte, error) {
 }
 
 // beginning is what a text without a title goes by: its first words.
-func beginning(text string) string {
+func titleOf(text string) string {
 	const most = 60 // bytes
 	title := strings.Join(strings.Fields(strings.ToValidUTF8(text[:min(len(text), 4*most)], "")), " ")
 	if len(title) <= most {

@@ -29,7 +29,7 @@ func bodies(f *testing.F, add func(body string)) {
 
 // gather reads a body, and gives the files that came before it turned out to be
 // wrong, if it did.
-func gather(each func(takeFile) error) (files []took, err error) {
+func gather(each func(fileSink) error) (files []took, err error) {
 	err = each(func(name string, body io.Reader) error {
 		b, err := io.ReadAll(body)
 		files = append(files, took{name, string(b)})
@@ -48,8 +48,8 @@ func FuzzDocuments(f *testing.F) {
 		if len(body) > 4<<10 {
 			return // what stands between documents is bounded, and pieces count there
 		}
-		files, err := gather(func(take takeFile) error { return jsonDocuments(strings.NewReader(body), most, take) })
-		again, errAgain := gather(func(take takeFile) error {
+		files, err := gather(func(take fileSink) error { return jsonDocuments(strings.NewReader(body), most, take) })
+		again, errAgain := gather(func(take fileSink) error {
 			return jsonDocuments(iotest.OneByteReader(strings.NewReader(body)), most, take)
 		})
 		if diff := cmp.Diff(files, again); diff != "" || (err == nil) != (errAgain == nil) {
@@ -77,7 +77,7 @@ func FuzzDocuments(f *testing.F) {
 			d := &want.Documents[i]
 			d.Date = strings.ToUpper(d.Date)
 			if strings.TrimSpace(d.Title) == "" {
-				d.Title = beginning(d.Text)
+				d.Title = titleOf(d.Text)
 			}
 		}
 		if diff := cmp.Diff(want.Documents, got); diff != "" {
@@ -97,8 +97,8 @@ func FuzzFiles(f *testing.F) {
 		if len(body) > 4<<10 || boundary == "" || len(boundary) > maxBoundary {
 			return
 		}
-		got, err := gather(func(take takeFile) error { return files(strings.NewReader(body), boundary, take) })
-		again, errAgain := gather(func(take takeFile) error {
+		got, err := gather(func(take fileSink) error { return files(strings.NewReader(body), boundary, take) })
+		again, errAgain := gather(func(take fileSink) error {
 			return files(iotest.OneByteReader(strings.NewReader(body)), boundary, take)
 		})
 		if diff := cmp.Diff(got, again); diff != "" && err == nil || (err == nil) != (errAgain == nil) {
@@ -163,17 +163,17 @@ func TestBodyBreaksWithinAnyByte(t *testing.T) {
 	tests := []struct {
 		name string
 		body string
-		each func(io.Reader, takeFile) error
+		each func(io.Reader, fileSink) error
 	}{
-		{"documents", `{"documents":[{"text":"a"},{"key":"b","text":"b"}]}`, func(r io.Reader, take takeFile) error { return jsonDocuments(r, 1<<20, take) }},
-		{"files", multi, func(r io.Reader, take takeFile) error { return files(r, boundary, take) }},
-		{"a file", "text", func(r io.Reader, take takeFile) error { return wholeBody("a", r, nil, take) }},
+		{"documents", `{"documents":[{"text":"a"},{"key":"b","text":"b"}]}`, func(r io.Reader, take fileSink) error { return jsonDocuments(r, 1<<20, take) }},
+		{"files", multi, func(r io.Reader, take fileSink) error { return files(r, boundary, take) }},
+		{"a file", "text", func(r io.Reader, take fileSink) error { return wholeBody("a", r, nil, take) }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for n := range len(tt.body) + 1 {
 				in := io.MultiReader(bytes.NewReader([]byte(tt.body[:n])), iotest.ErrReader(gone))
-				if _, err := gather(func(take takeFile) error { return tt.each(in, take) }); err != gone {
+				if _, err := gather(func(take fileSink) error { return tt.each(in, take) }); err != gone {
 					t.Fatalf("behind %d bytes: %v", n, err)
 				}
 			}

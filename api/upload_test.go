@@ -341,7 +341,7 @@ func TestBeginning(t *testing.T) {
 		"The plumber comes on Thursday, and the water will be off until the evening of that day.": "The plumber comes on Thursday, and the water will be off ...",
 		strings.Repeat("é", 50): strings.Repeat("é", 30) + " ...",
 	} {
-		if got := beginning(text); got != want {
+		if got := titleOf(text); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}

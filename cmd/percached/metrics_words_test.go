@@ -36,7 +36,7 @@ func TestMetricsKnowTheWords(t *testing.T) {
 		}
 		state.Queue[string(k)], state.Ledger[string(k)] = 1, telemetry.Account{Spent: 1, Saved: 1}
 	}
-	uploads := (&telemetry.Recorder{Metrics: m, Hub: &api.Hub{}, Now: time.Now}).Inbox()
+	uploads := (&telemetry.Recorder{Metrics: m, Hub: &api.EventBus{}, Now: time.Now}).Inbox()
 	for _, s := range []inbox.State{inbox.Queued, inbox.Running, inbox.Done, inbox.Failed} {
 		uploads.Moved(inbox.Upload{State: s})
 	}

@@ -82,7 +82,7 @@ func wireListener(ids percached.PublicIDs, l api.Listener) answer.Listener {
 }
 
 // questionOf is what the answerer is asked for a client.
-func questionOf(q api.Asked) answer.Question {
+func questionOf(q api.AskRequest) answer.Question {
 	out := answer.Question{
 		Space: q.Space, Text: q.Question.Question, Bypass: q.Bypass, Refresh: q.Refresh, Settings: percached.Settings{Threshold: q.Threshold},
 		MaxAge: age(q.MaxAge), Instructions: q.Instructions, MaxTokens: q.MaxTokens,
@@ -107,7 +107,7 @@ func age(seconds float64) time.Duration {
 	return 0
 }
 
-func (b *Backend) ask(ctx context.Context, q api.Asked, l api.Listener) (api.Answer, error) {
+func (b *Backend) ask(ctx context.Context, q api.AskRequest, l api.Listener) (api.Answer, error) {
 	asked := questionOf(q)
 	asked.Caller = api.Caller(ctx)
 	ids, err := b.Knowledge.PublicIDs(q.Space)
@@ -174,7 +174,7 @@ func (b *Backend) history(_ context.Context, r api.Recent) (api.Records, error) 
 	return b.asked(r.Space, r.Limit)
 }
 
-func (b *Backend) clearHistory(ctx context.Context, in api.Clearing) (api.Cleared, error) {
+func (b *Backend) clearHistory(ctx context.Context, in api.ClearHistoryRequest) (api.Cleared, error) {
 	got, err := b.forgetHistory(ctx, in.Space)
 	if err == nil && in.CleanUp {
 		got.CleanedUp = b.cleanUp(ctx)

@@ -23,7 +23,7 @@ type Backend struct {
 	Inbox    *inbox.Inbox
 	recorder *telemetry.Recorder
 
-	Hub     *api.Hub
+	Hub     *api.EventBus
 	Tokens  *token.Store
 	Config  *config.Loaded
 	About   func() api.About

@@ -58,7 +58,7 @@ func scriptedBackend(t *testing.T) *Backend {
 	conf := config.Of(config.DaemonDefault(), node.CheckConfig)
 	conf.OnChange(func(_, to config.Config) error { return s.Tree.SetLimit(to.TensorLimit) })
 	f := &Backend{
-		Node: s, Hub: &api.Hub{}, Tokens: tokens, Config: conf, Logger: slog.New(slog.DiscardHandler),
+		Node: s, Hub: &api.EventBus{}, Tokens: tokens, Config: conf, Logger: slog.New(slog.DiscardHandler),
 		About: func() api.About { return api.About{Version: "test"} },
 	}
 	f.recorder = &telemetry.Recorder{Metrics: telemetry.New(), Hub: f.Hub, Now: s.Now, Log: f.Logger, IDs: s.Knowledge.PublicIDs}
@@ -124,7 +124,7 @@ func TestNotThere(t *testing.T) {
 	entry := "00000000000000000000000000000001"
 	for what, do := range map[string]func() error{
 		"none, ask": func() error {
-			_, err := b.Ask(ctx, api.Asked{Space: "none", Question: api.Question{Question: "Why?"}}, api.Listener{})
+			_, err := b.Ask(ctx, api.AskRequest{Space: "none", Question: api.Question{Question: "Why?"}}, api.Listener{})
 			return err
 		},
 		"none, space": func() error { _, err := b.Space(ctx, none); return err },
@@ -132,7 +132,7 @@ func TestNotThere(t *testing.T) {
 			_, err := b.ChangeSpace(ctx, api.SpaceChange{InSpace: none, Merge: []byte(`{}`)})
 			return err
 		},
-		"none, delete": func() error { _, err := b.DeleteSpace(ctx, api.Forgetting{InSpace: none}); return err },
+		"none, delete": func() error { _, err := b.DeleteSpace(ctx, api.DeleteRequest{InSpace: none}); return err },
 		"none, upload": func() error {
 			_, err := b.Upload(ctx, api.Upload{Space: "none", Each: func(func(string, io.Reader) error) error { return errors.New("it was read") }})
 			return err
@@ -144,9 +144,9 @@ func TestNotThere(t *testing.T) {
 			return err
 		},
 		"none, document":      func() error { _, err := b.Document(ctx, api.OneDocument{InSpace: none}); return err },
-		"none, forget":        func() error { _, err := b.DeleteDocument(ctx, api.Forgetting{InSpace: none}); return err },
+		"none, forget":        func() error { _, err := b.DeleteDocument(ctx, api.DeleteRequest{InSpace: none}); return err },
 		"none, history":       func() error { _, err := b.History(ctx, api.Recent{InSpace: none, Limit: 1}); return err },
-		"none, clear history": func() error { _, err := b.ClearHistory(ctx, api.Clearing{InSpace: none}); return err },
+		"none, clear history": func() error { _, err := b.ClearHistory(ctx, api.ClearHistoryRequest{InSpace: none}); return err },
 		"none, entries":       func() error { _, err := b.Entries(ctx, api.Page{InSpace: none, Limit: 1}); return err },
 		"none, search": func() error {
 			_, err := b.SearchEntries(ctx, api.EntrySearch{InSpace: none, Query: "a", Limit: 1})
@@ -155,7 +155,7 @@ func TestNotThere(t *testing.T) {
 		"none, entry":  func() error { _, err := b.Entry(ctx, api.OneEntry{InSpace: none, Entry: entry}); return err },
 		"none, remove": func() error { _, err := b.DeleteEntry(ctx, api.OneEntry{InSpace: none, Entry: entry}); return err },
 		"none, veto": func() error {
-			_, err := b.VetoEntry(ctx, api.VetoIn{OneEntry: api.OneEntry{InSpace: none, Entry: entry}, Veto: api.Veto{Asked: "Why?"}})
+			_, err := b.VetoEntry(ctx, api.VetoRequest{OneEntry: api.OneEntry{InSpace: none, Entry: entry}, Veto: api.Veto{Asked: "Why?"}})
 			return err
 		},
 		"none, export":      func() error { _, err := b.Export(ctx, api.Export{InSpace: none}); return err },
@@ -165,15 +165,15 @@ func TestNotThere(t *testing.T) {
 		"none, clear cache": func() error { _, err := b.ClearSpaceCache(ctx, none); return err },
 		"none, predictions": func() error { _, err := b.Predictions(ctx, none); return err },
 		"none, predict":     func() error { _, err := b.Predict(ctx, none); return err },
-		"none, ledger":      func() error { _, err := b.Ledger(ctx, api.LedgerIn{Space: "none"}); return err },
+		"none, ledger":      func() error { _, err := b.Ledger(ctx, api.LedgerQuery{Space: "none"}); return err },
 
 		"00000000, document": func() error { _, err := b.Document(ctx, api.OneDocument{InSpace: here}); return err },
-		"00000000, forget":   func() error { _, err := b.DeleteDocument(ctx, api.Forgetting{InSpace: here}); return err },
+		"00000000, forget":   func() error { _, err := b.DeleteDocument(ctx, api.DeleteRequest{InSpace: here}); return err },
 		"0001, entry":        func() error { _, err := b.Entry(ctx, api.OneEntry{InSpace: here, Entry: entry}); return err },
 		"what?, entry":       func() error { _, err := b.Entry(ctx, api.OneEntry{InSpace: here, Entry: "what?"}); return err },
 		"0001, remove":       func() error { _, err := b.DeleteEntry(ctx, api.OneEntry{InSpace: here, Entry: entry}); return err },
 		"0001, veto": func() error {
-			_, err := b.VetoEntry(ctx, api.VetoIn{OneEntry: api.OneEntry{InSpace: here, Entry: entry}, Veto: api.Veto{Asked: "Why?"}})
+			_, err := b.VetoEntry(ctx, api.VetoRequest{OneEntry: api.OneEntry{InSpace: here, Entry: entry}, Veto: api.Veto{Asked: "Why?"}})
 			return err
 		},
 		"upload, status": func() error { _, err := b.UploadStatus(ctx, api.OneUpload{InSpace: here, Upload: entry}); return err },

@@ -115,14 +115,14 @@ func TestReceipts(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	question := "What is the password of " + "Zyxwvquorn" + "?"
-	a := given[api.Answer](t)(b.Ask(ctx, api.Asked{Space: nodetest.Space, Question: api.Question{Question: question}}, api.Listener{}))
+	a := given[api.Answer](t)(b.Ask(ctx, api.AskRequest{Space: nodetest.Space, Question: api.Question{Question: question}}, api.Listener{}))
 	var id percached.DocumentID
 	for _, c := range a.Citations {
 		if strings.Contains(c.Quote, "Zyxwvquorn") {
 			id = c.Document
 		}
 	}
-	got := given[api.Receipt](t)(b.DeleteDocument(ctx, api.Forgetting{InSpace: in, Document: id}))
+	got := given[api.Receipt](t)(b.DeleteDocument(ctx, api.DeleteRequest{InSpace: in, Document: id}))
 	want := api.Receipt{Documents: 1, Chunks: 1, Vectors: 1, Indexed: 1, Slices: got.Slices, SliceBytes: got.SliceBytes, Entries: 1, History: 1}
 	if d := cmp.Diff(want, got); d != "" || got.Slices == 0 {
 		t.Errorf("%s\n%+v", d, got)
@@ -134,7 +134,7 @@ func TestReceipts(t *testing.T) {
 		t.Errorf("nothing is left for idle work: %v", err)
 	}
 	other := f.publicID(t, nodetest.Letter(1, 0).Key)
-	if got := given[api.Receipt](t)(b.DeleteDocument(ctx, api.Forgetting{InSpace: in, Document: other, CleanUp: true})); !got.CleanedUp || got.Documents != 1 {
+	if got := given[api.Receipt](t)(b.DeleteDocument(ctx, api.DeleteRequest{InSpace: in, Document: other, CleanUp: true})); !got.CleanedUp || got.Documents != 1 {
 		t.Errorf("%+v", got)
 	}
 	err = filepath.WalkDir(f.Home.Path(), func(path string, d os.DirEntry, err error) error {
@@ -163,7 +163,7 @@ func TestHistory(t *testing.T) {
 	if len(got.Questions) != 1 || got.Questions[0].Outcome != "miss" && got.Questions[0].Outcome != "tensor_hit" || len(got.Questions[0].Chunks) == 0 {
 		t.Errorf("%+v", got)
 	}
-	if n := given[api.Cleared](t)(b.ClearHistory(ctx, api.Clearing{InSpace: in})); n.Removed != len(scripted()) || n.CleanedUp {
+	if n := given[api.Cleared](t)(b.ClearHistory(ctx, api.ClearHistoryRequest{InSpace: in})); n.Removed != len(scripted()) || n.CleanedUp {
 		t.Errorf("%+v", n)
 	}
 	if got := given[api.Records](t)(b.History(ctx, api.Recent{InSpace: in, Limit: 10})); got.Questions == nil || len(got.Questions) != 0 {
@@ -185,7 +185,7 @@ func TestNews(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()
 	o := api.Default()
-	o.Hub, o.Ready = f.Hub, func() api.Ready { return api.Ready{Ready: true} }
+	o.Events, o.Ready = f.Hub, func() api.Ready { return api.Ready{Ready: true} }
 	o.Authorize = func(string) (api.Grant, bool) { return api.Grant{Token: "t", Role: api.RoleAdmin}, true }
 	o.Spec = []byte("openapi: 3.0.3\n")
 	server, err := api.New(b, o)
@@ -208,7 +208,7 @@ func TestNews(t *testing.T) {
 	in := api.InSpace{Space: nodetest.Space}
 	given[api.UploadStatus](t)(b.Upload(ctx, api.Upload{Space: nodetest.Space, Wait: true, Each: files("note.txt", "The password is swordfish.")}))
 	given[api.Space](t)(b.ChangeSpace(ctx, api.SpaceChange{InSpace: in, Merge: []byte(`{"k":4,"prompts":{"instructions":"swordfish"}}`)}))
-	given[api.Receipt](t)(b.DeleteDocument(ctx, api.Forgetting{InSpace: in, Document: f.publicID(t, nodetest.Letter(0, 0).Key)}))
+	given[api.Receipt](t)(b.DeleteDocument(ctx, api.DeleteRequest{InSpace: in, Document: f.publicID(t, nodetest.Letter(0, 0).Key)}))
 	given[api.Config](t)(b.ChangeConfig(ctx, api.ConfigChange{"tensor-limit": "3MiB"}))
 	var heard []string
 	for lines := bufio.NewScanner(resp.Body); len(heard) < 6 && lines.Scan(); {

@@ -139,6 +139,6 @@ func (b *Backend) deleteEntry(ctx context.Context, o api.OneEntry) (api.Nothing,
 	return api.Nothing{}, b.deleteAnswer(ctx, o.Space, o.Entry)
 }
 
-func (b *Backend) vetoEntry(ctx context.Context, v api.VetoIn) (api.Nothing, error) {
+func (b *Backend) vetoEntry(ctx context.Context, v api.VetoRequest) (api.Nothing, error) {
 	return api.Nothing{}, b.vetoAnswer(ctx, v.Space, v.Entry, v.Asked)
 }

@@ -24,7 +24,7 @@ import (
 func (f *Backend) askAll(t *testing.T) {
 	t.Helper()
 	for q := range scripted() {
-		given[api.Answer](t)(f.ask(t.Context(), api.Asked{Space: nodetest.Space, Question: api.Question{Question: q}}, api.Listener{}))
+		given[api.Answer](t)(f.ask(t.Context(), api.AskRequest{Space: nodetest.Space, Question: api.Question{Question: q}}, api.Listener{}))
 	}
 }
 
@@ -34,7 +34,7 @@ func TestEntries(t *testing.T) {
 	b, ctx := f.API(), t.Context()
 	in := api.InSpace{Space: nodetest.Space}
 	for i := range 5 {
-		given[api.Answer](t)(b.Ask(ctx, api.Asked{Space: nodetest.Space, Question: api.Question{Question: fmt.Sprintf("What was agreed on in week %d?", i)}}, api.Listener{}))
+		given[api.Answer](t)(b.Ask(ctx, api.AskRequest{Space: nodetest.Space, Question: api.Question{Question: fmt.Sprintf("What was agreed on in week %d?", i)}}, api.Listener{}))
 	}
 	for _, limit := range []int{1, 2, 5, 6} {
 		var ids []string
@@ -76,9 +76,9 @@ func TestEntries(t *testing.T) {
 
 	// What is vetoed has no answer; what is deleted is gone.
 	one := api.OneEntry{InSpace: in, Entry: found.Entries[0].ID}
-	_, err = b.VetoEntry(ctx, api.VetoIn{OneEntry: one, Veto: api.Veto{Asked: " "}})
+	_, err = b.VetoEntry(ctx, api.VetoRequest{OneEntry: one, Veto: api.Veto{Asked: " "}})
 	wantFault(t, "a veto for nothing", err, fault.Invalid, "/asked")
-	given[api.Nothing](t)(b.VetoEntry(ctx, api.VetoIn{OneEntry: one, Veto: api.Veto{Asked: "What was said?"}}))
+	given[api.Nothing](t)(b.VetoEntry(ctx, api.VetoRequest{OneEntry: one, Veto: api.Veto{Asked: "What was said?"}}))
 	if e := given[api.Entry](t)(b.Entry(ctx, one)); e.Answered || e.Answer != "" || e.ID != one.Entry {
 		t.Errorf("%+v", e)
 	}
@@ -121,7 +121,7 @@ func TestExportImport(t *testing.T) {
 	}
 	for q, want := range scripted() {
 		for range 2 { // the first is held against the documents
-			a := given[api.Answer](t)(to.ask(t.Context(), api.Asked{Space: nodetest.Space, Question: api.Question{Question: q}}, api.Listener{}))
+			a := given[api.Answer](t)(to.ask(t.Context(), api.AskRequest{Space: nodetest.Space, Question: api.Question{Question: q}}, api.Listener{}))
 			if a.Outcome != "answer_hit" || a.Answer != want {
 				t.Errorf("%q: %s, %q: %+v", q, a.Outcome, a.Answer, a.Gate)
 			}
@@ -132,7 +132,7 @@ func TestExportImport(t *testing.T) {
 	}
 	page := given[api.Documents](t)(to.documents(t.Context(), api.DocumentPage{Page: api.Page{InSpace: api.InSpace{Space: nodetest.Space}, Limit: 100}}))
 	for _, d := range page.Documents {
-		given[api.Receipt](t)(to.deleteDocument(t.Context(), api.Forgetting{InSpace: api.InSpace{Space: nodetest.Space}, Document: d.ID}))
+		given[api.Receipt](t)(to.deleteDocument(t.Context(), api.DeleteRequest{InSpace: api.InSpace{Space: nodetest.Space}, Document: d.ID}))
 	}
 	got = imported(t, to, strings.NewReader(lines))
 	if len(got.Refused) != len(scripted()) || got.Imported != 0 || !strings.Contains(got.Refused[0].Reason, "not in this space") {
@@ -187,7 +187,7 @@ func TestImportKeepsTheMark(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for q := range scripted() {
-		a := given[api.Answer](t)(to.ask(t.Context(), api.Asked{Space: nodetest.Space, Question: api.Question{Question: q}}, api.Listener{}))
+		a := given[api.Answer](t)(to.ask(t.Context(), api.AskRequest{Space: nodetest.Space, Question: api.Question{Question: q}}, api.Listener{}))
 		if a.Outcome == "answer_hit" || !strings.Contains(a.Gate.Why, "settings") {
 			t.Errorf("%q: %s, %s", q, a.Outcome, a.Gate.Why)
 		}
@@ -203,7 +203,7 @@ func TestVetoOutlivesImport(t *testing.T) {
 	id := qabank.NewID(nodetest.Space, question)
 	one := api.OneEntry{InSpace: api.InSpace{Space: nodetest.Space}, Entry: id.String()}
 	for _, asked := range []string{question, "Who is it that leads Otter?"} {
-		given[api.Nothing](t)(f.vetoEntry(ctx, api.VetoIn{OneEntry: one, Veto: api.Veto{Asked: asked}}))
+		given[api.Nothing](t)(f.vetoEntry(ctx, api.VetoRequest{OneEntry: one, Veto: api.Veto{Asked: asked}}))
 	}
 	if got := imported(t, f, strings.NewReader(lines)); got.Imported != 1 || got.Skipped != len(scripted())-1 {
 		t.Fatalf("%+v", got)
@@ -212,7 +212,7 @@ func TestVetoOutlivesImport(t *testing.T) {
 	if e.Answer != scripted()[question] {
 		t.Errorf("%+v", e)
 	}
-	a := given[api.Answer](t)(f.ask(ctx, api.Asked{Space: nodetest.Space, Question: api.Question{Question: question}}, api.Listener{}))
+	a := given[api.Answer](t)(f.ask(ctx, api.AskRequest{Space: nodetest.Space, Question: api.Question{Question: question}}, api.Listener{}))
 	if a.Outcome == "answer_hit" || !strings.Contains(a.Gate.Why, "veto") {
 		t.Errorf("%s, %s", a.Outcome, a.Gate.Why)
 	}

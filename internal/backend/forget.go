@@ -17,7 +17,7 @@ func wireReceipt(r ingest.Receipt) api.Receipt {
 	}
 }
 
-func (b *Backend) deleteDocument(ctx context.Context, o api.Forgetting) (api.Receipt, error) {
+func (b *Backend) deleteDocument(ctx context.Context, o api.DeleteRequest) (api.Receipt, error) {
 	ids, err := b.Knowledge.PublicIDs(o.Space)
 	if err != nil {
 		return api.Receipt{}, err
@@ -41,7 +41,7 @@ func (b *Backend) deleteDocument(ctx context.Context, o api.Forgetting) (api.Rec
 	return b.forgotten(ctx, o, got), nil
 }
 
-func (b *Backend) deleteSpace(ctx context.Context, o api.Forgetting) (api.Receipt, error) {
+func (b *Backend) deleteSpace(ctx context.Context, o api.DeleteRequest) (api.Receipt, error) {
 	b.changing.Lock()
 	got, err := b.dropSpace(ctx, o.Space)
 	b.changing.Unlock() // cleaning up takes long
@@ -88,7 +88,7 @@ func (b *Backend) cleanUp(ctx context.Context) bool {
 // forgotten tells of what was forgotten, and takes its bytes off the disk if that
 // was asked for. It is forgotten even where that fails, or an upload that waits holds
 // some of it: the receipt says so; idle work tries again, and the upload ends.
-func (b *Backend) forgotten(ctx context.Context, o api.Forgetting, r ingest.Receipt) api.Receipt {
+func (b *Backend) forgotten(ctx context.Context, o api.DeleteRequest, r ingest.Receipt) api.Receipt {
 	if o.CleanUp {
 		r.CleanedUp = b.cleanUp(ctx) && !b.Inbox.Withholds(o.Space, o.Document)
 	}

@@ -59,7 +59,7 @@ func TestCommandForgetsWhatWaits(t *testing.T) {
 	}
 	f := resting(t, s)
 	again, tokens := f.Inbox, f.Tokens
-	gone := api.Forgetting{InSpace: api.InSpace{Space: nodetest.Space}}
+	gone := api.DeleteRequest{InSpace: api.InSpace{Space: nodetest.Space}}
 	titles := func() (all []string) {
 		t.Helper()
 		for _, d := range given[api.Documents](t)(f.pageOfDocuments(t.Context(), api.DocumentPage{Page: api.Page{InSpace: api.InSpace{Space: nodetest.Space}, Limit: 100, After: ""}})).Documents {
@@ -69,7 +69,7 @@ func TestCommandForgetsWhatWaits(t *testing.T) {
 	}
 	for _, d := range given[api.Documents](t)(f.pageOfDocuments(t.Context(), api.DocumentPage{Page: api.Page{InSpace: api.InSpace{Space: nodetest.Space}, Limit: 100, After: ""}})).Documents {
 		if d.Title == "note" || d.Title == "note.txt" {
-			r, err := f.deleteDocument(ctx, api.Forgetting{InSpace: gone.InSpace, Document: d.ID, CleanUp: true})
+			r, err := f.deleteDocument(ctx, api.DeleteRequest{InSpace: gone.InSpace, Document: d.ID, CleanUp: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestSpaceAfterFailedDeletion(t *testing.T) {
 	f.askAll(t)
 	accepts(t, f.Inbox, false, "late.txt", "The tea is cold.")
 	s.Library.History = fullHistory{s.History}
-	_, err := f.deleteSpace(ctx, api.Forgetting{InSpace: api.InSpace{Space: nodetest.Space}})
+	_, err := f.deleteSpace(ctx, api.DeleteRequest{InSpace: api.InSpace{Space: nodetest.Space}})
 	wantFault(t, "a history that fails", err, fault.Unavailable)
 	if left := f.Inbox.List(nodetest.Space, 10); len(left) != 0 {
 		t.Errorf("%+v", left)
@@ -128,7 +128,7 @@ func TestSpaceAfterFailedDeletion(t *testing.T) {
 // resting is a face on a service whose inbox takes nothing in by itself.
 func resting(t *testing.T, s *node.Node) *Backend {
 	t.Helper()
-	f := &Backend{Node: s, Hub: &api.Hub{}, Logger: slog.New(slog.DiscardHandler)}
+	f := &Backend{Node: s, Hub: &api.EventBus{}, Logger: slog.New(slog.DiscardHandler)}
 	f.recorder = &telemetry.Recorder{Metrics: telemetry.New(), Hub: f.Hub, Now: s.Now, Log: f.Logger, IDs: s.Knowledge.PublicIDs}
 	var err error
 	if f.Inbox, err = node.OpenInbox(s, node.InboxLimits{Disk: node.InboxDisk, Documents: 1000, Expanded: 1 << 30}, f.Logger, f.recorder.Inbox()); err != nil {

@@ -129,7 +129,7 @@ func (b *Backend) jobsOf(space string) api.Queue {
 
 // ledger tells what idle work cost and saved since then: in a space, or in all if
 // none is named.
-func (b *Backend) ledger(_ context.Context, in api.LedgerIn) (api.Ledger, error) {
+func (b *Backend) ledger(_ context.Context, in api.LedgerQuery) (api.Ledger, error) {
 	space, since := string(in.Space), in.Since
 	if since.IsZero() {
 		since = b.Now().AddDate(0, 0, -ledgerDays)
@@ -181,7 +181,7 @@ func (b *Backend) resume(context.Context, api.Nothing) (api.Idle, error) {
 	return b.idleStatus("")
 }
 
-func (b *Backend) drain(ctx context.Context, in api.DrainIn) (api.Drained, error) {
+func (b *Backend) drain(ctx context.Context, in api.DrainRequest) (api.Drained, error) {
 	e, err := b.errand(in)
 	if err != nil {
 		return api.Drained{}, err
@@ -191,7 +191,7 @@ func (b *Backend) drain(ctx context.Context, in api.DrainIn) (api.Drained, error
 }
 
 // errand says which jobs somebody wants done, and how many.
-func (b *Backend) errand(in api.DrainIn) (scheduler.DrainRequest, error) {
+func (b *Backend) errand(in api.DrainRequest) (scheduler.DrainRequest, error) {
 	e := scheduler.DrainRequest{Jobs: in.Jobs, Tokens: in.Tokens}
 	if in.Space == "" && in.Kinds == "" {
 		return e, nil

@@ -26,7 +26,7 @@ func TestAsk(t *testing.T) {
 		Stage:    func(s api.Stage) { stages[s.Name+"_ms"] = s.MS },
 		Citation: func(c api.Citation) { cited = append(cited, c) },
 	}
-	q := api.Asked{Space: nodetest.Space, Question: api.Question{Question: "Who leads Otter?"}}
+	q := api.AskRequest{Space: nodetest.Space, Question: api.Question{Question: "Who leads Otter?"}}
 	a := given[api.Answer](t)(f.ask(t.Context(), q, l))
 	if a.Answer != scripted()[q.Question.Question] || text != a.Answer || a.Entry == "" || len(a.Citations) == 0 {
 		t.Errorf("%q was heard of %+v", text, a)
@@ -45,17 +45,17 @@ func TestAsk(t *testing.T) {
 	}
 	one := 1.0
 	for name, tc := range map[string]struct {
-		change func(*api.Asked)
+		change func(*api.AskRequest)
 		hit    bool
 	}{
-		"as it is":         {func(*api.Asked) {}, true},
-		"bypassed":         {func(q *api.Asked) { q.Bypass = true }, false},
-		"refreshed":        {func(q *api.Asked) { q.Refresh = true }, false},
-		"with a threshold": {func(q *api.Asked) { q.Threshold = &one }, true},
-		"too old":          {func(q *api.Asked) { q.MaxAge = 1e-12 }, false},
-		"old enough":       {func(q *api.Asked) { q.MaxAge = 1e300 }, true},
-		"after a turn":     {func(q *api.Asked) { q.Earlier = []api.Turn{{Role: "user", Text: "Hello."}} }, false},
-		"instructed":       {func(q *api.Asked) { q.Instructions = "Be brief." }, false},
+		"as it is":         {func(*api.AskRequest) {}, true},
+		"bypassed":         {func(q *api.AskRequest) { q.Bypass = true }, false},
+		"refreshed":        {func(q *api.AskRequest) { q.Refresh = true }, false},
+		"with a threshold": {func(q *api.AskRequest) { q.Threshold = &one }, true},
+		"too old":          {func(q *api.AskRequest) { q.MaxAge = 1e-12 }, false},
+		"old enough":       {func(q *api.AskRequest) { q.MaxAge = 1e300 }, true},
+		"after a turn":     {func(q *api.AskRequest) { q.Earlier = []api.Turn{{Role: "user", Text: "Hello."}} }, false},
+		"instructed":       {func(q *api.AskRequest) { q.Instructions = "Be brief." }, false},
 	} {
 		asked := q
 		tc.change(&asked)
@@ -119,7 +119,7 @@ func TestIdle(t *testing.T) {
 	if st := given[api.Idle](t)(b.Pause(ctx, api.Nothing{})); st.State != string(scheduler.Paused) {
 		t.Errorf("%+v", st)
 	}
-	if got := given[api.Drained](t)(b.Drain(ctx, api.DrainIn{})); got.Done != 0 || len(got.Reasons) != 1 || got.Reasons[0].Code != scheduler.ReasonPaused {
+	if got := given[api.Drained](t)(b.Drain(ctx, api.DrainRequest{})); got.Done != 0 || len(got.Reasons) != 1 || got.Reasons[0].Code != scheduler.ReasonPaused {
 		t.Errorf("%+v", got)
 	}
 	if st := given[api.Idle](t)(b.Resume(ctx, api.Nothing{})); st.State == string(scheduler.Paused) {
@@ -129,21 +129,21 @@ func TestIdle(t *testing.T) {
 	if got := given[api.Drained](t)(b.Predict(ctx, in)); got.Done == 0 {
 		t.Errorf("%+v", got)
 	}
-	books := given[api.Ledger](t)(b.Ledger(ctx, api.LedgerIn{}))
+	books := given[api.Ledger](t)(b.Ledger(ctx, api.LedgerQuery{}))
 	for _, a := range books.Accounts {
 		if !scheduler.Kind(a.Kind).Predicts() {
 			t.Errorf("%s was done", a.Kind)
 		}
 	}
-	if n := len(given[api.Ledger](t)(b.Ledger(ctx, api.LedgerIn{Space: "other"})).Accounts); n != 0 || len(books.Accounts) == 0 {
+	if n := len(given[api.Ledger](t)(b.Ledger(ctx, api.LedgerQuery{Space: "other"})).Accounts); n != 0 || len(books.Accounts) == 0 {
 		t.Errorf("%d kinds were done in the other space, %d in all", n, len(books.Accounts))
 	}
 	if got := given[api.Predictions](t)(b.Predictions(ctx, in)); got.Stats.Summaries == 0 || len(got.Predictions) != got.Stats.Predictions {
 		t.Errorf("%+v", got)
 	}
 	f.drainParts(t)
-	given[api.Drained](t)(b.Drain(ctx, api.DrainIn{}))
-	if got := given[api.Drained](t)(b.Drain(ctx, api.DrainIn{})); got.Done != 0 {
+	given[api.Drained](t)(b.Drain(ctx, api.DrainRequest{}))
+	if got := given[api.Drained](t)(b.Drain(ctx, api.DrainRequest{})); got.Done != 0 {
 		t.Errorf("there was something left: %+v", got)
 	}
 	for _, j := range given[api.Queue](t)(b.Queue(ctx, api.Nothing{})).Jobs {
@@ -153,7 +153,7 @@ func TestIdle(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	_, err = b.Drain(gone, api.DrainIn{})
+	_, err = b.Drain(gone, api.DrainRequest{})
 	wantFault(t, "nobody waits", err, fault.Timeout)
 }
 
@@ -161,29 +161,29 @@ func TestIdle(t *testing.T) {
 func (f *Backend) drainParts(t *testing.T) {
 	t.Helper()
 	b, ctx := f.API(), t.Context()
-	_, err := b.Drain(ctx, api.DrainIn{Space: "nobody"})
+	_, err := b.Drain(ctx, api.DrainRequest{Space: "nobody"})
 	wantFault(t, "a space that is not there", err, fault.NotFound)
 	for _, kinds := range []api.Given{"dreams", "clean,", " clean", "Clean"} {
-		_, err := b.Drain(ctx, api.DrainIn{Kinds: kinds})
+		_, err := b.Drain(ctx, api.DrainRequest{Kinds: kinds})
 		wantFault(t, string(kinds), err, fault.Invalid, "query:kind")
 	}
 	did := func() map[string]int { // jobs of each kind, that were done until now in the other space, and in all
 		jobs := map[string]int{}
 		for _, space := range []api.Given{"", "other"} {
-			for _, a := range given[api.Ledger](t)(b.Ledger(ctx, api.LedgerIn{Space: space})).Accounts {
+			for _, a := range given[api.Ledger](t)(b.Ledger(ctx, api.LedgerQuery{Space: space})).Accounts {
 				jobs[string(space)+":"+a.Kind] += a.Jobs
 			}
 		}
 		return jobs
 	}
-	for _, in := range []api.DrainIn{{Jobs: 1}, {Tokens: 1}} { // of what is left in the first space
+	for _, in := range []api.DrainRequest{{Jobs: 1}, {Tokens: 1}} { // of what is left in the first space
 		in.Space = nodetest.Space
 		if got := given[api.Drained](t)(b.Drain(ctx, in)); got.Done != 1 || len(got.Reasons) != 1 || got.Reasons[0].Code != scheduler.ReasonBound {
 			t.Errorf("%+v: %+v", in, got)
 		}
 	}
 	before := did()
-	if got := given[api.Drained](t)(b.Drain(ctx, api.DrainIn{Space: "other", Kinds: "clean,abstract"})); got.Done == 0 || len(got.Kinds) == 0 {
+	if got := given[api.Drained](t)(b.Drain(ctx, api.DrainRequest{Space: "other", Kinds: "clean,abstract"})); got.Done == 0 || len(got.Kinds) == 0 {
 		t.Errorf("%+v", got)
 	}
 	after := did()
@@ -198,7 +198,7 @@ func (f *Backend) drainParts(t *testing.T) {
 	if d := cmp.Diff(before, after); d != "" {
 		t.Errorf("more was done than was wanted (-before +after):\n%s", d)
 	}
-	given[api.Drained](t)(b.Drain(ctx, api.DrainIn{Space: "other"}))
+	given[api.Drained](t)(b.Drain(ctx, api.DrainRequest{Space: "other"}))
 	if n := f.jobsOf("other").Jobs; len(n) != 0 {
 		t.Errorf("left in the space: %+v", n)
 	}
@@ -230,7 +230,7 @@ func TestCache(t *testing.T) {
 		t.Errorf("its own limit does not hold: %+v", one)
 	}
 	given[api.Space](t)(b.ChangeSpace(ctx, api.SpaceChange{InSpace: in, Merge: []byte(`{"tensor_limit":null}`)}))
-	given[api.Answer](t)(b.Ask(ctx, api.Asked{Space: nodetest.Space, Question: api.Question{Question: "Who leads Otter?", Bypass: true}}, api.Listener{}))
+	given[api.Answer](t)(b.Ask(ctx, api.AskRequest{Space: nodetest.Space, Question: api.Question{Question: "Who leads Otter?", Bypass: true}}, api.Listener{}))
 	if got := given[api.Dropped](t)(b.ClearSpaceCache(ctx, in)); got.Slices == 0 || got.Bytes == 0 {
 		t.Errorf("%+v", got)
 	}

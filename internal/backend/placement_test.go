@@ -64,7 +64,7 @@ func TestPlacements(t *testing.T) {
 				return all[0]
 			}
 			before := look()
-			drained := given[api.Drained](t)(f.drain(t.Context(), api.DrainIn{Kinds: api.Given(scheduler.Calibrate)}))
+			drained := given[api.Drained](t)(f.drain(t.Context(), api.DrainRequest{Kinds: api.Given(scheduler.Calibrate)}))
 			after := look()
 			if after.From != from {
 				t.Errorf("from %s: %s", after.From, after.Why)
@@ -87,10 +87,10 @@ func TestPlacements(t *testing.T) {
 			if again := look(); again != before {
 				t.Errorf("what is forgotten is known: %+v", again)
 			}
-			if d := given[api.Drained](t)(f.drain(t.Context(), api.DrainIn{Kinds: api.Given(scheduler.Calibrate)})); d.Work.Done != 24 {
+			if d := given[api.Drained](t)(f.drain(t.Context(), api.DrainRequest{Kinds: api.Given(scheduler.Calibrate)})); d.Work.Done != 24 {
 				t.Errorf("%+v", d)
 			}
-			_, err := f.drain(t.Context(), api.DrainIn{Kinds: "calibration"})
+			_, err := f.drain(t.Context(), api.DrainRequest{Kinds: "calibration"})
 			wantFault(t, "a kind that there is not", err, fault.Invalid, "query:kind")
 		})
 	}

@@ -198,7 +198,7 @@ func TestSpaceLife(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := given[api.UploadStatus](t)(b.Upload(ctx, api.Upload{Space: "fresh", Wait: true, Each: files("note.txt", "The soup is on the stove.")}))
-	if got := given[api.Receipt](t)(b.DeleteSpace(ctx, api.Forgetting{InSpace: in, CleanUp: true})); got.Documents != 1 || got.Chunks != 1 || !got.CleanedUp {
+	if got := given[api.Receipt](t)(b.DeleteSpace(ctx, api.DeleteRequest{InSpace: in, CleanUp: true})); got.Documents != 1 || got.Chunks != 1 || !got.CleanedUp {
 		t.Errorf("%+v", got)
 	}
 	if all, err := f.Tokens.List(); err != nil || slices.ContainsFunc(all, func(k token.Token) bool { return k.Space == "fresh" }) || len(all) != 1 {

@@ -13,7 +13,7 @@ import (
 // CheckConfig reports what the interface and the layers find wrong with a configuration.
 func CheckConfig(c config.Config) error {
 	names := api.Default() // only the names can be wrong
-	names.Authorize, names.Ready, names.Hub = func(string) (g api.Grant, ok bool) { return }, func() (r api.Ready) { return }, &api.Hub{}
+	names.Authorize, names.Ready, names.Events = func(string) (g api.Grant, ok bool) { return }, func() (r api.Ready) { return }, &api.EventBus{}
 	var errs []error
 	for _, of := range []struct {
 		key            string

@@ -48,7 +48,7 @@ type served struct {
 	home    *home.Home
 	tokens  *token.Store
 	metrics *telemetry.Metrics
-	hub     *api.Hub
+	hub     *api.EventBus
 	backend *backend.Backend
 	stage   stage
 	begun   time.Time
@@ -74,7 +74,7 @@ type served struct {
 func newServed(conf *config.Loaded, as reach, stderr io.Writer) (*served, error) {
 	c := conf.Now()
 	d := &served{
-		reach: as, conf: conf, setup: c, level: &slog.LevelVar{}, metrics: telemetry.New(), hub: &api.Hub{}, begun: time.Now(),
+		reach: as, conf: conf, setup: c, level: &slog.LevelVar{}, metrics: telemetry.New(), hub: &api.EventBus{}, begun: time.Now(),
 	}
 	d.level.Set(c.Serving.Level)
 	if !as.daemon { // a command tells what it does itself
@@ -136,7 +136,7 @@ func (d *served) options() api.Options {
 	o := api.Default()
 	o.Hosts, o.Origins, o.MaxUpload, o.SendTimeout = d.setup.Serving.Hosts, d.setup.Serving.Origins, d.setup.Serving.Upload, d.setup.Serving.SendTimeout
 	o.Hosts = append(o.Hosts[:len(o.Hosts):len(o.Hosts)], OwnHost(d.listener.Addr())...)
-	o.Authorize, o.Ready, o.Spec, o.Metrics, o.Hub, o.Version = d.authorize, d.stage.ready, percached.OpenAPI(), d.metrics.Handler(), d.hub, version.String()
+	o.Authorize, o.Ready, o.Spec, o.Metrics, o.Events, o.Version = d.authorize, d.stage.ready, percached.OpenAPI(), d.metrics.Handler(), d.hub, version.String()
 	o.Logger, o.Observer.Request, o.Observer.Working = d.log, d.metrics.Request, d.connections.working
 	if !d.daemon { // who owns the folder needs no bounds against strangers
 		o.MaxUpload, o.WriteTimeout, o.SendTimeout, o.AskTimeout = math.MaxInt64, endless, endless, endless

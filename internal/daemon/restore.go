@@ -71,7 +71,7 @@ func (d *served) again() (*served, error) {
 	}
 	n := &served{
 		reach: d.reach, conf: d.conf, setup: d.conf.Now(), log: d.log, level: d.level, cert: d.cert, home: d.home, tokens: d.tokens,
-		metrics: d.metrics, hub: &api.Hub{}, begun: time.Now(), listener: d.listener,
+		metrics: d.metrics, hub: &api.EventBus{}, begun: time.Now(), listener: d.listener,
 	}
 	n.stage.log = n.log
 	n.prepare()

@@ -18,7 +18,7 @@ import (
 // Recorder turns what the layers observe into metrics and events.
 type Recorder struct {
 	Metrics *Metrics
-	Hub     *api.Hub
+	Hub     *api.EventBus
 	Now     func() time.Time
 	Log     *slog.Logger
 	// IDs are the knowledge bank's. Set them before the first question or job.

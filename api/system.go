@@ -9,13 +9,51 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
+// health answers that the daemon lives.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
+	return reply(w, http.StatusOK, struct {
+		Status  string `json:"status"`
+		Version string `json:"version"`
+	}{"ok", s.Version})
+}
+
+// ready answers whether questions can be asked, and how far loading is.
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) error {
+	now := s.Ready()
+	if !now.Ready {
+		w.Header().Set("Retry-After", "1")
+		return reply(w, http.StatusServiceUnavailable, now)
+	}
+	return reply(w, http.StatusOK, now)
+}
+
+func (s *Server) spec(w http.ResponseWriter, r *http.Request) error {
+	if _, err := params[Nothing](r); err != nil {
+		return err
+	}
+	if len(s.Spec) == 0 {
+		return refuse(problemUnsupported, "")
+	}
+	w.Header().Set("Content-Type", "application/yaml")
+	_, _ = w.Write(s.Spec)
+	return nil
+}
+
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
+	if s.Metrics == nil {
+		return refuse(problemUnsupported, "")
+	}
+	s.Metrics.ServeHTTP(w, r)
+	return nil
+}
+
 // page serves what a browser opens. It holds no data: it calls the other
 // operations, with a token that a person gives it.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params[Nothing](r); err != nil {
 		return err
 	}
-	show(w, page.Index())
+	writePageFile(w, page.Index())
 	return nil
 }
 
@@ -31,13 +69,13 @@ func (s *Server) pageFile(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return fault.New(fault.NotFound, "api.pageFile", "the page has no such file")
 	}
-	show(w, f)
+	writePageFile(w, f)
 	return nil
 }
 
 // show sends a file of the page. Its policy lets the page run what came from here,
 // and nothing else; a page that opened it gets no hold of it.
-func show(w http.ResponseWriter, f page.File) {
+func writePageFile(w http.ResponseWriter, f page.File) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", page.Policy)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
@@ -49,7 +87,7 @@ func show(w http.ResponseWriter, f page.File) {
 
 // opensPage says whether a browser is to show the page in a window of its own, as
 // by a link on another page: who made the link learns nothing of it.
-func opensPage(r *http.Request) bool {
+func isPageNavigation(r *http.Request) bool {
 	is := func(name, want string) bool { return strings.EqualFold(r.Header.Get(name), want) }
 	return r.Method == http.MethodGet && r.URL.Path == "/" && is("Sec-Fetch-Mode", "navigate") && is("Sec-Fetch-Dest", "document")
 }

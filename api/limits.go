@@ -1,10 +1,12 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -36,7 +38,7 @@ func newBody(r *http.Request, c *http.ResponseController, o *Options) *body {
 }
 
 // allow lets the body of a request be longer than those that are held in memory.
-func allow(r *http.Request, limit int64) { exchangeOf(r.Context()).body.limit = limit }
+func setBodyLimit(r *http.Request, limit int64) { exchangeOf(r.Context()).body.limit = limit }
 
 func (b *body) Read(p []byte) (int, error) {
 	left := b.limit - b.read
@@ -82,7 +84,7 @@ func (b *body) ended() bool { return b.err == io.EOF }
 // finish reads what came of a body that is not wanted, without waiting for more: a
 // small one came with the header, and its connection can be used again. One in chunks
 // could not be read on after that.
-func (b *body) finish(r *http.Request) {
+func (b *body) discardReceived(r *http.Request) {
 	if b.err != nil || r.ContentLength < 0 || r.Header.Get("Expect") != "" {
 		return
 	}
@@ -95,7 +97,7 @@ func (b *body) finish(r *http.Request) {
 // pass reads past the rest of a body that is not wanted, for as long as a client may
 // send nothing: one that writes all before it reads would else find the connection
 // reset, and never see its answer. Who waits to be asked for the body is not asked.
-func (b *body) pass(r *http.Request) {
+func (b *body) discardRest(r *http.Request) {
 	name, _, _ := problemFor(b.err)
 	if b.err != nil && name != problemTooLarge || b.read == 0 && r.Header.Get("Expect") != "" {
 		return
@@ -105,7 +107,7 @@ func (b *body) pass(r *http.Request) {
 }
 
 // fault is why the body could not be read to its end, if that is so.
-func (b *body) fault() error {
+func (b *body) readError() error {
 	if b.err == io.EOF {
 		return nil
 	}
@@ -117,4 +119,71 @@ func (b *body) extend() { _ = b.control.SetReadDeadline(time.Now().Add(b.wait)) 
 
 func (b *body) tooLarge() error {
 	return refuse(problemTooLarge, "%d bytes are the most that may come here", b.limit)
+}
+
+// places bounds what goes on at the same time. A request that gets no place is
+// refused at once. A token gets as many places as are still free: alone half of
+// them, beside one other token a third, and so on. So a token that has none finds
+// one, whatever others do, and nobody needs to know how many tokens there are.
+type slots struct {
+	mu       sync.Mutex
+	free     int
+	reserved int            // of those free: for the owner alone
+	inUse    map[string]int // by token
+}
+
+func newSlots(all int) *slots {
+	return &slots{free: all, reserved: min(1, all/2), inUse: map[string]int{}}
+}
+
+// take takes a place for a token, if there is one for it.
+func (p *slots) acquire(g Grant) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	free := p.free
+	if !g.isOwner() {
+		free -= p.reserved
+	}
+	if p.inUse[g.Token] >= free {
+		return false
+	}
+	p.free--
+	p.inUse[g.Token]++
+	return true
+}
+
+func (p *slots) release(g Grant) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free++
+	if p.inUse[g.Token]--; p.inUse[g.Token] == 0 {
+		delete(p.inUse, g.Token)
+	}
+}
+
+// takePlace takes the place that a request needs. Listening to events and sending
+// files take long, so each has places of its own: neither keeps a token from its
+// other requests. A request without a token needs none, so that it takes none from
+// those that have one.
+func (s *Server) acquireSlot(ctx context.Context, rt route, g Grant) (give func(), err error) {
+	from, problem := s.requests, problemTooManyRequests
+	switch {
+	case rt.need.scope == scopeNone:
+		return func() {}, nil
+	case rt.op == "events":
+		from, problem = s.streams, problemTooManyStreams
+	case rt.op == "upload", rt.op == "importEntries", rt.op == "backup", rt.op == "restore":
+		from = s.uploads
+	}
+	if !from.acquire(g) {
+		return nil, refuse(problem, "no place is free for this token")
+	}
+	done := func() {}
+	if s.Observer.Working != nil {
+		done = s.Observer.Working(ctx, g.Token)
+	}
+	return func() {
+		done()
+		from.release(g)
+	}, nil
 }

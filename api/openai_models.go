@@ -6,11 +6,71 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/percached/percached/internal/base/fault"
 )
+
+// models answers GET /v1/models: the spaces that the caller may ask in, and the
+// embedder.
+func (s *Server) models(w http.ResponseWriter, r *http.Request) error {
+	about, err := s.backend.About(r.Context(), Nothing{})
+	if err != nil {
+		return err
+	}
+	spaces, err := s.spaceModels(r, about)
+	if err != nil {
+		return err
+	}
+	if e := modelOf(about.Embedder.Name, about); !slices.Contains(spaces, e) {
+		spaces = append(spaces, e)
+	}
+	return reply(w, http.StatusOK, modelList{Object: "list", Data: spaces})
+}
+
+// model answers GET /v1/models/{model}.
+func (s *Server) model(w http.ResponseWriter, r *http.Request) error {
+	about, err := s.backend.About(r.Context(), Nothing{})
+	if err != nil {
+		return err
+	}
+	want := modelOf(r.PathValue("model"), about)
+	if want.ID == about.Embedder.Name {
+		return reply(w, http.StatusOK, want)
+	}
+	// Who sees one space alone learns nothing of other names, not even whether
+	// they are taken.
+	if !grantOf(r.Context()).sees(want.ID) {
+		return refuse(problemForbidden, "")
+	}
+	spaces, err := s.spaceModels(r, about)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(spaces, want) {
+		return refuse(problemModelNotFound, "")
+	}
+	return reply(w, http.StatusOK, want)
+}
+
+// spaceModels are the spaces that the caller can name as a model.
+func (s *Server) spaceModels(r *http.Request, about About) ([]modelItem, error) {
+	seen, err := s.visibleSpaces(r)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]modelItem, len(seen.Spaces))
+	for i, space := range seen.Spaces {
+		items[i] = modelOf(space.Name, about)
+	}
+	return items, nil
+}
+
+func modelOf(name string, about About) modelItem {
+	return modelItem{ID: name, Object: "model", Created: about.Started.Unix(), OwnedBy: "percached"}
+}
 
 const (
 	maxInputs = 256      // texts of one request
@@ -28,10 +88,10 @@ type embeddingRequest struct {
 
 // asked are the texts to be embedded, and how their vectors are to be written.
 func (q *embeddingRequest) asked() (texts []string, inBase64 bool, err error) {
-	var u unwanted
+	var u chatFaults
 	if q.Format != nil {
 		if inBase64 = *q.Format == "base64"; !inBase64 && *q.Format != "float" {
-			u.no("/encoding_format", "must be float or base64")
+			u.invalid("/encoding_format", "must be float or base64")
 		}
 	}
 	u.positive("/dimensions", q.Dimensions)
@@ -40,7 +100,7 @@ func (q *embeddingRequest) asked() (texts []string, inBase64 bool, err error) {
 }
 
 // input reads one text or many.
-func (u *unwanted) input(raw json.RawMessage) []string {
+func (u *chatFaults) input(raw json.RawMessage) []string {
 	var one *string
 	if len(raw) > 0 && json.Unmarshal(raw, &one) == nil && one != nil {
 		u.text("/input", *one)
@@ -49,9 +109,9 @@ func (u *unwanted) input(raw json.RawMessage) []string {
 	var list []any
 	switch err := json.Unmarshal(raw, &list); {
 	case err != nil || list == nil:
-		u.no("/input", "must be a string or an array of strings")
+		u.invalid("/input", "must be a string or an array of strings")
 	case len(list) == 0 || len(list) > maxInputs:
-		u.no("/input", "must hold 1 to %d texts", maxInputs)
+		u.invalid("/input", "must hold 1 to %d texts", maxInputs)
 	}
 	texts := make([]string, 0, len(list))
 	for i, v := range list {
@@ -61,21 +121,21 @@ func (u *unwanted) input(raw json.RawMessage) []string {
 			u.text(at, v)
 			texts = append(texts, v)
 		case float64, []any:
-			u.refuse("/input", "must be text: tokens are not taken")
+			u.unsupported("/input", "must be text: tokens are not taken")
 			return nil
 		default:
-			u.no(at, "must be a string")
+			u.invalid(at, "must be a string")
 		}
 	}
 	return texts
 }
 
-func (u *unwanted) text(at, text string) {
+func (u *chatFaults) text(at, text string) {
 	switch {
 	case strings.TrimSpace(text) == "":
-		u.no(at, "must not be empty")
+		u.invalid(at, "must not be empty")
 	case len(text) > maxInput:
-		u.no(at, "must have at most %d bytes", maxInput)
+		u.invalid(at, "must have at most %d bytes", maxInput)
 	}
 }
 
@@ -95,8 +155,8 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if n := about.Embedder.Dimensions; n != *q.Dimensions {
-			var u unwanted
-			u.refuse("/dimensions", "must be %d or left out", n)
+			var u chatFaults
+			u.unsupported("/dimensions", "must be %d or left out", n)
 			return u.err()
 		}
 	}
@@ -111,14 +171,14 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) error {
 	for i, v := range got.Vectors {
 		list.Data[i] = embeddingItem{Object: "embedding", Index: i, Embedding: v}
 		if inBase64 {
-			list.Data[i].Embedding = packed(v)
+			list.Data[i].Embedding = base64Vector(v)
 		}
 	}
 	return reply(w, http.StatusOK, list)
 }
 
 // packed is a vector as base64 of its little-endian 32-bit floats.
-func packed(v []float32) string {
+func base64Vector(v []float32) string {
 	b := make([]byte, 0, 4*len(v))
 	for _, f := range v {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f))
