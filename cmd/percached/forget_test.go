@@ -228,7 +228,7 @@ func TestStartTidies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Library.Soil(t.Context(), func() error { return nil }); err != nil {
+	if err := s.Library.RemoveFromMeta(t.Context(), func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	untidy(t, s, true)
@@ -257,7 +257,7 @@ func TestStartTidies(t *testing.T) {
 
 func untidy(t *testing.T, s *node.Node, want bool) {
 	t.Helper()
-	if got, err := s.Library.Untidy(); got != want || err != nil {
+	if got, err := s.Library.NeedsCleanUp(); got != want || err != nil {
 		t.Errorf("bytes of what was forgotten are on the disk: %v, %v", got, err)
 	}
 }

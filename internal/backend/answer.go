@@ -157,7 +157,7 @@ func (b *Backend) forgetHistory(ctx context.Context, space string) (out api.Clea
 	if _, err := b.Knowledge.Space(space); err != nil {
 		return out, err
 	}
-	err = b.Library.Soil(ctx, func() (err error) {
+	err = b.Library.RemoveFromMeta(ctx, func() (err error) {
 		if out.Removed, err = b.History.Clear(space); err == nil { // what was predicted from them says what they were
 			b.Asker.Settle()
 			_, err = b.Predictor.ForgetHistory(space)

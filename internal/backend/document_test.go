@@ -130,7 +130,7 @@ func TestReceipts(t *testing.T) {
 	if all := given[api.Uploads](t)(b.Uploads(ctx, api.Recent{InSpace: in, Limit: 10})); len(all.Uploads) != 0 {
 		t.Errorf("uploads still name it: %+v", all)
 	}
-	if due, err := f.Library.Untidy(); !due || err != nil {
+	if due, err := f.Library.NeedsCleanUp(); !due || err != nil {
 		t.Errorf("nothing is left for idle work: %v", err)
 	}
 	other := f.publicID(t, nodetest.Letter(1, 0).Key)
@@ -170,7 +170,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for _, want := range []bool{true, false} {
-		if due, err := f.Library.Untidy(); due != want || err != nil {
+		if due, err := f.Library.NeedsCleanUp(); due != want || err != nil {
 			t.Errorf("there is something left for idle work: %v, %v", due, err)
 		}
 		if err := f.Library.CleanUp(ctx, nil); err != nil {

@@ -258,7 +258,7 @@ func TestImportRefuses(t *testing.T) {
 		"other evidence":  {with(`"evidence":["`, `"evidence":["00000000000000000000000000000001","`), "not in this space"},
 		"other sources":   {with(`"evidence"`, `"sources":["00000000000000000000000000000001"],"evidence"`), "not in this space"},
 		"no name":         {with(`"evidence":["`, `"evidence":["secret","`), "no exported entry"},
-		"far away":        {with(`"made":"2`, `"expires":"9999-01-01T00:00:00Z","made":"2`), "too far away"},
+		"far away":        {with(`"made":"2`, `"expires":"9999-01-01T00:00:00Z","made":"2`), "out of range"},
 		"long":            {with(`"answer":"`, `"answer":"`+strings.Repeat("x", maxImportLine)), "1 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -86,7 +86,7 @@ func (b *Backend) makeSpace(ctx context.Context, n api.NewSpace) (api.Space, err
 	if err != nil {
 		return api.Space{}, err
 	}
-	if err := b.Library.Vacate(ctx, n.Name); err != nil {
+	if err := b.Library.FinishDeletion(ctx, n.Name); err != nil {
 		return api.Space{}, err
 	}
 	sp := percached.Space{Name: n.Name, Kind: n.Kind, Settings: n.Settings.Settings}

@@ -21,17 +21,17 @@ import (
 // A record that cannot be read is as good as none: its questions are asked again.
 const version = 1
 
-// kept is how many records are kept. The oldest decisions make room.
-const kept = 64
+// maxRecords is how many records are kept; the oldest decisions are deleted first.
+const maxRecords = 64
 
-// Book keeps what was measured, and what was decided from it.
+// Book stores measurements and the decisions based on them.
 type Book struct {
 	db      *kv.DB
 	mu      sync.Mutex
 	records map[Subject]Record
 }
 
-// Open reads what is known.
+// Open reads all records.
 func Open(db *kv.DB) (*Book, error) {
 	b := &Book{db: db, records: map[Subject]Record{}}
 	err := db.View(func(tx *kv.Tx) error {
@@ -51,7 +51,7 @@ func key(s Subject) []byte {
 	return append([]byte{'P'}, sum[:16]...)
 }
 
-// Get is what is known of a subject: a pending record where nothing is. Its trials must
+// Get returns the record of a subject, a pending one if there is none. Its trials must
 // not be changed.
 func (b *Book) Get(s Subject) Record {
 	b.mu.Lock()
@@ -63,40 +63,41 @@ func (b *Book) Get(s Subject) Record {
 	return r
 }
 
-// All lists what is known, by kind of documents.
+// All lists all records by kind of documents.
 func (b *Book) All() []Record {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.SortedFunc(maps.Values(b.records), func(x, y Record) int { return strings.Compare(x.Kind, y.Kind) })
 }
 
-// Add notes a trial, where the next question is looked for, and whether the model's
-// family was found to read well side by side.
+// Add records a trial, where the search for the next question continues, and whether the
+// model's family was measured to read well in parallel.
 func (b *Book) Add(s Subject, t Trial, cursor string, family bool, now time.Time) (Record, error) {
-	return b.change("calibrate.Add", s, now, func(r *Record) bool {
+	return b.update("calibrate.Add", s, now, func(r *Record) bool {
 		r.Trials, r.Cursor, r.Lacking, r.Family = append(r.Trials, t), cursor, 0, family
 		return false
 	})
 }
 
-// Skip notes that a question was of no use.
+// Skip records that a question was useless.
 func (b *Book) Skip(s Subject, cursor string, now time.Time) (Record, error) {
-	return b.change("calibrate.Skip", s, now, func(r *Record) bool {
+	return b.update("calibrate.Skip", s, now, func(r *Record) bool {
 		r.Cursor = cursor
 		return false
 	})
 }
 
-// End notes that there is no further question in so many chunks. What there is decides,
-// if it is enough; else it is asked anew when there are more chunks.
+// End records that this many chunks contain no further question. The existing trials
+// decide, if they suffice; otherwise the measurement continues when there are more
+// chunks.
 func (b *Book) End(s Subject, chunks int, now time.Time) (Record, error) {
-	return b.change("calibrate.End", s, now, func(r *Record) bool {
+	return b.update("calibrate.End", s, now, func(r *Record) bool {
 		r.Lacking = chunks
 		return true
 	})
 }
 
-// Restart forgets what was measured of a subject.
+// Restart deletes the measurements of a subject.
 func (b *Book) Restart(s Subject) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,8 +108,8 @@ func (b *Book) Restart(s Subject) error {
 	return fault.Wrap("calibrate.Restart", err)
 }
 
-// change writes a subject's record, and then knows it.
-func (b *Book) change(op string, s Subject, now time.Time, fn func(*Record) (noMore bool)) (Record, error) {
+// update writes a subject's record and then changes it in memory.
+func (b *Book) update(op string, s Subject, now time.Time, fn func(*Record) (noMore bool)) (Record, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r, ok := b.records[s]
@@ -123,7 +124,7 @@ func (b *Book) change(op string, s Subject, now time.Time, fn func(*Record) (noM
 	if err != nil {
 		return r, fault.Wrap(op, err)
 	}
-	over := b.surplus(s)
+	over := b.recordsToDrop(s)
 	err = b.db.Update(func(tx *kv.Tx) error {
 		for _, o := range over {
 			if err := tx.Delete(key(o)); err != nil {
@@ -142,13 +143,13 @@ func (b *Book) change(op string, s Subject, now time.Time, fn func(*Record) (noM
 	return r, nil
 }
 
-// surplus are the subjects that make room for one more.
-func (b *Book) surplus(s Subject) (over []Subject) {
-	if _, there := b.records[s]; there || len(b.records) < kept {
+// recordsToDrop lists the subjects to delete for one more record.
+func (b *Book) recordsToDrop(s Subject) (over []Subject) {
+	if _, there := b.records[s]; there || len(b.records) < maxRecords {
 		return nil
 	}
 	oldest := slices.SortedFunc(maps.Values(b.records), func(x, y Record) int { return x.Decided.Compare(y.Decided) })
-	for _, r := range oldest[:len(oldest)-kept+1] {
+	for _, r := range oldest[:len(oldest)-maxRecords+1] {
 		over = append(over, r.Subject)
 	}
 	return over

@@ -38,7 +38,7 @@ var (
 // compare adds trials until it is decided, and gives the record.
 func compare(t *testing.T, b *calibrate.Book, s calibrate.Subject, trial func() calibrate.Trial) calibrate.Record {
 	t.Helper()
-	for n := range calibrate.Most() {
+	for n := range calibrate.MaxTrials() {
 		r, err := b.Add(s, trial(), fmt.Sprint(n), s.Model == "measured", then)
 		if err != nil {
 			t.Fatal(err)

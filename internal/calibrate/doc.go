@@ -1,20 +1,21 @@
-// Package calibrate decides by measuring in which placement a model reads the chunks
-// of a prompt.
+// Package calibrate measures in which placement a model reads the chunks of a prompt
+// better, and decides.
 //
-// Purpose: chunks that are read side by side can be reused in any order, so that a
-// first token comes sooner; some models answer worse from them. A [Book] gathers, for a
-// model, a prompt and a kind of documents, how well the same questions were answered in
-// both placements, and decides after 24, 48 or 96 of them: parallel where the answers'
-// F1 against the documents is, with 90 % confidence, not more than 10 % lower,
-// sequential where it is with that confidence lower (99 %, where the model's family was
-// found to read well side by side: those were questions with known answers). What 96
-// questions do not settle stays undecided.
+// Purpose: chunks read in parallel can be reused in any order, so the first token comes
+// sooner; but some models then answer worse. For a model, a prompt and a kind of
+// documents, a [Book] records how well the same questions were answered in both
+// placements. It decides after 24, 48 or 96 questions, by the answers' F1 against the
+// documents:
 //
-// Invariants: a decision rests on the numbers of its record alone, and the record says
-// them. No text of a question or a document is kept.
+//   - parallel, if F1 is at most 10 % lower with 90 % confidence;
+//   - sequential, if it is more than 10 % lower with 90 % confidence, or with 99 % if the model's family was measured to read well in parallel, on questions with known answers;
+//   - undecided after 96 questions otherwise.
+//
+// Invariants: a decision depends only on the numbers of its record, and the record
+// contains them. No text of questions or documents is stored.
 //
 // Goroutines: none. A Book is safe for concurrent use.
 //
-// State on disk: a record for each model, prompt and kind of documents in the meta
-// database, under keys that begin with P; the layout stands in book.go.
+// State on disk: one record for each model, prompt and kind of documents in the meta
+// database, under keys that begin with P; book.go describes the layout.
 package calibrate

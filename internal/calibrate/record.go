@@ -12,69 +12,69 @@ import (
 // Subject is what a placement is decided for.
 type Subject struct {
 	Model  string `json:"model"`  // its fingerprint
-	Prompt string `json:"prompt"` // a hash of what stands around chunks and questions
+	Prompt string `json:"prompt"` // a hash of the text around chunks and questions
 	Kind   string `json:"kind"`   // of documents
 }
 
-// Trial is a question that was answered in both placements: how well each answer
-// agrees with the documents, from 0 to 1.
+// Trial is a question answered in both placements: how well each answer agrees with the
+// documents, from 0 to 1.
 type Trial struct {
 	Sequential float64 `json:"sequential"`
 	Parallel   float64 `json:"parallel"`
 }
 
-// Verdict is what trials say.
+// Verdict is the result of the trials.
 type Verdict string
 
 // The verdicts.
 const (
-	Pending    Verdict = "pending"    // more questions are to be compared
-	Sequential Verdict = "sequential" // side by side, answers are worse
-	Parallel   Verdict = "parallel"   // side by side, answers are as good
-	Undecided  Verdict = "undecided"  // as many questions as are compared say neither
+	Pending    Verdict = "pending"    // more trials are needed
+	Sequential Verdict = "sequential" // parallel answers are worse
+	Parallel   Verdict = "parallel"   // parallel answers are as good
+	Undecided  Verdict = "undecided"  // the maximum number of trials decides neither
 )
 
-// Record is what is known of a subject.
+// Record holds the measurements of a subject.
 type Record struct {
 	Subject
 	Verdict Verdict   `json:"verdict"`
 	Decided time.Time `json:"decided,omitzero"`
 	Trials  []Trial   `json:"trials"`
-	// Family says that models of this family were found to answer as well from chunks side
-	// by side, on questions with known answers. It takes more to say otherwise.
+	// Family means that models of this family answered as well in parallel, on questions
+	// with known answers. A contrary decision then needs more evidence.
 	Family bool `json:"family,omitempty"`
-	// Cursor is where the search for questions stands, in the words of who searches.
+	// Cursor is where the search for questions continues; only the searcher reads it.
 	Cursor string `json:"cursor,omitempty"`
 	// Lacking is how many chunks there were when no further question was found.
 	Lacking int `json:"lacking,omitempty"`
 }
 
 const (
-	tolerated = 0.10 // of F1 may be lost
-	// quantile of the normal distribution. Three looks at the same trials, each wrong
-	// with 3.3 %, are together wrong with at most 10 %.
+	tolerated = 0.10 // maximum loss of F1
+	// quantile of the normal distribution. Each of the three decision points is wrong
+	// with 3.3 %, so all together with at most 10 %.
 	quantile = 1.834
-	// strict is the one for 99 % confidence.
+	// strict is the quantile for 99 % confidence.
 	strict = 2.713
 )
 
-// looks are the numbers of trials after which it is decided, if they suffice.
-func looks() []int { return []int{24, 48, 96} }
+// decisionPoints are the numbers of trials after which a decision is attempted.
+func decisionPoints() []int { return []int{24, 48, 96} }
 
-// Most is the number of trials after which no more are made.
-func Most() int { return slices.Max(looks()) }
+// MaxTrials is the maximum number of trials.
+func MaxTrials() int { return slices.Max(decisionPoints()) }
 
-// Next is the number of trials after which the record is looked at again.
-func (r *Record) Next() int {
-	for _, n := range looks() {
+// NextDecision is the number of trials at the next decision point.
+func (r *Record) NextDecision() int {
+	for _, n := range decisionPoints() {
 		if len(r.Trials) < n {
 			return n
 		}
 	}
-	return Most()
+	return MaxTrials()
 }
 
-// Means are how well the answers of both placements agree with the documents.
+// Means is how well the answers of each placement agree with the documents, on average.
 func (r *Record) Means() (sequential, parallel float64) {
 	for _, t := range r.Trials {
 		sequential += t.Sequential
@@ -84,11 +84,11 @@ func (r *Record) Means() (sequential, parallel float64) {
 	return sequential / n, parallel / n
 }
 
-// judge looks at the trials. They are looked at after each of a few fixed numbers and
-// when there will be no more: who looks after each finds anything in the end.
+// judge decides at a few fixed numbers of trials and at their end. Deciding after every
+// trial would eventually find any result by chance.
 func (r *Record) judge(noMore bool) Verdict {
 	n := len(r.Trials)
-	if n < looks()[0] || !noMore && !slices.Contains(looks(), n) {
+	if n < decisionPoints()[0] || !noMore && !slices.Contains(decisionPoints(), n) {
 		return Pending
 	}
 	var sum, squares float64
@@ -108,13 +108,13 @@ func (r *Record) judge(noMore bool) Verdict {
 		return Parallel
 	case mean+against*deviation < 0:
 		return Sequential
-	case noMore || n >= Most():
+	case noMore || n >= MaxTrials():
 		return Undecided
 	}
 	return Pending
 }
 
-// Placement is the one that was decided for; false: none was.
+// Placement is the decided placement; false: none.
 func (r *Record) Placement() (percached.Placement, bool) {
 	switch r.Verdict {
 	case Parallel:
@@ -125,11 +125,11 @@ func (r *Record) Placement() (percached.Placement, bool) {
 	return percached.Sequential, false
 }
 
-// Why says in words what the verdict rests on.
+// Why explains the verdict.
 func (r *Record) Why() string {
 	n := len(r.Trials)
 	s, p := r.Means()
-	measured := fmt.Sprintf("%d questions over %s were answered with chunks side by side and one after the other: F1 against the documents is %.3f and %.3f", n, r.Kind, p, s)
+	measured := fmt.Sprintf("%d questions over %s were answered in parallel and in sequential placement: F1 against the documents is %.3f and %.3f", n, r.Kind, p, s)
 	switch r.Verdict {
 	case Parallel:
 		return measured + "; with 90 % confidence it is at most 10 % lower"
@@ -143,7 +143,7 @@ func (r *Record) Why() string {
 		return measured + "; that does not settle whether it is more than 10 % lower"
 	}
 	if r.Lacking > 0 {
-		return fmt.Sprintf("%d questions were found in the documents, and %d are needed", n, r.Next())
+		return fmt.Sprintf("the documents gave %d questions, but %d are needed", n, r.NextDecision())
 	}
-	return fmt.Sprintf("%d questions of at least %d were compared so far", n, r.Next())
+	return fmt.Sprintf("%d of at least %d questions compared so far", n, r.NextDecision())
 }

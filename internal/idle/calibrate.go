@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	telling = 32 // chunks; of fewer documents nothing can be said
-	brief   = 48 // tokens of an answer that is compared
+	minChunks    = 32 // chunks; fewer are too few to measure
+	answerTokens = 48 // maximum tokens of a compared answer
 )
 
-// Subject is what a placement is decided for: a model, over documents of a kind, with the
-// prompt that these settings make.
+// Subject is what a placement is decided for: a model, a kind of documents, and the
+// prompt of these settings.
 func Subject(m percached.ModelInfo, kind string, s answer.Settings) calibrate.Subject {
 	return calibrate.Subject{Model: m.Fingerprint, Prompt: s.Prompt(), Kind: kind}
 }
 
-// measuring gives what is known of the placement for the space's model, prompt and kind
-// of documents, if it is to be found out: nobody chose one, the model allows both, it is not
-// decided yet, and there are documents to ask about.
-func (w *Worker) measuring(space string, r rules) (rec calibrate.Record, chunks int, ok bool, err error) {
+// openPlacement returns the measurements for the space's model, prompt and kind of
+// documents. ok is true if the placement must still be decided: the user chose none, the
+// model allows both, and there are documents to ask about.
+func (w *Worker) openPlacement(space string, r rules) (rec calibrate.Record, chunks int, ok bool, err error) {
 	if w.Placements == nil || r.Fixed || r.Whole || !r.Tensors || w.Engine.Info().NoParallel != "" {
 		return rec, 0, false, nil
 	}
@@ -44,35 +44,35 @@ func (w *Worker) measuring(space string, r rules) (rec calibrate.Record, chunks 
 	}
 	rec = w.Placements.Get(Subject(w.Engine.Info(), sp.Kind, r.Settings))
 	open := rec.Verdict == calibrate.Pending && (rec.Lacking == 0 || st.Chunks >= 2*rec.Lacking)
-	return rec, st.Chunks, open && st.Chunks >= telling, nil
+	return rec, st.Chunks, open && st.Chunks >= minChunks, nil
 }
 
-// dueCalibrate: the placement is to be found out.
+// dueCalibrate names a job while the placement is undecided.
 func (w *Worker) dueCalibrate(_ context.Context, space string, r rules, limit int) (due []scheduler.Due, err error) {
-	rec, _, ok, err := w.measuring(space, r)
+	rec, _, ok, err := w.openPlacement(space, r)
 	if err != nil || !ok {
 		return nil, err
 	}
-	for n := len(rec.Trials); n < rec.Next() && len(due) < limit; n++ {
+	for n := len(rec.Trials); n < rec.NextDecision() && len(due) < limit; n++ {
 		due = append(due, scheduler.Due{Subject: fmt.Sprintf("question %d", n+1)})
 	}
 	return due, nil
 }
 
-// waits says that nothing is read ahead in a space until it is known how: chunks stand
-// one after the other for want of better knowledge, and it can be had.
-func (w *Worker) waits(space string, r rules) (bool, error) {
+// waitsForPlacement reports whether prefilling must wait for a decision: the current
+// placement is sequential by default, and a measurement is possible.
+func (w *Worker) waitsForPlacement(space string, r rules) (bool, error) {
 	if r.Placement == percached.Parallel || w.Parked != nil && w.Parked(space, scheduler.Calibrate) > 0 {
 		return false, nil
 	}
-	_, _, ok, err := w.measuring(space, r)
+	_, _, ok, err := w.openPlacement(space, r)
 	return ok, err
 }
 
-// calibrate answers a question in both placements. The tensors of the space's own are
-// kept: it is read ahead, too.
+// calibrate answers a question in both placements. It keeps the tensors of the space's
+// own placement, which also prefills those chunks.
 func (w *Worker) calibrate(ctx context.Context, space string, r rules, _ string) (scheduler.Done, error) {
-	rec, chunks, ok, err := w.measuring(space, r)
+	rec, chunks, ok, err := w.openPlacement(space, r)
 	if err != nil || !ok {
 		return scheduler.Done{Nothing: true}, err
 	}
@@ -82,7 +82,7 @@ func (w *Worker) calibrate(ctx context.Context, space string, r rules, _ string)
 		}
 		rec = w.Placements.Get(rec.Subject)
 	}
-	next, ok, err := w.test(ctx, space, rec.Cursor)
+	next, ok, err := w.nextTest(ctx, space, rec.Cursor)
 	if err != nil {
 		return scheduler.Done{}, err
 	}
@@ -93,19 +93,19 @@ func (w *Worker) calibrate(ctx context.Context, space string, r rules, _ string)
 	return w.compare(ctx, space, r, rec.Subject, next)
 }
 
-// compare answers one question in both placements, and notes how well.
+// compare answers one question in both placements and records the quality.
 func (w *Worker) compare(ctx context.Context, space string, r rules, of calibrate.Subject, next test) (done scheduler.Done, err error) {
 	var trial calibrate.Trial
 	useful := true
 	for _, p := range []percached.Placement{percached.Sequential, percached.Parallel} {
 		no, keep := false, p == r.Placement
-		work := answer.Work{Space: space, Question: next.question, MaxTokens: brief}
+		work := answer.Work{Space: space, Question: next.question, MaxTokens: answerTokens}
 		work.Settings = percached.Settings{Bank: &no, Tensors: &keep, Placement: &p}
 		got, err := w.Asker.Work(ctx, work)
 		d := cost(got)
 		done.Computed, done.Generated, done.Written = done.Computed+d.Computed, done.Generated+d.Generated, done.Written+d.Written
 		done.Credits = append(done.Credits, d.Credits...)
-		if fault.KindOf(err) == fault.Invalid { // it does not fit into the context
+		if fault.KindOf(err) == fault.Invalid { // the question exceeds the context
 			useful = false
 			break
 		}
@@ -127,17 +127,17 @@ func (w *Worker) compare(ctx context.Context, space string, r rules, of calibrat
 	return done, err
 }
 
-// test is a question whose answer is known.
+// test is a question with a known answer.
 type test struct {
 	question string
 	answer   string
-	cursor   string // that the search for the next one starts behind
+	cursor   string // where the search for the next question continues
 }
 
-// test finds the next question: a sentence with a gap, first of chunks that questions
-// were answered from, then of those that predicted ones rest on, then of all. What people
-// asked is no such question itself: nobody knows the right answer.
-func (w *Worker) test(ctx context.Context, space, cursor string) (next test, ok bool, err error) {
+// nextTest finds the next question: a sentence with a gap. It searches the chunks that
+// answered questions first, then those behind predicted questions, then all. Questions
+// that users asked are not used, because their right answers are unknown.
+func (w *Worker) nextTest(ctx context.Context, space, cursor string) (next test, ok bool, err error) {
 	seen := map[percached.ChunkID]bool{}
 	for stage, chunks := range []func() ([]percached.ChunkID, error){
 		func() (ids []percached.ChunkID, err error) {
@@ -170,33 +170,33 @@ func (w *Worker) test(ctx context.Context, space, cursor string) (next test, ok 
 				fresh = append(fresh, c)
 			}
 		}
-		if next, ok, err = w.gap(ctx, space, stage, fresh, cursor); ok || err != nil {
+		if next, ok, err = w.findGap(ctx, space, stage, fresh, cursor); ok || err != nil {
 			return next, ok, err
 		}
 	}
 	return test{}, false, nil
 }
 
-// place orders chunks, in no order that has to do with what they say.
-func place(stage int, c percached.ChunkID) string {
+// chunkCursor sorts chunks independently of their content.
+func chunkCursor(stage int, c percached.ChunkID) string {
 	sum := sha256.Sum256(append([]byte("placement "), c[:]...))
 	return fmt.Sprintf("%d %s", stage, hex.EncodeToString(sum[:8]))
 }
 
-// gap finds the next of these chunks that has a sentence which can have a gap.
-func (w *Worker) gap(ctx context.Context, space string, stage int, ids []percached.ChunkID, cursor string) (test, bool, error) {
+// findGap finds the next of these chunks with a sentence that can have a gap.
+func (w *Worker) findGap(ctx context.Context, space string, stage int, ids []percached.ChunkID, cursor string) (test, bool, error) {
 	at := map[percached.ChunkID]string{}
 	for _, c := range ids {
-		at[c] = place(stage, c)
+		at[c] = chunkCursor(stage, c)
 	}
 	ids = slices.DeleteFunc(ids, func(c percached.ChunkID) bool { return at[c] <= cursor })
 	slices.SortFunc(ids, func(a, b percached.ChunkID) int { return strings.Compare(at[a], at[b]) })
 	for _, c := range ids {
 		chunks, err := w.Knowledge.Chunks(space, []percached.ChunkID{c})
-		if absent(err) != nil {
+		if ignoreGone(err) != nil {
 			return test{}, false, err
 		}
-		if len(chunks) == 0 { // it went meanwhile
+		if len(chunks) == 0 { // deleted meanwhile
 			continue
 		}
 		if q, a, ok := grounded.Gap(chunks[0].Body); ok {

@@ -13,8 +13,8 @@ import (
 	"github.com/percached/percached/retrieval"
 )
 
-// same is the likeness from which on two questions are taken for one.
-const same = 0.97
+// sameQuestion is the similarity from which two questions count as the same.
+const sameQuestion = 0.97
 
 // Check tells the predictor which questions are worth keeping.
 type Check struct {
@@ -22,17 +22,17 @@ type Check struct {
 	Index     *retrieval.Index
 	Bank      *qabank.Bank
 	Embedder  embedder
-	// Settings say from how many chunks an answer is made.
+	// Settings returns how many chunks an answer uses.
 	Settings settings
 	Floor    float64
 }
 
-// settings are those that hold in a space.
+// settings returns the settings of a space.
 type settings interface {
 	Settings(space string) (answer.Settings, error)
 }
 
-// Known says that the bank has the question, or one that says nearly the same.
+// Known reports whether the bank has the question or an almost identical one.
 func (c *Check) Known(ctx context.Context, space, question string) (bool, error) {
 	if there, _ := c.Bank.Has(space, qabank.NewID(space, question)); there {
 		return true, nil
@@ -41,7 +41,7 @@ func (c *Check) Known(ctx context.Context, space, question string) (bool, error)
 	if err != nil {
 		return false, fault.Wrap("idle.Known", err)
 	}
-	return len(c.Bank.Match(space, v, c.Embedder.Info().Fingerprint, same, 1)) > 0, nil
+	return len(c.Bank.Match(space, v, c.Embedder.Info().Fingerprint, sameQuestion, 1)) > 0, nil
 }
 
 func (c *Check) vector(ctx context.Context, question string) ([]float32, error) {
@@ -52,10 +52,9 @@ func (c *Check) vector(ctx context.Context, question string) ([]float32, error) 
 	return vs[0], nil
 }
 
-// Supported says that the documents may answer the question: its best chunk is
-// like it, and every name and number in it stands in one of its chunks. A question
-// that leans on an earlier one, or that means another day tomorrow, is not worth
-// answering ahead of time.
+// Supported reports whether the documents can answer the question: its best chunk is
+// similar enough, and every name and number in it occurs in one of its chunks. Follow-up
+// questions and questions with relative time are not worth answering in advance.
 func (c *Check) Supported(ctx context.Context, space, question string) (bool, error) {
 	const op = "idle.Supported"
 	if qabank.FollowUp(question) || qabank.RelativeTime(question) {
@@ -93,8 +92,7 @@ func (c *Check) Supported(ctx context.Context, space, question string) (bool, er
 	return true, nil
 }
 
-// names are the words of a question that have a digit, or a capital within the
-// sentence.
+// names are the words of a question with a digit, or with a capital inside the sentence.
 func names(question string) []string {
 	var found []string
 	for i, w := range strings.Fields(question) {

@@ -15,7 +15,7 @@ import (
 // tidy fails if bytes of what was forgotten are still on the disk.
 func (b *bench) tidy() {
 	b.Helper()
-	if untidy, err := b.Library.Untidy(); untidy || err != nil {
+	if untidy, err := b.Library.NeedsCleanUp(); untidy || err != nil {
 		b.Error("bytes of what was forgotten are still there", err)
 	}
 }

@@ -1,16 +1,13 @@
-// Package idle is the work that is done while nobody asks: it joins the
-// scheduler, which says when and what first, with the layers in which there is
-// something to do.
+// Package idle does background work while the user asks nothing. It connects the
+// scheduler, which decides when and in which order, with the layers that have work.
 //
-// Purpose: Worker.Due finds out what work of a kind a space has, from what its
-// layers hold; Worker.Do does one piece of it. Check tells the predictor which
-// questions are known already or cannot be answered.
+// Purpose: Worker.Due finds the due work of a kind in a space; Worker.Do does one job.
+// Check tells the predictor which questions are already known or cannot be answered.
 //
-// Invariants: what is due follows from what is stored, so that nothing is lost
-// with the queue; a job whose work is done already does nothing. All of it is
-// computed in the background and gives way to a question. Tensors made here never
-// push out what a person used since. Nothing is stored of a chunk that went
-// meanwhile.
+// Invariants: due work is derived from what is stored, so losing the queue loses no work,
+// and a job whose work is already done does nothing. All computing has background
+// priority and yields to user requests. Tensors made here never evict those that a user
+// used since. Nothing is stored about a chunk deleted meanwhile.
 //
 // Goroutines: none.
 //

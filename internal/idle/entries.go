@@ -12,15 +12,17 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// served is the cursor in the history behind which nobody has looked yet for
-// questions that the bank answered with another question's answer.
+// served is the history cursor after which questions answered by another question's entry
+// are still to be processed.
 const served = "served"
 
-// settled is how long documents must have been quiet before all entries are held
-// against them: each costs a search, and none is served unseen in any case.
-const settled = time.Hour
+// quietBeforeCheck is how long documents must be unchanged before all entries are checked
+// against them. Each check costs a search, and an unchecked entry is never served blindly
+// anyway.
+const quietBeforeCheck = time.Hour
 
-// dueCheck: entries were last held against an earlier state of the documents.
+// dueCheck names a job if entries were last checked against an earlier state of the
+// documents.
 func (w *Worker) dueCheck(ctx context.Context, space string, r rules, _ int) ([]scheduler.Due, error) {
 	if !r.Bank {
 		return nil, nil
@@ -37,10 +39,10 @@ func (w *Worker) dueCheck(ctx context.Context, space string, r rules, _ int) ([]
 		return nil, err
 	}
 	_, newest, err := w.Predictor.Unsummarised(ctx, space, 0)
-	return []scheduler.Due{{Subject: strconv.FormatUint(seq, 10), From: w.quiet(newest, max(settled, r.QuietDocuments))}}, err
+	return []scheduler.Due{{Subject: strconv.FormatUint(seq, 10), From: w.quietSince(newest, max(quietBeforeCheck, r.QuietDocuments))}}, err
 }
 
-// seq is the count of changes of a space that a search knows.
+// seq is the space's count of changes.
 func (w *Worker) seq(space string) (uint64, error) {
 	seq, err := w.Knowledge.Seq(space)
 	if err != nil {
@@ -50,8 +52,7 @@ func (w *Worker) seq(space string) (uint64, error) {
 	return min(seq, st.Seq), err
 }
 
-// check is done when it is written down, or it would be done once more after a
-// crash.
+// check flushes its result, so that a crash does not repeat it.
 func (w *Worker) check(ctx context.Context, space string, _ rules, _ string) (scheduler.Done, error) {
 	_, err := w.Asker.Freshen(ctx, space)
 	if err == nil {
@@ -60,24 +61,23 @@ func (w *Worker) check(ctx context.Context, space string, _ rules, _ string) (sc
 	return scheduler.Done{}, err
 }
 
-// dueRefresh: stale entries that a person asked, or was served. Those that were
-// predicted and never used are a cost of prediction: see duePopulate.
+// dueRefresh names stale entries that a user asked or was served. Predicted entries
+// without use count as prediction; see duePopulate.
 func (w *Worker) dueRefresh(_ context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
-	if !r.Bank { // nothing would be kept of it
+	if !r.Bank { // the result would not be kept
 		return nil, nil
 	}
-	return w.entries(space, limit, func(i qabank.Info) bool { return used(i) && r.worn(i) })
+	return w.entries(space, limit, func(i qabank.Info) bool { return isUsed(i) && r.needsRefresh(i) })
 }
 
-// used says whether an entry is of use to a person, or was.
-func used(i qabank.Info) bool { return i.Origin == answer.Asked || i.Hits > 0 }
+// isUsed reports whether a user asked an entry's question or was served by it.
+func isUsed(i qabank.Info) bool { return i.Origin == answer.Asked || i.Hits > 0 }
 
-// worn says whether an entry is to be answered again when there is time: what is
-// stale and, of what nobody used, what was made by another model or under other
-// settings.
-func (r rules) worn(i qabank.Info) bool { return i.Stale || i.Settings != r.mark && !used(i) }
+// needsRefresh reports whether to answer an entry again: it is stale, or nobody used it
+// and it was made with another model or other settings.
+func (r rules) needsRefresh(i qabank.Info) bool { return i.Stale || i.Settings != r.mark && !isUsed(i) }
 
-// entries names entries that are wanted.
+// entries lists the entries that want selects.
 func (w *Worker) entries(space string, limit int, want func(qabank.Info) bool) ([]scheduler.Due, error) {
 	var due []scheduler.Due
 	err := w.Bank.Scan(space, func(i qabank.Info) error {
@@ -89,16 +89,15 @@ func (w *Worker) entries(space string, limit int, want func(qabank.Info) bool) (
 	return due, err
 }
 
-// refresh answers an entry again that is not to be served as it stands, or only
-// prefills it like any prediction that nobody used. One whose question came from a
-// chunk that is gone goes with it.
+// refresh answers again an entry that must not be served, or only prefills it like other
+// unused predictions. If the question came from a deleted chunk it deletes the entry.
 func (w *Worker) refresh(ctx context.Context, space string, r rules, subject string) (scheduler.Done, error) {
 	e, err := w.entry(space, subject)
 	if err != nil {
 		return scheduler.Done{}, err
 	}
 	i, there := w.Bank.Info(space, e.ID)
-	if !there || !r.worn(i) {
+	if !there || !r.needsRefresh(i) {
 		return nothing()
 	}
 	alive, err := w.Knowledge.Versions(space, e.Sources)
@@ -108,31 +107,31 @@ func (w *Worker) refresh(ctx context.Context, space string, r rules, subject str
 	if len(alive) < len(e.Sources) {
 		return scheduler.Done{}, w.Bank.Delete(ctx, space, e.ID)
 	}
-	return w.renew(ctx, space, e, r.prefills() && e.Origin != answer.Asked && (!e.Answered || !used(i)))
+	return w.recompute(ctx, space, e, r.prefills() && e.Origin != answer.Asked && (!e.Answered || !isUsed(i)))
 }
 
-// renew computes an entry anew. Without a document to answer it from, or without an
-// answer that can be kept, it goes.
-func (w *Worker) renew(ctx context.Context, space string, e qabank.Entry, prefill bool) (scheduler.Done, error) {
+// recompute answers an entry again. It deletes the entry if there is no document for it
+// or no answer worth keeping.
+func (w *Worker) recompute(ctx context.Context, space string, e qabank.Entry, prefill bool) (scheduler.Done, error) {
 	got, err := w.Asker.Work(ctx, answer.Work{Space: space, Question: e.Question, Prefill: prefill, Again: true})
 	d := cost(got)
 	if err != nil {
 		return d, err
 	}
-	d.Questions = wanted(got)
+	d.Questions = countKept(got)
 	switch {
 	case len(got.Citations) == 0:
 		err = w.Bank.Delete(ctx, space, e.ID)
-	case got.Entry != e.ID && d.Questions == 0: // and never will have
+	case got.Entry != e.ID && d.Questions == 0: // and never will
 		err = w.Bank.Delete(ctx, space, e.ID)
-	case got.Entry != e.ID: // or it would be done again and again
+	case got.Entry != e.ID: // otherwise it would be repeated forever
 		err = fault.New(fault.Unavailable, "idle.renew", "the answer was not kept")
 	}
 	return d, err
 }
 
-// wanted counts an answer that the bank wants: one that is grounded and came to its end.
-func wanted(got answer.Answer) int {
+// countKept counts an answer that the bank keeps: grounded and complete.
+func countKept(got answer.Answer) int {
 	if !got.Grounded || got.Finish.Failed() {
 		return 0
 	}
@@ -147,12 +146,12 @@ func (w *Worker) entry(space, subject string) (qabank.Entry, error) {
 	return w.Bank.Get(space, i)
 }
 
-// dueAnswer: questions that a person asked and that have no answer of their own.
+// dueAnswer names questions that a user asked and that have no answer of their own.
 func (w *Worker) dueAnswer(ctx context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
 	if !r.Bank {
 		return nil, nil
 	}
-	if err := w.absorb(ctx, space, r); err != nil {
+	if err := w.addServedQuestions(ctx, space, r); err != nil {
 		return nil, err
 	}
 	return w.unanswered(space, r, limit, true)
@@ -164,9 +163,9 @@ func (w *Worker) unanswered(space string, r rules, limit int, asked bool) ([]sch
 	})
 }
 
-// absorb makes an entry without an answer of each question that was served with
-// another one's.
-func (w *Worker) absorb(ctx context.Context, space string, r rules) error {
+// addServedQuestions creates an entry without an answer for each question that was served
+// by another question's entry.
+func (w *Worker) addServedQuestions(ctx context.Context, space string, r rules) error {
 	for {
 		asked, upto, err := w.History.Since(space, served, 64)
 		if err != nil || len(asked) == 0 {
@@ -179,7 +178,7 @@ func (w *Worker) absorb(ctx context.Context, space string, r rules) error {
 			if rec.Outcome != answer.AnswerHit {
 				continue
 			}
-			if err := w.wish(ctx, space, rec, r); err != nil {
+			if err := w.addQuestion(ctx, space, rec, r); err != nil {
 				return err
 			}
 		}
@@ -189,9 +188,9 @@ func (w *Worker) absorb(ctx context.Context, space string, r rules) error {
 	}
 }
 
-// wish puts a question into the bank to be answered, unless it was taken out of the
+// addQuestion puts a question into the bank for answering, unless it was removed from the
 // history meanwhile.
-func (w *Worker) wish(ctx context.Context, space string, rec answer.Record, r rules) error {
+func (w *Worker) addQuestion(ctx context.Context, space string, rec answer.Record, r rules) error {
 	if there, _ := w.Bank.Has(space, qabank.NewID(space, rec.Question)); there {
 		return nil
 	}
@@ -212,7 +211,7 @@ func (w *Worker) wish(ctx context.Context, space string, rec answer.Record, r ru
 		}
 		alive, err := w.Knowledge.Versions(space, rec.Chunks)
 		if len(alive) < len(rec.Chunks) {
-			return absent(err) // what it rests on is gone: whoever forgot that forgets the question, too
+			return ignoreGone(err) // its chunks are gone; forgetting them also forgets the question
 		}
 		for _, c := range rec.Chunks {
 			e.Evidence = append(e.Evidence, percached.Evidence{Chunk: c, Version: alive[c]})
@@ -222,8 +221,7 @@ func (w *Worker) wish(ctx context.Context, space string, rec answer.Record, r ru
 	})
 }
 
-// dueDecode: predicted questions that were prefilled only, now that the threshold
-// lets their answers be served.
+// dueDecode names prefilled predictions whose answers the current threshold would serve.
 func (w *Worker) dueDecode(_ context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
 	if !r.decodes() {
 		return nil, nil
@@ -231,8 +229,8 @@ func (w *Worker) dueDecode(_ context.Context, space string, r rules, limit int) 
 	return w.unanswered(space, r, limit, false)
 }
 
-// decode answers an entry that has no answer, from its stored tensors as far as
-// they are there.
+// decode answers an entry that has no answer, using its stored tensors as far as
+// available.
 func (w *Worker) decode(ctx context.Context, space string, r rules, subject string) (scheduler.Done, error) {
 	e, err := w.entry(space, subject)
 	if err != nil {
@@ -241,5 +239,5 @@ func (w *Worker) decode(ctx context.Context, space string, r rules, subject stri
 	if e.Answered || e.Origin != answer.Asked && !r.decodes() {
 		return nothing()
 	}
-	return w.renew(ctx, space, e, false)
+	return w.recompute(ctx, space, e, false)
 }

@@ -16,19 +16,17 @@ import (
 )
 
 const (
-	// predicted is the cursor in the history behind which nothing was predicted
-	// from yet.
+	// predicted is the history cursor after which nothing was predicted yet.
 	predicted = "predicted"
-	// Each step of prediction waits for the next one, so that what is useful soon
-	// is not made last: so many summed-up chunks may wait for being used, and so
-	// many times the stride of predictions for being populated.
+	// Each step of prediction waits for the next one, so that useful work is not delayed:
+	// at most this many summaries may be unused, and this many times the stride of
+	// predictions may be unpopulated.
 	aheadParts   = 16
 	aheadStrides = 2
-	recent       = 8 // questions that the next are predicted from
+	recent       = 8 // latest questions in a prediction prompt
 )
 
-// dueAbstract: chunks of which there is no summary, when no more came in for a
-// while.
+// dueAbstract names chunks without a summary, after a quiet period.
 func (w *Worker) dueAbstract(ctx context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
 	if !r.predicts() {
 		return nil, nil
@@ -40,7 +38,7 @@ func (w *Worker) dueAbstract(ctx context.Context, space string, r rules, limit i
 	ids, newest, err := w.Predictor.Unsummarised(ctx, space, min(limit, aheadParts-st.Waiting+w.parked(space, scheduler.Abstract)))
 	var due []scheduler.Due
 	for _, c := range ids {
-		due = append(due, scheduler.Due{Subject: c.String(), From: w.quiet(newest, r.QuietDocuments)})
+		due = append(due, scheduler.Due{Subject: c.String(), From: w.quietSince(newest, r.QuietDocuments)})
 	}
 	return due, err
 }
@@ -60,21 +58,21 @@ func usage(u predictor.Usage) scheduler.Done {
 	return scheduler.Done{Computed: u.Computed, Generated: u.Generated}
 }
 
-// duePredict: there are summaries that nothing was predicted from yet.
+// duePredict names a job if there are unused summaries.
 func (w *Worker) duePredict(_ context.Context, space string, r rules, _ int) ([]scheduler.Due, error) {
-	if ahead, err := w.ahead(space, r); ahead || err != nil {
+	if ahead, err := w.enoughPredicted(space, r); ahead || err != nil {
 		return nil, err
 	}
 	st, err := w.Predictor.Stats(space)
 	if err != nil || st.Waiting == 0 {
 		return nil, err
 	}
-	// Each round uses some up, and has a name of its own by that.
+	// Each round uses some summaries, so the count gives each round its own name.
 	return []scheduler.Due{{Subject: fmt.Sprintf("behind %d summaries", st.Parts-st.Waiting)}}, nil
 }
 
-// ahead says that enough was predicted for now.
-func (w *Worker) ahead(space string, r rules) (bool, error) {
+// enoughPredicted reports whether to stop predicting for now.
+func (w *Worker) enoughPredicted(space string, r rules) (bool, error) {
 	if !r.predicts() {
 		return true, nil
 	}
@@ -82,7 +80,7 @@ func (w *Worker) ahead(space string, r rules) (bool, error) {
 	return st.Predictions-st.Populated-w.parked(space, scheduler.Populate) >= aheadStrides*r.Stride, err
 }
 
-// parked counts the jobs that failed too often: nobody waits for them.
+// parked counts the jobs that failed too often, which others need not wait for.
 func (w *Worker) parked(space string, k scheduler.Kind) int {
 	if w.Parked == nil {
 		return 0
@@ -90,9 +88,9 @@ func (w *Worker) parked(space string, k scheduler.Kind) int {
 	return w.Parked(space, k)
 }
 
-// quiet is when it was quiet for so long since a moment. One that is yet to come
-// is from before the clock was set back, and long ago.
-func (w *Worker) quiet(since time.Time, long time.Duration) time.Time {
+// quietSince is the end of a quiet period. A start in the future dates from before the
+// clock was set back and counts as long ago.
+func (w *Worker) quietSince(since time.Time, long time.Duration) time.Time {
 	if since.After(w.Now()) {
 		return time.Time{}
 	}
@@ -101,37 +99,37 @@ func (w *Worker) quiet(since time.Time, long time.Duration) time.Time {
 
 func (w *Worker) predict(ctx context.Context, space string, r rules, _ string) (scheduler.Done, error) {
 	round, err := w.Predictor.FromKnowledge(ctx, space, r.Stride)
-	return told(round), err
+	return roundCost(round), err
 }
 
-func told(r predictor.Round) scheduler.Done {
+func roundCost(r predictor.Round) scheduler.Done {
 	d := usage(r.Usage)
 	d.Questions = len(r.New)
 	return d
 }
 
-// dueHistory: there are questions that nothing was predicted from yet, and no more
-// came for a while.
+// dueHistory names a job if nothing was predicted from the latest questions yet, after a
+// quiet period.
 func (w *Worker) dueHistory(_ context.Context, space string, r rules, _ int) ([]scheduler.Due, error) {
-	if ahead, err := w.ahead(space, r); ahead || err != nil {
+	if ahead, err := w.enoughPredicted(space, r); ahead || err != nil {
 		return nil, err
 	}
-	asked, upto, err := w.latest(space)
+	asked, upto, err := w.newQuestions(space)
 	if err != nil || len(asked) == 0 {
 		return nil, err
 	}
 	last, err := w.History.Latest(space)
-	return []scheduler.Due{{Subject: strconv.FormatUint(upto, 10), From: w.quiet(last, r.QuietQuestions)}}, err
+	return []scheduler.Due{{Subject: strconv.FormatUint(upto, 10), From: w.quietSince(last, r.QuietQuestions)}}, err
 }
 
-// latest gives the questions behind the cursor, and the number of the last.
-func (w *Worker) latest(space string) ([]answer.Record, uint64, error) {
+// newQuestions returns the questions after the cursor, and the number of the last one.
+func (w *Worker) newQuestions(space string) ([]answer.Record, uint64, error) {
 	const all = 1 << 20
 	return w.History.Since(space, predicted, all)
 }
 
 func (w *Worker) fromHistory(ctx context.Context, space string, r rules, _ string) (scheduler.Done, error) {
-	asked, upto, err := w.latest(space)
+	asked, upto, err := w.newQuestions(space)
 	if err != nil {
 		return scheduler.Done{}, err
 	}
@@ -139,22 +137,21 @@ func (w *Worker) fromHistory(ctx context.Context, space string, r rules, _ strin
 		return nothing()
 	}
 	round, err := w.Predictor.FromHistory(ctx, space, func() (from []predictor.Asked, err error) {
-		asked, err := w.History.Recent(space, recent) // with some from before, for the habit
+		asked, err := w.History.Recent(space, recent) // with some earlier ones for context
 		for _, a := range asked {
 			from = append(from, predictor.Asked{Question: a.Question, Chunks: a.Chunks})
 		}
 		return from, err
 	}, r.Stride)
 	if err != nil {
-		return told(round), err
+		return roundCost(round), err
 	}
-	return told(round), w.History.Advance(space, predicted, upto)
+	return roundCost(round), w.History.Advance(space, predicted, upto)
 }
 
-// duePopulate: predictions that nothing was computed for yet, and then those whose
-// entry is stale, or was made by another model or under other settings, and was
-// never used: where documents keep coming, answering these again each time would be
-// most of the work, for little.
+// duePopulate names predictions without tensors, and then unused ones whose entry is
+// stale or was made with another model or other settings. Keeping the latter current has
+// low priority, because new documents would make it the largest part of idle work.
 func (w *Worker) duePopulate(_ context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
 	if !r.predicts() {
 		return nil, nil
@@ -166,7 +163,7 @@ func (w *Worker) duePopulate(_ context.Context, space string, r rules, limit int
 	if !r.Bank {
 		return due, nil
 	}
-	again, err := w.entries(space, limit-len(due), func(i qabank.Info) bool { return !used(i) && r.worn(i) })
+	again, err := w.entries(space, limit-len(due), func(i qabank.Info) bool { return !isUsed(i) && r.needsRefresh(i) })
 	return append(due, again...), err
 }
 
@@ -186,7 +183,7 @@ func (w *Worker) populate(ctx context.Context, space string, r rules, subject st
 		return nothing()
 	}
 	there, answered := w.Bank.Has(space, qabank.NewID(space, p.Question))
-	if there && (answered || r.prefills()) { // it was asked meanwhile, or a crash came between
+	if there && (answered || r.prefills()) { // asked meanwhile, or a crash came in between
 		return scheduler.Done{Nothing: true}, w.Predictor.Populated(space, i)
 	}
 	work := answer.Work{Space: space, Question: p.Question, Prefill: r.prefills(), Origin: "predicted", Sources: p.Chunks}
@@ -199,6 +196,6 @@ func (w *Worker) populate(ctx context.Context, space string, r rules, subject st
 	if err != nil {
 		return d, err
 	}
-	d.Questions = wanted(got)
+	d.Questions = countKept(got)
 	return d, w.Predictor.Populated(space, i)
 }

@@ -80,7 +80,7 @@ func (t *tape) note(m mark, mine bool) {
 	}
 }
 
-func record(b *bench, kind scheduler.Kind) *tape {
+func sliceOverhead(b *bench, kind scheduler.Kind) *tape {
 	t := &tape{bench: b, kind: kind, when: -1}
 	t.told.L = &t.mu
 	b.step, b.searched = t.step, t.search
@@ -101,7 +101,7 @@ func (s scene) make(t *testing.T) *tape {
 	b.rest() // what is due now is the scene's
 	s.set(b)
 	b.sleep(10 * time.Minute)
-	return record(b, s.kind)
+	return sliceOverhead(b, s.kind)
 }
 
 // A question that comes while a job is done is answered before any more of the
@@ -309,11 +309,11 @@ func TestCleaningStepsAside(t *testing.T) {
 	}
 	b.ask("What is the budget of Otter?") // nothing keeps it waiting
 	end()
-	if untidy, err := b.Library.Untidy(); !untidy || err != nil {
+	if untidy, err := b.Library.NeedsCleanUp(); !untidy || err != nil {
 		t.Errorf("untidy %v, %v", untidy, err)
 	}
 	b.rest()
-	if untidy, err := b.Library.Untidy(); untidy || err != nil {
+	if untidy, err := b.Library.NeedsCleanUp(); untidy || err != nil {
 		t.Errorf("in the end: untidy %v, %v", untidy, err)
 	}
 }

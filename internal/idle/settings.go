@@ -11,24 +11,23 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// Config says what idle work there is; spaces may want some of it otherwise.
+// Config says which idle work to do; spaces may override parts of it.
 type Config struct {
 	Prediction percached.Prediction
 	Stride     int
 	Adaptive   bool
 	Conversion bool
-	// Policy is what populating and converting go by.
+	// Policy decides about populating and conversion.
 	Policy scheduler.Config
-	// Documents and questions must have been quiet for so long before anything is
-	// predicted from them.
+	// Quiet periods of documents and questions before anything is predicted from them.
 	QuietDocuments time.Duration
 	QuietQuestions time.Duration
-	// Floor is the likeness of a question to its best chunk below which it cannot
-	// be answered from the documents.
+	// Floor is the minimum similarity between a question and its best chunk for the
+	// documents to answer it.
 	Floor float64
 }
 
-// Default is what DESIGN says.
+// Default returns the defaults.
 func Default() Config {
 	return Config{
 		Prediction: percached.PredictBoth, Stride: 5, Adaptive: true, Conversion: true, Policy: scheduler.Default(),
@@ -38,7 +37,7 @@ func Default() Config {
 
 const maxStride = 50
 
-// Validate joins all that is wrong.
+// Validate reports all faults together.
 func (c Config) Validate() error {
 	var errs []error
 	bad := func(wrong bool, format string, args ...any) {
@@ -46,7 +45,7 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	bad(!c.Prediction.Known(), "prediction: %q is neither off, answers nor both", c.Prediction)
+	bad(!c.Prediction.Known(), "prediction: %q is not one of off, answers, both", c.Prediction)
 	bad(c.Stride < 1 || c.Stride > maxStride, "stride: %d is not between 1 and %d", c.Stride, maxStride)
 	bad(c.QuietDocuments < 0, "quiet_documents: %v is negative", c.QuietDocuments)
 	bad(c.QuietQuestions < 0, "quiet_questions: %v is negative", c.QuietQuestions)
@@ -54,29 +53,29 @@ func (c Config) Validate() error {
 	return errors.Join(append(errs, c.Policy.Validate())...)
 }
 
-// With lays over c what a space wants otherwise, which may be wrong.
+// With applies a space's overrides, which may be invalid.
 func (c Config) With(w percached.Settings) (Config, error) {
-	over(&c.Prediction, w.Prediction)
-	over(&c.Stride, w.Stride)
-	over(&c.Adaptive, w.Adaptive)
-	over(&c.Conversion, w.Conversion)
+	override(&c.Prediction, w.Prediction)
+	override(&c.Stride, w.Stride)
+	override(&c.Adaptive, w.Adaptive)
+	override(&c.Conversion, w.Conversion)
 	if err := c.Validate(); err != nil {
 		return c, fault.New(fault.Invalid, "idle.Settings", "settings: %w", err)
 	}
 	return c, nil
 }
 
-func over[T any](to, from *T) {
+func override[T any](to, from *T) {
 	if from != nil {
 		*to = *from
 	}
 }
 
-// rules are what holds in a space.
+// rules apply in a space.
 type rules struct {
 	Config
 	answer.Settings
-	mark string // of the entries that are made under them
+	mark string // of the entries made under them
 }
 
 func (w *Worker) rules(space string) (rules, error) {
@@ -94,16 +93,16 @@ func (w *Worker) rules(space string) (rules, error) {
 	return r, err
 }
 
-// prefills says that predicted questions are prefilled and not answered now: an
-// answer would seldom be served, or not be kept.
+// prefills reports whether predicted questions are only prefilled, because an answer
+// would seldom be served or would not be kept.
 func (r rules) prefills() bool {
 	return !r.Bank || r.Policy.Population(r.Threshold, r.Adaptive) == scheduler.PrefillOnly
 }
 
-// decodes says that predicted questions which were prefilled get their answers.
+// decodes reports whether prefilled predictions get answers.
 func (r rules) decodes() bool { return r.Bank && r.Policy.Decodes(r.Threshold, r.Conversion) }
 
-// predicts says that questions are predicted, and something is kept of them.
+// predicts reports whether questions are predicted and anything about them is kept.
 func (r rules) predicts() bool {
 	answers, tensors := r.Bank && !r.prefills(), r.Tensors && r.Prediction == percached.PredictBoth
 	return r.Prediction != percached.PredictNothing && (answers || tensors)

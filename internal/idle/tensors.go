@@ -15,38 +15,38 @@ import (
 )
 
 const (
-	scanned = 256 // entries or chunks that are looked at for missing tensors at a time, the most useful ones
-	chunky  = 64  // tokens; with less room than for so many nothing is filled in
-	record  = 640 // bytes that a slice takes besides tensors and token ids, about
+	scanBatch     = 256 // how many entries or chunks to check for missing tensors at a time, most useful first
+	minFreeTokens = 64  // tokens; with less free space nothing is prefilled
+	sliceOverhead = 640 // approximate bytes of a slice besides tensors and token ids
 )
 
-// room is what a search for missing tensors rested on.
-type room struct {
+// tensorSearch is the state on which a search for missing tensors was based.
+type tensorSearch struct {
 	free       int64
 	entries    int
 	mark       string
 	prediction percached.Prediction
 }
 
-// free is the room for a space's tensors; none where they are not kept.
-func (w *Worker) free(space string, r rules) int64 {
+// freeBytes is the free space for a space's tensors, 0 if they are not kept.
+func (w *Worker) freeBytes(space string, r rules) int64 {
 	if !r.Tensors {
 		return 0
 	}
 	return w.Tree.FreeIn(space)
 }
 
-// bytes is about what so many tokens in so many slices take.
-func (w *Worker) bytes(tokens, slices int) int64 {
-	return int64(tokens)*int64(w.Engine.Info().BytesPerToken+8) + int64(slices)*record
+// tensorBytes is the approximate size of this many tokens in this many slices.
+func (w *Worker) tensorBytes(tokens, slices int) int64 {
+	return int64(tokens)*int64(w.Engine.Info().BytesPerToken+8) + int64(slices)*sliceOverhead
 }
 
-// dueRestore: entries whose chunks have lost tensors, the most useful entries
-// first, as long as there is room.
+// dueRestore names entries whose chunks lack tensors, most useful first, while there is
+// space.
 func (w *Worker) dueRestore(ctx context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
-	free := w.free(space, r)
-	now := room{free, w.Bank.Stats(space).Entries, r.mark, r.Prediction}
-	wanted := r.Conversion && free >= w.bytes(chunky, 1)
+	free := w.freeBytes(space, r)
+	now := tensorSearch{free, w.Bank.Stats(space).Entries, r.mark, r.Prediction}
+	wanted := r.Conversion && free >= w.tensorBytes(minFreeTokens, 1)
 	if wanted && w.full[space] == now {
 		return nil, nil
 	}
@@ -60,22 +60,22 @@ func (w *Worker) dueRestore(ctx context.Context, space string, r rules, limit in
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if looked++; looked > scanned || len(due) >= limit || i.Stale || i.Settings != r.mark || i.Origin != answer.Asked && r.Prediction != percached.PredictBoth {
+		if looked++; looked > scanBatch || len(due) >= limit || i.Stale || i.Settings != r.mark || i.Origin != answer.Asked && r.Prediction != percached.PredictBoth {
 			return nil
 		}
 		e, err := w.Bank.Get(space, i.ID)
 		if err != nil {
-			return absent(err)
+			return ignoreGone(err)
 		}
 		missing, err := w.Asker.Missing(space, evidence(e))
 		if err != nil {
-			return absent(err)
+			return ignoreGone(err)
 		}
 		if missing == 0 {
 			return nil
 		}
 		lacking = true
-		if need := w.bytes(missing, len(e.Evidence)+1); need <= free {
+		if need := w.tensorBytes(missing, len(e.Evidence)+1); need <= free {
 			free -= need
 			due = append(due, scheduler.Due{Subject: i.ID.String()})
 		}
@@ -87,9 +87,8 @@ func (w *Worker) dueRestore(ctx context.Context, space string, r rules, limit in
 	return due, err
 }
 
-// absent passes over what went meanwhile, or is damaged: it must not hide the
-// others.
-func absent(err error) error {
+// ignoreGone ignores deleted and damaged things, which must not hide others.
+func ignoreGone(err error) error {
 	if k := fault.KindOf(err); err == nil || k == fault.NotFound || k == fault.Internal {
 		return nil
 	}
@@ -112,50 +111,49 @@ func (w *Worker) restore(ctx context.Context, space string, r rules, subject str
 	if !r.Conversion {
 		return nothing()
 	}
-	return w.fill(ctx, space, r, evidence(e))
+	return w.prefillMissing(ctx, space, r, evidence(e))
 }
 
-// fill prefills what is missing of these chunks, if there is room for it.
-func (w *Worker) fill(ctx context.Context, space string, r rules, chunks []percached.ChunkID) (scheduler.Done, error) {
+// prefillMissing prefills the missing tensors of these chunks, if there is space.
+func (w *Worker) prefillMissing(ctx context.Context, space string, r rules, chunks []percached.ChunkID) (scheduler.Done, error) {
 	missing, err := w.Asker.Missing(space, chunks)
 	if err != nil {
 		return scheduler.Done{}, err
 	}
-	if missing == 0 || w.bytes(missing, len(chunks)+1) > w.free(space, r) {
+	if missing == 0 || w.tensorBytes(missing, len(chunks)+1) > w.freeBytes(space, r) {
 		return nothing()
 	}
 	got, err := w.Asker.Fill(ctx, space, chunks)
 	return cost(got), err
 }
 
-// dueWarm: chunks without tensors, those that are the likeliest to be retrieved and
-// then the newest first, as long as there is room. Where chunk stands behind chunk,
-// such tensors serve the first chunk of a prompt alone. There are none where idle work
-// is to keep answers only.
+// dueWarm names chunks without tensors while there is space: the most likely to be
+// retrieved first, then the newest. Under sequential placement such tensors serve only
+// the first chunk of a prompt. It names none if idle work keeps only answers.
 func (w *Worker) dueWarm(ctx context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
-	free := w.free(space, r)
-	if r.Prediction == percached.PredictAnswers || free < w.bytes(chunky, 1) {
+	free := w.freeBytes(space, r)
+	if r.Prediction == percached.PredictAnswers || free < w.tensorBytes(minFreeTokens, 1) {
 		return nil, nil
 	}
-	if waits, err := w.waits(space, r); err != nil || waits {
+	if waits, err := w.waitsForPlacement(space, r); err != nil || waits {
 		return nil, err
 	}
-	bare, err := w.bare(ctx, space, r)
+	bare, err := w.chunksWithoutTensors(ctx, space, r)
 	if err == nil && len(bare) > 0 {
-		err = w.rank(ctx, space, bare)
+		err = w.rankByRetrieval(ctx, space, bare)
 	}
 	var due []scheduler.Due
-	for _, c := range bare[:min(len(bare), scanned)] {
+	for _, c := range bare[:min(len(bare), scanBatch)] {
 		if len(due) >= limit || ctx.Err() != nil {
 			break
 		}
 		missing, err := w.Asker.Missing(space, []percached.ChunkID{c.id})
-		if absent(err) != nil {
+		if ignoreGone(err) != nil {
 			return due, err
 		}
-		need := w.bytes(missing, 2)
+		need := w.tensorBytes(missing, 2)
 		if err != nil || missing == 0 || need > free {
-			continue // gone, or the same tokens as another chunk's
+			continue // deleted, or the same tokens as another chunk
 		}
 		free -= need
 		due = append(due, scheduler.Due{Subject: c.id.String()})
@@ -171,24 +169,25 @@ func (w *Worker) warm(ctx context.Context, space string, r rules, subject string
 	if r.Prediction == percached.PredictAnswers {
 		return nothing()
 	}
-	return w.fill(ctx, space, r, []percached.ChunkID{c})
+	return w.prefillMissing(ctx, space, r, []percached.ChunkID{c})
 }
 
 const (
-	asked  = 200 // latest questions that say which chunks are retrieved most
-	nearby = 32  // of them, the latest, for which it is looked what was nearly retrieved
-	ranks  = 40  // how far
+	asked  = 200 // latest questions that show which chunks are retrieved most
+	nearby = 32  // latest questions whose search results count beyond the retrieved chunks
+	ranks  = 40  // how many of these results
 )
 
-// candidate is a chunk that may be read ahead.
+// candidate is a chunk that may be prefilled.
 type candidate struct {
 	id    percached.ChunkID
 	doc   percached.Document
 	worth float64
 }
 
-// bare gives the chunks of a space that are not stored right behind the instructions.
-func (w *Worker) bare(ctx context.Context, space string, r rules) (found []candidate, err error) {
+// chunksWithoutTensors lists the chunks of a space that are not stored right after the
+// instructions.
+func (w *Worker) chunksWithoutTensors(ctx context.Context, space string, r rules) (found []candidate, err error) {
 	model := w.Engine.Info().Fingerprint
 	seen := map[percached.ChunkID]bool{}
 	w.Tree.Nodes(space, func(n qkvtree.Info) {
@@ -207,9 +206,9 @@ func (w *Worker) bare(ctx context.Context, space string, r rules) (found []candi
 	return found, err
 }
 
-// rank puts the likeliest to be retrieved first, and then the newest.
-func (w *Worker) rank(ctx context.Context, space string, chunks []candidate) error {
-	worth, err := w.worth(ctx, space)
+// rankByRetrieval sorts by likelihood of retrieval, then newest first.
+func (w *Worker) rankByRetrieval(ctx context.Context, space string, chunks []candidate) error {
+	worth, err := w.retrievalScores(ctx, space)
 	if err != nil {
 		return err
 	}
@@ -222,10 +221,10 @@ func (w *Worker) rank(ctx context.Context, space string, chunks []candidate) err
 	return nil
 }
 
-// worth says how likely chunks are to be retrieved, going by what was asked: each
-// time that one was counts, and of the latest questions its place in the search, too,
-// as the next questions are about what stands near.
-func (w *Worker) worth(ctx context.Context, space string) (map[percached.ChunkID]float64, error) {
+// retrievalScores estimates how likely chunks are to be retrieved, from the questions
+// asked: each retrieval counts, and for the latest questions also the rank in the search,
+// because the next questions are about similar things.
+func (w *Worker) retrievalScores(ctx context.Context, space string) (map[percached.ChunkID]float64, error) {
 	past, err := w.History.Recent(space, asked)
 	if err != nil {
 		return nil, err

@@ -7,32 +7,32 @@ import (
 	"github.com/percached/percached/predictor"
 )
 
-// idler knows when somebody asks, and what idle work was worth.
+// idler is told about requests and the use of idle work's results.
 type idler interface {
 	Foreground() (end func())
 	Changed(space string)
 	ledger
 }
 
-// ledger books what idle work saved.
+// ledger records what idle work saved.
 type ledger interface {
 	RecordUse(space string, took time.Duration, entry *[16]byte, slices [][16]byte)
 	RevokeCredits(space string, ids [][16]byte)
 }
 
-// predictions learn which of them were asked.
+// predictions is told which predicted questions were asked.
 type predictions interface {
 	Hit(space string, id [16]byte)
 }
 
-// Watch sees every question: idle work steps aside for it, and learns what of its
-// own the answer used. Until Scheduler is set nothing is watched.
+// Watch observes every question: idle work yields to it, and is credited for what the
+// answer used. While Scheduler is nil it does nothing.
 type Watch struct {
 	Scheduler idler
 	Predictor predictions
 }
 
-// Asked is for answer.Observer.
+// Asked serves as answer.Observer.
 func (w *Watch) Asked(space, question string) func(answer.Answer, error) {
 	if w.Scheduler == nil {
 		return func(answer.Answer, error) {}
@@ -43,11 +43,11 @@ func (w *Watch) Asked(space, question string) func(answer.Answer, error) {
 		if err != nil {
 			return
 		}
-		w.Predictor.Hit(space, predictor.NewID(space, question)) // if it was predicted as it was asked
+		w.Predictor.Hit(space, predictor.NewID(space, question)) // if exactly this question was predicted
 		if a.Outcome == answer.AnswerHit {
 			entry := [16]byte(a.Entry)
 			w.Scheduler.RecordUse(space, a.Times.Total, &entry, nil)
-			served := a.Gate.Considered[len(a.Gate.Considered)-1] // the last that was considered
+			served := a.Gate.Considered[len(a.Gate.Considered)-1] // the last one considered
 			if id := predictor.NewID(space, served.Question); id != predictor.NewID(space, question) {
 				w.Predictor.Hit(space, id)
 			}
@@ -59,7 +59,7 @@ func (w *Watch) Asked(space, question string) func(answer.Answer, error) {
 	}
 }
 
-// ids are names of any kind as the ledger keeps them.
+// ids converts IDs for the ledger.
 func ids[T ~[16]byte](named []T) [][16]byte {
 	all := make([][16]byte, len(named))
 	for i, n := range named {

@@ -150,7 +150,7 @@ func TestForgottenStaysForgotten(t *testing.T) {
 	if got := kinds(b.rest()); got["clean done"] != 1 || len(got) != 1 {
 		t.Errorf("jobs: %v", got)
 	}
-	if untidy, err := b.Library.Untidy(); untidy || err != nil {
+	if untidy, err := b.Library.NeedsCleanUp(); untidy || err != nil {
 		t.Error("its bytes are still there", err)
 	}
 

@@ -24,12 +24,12 @@ type embedder interface {
 	Info() percached.EmbedderInfo
 }
 
-// engine says what a model's tensors take.
+// engine describes the model's tensors.
 type engine interface {
 	Info() percached.ModelInfo
 }
 
-// Parts are the layers in which there is work. All are needed but Placements.
+// Parts are the layers that have work. All but Placements are required.
 type Parts struct {
 	Knowledge  *knowledgebank.Bank
 	Index      *retrieval.Index
@@ -39,36 +39,34 @@ type Parts struct {
 	Asker      *answer.Asker
 	Predictor  *predictor.Predictor
 	Library    *ingest.Library
-	Placements *calibrate.Book // nil: none is measured
+	Placements *calibrate.Book // nil: no measurements
 	Embedder   embedder
 	Engine     engine
 	Now        func() time.Time
 }
 
-// Worker finds idle work and does it, for one scheduler: one call of Due or Do
-// at a time.
+// Worker finds and does idle work for one scheduler: one call of Due or Do at a time.
 type Worker struct {
 	Parts
-	// Parked, when not nil, counts the jobs of a kind that failed too often and
-	// are not tried any more. It is set before there is work.
+	// Parked, if set, counts the parked jobs of a kind. It is set before the first call.
 	Parked func(space string, k scheduler.Kind) int
 	config atomic.Pointer[Config]
 	kinds  map[scheduler.Kind]kind
-	full   map[string]room // spaces in which no slice was missing
+	full   map[string]tensorSearch // spaces without missing slices
 }
 
-// kind is how work of one kind is found and done.
+// kind is how to find and do work of one kind.
 type kind struct {
 	due func(ctx context.Context, space string, r rules, limit int) ([]scheduler.Due, error)
 	do  func(ctx context.Context, space string, r rules, subject string) (scheduler.Done, error)
 }
 
-// New makes a worker.
+// New creates a worker.
 func New(p Parts, c Config) (*Worker, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fault.New(fault.Invalid, "idle.New", "%w", err)
 	}
-	w := &Worker{Parts: p, full: map[string]room{}}
+	w := &Worker{Parts: p, full: map[string]tensorSearch{}}
 	w.config.Store(&c)
 	w.kinds = map[scheduler.Kind]kind{
 		scheduler.Reembed:   {w.dueReembed, w.reembed},
@@ -88,11 +86,11 @@ func New(p Parts, c Config) (*Worker, error) {
 	return w, nil
 }
 
-// Config is what idle work there is, where a space wants nothing else.
+// Config returns the configuration of spaces without overrides.
 func (w *Worker) Config() Config { return *w.config.Load() }
 
-// Configure changes what idle work there is, from the next call of Due and Do on.
-// The Floor is no part of that: a Check has it.
+// Configure replaces the configuration from the next call of Due or Do. It does not
+// change the Floor, which Check holds.
 func (w *Worker) Configure(c Config) error {
 	if err := c.Validate(); err != nil {
 		return fault.New(fault.Invalid, "idle.Configure", "%w", err)
@@ -101,7 +99,7 @@ func (w *Worker) Configure(c Config) error {
 	return nil
 }
 
-// Spaces lists the spaces.
+// Spaces lists all spaces.
 func (w *Worker) Spaces() ([]string, error) {
 	spaces, err := w.Knowledge.Spaces()
 	names := make([]string, len(spaces))
@@ -111,11 +109,11 @@ func (w *Worker) Spaces() ([]string, error) {
 	return names, err
 }
 
-// Due finds at most limit pieces of work of a kind, most useful first.
+// Due lists at most limit jobs of a kind, most useful first.
 func (w *Worker) Due(ctx context.Context, space string, k scheduler.Kind, limit int) ([]scheduler.Due, error) {
 	const op = "idle.Due"
 	r, err := w.rules(space)
-	if fault.KindOf(err) == fault.NotFound { // the space went
+	if fault.KindOf(err) == fault.NotFound { // the space was deleted
 		return nil, nil
 	}
 	if err != nil {
@@ -125,53 +123,53 @@ func (w *Worker) Due(ctx context.Context, space string, k scheduler.Kind, limit 
 	return due[:min(len(due), limit)], fault.Wrap(op, err)
 }
 
-// Do does one piece of work.
+// Do does one job.
 func (w *Worker) Do(ctx context.Context, j scheduler.Job) (scheduler.Done, error) {
 	const op = "idle.Do"
 	k, ok := w.kinds[j.Kind]
 	if !ok {
-		return scheduler.Done{}, fault.New(fault.NotFound, op, "there is no work of the kind %s", j.Kind)
+		return scheduler.Done{}, fault.New(fault.NotFound, op, "unknown kind of job %s", j.Kind)
 	}
 	r, err := w.rules(j.Space)
 	if err != nil {
 		return scheduler.Done{}, fault.Wrap(op, err)
 	}
-	if j.Kind.Predicts() && !r.predicts() { // it was wanted when it was found
+	if j.Kind.Predicts() && !r.predicts() { // it was due when it was found
 		return nothing()
 	}
 	done, err := k.do(ctx, j.Space, r, j.Subject)
 	return done, fault.Wrap(op, err)
 }
 
-// nothing says that a job's work is done already.
+// nothing is the result of a job whose work is already done.
 func nothing() (scheduler.Done, error) { return scheduler.Done{Nothing: true}, nil }
 
-// id reads the name of an entry, a chunk or a prediction.
+// id parses the ID of an entry, a chunk or a prediction.
 func id(subject string) (i [16]byte, err error) {
 	var q qabank.ID
 	if q.UnmarshalText([]byte(subject)) != nil {
-		return i, fault.New(fault.NotFound, "idle", "%q names nothing", subject)
+		return i, fault.New(fault.NotFound, "idle", "unknown ID %q", subject)
 	}
 	return q, nil
 }
 
-// cost is what an answer took, with what it made that will save something.
+// cost is the cost of an answer, with the credits for what it made.
 func cost(a answer.Answer) scheduler.Done {
 	d := scheduler.Done{Computed: a.Tokens.Computed, Generated: a.Tokens.Generated, Written: a.Written}
 	if a.Tokens.Computed == 0 {
 		return d
 	}
 	token := a.Times.Prefill / time.Duration(a.Tokens.Computed)
-	if a.Entry != (qabank.ID{}) && a.Text != "" { // a question without reuse would compute all of its prompt
+	if a.Entry != (qabank.ID{}) && a.Text != "" { // without reuse, a question computes its whole prompt
 		d.Credits = append(d.Credits, scheduler.Credit{ID: a.Entry, Saves: token*time.Duration(a.Tokens.Prompt) + a.Times.Decode})
 	}
-	for _, c := range a.Made { // the question is computed anyway, and is about as long
+	for _, c := range a.Made { // the question is always computed, and is about as long
 		d.Credits = append(d.Credits, scheduler.Credit{ID: c, Saves: a.Times.Prefill / time.Duration(len(a.Made)+1)})
 	}
 	return d
 }
 
-// dueReembed: the vectors of a space are another embedding model's.
+// dueReembed names a job if the space's vectors are from another embedding model.
 func (w *Worker) dueReembed(_ context.Context, space string, _ rules, _ int) ([]scheduler.Due, error) {
 	st, err := w.Index.Standing(space)
 	if err != nil || !st.EmbedderStale {
@@ -180,8 +178,8 @@ func (w *Worker) dueReembed(_ context.Context, space string, _ rules, _ int) ([]
 	return []scheduler.Due{{Subject: w.Embedder.Info().Fingerprint}}, nil
 }
 
-// reembed makes new vectors, of the questions first: the index tells that there
-// is something left to do.
+// reembed computes new vectors, those of the questions first: the index shows whether
+// work remains.
 func (w *Worker) reembed(ctx context.Context, space string, _ rules, _ string) (scheduler.Done, error) {
 	questions, err := w.Bank.Reembed(ctx, space, w.Embedder)
 	if err != nil {
@@ -191,9 +189,9 @@ func (w *Worker) reembed(ctx context.Context, space string, _ rules, _ string) (
 	return scheduler.Done{Nothing: err == nil && questions+chunks == 0}, err
 }
 
-// dueClean: bytes of what was forgotten are still on the disk.
+// dueClean names a job if bytes of forgotten documents are still on disk.
 func (w *Worker) dueClean(context.Context, string, rules, int) ([]scheduler.Due, error) {
-	due, err := w.Library.Untidy()
+	due, err := w.Library.NeedsCleanUp()
 	if err != nil || !due {
 		return nil, err
 	}
@@ -202,7 +200,7 @@ func (w *Worker) dueClean(context.Context, string, rules, int) ([]scheduler.Due,
 
 func (w *Worker) clean(ctx context.Context, _ string, _ rules, _ string) (scheduler.Done, error) {
 	err := w.Library.CleanUp(ctx, nil)
-	if fault.KindOf(err) == fault.Conflict { // a backup is being made: later
+	if fault.KindOf(err) == fault.Conflict { // a backup is running: retry later
 		return scheduler.Done{Nothing: true}, nil
 	}
 	return scheduler.Done{}, err

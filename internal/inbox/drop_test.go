@@ -158,7 +158,7 @@ func TestCancelledLeavesDisk(t *testing.T) {
 	if err := w.Inbox.Cancel("mail", u.ID); err != nil {
 		t.Fatal(err)
 	}
-	if due, err := w.Library.Untidy(); !due || err != nil {
+	if due, err := w.Library.NeedsCleanUp(); !due || err != nil {
 		t.Error("no CleanUp is due", err)
 	}
 	if err := w.Library.CleanUp(context.Background(), nil); err != nil {

@@ -93,7 +93,7 @@ func (in *Inbox) drop(gone error, chosen func(space, id string) bool) error {
 // leaves no byte of them. Choose runs with mu held.
 func (in *Inbox) remove(choose func() (records []change, files []string)) error {
 	// Without the caller's ctx: what began to be forgotten is forgotten.
-	return in.o.Library.Soil(context.Background(), func() error {
+	return in.o.Library.RemoveFromMeta(context.Background(), func() error {
 		in.writing.Lock()
 		defer in.writing.Unlock()
 		in.mu.Lock()

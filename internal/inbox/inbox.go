@@ -13,7 +13,7 @@ import (
 
 // Inbox keeps uploads until their documents are stored.
 //
-// Locks, in the order in which they are taken: a turn of the library (Soil),
+// Locks, in the order in which they are taken: a turn of the library (RemoveFromMeta),
 // writing, mu. No callback runs under writing or mu.
 type Inbox struct {
 	o       Options

@@ -11,23 +11,23 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// A batch is acknowledged together; it is small enough that progress is seen
-// and that a crash costs little.
+// A batch is acknowledged as a whole. It is small, so that progress is visible and a
+// crash costs little.
 const (
 	batchDocuments = 64
 	batchBytes     = 1 << 20
 )
 
-// Report counts what became of documents.
+// Report counts what happened to the documents.
 type Report struct {
 	Added     int       `json:"added"`
 	Unchanged int       `json:"unchanged"`
 	Replaced  int       `json:"replaced"`
 	Failed    int       `json:"failed"`
-	Chunks    int       `json:"chunks"` // that are new
-	Notes     int       `json:"notes"`  // parts of documents that were left out
+	Chunks    int       `json:"chunks"` // new ones
+	Notes     int       `json:"notes"`  // skipped parts of documents
 	Failures  []Failure `json:"failures,omitempty"`
-	LeftOut   []Failure `json:"left_out,omitempty"` // the parts, by the title of their document
+	LeftOut   []Failure `json:"left_out,omitempty"` // the skipped parts, by the title of their document
 }
 
 // Failure is something that could not be read.
@@ -36,20 +36,20 @@ type Failure struct {
 	Reason string `json:"reason"`
 }
 
-// maxFailures are named; more are counted.
+// maxFailures is how many failures are named; the rest are only counted.
 const maxFailures = 1000
 
-// Documents is the number of documents that are in the knowledge bank now.
+// Documents is the number of these documents now in the knowledge bank.
 func (r *Report) Documents() int { return r.Added + r.Unchanged + r.Replaced }
 
-// Source gives documents one by one, and names what cannot be read.
+// Source emits documents one by one, and names what it cannot read.
 type Source func(ctx context.Context, emit func(*knowledgebank.Source) error, failed func(name string, err error)) error
 
-// Add takes documents into a space. Each is in whole and durable, or not at all;
-// progress, when not nil, hears of every batch. Emit returns when a large document is
-// in, and at once for others. What cannot be taken in is named in the report, and the
-// others go on. With an error the report holds what was done before. Other changes may
-// be made between two batches.
+// Add ingests documents into a space. Each document is stored completely and durably, or
+// not at all. progress, if not nil, is called after every batch. emit returns at once for
+// small documents, and for a large one when it is stored. The report names documents that
+// could not be ingested; the others continue. With an error the report covers what was
+// done before. Other changes may happen between two batches.
 func (l *Library) Add(ctx context.Context, space string, read Source, progress func(Report)) (Report, error) {
 	const op = "ingest.Add"
 	a := &adding{Library: l, space: space, progress: progress}
@@ -58,17 +58,17 @@ func (l *Library) Add(ctx context.Context, space string, read Source, progress f
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	left, err := l.turns.add(a, cancel)
+	left, err := l.turns.registerAdd(a, cancel)
 	if err != nil {
 		return a.report, fault.Wrap(op, err)
 	}
 	defer left()
-	found := make(chan item, batchDocuments)
-	ahead := semaphore.NewWeighted(batchBytes) // of documents that were read and not looked at
+	found := make(chan sourceItem, batchDocuments)
+	ahead := semaphore.NewWeighted(batchBytes) // bytes read but not yet processed
 	end := make(chan error, 1)
 	go func() {
 		defer close(found)
-		send := func(i item) error {
+		send := func(i sourceItem) error {
 			if err := ahead.Acquire(ctx, i.weight()); err != nil {
 				return err
 			}
@@ -89,15 +89,15 @@ func (l *Library) Add(ctx context.Context, space string, read Source, progress f
 		}
 		end <- read(ctx,
 			func(s *knowledgebank.Source) error {
-				i := item{source: s}
+				i := sourceItem{source: s}
 				if i.bytes() >= batchBytes {
 					i.in = make(chan struct{})
 				}
 				return send(i)
 			},
-			func(name string, err error) { send(item{failure: &Failure{name, reason(err)}}) })
+			func(name string, err error) { send(sourceItem{failure: &Failure{name, errorText(err)}}) })
 	}()
-	err = a.all(ctx, found, ahead)
+	err = a.addAll(ctx, found, ahead)
 	if err != nil {
 		cancel(nil)
 	}
@@ -112,17 +112,17 @@ func (l *Library) Add(ctx context.Context, space string, read Source, progress f
 	return a.report, fault.Wrap(op, err)
 }
 
-// item is a document, or what could not be read.
-type item struct {
+// sourceItem is a document, or something that could not be read.
+type sourceItem struct {
 	source  *knowledgebank.Source
 	failure *Failure
-	// in is closed when a large document is in: none is read ahead beside it, as two
-	// take too much memory. It is nil for others.
+	// in is closed when a large document is stored, and nil for small ones. Nothing is
+	// read ahead meanwhile, because two large documents need too much memory.
 	in chan struct{}
 }
 
-// bytes of text that a document holds.
-func (i item) bytes() (n int) {
+// bytes is the size of a document's text.
+func (i sourceItem) bytes() (n int) {
 	if i.source != nil {
 		for _, b := range i.source.Blocks {
 			n += len(b.Text)
@@ -131,10 +131,10 @@ func (i item) bytes() (n int) {
 	return n
 }
 
-// weight is what an item takes of what may be read ahead; the longest takes all.
-func (i item) weight() int64 { return int64(min(i.bytes(), batchBytes)) }
+// weight is the item's share of the read-ahead limit; a large document takes all of it.
+func (i sourceItem) weight() int64 { return int64(min(i.bytes(), batchBytes)) }
 
-// adding is one Add under way.
+// adding is one Add in progress.
 type adding struct {
 	*Library
 	space    string
@@ -144,7 +144,7 @@ type adding struct {
 	bytes    int
 }
 
-func (a *adding) all(ctx context.Context, found <-chan item, ahead *semaphore.Weighted) error {
+func (a *adding) addAll(ctx context.Context, found <-chan sourceItem, ahead *semaphore.Weighted) error {
 	for i := range found {
 		ahead.Release(i.weight())
 		if i.failure != nil {
@@ -166,7 +166,7 @@ func (a *adding) all(ctx context.Context, found <-chan item, ahead *semaphore.We
 	return a.flush(ctx)
 }
 
-// leftOut names what of a document could not be taken.
+// leftOut records the skipped parts of a document.
 func (a *adding) leftOut(s *knowledgebank.Source) {
 	for _, note := range s.Notes {
 		if a.report.Notes++; len(a.report.LeftOut) < maxFailures {
@@ -182,15 +182,15 @@ func (a *adding) fail(f Failure) {
 	}
 }
 
-// flush brings the batch in, but for what cannot be taken in.
+// flush ingests the batch, except for documents that cannot be ingested.
 func (a *adding) flush(ctx context.Context) error {
 	for len(a.batch) > 0 {
-		n, bad, err := a.some(ctx)
+		n, bad, err := a.addFirst(ctx)
 		if err != nil {
 			return err
 		}
 		if bad != nil {
-			a.fail(Failure{name(a.batch[n]), reason(bad)})
+			a.fail(Failure{displayName(a.batch[n]), errorText(bad)})
 			n++
 		}
 		a.batch = a.batch[n:]
@@ -202,23 +202,23 @@ func (a *adding) flush(ctx context.Context) error {
 	return nil
 }
 
-// name is what a person knows a document by.
-func name(s *knowledgebank.Source) string {
+// displayName is how the user knows a document.
+func displayName(s *knowledgebank.Source) string {
 	if s.Path != "" {
 		return s.Path
 	}
 	return s.Key
 }
 
-// some brings the first n of the batch into the knowledge bank, and the other
-// layers after it. Bad is why the document behind those cannot be taken in.
-func (a *adding) some(ctx context.Context) (n int, bad, err error) {
-	done, err := a.turns.change(ctx, a.space)
+// addFirst writes the first n of the batch to the knowledge bank and updates the other
+// layers. bad is why the document after them cannot be ingested.
+func (a *adding) addFirst(ctx context.Context) (n int, bad, err error) {
+	done, err := a.turns.space(ctx, a.space)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer done()
-	if err := a.pardon(a.space, a.batch); err != nil {
+	if err := a.keepIncoming(a.space, a.batch); err != nil {
 		return 0, nil, err
 	}
 	changes, err := a.Knowledge.AddAll(ctx, a.space, a.batch)
@@ -239,7 +239,7 @@ func (a *adding) some(ctx context.Context) (n int, bad, err error) {
 	if fault.KindOf(err) == fault.Invalid && n < len(a.batch) {
 		bad, err = err, nil
 	}
-	if n > 0 { // these are in, whatever became of the rest
+	if n > 0 { // these are stored, whatever happened to the rest
 		if late := a.catchUp(ctx, a.space, gone); err == nil {
 			err = late
 		}
@@ -247,9 +247,9 @@ func (a *adding) some(ctx context.Context) (n int, bad, err error) {
 	return n, bad, err
 }
 
-// catchUp brings the other layers after the knowledge bank, and makes good what
-// failed of that before: documents that are taken in again are unchanged by then,
-// and nobody would tell which chunks have gone. The caller has the space's turn.
+// catchUp updates the other layers from the knowledge bank, including what failed before.
+// Uploading the documents again would not help, because they count as unchanged and their
+// deleted chunks are unknown. The caller has the space's turn.
 func (l *Library) catchUp(ctx context.Context, space string, gone []percached.ChunkID) error {
 	var err error
 	if l.isBehind(space) {
@@ -258,21 +258,20 @@ func (l *Library) catchUp(ctx context.Context, space string, gone []percached.Ch
 		more, err = l.orphans(space, false)
 		gone = append(gone, more...)
 	}
-	if late := l.follow(ctx, space, gone); err == nil {
+	if late := l.updateLayers(ctx, space, gone); err == nil {
 		err = late
 	}
 	l.setBehind(space, err != nil)
 	return err
 }
 
-// CatchUp makes good what an Add that was ended has left undone: documents that
-// came in are found from then on.
+// CatchUp completes an interrupted Add, so that the ingested documents can be found.
 func (l *Library) CatchUp(ctx context.Context, space string) error {
 	const op = "ingest.CatchUp"
 	if !l.isBehind(space) {
 		return nil
 	}
-	done, err := l.turns.change(ctx, space)
+	done, err := l.turns.space(ctx, space)
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
@@ -283,8 +282,8 @@ func (l *Library) CatchUp(ctx context.Context, space string) error {
 	return fault.Wrap(op, l.catchUp(ctx, space, nil))
 }
 
-// reason is an error as a person is told of it.
-func reason(err error) string {
+// errorText is an error's text for the user.
+func errorText(err error) string {
 	for {
 		f, ok := err.(*fault.Error)
 		if !ok {

@@ -1,23 +1,21 @@
-// Package ingest takes documents in and forgets them, in every layer.
+// Package ingest adds documents to all layers and forgets them.
 //
-// Purpose: Library.Add brings documents into the knowledge bank in batches and
-// lets the index, the QA bank and the tree follow. Library.Delete makes a document
-// forgotten: chunks, vectors, index terms, tensors, stored answers and history
-// that rest on it go, and CleanUp then takes their bytes off the disk. Recover
-// brings the layers together again after a crash.
+// Purpose: Library.Add writes documents to the knowledge bank in batches and updates the
+// index, the QA bank and the tree. Library.Delete forgets a document: it deletes its
+// chunks, vectors, index terms, tensors, stored answers and history; CleanUp then removes
+// their bytes from disk. Recover makes the layers consistent after a crash.
 //
-// Invariants: the knowledge bank is the truth; a document is in it whole or not at
-// all, and every other layer can be brought after it. What is to be forgotten is
-// written down before the first layer forgets, so that a crash on the way is
-// made good by Recover, and a failure by CleanUp. Questions under way bring nothing
-// back. A receipt says CleanedUp only when the bytes are gone.
+// Invariants: the knowledge bank is authoritative. It holds a document completely or not
+// at all, and every other layer can be updated from it. Before the first layer forgets
+// anything, a note is written, so that Recover completes it after a crash and CleanUp
+// after a failure. Questions in progress cannot bring anything back. A receipt has
+// CleanedUp only when the bytes are gone.
 //
-// Each space is changed by one caller at a time, and no change waits for one of
-// another space. CleanUp and Recover change all of them: nothing else is changed
-// meanwhile.
+// One caller at a time changes a space, and changes of different spaces do not wait for
+// each other. CleanUp and Recover change all spaces and exclude all other changes.
 //
 // Goroutines: Add reads ahead on one of its own, which ends before Add returns.
 //
-// State on disk: notes of what is being forgotten, under the prefix 'F' of the
-// meta database: see pending.go.
+// State on disk: notes of what is being forgotten, under the prefix 'F' of the meta
+// database; see pending.go.
 package ingest

@@ -20,18 +20,18 @@ type Receipt struct {
 	Documents int   `json:"documents"`
 	Chunks    int   `json:"chunks"`
 	Vectors   int   `json:"vectors"`
-	Indexed   int   `json:"indexed"` // chunks in the index of words
+	Indexed   int   `json:"indexed"` // chunks in the word index
 	Slices    int   `json:"slices"`
 	Bytes     int64 `json:"slice_bytes"`
 	Entries   int   `json:"entries"`
 	History   int   `json:"history"`
 	Summaries int   `json:"summaries"`   // of its chunks
 	Predicted int   `json:"predictions"` // made from it
-	// CleanedUp says that no file of the data folder holds any of it any more.
+	// CleanedUp means that no file of the data folder contains any of it.
 	CleanedUp bool `json:"cleaned_up"`
 }
 
-// Plus adds up two receipts.
+// Plus adds two receipts.
 func (r Receipt) Plus(o Receipt) Receipt {
 	return Receipt{
 		Documents: r.Documents + o.Documents, Chunks: r.Chunks + o.Chunks, Vectors: r.Vectors + o.Vectors,
@@ -41,19 +41,18 @@ func (r Receipt) Plus(o Receipt) Receipt {
 	}
 }
 
-// Delete makes a document forgotten. When it returns without an error, nothing
-// of the document is shown, searched or served any more; its bytes leave the
-// disk with CleanUp. With an error either nothing has happened, or what is left
-// to do is done by CleanUp or Recover.
+// Delete forgets a document. When it returns without an error, nothing of the document is
+// shown, searched or served any more; CleanUp removes its bytes from disk. With an error
+// either nothing happened, or CleanUp or Recover will complete it.
 func (l *Library) Delete(ctx context.Context, space string, id percached.DocumentID) (Receipt, error) {
 	const op = "ingest.Delete"
-	done, err := l.turns.change(ctx, space)
+	done, err := l.turns.space(ctx, space)
 	if err != nil {
 		return Receipt{}, fault.Wrap(op, err)
 	}
 	defer done()
 	d, err := l.Knowledge.Document(space, id)
-	if err != nil && fault.KindOf(err) != fault.Internal { // what is damaged can be forgotten, too
+	if err != nil && fault.KindOf(err) != fault.Internal { // damaged documents can be forgotten too
 		return Receipt{}, fault.Wrap(op, err)
 	}
 	p := &pending{Space: space, Document: id, Chunks: d.Chunks}
@@ -61,20 +60,20 @@ func (l *Library) Delete(ctx context.Context, space string, id percached.Documen
 		return Receipt{}, fault.Wrap(op, err)
 	}
 	r, err := l.deleteNoted(ctx, p)
-	// Not in forget: CleanUp, which calls that too, is a job itself. With an error,
-	// too: what is left to do is found by this.
+	// Not in forget, because CleanUp calls that and is a job itself. Also after an error:
+	// the next scan finds the remaining work.
 	if late := l.Jobs.Forget(space); err == nil {
 		err = late
 	}
 	return r, fault.Wrap(op, err)
 }
 
-// deleteNoted makes the document of a note forgotten.
+// deleteNoted forgets the document of a note.
 func (l *Library) deleteNoted(ctx context.Context, p *pending) (Receipt, error) {
 	change, err := l.Knowledge.Delete(ctx, p.Space, p.Document)
 	if err != nil {
 		if _, look := l.Knowledge.Document(p.Space, p.Document); fault.KindOf(look) != fault.NotFound {
-			err = l.spare(p, err)
+			err = l.keepFailed(p, err)
 		}
 		return Receipt{}, err
 	}
@@ -82,27 +81,27 @@ func (l *Library) deleteNoted(ctx context.Context, p *pending) (Receipt, error) 
 	if err := l.note(p); err != nil {
 		return Receipt{}, err
 	}
-	// Who waits for it may go: the document has gone, and nothing of it stays.
+	// The caller may cancel: the document is deleted, and its traces must go too.
 	r, err := l.forget(context.WithoutCancel(ctx), p)
 	r.Documents = 1
 	return r, err
 }
 
-// DeleteSpace makes a space and everything in it forgotten, as Delete does it with
-// a document. What is being added to it ends.
+// DeleteSpace forgets a space and everything in it, like Delete. It ends each Add in
+// progress there.
 func (l *Library) DeleteSpace(ctx context.Context, space string) (Receipt, error) {
 	const op = "ingest.DeleteSpace"
-	defer l.turns.end(space)()
+	defer l.turns.endAdds(space)()
 	r, noted, err := l.deleteSpace(ctx, space)
 	if noted {
-		r.CleanedUp = l.handOver(ctx)
+		r.CleanedUp = l.cleanUpElsewhere(ctx)
 	}
 	return r, fault.Wrap(op, err)
 }
 
-// deleteSpace says whether it noted that the space is to go.
+// deleteSpace also reports whether it wrote the note.
 func (l *Library) deleteSpace(ctx context.Context, space string) (r Receipt, noted bool, err error) {
-	done, err := l.turns.change(ctx, space)
+	done, err := l.turns.space(ctx, space)
 	if err != nil {
 		return r, false, err
 	}
@@ -118,12 +117,12 @@ func (l *Library) deleteSpace(ctx context.Context, space string) (r Receipt, not
 	return r, true, err
 }
 
-// deleteNotedSpace makes the space of a note forgotten.
+// deleteNotedSpace forgets the space of a note.
 func (l *Library) deleteNotedSpace(ctx context.Context, p *pending) (Receipt, error) {
 	documents, chunks, err := l.Knowledge.DeleteSpace(p.Space)
 	if err != nil {
 		if _, look := l.Knowledge.Space(p.Space); fault.KindOf(look) != fault.NotFound {
-			err = l.spare(p, err)
+			err = l.keepFailed(p, err)
 		}
 		return Receipt{}, err
 	}
@@ -131,8 +130,8 @@ func (l *Library) deleteNotedSpace(ctx context.Context, p *pending) (Receipt, er
 	if err := l.note(p); err != nil {
 		return Receipt{}, err
 	}
-	// Who waits for it may go: of a space that has gone nothing must show in one
-	// that is made anew under its name.
+	// The caller may cancel: nothing of a deleted space may appear in a new one of the
+	// same name.
 	r, err := l.forgetSpace(context.WithoutCancel(ctx), p.Space)
 	r.Documents, r.Chunks = documents, chunks
 	if err == nil {
@@ -141,55 +140,55 @@ func (l *Library) deleteNotedSpace(ctx context.Context, p *pending) (Receipt, er
 	return r, err
 }
 
-// lastCleanUp bounds how long who deletes the last space waits for its bytes to go.
+// lastCleanUp limits how long deleting the last space waits for the removal of its bytes.
 const lastCleanUp = 20 * time.Second
 
-// handOver leaves the bytes of a space that went to idle work in the others: its
-// own jobs went with it. If there is no other, nobody would look for them: they go
-// at once, as there is little left to copy. It says whether they are gone.
-func (l *Library) handOver(ctx context.Context) bool {
+// cleanUpElsewhere leaves a deleted space's bytes to idle work of other spaces, because
+// its own jobs were deleted with it. If there is no other space it removes them at once;
+// little remains to be copied then. It reports whether they are gone.
+func (l *Library) cleanUpElsewhere(ctx context.Context) bool {
 	spaces, err := l.Knowledge.Spaces()
 	for _, s := range spaces {
 		l.Jobs.Changed(s.Name)
 	}
 	if err != nil || len(spaces) > 0 {
-		return false // where the list cannot be read, the scheduler finds that out for itself
+		return false // if the list is unreadable, the scheduler will notice
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastCleanUp)
 	defer cancel()
 	if err := l.CleanUp(ctx, nil); err != nil {
-		l.Logger.Warn("what was forgotten is still on the disk", "kind", fault.KindOf(err), "error", err)
+		l.Logger.Warn("forgotten documents are still on disk", "kind", fault.KindOf(err), "error", err)
 		return false
 	}
 	return true
 }
 
-// Vacate ends what is left of forgetting a space, before one is made anew under its
-// name: nothing of the former one shows there.
-func (l *Library) Vacate(ctx context.Context, space string) error {
-	const op = "ingest.Vacate"
+// FinishDeletion completes the deletion of a space before a new one of the same name is
+// created, so that nothing of the old one appears there.
+func (l *Library) FinishDeletion(ctx context.Context, space string) error {
+	const op = "ingest.FinishDeletion"
 	p := &pending{Space: space, Whole: true, Gone: true}
 	if noted, err := l.has(p.key()); err != nil || !noted {
 		return fault.Wrap(op, err)
 	}
-	done, err := l.turns.change(ctx, space)
+	done, err := l.turns.space(ctx, space)
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
 	defer done()
 	if _, err := l.Knowledge.Space(space); fault.KindOf(err) != fault.NotFound {
-		return nil // it is there, sound or not
+		return nil // it exists, intact or not
 	}
-	if err := l.note(p); err != nil { // or the new one might go by the former one's note
+	if err := l.note(p); err != nil { // otherwise the new one could be deleted by the old one's note
 		return fault.Wrap(op, err)
 	}
 	_, err = l.forgetSpace(ctx, space)
 	return fault.Wrap(op, err)
 }
 
-// spare notes that what the knowledge bank could not let go of stays: or it would
-// go later, whatever it is by then.
-func (l *Library) spare(p *pending, cause error) error {
+// keepFailed records that what the knowledge bank failed to delete stays. Otherwise it
+// would be deleted later, whatever has this name by then.
+func (l *Library) keepFailed(p *pending, cause error) error {
 	p.Gone = true
 	if err := l.note(p); err != nil {
 		return errors.Join(cause, err)
@@ -197,12 +196,12 @@ func (l *Library) spare(p *pending, cause error) error {
 	return cause
 }
 
-// forget takes what rests on the chunks of a document that are gone out of
-// every layer but the knowledge bank; and what rests on any other chunk that is
-// gone, as that may be from an earlier edition of the document.
+// forget deletes what depends on a document's deleted chunks in every layer except the
+// knowledge bank, and what depends on any other deleted chunk, which may be from an
+// earlier version of the document.
 func (l *Library) forget(ctx context.Context, p *pending) (r Receipt, err error) {
 	l.Asker.Settle()
-	own, err := l.gone(p.Space, p.Chunks)
+	own, err := l.deletedChunks(p.Space, p.Chunks)
 	if err != nil {
 		return r, err
 	}
@@ -225,7 +224,7 @@ func (l *Library) forget(ctx context.Context, p *pending) (r Receipt, err error)
 			return r, err
 		}
 	}
-	before, err := l.Index.Stats(p.Space) // last: it alone needs room to write
+	before, err := l.Index.Stats(p.Space) // last, because only this needs disk space
 	if err != nil {
 		return r, err
 	}
@@ -239,7 +238,7 @@ func (l *Library) forget(ctx context.Context, p *pending) (r Receipt, err error)
 
 func (l *Library) forgetSpace(ctx context.Context, space string) (r Receipt, err error) {
 	l.Asker.Settle()
-	if s, err := l.Index.Stats(space); err == nil { // it may be gone already
+	if s, err := l.Index.Stats(space); err == nil { // it may be deleted already
 		r.Vectors, r.Indexed = s.Vectors, s.Chunks
 	}
 	if err := l.Index.Drop(space); err != nil {
@@ -260,14 +259,13 @@ func (l *Library) forgetSpace(ctx context.Context, space string) (r Receipt, err
 	return r, l.Jobs.DropSpace(space)
 }
 
-// follow brings the other layers after documents that came in: answers that were
-// made from the chunks which went by that are stale, and their tensors are of no
-// use.
-func (l *Library) follow(ctx context.Context, space string, gone []percached.ChunkID) error {
+// updateLayers updates the other layers after an Add: answers from replaced chunks become
+// stale, and their tensors are deleted.
+func (l *Library) updateLayers(ctx context.Context, space string, gone []percached.ChunkID) error {
 	var err error
 	if len(gone) > 0 {
 		l.Asker.Settle()
-		// Documents that came in are in: who waits for them may go.
+		// The documents are stored: the caller may cancel.
 		err = l.outdate(context.WithoutCancel(ctx), space, gone)
 	}
 	if late := l.Index.Update(ctx, space); err == nil {
@@ -288,10 +286,10 @@ func (l *Library) outdate(ctx context.Context, space string, gone []percached.Ch
 	return err
 }
 
-// gone are those of these chunks that the knowledge bank no longer holds.
-func (l *Library) gone(space string, ids []percached.ChunkID) ([]percached.ChunkID, error) {
+// deletedChunks lists which of these chunks the knowledge bank no longer has.
+func (l *Library) deletedChunks(space string, ids []percached.ChunkID) ([]percached.ChunkID, error) {
 	alive, err := l.Knowledge.Versions(space, ids)
-	// One that is damaged counts as gone: nothing that rests on it is served.
+	// A damaged chunk counts as deleted: nothing based on it is served.
 	if err != nil && !errors.Is(err, knowledgebank.ErrDamaged) && !errors.Is(err, kv.ErrDamaged) {
 		return nil, err
 	}
@@ -301,12 +299,12 @@ func (l *Library) gone(space string, ids []percached.ChunkID) ([]percached.Chunk
 	}), nil
 }
 
-// orphans are the chunks that are gone and that tensors or stored answers still
-// rest on, or questions of the history.
+// orphans lists the deleted chunks that tensors, stored answers or questions of the
+// history still cite.
 func (l *Library) orphans(space string, asked bool) ([]percached.ChunkID, error) {
 	named := map[percached.ChunkID]bool{}
 	l.Tree.Nodes(space, func(n qkvtree.Info) { named[n.Chunk] = true })
-	// From memory: an answer that cannot be read any more goes with its chunks, too.
+	// From memory, because unreadable answers must be deleted with their chunks too.
 	if err := l.Bank.Scan(space, func(i qabank.Info) error {
 		for _, c := range i.Chunks {
 			named[c] = true
@@ -331,6 +329,6 @@ func (l *Library) orphans(space string, asked bool) ([]percached.ChunkID, error)
 			named[id] = true
 		}
 	}
-	delete(named, percached.ChunkID{}) // instructions are no chunk
-	return l.gone(space, slices.Collect(maps.Keys(named)))
+	delete(named, percached.ChunkID{}) // the instructions are not a chunk
+	return l.deletedChunks(space, slices.Collect(maps.Keys(named)))
 }

@@ -58,11 +58,11 @@ func TestVacate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.ok(w.Knowledge.CreateSpace(percached.Space{Name: "other", Kind: "notes"}))
-			w.ok(w.Vacate(ctx, space)) // nothing of it is being forgotten
+			w.ok(w.FinishDeletion(ctx, space)) // nothing of it is being forgotten
 			w.add(note("a", "The password of Zyxwv is swordfish."))
 			w.ask("What is the password of Zyxwv?", "a")
 			cut(w)
-			w.ok(w.Vacate(ctx, space))
+			w.ok(w.FinishDeletion(ctx, space))
 			w.ok(w.Knowledge.CreateSpace(percached.Space{Name: space, Kind: "notes"}))
 			if d := cmp.Diff(stored{}, w.stored()); d != "" {
 				t.Error(d)
@@ -116,10 +116,10 @@ func (w *world) drop(key string) {
 func TestSoil(t *testing.T) {
 	w := newWorld(t)
 	failed := errors.New("half of it is removed")
-	if err := w.Soil(context.Background(), func() error { return failed }); !errors.Is(err, failed) {
+	if err := w.RemoveFromMeta(context.Background(), func() error { return failed }); !errors.Is(err, failed) {
 		t.Error(err)
 	}
-	if due, err := w.Untidy(); !due || err != nil {
+	if due, err := w.NeedsCleanUp(); !due || err != nil {
 		t.Error("it was not noted", err)
 	}
 	copied := false
@@ -127,11 +127,11 @@ func TestSoil(t *testing.T) {
 		copied = true
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if err := w.Soil(ctx, func() error { t.Error("it was removed meanwhile"); return nil }); kind(err) != fault.Timeout {
+		if err := w.RemoveFromMeta(ctx, func() error { t.Error("it was removed meanwhile"); return nil }); kind(err) != fault.Timeout {
 			t.Error(err)
 		}
 	}))
-	if due, err := w.Untidy(); due || err != nil || !copied {
+	if due, err := w.NeedsCleanUp(); due || err != nil || !copied {
 		t.Error(due, err, copied)
 	}
 }

@@ -19,14 +19,14 @@ type history interface {
 	DropSpace(space string) (int, error)
 }
 
-// predictions are made from documents.
+// predictions forgets what was predicted from documents.
 type predictions interface {
 	Cited(space string) ([]percached.ChunkID, error)
 	Forget(space string, chunks []percached.ChunkID) (parts, predictions int, err error)
 	DropSpace(space string) (parts, predictions int, err error)
 }
 
-// jobs are idle work that is to be done.
+// jobs is the queue of idle work.
 type jobs interface {
 	Changed(space string)
 	Forget(space string) error
@@ -35,12 +35,12 @@ type jobs interface {
 
 // asker answers questions.
 type asker interface {
-	// Settle waits for what is being stored of chunks that were there a moment
-	// ago: from then on nothing is stored of chunks that are gone.
+	// Settle waits until results based on recently existing chunks are stored. From then
+	// on nothing is stored about deleted chunks.
 	Settle()
 }
 
-// Layers are all that holds something of a document.
+// Layers are all layers that hold parts of documents.
 type Layers struct {
 	Meta      *kv.DB
 	Tensors   *kv.DB
@@ -55,32 +55,32 @@ type Layers struct {
 	Logger    *slog.Logger
 }
 
-// Library changes what the layers hold. It is safe for concurrent use: each space
-// is changed by one at a time.
+// Library changes the layers. It is safe for concurrent use: one caller at a time changes
+// a space.
 type Library struct {
 	Layers
 	turns *turns
 
 	mu sync.Mutex // guards behind
-	// behind: the layers of a space could not follow its knowledge bank in whole.
+	// behind holds the spaces whose layers failed to follow the knowledge bank.
 	behind map[string]bool
 }
 
-// New makes a library of these layers. Call Recover before anything else.
+// New creates a library of these layers. Call Recover before anything else.
 func New(l Layers) *Library {
 	return &Library{Layers: l, turns: newTurns(), behind: map[string]bool{}}
 }
 
-// Behind says that layers of some space could not follow the knowledge bank: then
-// the folder is as after a crash, and the next Recover makes that good. Nothing may
-// be changed at the same time.
+// Behind reports whether the layers of some space failed to follow the knowledge bank.
+// The folder is then as after a crash, and the next Recover repairs it. Nothing may
+// change at the same time.
 func (l *Library) Behind() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.behind) > 0
 }
 
-// isBehind says that layers of a space could not follow; setBehind notes it.
+// isBehind reports whether the layers of a space failed to follow; setBehind records it.
 func (l *Library) isBehind(space string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,14 +22,14 @@ import (
 //	value: format version (1)
 const pendingVersion = 1
 
-// pending is a document, or a whole space, that is being forgotten.
+// pending is a document or a space that is being forgotten.
 type pending struct {
 	Space    string               `json:"space"`
-	Whole    bool                 `json:"whole,omitempty"` // the space itself goes
+	Whole    bool                 `json:"whole,omitempty"` // the whole space
 	Document percached.DocumentID `json:"document"`
-	Chunks   []percached.ChunkID  `json:"chunks"` // that may go with it
-	// Gone says that the knowledge bank has let go of it, or could not: what goes
-	// by this name now stays.
+	Chunks   []percached.ChunkID  `json:"chunks"` // that may be deleted with it
+	// Gone means that the knowledge bank has deleted it, or failed to: whatever has this
+	// name now stays.
 	Gone bool `json:"gone,omitempty"`
 }
 
@@ -38,7 +38,7 @@ func (p *pending) key() []byte {
 	return append(append([]byte("Fp"), id[:]...), p.Document[:]...)
 }
 
-// note writes down what is to be forgotten.
+// note writes a note.
 func (l *Library) note(p *pending) error {
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -49,8 +49,8 @@ func (l *Library) note(p *pending) error {
 	})
 }
 
-// noted reads all notes.
-func (l *Library) noted() ([]*pending, error) {
+// notes reads all notes.
+func (l *Library) notes() ([]*pending, error) {
 	var all []*pending
 	err := l.Meta.View(func(tx *kv.Tx) error {
 		return tx.Each([]byte("Fp"), func(_, v []byte) error {
@@ -65,26 +65,26 @@ func (l *Library) noted() ([]*pending, error) {
 func readPending(v []byte) (*pending, error) {
 	p := &pending{}
 	if len(v) == 0 || v[0] != pendingVersion || json.Unmarshal(v[1:], p) != nil {
-		return nil, fault.New(fault.Internal, "ingest: notes", "a note of what is to be forgotten cannot be read")
+		return nil, fault.New(fault.Internal, "ingest: notes", "a note of what is to be forgotten is unreadable")
 	}
 	return p, nil
 }
 
-// strike removes notes, and notes that only meta is left to be cleaned.
-func (l *Library) strike(ps []*pending) error {
+// deleteNotes deletes notes and records that only meta must still be cleaned.
+func (l *Library) deleteNotes(ps []*pending) error {
 	return l.Meta.Update(func(tx *kv.Tx) error {
 		for _, p := range ps {
 			if err := tx.Delete(p.key()); err != nil {
 				return err
 			}
 		}
-		return tx.Set(halfKey(), []byte{pendingVersion})
+		return tx.Set(cleanMarkKey(), []byte{pendingVersion})
 	})
 }
 
-// pardon notes that documents which come in stay, and their space with them: what
-// is left of a Delete that failed would take them away.
-func (l *Library) pardon(space string, coming []*knowledgebank.Source) error {
+// keepIncoming records that incoming documents and their space stay. Otherwise completing
+// a failed Delete would delete them.
+func (l *Library) keepIncoming(space string, coming []*knowledgebank.Source) error {
 	names := []*pending{{Space: space}}
 	for _, s := range coming {
 		names = append(names, &pending{Space: space, Document: percached.NewDocumentID(s.Key)})
@@ -100,7 +100,7 @@ func (l *Library) pardon(space string, coming []*knowledgebank.Source) error {
 				return err
 			}
 			p, err := readPending(v)
-			if err == nil && !p.Gone { // one that cannot be read stops CleanUp, too: then nothing goes
+			if err == nil && !p.Gone { // an unreadable note also stops CleanUp, so nothing is deleted then
 				spared = append(spared, p)
 			}
 		}
@@ -117,26 +117,27 @@ func (l *Library) pardon(space string, coming []*knowledgebank.Source) error {
 	return nil
 }
 
-// Soil runs remove, which takes something out of meta. It is noted before that
-// bytes of it will still be in the files: CleanUp is due. No CleanUp is under way
-// meanwhile, which might have copied them already, and would strike that note out.
-func (l *Library) Soil(ctx context.Context, remove func() error) error {
-	const op = "ingest.Soil"
-	done, err := l.turns.beside(ctx)
+// RemoveFromMeta runs remove, which deletes something from meta. It first records that
+// CleanUp is due, because the deleted bytes will still be in the files. It excludes
+// CleanUp meanwhile, which might have copied those bytes already and would delete the
+// record.
+func (l *Library) RemoveFromMeta(ctx context.Context, remove func() error) error {
+	const op = "ingest.RemoveFromMeta"
+	done, err := l.turns.shared(ctx)
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
 	defer done()
-	if err := l.strike(nil); err != nil {
+	if err := l.deleteNotes(nil); err != nil {
 		return fault.Wrap(op, err)
 	}
 	return fault.Wrap(op, remove())
 }
 
-func halfKey() []byte { return []byte("Fc") }
+func cleanMarkKey() []byte { return []byte("Fc") }
 
-// halfClean says that only meta is left to be cleaned.
-func (l *Library) halfClean() (bool, error) { return l.has(halfKey()) }
+// onlyMetaDirty reports whether only meta must still be cleaned.
+func (l *Library) onlyMetaDirty() (bool, error) { return l.has(cleanMarkKey()) }
 
 func (l *Library) has(key []byte) (there bool, err error) {
 	err = l.Meta.View(func(tx *kv.Tx) error {
@@ -146,18 +147,17 @@ func (l *Library) has(key []byte) (there bool, err error) {
 	return there, err
 }
 
-// Untidy says that bytes of what was forgotten are still on the disk: CleanUp is
-// due.
-func (l *Library) Untidy() (bool, error) {
-	notes, err := l.noted()
+// NeedsCleanUp reports whether bytes of forgotten documents are still on disk.
+func (l *Library) NeedsCleanUp() (bool, error) {
+	notes, err := l.notes()
 	if err != nil || len(notes) > 0 {
-		return err == nil, fault.Wrap("ingest.Untidy", err)
+		return err == nil, fault.Wrap("ingest.NeedsCleanUp", err)
 	}
-	half, err := l.halfClean()
-	return half, fault.Wrap("ingest.Untidy", err)
+	half, err := l.onlyMetaDirty()
+	return half, fault.Wrap("ingest.NeedsCleanUp", err)
 }
 
-// clean notes that nothing is left to be cleaned.
-func (l *Library) clean() error {
-	return l.Meta.Update(func(tx *kv.Tx) error { return tx.Delete(halfKey()) })
+// deleteCleanMark records that nothing must be cleaned.
+func (l *Library) deleteCleanMark() error {
+	return l.Meta.Update(func(tx *kv.Tx) error { return tx.Delete(cleanMarkKey()) })
 }

@@ -7,22 +7,22 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Recover brings the layers together: it finishes what was being forgotten and
-// lets each index follow its space. After a crash (unclean) it also looks for
-// tensors and answers whose chunks are gone. With an error something of that is left
-// to be done, and nothing wrong is served. CleanUp does the rest.
+// Recover makes the layers consistent: it completes unfinished deletions and updates each
+// index from its space. After a crash (unclean) it also searches for tensors and answers
+// of deleted chunks. With an error some work remains, which CleanUp does; nothing wrong
+// is served meanwhile.
 func (l *Library) Recover(ctx context.Context, unclean bool) error {
 	const op = "ingest.Recover"
-	done, err := l.turns.changeAll(ctx)
+	done, err := l.turns.exclusive(ctx)
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
 	defer done()
-	notes, err := l.noted()
+	notes, err := l.notes()
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
-	var errs []error // one space's trouble is no other's
+	var errs []error // an error in one space must not stop the others
 	for _, p := range notes {
 		errs = append(errs, l.finish(ctx, p))
 	}
@@ -39,7 +39,7 @@ func (l *Library) Recover(ctx context.Context, unclean bool) error {
 	return fault.Wrap(op, errors.Join(errs...))
 }
 
-// finish does what was left of a forgetting that a crash cut short.
+// finish completes a deletion after a crash.
 func (l *Library) finish(ctx context.Context, p *pending) error {
 	if !p.Gone {
 		var err error
@@ -60,14 +60,13 @@ func (l *Library) finish(ctx context.Context, p *pending) error {
 	switch {
 	case fault.KindOf(err) == fault.NotFound:
 		_, err = l.forgetSpace(ctx, p.Space)
-	case err == nil: // if the whole space went, it is a new one of that name
+	case err == nil: // if the whole space was deleted, this is a new one of that name
 		_, err = l.forget(ctx, p)
 	}
 	return err
 }
 
-// sweep drops the tensors of chunks that are gone, and marks the answers made
-// from them.
+// sweep deletes the tensors of deleted chunks and marks their answers as stale.
 func (l *Library) sweep(ctx context.Context, space string) error {
 	gone, err := l.orphans(space, false)
 	if err != nil || len(gone) == 0 {
@@ -76,12 +75,11 @@ func (l *Library) sweep(ctx context.Context, space string) error {
 	return l.outdate(ctx, space, gone)
 }
 
-// CleanUp takes the bytes of what was forgotten off the disk, and ends what a
-// Delete that failed has left to do. It reads and writes all that is stored: idle
-// work for a daemon.
+// CleanUp removes the bytes of forgotten documents from disk and completes failed
+// Deletes. It reads and writes everything stored, so a daemon runs it as idle work.
 func (l *Library) CleanUp(ctx context.Context, progress func(done, total int64)) error {
 	const op = "ingest.CleanUp"
-	done, err := l.turns.changeAll(ctx)
+	done, err := l.turns.exclusive(ctx)
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
@@ -89,13 +87,13 @@ func (l *Library) CleanUp(ctx context.Context, progress func(done, total int64))
 	return fault.Wrap(op, l.cleanUp(ctx, progress))
 }
 
-// cleanUp is CleanUp while nobody else changes anything.
+// cleanUp is CleanUp without other changes.
 func (l *Library) cleanUp(ctx context.Context, progress func(done, total int64)) error {
-	notes, err := l.noted()
+	notes, err := l.notes()
 	if err != nil {
 		return err
 	}
-	half, err := l.halfClean()
+	half, err := l.onlyMetaDirty()
 	if err != nil || len(notes) == 0 && !half {
 		return err
 	}
@@ -103,18 +101,18 @@ func (l *Library) cleanUp(ctx context.Context, progress func(done, total int64))
 		if err := l.cleanDerived(ctx, notes, progress); err != nil {
 			return err
 		}
-		// The notes hold names of spaces, and must be gone when meta is copied.
-		if err := l.strike(notes); err != nil {
+		// The notes contain names of spaces and must be deleted before meta is copied.
+		if err := l.deleteNotes(notes); err != nil {
 			return err
 		}
 	}
 	if err := l.Meta.Rewrite(ctx, progress); err != nil {
 		return err
 	}
-	return l.clean()
+	return l.deleteCleanMark()
 }
 
-// cleanDerived writes everything anew that lies outside of meta.
+// cleanDerived rewrites everything outside of meta.
 func (l *Library) cleanDerived(ctx context.Context, notes []*pending, progress func(done, total int64)) error {
 	rebuilt := map[string]bool{}
 	for _, p := range notes {
@@ -123,7 +121,7 @@ func (l *Library) cleanDerived(ctx context.Context, notes []*pending, progress f
 		}
 		_, err := l.Knowledge.Space(p.Space)
 		if fault.KindOf(err) == fault.NotFound || rebuilt[p.Space] {
-			continue // all of it went
+			continue // completely deleted
 		}
 		if err == nil {
 			err = l.rebuild(ctx, p.Space)
@@ -136,8 +134,8 @@ func (l *Library) cleanDerived(ctx context.Context, notes []*pending, progress f
 	return l.Tensors.Rewrite(ctx, progress)
 }
 
-// rebuild makes a space's index anew. Who follows the space is then past all that
-// went, of which not even the hashes need to stay.
+// rebuild recreates a space's index. It then no longer needs the space's list of
+// deletions, so not even the hashes must stay.
 func (l *Library) rebuild(ctx context.Context, space string) error {
 	if err := l.Index.Rebuild(ctx, space, nil); err != nil {
 		return err

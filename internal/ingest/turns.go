@@ -9,33 +9,33 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// turns say who may change what: one caller a space, many spaces at once, and
-// CleanUp and Recover alone. Who waits is served in the order of coming. A space's
-// turn is taken before that beside CleanUp.
+// turns control who may change what: one caller for each space, many spaces in parallel,
+// and CleanUp and Recover alone. Waiting callers are served in order. Take a space's turn
+// before the shared one.
 type turns struct {
-	all *semaphore.Weighted // everyone: nobody else changes anything
+	all *semaphore.Weighted // allTurns: exclusive
 
 	mu     sync.Mutex
 	spaces map[string]*spaceTurn
 }
 
-// everyone is more than change something at the same time.
-const everyone = 1 << 30
+// allTurns exceeds the number of concurrent changes.
+const allTurns = 1 << 30
 
-// spaceTurn is who may change a space, and what is being added to it.
+// spaceTurn is the turn of a space, and the Adds in progress there.
 type spaceTurn struct {
-	busy   chan struct{} // holds one while somebody changes it
-	users  int           // who hold this, or wait for it
+	busy   chan struct{} // contains one element while the turn is taken
+	users  int           // callers that hold the turn or wait for it
 	adding map[*adding]context.CancelCauseFunc
-	ending int // who forget the whole space: nothing is added meanwhile
+	ending int // deletions of the whole space in progress; they block new Adds
 }
 
 func newTurns() *turns {
-	return &turns{all: semaphore.NewWeighted(everyone), spaces: map[string]*spaceTurn{}}
+	return &turns{all: semaphore.NewWeighted(allTurns), spaces: map[string]*spaceTurn{}}
 }
 
-// of gives the turn of a space; give it back with leave. The caller holds mu.
-func (t *turns) of(space string) *spaceTurn {
+// turn returns the turn of a space; give it back with release. The caller holds mu.
+func (t *turns) turn(space string) *spaceTurn {
 	s := t.spaces[space]
 	if s == nil {
 		s = &spaceTurn{busy: make(chan struct{}, 1), adding: map[*adding]context.CancelCauseFunc{}}
@@ -45,8 +45,8 @@ func (t *turns) of(space string) *spaceTurn {
 	return s
 }
 
-// leave forgets a space's turn when nobody needs it.
-func (t *turns) leave(space string, s *spaceTurn) {
+// release deletes a space's turn when nobody needs it.
+func (t *turns) release(space string, s *spaceTurn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s.users--; s.users == 0 {
@@ -54,70 +54,71 @@ func (t *turns) leave(space string, s *spaceTurn) {
 	}
 }
 
-// change waits until nobody else changes the space, nor all of them; who called it
-// calls done.
-func (t *turns) change(ctx context.Context, space string) (done func(), err error) {
+// space waits until no other caller changes the space or all spaces. Call done at the
+// end.
+func (t *turns) space(ctx context.Context, space string) (done func(), err error) {
 	t.mu.Lock()
-	s := t.of(space)
+	s := t.turn(space)
 	t.mu.Unlock()
 	select {
 	case s.busy <- struct{}{}:
 	case <-ctx.Done():
-		t.leave(space, s)
+		t.release(space, s)
 		return nil, fault.Wrap("ingest: another change is under way", ctx.Err())
 	}
-	beside, err := t.beside(ctx)
+	beside, err := t.shared(ctx)
 	if err != nil {
 		<-s.busy
-		t.leave(space, s)
+		t.release(space, s)
 		return nil, err
 	}
 	return func() {
 		beside()
 		<-s.busy
-		t.leave(space, s)
+		t.release(space, s)
 	}, nil
 }
 
-// beside waits until nobody changes all spaces; who called it calls done.
-func (t *turns) beside(ctx context.Context) (done func(), err error) { return t.take(ctx, 1) }
+// shared waits until nobody changes all spaces. Call done at the end.
+func (t *turns) shared(ctx context.Context) (done func(), err error) { return t.acquire(ctx, 1) }
 
-// changeAll waits until nobody else changes anything; who called it calls done.
-func (t *turns) changeAll(ctx context.Context) (done func(), err error) { return t.take(ctx, everyone) }
+// exclusive waits until no other caller changes anything. Call done at the end.
+func (t *turns) exclusive(ctx context.Context) (done func(), err error) {
+	return t.acquire(ctx, allTurns)
+}
 
-func (t *turns) take(ctx context.Context, n int64) (done func(), err error) {
+func (t *turns) acquire(ctx context.Context, n int64) (done func(), err error) {
 	if err := t.all.Acquire(ctx, n); err != nil {
 		return nil, fault.Wrap("ingest: another change is under way", err)
 	}
 	return func() { t.all.Release(n) }, nil
 }
 
-// errForgotten is why an Add ends whose space is being forgotten.
-var errForgotten = fault.New(fault.Unavailable, "ingest.Add", "the space is being forgotten")
+// errForgotten ends the Adds of a space that is being deleted.
+var errForgotten = fault.New(fault.Unavailable, "ingest.Add", "the space is being deleted")
 
-// add enters an Add, so that it can be ended; who called it calls left.
-func (t *turns) add(a *adding, end context.CancelCauseFunc) (left func(), err error) {
+// registerAdd registers an Add, so that it can be ended. Call left at the end.
+func (t *turns) registerAdd(a *adding, end context.CancelCauseFunc) (left func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s := t.spaces[a.space]; s != nil && s.ending > 0 {
 		return nil, errForgotten
 	}
-	s := t.of(a.space)
+	s := t.turn(a.space)
 	s.adding[a] = end
 	return func() {
 		t.mu.Lock()
 		delete(s.adding, a)
 		t.mu.Unlock()
-		t.leave(a.space, s)
+		t.release(a.space, s)
 	}, nil
 }
 
-// end ends what is being added to a space, and lets nothing more be added until
-// the caller calls done.
-func (t *turns) end(space string) (done func()) {
+// endAdds ends the Adds of a space and refuses new ones until done is called.
+func (t *turns) endAdds(space string) (done func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.of(space)
+	s := t.turn(space)
 	s.ending++
 	for _, end := range s.adding {
 		end(errForgotten)
@@ -126,6 +127,6 @@ func (t *turns) end(space string) (done func()) {
 		t.mu.Lock()
 		s.ending--
 		t.mu.Unlock()
-		t.leave(space, s)
+		t.release(space, s)
 	}
 }

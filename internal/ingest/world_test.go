@@ -200,7 +200,7 @@ func (w *world) reopen(unclean bool) {
 	w.ok(w.Recover(context.Background(), unclean))
 	w.ok(w.CleanUp(context.Background(), nil))
 	w.ok(w.Recover(context.Background(), false))
-	if due, err := w.Untidy(); due || err != nil {
+	if due, err := w.NeedsCleanUp(); due || err != nil {
 		w.Error("something is left to be done", due, err)
 	}
 }

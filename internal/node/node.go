@@ -331,7 +331,7 @@ func (s *Node) recover(ctx context.Context) error {
 // CleanUp takes off the disk what a former process left there of what was forgotten.
 // Where ctx cuts it short, the next process does.
 func (s *Node) CleanUp(ctx context.Context) {
-	due, err := s.Library.Untidy()
+	due, err := s.Library.NeedsCleanUp()
 	if err == nil && due {
 		if err = s.Library.CleanUp(ctx, nil); err == nil {
 			s.Log.Info("what was forgotten before the start has left the disk")
