@@ -1,7 +1,6 @@
 package percached
 
-// Ask lays out a prompt: the instructions, then each chunk's text, then the
-// question.
+// Ask builds the segments of a prompt: the instructions, each chunk's text, the question.
 func (f ChatFormat) Ask(instructions string, chunks []string, question string) []Segment {
 	segs := make([]Segment, 0, len(chunks)+2)
 	segs = append(segs, Segment{Kind: KindSystem, Texts: texts(f.System, instructions, "")})
@@ -11,7 +10,7 @@ func (f ChatFormat) Ask(instructions string, chunks []string, question string) [
 	return append(segs, Segment{Kind: KindQuestion, Texts: texts(f.Question, question, f.Answer)})
 }
 
-// Turn lays out a prompt of one turn without instructions or chunks.
+// Turn builds the segments of a prompt without instructions and chunks.
 func (f ChatFormat) Turn(question string) []Segment {
 	return []Segment{{Kind: KindQuestion, Texts: texts(f.Lone, question, f.Answer)}}
 }

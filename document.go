@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// ChunkID names a chunk by the hash of its rendered text.
+// ChunkID identifies a chunk: the hash of its rendered text.
 type ChunkID [16]byte
 
-// DocumentID names a document by the hash of its key.
+// DocumentID identifies a document: the hash of its key.
 type DocumentID [16]byte
 
-// NewChunkID is the name of a chunk with this rendered text.
+// NewChunkID is the ID of a chunk with this rendered text.
 func NewChunkID(rendered string) ChunkID { return ChunkID(half("chunk\x00" + rendered)) }
 
-// NewDocumentID is the name of the document with this key.
+// NewDocumentID is the ID of the document with this key.
 func NewDocumentID(key string) DocumentID { return DocumentID(half("document\x00" + key)) }
 
 func half(s string) [16]byte {
@@ -27,16 +27,16 @@ func half(s string) [16]byte {
 func (id ChunkID) String() string    { return hex.EncodeToString(id[:]) }
 func (id DocumentID) String() string { return hex.EncodeToString(id[:]) }
 
-// MarshalText writes the name in hexadecimal digits.
+// MarshalText returns the ID in hexadecimal digits.
 func (id ChunkID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// MarshalText writes the name in hexadecimal digits.
+// MarshalText returns the ID in hexadecimal digits.
 func (id DocumentID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText parses the output of MarshalText.
 func (id *ChunkID) UnmarshalText(b []byte) error { return unhex(id[:], b) }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText parses the output of MarshalText.
 func (id *DocumentID) UnmarshalText(b []byte) error { return unhex(id[:], b) }
 
 func unhex(to, from []byte) error {
@@ -47,78 +47,77 @@ func unhex(to, from []byte) error {
 	return err
 }
 
-// Space is one partition: one user's one knowledge base. Nothing crosses it.
+// Space is one partition: one user's one knowledge base. Spaces share no data.
 type Space struct {
 	Name string
-	// Kind fills the slot in prompts: emails, dialog, meetings, notes.
+	// the {kind} of prompts: emails, dialog, meetings, notes
 	Kind     string
 	Settings Settings
 }
 
-// Document is a source as it was taken in.
+// Document is an ingested source.
 type Document struct {
 	ID     DocumentID
-	Key    string    // what the source itself goes by: a mail's Message-ID, a file's path
+	Key    string    // the source's own name: a mail's Message-ID, a file's path
 	Title  string    // subject, heading or file name
-	Source string    // as chunks name it: "mail from Ana Ruiz", "meeting", "note"
+	Source string    // as chunks show it: "mail from Ana Ruiz", "meeting", "note"
 	Format string    // text, markdown, html, mail, transcript, pdf, json
-	Path   string    // the file it was read from, or the name of the one it was sent in
-	Date   time.Time // the zero time when unknown
+	Path   string    // the file it was read from or sent in
+	Date   time.Time // the zero time if unknown
 	Added  time.Time
 	Words  int
 	Chunks []ChunkID // in order
 }
 
-// Chunk is a piece of a document as it stands in prompts.
+// Chunk is a piece of a document as prompts show it.
 type Chunk struct {
 	ID ChunkID
-	// Version tells a chunk from an earlier life of the same text: it is the
-	// space's count of changes when the chunk came in. It only grows.
+	// Version distinguishes a chunk from an earlier one with the same text: it is the
+	// space's count of changes when the chunk was added. It only grows.
 	Version uint64
 	Head    string // title, source and date in one line, as prompts show them
 	Body    string // the words of the document
-	// Documents that hold this chunk, oldest first.
+	// Documents that contain this chunk, oldest first.
 	Documents []DocumentID
 }
 
 // Rendered is the chunk's text in a prompt.
 func (c *Chunk) Rendered() string { return c.Head + "\n" + c.Body + "\n\n" }
 
-// Evidence is a chunk that an answer was made from, at the version it had.
+// Evidence is a chunk in the prompt of an answer, with its version then.
 type Evidence struct {
 	Chunk   ChunkID
 	Version uint64
 }
 
-// Order is how a prompt's chunks stand.
+// Order is the order of the chunks in a prompt.
 type Order string
 
 // The orders.
 const (
-	Relevance Order = "relevance" // the best first
-	Canonical Order = "canonical" // always the same order of the same chunks, so that prefixes repeat
+	Relevance Order = "relevance" // best first
+	Canonical Order = "canonical" // the same order for the same chunks, so that prefixes repeat
 )
 
-// Known says whether it is one of the orders.
+// Known reports whether this is one of the orders.
 func (o Order) Known() bool { return o == Relevance || o == Canonical }
 
-// Prediction says what is kept of the questions that are predicted in a space.
+// Prediction is what a space keeps of predicted questions.
 type Prediction string
 
 // The ways.
 const (
 	PredictNothing Prediction = "off"
-	PredictAnswers Prediction = "answers" // their answers are kept, not their tensors
+	PredictAnswers Prediction = "answers" // keep their answers, but not their tensors
 	PredictBoth    Prediction = "both"
 )
 
-// Known says whether it is one of the ways.
+// Known reports whether this is one of the values.
 func (p Prediction) Known() bool {
 	return p == PredictNothing || p == PredictAnswers || p == PredictBoth
 }
 
-// Settings are what a space wants otherwise than the service; nil is the
-// service's own.
+// Settings are a space's overrides of the service's settings; nil means no override.
 type Settings struct {
 	Threshold *float64   `json:"threshold,omitempty"`
 	Guard     *bool      `json:"guard,omitempty"`
@@ -128,15 +127,16 @@ type Settings struct {
 	Order     *Order     `json:"order,omitempty"`
 	Placement *Placement `json:"placement,omitempty"`
 	Planes    *Planes    `json:"planes,omitempty"`
-	// Whole makes tokens of the instructions and all chunks as one text, and not of
-	// each on its own: then there are no slices, and no branches.
+	// Whole tokenises the instructions and all chunks as one text. There are then no
+	// slices and no branches.
 	Whole *bool `json:"whole,omitempty"`
-	// TensorLimit is how many bytes of the service's the space's tensors may take.
+	// TensorLimit is the maximum size of the space's tensors in bytes, within the
+	// service's limit.
 	TensorLimit *int64 `json:"tensor_limit,omitempty"`
 
-	// Of idle work.
+	// Idle work.
 	Prediction *Prediction `json:"prediction,omitempty"`
-	Stride     *int        `json:"stride,omitempty"`     // questions predicted at a time
-	Adaptive   *bool       `json:"adaptive,omitempty"`   // the threshold decides whether predicted questions are answered or prefilled only
-	Conversion *bool       `json:"conversion,omitempty"` // tensors become answers, and answers tensors, as threshold and room change
+	Stride     *int        `json:"stride,omitempty"`     // questions predicted in one round
+	Adaptive   *bool       `json:"adaptive,omitempty"`   // the threshold decides whether predicted questions are answered or only prefilled
+	Conversion *bool       `json:"conversion,omitempty"` // convert tensors to answers and back as threshold and free space change
 }

@@ -5,19 +5,18 @@ import (
 	"crypto/cipher"
 )
 
-// PublicIDs gives the documents and chunks of one space the ids under which its
-// clients know them. A document's own id is a hash of its key and a chunk's one of
-// its text, the same in every space; the public ids of two spaces have nothing in
-// common, so nobody finds out by them that two spaces hold the same. Each function
-// has its inverse. The zero PublicIDs leave ids as they are: so it is in spaces that
-// were made before there were public ids.
+// PublicIDs converts the ids of one space's documents and chunks to those that its
+// clients see. A document's own id is a hash of its key and a chunk's a hash of its text,
+// equal in every space. Public ids of two spaces are unrelated, so they do not reveal
+// that two spaces contain the same. Each function has an inverse. The zero PublicIDs
+// leave ids unchanged, as in spaces older than public ids.
 type PublicIDs struct{ block cipher.Block }
 
-// NewPublicIDs makes the ids of a space with this secret.
+// NewPublicIDs creates the ids of a space with this secret.
 func NewPublicIDs(secret [16]byte) PublicIDs {
 	block, err := aes.NewCipher(secret[:])
 	if err != nil {
-		panic(err) // not with 16 bytes
+		panic(err) // impossible with 16 bytes
 	}
 	return PublicIDs{block}
 }
@@ -43,7 +42,7 @@ func (p PublicIDs) Document(own DocumentID) DocumentID { return DocumentID(p.sea
 // DocumentOf is the document with a public id.
 func (p PublicIDs) DocumentOf(public DocumentID) DocumentID { return DocumentID(p.open(public)) }
 
-// Path is the public name of a path, which is a hash of texts, too.
+// Path is the public name of a path, which is also a hash of texts.
 func (p PublicIDs) Path(own Path) string {
 	first := p.seal([16]byte(own[:16]))
 	copy(own[:], first[:])

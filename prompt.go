@@ -5,26 +5,24 @@ import (
 	"fmt"
 )
 
-// Kind says what a segment is for.
+// Kind is what a segment contains.
 type Kind uint8
 
-// The kinds of segment, in the order in which they stand in a prompt.
+// The kinds of segment, in prompt order.
 const (
-	KindSystem   Kind = iota // instructions; the root of every path
+	KindSystem   Kind = iota // the instructions; the root of every path
 	KindChunk                // a piece of a document
-	KindQuestion             // the question and the opening of the answer; always computed
+	KindQuestion             // the question and the start of the answer; always computed
 )
 
-// Placement decides what a chunk's tensors depend on.
+// Placement is what a chunk's tensors depend on.
 type Placement uint8
 
 const (
-	// Sequential puts chunk behind chunk: a slice is valid only behind the
-	// same earlier chunks.
+	// Sequential chains the chunks: a slice is valid only after the same earlier chunks.
 	Sequential Placement = iota
-	// Parallel makes every chunk a branch of its own right behind the first
-	// segment, all at the same positions; the question stands behind the
-	// longest branch and sees them all.
+	// Parallel makes every chunk a separate branch after the first segment, all at the
+	// same positions. The question follows the longest branch and sees all of them.
 	Parallel
 )
 
@@ -32,10 +30,10 @@ func (p Placement) String() string {
 	return nameOf([]string{"sequential", "parallel"}, int(p))
 }
 
-// MarshalText writes the placement's name.
+// MarshalText returns the placement's name.
 func (p Placement) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText reads the placement's name.
+// UnmarshalText parses the placement's name.
 func (p *Placement) UnmarshalText(b []byte) error {
 	for _, known := range []Placement{Sequential, Parallel} {
 		if string(b) == known.String() {
@@ -46,7 +44,7 @@ func (p *Placement) UnmarshalText(b []byte) error {
 	return fmt.Errorf("a placement is sequential or parallel, not %q", b)
 }
 
-// nameOf is the name of a value that its type lists, or its number.
+// nameOf is the name of a value in its type's list, or its number.
 func nameOf(names []string, i int) string {
 	if i < len(names) {
 		return names[i]
@@ -54,38 +52,38 @@ func nameOf(names []string, i int) string {
 	return fmt.Sprint(i)
 }
 
-// Priority orders work: foreground work makes background work stop.
+// Priority orders work: foreground work interrupts background work.
 type Priority uint8
 
 // The two priorities.
 const (
-	Foreground Priority = iota // somebody waits for this
-	Background                 // idle work; stops with ErrPreempted when somebody asks
+	Foreground Priority = iota // a user waits for the result
+	Background                 // idle work; a foreground request ends it with ErrPreempted
 )
 
-// Text is a piece of a segment, tokenised on its own.
+// Text is a part of a segment, tokenised on its own.
 type Text struct {
 	Text string
-	// Special lets control tokens in Text act as such. It is for the frame
-	// that a chat format puts around documents and questions, never for them.
+	// Special enables control tokens in Text. It is for the chat format around documents
+	// and questions, never for them.
 	Special bool
 }
 
-// Segment is a piece of a prompt that is tokenised on its own.
+// Segment is a part of a prompt that is tokenised on its own.
 type Segment struct {
 	Kind  Kind
 	Texts []Text
-	// Tokens, when not nil, are this segment's tokens as Engine.Tokenize gave
-	// them for this prompt; Texts is then not read again.
+	// Tokens, if not nil, are this segment's tokens from Engine.Tokenize for this prompt;
+	// Texts is then ignored.
 	Tokens []int32
-	// Slice, when set, is restored instead of computing the segment.
+	// Slice, if set, is restored instead of computing the segment.
 	Slice *Slice
-	// Capture asks for the segment's slice in the result. A question behind
-	// chunks side by side has none: no path names all that it depends on.
+	// Capture requests the segment's slice in the result. A question after parallel
+	// chunks has none, because no path names everything it depends on.
 	Capture bool
 }
 
-// Sampling says how the next token is chosen. The zero value is greedy.
+// Sampling is how the next token is chosen. The zero value is greedy.
 type Sampling struct {
 	Temperature float32 // 0 = greedy
 	TopK        int     // 0 = all
@@ -93,20 +91,20 @@ type Sampling struct {
 	Seed        uint64
 }
 
-// Prompt is one piece of work for an engine.
+// Prompt is one request to an engine.
 type Prompt struct {
 	Segments  []Segment
 	Placement Placement
 	Priority  Priority
-	Planes    Planes // what captured slices hold
-	// MaxTokens bounds the answer; room for it is kept in the context.
+	Planes    Planes // tensors in captured slices
+	// MaxTokens limits the answer; the context reserves room for it.
 	MaxTokens int
-	Stop      []string // the answer ends before any of these
-	EndLoops  bool     // the answer ends where it begins to repeat itself
+	Stop      []string // the answer ends before any of these texts
+	EndLoops  bool     // end the answer when it begins to repeat itself
 	Sampling  Sampling
-	// Logits asks for the scores behind the last token of the prompt.
+	// Logits requests the scores after the last token of the prompt.
 	Logits bool
 }
 
-// ErrPreempted ends background work because somebody asked something.
+// ErrPreempted ends background work because of a foreground request.
 var ErrPreempted = errors.New("background work gave way to a foreground request")

@@ -8,10 +8,10 @@ import (
 	"hash/crc32"
 )
 
-// Planes says which tensors a slice holds.
+// Planes is which tensors a slice holds.
 type Planes uint8
 
-// What a slice can hold. Restoring needs KV alone.
+// The possible contents. Restoring needs only KV.
 const (
 	KV  Planes = iota // keys and values
 	QKV               // and queries, after rotation
@@ -19,10 +19,10 @@ const (
 
 func (p Planes) String() string { return nameOf([]string{"kv", "qkv"}, int(p)) }
 
-// MarshalText writes the planes' name.
+// MarshalText returns the planes' name.
 func (p Planes) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText reads the planes' name.
+// UnmarshalText parses the planes' name.
 func (p *Planes) UnmarshalText(b []byte) error {
 	for _, known := range []Planes{KV, QKV} {
 		if string(b) == known.String() {
@@ -33,11 +33,11 @@ func (p *Planes) UnmarshalText(b []byte) error {
 	return fmt.Errorf("planes are kv or qkv, not %q", b)
 }
 
-// Path names a segment behind all earlier ones: the chained hash of the token
-// ids of every segment from the root. The zero Path stands before the root.
+// Path identifies a segment after all earlier ones: the chained hash of the token ids of
+// every segment from the root. The zero Path precedes the root.
 type Path [sha256.Size]byte
 
-// Child is the path of a segment with these tokens behind p.
+// Child is the path of a segment with these tokens after p.
 func (p Path) Child(tokens []int32) Path {
 	b := make([]byte, 0, len(p)+8+4*len(tokens))
 	b = append(b, p[:]...)
@@ -50,25 +50,25 @@ func (p Path) Child(tokens []int32) Path {
 
 func (p Path) String() string { return hex.EncodeToString(p[:8]) }
 
-// Slice is the stored attention tensors of one segment, valid behind exactly
-// one path of earlier segments, for one model fingerprint.
+// Slice holds the attention tensors of one segment, valid after exactly one path of
+// earlier segments, for one model fingerprint.
 type Slice struct {
-	Model  string // fingerprint of all that shapes the tensors
-	Path   Path   // through this segment
+	Model  string // fingerprint of everything that affects the tensors
+	Path   Path   // including this segment
 	Start  int    // position of the first token
 	Tokens []int32
 	Planes Planes
-	Pieces []Piece // token ranges in order, none missing
+	Pieces []Piece // token ranges in order, without gaps
 }
 
-// Piece is a token range of a slice that can be restored by itself. Its bytes
-// are the engine's own and may be memory that the caller only lends: an engine
-// never keeps or changes them.
+// Piece is a token range of a slice that can be restored on its own. Its bytes have the
+// engine's format and may be memory that the caller only lends: an engine neither keeps
+// nor changes them.
 type Piece struct {
 	From, To int    // tokens [From, To) of the slice
 	KV       []byte // keys and values
-	Q        []byte // queries, under Planes QKV
-	Sum      uint32 // Checksum of both
+	Q        []byte // queries, for Planes QKV
+	Sum      uint32 // Checksum
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -93,10 +93,10 @@ func (s *Slice) Bytes() int64 {
 	return n
 }
 
-// SliceError refuses a slice before anything was computed: the caller drops
-// the slice and asks again without it.
+// SliceError refuses a slice before anything is computed. The caller drops the slice and
+// retries without it.
 type SliceError struct {
-	Segment int    // index in the prompt
+	Segment int    // index of the segment in the prompt
 	Reason  string // what is wrong with it
 }
 

@@ -1,9 +1,8 @@
 package percached
 
-// Dot is the scalar product of vectors of the same length; of length 1, it is
-// their cosine. Eight sums run beside each other, because one addition must not
-// wait for the one before; the order of the additions is fixed, so that equal
-// input gives equal output.
+// Dot is the scalar product of vectors of equal length; for normalised vectors it is
+// their cosine. It adds up eight sums side by side, so that additions do not wait for
+// each other. The order of additions is fixed, so equal input gives equal output.
 func Dot(a, b []float32) float32 {
 	var s0, s1, s2, s3, s4, s5, s6, s7 float32
 	b = b[:len(a)]

@@ -8,33 +8,33 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// ErrPreempted ends background work because somebody asked something. The
-// result that comes with it holds the slices captured before.
+// ErrPreempted ends background work because of a foreground request. The result with it
+// holds the slices captured so far.
 var ErrPreempted = fault.New(fault.Unavailable, "llm", "%w", percached.ErrPreempted)
 
 // ErrClosed is returned by an engine or embedder that was closed.
 var ErrClosed = fault.New(fault.Unavailable, "llm", "the engine is closed")
 
-// ErrNotFinite: weights, or tensors that were restored, came to what is not a
-// number. The engine keeps nothing of it, and is as good as before.
+// ErrNotFinite means that the weights or the restored tensors led to values that are not
+// finite. The engine keeps nothing of that run and stays usable.
 var ErrNotFinite = errors.New("the model computed what is not a number")
 
-// Engine runs prompts through a language model. It is safe for concurrent use:
-// requests wait in line, foreground before background, first come first served.
+// Engine runs prompts through a language model. It is safe for concurrent use: requests
+// queue, foreground before background, first come first served.
 type Engine interface {
-	// Tokenize gives the tokens of each segment as Generate would use them:
-	// segments apart from each other, the begin token (if the model wants
-	// one) at the head of the first.
+	// Tokenize returns the tokens of each segment as Generate would use them: each
+	// segment on its own, with the model's begin token, if any, at the start of the
+	// first.
 	Tokenize(segments []percached.Segment) ([][]int32, error)
 
-	// Generate restores the slices it is given, computes the rest, and
-	// answers. emit, when not nil, gets the answer in pieces of whole UTF-8;
-	// the engine waits for it, so it must be quick. An error from it ends
-	// the run and is returned. A prompt that exceeds the context is Invalid.
+	// Generate restores the given slices, computes the rest, and answers. emit, if not
+	// nil, receives the answer in pieces of complete UTF-8. The engine waits for it, so
+	// it must be quick; its error ends the run and is returned. A prompt that exceeds the
+	// context is Invalid.
 	Generate(ctx context.Context, p percached.Prompt, emit func(piece string) error) (percached.Result, error)
 
-	// Prefill computes the prompt without answering: what is captured from
-	// it is what Generate would capture.
+	// Prefill computes the prompt without answering. It captures what Generate would
+	// capture.
 	Prefill(ctx context.Context, p percached.Prompt) (percached.Result, error)
 
 	// Info never changes.

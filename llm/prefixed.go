@@ -6,11 +6,11 @@ import (
 	"github.com/percached/percached"
 )
 
-// ForQuestions embeds questions as the model wants them. Two questions are compared
-// by what this gives.
+// ForQuestions embeds questions with the model's prefix for them. Two questions are
+// compared by these vectors.
 func ForQuestions(e Embedder) Embedder { return withPrefix(e, e.Info().QueryPrefix) }
 
-// ForDocuments embeds what questions are to find.
+// ForDocuments embeds documents with the model's prefix for them.
 func ForDocuments(e Embedder) Embedder { return withPrefix(e, e.Info().DocumentPrefix) }
 
 func withPrefix(e Embedder, prefix string) Embedder {
@@ -20,7 +20,7 @@ func withPrefix(e Embedder, prefix string) Embedder {
 	return prefixed{e, prefix}
 }
 
-// prefixed puts the same before each text. To close it is the embedder's.
+// prefixed adds a prefix to each text. It does not close the embedder.
 type prefixed struct {
 	Embedder
 	prefix string

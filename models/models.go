@@ -18,16 +18,16 @@ var nano []byte
 //go:embed nano-embed.gguf
 var nanoEmbed []byte
 
-// NanoPlacement is the placement that serves nano best: it was trained for both,
-// and under this one chunks keep their tensors in any company.
+// NanoPlacement is the better placement for nano: it was trained for both, and in
+// parallel chunks keep their tensors in any combination.
 const NanoPlacement = percached.Parallel
 
-// NanoEmbed is the table of word vectors, for static.Parse. It must not be
-// written to.
+// NanoEmbed is the table of word vectors, for static.Parse. The caller must not change
+// it.
 func NanoEmbed() []byte { return nanoEmbed }
 
-// Nano is the path of the language model as a file in dir, which is made if
-// need be. A file that is there already is taken if it is whole.
+// Nano returns the path of the language model as a file in dir, which it creates if
+// necessary. It reuses an existing file if that is complete.
 func Nano(dir string) (string, error) {
 	const op = "models: nano"
 	sum := sha256.Sum256(nano)
@@ -42,7 +42,7 @@ func Nano(dir string) (string, error) {
 	if err != nil {
 		return "", fault.New(fault.Unavailable, op, "%w", err)
 	}
-	defer os.Remove(part.Name()) // it has another name if all went well
+	defer os.Remove(part.Name()) // after success it has another name
 	_, err = part.Write(nano)
 	if shut := part.Close(); err == nil {
 		err = shut

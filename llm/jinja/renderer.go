@@ -12,26 +12,26 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// The bounds. The largest template of those that come with llama.cpp has 17 kB, and
-// renders in less than a millisecond.
+// The limits. The largest template that comes with llama.cpp has 17 kB and renders in
+// less than a millisecond.
 const (
 	maxTemplate = 256 << 10
-	maxText     = 64 << 10 // that all inputs come to
+	maxText     = 64 << 10 // of all inputs together
 	maxWait     = 10 * time.Second
 	maxTime     = 2         // seconds of a processor
-	maxMemory   = 256 << 20 // of the process, beside the program
+	maxMemory   = 256 << 20 // of the process, in addition to the program
 )
 
 const op = "jinja: render"
 
-// Argument is the one argument with which a program is called to render: it must then
-// do nothing but call Serve.
+// Argument is the single argument with which a program is started for rendering. It must
+// then only call Serve.
 const Argument = "render-chat-template"
 
-// A Renderer renders in a process of its own.
+// A Renderer renders in a separate process.
 type Renderer struct {
-	Program string // that calls Serve for Argument
-	Name    string // by which the program is called
+	Program string // it calls Serve on Argument
+	Name    string // argument 0 of the program
 }
 
 type request struct {
@@ -43,8 +43,8 @@ type reply struct {
 	Texts []string `json:"texts"`
 }
 
-// Render gives what a template makes of each input, which must be fit for JSON. An
-// input that the template does not accept gives no text.
+// Render returns the template's output for each input, which must be valid for JSON. An
+// input that the template refuses gives "".
 func (r Renderer) Render(ctx context.Context, template string, inputs []map[string]any) ([]string, error) {
 	if len(template) > maxTemplate {
 		return nil, fault.New(fault.Unsupported, op, "the chat template has %d bytes, more than %d", len(template), maxTemplate)
@@ -55,11 +55,11 @@ func (r Renderer) Render(ctx context.Context, template string, inputs []map[stri
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
-	out := &bounded{left: 6*maxText + 1<<10} // JSON may take six bytes for one
+	out := &bounded{left: 6*maxText + 1<<10} // JSON may need six bytes for one
 	cmd := exec.CommandContext(ctx, r.Program, Argument)
 	cmd.Args[0] = r.Name
 	cmd.Env, cmd.Dir = []string{}, "/"
-	if path := os.Getenv("LD_LIBRARY_PATH"); path != "" { // an installed llama.cpp may be found by it
+	if path := os.Getenv("LD_LIBRARY_PATH"); path != "" { // it may locate an installed llama.cpp
 		cmd.Env = append(cmd.Env, "LD_LIBRARY_PATH="+path)
 	}
 	cmd.Stdin, cmd.Stdout = bytes.NewReader(in), out
@@ -74,7 +74,7 @@ func (r Renderer) Render(ctx context.Context, template string, inputs []map[stri
 	return got.Texts, nil
 }
 
-// bounded takes so many bytes and no more.
+// bounded accepts a limited number of bytes.
 type bounded struct {
 	bytes.Buffer
 	left int

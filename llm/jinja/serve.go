@@ -12,8 +12,9 @@ import (
 	"github.com/ardanlabs/jinja"
 )
 
-// Serve renders what a Renderer sends, in the process that it has started, and gives the
-// exit status. The process is bounded for good: nothing else may run in it.
+// Serve renders what a Renderer sends, in the process that the Renderer started, and
+// returns the exit status. It limits the whole process for good, so nothing else may run
+// in it.
 func Serve(in io.Reader, out io.Writer) int {
 	debug.SetMaxStack(64 << 20)
 	limit(maxTime, maxMemory)
@@ -40,7 +41,7 @@ func Serve(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// watch ends the process that takes too much memory, where the system does not.
+// watch ends the process when it uses too much memory, if the system does not.
 func watch(most uint64) {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	for tick := time.NewTicker(2 * time.Millisecond); ; <-tick.C {
@@ -50,7 +51,7 @@ func watch(most uint64) {
 	}
 }
 
-// render renders within this process.
+// render renders in this process.
 func render(template string, vars map[string]any) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -68,8 +69,8 @@ func render(template string, vars map[string]any) (text string, err error) {
 	return t.RenderValues(values)
 }
 
-// noClock is what templates write for the time: with it, no prompt would be what it was
-// the day before, and no stored tensor be of use.
+// noClock is the result of a template's time functions. With the real time every day
+// would have another prompt, and stored tensors would be useless.
 func noClock([]jinja.Value, map[string]jinja.Value) (jinja.Value, error) {
 	return jinja.NewString("unknown"), nil
 }
