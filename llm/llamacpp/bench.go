@@ -14,8 +14,8 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// SuffixOnly measures the minimum of a warm run: it computes the prompt's last segment, runs
-// times, on a context that already has all others.
+// SuffixOnly measures the minimum of a warm run: it computes only the prompt's last
+// segment, several times, on a context that already holds all others.
 func (e *Engine) SuffixOnly(ctx context.Context, p percached.Prompt, runs int) ([]time.Duration, error) {
 	if err := checkShape(p, false); err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func (e *Engine) SuffixOnly(ctx context.Context, p percached.Prompt, runs int) (
 }
 
 // BareLoop measures llama.cpp without this package: it prefills tokens in batches of the
-// engine's split and decodes greedily, on a context of its own with the engine's settings
-// and without its callbacks.
+// engine's split and decodes greedily, on a separate context with the engine's settings
+// but without callbacks.
 func (e *Engine) BareLoop(ctx context.Context, tokens []int32, generate int) (prefill, decode time.Duration, err error) {
 	if len(tokens) == 0 || len(tokens)+generate > e.info.Context {
 		return 0, 0, invalid("%d tokens and %d generated do not fit the context of %d", len(tokens), generate, e.info.Context)

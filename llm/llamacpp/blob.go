@@ -7,21 +7,21 @@ import (
 	"github.com/percached/percached/llm/gguf"
 )
 
-// layout is how llama.cpp writes the state of one sequence: counts, then one
-// record per token, then for each layer keys and for each layer values. It is
-// read off a state that the engine itself wrote when it was opened; every
-// stored piece must agree with it in every field before C sees it.
+// layout is how llama.cpp writes the state of a sequence: counts, then one record for
+// each token, then keys for each layer and values for each layer. The engine reads it
+// from a state that it wrote itself at startup. Every stored piece must match it in every
+// field before C sees it.
 type layout struct {
-	transposed bool // values stand by channel, not by token (flash attention off)
+	transposed bool // values are stored by channel, not by token (flash attention off)
 	layers     []layerLayout
-	// lead is how many bytes come before the first count: later versions of llama.cpp
-	// put a magic number and the sequence there.
+	// lead is the number of bytes before the first count: later versions of llama.cpp
+	// write a magic number and the sequence there.
 	lead int
-	// window is the layout of the layers that attend in a sliding window: llama.cpp
-	// keeps them in a cache of their own, and writes it behind the first. Nil: none.
+	// window is the layout of layers with a sliding window: llama.cpp keeps them in a
+	// separate cache and writes it after the first. Nil: none.
 	window *layout
-	// recurrent is what stands behind both. Nil: no layer is recurrent. If all are, there
-	// are no layers.
+	// recurrent is the last part. Nil: no layer is recurrent. If all layers are, there
+	// are no other layers.
 	recurrent *recurrentLayout
 }
 
@@ -40,8 +40,7 @@ const (
 	blobMid   = 4 + 4     // transposed, layers
 )
 
-// blobMagic is what a state with a lead begins with. Others begin with the number of
-// streams, which is 1.
+// blobMagic begins a state with a lead. Other states begin with the number of streams, 1.
 const blobMagic = 0xaf143cd8
 
 // size is the exact length of a state of n tokens.
@@ -56,7 +55,7 @@ func (l *layout) size(n int) int {
 	return size
 }
 
-// depth is how many layers there are.
+// depth is the number of layers.
 func (l *layout) depth() int {
 	n := len(l.layers)
 	if l.window != nil {
@@ -82,8 +81,8 @@ func (l *layout) own(n int) int {
 	return size
 }
 
-// plain takes out of a state of n tokens the numbers of the sequences that it was
-// written from, which llama.cpp never reads: so equal tensors are equal bytes.
+// plain clears the source sequence numbers in a state of n tokens, which llama.cpp never
+// reads, so that equal tensors are equal bytes.
 func (l *layout) plain(b []byte, n int) {
 	if l.lead != 0 {
 		clear(b[4:l.lead])
@@ -99,9 +98,9 @@ func (l *layout) plain(b []byte, n int) {
 	}
 }
 
-// tokensIn is how many tokens a piece of so many bytes takes. One never goes beyond the
-// window, where there is one: of a longer one, later versions of llama.cpp leave out what
-// its last token does not see.
+// tokensIn is how many tokens a piece of this many bytes holds, at most the sliding
+// window: from a longer piece, later versions of llama.cpp leave out what its last token
+// does not see.
 func (l *layout) tokensIn(piece, window int) int {
 	n := max(1, piece/l.bytesPerToken())
 	if l.lead != 0 && window > 0 {
@@ -110,8 +109,8 @@ func (l *layout) tokensIn(piece, window int) int {
 	return n
 }
 
-// bytesPerToken is what one token takes, where recurrent layers are in a segment as long
-// as most chunks.
+// bytesPerToken is the size of one token; with recurrent layers, its share in a segment
+// of typical chunk length.
 func (l *layout) bytesPerToken() int {
 	if l.recurrent == nil {
 		return l.size(1) - l.size(0)
@@ -120,7 +119,7 @@ func (l *layout) bytesPerToken() int {
 	return l.size(chunk)/chunk + 1
 }
 
-// check says what is wrong with a state of n tokens that begins at start.
+// check returns what is wrong with a state of n tokens that begins at start.
 func (l *layout) check(b []byte, start, n int) error {
 	if want := l.size(n); len(b) != want {
 		return fmt.Errorf("has %d bytes, %d tokens take %d", len(b), n, want)
@@ -130,7 +129,7 @@ func (l *layout) check(b []byte, start, n int) error {
 		if v := r.u32(); v != blobMagic {
 			return fmt.Errorf("begins with %#x instead of %#x", v, uint32(blobMagic))
 		}
-		r.u32() // the sequence it was written from; not read back
+		r.u32() // the source sequence, not read back
 	}
 	if l.window != nil {
 		if err := l.window.check(b[l.own(n):], start, n); err != nil {
@@ -155,10 +154,10 @@ func (l *layout) check(b []byte, start, n int) error {
 		if v := r.u32(); v != 1 {
 			return fmt.Errorf("token %d belongs to %d sequences instead of 1", i, v)
 		}
-		r.u32() // the sequence it was written from; not read back
+		r.u32() // the source sequence, not read back
 	}
-	// The length is right, so as long as the fields are, so are the places of
-	// those behind them.
+	// The length is right, so while the fields are, so are the positions of those after
+	// them.
 	if v := r.u32(); v != l.flag() {
 		return fmt.Errorf("stores values the other way round (flash attention on or off): %d instead of %d", v, l.flag())
 	}
@@ -193,8 +192,8 @@ func (l *layout) check(b []byte, start, n int) error {
 	return nil
 }
 
-// finite says whether the tensors in a state of n tokens, which has the right
-// length, are all numbers.
+// finite reports whether all tensors of a state of n tokens and the right length are
+// finite.
 func (l *layout) finite(b []byte, n int) bool {
 	if l.window != nil && !l.window.finite(b[l.own(n):], n) {
 		return false
@@ -206,7 +205,7 @@ func (l *layout) finite(b []byte, n int) bool {
 	}
 	b = b[l.lead+blobHead+n*blobToken+blobMid:]
 	next := func(typ int32, row uint64) bool {
-		const head = 4 + 8 // as long for values by channel
+		const head = 4 + 8 // the same length for values by channel
 		rows := b[head:][:n*int(row)]
 		b = b[head+len(rows):]
 		switch gguf.Type(typ) {
@@ -232,8 +231,8 @@ func (l *layout) finite(b []byte, n int) bool {
 	return true
 }
 
-// A half whose exponent is all ones is no number: one more in the lowest bit of
-// the exponent then makes the bit of the sign.
+// A half with an exponent of all ones is not finite: adding one to the lowest bit of the
+// exponent then sets the sign bit.
 const (
 	halfExponent = 0x7c00
 	halfOne      = 0x0400
@@ -241,7 +240,7 @@ const (
 	fourHalves   = 0x0001_0001_0001_0001
 )
 
-// finiteHalves is as fast as memory is read: four at a time, without a branch.
+// finiteHalves runs at memory speed: four at a time, without a branch.
 func finiteHalves(b []byte) bool {
 	var seen uint64
 	for ; len(b) >= 8; b = b[8:] {
@@ -253,7 +252,7 @@ func finiteHalves(b []byte) bool {
 	return seen&(halfSign*fourHalves) == 0
 }
 
-// finiteScales looks at the halves that blocks of so many bytes begin with.
+// finiteScales checks the halves at the start of blocks of this size.
 func finiteScales(b []byte, block int) bool {
 	var seen uint16
 	for ; len(b) >= block; b = b[block:] {
@@ -262,7 +261,7 @@ func finiteScales(b []byte, block int) bool {
 	return seen&halfSign == 0
 }
 
-// flag is how a state says which way its values stand.
+// flag is how a state says how its values are stored.
 func (l *layout) flag() uint32 {
 	if l.transposed {
 		return 1
@@ -270,8 +269,8 @@ func (l *layout) flag() uint32 {
 	return 0
 }
 
-// readLayout learns the layout from a state of n tokens of a model some of whose layers
-// attend, and some are recurrent.
+// readLayout reads the layout from a state of n tokens of a model with attending and
+// recurrent layers.
 func readLayout(b []byte, n int, attend, recurrent bool) (*layout, error) {
 	r := blobReader{b: b}
 	lead := 0
@@ -302,10 +301,10 @@ func readLayout(b []byte, n int, attend, recurrent bool) (*layout, error) {
 	return l, err
 }
 
-// maxLayers is llama.cpp's own bound.
+// maxLayers is llama.cpp's own limit.
 const maxLayers = 512
 
-// blobReader reads without ever reaching past the end.
+// blobReader never reads past the end.
 type blobReader struct {
 	b   []byte
 	bad bool

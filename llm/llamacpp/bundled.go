@@ -11,28 +11,30 @@ import (
 	_ "github.com/ollama/ollama/llama/llama.cpp/src" // compiles and links llama.cpp
 )
 
-// bundledVersion names the llama.cpp that is compiled in; a test holds it to go.mod.
+// bundledVersion is the version of the compiled llama.cpp; a test compares it with
+// go.mod.
 const bundledVersion = "github.com/ollama/ollama v0.17.4"
 
-// installed says whether llama.cpp is a library of this machine.
+// installed reports whether llama.cpp is an installed library.
 const installed = false
 
-// engineVersion names what computes, for fingerprints.
+// engineVersion identifies the engine in fingerprints.
 func engineVersion(int) string { return bundledVersion }
 
-// Library tells people which llama.cpp this is.
+// Library describes llama.cpp for people.
 func Library() string { return "bundled (" + bundledVersion + "), CPU only" }
 
-// usableLibrary has nothing to check: what is compiled in is what was compiled against.
+// usableLibrary checks nothing: the compiled code matches its header.
 func usableLibrary() error { return nil }
 
-// gpus are the devices beside the CPU that compute.
+// gpus are the computing devices besides the CPU.
 func gpus() []gpu { return nil }
 
-// noGPU says why there is none.
+// noGPU is why there is no GPU.
 func noGPU() string {
 	return "the bundled llama.cpp computes on the CPU only: build percached with make build LLAMA=system"
 }
 
-// leftOut says which states llama.cpp does not write whole; empty: none that is known.
+// leftOut is why llama.cpp writes incomplete states of an architecture; empty: it writes
+// complete ones.
 func leftOut(string) string { return "" }

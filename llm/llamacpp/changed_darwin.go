@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// changed says which file on the disk it is, and when that was last changed.
+// changed identifies a file on disk and its last change.
 func changed(st os.FileInfo) string {
 	s := st.Sys().(*syscall.Stat_t)
 	return fmt.Sprintf(" %d %d", s.Ino, s.Ctimespec.Nano())

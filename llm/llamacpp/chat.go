@@ -15,22 +15,22 @@ import (
 	"github.com/percached/percached/llm/gguf"
 )
 
-// Sentinels stand where the text of prompts goes while llama.cpp lays out the
-// model's chat template; no template trims or changes them.
+// Sentinels mark the text of a prompt while llama.cpp renders the model's chat template;
+// no template trims or changes them.
 const (
 	sentinelSystem = "PERCACHED-INSTRUCTIONS-d41d8cd9"
 	sentinelUser   = "PERCACHED-QUESTION-8f00b204"
 )
 
-// plainChat is for models that name no template, or one that nobody knows.
+// plainChat is for models without a template or with an unknown one.
 var plainChat = percached.ChatFormat{
 	Name: "plain", Question: "\n\nQuestion: ", Answer: "\nAnswer:", Lone: "Question: ",
-	Stop: []string{"\n"}, // a base model goes on with the dialogue of a chunk, or asks itself further questions
+	Stop: []string{"\n"}, // a base model would continue a chunk's dialogue or ask itself more questions
 }
 
-// chatFormat is the frame that a model's own template makes. Where llama.cpp recognises
-// the template and has the same, it is llama.cpp's; and so it is where the template
-// cannot be rendered.
+// chatFormat returns the format of a model's own template. It prefers llama.cpp's version
+// if llama.cpp recognises the template and renders it equally, or if the template cannot
+// be rendered.
 func chatFormat(ctx context.Context, template string, ends endTokens, render renderer) percached.ChatFormat {
 	if template == "" {
 		return plainChat
@@ -46,7 +46,7 @@ func chatFormat(ctx context.Context, template string, ends endTokens, render ren
 	return plainChat
 }
 
-// knownFormat is llama.cpp's, cut at the sentinels.
+// knownFormat is llama.cpp's version, cut at the sentinels.
 func knownFormat(template string) (f percached.ChatFormat, ok bool) {
 	both, ok := applyTemplate(template, sentinelSystem, sentinelUser)
 	if !ok {
@@ -60,7 +60,7 @@ func knownFormat(template string) (f percached.ChatFormat, ok bool) {
 }
 
 // cutFormat cuts a prompt with instructions and one without at the sentinels, each of
-// which must stand there once.
+// which must occur once.
 func cutFormat(both, lone string) (f percached.ChatFormat, ok bool) {
 	if strings.Count(both, sentinelSystem) != 1 || strings.Count(both, sentinelUser) != 1 || strings.Count(lone, sentinelUser) != 1 || strings.Contains(lone, sentinelSystem) {
 		return f, false
@@ -73,10 +73,10 @@ func cutFormat(both, lone string) (f percached.ChatFormat, ok bool) {
 	return f, ok
 }
 
-// templateName tells people what kind of frame it is.
+// templateName is the name of a format for people.
 func templateName(text string) string {
 	for _, n := range [][2]string{
-		{"<|im_sep|>", "phi"}, // Phi-4; it also has what ChatML has
+		{"<|im_sep|>", "phi"}, // Phi-4; it also contains ChatML's tokens
 		{"<|im_start|>", "chatml"},
 		{"<|start_header_id|>", "llama3"},
 		{"<start_of_turn>", "gemma"},
@@ -110,11 +110,11 @@ func applyTemplate(template, system, user string) (string, bool) {
 // renderer is Config.Render.
 type renderer func(ctx context.Context, template string, inputs []map[string]any) ([]string, error)
 
-// maxFrame is how long a frame may be; a template's own instructions count, too.
+// maxFrame is the maximum size of a format, including a template's own instructions.
 const maxFrame = 8 << 10
 
-// ownFormat renders a model's template and cuts it at the sentinels. Where the template
-// has no place for instructions, they stand at the head of the question's turn.
+// ownFormat renders a model's template and cuts it at the sentinels. If the template has
+// no place for instructions, they are put before the question.
 func ownFormat(ctx context.Context, template string, ends endTokens, render renderer) (f percached.ChatFormat, ok bool) {
 	if render == nil {
 		return f, false
@@ -133,7 +133,7 @@ func ownFormat(ctx context.Context, template string, ends endTokens, render rend
 	}
 	for i := range texts {
 		for ends.added && ends.begin != "" && strings.HasPrefix(texts[i], ends.begin) {
-			texts[i] = texts[i][len(ends.begin):] // or the model would read it twice
+			texts[i] = texts[i][len(ends.begin):] // otherwise the model would read it twice
 		}
 		if len(texts[i]) > maxFrame {
 			return f, false
@@ -145,7 +145,7 @@ func ownFormat(ctx context.Context, template string, ends endTokens, render rend
 	return cutFormat(texts[1], texts[2])
 }
 
-// askNoThought sets what templates ask for, to know whether the model is to think.
+// askNoThought sets the variables with which templates turn thinking off.
 func askNoThought(template string, vars map[string]any) {
 	vars["enable_thinking"] = false    // Qwen3, GLM, SmolLM3, Gemma 4 and most others
 	vars["thinking"] = false           // DeepSeek, Granite
@@ -165,11 +165,10 @@ func askNoThought(template string, vars map[string]any) {
 	}
 }
 
-// endTokens are the texts of the tokens that begin and end a conversation, as templates
-// write them.
+// endTokens are the begin and end tokens of a conversation, as templates write them.
 type endTokens struct {
 	begin, end string
-	added      bool // the vocabulary puts begin before a prompt by itself
+	added      bool // the vocabulary adds the begin token to a prompt by itself
 }
 
 func newEndTokens(t gguf.Tokenizer, added bool) endTokens {

@@ -16,40 +16,40 @@ import (
 	"github.com/percached/percached/llm/gguf"
 )
 
-// Config says which model to open and how.
+// Config is which model to open and how.
 type Config struct {
 	Model     string // path of a GGUF file
-	Context   int    // tokens one prompt and its answer may take; never more than the model was trained for
+	Context   int    // maximum tokens of a prompt and its answer, at most the model's training context
 	Threads   int
-	Split     int    // tokens computed at a time: what idle work may hold a question up for
-	KeyType   string // how keys are kept: f16, q8_0, q4_0
+	Split     int    // tokens computed in one batch: how long idle work can delay a question
+	KeyType   string // type of stored keys: f16, q8_0, q4_0
 	ValueType string
-	// GPULayers is how many layers a GPU computes, from the last one down; the output
-	// counts as one more. AllThatFit: as many as its memory holds. 0: none. More than 0
-	// is refused where there is no GPU.
+	// GPULayers is how many layers a GPU computes, from the last one down, including the
+	// output as one. AllThatFit: as many as its memory holds. 0: none. More than 0 is
+	// refused without a GPU.
 	GPULayers int
-	// FlashAttn is auto, on or off. Auto is off on a CPU, where llama.cpp's
-	// plain attention is faster, but on for quantised values, which need it;
-	// on a GPU llama.cpp decides.
+	// FlashAttn is auto, on or off. Auto is off on a CPU, where llama.cpp's plain
+	// attention is faster, except for quantised values, which need it. On a GPU llama.cpp
+	// decides.
 	FlashAttn string
-	// QueryPrefix and DocumentPrefix, when not nil, take the place of those of an
-	// embedding model's family.
+	// QueryPrefix and DocumentPrefix, if not nil, replace those of an embedding model's
+	// family.
 	QueryPrefix, DocumentPrefix *string
 
-	// Render, when not nil, gives what a chat template, in the language Jinja, makes of
-	// each of these variables: "" where it accepts them not. It is not to be trusted.
-	// Without it only templates that llama.cpp recognises are known.
+	// Render, if not nil, renders a Jinja chat template with each of these variables; ""
+	// if it refuses them. The template is untrusted. Without Render only the templates
+	// that llama.cpp recognises are known.
 	Render func(ctx context.Context, template string, inputs []map[string]any) ([]string, error)
 
-	Queue int // requests of one priority that may wait; more are refused
-	// Progress, when not nil, hears how much of the model is loaded, 0 to 1.
+	Queue int // maximum waiting requests of one priority; more are refused
+	// Progress, if not nil, receives the loaded fraction of the model, 0 to 1.
 	Progress func(fraction float64)
 
-	memory func() int64 // bytes to be had; negative: not known. For tests
-	piece  int          // bytes that a piece of a slice aims at, if not pieceBytes. For tests
+	memory func() int64 // free memory in bytes; negative: unknown. For tests
+	piece  int          // target size of a slice's piece instead of pieceBytes. For tests
 }
 
-// Default is a sane start for a small machine; Model is left to say.
+// Default suits a small machine; the caller sets Model.
 func Default() Config {
 	return Config{
 		Context:   4096,
@@ -63,10 +63,10 @@ func Default() Config {
 	}
 }
 
-// The K/V types in which tensors can be kept, as ggml numbers them.
+// The types of stored keys and values, with ggml's numbers.
 var kvTypes = map[string]uint32{"f16": 1, "q4_0": 2, "q8_0": 8}
 
-// Flash attention, as llama.cpp numbers it.
+// Flash attention, with llama.cpp's numbers.
 const (
 	flashAuto = -1
 	flashOff  = 0
@@ -75,7 +75,7 @@ const (
 
 var flashTypes = map[string]int32{"auto": flashAuto, "off": flashOff, "on": flashOn}
 
-// flash is what llama.cpp is told.
+// flash is the setting for llama.cpp.
 func (c Config) flash() int32 {
 	f := flashTypes[c.FlashAttn]
 	switch {
@@ -87,10 +87,10 @@ func (c Config) flash() int32 {
 	return flashOff
 }
 
-// onGPU says whether a GPU computes: flash attention is then left to llama.cpp.
+// onGPU reports whether a GPU computes: llama.cpp then decides about flash attention.
 func (c Config) onGPU() bool { return c.GPULayers != 0 && len(gpus()) > 0 }
 
-// Validate names every fault of the configuration at once.
+// Validate reports all faults together.
 func (c Config) Validate() error {
 	var errs []error
 	bad := func(wrong bool, format string, args ...any) {
@@ -118,10 +118,10 @@ func (c Config) Validate() error {
 	return fault.New(fault.Invalid, "llamacpp: config", "%w", errors.Join(errs...))
 }
 
-// AllThatFit is the number of layers on a GPU that lets the engine choose.
+// AllThatFit lets the engine choose the number of layers on a GPU.
 const AllThatFit = -1
 
-// A gpu is a device of llama.cpp, with what is free of its memory.
+// A gpu is a device of llama.cpp with its free memory.
 type gpu struct {
 	name     string // with what it is
 	computes bool   // it is a GPU
@@ -129,8 +129,8 @@ type gpu struct {
 	room     int64
 }
 
-// chooseGPUs picks as llama.cpp does: those that share the CPU's memory only where
-// there are no others.
+// chooseGPUs selects like llama.cpp: devices that share the CPU's memory only if there
+// are no others.
 func chooseGPUs(all []gpu) []gpu {
 	var own, shared []gpu
 	for _, d := range all {
@@ -147,17 +147,17 @@ func chooseGPUs(all []gpu) []gpu {
 	return shared
 }
 
-// gpuReserve is left free on each GPU: llama.cpp's scratch there is more than what can
-// be read off the file, and other programs want some too.
+// gpuReserve stays free on each GPU: llama.cpp's scratch memory exceeds the estimate from
+// the file, and other programs need some.
 const gpuReserve = 512 << 20
 
-// A placing says where a model goes.
+// A placing is where a model's layers are computed.
 type placing struct {
-	layers int   // as llama.cpp counts them; AllThatFit: left to it, as there is no GPU
-	away   int64 // bytes of the weights and the context that take none of the CPU's memory
+	layers int   // llama.cpp's count; AllThatFit: left to llama.cpp, as there is no GPU
+	away   int64 // bytes of weights and context outside the CPU's memory
 }
 
-// place decides where the layers go; kv and scratch are what the context takes.
+// place decides where the layers go; kv and scratch are the context's memory.
 func place(f *gguf.File, wanted int, devices []gpu, kv, scratch int64) (placing, error) {
 	switch {
 	case len(devices) == 0 && wanted > 0:
@@ -187,8 +187,8 @@ func place(f *gguf.File, wanted int, devices []gpu, kv, scratch int64) (placing,
 	return p, nil
 }
 
-// layerSizes are what the layers take in the order in which llama.cpp moves them to a
-// GPU: the output first, then from the last one down. Token embeddings stay behind.
+// layerSizes are the sizes of the layers in the order in which llama.cpp moves them to a
+// GPU: the output first, then from the last one down. Token embeddings stay on the CPU.
 func layerSizes(f *gguf.File, kv int64) []int64 {
 	count, _ := f.Uint(f.Key("block_count"))
 	blocks := make([]int64, min(count, maxLayers))
@@ -209,7 +209,7 @@ func layerSizes(f *gguf.File, kv int64) []int64 {
 		}
 	}
 	if !own {
-		output += embeddings // the output reads the same table, a copy of it there
+		output += embeddings // the output uses a copy of the same table
 	}
 	sizes := []int64{output}
 	for i := len(blocks) - 1; i >= 0; i-- {
@@ -218,8 +218,8 @@ func layerSizes(f *gguf.File, kv int64) []int64 {
 	return sizes
 }
 
-// availableMemory is how many bytes this process may still take, by the
-// machine's own account and its control groups'; negative when nobody says.
+// availableMemory is how many bytes this process may still allocate, by the machine and
+// its control groups; negative if unknown.
 func availableMemory() int64 {
 	best := int64(-1)
 	if v := lineValue("/proc/meminfo", "MemAvailable:"); v > 0 {
@@ -233,8 +233,8 @@ func availableMemory() int64 {
 	return best
 }
 
-// controlGroups are the folders of the process's memory groups, up to the root,
-// of both versions of the kernel's interface.
+// controlGroups are the folders of the process's memory groups up to the root, for both
+// kernel interfaces.
 func controlGroups(self, root string) []string {
 	b, _ := os.ReadFile(self)
 	var dirs []string
@@ -252,10 +252,10 @@ func controlGroups(self, root string) []string {
 	return dirs
 }
 
-// unlimited is what the first version's limit is beyond where there is none.
+// unlimited is the lowest value that means no limit in version 1.
 const unlimited = 1 << 60
 
-// groupLeft is a group's limit less what it uses; page cache makes way.
+// groupLeft is a group's limit minus its usage without page cache.
 func groupLeft(dir string) (int64, bool) {
 	for _, v := range [][3]string{
 		{"memory.max", "memory.current", "file "},
@@ -264,7 +264,7 @@ func groupLeft(dir string) (int64, bool) {
 		limit, ok := readInt(filepath.Join(dir, v[0]))
 		used, ok2 := readInt(filepath.Join(dir, v[1]))
 		if ok && ok2 && limit < unlimited {
-			// The two are counted apart, and may not fit each other.
+			// The two are counted separately and may be inconsistent.
 			cache := min(used, lineValue(filepath.Join(dir, "memory.stat"), v[2]))
 			return max(0, limit-used+cache), true
 		}
@@ -272,7 +272,7 @@ func groupLeft(dir string) (int64, bool) {
 	return 0, false
 }
 
-// lineValue finds "name value" in a file of such lines; 0 if it is not there.
+// lineValue finds "name value" in a file of such lines; 0 if it is missing.
 func lineValue(path, name string) int64 {
 	f, err := os.Open(path)
 	if err != nil {

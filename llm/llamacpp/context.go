@@ -16,7 +16,7 @@ import (
 	"github.com/percached/percached/llm"
 )
 
-// Sequences of an engine's context. The main one is what the question sees.
+// Sequences of an engine's context. The question sees the main one.
 const (
 	mainSeq = iota
 	branchSeq
@@ -24,7 +24,7 @@ const (
 	sequences
 )
 
-// A cache is one llama.cpp context and what is in it. Only its worker touches it.
+// A cache is one llama.cpp context and its contents. Only its worker uses it.
 type cache struct {
 	c          *C.pc_context
 	vocabulary int
@@ -35,7 +35,7 @@ type cache struct {
 	pace       *pace
 
 	pieceTokens int    // tokens in one piece of a slice
-	room        []byte // for one piece that nobody keeps
+	room        []byte // buffer for one piece that is not kept
 
 	onBatch func() // called before each batch, if not nil. For tests
 }
@@ -45,17 +45,17 @@ const (
 	opCapture = "llamacpp: capture"
 )
 
-// clear empties the context. The bytes of former runs stay behind, masked;
-// wipe overwrites them, for when they may not be numbers.
+// clear empties the context. The bytes of earlier runs stay, masked; wipe overwrites
+// them, in case they are not finite.
 func (k *cache) clear(wipe bool) { C.pc_clear(k.c, C.bool(wipe)) }
 
-// queries is room for the queries of one segment: [layer][token][width].
+// queries holds the queries of one segment: [layer][token][width].
 type queries struct {
 	data  []uint16
-	at, n int // tokens computed, tokens in all
+	at, n int // tokens computed, total tokens
 }
 
-// decode computes one batch. ctx says why if C was told to stop.
+// decode computes one batch. If C was told to stop, the cause of ctx is the error.
 func (k *cache) decode(ctx context.Context, tokens []int32, pos, seq int, logits bool, q *queries) error {
 	var room *C.uint16_t
 	var shape C.pc_queries
@@ -72,7 +72,7 @@ func (k *cache) decode(ctx context.Context, tokens []int32, pos, seq int, logits
 	case rc == 0:
 		return nil
 	case ctx.Err() != nil:
-		takeErrors() // of the abort, which is none
+		takeErrors() // drop the abort's message, which is not an error
 		return context.Cause(ctx)
 	case rc == 1:
 		return fault.New(fault.Internal, opDecode, "no room for %d tokens at position %d", len(tokens), pos)
@@ -80,8 +80,8 @@ func (k *cache) decode(ctx context.Context, tokens []int32, pos, seq int, logits
 	return fault.New(fault.Internal, opDecode, "llama.cpp returned %d: %s", int(rc), takeErrors())
 }
 
-// compute runs a segment's tokens in batches at fixed offsets from its start.
-// logits asks for the scores behind the last one.
+// compute computes a segment's tokens in batches at fixed offsets from its start. logits
+// requests the scores after the last one.
 func (k *cache) compute(ctx context.Context, s *step, seq int, logits bool, q *queries) error {
 	for from := 0; from < len(s.tokens); from += k.split {
 		if ctx.Err() != nil {
@@ -98,7 +98,7 @@ func (k *cache) compute(ctx context.Context, s *step, seq int, logits bool, q *q
 	return nil
 }
 
-// copyOut makes a slice of a computed segment that stands in seq.
+// copyOut creates a slice of a computed segment in seq.
 func (k *cache) copyOut(s *step, seq int, fingerprint string, q *queries) (*percached.Slice, error) {
 	sl := &percached.Slice{Model: fingerprint, Path: s.path, Start: s.start, Tokens: append([]int32(nil), s.tokens...)}
 	if q != nil {
@@ -120,8 +120,7 @@ func (k *cache) copyOut(s *step, seq int, fingerprint string, q *queries) (*perc
 	return sl, nil
 }
 
-// look is copyOut for what nobody wants to keep: it only sees to it that all are
-// numbers.
+// look checks like copyOut that all tensors are finite, but keeps nothing.
 func (k *cache) look(s *step, seq int) error {
 	for from := 0; from < len(s.tokens); from += k.pieceTokens {
 		to := min(from+k.pieceTokens, len(s.tokens))
@@ -134,8 +133,8 @@ func (k *cache) look(s *step, seq int) error {
 	return nil
 }
 
-// copyPiece copies the tensors of some tokens of a computed segment. Those that
-// are not numbers must reach neither a store nor, masked, a later run.
+// copyPiece copies the tensors of some tokens of a computed segment. Values that are not
+// finite must reach neither a store nor, masked, a later run.
 func (k *cache) copyPiece(s *step, seq, from, to int, b []byte) error {
 	n := C.pc_copy_out(k.c, C.llama_seq_id(seq), C.llama_pos(s.start+from), C.llama_pos(s.start+to), scratchSeq,
 		(*C.uint8_t)(&b[0]), C.size_t(len(b)))
@@ -150,7 +149,7 @@ func (k *cache) copyPiece(s *step, seq, from, to int, b []byte) error {
 	return nil
 }
 
-// copyIn puts a checked slice onto the main sequence.
+// copyIn restores a checked slice into the main sequence.
 func (k *cache) copyIn(sl *percached.Slice) error {
 	for i := range sl.Pieces {
 		b := sl.Pieces[i].KV
@@ -162,7 +161,7 @@ func (k *cache) copyIn(sl *percached.Slice) error {
 	return nil
 }
 
-// logits copies the scores behind the last batch.
+// logits copies the scores after the last batch.
 func (k *cache) logits() ([]float32, error) {
 	p := C.llama_get_logits_ith(C.pc_llama(k.c), -1)
 	if p == nil {
@@ -171,7 +170,7 @@ func (k *cache) logits() ([]float32, error) {
 	return append([]float32(nil), unsafe.Slice((*float32)(p), k.vocabulary)...), nil
 }
 
-// best is the greedy choice behind the last batch; negative: not finite.
+// best is the greedy choice after the last batch; negative: scores are not finite.
 func (k *cache) best() int32 { return int32(C.pc_argmax(k.c, C.int32_t(k.vocabulary))) }
 
 func newQueries(layers, tokens, width int) *queries {
@@ -189,7 +188,7 @@ func (q *queries) cut(from, to, layers, width int) []byte {
 	return out
 }
 
-// finite says whether scores are numbers.
+// finite reports whether all scores are finite.
 func finite(logits []float32) bool {
 	for _, l := range logits {
 		if f := float64(l); math.IsNaN(f) || math.IsInf(f, 1) {
@@ -199,17 +198,17 @@ func finite(logits []float32) bool {
 	return true
 }
 
-// fork lets seq see the first n positions of another.
+// fork shares the first n positions of a sequence with seq.
 func (k *cache) fork(from, seq, n int) {
 	C.llama_memory_seq_cp(C.llama_get_memory(C.pc_llama(k.c)), C.llama_seq_id(from), C.llama_seq_id(seq), 0, C.llama_pos(n))
 }
 
-// drop forgets a sequence.
+// drop removes a sequence.
 func (k *cache) drop(seq int) {
 	C.llama_memory_seq_rm(C.llama_get_memory(C.pc_llama(k.c)), C.llama_seq_id(seq), -1, -1)
 }
 
-// cut forgets what a sequence holds from a position on.
+// cut removes the end of a sequence from a position on.
 func (k *cache) cut(seq, pos int) {
 	C.llama_memory_seq_rm(C.llama_get_memory(C.pc_llama(k.c)), C.llama_seq_id(seq), C.llama_pos(pos), -1)
 }

@@ -14,20 +14,20 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// CPUReport compares what this binary was compiled for with what this machine
-// has, in the words of /proc/cpuinfo.
+// CPUReport compares the CPU features of this binary with those of this machine, named as
+// in /proc/cpuinfo.
 type CPUReport struct {
 	Arch      string   `json:"arch"`
 	Model     string   `json:"model"`
 	Compiler  string   `json:"compiler"`
 	Compiled  []string `json:"compiled"`
 	Available []string `json:"available"`
-	Idle      []string `json:"idle"`    // there, worth having, not compiled in
-	Missing   []string `json:"missing"` // compiled in, not there
-	Cure      string   `json:"cure"`    // what to do about either; empty when all is well
+	Idle      []string `json:"idle"`    // available and useful, but not compiled in
+	Missing   []string `json:"missing"` // compiled in, but not available
+	Cure      string   `json:"cure"`    // what to do; empty if all is well
 }
 
-// worth lists the features that make llama.cpp's kernels faster.
+// worth lists the features that speed up llama.cpp's kernels.
 var worth = []string{
 	"avx", "avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512bw", "avx512vbmi", "avx512_vnni", "avx512_bf16",
 	"asimd", "asimdhp", "asimddp", "i8mm", "sve",
@@ -44,13 +44,12 @@ func CPU() CPUReport {
 	return r
 }
 
-// compareCPU reads cpuinfo as Linux prints it; elsewhere it is empty, and
-// nothing is known of the machine.
+// compareCPU reads Linux's cpuinfo; on other systems it is empty and nothing is known.
 func compareCPU(arch string, compiled []string, cpuinfo string) CPUReport {
 	r := CPUReport{Arch: arch, Compiled: compiled}
 	known, list := false, "flags"
 	if arch == "arm64" {
-		list = "Features" // under an emulator there may be the flags of the machine around it
+		list = "Features" // an emulator may show the host's flags
 	}
 	for line := range strings.Lines(cpuinfo) {
 		name, value, _ := strings.Cut(line, ":")
@@ -91,7 +90,7 @@ func compareCPU(arch string, compiled []string, cpuinfo string) CPUReport {
 	return r
 }
 
-// usable refuses to go on where the kernels would die of an illegal instruction.
+// usable refuses to start if the kernels would crash on an illegal instruction.
 func (r CPUReport) usable() error {
 	if len(r.Missing) == 0 {
 		return nil

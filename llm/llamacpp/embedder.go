@@ -19,17 +19,17 @@ import (
 	"github.com/percached/percached/llm/gguf"
 )
 
-// Embedder turns texts into vectors by an embedding model of llama.cpp: BERT
-// and its kin, or a language model trained to embed. See llm.Embedder.
+// Embedder turns texts into vectors with an embedding model of llama.cpp: BERT and
+// similar models, or a language model trained for embedding. See llm.Embedder.
 type Embedder struct {
 	info   percached.EmbedderInfo
 	model  *model
 	c      *C.pc_context
 	pace   *pace
 	worker *worker
-	// What the model wants around a text: [CLS] and [SEP], or an end token.
+	// Tokens that the model needs around a text: [CLS] and [SEP], or an end token.
 	before, after []int32
-	threshold     float32 // 0: not known
+	threshold     float32 // 0: unknown
 
 	life lifetime
 }
@@ -41,9 +41,9 @@ const (
 	opEmbed        = "llamacpp: embed"
 )
 
-// DefaultEmbedder is Default for an embedding model: Context is how many tokens
-// of one text are read, if the model was trained for so many. The memory for that
-// grows with its square, and no chunk has more. Split has no meaning there.
+// DefaultEmbedder is Default for an embedding model. Context is the maximum length of a
+// text in tokens, within the model's training context; memory grows with its square, and
+// no chunk is longer. Split has no effect.
 func DefaultEmbedder() Config {
 	c := Default()
 	c.Context = 2048
@@ -59,7 +59,7 @@ func OpenEmbedder(ctx context.Context, c Config, g *Gate) (*Embedder, error) {
 		of := c
 		of.Split = c.Context
 		if trained, ok := f.Int(f.Key("context_length")); ok {
-			of.Split = int(min(int64(c.Context), trained)) // one text is computed in one batch
+			of.Split = int(min(int64(c.Context), trained)) // each text is computed in one batch
 		}
 		return contextBytes(f, of)
 	})
@@ -131,7 +131,7 @@ func (e *Embedder) open(c Config) error {
 	return e.frame()
 }
 
-// fingerprint names a model without prefixes as it did before there were any.
+// fingerprint keeps the value of earlier versions for a model without prefixes.
 func (e *Embedder) fingerprint() string {
 	i := e.info
 	parts := []any{e.model.hash, engineVersion(e.model.gpuLayers()), i.Pooling, i.MaxTokens}
@@ -141,7 +141,7 @@ func (e *Embedder) fingerprint() string {
 	return fingerprint(parts...)
 }
 
-// frame learns what the tokeniser puts around a text.
+// frame finds out which tokens the tokeniser puts around a text.
 func (e *Embedder) frame() error {
 	const word = "a"
 	body, err := e.model.vocab.tokenize(nil, word, false, false)
@@ -164,11 +164,10 @@ func (e *Embedder) frame() error {
 	return nil
 }
 
-// Info tells what was opened.
+// Info describes the model.
 func (e *Embedder) Info() percached.EmbedderInfo { return e.info }
 
-// Embed computes the vectors of texts, each of length 1. What is longer than
-// the model reads is cut.
+// Embed computes the vectors of texts, each of length 1. It truncates longer texts.
 func (e *Embedder) Embed(ctx context.Context, p percached.Priority, texts []string) ([][]float32, error) {
 	tokens, err := e.tokenize(texts)
 	if err != nil {
@@ -199,7 +198,7 @@ func (e *Embedder) tokenize(texts []string) ([][]int32, error) {
 	room := e.info.MaxTokens - len(e.before) - len(e.after)
 	out := make([][]int32, len(texts))
 	for i, text := range texts {
-		// What lies far behind the cut need not be tokenised.
+		// Text far after the limit need not be tokenised.
 		if len(text) > 64*room {
 			text = text[:64*room]
 		}
@@ -209,15 +208,15 @@ func (e *Embedder) tokenize(texts []string) ([][]int32, error) {
 		}
 		out[i] = slices.Concat(e.before, body[:min(len(body), room)], e.after)
 		if len(out[i]) == 0 {
-			out[i] = []int32{0} // a model without frame still needs a token
+			out[i] = []int32{0} // a model without a frame still needs a token
 		}
 	}
 	return out, nil
 }
 
-// compute runs one text in a batch of its own: kernels differ by batch size, so
-// that a text has the same vector in whatever company it came. Eight texts in
-// a batch were 17 % faster at 14 tokens each, and no faster at 140.
+// compute runs each text in its own batch. Kernels differ by batch size, so a text's
+// vector would otherwise depend on the other texts. Eight texts in one batch were 17 %
+// faster at 14 tokens each, and no faster at 140.
 func (e *Embedder) compute(ctx context.Context, tokens []int32) ([]float32, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -226,7 +225,7 @@ func (e *Embedder) compute(ctx context.Context, tokens []int32) ([]float32, erro
 	rc := C.pc_embed(e.c, (*C.llama_token)(&tokens[0]), C.int32_t(len(tokens)))
 	switch {
 	case rc != 0 && ctx.Err() != nil:
-		takeErrors() // of the abort, which is none
+		takeErrors() // drop the abort's message, which is not an error
 		return nil, context.Cause(ctx)
 	case rc != 0:
 		return nil, fault.New(fault.Internal, opEmbed, "llama.cpp returned %d: %s", int(rc), takeErrors())
@@ -238,14 +237,14 @@ func (e *Embedder) compute(ctx context.Context, tokens []int32) ([]float32, erro
 	v := slices.Clone(unsafe.Slice((*float32)(p), e.info.Dimensions))
 	if !normalise(v) {
 		if mem := C.llama_get_memory(C.pc_llama(e.c)); mem != nil {
-			C.llama_memory_clear(mem, true) // the next text must not meet it
+			C.llama_memory_clear(mem, true) // the next text must not see it
 		}
 		return nil, fault.New(fault.Internal, opEmbed, "%w", llm.ErrNotFinite)
 	}
 	return v, nil
 }
 
-// normalise gives v length 1; false if it has none.
+// normalise scales v to length 1; false if that is impossible.
 func normalise(v []float32) bool {
 	sum := 0.0
 	for _, x := range v {

@@ -16,22 +16,22 @@ import (
 	"github.com/percached/percached/llm/gguf"
 )
 
-// encoderFamily is what encoders of one family were trained to find before a text, as
-// their publishers say.
+// encoderFamily is the prefixes with which encoders of one family were trained, according
+// to their publishers.
 type encoderFamily struct {
 	query, document string
-	pooling         string // where the file does not say
+	pooling         string // if the file does not name one
 }
 
-// task is what encoders that follow instructions are asked for: their publishers'
-// own words for a search.
+// task is the instruction for encoders that follow one: the publishers' own words for a
+// search.
 const task = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 
-// bgeQuery goes before questions alone.
+// bgeQuery precedes questions only.
 const bgeQuery = "Represent this sentence for searching relevant passages: "
 
-// familyOf goes by the names of a model, its own first, then by its architecture.
-// A model of an unknown family gets no prefixes.
+// familyOf identifies the family by the model's names, its own first, then by its
+// architecture. An unknown family has no prefixes.
 func familyOf(f *gguf.File, path string) encoderFamily {
 	base, _ := f.Str("general.basename")
 	for _, name := range []string{f.Name(), base, filepath.Base(path)} {
@@ -72,7 +72,7 @@ func familyNamed(name string) (encoderFamily, bool) {
 	case has("embeddinggemma"), has("gemma") && embeds:
 		return gemmaFamily(), true
 	case has("nomic") && has("code"), has("coderankembed"):
-		return encoderFamily{}, true // for code, which is not what is searched here
+		return encoderFamily{}, true // trained for code, not for documents
 	case has("nomic") && embeds:
 		return nomicFamily(), true
 	}
@@ -87,8 +87,8 @@ func nomicFamily() encoderFamily {
 	return encoderFamily{query: "search_query: ", document: "search_document: ", pooling: "mean"}
 }
 
-// probes have nothing to do with each other. How alike an encoder finds them all the
-// same shows its scale: 0.13 with all-MiniLM-L6-v2, 0.76 with e5-small-v2.
+// probes are unrelated questions. Their mean similarity shows an encoder's scale: 0.13
+// with all-MiniLM-L6-v2, 0.76 with e5-small-v2.
 func probes() []string {
 	return []string{
 		"When does the train to Porto leave?",
@@ -102,13 +102,13 @@ func probes() []string {
 	}
 }
 
-// sameness is where between the likeness of unrelated questions and 1 that of equal
-// ones begins. docs/measurements.md has what it is good for.
+// sameness is where equal questions begin, on the way from the similarity of unrelated
+// questions to 1. See docs/measurements.md.
 const sameness = 0.83
 
-// measureThreshold places the threshold on the encoder's own scale. A large model takes
-// seconds for that, so what was found is kept beside it. Where it fails there is no
-// threshold, and what is embedded next tells why.
+// measureThreshold finds the threshold on the encoder's own scale. A large model needs
+// seconds for that, so the result is kept beside the model file. If it fails there is no
+// threshold, and the next Embed reports why.
 func (e *Embedder) measureThreshold(ctx context.Context, path string) error {
 	file := path + ".percached-threshold"
 	of := fingerprint(e.info.Fingerprint, probes(), sameness)
@@ -127,7 +127,7 @@ func (e *Embedder) measureThreshold(ctx context.Context, path string) error {
 	return context.Cause(ctx)
 }
 
-// thresholdOf is rounded, as sums differ a little between machines.
+// thresholdOf rounds, because sums differ slightly between machines.
 func thresholdOf(unrelated [][]float32) float32 {
 	sum, n := 0.0, 0
 	for i, a := range unrelated {
@@ -142,6 +142,6 @@ func thresholdOf(unrelated [][]float32) float32 {
 	return float32(math.Round(1000*(mean+sameness*(1-mean))) / 1000)
 }
 
-// Threshold is the similarity from which on two questions may be taken for the same
-// one, as measured when the model was opened; ok is false if that failed.
+// Threshold is the similarity from which two questions may count as the same, measured
+// when the model was opened; ok is false if that failed.
 func (e *Embedder) Threshold() (value float32, ok bool) { return e.threshold, e.threshold > 0 }

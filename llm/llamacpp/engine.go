@@ -17,7 +17,7 @@ import (
 	"github.com/percached/percached/llm/gguf"
 )
 
-// Engine runs prompts through a language model by llama.cpp. See llm.Engine.
+// Engine runs prompts through a language model with llama.cpp. See llm.Engine.
 type Engine struct {
 	info    percached.ModelInfo
 	checker sliceChecker
@@ -33,8 +33,7 @@ var _ llm.Engine = (*Engine)(nil)
 
 const opOpen = "llamacpp: open engine"
 
-// OpenEngine loads a language model and starts its worker. ctx bounds the
-// loading alone.
+// OpenEngine loads a language model and starts its worker. ctx limits only the loading.
 func OpenEngine(ctx context.Context, c Config, g *Gate) (*Engine, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -53,8 +52,8 @@ func OpenEngine(ctx context.Context, c Config, g *Gate) (*Engine, error) {
 	return e, nil
 }
 
-// contextBytes estimates what the context takes: keys and values of every
-// cell, and scratch for one batch.
+// contextBytes estimates the context's memory: keys and values of every cell, and scratch
+// memory for one batch.
 func contextBytes(f *gguf.File, c Config) (kv, scratch int64) {
 	get := func(key string) int64 {
 		v, _ := f.Uint(f.Architecture() + "." + key)
@@ -112,7 +111,7 @@ func (e *Engine) open(ctx context.Context, c Config) error {
 	p.flash_attn_type = c.flash()
 	p.type_k, p.type_v = kvTypes[c.KeyType], kvTypes[c.ValueType]
 	p.kv_unified = true
-	p.swa_full = true // layers with a sliding window keep all, so that any of it can be stored
+	p.swa_full = true // layers with a sliding window keep all tokens, so that every part can be stored
 	e.params = p
 	k := &cache{vocabulary: m.vocab.size, split: split, layers: int(C.llama_model_n_layer(m.c)), pace: newPace(c.Threads)}
 	k.c = C.pc_context_new(m.c, p, m.flags, true)
@@ -141,8 +140,8 @@ func (e *Engine) open(ctx context.Context, c Config) error {
 	return e.learn(cmp.Or(c.piece, pieceBytes))
 }
 
-// learn computes one token to see how this context lays out its tensors and
-// how flash attention was resolved, and so completes the fingerprint.
+// learn computes one token to find out how this context stores its tensors and whether it
+// uses flash attention. That completes the fingerprint.
 func (e *Engine) learn(piece int) error {
 	ctx, k, m := context.Background(), e.cache, e.model
 	probe := &step{tokens: []int32{max(0, m.vocab.begin)}}
@@ -162,7 +161,7 @@ func (e *Engine) learn(piece int) error {
 	}
 	for _, v := range q.data {
 		if v == unwritten {
-			k.queryWidth = 0 // this architecture names its queries otherwise
+			k.queryWidth = 0 // this architecture names its queries differently
 			break
 		}
 	}
@@ -188,7 +187,7 @@ func (e *Engine) learn(piece int) error {
 			k.layout = l
 			k.pieceTokens = l.tokensIn(piece, e.info.Window)
 			if recurrent {
-				k.pieceTokens = e.info.Context // it remembers what it had read at the segment's end, and nothing in between
+				k.pieceTokens = e.info.Context // a recurrent state exists only at the segment's end
 			}
 			e.info.FlashAttn = !l.transposed
 			e.info.BytesPerToken = l.bytesPerToken()
@@ -202,21 +201,21 @@ func (e *Engine) learn(piece int) error {
 	return nil
 }
 
-// longRope says which of two sets of rotation factors llama.cpp takes, in
-// models that have both: it depends on the size of the context.
+// longRope reports which of two sets of rotation factors llama.cpp uses, for models with
+// both; it depends on the context's size.
 func longRope(f *gguf.File, context int) bool {
 	_, both := f.Tensor("rope_factors_long.weight")
 	trained, ok := f.Uint(f.Key("rope.scaling.original_context_length"))
 	return both && (!ok || uint64(context+255)/256*256 > trained)
 }
 
-// unwritten is a bit pattern of half precision that no query takes: a NaN.
+// unwritten is a half-precision bit pattern that no query has: a NaN.
 const unwritten = 0x7e5a
 
-// Info tells what was opened.
+// Info describes the model.
 func (e *Engine) Info() percached.ModelInfo { return e.info }
 
-// Tokenize gives the tokens of each segment.
+// Tokenize returns the tokens of each segment.
 func (e *Engine) Tokenize(segs []percached.Segment) ([][]int32, error) {
 	if err := e.life.enter(); err != nil {
 		return nil, err

@@ -13,12 +13,11 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// sumFile is where the hash of a model file is kept; .sha256 is often the
-// publisher's own.
+// sumFile is the file with a model file's hash; .sha256 may be the publisher's own.
 func sumFile(model string) string { return model + ".percached-sum" }
 
-// weightsHash is the SHA-256 of a model file. It is kept beside the file with
-// the file's stamp, and read from there while that stays.
+// weightsHash is the SHA-256 of a model file. It is stored beside the file with the
+// file's stamp, and reused while the stamp stays the same.
 func weightsHash(ctx context.Context, path string) (string, error) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -50,14 +49,14 @@ func weightsHash(ctx context.Context, path string) (string, error) {
 	return sum, nil
 }
 
-// stampOf changes when a file does. Whoever makes or unpacks a file chooses its
-// time; what changed says is the system's own.
+// stampOf changes when a file does. A file's time can be set by anyone who creates or
+// unpacks it; the system itself sets what changed returns.
 func stampOf(st os.FileInfo) string {
 	return fmt.Sprintf("%d %d", st.Size(), st.ModTime().UnixNano()) + changed(st)
 }
 
-// keepBeside writes what was computed of a model to a file beside it, whole or not at
-// all; a folder that cannot be written costs the next start the same work, no more.
+// keepBeside writes a computed value to a file beside the model, atomically. If the
+// folder is read-only, the next start only repeats the work.
 func keepBeside(model, file, line string) {
 	tmp, err := os.CreateTemp(filepath.Dir(model), ".*"+strings.TrimPrefix(file, model))
 	if err != nil {
@@ -75,7 +74,7 @@ func keepBeside(model, file, line string) {
 	}
 }
 
-// fingerprint hashes everything that shapes the tensors of a model.
+// fingerprint hashes everything that affects a model's tensors.
 func fingerprint(parts ...any) string {
 	h := sha256.New()
 	for _, p := range parts {

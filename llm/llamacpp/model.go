@@ -28,14 +28,14 @@ type model struct {
 	flags *C.pc_flags
 }
 
-// A lifetime keeps what runs on its callers' goroutines, as tokenising does,
-// away from a model that is being freed.
+// A lifetime protects a model from being freed while callers' goroutines use it, for
+// example for tokenising.
 type lifetime struct {
 	mu    sync.RWMutex
 	ended bool
 }
 
-// enter is followed by leave unless it fails.
+// enter must be followed by leave unless it fails.
 func (l *lifetime) enter() error {
 	l.mu.RLock()
 	if l.ended {
@@ -47,7 +47,7 @@ func (l *lifetime) enter() error {
 
 func (l *lifetime) leave() { l.mu.RUnlock() }
 
-// end frees once, when everybody has left.
+// end frees the model once, when all callers have left.
 func (l *lifetime) end(free func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,11 +57,11 @@ func (l *lifetime) end(free func()) {
 	}
 }
 
-// llama.cpp is set up once per process.
+// llama.cpp is initialised once per process.
 var setUp = sync.OnceFunc(func() { C.pc_init() })
 
-// openModel checks everything that can be checked without C, then loads. need
-// is what keys and values, and scratch, will take beside the weights.
+// openModel checks everything possible without C, then loads the model. need is the
+// memory for keys, values and scratch in addition to the weights.
 func openModel(ctx context.Context, c Config, need func(*gguf.File) (kv, scratch int64)) (_ *model, err error) {
 	const op = "llamacpp: open model"
 	if err := CPU().usable(); err != nil {
@@ -108,7 +108,7 @@ func openModel(ctx context.Context, c Config, need func(*gguf.File) (kv, scratch
 	return m, nil
 }
 
-// fits refuses a model that would have to be swapped in and out.
+// fits refuses a model that would not fit into memory without swapping.
 func fits(c Config, f *gguf.File, beside int64) error {
 	memory := c.memory
 	if memory == nil {
@@ -123,7 +123,7 @@ func fits(c Config, f *gguf.File, beside int64) error {
 		c.Model, want>>20, f.Size()>>20, beside>>20, have>>20)
 }
 
-// load runs in C for long; progress and the end of ctx go through the flags.
+// load runs in C for a long time; progress and the end of ctx use the flags.
 func (m *model) load(ctx context.Context, c Config) {
 	stopped := make(chan struct{})
 	unhook := context.AfterFunc(ctx, func() {
@@ -160,7 +160,7 @@ func (m *model) load(ctx context.Context, c Config) {
 	}
 }
 
-// stop tells C to give up soon, or to go on.
+// stop tells C to stop soon, or to continue.
 func (m *model) stop(on bool) {
 	v := int32(0)
 	if on {
@@ -180,8 +180,7 @@ func (m *model) free() {
 	m.c, m.flags = nil, nil
 }
 
-// noSlices says why this model's tensors cannot be stored and put back; empty
-// when they can.
+// noSlices is why this model's tensors cannot be stored and restored; empty if they can.
 func (m *model) noSlices() string {
 	switch rope := C.llama_model_rope_type(m.c); {
 	case bool(C.llama_model_is_diffusion(m.c)):
@@ -192,14 +191,14 @@ func (m *model) noSlices() string {
 	return leftOut(m.file.Architecture())
 }
 
-// recurrence says whether some layers of the model attend to separate tokens, and whether
-// some remember in one state all that they have read.
+// recurrence reports whether some layers attend to separate tokens, and whether some keep
+// everything read in one state.
 func (m *model) recurrence() (attends, recurrent bool) {
 	pure := bool(C.llama_model_is_recurrent(m.c))
 	return !pure, pure || bool(C.llama_model_is_hybrid(m.c))
 }
 
-// noParallel says why chunks cannot be computed apart; empty when they can.
+// noParallel is why chunks cannot be computed separately; empty if they can.
 func (m *model) noParallel() string {
 	if _, recurrent := m.recurrence(); recurrent {
 		return "the model is recurrent: what it remembers of two chunks that were read apart cannot be put together"
@@ -207,12 +206,12 @@ func (m *model) noParallel() string {
 	return ""
 }
 
-// queryWidth is how many query numbers a token has in each layer, by the
-// model's own account.
+// queryWidth is the number of query values of a token in each layer, according to the
+// model.
 func (m *model) queryWidth() int { return int(C.llama_model_n_head(m.c)) * m.headSize("key") }
 
-// feedForward is how many numbers a token takes within the feed-forward part of a
-// layer, on average over the layers; of a mixture, in the experts that it goes to.
+// feedForward is the number of values of a token in the feed-forward part of a layer,
+// averaged over the layers; in a mixture of experts, those of the experts that it uses.
 func feedForward(f *gguf.File) int {
 	size, ok := f.Int(f.Key("feed_forward_length"))
 	if layers, _ := f.Ints(f.Key("feed_forward_length")); !ok && len(layers) > 0 {
@@ -228,8 +227,7 @@ func feedForward(f *gguf.File) int {
 	return int(size * max(1, used))
 }
 
-// headSize is how many numbers one attention head has for a token, as key or as
-// value.
+// headSize is the number of values of a token in one attention head, as key or value.
 func (m *model) headSize(plane string) int {
 	heads := int(C.llama_model_n_head(m.c))
 	if head, _ := m.file.Uint(m.file.Key("attention." + plane + "_length")); head > 0 {

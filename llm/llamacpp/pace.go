@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// llama.cpp's threads wait for each other by spinning: where another program has a
-// processor, the thread that would be there holds all others up, and a batch takes
-// many times as long as with one thread less. So as many threads compute as there are
-// processors that others leave free. Their number changes no bit of what comes out.
+// llama.cpp's threads busy-wait for each other. If another program uses a processor, the
+// thread on it delays all others, and a batch takes many times as long as with one thread
+// fewer. So the number of threads is the number of processors that others leave free. It
+// changes no bit of the result.
 
 const (
-	paceEvery = 200 * time.Millisecond // how often it is looked, as the kernel counts in 10 ms
-	paceStale = 2 * time.Second        // what others did in a longer time says little of now
-	paceSpare = 0.25                   // of a processor others may take without a thread less
+	paceEvery = 200 * time.Millisecond // sampling interval; the kernel counts in 10 ms
+	paceStale = 2 * time.Second        // a sample over a longer time says little about now
+	paceSpare = 0.25                   // share of a processor that others may use without costing a thread
 )
 
-// load is what the machine's processors have done since it was started. Programs that
-// give way to us do not count.
+// load is what the machine's processors did since its start. Programs of lower priority
+// do not count.
 type load struct {
 	processors int
-	runnable   int // threads that run or could run just now, ours and those that give way with them
+	runnable   int // runnable threads now, including ours and those of lower priority
 	busy, own  time.Duration
 }
 
-// pace chooses how many threads compute.
+// pace chooses the number of threads.
 type pace struct {
 	most    int
 	now     func() time.Time
-	look    func() (load, bool) // false: this system does not say
+	look    func() (load, bool) // false: this system does not provide it
 	threads int
 	seen    load
 	at      time.Time
@@ -58,7 +58,7 @@ func (p *pace) choose() int {
 		return p.threads
 	}
 	others := (l.busy - p.seen.busy - (l.own - p.seen.own)).Seconds() / since.Seconds()
-	if since > paceStale && others >= paceSpare { // somebody was there: who still is takes a whole processor
+	if since > paceStale && others >= paceSpare { // another program ran: if it still does, it uses a whole processor
 		others = float64(l.runnable - 1)
 	}
 	p.seen, p.at = l, now
@@ -67,7 +67,7 @@ func (p *pace) choose() int {
 	return p.threads
 }
 
-// set tells a context how many threads compute its next batch.
+// set sets a context's number of threads for its next batch.
 func (p *pace) set(c *C.pc_context) {
 	before := p.threads
 	if n := p.choose(); n != before {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// tick is what /proc/stat counts in, on every platform of Linux.
+// tick is the unit of /proc/stat on every Linux platform.
 const tick = 10 * time.Millisecond
 
-// lookAtLoad reads what the kernel says of the whole machine and of this process.
+// lookAtLoad reads the load of the machine and of this process.
 func lookAtLoad() (l load, ok bool) {
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -33,12 +33,12 @@ func lookAtLoad() (l load, ok bool) {
 	return l, l.read(stat, average, priority < usual)
 }
 
-// usual is the priority of a process that is not nice, as the kernel gives it.
+// usual is the kernel's priority of a process with nice value 0.
 const usual = 20
 
-// read takes busy times from the line of all processors: user, nice, system, idle,
-// iowait, irq, softirq, steal. What a host takes from a virtual machine is busy, too;
-// nice programs are only for one that is nice itself. Of the load it takes the runnable
+// read parses the busy times from the line of all processors: user, nice, system, idle,
+// iowait, irq, softirq, steal. Time stolen from a virtual machine counts as busy; niced
+// programs count only for a niced process. From the load average it takes the runnable
 // threads, as in "0.31 0.42 0.40 3/411 2077".
 func (l *load) read(stat, average []byte, nice bool) bool {
 	for line := range bytes.Lines(stat) {

@@ -98,7 +98,7 @@ func (r *run) run(ctx context.Context) error {
 	return nil
 }
 
-// lastComputed says whether the last segment was computed (not restored) on the main
+// lastComputed reports whether the last segment was computed (not restored) on the main
 // sequence.
 func (r *run) lastComputed() bool {
 	last := r.plan.steps[len(r.plan.steps)-1]
@@ -146,9 +146,9 @@ func (r *run) place(ctx context.Context, s *step, last bool) error {
 	return nil
 }
 
-// placeBranches computes each missing branch alone behind the root and copies it out. Then
-// it restores all branches in the order of their paths. So every subset of stored branches
-// leads to the same cells.
+// placeBranches computes each missing branch alone after the root and copies it out. Then
+// it restores all branches in the order of their paths, so that every subset of stored
+// branches leads to the same cells.
 func (r *run) placeBranches(ctx context.Context, root *step, branches []step) error {
 	made := make([]*percached.Slice, len(branches))
 	for i := range branches {
@@ -318,7 +318,7 @@ func checkSampling(s percached.Sampling) error {
 	return nil
 }
 
-// A sampler draws tokens: the same scores and seed give the same draws.
+// A sampler draws tokens: equal scores and seeds give equal draws.
 type sampler struct {
 	percached.Sampling
 	rng  *rand.Rand
@@ -334,8 +334,8 @@ func newSampler(s percached.Sampling) *sampler {
 	return &sampler{Sampling: s, rng: rand.New(rand.NewPCG(s.Seed, 0x70657263616368))}
 }
 
-// draw picks a token by temperature, then top-k, then top-p; -1 if the scores
-// are not finite.
+// draw picks a token by temperature, then top-k, then top-p; -1 if the scores are not
+// finite.
 func (s *sampler) draw(logits []float32) int32 {
 	s.cand = s.cand[:0]
 	best := float32(math.Inf(-1))

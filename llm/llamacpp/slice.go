@@ -10,20 +10,20 @@ import (
 	"github.com/percached/percached/llm/gguf"
 )
 
-// pieceBytes is the size that pieces of a slice aim at: small enough for a
-// store to write and map in one go, large enough that there are few.
+// pieceBytes is the target size of a slice's pieces: small enough for a store to write
+// and map at once, large enough that there are few.
 const pieceBytes = 1 << 20
 
-// sliceChecker holds what a slice must agree with to be restored.
+// sliceChecker holds what a slice must match to be restored.
 type sliceChecker struct {
 	fingerprint string
 	layout      *layout // nil: slices cannot be stored
 	noSlices    string  // why
-	queryWidth  int     // queries of one token and layer; 0: not to be had
+	queryWidth  int     // query numbers of one token and layer; 0: not available
 }
 
-// check says why a slice cannot stand in for a step. It reads every byte of
-// the slice once, for the checksum.
+// check returns why a slice cannot replace a step. It reads every byte of the slice once,
+// for the checksum.
 func (k *sliceChecker) check(s *step) error {
 	sl := s.slice
 	switch {
@@ -81,9 +81,9 @@ func (k *sliceChecker) checkPiece(sl *percached.Slice, p *percached.Piece) error
 
 func short(s string) string { return s[:min(len(s), 12)] }
 
-// recurrentLayout is how llama.cpp writes what recurrent layers remember of all tokens so
-// far: one cell with the last position, then for each such layer two records (of the
-// convolution, of the state). It has one size, however many tokens there were.
+// recurrentLayout is how llama.cpp writes the state of recurrent layers: one cell with
+// the last position, then two records for each such layer (convolution, state). Its size
+// does not depend on the number of tokens.
 type recurrentLayout struct {
 	layers  uint32 // of the model
 	records []recurrentRecord
@@ -99,11 +99,11 @@ const (
 	recordHead    = 4 + 8             // kind, size
 )
 
-// maxRecurrent is how large it may be to be worth storing with every segment: the models
-// of Mamba 2 remember 30 MB and more.
+// maxRecurrent is the maximum size worth storing with every segment; Mamba 2 models have
+// 30 MB and more.
 const maxRecurrent = 16 << 20
 
-// tooLarge says why it is not worth storing, if it is not.
+// tooLarge returns why the state is not worth storing, or "".
 func (l *recurrentLayout) tooLarge() string {
 	if l == nil || l.size() <= maxRecurrent {
 		return ""
@@ -119,7 +119,7 @@ func (l *recurrentLayout) size() int {
 	return size
 }
 
-// readRecurrent learns the layout from what stands at the end of a state.
+// readRecurrent reads the layout from the end of a state.
 func readRecurrent(b []byte) (*recurrentLayout, error) {
 	r := blobReader{b: b}
 	r.skip(recurrentHead - 4)
@@ -135,7 +135,7 @@ func readRecurrent(b []byte) (*recurrentLayout, error) {
 	return l, nil
 }
 
-// check says what is wrong with one that ends at a position.
+// check returns what is wrong with a state that ends at a position.
 func (l *recurrentLayout) check(b []byte, last int) error {
 	r := blobReader{b: b}
 	for _, f := range []struct {
@@ -158,7 +158,7 @@ func (l *recurrentLayout) check(b []byte, last int) error {
 	return nil
 }
 
-// finite says whether one of the right length is all numbers.
+// finite reports whether all numbers of a state of the right length are finite.
 func (l *recurrentLayout) finite(b []byte) bool {
 	b = b[recurrentHead:]
 	for _, rec := range l.records {

@@ -9,25 +9,25 @@ import (
 	"github.com/percached/percached"
 )
 
-// A stream turns the bytes of tokens into pieces of whole UTF-8 and finds stop
-// strings, which may begin in one token and end in another, and loops.
+// A stream turns the bytes of tokens into pieces of complete UTF-8. It finds stop
+// strings, which may span tokens, and loops.
 type stream struct {
 	emit    func(string) error
 	stop    []string
 	loop    *loopWatch // nil: loops go on
 	cut     thoughtCutter
 	pending []byte // not emitted yet
-	watched int    // of pending: what the watch has seen
+	watched int    // of pending: already seen by the watch
 	text    strings.Builder
 }
 
-// write takes the bytes of one token, and says why the text ends, if it does. Of a
-// control token only marks of thoughts are looked at.
+// write adds the bytes of one token, and returns why the text ends, if it does. In a
+// control token it looks only for marks of thoughts.
 func (s *stream) write(b []byte, control bool) (ended percached.Finish, err error) {
 	return s.add(s.cut.write(b, control))
 }
 
-// add takes what is no thought.
+// add adds text outside of thoughts.
 func (s *stream) add(b []byte) (ended percached.Finish, err error) {
 	s.pending = append(s.pending, b...)
 	whole := wholeRunes(s.pending)
@@ -42,7 +42,7 @@ func (s *stream) add(b []byte) (ended percached.Finish, err error) {
 		s.pending = nil
 		return percached.FinishStop, s.send(text[:end])
 	}
-	// What may be the head of a stop string waits for the rest of it.
+	// A possible start of a stop string waits for the rest.
 	hold := heldBack(text, s.stop)
 	if s.loop != nil {
 		s.loop.add(text[s.watched:])
@@ -57,7 +57,7 @@ func (s *stream) add(b []byte) (ended percached.Finish, err error) {
 	return "", s.send(text[:len(text)-hold])
 }
 
-// runeHead makes an end of a text longer until it begins with a whole rune.
+// runeHead extends a suffix of a text until it begins with a complete rune.
 func runeHead(text string, n int) int {
 	for n < len(text) && n > 0 && !utf8.RuneStart(text[len(text)-n]) {
 		n++
@@ -65,8 +65,8 @@ func runeHead(text string, n int) int {
 	return n
 }
 
-// end emits what is left when the model has ended, or its budget. It gives the reason:
-// another one, if that came within a thought.
+// end emits the rest when the model or its budget has ended. It returns the reason, a
+// different one within a thought.
 func (s *stream) end(why percached.Finish) (percached.Finish, error) {
 	thinking := s.cut.thought != nil
 	if ended, err := s.add(s.cut.rest()); ended != "" || err != nil {
@@ -78,7 +78,7 @@ func (s *stream) end(why percached.Finish) (percached.Finish, error) {
 	return why, s.flush()
 }
 
-// flush emits what is left; bytes that never became UTF-8 are replaced.
+// flush emits the rest and replaces incomplete UTF-8.
 func (s *stream) flush() error {
 	text := strings.ToValidUTF8(string(s.pending), string(utf8.RuneError))
 	s.pending = nil
@@ -97,7 +97,7 @@ func (s *stream) send(text string) error {
 	return s.emit(text)
 }
 
-// wholeRunes is the length of b without a rune cut short at its end.
+// wholeRunes is the length of b without an incomplete rune at its end.
 func wholeRunes(b []byte) int {
 	for back := 1; back < utf8.UTFMax && back <= len(b); back++ {
 		i := len(b) - back
@@ -112,7 +112,7 @@ func wholeRunes(b []byte) int {
 	return len(b)
 }
 
-// heldBack is the length of the longest tail of text that begins a stop string.
+// heldBack is the length of the longest suffix of text that begins a stop string.
 func heldBack(text string, stops []string) int {
 	longest := 0
 	for _, stop := range stops {
@@ -125,15 +125,15 @@ func heldBack(text string, stops []string) int {
 	return longest
 }
 
-// A mark is how models of one family write where a thought begins and ends.
+// A mark is how models of one family write the begin and end of a thought.
 type mark struct {
 	open, end string
 	// empty ends a thought that has just begun, in a prompt.
 	empty string
 }
 
-// knownMarks are those of the families that percached knows. None is part of another, so
-// that a text is cut in one way only.
+// knownMarks are the marks of known families. None is part of another, so a text can be
+// cut in only one way.
 func knownMarks() []mark {
 	return []mark{
 		{"<think>", "</think>", "\n</think>\n\n"},                                                // Qwen3, DeepSeek-R1, GLM, SmolLM3 and most others
@@ -152,11 +152,11 @@ func knownMarks() []mark {
 	}
 }
 
-// finalChannel is where gpt-oss writes what the user is to read.
+// finalChannel is where gpt-oss writes its answer.
 const finalChannel = "<|channel|>final<|message|>"
 
-// thoughtMarks are those that a model may write: its template names them, or the
-// beginning is a token of its vocabulary.
+// thoughtMarks are the marks that a model may write: its template contains them, or the
+// begin is a token of its vocabulary.
 func thoughtMarks(template string, tokens []string) []mark {
 	var known []mark
 	for _, m := range knownMarks() {
@@ -167,8 +167,8 @@ func thoughtMarks(template string, tokens []string) []mark {
 	return known
 }
 
-// withoutThought ends a thought that the opening of an answer has begun, so that the
-// model answers at once.
+// withoutThought ends a thought that the prompt begins, so that the model answers at
+// once.
 func withoutThought(opening string, known []mark) string {
 	if strings.HasSuffix(opening, "<|start|>assistant") && slices.ContainsFunc(known, func(m mark) bool { return m.end == finalChannel }) {
 		return opening + finalChannel
@@ -179,7 +179,7 @@ func withoutThought(opening string, known []mark) string {
 			continue
 		}
 		if m.end == "<|content|>" && strings.HasSuffix(opening, "<|begin|>assistant") {
-			return opening + m.end // the template has ended the thought, and not begun the answer
+			return opening + m.end // the template has ended the thought, but not begun the answer
 		}
 		if strings.HasSuffix(m.open, "\n") || !strings.HasSuffix(opening, "\n") {
 			return opening + m.empty
@@ -189,18 +189,18 @@ func withoutThought(opening string, known []mark) string {
 	return opening
 }
 
-// A thoughtCutter takes thoughts out of a text that comes in pieces. However the text
-// is cut into pieces, the same is left of it.
+// A thoughtCutter removes thoughts from a text that arrives in pieces. The result does
+// not depend on the pieces.
 type thoughtCutter struct {
 	marks   []mark
 	held    []byte // may become a mark
-	hidden  []bool // of held: a control token's text, which nobody reads
+	hidden  []bool // of held: text of a control token, not part of the answer
 	thought *mark  // the one that is going on
-	begun   bool   // something was there to read
-	trim    bool   // nothing was, and a thought has ended
+	begun   bool   // text outside of thoughts was returned
+	trim    bool   // only thoughts came so far
 }
 
-// write takes the next piece and gives what of the text is ready to be read.
+// write adds a piece and returns the text that is ready.
 func (c *thoughtCutter) write(piece []byte, hidden bool) []byte {
 	if len(c.marks) == 0 {
 		if hidden {
@@ -229,8 +229,8 @@ func (c *thoughtCutter) write(piece []byte, hidden bool) []byte {
 	return c.take(ready, len(c.held)-c.hold())
 }
 
-// find looks for the next mark: where it is and how long. Outside of a thought an end
-// without a beginning is one, too.
+// find returns the position and length of the next mark. Outside of a thought, an end
+// mark alone counts too.
 func (c *thoughtCutter) find() (at, n int, m *mark) {
 	at = len(c.held)
 	see := func(text string, of *mark) {
@@ -249,7 +249,7 @@ func (c *thoughtCutter) find() (at, n int, m *mark) {
 	return at, n, m
 }
 
-// hold is how much of the end may be the beginning of a mark.
+// hold is the length of the suffix that may begin a mark.
 func (c *thoughtCutter) hold() int {
 	if c.thought != nil {
 		return heldBack(string(c.held), []string{c.thought.end})
@@ -261,8 +261,8 @@ func (c *thoughtCutter) hold() int {
 	return heldBack(string(c.held), texts)
 }
 
-// take moves n bytes from what is held to what is ready, unless they are thought. The
-// space before the answer goes, too, if a thought came there.
+// take moves n bytes from held to ready, unless they are part of a thought. It drops the
+// space after an initial thought.
 func (c *thoughtCutter) take(ready []byte, n int) []byte {
 	for i := range n {
 		b := c.held[i]
@@ -279,29 +279,30 @@ func (c *thoughtCutter) take(ready []byte, n int) []byte {
 
 func (c *thoughtCutter) drop(n int) { c.held, c.hidden = c.held[n:], c.hidden[n:] }
 
-// rest is what was held back when the text has ended.
+// rest is the held text after the end.
 func (c *thoughtCutter) rest() []byte { return c.take(nil, len(c.held)) }
 
 const (
-	// loopPeriod is the longest text, in bytes, whose repetition counts.
+	// loopPeriod is the maximum length in bytes of a repeated text that counts as a loop.
 	loopPeriod = 600
-	// A text of loopOnce bytes or more is a loop when it came twice in a row. A
-	// shorter one may rightly come twice: it must fill loopSpan bytes again.
+	// A text of loopOnce bytes or more is a loop when it occurs twice in a row. A shorter
+	// one may legitimately repeat; its repetitions must fill loopSpan bytes.
 	loopOnce = 40
 	loopSpan = 80
-	// loopHold bytes that repeat are held back, as a loop may begin with them.
+	// loopHold is how many repeated bytes are held back, because a loop may begin with
+	// them.
 	loopHold = 16
 
 	marks = ".!?\n " // between sentences
 )
 
-// A loopWatch notices that a text has begun to repeat itself.
+// A loopWatch detects that a text repeats itself.
 type loopWatch struct {
 	text   []byte
-	repeat [loopPeriod + 1]int // by period: how many bytes at the end equal those a period before
+	repeat [loopPeriod + 1]int // by period: number of bytes at the end that equal those one period before
 }
 
-// add takes the next bytes of the text.
+// add adds the next bytes of the text.
 func (w *loopWatch) add(text string) {
 	for _, c := range []byte(text) {
 		n := len(w.text)
@@ -316,7 +317,7 @@ func (w *loopWatch) add(text string) {
 	}
 }
 
-// looped gives the length of the end that is a repetition; 0 if the text is none.
+// looped is the length of the repetition at the end, or 0.
 func (w *loopWatch) looped() int {
 	for p := 1; p <= min(loopPeriod, len(w.text)-1); p++ {
 		need := p
@@ -324,7 +325,7 @@ func (w *loopWatch) looped() int {
 			need = loopSpan
 		}
 		if n := w.repeat[p]; n >= need {
-			// The mark that ends the sentence before is no part of it.
+			// The mark that ends the previous sentence is not part of it.
 			for strings.IndexByte(marks, w.text[len(w.text)-n]) >= 0 && n > 1 {
 				n--
 			}
@@ -334,8 +335,8 @@ func (w *loopWatch) looped() int {
 	return 0
 }
 
-// hold gives the length of the end that may be the beginning of a repetition: a
-// sentence that begins as the one before it, or any longer text that comes again.
+// hold is the length of the end that may begin a repetition: a sentence that begins like
+// the previous one, or any longer text that repeats.
 func (w *loopWatch) hold() int {
 	longest := 0
 	for p := 1; p <= min(loopPeriod, len(w.text)-1); p++ {
@@ -346,8 +347,8 @@ func (w *loopWatch) hold() int {
 	return longest
 }
 
-// begins says that a sentence or a line begins at a place, or behind the marks that
-// stand there.
+// begins reports whether a sentence or line begins at this position or after the marks
+// there.
 func (w *loopWatch) begins(at int) bool {
 	for at < len(w.text) && strings.IndexByte(marks, w.text[at]) >= 0 {
 		at++

@@ -20,12 +20,13 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// installed says whether llama.cpp is a library of this machine.
+// installed reports whether llama.cpp is an installed library.
 const installed = true
 
-// engineVersion names what computes, for fingerprints: tensors of another build, of
-// other devices, or split otherwise between them, may differ in their last bits. The
-// files stand for the build: a distribution's patch, or other flags, change no version.
+// engineVersion identifies the engine in fingerprints. Tensors of another build, other
+// devices or another split between devices may differ in their last bits. The library's
+// files identify the build, because a distribution's patch or other compiler flags change
+// no version.
 func engineVersion(gpuLayers int) string {
 	setUp()
 	var b strings.Builder
@@ -49,7 +50,7 @@ func libraryFiles() []string {
 	return strings.Split(strings.TrimSpace(string(buf[:n])), "\n")
 }
 
-// Library tells people which llama.cpp this is.
+// Library describes llama.cpp for people.
 func Library() string {
 	setUp()
 	var names []string
@@ -63,7 +64,7 @@ func Library() string {
 	return fmt.Sprintf("installed, %s (ggml %s); devices: %s", version, C.GoString(C.ggml_version()), strings.Join(names, ", "))
 }
 
-// usableLibrary refuses a library that is not the one that was compiled against.
+// usableLibrary refuses a library other than the one compiled against.
 func usableLibrary() error {
 	setUp()
 	const op = "llamacpp: start"
@@ -77,7 +78,7 @@ func usableLibrary() error {
 	return nil
 }
 
-// devices are all that llama.cpp found.
+// devices are all devices of llama.cpp.
 func devices() []gpu {
 	var all []gpu
 	var d C.pc_device
@@ -90,18 +91,19 @@ func devices() []gpu {
 	return all
 }
 
-// gpus are the devices beside the CPU that compute.
+// gpus are the computing devices besides the CPU.
 func gpus() []gpu {
 	setUp()
 	return chooseGPUs(devices())
 }
 
-// noGPU says why there is none.
+// noGPU is why there is no GPU.
 func noGPU() string {
 	return "the installed llama.cpp finds no GPU: install one of its GPU backends (CUDA, Vulkan, ...), or set gpu-layers to 0"
 }
 
-// leftOut says which states llama.cpp does not write whole; empty: none that is known.
+// leftOut is why llama.cpp writes incomplete states of an architecture; empty: it writes
+// complete ones.
 func leftOut(architecture string) string {
 	if architecture == "llama4" {
 		return "this llama.cpp leaves out of a state the tokens before the model's current chunk of attention"

@@ -17,24 +17,22 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// A vocabulary turns text into tokens and back. llama.cpp's tokeniser may be
-// called from many goroutines at once.
+// A vocabulary converts text to tokens and back. llama.cpp's tokeniser is safe for
+// concurrent use.
 type vocabulary struct {
 	c     *C.struct_llama_vocab
 	size  int
-	begin int32 // token at the head of a prompt; -1: none
-	// llama.cpp parses user-defined tokens even in plain text. These are the
-	// ones with something to see in them, by their first byte, so that text
-	// can be cut within them.
+	begin int32 // first token of a prompt; -1: none
+	// llama.cpp parses user-defined tokens even in plain text. These are the visible
+	// ones, by first byte, so that text can be cut inside them.
 	defined map[byte][]string
 	spm     bool
 }
 
-// maxRun is how many bytes without a space, or of spaces, are tokenised at a
-// time. Most BPE vocabularies are split by std::regex, which calls itself for
-// every character of a match: some 25,000 took 8 MiB of stack, and the process
-// with it. SPM takes time with the square of the length where it falls back to
-// bytes: two minutes for 1 MB of new lines.
+// maxRun is the maximum number of bytes without a space, or of spaces, tokenised at once.
+// Most BPE vocabularies are split by std::regex, which recurses for every character of a
+// match: 25,000 of them used 8 MiB of stack and crashed the process. SPM needs quadratic
+// time when it falls back to bytes: two minutes for 1 MB of newlines.
 const (
 	maxRun  = 512
 	maxText = 16 << 10
@@ -57,7 +55,7 @@ func newVocabulary(c *C.struct_llama_vocab) *vocabulary {
 	return v
 }
 
-// segments tokenises each segment apart, with the begin token at the head.
+// segments tokenises each segment separately, with the begin token at the start.
 func (v *vocabulary) segments(segs []percached.Segment) ([][]int32, error) {
 	out := make([][]int32, len(segs))
 	for i, s := range segs {
@@ -77,7 +75,7 @@ func (v *vocabulary) segments(segs []percached.Segment) ([][]int32, error) {
 				return nil, err
 			}
 		}
-		// A template may bring the begin token itself.
+		// The template may contain the begin token itself.
 		if i == 0 && v.begin >= 0 && (len(tokens) == 0 || tokens[0] != v.begin) {
 			tokens = append([]int32{v.begin}, tokens...)
 		}
@@ -100,8 +98,7 @@ func (v *vocabulary) append(tokens []int32, t percached.Text) ([]int32, error) {
 	return tokens, nil
 }
 
-// cut breaks text within every user-defined token, so that what documents say
-// stays text.
+// cut splits text inside every user-defined token, so that documents contain only text.
 func (v *vocabulary) cut(text string) []string {
 	var parts []string
 	from := 0
@@ -118,8 +115,8 @@ func (v *vocabulary) cut(text string) []string {
 	return append(parts, text[from:])
 }
 
-// tokenize takes a text in portions that C can bear. behind says that the text
-// goes on where another ended.
+// tokenize tokenises a text in portions that C can handle. behind means that the text
+// continues another.
 func (v *vocabulary) tokenize(tokens []int32, text string, special, behind bool) ([]int32, error) {
 	for text != "" {
 		n := v.portion(text)
@@ -137,9 +134,8 @@ func (v *vocabulary) tokenize(tokens []int32, text string, special, behind bool)
 	return tokens, nil
 }
 
-// inner leaves out the space that SPM vocabularies put before every text: behind
-// another part it does not belong there. No token holds the mark, so that what
-// stands behind it is what it is without.
+// inner removes the space that SPM vocabularies put before every text; it is wrong in the
+// middle of a text. No token contains the mark, so the tokens after it are unaffected.
 func (v *vocabulary) inner(tokens []int32, text string, special bool) ([]int32, error) {
 	const mark = "\x01"
 	alone, err := v.call(nil, mark, false, false)
@@ -156,7 +152,7 @@ func (v *vocabulary) inner(tokens []int32, text string, special bool) ([]int32, 
 	return append(tokens, marked[len(alone):]...), nil
 }
 
-// portion is how much of a text is tokenised at a time: nearly always all of it.
+// portion is how much of a text to tokenise at once: nearly always all of it.
 func (v *vocabulary) portion(text string) int {
 	if v.spm {
 		n := min(len(text), maxText)
@@ -177,7 +173,7 @@ func (v *vocabulary) portion(text string) int {
 	return len(text)
 }
 
-// framed gives the tokens of a text with what embedding models want around it.
+// framed returns the tokens of a text with those that embedding models put around it.
 func (v *vocabulary) framed(text string) ([]int32, error) { return v.call(nil, text, true, false) }
 
 func (v *vocabulary) call(tokens []int32, text string, framed, special bool) ([]int32, error) {
@@ -210,8 +206,7 @@ func (v *vocabulary) piece(t int32) []byte {
 	return buf[:max(n, 0)]
 }
 
-// written is what a model has written with a token. A control token's text is to be
-// hidden.
+// written is the text of a generated token. A control token's text must be hidden.
 func (v *vocabulary) written(t int32) (text []byte, hidden bool) {
 	if C.llama_vocab_get_attr(v.c, C.llama_token(t))&C.LLAMA_TOKEN_ATTR_CONTROL != 0 {
 		return []byte(C.GoString(C.llama_vocab_get_text(v.c, C.llama_token(t)))), true
@@ -221,7 +216,7 @@ func (v *vocabulary) written(t int32) (text []byte, hidden bool) {
 
 func (v *vocabulary) ends(t int32) bool { return bool(C.llama_vocab_is_eog(v.c, C.llama_token(t))) }
 
-// takeErrors is what llama.cpp complained about, for the error that says so.
+// takeErrors returns llama.cpp's latest complaint, for an error message.
 func takeErrors() string {
 	var buf [2000]byte
 	n := C.pc_take_errors((*C.char)(unsafe.Pointer(&buf[0])), C.int32_t(len(buf)))
