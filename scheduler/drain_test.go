@@ -50,7 +50,7 @@ func newErrands(t *testing.T) *errands {
 // predictions of mail, and nothing else.
 func predictions(space string, k Kind) bool { return space == "mail" && k.Predicts() }
 
-// An errand does what it is about, also what comes of that, and neither looks for
+// A drain does what it is about, also what comes of that, and neither looks for
 // anything else nor does it. The rest is found afterwards as if there had been none.
 func TestDrainOnly(t *testing.T) {
 	e := newErrands(t)
@@ -80,7 +80,7 @@ func TestDrainOnly(t *testing.T) {
 	}
 }
 
-// What an errand is not about cannot make it fail, and stays as broken as it was.
+// What a drain is not about cannot make it fail, and stays as broken as it was.
 func TestDrainOnlyAmongFaults(t *testing.T) {
 	e := newErrands(t)
 	e.fails[Check] = true
@@ -107,7 +107,7 @@ func TestDrainOnlyAmongFaults(t *testing.T) {
 	}
 }
 
-// Where prediction does not pay, it stays away from an errand too, and that says so.
+// Where prediction does not pay, it stays away from a drain too, and that says so.
 func TestDrainOnlyWithoutPay(t *testing.T) {
 	e := newErrands(t)
 	e.config.Pay = Pay{Horizon: 0, Trial: 0, Worth: 1}
@@ -127,7 +127,7 @@ func TestDrainOnlyWithoutPay(t *testing.T) {
 	}
 }
 
-// An errand with a bound ends at it, and says so; jobs that had nothing to do do not
+// A drain with a bound ends at it, and says so; jobs that had nothing to do do not
 // count, and all that a job took does. What is left is done by the next.
 func TestDrainBound(t *testing.T) {
 	ten := func(Job) (Done, error) { return Done{Computed: 7, Generated: 3}, nil }

@@ -121,7 +121,7 @@ func TestRunningJobIsHeldAgainstTheRules(t *testing.T) {
 	}
 }
 
-// An errand is stopped by none of that.
+// A drain is stopped by none of that.
 func TestErrandIsNotGuarded(t *testing.T) {
 	g := newGuarded(t, Check)
 	sums := make(chan Summary, 1)

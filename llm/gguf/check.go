@@ -10,12 +10,11 @@ import (
 
 const opCheck = "gguf: check"
 
-// CheckModel looks for everything in the file that makes llama.cpp (as in
-// ollama v0.17.4) refuse it with a riddle, end the process, or compute
-// nonsense: first what is wrong is returned, as one sentence. It reads no
-// tensor values. Shapes are held against the hyperparameters for llama, qwen2,
-// qwen3, gemma3, bert and nomic-bert; for other architectures only what all
-// have in common is.
+// CheckModel finds everything in the file that makes llama.cpp (as in ollama v0.17.4)
+// refuse it without a clear reason, end the process, or compute nonsense. It returns the
+// first fault as one sentence. It reads no tensor values. It checks shapes against the
+// hyperparameters for llama, qwen2, qwen3, gemma3, bert and nomic-bert; for other
+// architectures it checks what all have in common.
 func (f *File) CheckModel() error {
 	c := &checker{File: f, arch: f.Architecture()}
 	for _, step := range []func(){
@@ -29,8 +28,8 @@ func (f *File) CheckModel() error {
 	return nil
 }
 
-// checker holds the measures that earlier checks found for later ones. After
-// measures and heads they are small enough that products do not overflow.
+// checker holds the values that earlier checks found for later ones. After measures and
+// heads they are small enough that products do not overflow.
 type checker struct {
 	*File
 	arch string
@@ -54,7 +53,7 @@ func (c *checker) unsupported(format string, args ...any) {
 	}
 }
 
-// wholeModel refuses what is a part of a model, or another thing.
+// wholeModel refuses partial models and other files.
 func (c *checker) wholeModel() {
 	if n, ok := c.Uint("split.count"); ok && n > 1 {
 		c.unsupported("this is one of %d files that the model was split into: merge them (llama-gguf-split --merge)", n)
@@ -82,7 +81,7 @@ func (c *checker) knownArchitecture() {
 	}
 }
 
-// llamaArchitectures are those that this llama.cpp can load and run.
+// llamaArchitectures are those that this llama.cpp can run.
 func llamaArchitectures() []string {
 	return strings.Fields(`afmoe apertus arcee arctic arwkv7 baichuan bailingmoe bailingmoe2 bert bitnet bloom
 chameleon chatglm codeshell cogvlm cohere2 command-r dbrx deci deepseek deepseek2 dots1 dream ernie4_5
@@ -95,13 +94,13 @@ qwen3vl qwen3vlmoe refact rnd1 rwkv6 rwkv6qwen2 rwkv7 seed_oss smallthinker smol
 starcoder2 t5 t5encoder wavtokenizer-dec xverse`)
 }
 
-// headless architectures have no attention heads, in some layers or in all.
+// headless architectures have no attention heads in some or all layers.
 func (c *checker) headless() bool {
 	return slices.Contains(strings.Fields(`mamba mamba2 rwkv6 rwkv6qwen2 rwkv7 arwkv7 jamba falcon-h1 plamo2
 granitehybrid lfm2 lfm2moe nemotron_h nemotron_h_moe qwen3next wavtokenizer-dec deci`), c.arch)
 }
 
-// layout refuses what GGUF allows and llama.cpp does not.
+// layout refuses what GGUF allows but llama.cpp does not.
 func (c *checker) layout() {
 	if len(c.tensors) == 0 {
 		c.invalid("the file holds no tensors: it is a vocabulary alone")
@@ -119,7 +118,7 @@ func (c *checker) layout() {
 	}
 }
 
-// embedding holds the token embeddings against the vocabulary.
+// embedding checks the token embeddings against the vocabulary.
 func (c *checker) embedding() {
 	if c.arch == "wavtokenizer-dec" {
 		return
@@ -137,15 +136,15 @@ func (c *checker) embedding() {
 	c.weightType(t)
 }
 
-// weightType refuses types that nothing can be multiplied with.
+// weightType refuses types that llama.cpp cannot multiply with.
 func (c *checker) weightType(t Tensor) {
 	if l, _ := layoutOf(t.Type); !l.weight && c.err == nil {
 		c.invalid("tensor %q is %v, which llama.cpp cannot compute with", t.Name, t.Type)
 	}
 }
 
-// kindWants says of which kind llama.cpp wants a value; it takes no other
-// width. Names without a dot in front are the architecture's own.
+// kindWants is the kind that llama.cpp requires for each value; it accepts no other
+// width. Names without a leading dot are the architecture's own.
 func kindWants() map[string]Kind {
 	wants := map[string]Kind{
 		"tokenizer.ggml.model": KindString, "tokenizer.ggml.pre": KindString, "general.name": KindString,
@@ -213,8 +212,7 @@ func article(name string) string {
 	return "a"
 }
 
-// perLayer reads a value that stands once for all layers or once for each.
-// Missing, it is what def says.
+// perLayer reads a value given once for all layers or once for each. def is the default.
 func (c *checker) perLayer(suffix string, def []uint64) []uint64 {
 	key := c.Key(suffix)
 	v := c.meta[key]

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Bounds above every real model and below any overflow of what is multiplied.
+// Limits above every real model, and low enough that products do not overflow.
 const (
 	maxLayers  = 512 // LLAMA_MAX_LAYERS
 	maxExperts = 512 // LLAMA_MAX_EXPERTS
@@ -13,7 +13,7 @@ const (
 	maxContext = math.MaxInt32
 )
 
-// positive reads a number that must be there, within 1 to limit.
+// positive reads a required number between 1 and limit.
 func (c *checker) positive(suffix string, limit uint64) uint64 {
 	key := c.Key(suffix)
 	n, ok := c.Uint(key)
@@ -35,7 +35,7 @@ func (c *checker) measures() {
 	c.layers = c.positive("block_count", maxLayers)
 }
 
-// experts repeats what llama.cpp asserts.
+// experts repeats llama.cpp's assertions.
 func (c *checker) experts() {
 	read := func(suffix string) uint64 { n, _ := c.Uint(c.Key(suffix)); return n }
 	n, used := read("expert_count"), read("expert_used_count")
@@ -107,14 +107,13 @@ func (c *checker) headSizes(heads uint64) {
 		return n
 	}
 	c.headK, c.headV = size("attention.key_length"), size("attention.value_length")
-	// There llama.cpp makes the queries as wide as the model and then cuts them
-	// into heads.
+	// llama.cpp makes these queries as wide as the model and then cuts them into heads.
 	if slices.Contains([]string{"qwen2", "bert", "nomic-bert"}, c.arch) && heads*c.headK != c.width {
 		c.invalid("%d heads of %d (%s) do not make up the %d of %s", heads, c.headK, c.Key("attention.key_length"), c.width, c.Key("embedding_length"))
 	}
 }
 
-// detailed says that the tensors of this architecture are checked one by one.
+// detailed reports whether this architecture's tensors are checked one by one.
 func (c *checker) detailed() bool {
 	return slices.Contains([]string{"llama", "qwen2", "qwen3", "gemma3", "bert", "nomic-bert"}, c.arch)
 }
@@ -147,7 +146,7 @@ func (c *checker) rotation() {
 	}
 }
 
-// numbers checks the fractions that kinds found to be finite.
+// numbers checks the fractions; kinds found them to be finite.
 func (c *checker) numbers() {
 	for _, suffix := range []string{"attention.layer_norm_epsilon", "attention.layer_norm_rms_epsilon", "attention.group_norm_epsilon"} {
 		if x, ok := c.Float(c.Key(suffix)); ok && (x < 0 || x > 1) {

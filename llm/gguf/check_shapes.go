@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// want is a tensor that the architecture has, or may have.
+// want is a tensor that the architecture requires or allows.
 type want struct {
 	name     string
 	dims     []uint64
@@ -14,7 +14,7 @@ type want struct {
 	f32      bool // llama.cpp adds or multiplies it value by value
 }
 
-// shapes holds the tensors against the hyperparameters.
+// shapes checks the tensors against the hyperparameters.
 func (c *checker) shapes() {
 	var wants []want
 	switch {
@@ -53,7 +53,7 @@ func (c *checker) holds(w want) {
 	c.weightType(t)
 }
 
-// sameDims leaves out ones at the end, which mean nothing.
+// sameDims ignores ones at the end.
 func sameDims(a, b []uint64) bool {
 	trim := func(d []uint64) []uint64 {
 		for len(d) > 1 && d[len(d)-1] == 1 {
@@ -127,7 +127,7 @@ func (c *checker) decoderTensors() []want {
 		l.matrix(p+"attn_output", q, c.width)
 		switch c.arch {
 		case "llama", "qwen2":
-			if q == c.width { // llama.cpp wants it as wide as the model, and adds it to the queries
+			if q == c.width { // llama.cpp requires the model's width and adds it to the queries
 				l.bias(p+"attn_q", q)
 				l.maybe(1)
 			}

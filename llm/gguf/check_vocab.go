@@ -9,17 +9,17 @@ import (
 
 const tok = "tokenizer.ggml."
 
-// maxToken is far above the longest token of any real model. llama.cpp keeps
-// some vocabularies as trees and walks them by recursion, one call for a byte.
+// maxToken far exceeds the longest token of any real model. llama.cpp keeps some
+// vocabularies as trees and walks them recursively, one call for each byte.
 const maxToken = 4 << 10
 
-// model is the tokenizer's kind as the file names it.
+// model is the kind of tokenizer in the file.
 func (c *checker) tokenizerModel() string {
 	s, _ := c.Str(tok + "model")
 	return s
 }
 
-// tokens checks the list of tokens as C will read it: up to the first zero byte.
+// tokens checks the list of tokens as C reads it: up to the first zero byte.
 func (c *checker) tokens() {
 	model := c.tokenizerModel()
 	switch {
@@ -66,8 +66,8 @@ func (c *checker) tokens() {
 	c.byText = seen
 }
 
-// beyondUnicode finds what looks like UTF-8 of a code point above U+10FFFF.
-// Other bytes that are not UTF-8 do no harm.
+// beyondUnicode finds bytes that look like UTF-8 of a code point above U+10FFFF. Other
+// invalid UTF-8 is harmless.
 func beyondUnicode(s string) bool {
 	for i := 0; i+3 < len(s); i++ {
 		if s[i] >= 0xf4 && s[i] <= 0xf7 && (s[i] > 0xf4 || s[i+1] >= 0x90) &&
@@ -78,8 +78,8 @@ func beyondUnicode(s string) bool {
 	return false
 }
 
-// tokenTypes checks the lists that go with the tokens. C reads them without
-// looking at their length.
+// tokenTypes checks the lists parallel to the tokens. C reads them without checking their
+// length.
 func (c *checker) tokenTypes() {
 	parallel := func(name string, want ...Kind) *value {
 		v := c.meta[tok+name]
@@ -132,8 +132,7 @@ func isByteToken(s string) bool {
 
 func isHex(c byte) bool { return c >= '0' && c <= '9' || c >= 'A' && c <= 'F' || c >= 'a' && c <= 'f' }
 
-// specialTokens checks the ids, both those in the file and those that the
-// tokenizer falls back to.
+// specialTokens checks the ids in the file and the tokenizer's default ids.
 func (c *checker) specialTokens() {
 	defaults := map[string]map[string]uint64{
 		"llama":  {"bos": 1, "eos": 2, "unknown": 0},
@@ -160,8 +159,8 @@ func (c *checker) specialTokens() {
 	}
 }
 
-// phi3 repeats a trap of llama.cpp: it knows these models by their name and
-// looks their tokens up without asking whether they are there.
+// phi3 checks an assumption of llama.cpp: it recognises these models by name and looks up
+// their tokens without checking that they exist.
 func (c *checker) phi3() {
 	name := strings.ToLower(c.Name())
 	if !strings.Contains(name, "phi-3") && !strings.Contains(name, "phi3") {
@@ -174,15 +173,15 @@ func (c *checker) phi3() {
 	}
 }
 
-// tokenizerParts checks what each kind of tokenizer needs beyond its tokens.
+// tokenizerParts checks what each kind of tokenizer needs in addition to its tokens.
 func (c *checker) tokenizerParts() {
 	c.phi3()
 	switch c.tokenizerModel() {
 	case "gpt2":
 		c.merges()
 	case "llama", "plamo2":
-		// A byte without token makes the tokenizer throw while it runs, which
-		// ends the process.
+		// A byte without a token makes the tokenizer throw at run time, which ends the
+		// process.
 		for b := range 256 {
 			_, hex := c.byText[fmt.Sprintf("<0x%02X>", b)]
 			_, plain := c.byText[string([]byte{byte(b)})]
@@ -203,8 +202,8 @@ func (c *checker) tokenizerParts() {
 	}
 }
 
-// rwkvBytes wants a token for each byte, in any of the ways that llama.cpp
-// reads: where none fits, it never ends, or gives a token that is none.
+// rwkvBytes requires a token for each byte in one of the spellings that llama.cpp reads.
+// Without one it loops forever or returns an invalid token.
 func (c *checker) rwkvBytes() {
 	short := map[byte]string{'\t': `\t`, '\n': `\n`, '\r': `\r`}
 	for i := range 256 {

@@ -12,7 +12,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// File is what stands before the tensor data of a GGUF file. It never changes.
+// File is everything before the tensor data of a GGUF file. It never changes.
 type File struct {
 	version    uint32
 	size       int64
@@ -55,7 +55,7 @@ func (p onDisk) ReadAt(b []byte, off int64) (int, error) {
 	return f.ReadAt(b, off)
 }
 
-// Open reads and checks all but the values of the tensors.
+// Open reads and checks everything except the values of the tensors.
 func Open(path string) (*File, error) {
 	h, err := os.Open(path)
 	if err != nil {
@@ -88,7 +88,7 @@ func modeName(m fs.FileMode) string {
 	return "device or pipe"
 }
 
-// Parse is Open for what is not a file on disk.
+// Parse is Open for data that is not a file on disk.
 func Parse(src io.ReaderAt, size int64) (*File, error) {
 	if err := checkMagic(src, size); err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (f *File) readAlignment(r *reader) {
 	}
 }
 
-// printable says that C will see the same name as we do.
+// printable reports whether C reads the same name as Go.
 func printable(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] < 0x20 || s[i] == 0x7f {
@@ -180,23 +180,22 @@ func printable(s string) bool {
 	return true
 }
 
-// Tokenizer is what the file says of its tokenizer. A token id that it does
-// not name is -1.
+// Tokenizer is the file's description of its tokenizer. A missing token id is -1.
 type Tokenizer struct {
 	Model  string // gpt2 (byte-level BPE), llama (SPM), bert (WPM), t5, ...
 	Pre    string // how text is split before BPE
 	Tokens []string
-	Types  []int64 // nil when the file has none
+	Types  []int64 // nil if the file has none
 	Scores int     // how many
 	Merges []string
 
 	BOS, EOS, EOT, Unknown, Padding, Separator, Class, Mask int64
 
-	// AddBOS and AddEOS are nil when the file leaves it to the tokenizer.
+	// AddBOS and AddEOS are nil if the tokenizer decides.
 	AddBOS, AddEOS, AddSpacePrefix *bool
 }
 
-// Architecture is general.architecture, empty when the file has none.
+// Architecture is general.architecture, empty if the file has none.
 func (f *File) Architecture() string {
 	s, _ := f.Str("general.architecture")
 	return s
@@ -208,17 +207,17 @@ func (f *File) Name() string {
 	return s
 }
 
-// Key is the key of one of the architecture's own values: Key("block_count")
-// of a llama is llama.block_count.
+// Key is the key of one of the architecture's values: Key("block_count") of a llama is
+// llama.block_count.
 func (f *File) Key(suffix string) string { return f.Architecture() + "." + suffix }
 
-// ChatTemplate is the model's own, empty when it has none.
+// ChatTemplate is the model's own, empty if it has none.
 func (f *File) ChatTemplate() string {
 	s, _ := f.Str("tokenizer.chat_template")
 	return s
 }
 
-// Tokenizer gathers the tokenizer's metadata. Its slices must not be changed.
+// Tokenizer collects the tokenizer's metadata. Its slices must not be changed.
 func (f *File) Tokenizer() Tokenizer {
 	const p = "tokenizer.ggml."
 	id := func(name string) int64 {
@@ -249,7 +248,7 @@ func (f *File) Tokenizer() Tokenizer {
 	return t
 }
 
-// checkMagic tells a GGUF file from what people mistake for one.
+// checkMagic recognises a GGUF file, and the files that users mistake for one.
 func checkMagic(src io.ReaderAt, size int64) error {
 	if size == 0 {
 		return fault.New(fault.Invalid, opRead, "the file is empty")
@@ -303,13 +302,12 @@ func guess(head []byte) string {
 	return ""
 }
 
-// mangled explains a damage that no field can: a program took the file for
-// text and replaced what is not UTF-8.
+// mangled recognises a file that a program treated as text, replacing invalid UTF-8.
 func mangled(src io.ReaderAt, size int64) string {
 	head := make([]byte, min(size, 1<<16))
 	n, _ := src.ReadAt(head, 0)
 	head = head[:n]
-	for cut := 0; cut < 4 && len(head) > 0; cut++ { // a letter may be cut in two
+	for cut := 0; cut < 4 && len(head) > 0; cut++ { // a letter may be cut
 		if utf8.Valid(head) {
 			break
 		}

@@ -11,11 +11,10 @@ import (
 
 const opRandom = "gguf: random"
 
-// RandomOptions says what random model to make. The zero value is a tiny llama
-// in f32.
+// RandomOptions describe a random model. The zero value is a tiny llama in f32.
 type RandomOptions struct {
-	// Shape is one of Shapes; empty is tiny, the only one that every
-	// architecture has.
+	// Shape is one of Shapes; empty is tiny, the only one available for every
+	// architecture.
 	Shape string
 	// Architecture is one of Architectures; empty is the shape's own, llama
 	// for tiny.
@@ -33,17 +32,17 @@ type RandomOptions struct {
 	ChatTemplate string
 	// Context replaces the shape's number of positions; 0 keeps it.
 	Context int
-	// Pooling makes it an embedding model: none, mean, cls or last. Empty is
-	// mean for bert, and no word about it for the others.
+	// Pooling makes an embedding model: none, mean, cls or last. Empty is mean for bert
+	// and leaves it out for others.
 	Pooling string
-	// Name is general.name; empty is made of shape and architecture.
+	// Name is general.name; empty derives it from shape and architecture.
 	Name string
-	// Progress hears of bytes written.
+	// Progress receives the number of bytes written.
 	Progress func(done, total int64)
 }
 
-// WriteRandom writes a random model. It is alive: logits depend on every
-// earlier token, and greedy text changes with the context.
+// WriteRandom writes a random model. Its logits depend on every earlier token, and greedy
+// text changes with the context.
 func WriteRandom(path string, o RandomOptions) error {
 	b, err := randomModel(o)
 	if err != nil {
@@ -238,8 +237,8 @@ func (m *maker) random(name string, t Type, dims []uint64, s spread) {
 	m.Tensor(name, t, dims, s.fill(t, name, m.seed))
 }
 
-// Chat templates of random models, in the three dialects that llama.cpp and
-// llm/llamacpp must tell apart.
+// Chat templates of random models, in the three dialects that llama.cpp and llm/llamacpp
+// must distinguish.
 const (
 	chatML = `{% for m in messages %}<|im_start|>{{ m['role'] }}
 {{ m['content'] }}<|im_end|>
@@ -260,7 +259,7 @@ const (
 {% elif m['role'] == 'user' %}{% if loop.index0 != 1 or messages[0]['role'] != 'system' %}[INST] {% endif %}{{ m['content'] }} [/INST]{% else %} {{ m['content'] }} {{ eos_token }}{% endif %}{% endfor %}`
 )
 
-// shape is the measures of a model.
+// shape is a model's dimensions.
 type shape struct {
 	name           string
 	arch           string // empty: any
@@ -283,7 +282,7 @@ func shapes() []shape {
 	}
 }
 
-// Shapes are the names that RandomOptions.Shape may have.
+// Shapes lists the values of RandomOptions.Shape.
 func Shapes() []string {
 	var names []string
 	for _, s := range shapes() {
@@ -292,10 +291,10 @@ func Shapes() []string {
 	return names
 }
 
-// Architectures are the names that RandomOptions.Architecture may have.
+// Architectures lists the values of RandomOptions.Architecture.
 func Architectures() []string { return []string{"llama", "qwen2", "qwen3", "gemma3", "bert"} }
 
-// shapeFor finds the measures for name and architecture.
+// shapeFor returns the dimensions for a name and architecture.
 func shapeFor(name, arch string) (shape, error) {
 	if name == "" {
 		name = "tiny"
@@ -319,8 +318,8 @@ func shapeFor(name, arch string) (shape, error) {
 		s.arch = arch
 		switch arch {
 		case "gemma3":
-			// Every sixth layer sees all, the others a window: with fewer than
-			// six there would be none that sees all.
+			// Every sixth layer sees all tokens, the others a window: with fewer than six
+			// layers none would see all.
 			s.layers, s.window, s.base = 6, 256, 1000000
 		case "bert":
 			s.context, s.kv = 512, s.heads

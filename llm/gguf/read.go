@@ -14,8 +14,8 @@ import (
 
 const opRead = "gguf: read"
 
-// Bounds far above any real model, so that a hostile file cannot make us, or
-// llama.cpp which compares each name with all earlier ones, work for minutes.
+// Limits far above any real model, so that a malicious file cannot keep us busy for
+// minutes, or llama.cpp, which compares each name with all earlier ones.
 const (
 	maxHeader  = 128 << 20 // bytes before the tensor data
 	maxKeys    = 1 << 14
@@ -25,8 +25,8 @@ const (
 	maxList    = 1 << 22   // strings of one array
 )
 
-// reader walks through the head of a file and knows where it is. Its first
-// error stays, and every later read gives zero.
+// reader reads the head of a file and tracks its position. Its first error stays, and
+// every later read returns zero.
 type reader struct {
 	r    *bufio.Reader
 	at   int64
@@ -44,7 +44,7 @@ func (r *reader) fail(format string, args ...any) {
 	}
 }
 
-// need says whether n more bytes are there. what names them for the error.
+// need checks that n more bytes exist. what names them in the error.
 func (r *reader) need(n uint64, what string) bool {
 	switch {
 	case r.err != nil:
@@ -58,7 +58,7 @@ func (r *reader) need(n uint64, what string) bool {
 	return false
 }
 
-// bytes takes n bytes. The slice is new, and no larger than what is in the file.
+// bytes reads n bytes. The slice is new and no larger than the file.
 func (r *reader) bytes(n uint64, what string) []byte {
 	if !r.need(n, what) {
 		return nil
@@ -174,7 +174,7 @@ func (r *reader) strings(v *value, n uint64, what string) {
 	v.n = len(v.list)
 }
 
-// checkBools refuses a bool that is neither 0 nor 1: in C it would be undefined.
+// checkBools refuses a bool other than 0 or 1, which is undefined in C.
 func (r *reader) checkBools(k Kind, b []byte, at int64, what string) {
 	if k != KindBool {
 		return
@@ -187,8 +187,8 @@ func (r *reader) checkBools(k Kind, b []byte, at int64, what string) {
 	}
 }
 
-// readTensors reads the tensor directory. Offsets are relative to the data
-// section until place knows where that begins.
+// readTensors reads the tensor directory. Offsets are relative to the data section until
+// place knows where it begins.
 func (f *File) readTensors(r *reader, n uint64) {
 	for i := uint64(0); i < n && r.err == nil; i++ {
 		at := r.at
@@ -248,7 +248,7 @@ func readTensor(r *reader, name string) (Tensor, bool) {
 		r.fail("tensor %q has rows of %d values; %s needs a multiple of %d", name, t.Dims[0], l.name, l.values)
 		return t, false
 	}
-	// elements is at most 2^62, and no type needs more than 8 bytes a value.
+	// elements is at most 2^62, and every type needs at most 8 bytes a value.
 	hi, size := bits.Mul64(elements/l.values, l.bytes)
 	if hi != 0 || size > uint64(r.size) {
 		r.fail("tensor %q takes %d values of %s: more than the whole file of %d bytes", name, elements, l.name, r.size)
@@ -262,7 +262,7 @@ func readTensor(r *reader, name string) (Tensor, bool) {
 	return t, true
 }
 
-// place finds the data section and holds the tensors against it.
+// place finds the data section and checks the tensors against it.
 func (f *File) place(r *reader) {
 	if r.err != nil {
 		return
@@ -270,7 +270,7 @@ func (f *File) place(r *reader) {
 	align := int64(f.alignment)
 	f.dataOffset = (r.at + align - 1) &^ (align - 1)
 	if len(f.tensors) == 0 {
-		return // a vocabulary alone: legal, and CheckModel refuses it
+		return // only a vocabulary: valid, but CheckModel refuses it
 	}
 	order := make([]int, len(f.tensors))
 	for i := range f.tensors {

@@ -6,10 +6,10 @@ import (
 	"math"
 )
 
-// Type is how a tensor's values are stored, numbered as in the file.
+// Type is how a tensor's values are stored, with the file's numbers.
 type Type uint32
 
-// The types that this package can also decode or make.
+// The types that this package can also decode or create.
 const (
 	F32  Type = 0
 	F16  Type = 1
@@ -24,12 +24,12 @@ type layout struct {
 	name   string
 	values uint64
 	bytes  uint64
-	// weight says that llama.cpp can multiply by it or look rows up in it;
-	// the others are for intermediate results or for integers.
+	// weight reports whether llama.cpp can multiply by it or look up rows in it; other
+	// types are for intermediate results or integers.
 	weight bool
 }
 
-// layoutOf has no entry for numbers that were taken back (4, 5, 31 to 33, 36 to 38).
+// layoutOf has no entry for withdrawn numbers (4, 5, 31 to 33, 36 to 38).
 func layoutOf(t Type) (layout, bool) {
 	l, ok := map[Type]layout{
 		F32: {"f32", 1, 4, true}, F16: {"f16", 1, 2, true}, BF16: {"bf16", 1, 2, true},
@@ -53,7 +53,7 @@ func (t Type) String() string {
 	return fmt.Sprintf("type(%d)", uint32(t))
 }
 
-// Kind is the type of a metadata value, numbered as in the file.
+// Kind is the type of a metadata value, with the file's numbers.
 type Kind uint32
 
 // The kinds of metadata.
@@ -97,8 +97,8 @@ func (k Kind) size() int {
 	return 0
 }
 
-// value is one metadata value. Numbers are kept as their bytes, so that an
-// array of a million of them costs what it costs in the file.
+// value is one metadata value. Numbers stay bytes, so that an array of a million of them
+// needs no more memory than in the file.
 type value struct {
 	kind Kind
 	elem Kind   // of an array
@@ -106,7 +106,7 @@ type value struct {
 	raw  []byte // numbers and bools, one or many
 	text string
 	list []string
-	at   int64 // where the value stands in the file
+	at   int64 // position of the value in the file
 }
 
 func (v *value) typeName() string {
@@ -169,11 +169,11 @@ func number(k Kind, b []byte) float64 {
 // Keys are the metadata keys in the order of the file.
 func (f *File) Keys() []string { return append([]string(nil), f.keys...) }
 
-// Has says whether the key is there.
+// Has reports whether the key exists.
 func (f *File) Has(key string) bool { return f.meta[key] != nil }
 
-// Kind is the kind of the value, or of the elements if it is an array; n is
-// the number of elements, -1 when it is no array. ok is false without the key.
+// Kind is the kind of the value, or of an array's elements; n is the number of elements,
+// -1 if it is not an array. ok is false if the key is missing.
 func (f *File) Kind(key string) (kind Kind, n int, ok bool) {
 	v := f.meta[key]
 	if v == nil {
@@ -185,7 +185,7 @@ func (f *File) Kind(key string) (kind Kind, n int, ok bool) {
 	return v.kind, -1, true
 }
 
-// Len is the number of elements of an array, 0 when there is no such array.
+// Len is the number of elements of an array, 0 if it does not exist.
 func (f *File) Len(key string) int {
 	if v := f.meta[key]; v != nil && v.kind == KindArray {
 		return v.n
@@ -193,7 +193,7 @@ func (f *File) Len(key string) int {
 	return 0
 }
 
-// Uint is an integer of any width that is not negative.
+// Uint is a non-negative integer of any width.
 func (f *File) Uint(key string) (uint64, bool) {
 	v := f.meta[key]
 	if v == nil || !v.kind.isInteger() {
@@ -249,7 +249,7 @@ func (f *File) Strs(key string) ([]string, bool) {
 	return v.list, true
 }
 
-// Ints is an array of integers; one too large for int64 makes it not ok.
+// Ints is an array of integers; ok is false if one exceeds int64.
 func (f *File) Ints(key string) ([]int64, bool) {
 	v := f.meta[key]
 	if v == nil || v.kind != KindArray || !v.elem.isInteger() {

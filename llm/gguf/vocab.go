@@ -16,7 +16,7 @@ const (
 	tokenByte    int32 = 6
 )
 
-// vocabulary is what a random model's tokenizer is made of.
+// vocabulary is the tokenizer data of a random model.
 type vocabulary struct {
 	tokens []string
 	types  []int32
@@ -25,7 +25,7 @@ type vocabulary struct {
 	ids    map[string]int
 }
 
-// add appends a token unless it is there already.
+// add appends a token unless it exists.
 func (v *vocabulary) add(token string, kind int32) bool {
 	if v.ids == nil {
 		v.ids = map[string]int{}
@@ -85,7 +85,7 @@ func bpe(size int) *vocabulary {
 	return v
 }
 
-// lowered is what llama.cpp writes for a space in SPM and WPM vocabularies.
+// lowered is llama.cpp's character for a space in SPM and WPM vocabularies.
 const lowered = "▁"
 
 // spm is a scored vocabulary with a token for every byte.
@@ -120,8 +120,7 @@ func spm(size int) *vocabulary {
 	return v
 }
 
-// wpm is a lower-case WordPiece vocabulary, its word starts marked as
-// llama.cpp wants them.
+// wpm is a lower-case WordPiece vocabulary, with word starts marked for llama.cpp.
 func wpm(size int) *vocabulary {
 	v := &vocabulary{}
 	for _, t := range []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"} {
@@ -147,10 +146,10 @@ func wpm(size int) *vocabulary {
 // merge joins two neighbouring pieces into one.
 type merge struct{ left, right string }
 
-// trainMerges finds up to n merges as byte-pair encoding does: again and again
-// the commonest neighbours become one piece. The corpus is the word list, its
-// first words counting most; letter gives the piece for one letter of a word
-// and space what a word begins with inside a sentence.
+// trainMerges finds up to n merges by byte-pair encoding: it repeatedly joins the most
+// frequent neighbours into one piece. The corpus is the word list, whose first words
+// weigh most. letter returns the piece for a letter of a word, and space is what begins a
+// word inside a sentence.
 func trainMerges(n int, space string, letter func(rune) string) []merge {
 	type word struct {
 		pieces []int32
@@ -203,8 +202,8 @@ func trainMerges(n int, space string, letter func(rune) string) []merge {
 		var best [2]int32
 		top := 0
 		for m, c := range counts {
-			// Equal counts: the pair of older pieces, so that the order of the
-			// map does not matter.
+			// With equal counts, take the pair of older pieces, independent of the map's
+			// order.
 			if c > top || c == top && (m[0] < best[0] || m[0] == best[0] && m[1] < best[1]) {
 				best, top = m, c
 			}
@@ -247,9 +246,9 @@ func join(pieces []int32, pair [2]int32, by int32) []int32 {
 	return out
 }
 
-// words that the random vocabularies know: the commonest ones and those of the
-// documents that percached answers about, so that prompts are as short in
-// tokens as with a real vocabulary.
+// words are the words of the random vocabularies: the most frequent ones, and those of
+// documents about which percached answers, so that prompts have as few tokens as with a
+// real vocabulary.
 func words() []string {
 	return strings.Fields(`
 the of and to in is you that it he was for on are as with his they be at one have this from or had by but

@@ -7,10 +7,10 @@ import (
 	"math"
 )
 
-// How strong the parts of a random model are. Attention must be sharp enough
-// that single tokens matter, or greedy text would depend on the last token
-// alone and run in a circle; and it must not be so sharp that most tokens never
-// matter. The values were found by trying with llama.cpp.
+// Strength of the parts of a random model. Attention must be sharp enough that single
+// tokens matter, otherwise greedy text would depend only on the last token and loop. It
+// must not be so sharp that most tokens never matter. The values were found by
+// experiments with llama.cpp.
 const (
 	gainScores = 2.2 // deviation of attention scores
 	gainValue  = 1.5 // of what attention adds to the stream
@@ -22,12 +22,12 @@ const (
 func (m *maker) decoder() {
 	head := m.headSize()
 	q, kv := m.heads*head, m.kv*head
-	// gemma3 multiplies embeddings by the root of the width; the others norm
-	// them at once, so that their size only weighs them against the layers.
+	// gemma3 multiplies embeddings by the root of the width; the others normalise them at
+	// once, so that their size only weighs them against the layers.
 	sigma := 1 / math.Sqrt(float64(m.width))
 	m.table("token_embd.weight", m.width, m.vocab, sigma)
-	// The head is tied to the embeddings: with plain norms each token would
-	// mostly predict itself. Random signs in the last norm break that.
+	// The head shares the embeddings: with plain norms each token would mostly predict
+	// itself. Random signs in the last norm prevent that.
 	last := gainLogits / (sigma * math.Sqrt(float64(m.width)))
 	m.vector("output_norm.weight", m.width, spread{mean: float32(last), sigma: float32(last / 10), flip: true})
 	norm, bias := spread{mean: 1, sigma: 0.1}, spread{sigma: 0.1}
@@ -60,10 +60,10 @@ func (m *maker) decoder() {
 	}
 }
 
-// encoder adds the tensors of bert, which norms behind each part. What all
-// texts have in common (positions, biases, the mean of the activation) is kept
-// weak: the mean over a text would leave little else, and all texts would be
-// alike. As it is, texts are alike by the words they share.
+// encoder adds the tensors of bert, which normalises after each part. What all texts
+// share (positions, biases, the mean of the activation) is kept weak, because otherwise
+// it would dominate the mean over a text and make all texts similar. So texts are similar
+// by the words they share.
 func (m *maker) encoder() {
 	w := m.width
 	norm := func(name string) {
@@ -92,8 +92,8 @@ func (m *maker) encoder() {
 	}
 }
 
-// noise is splitmix64: one addition and a mix a word, fast enough that the
-// disk is what a large model waits for.
+// noise is splitmix64: one addition and one mix a word, so fast that the disk limits the
+// creation of a large model.
 type noise uint64
 
 func (n *noise) word() uint64 {
@@ -104,8 +104,8 @@ func (n *noise) word() uint64 {
 	return z ^ z>>31
 }
 
-// seeded begins the noise of one piece of one tensor, so that pieces can be
-// made in any order.
+// seeded starts the noise of one piece of one tensor, so that pieces can be created in
+// any order.
 func seeded(seed uint64, name string, at int64) noise {
 	h := fnv.New64a()
 	h.Write([]byte(name))
@@ -115,8 +115,8 @@ func seeded(seed uint64, name string, at int64) noise {
 	return noise(n.word())
 }
 
-// spread is random values of a tensor around mean: even over mean ± √3·sigma,
-// and negated half the time if flip is set.
+// spread is random values around mean: uniform over mean ± √3·sigma, and negated half the
+// time if flip is set.
 type spread struct {
 	mean, sigma float32
 	flip        bool
@@ -127,8 +127,8 @@ const levels = 1 << 12 // that an f32 or f16 value can take
 func (s spread) table() []float32 {
 	t := make([]float32, levels)
 	for i := range t {
-		// The conversion keeps the product from being fused with the sum, which
-		// would make other bytes on other machines.
+		// The conversion prevents fusing the product with the sum, which would give other
+		// bytes on other machines.
 		t[i] = s.mean + float32(s.sigma*float32(math.Sqrt(3)*(float64(2*i+1)/levels-1)))
 		if s.flip && i%2 == 1 {
 			t[i] = -t[i]
@@ -137,8 +137,7 @@ func (s spread) table() []float32 {
 	return t
 }
 
-// fill makes a Fill for a tensor of these values. The quantised types hold no
-// mean: theirs must be 0.
+// fill returns a Fill for a tensor of these values. Quantised types require a mean of 0.
 func (s spread) fill(t Type, name string, seed uint64) Fill {
 	switch t {
 	case F32:
@@ -174,8 +173,8 @@ func (s spread) fill(t Type, name string, seed uint64) Fill {
 	return nil
 }
 
-// blocks makes quantised blocks directly: a scale, and random bits behind it.
-// The scale's sign is random, because the integers' mean is half below zero.
+// blocks creates quantised blocks directly: a scale followed by random bits. The scale's
+// sign is random, because the integers' mean is half below zero.
 func (s spread) blocks(name string, seed uint64, size int, deviation float64) Fill {
 	scale := half(s.sigma / float32(deviation))
 	return func(p []byte, at int64) error {

@@ -16,16 +16,15 @@ import (
 
 const opWrite = "gguf: write"
 
-// pieceBytes bounds what one goroutine holds of a tensor.
+// pieceBytes limits how much of a tensor one goroutine holds.
 const pieceBytes = 1 << 20
 
-// Fill makes the bytes of a tensor from byte at on, filling p. It is called
-// for pieces of whole blocks, cut at the same places every time, in any order
-// and from several goroutines.
+// Fill creates the bytes of a tensor from byte at on, filling p. It is called for pieces
+// of whole blocks, always cut at the same places, in any order and concurrently.
 type Fill func(p []byte, at int64) error
 
-// Builder collects metadata and tensors of a file to be written. The zero
-// Builder is ready for use.
+// Builder collects metadata and tensors of a file to write. The zero Builder is ready for
+// use.
 type Builder struct {
 	Version   uint32 // 0 = 3
 	Alignment uint32 // 0 = 32; written as general.alignment otherwise
@@ -92,8 +91,8 @@ func (b *Builder) Tensor(name string, t Type, dims []uint64, fill Fill) {
 	b.tensors = append(b.tensors, pending{name, t, append([]uint64(nil), dims...), int64(n / l.values * l.bytes), fill})
 }
 
-// head is all that stands before the data; offsets are those of the tensors
-// within the data, and the last one its end.
+// head is everything before the data; the offsets are those of the tensors within the
+// data, and last its end.
 func (b *Builder) head() (head []byte, offsets []int64) {
 	align := int64(b.Alignment)
 	if align == 0 {
@@ -129,8 +128,8 @@ func (b *Builder) head() (head []byte, offsets []int64) {
 	return w.Bytes(), append(offsets, at)
 }
 
-// WriteFile writes the file; progress, when not nil, hears of bytes done and
-// in all, from one goroutine at a time.
+// WriteFile writes the file. progress, if not nil, receives done and total bytes, from
+// one goroutine at a time.
 func (b *Builder) WriteFile(path string, progress func(done, total int64)) error {
 	if b.Alignment != 0 && !b.keys["general.alignment"] {
 		b.Set("general.alignment", b.Alignment)

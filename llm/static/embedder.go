@@ -14,25 +14,24 @@ import (
 
 const opEmbed = "static: embed"
 
-// Embedder turns texts into vectors by a table of word vectors. See
-// llm.Embedder.
+// Embedder turns texts into vectors with a table of word vectors. See llm.Embedder.
 type Embedder struct {
 	info      percached.EmbedderInfo
 	threshold *float32
 
 	closed atomic.Bool
-	mu     sync.RWMutex // held for reading by every call at work
+	mu     sync.RWMutex // read-locked during every call
 	words  *vocabulary
 	rows   *table
 }
 
 var _ llm.Embedder = (*Embedder)(nil)
 
-// Info tells what was opened. A text is cut behind MaxTokens rows.
+// Info describes the table. Texts are truncated after MaxTokens rows.
 func (e *Embedder) Info() percached.EmbedderInfo { return e.info }
 
-// Threshold is the similarity from which on two questions may be taken for the
-// same one, as measured for this table; ok is false if the table names none.
+// Threshold is the similarity from which two questions may count as the same, as measured
+// for this table; ok is false if the table contains none.
 func (e *Embedder) Threshold() (value float32, ok bool) {
 	if e.threshold == nil {
 		return 0, false
@@ -40,8 +39,8 @@ func (e *Embedder) Threshold() (value float32, ok bool) {
 	return *e.threshold, true
 }
 
-// Embed computes the vectors of texts, each of length 1. What is longer than
-// MaxTokens rows is cut.
+// Embed computes the vectors of texts, each of length 1. It truncates texts after
+// MaxTokens rows.
 func (e *Embedder) Embed(ctx context.Context, p percached.Priority, texts []string) ([][]float32, error) {
 	if p > percached.Background {
 		return nil, fault.New(fault.Invalid, opEmbed, "unknown priority %d", p)
@@ -67,7 +66,7 @@ func (e *Embedder) Embed(ctx context.Context, p percached.Priority, texts []stri
 	}
 }
 
-// vector is the sum of the rows, made one long.
+// vector is the normalised sum of the rows.
 func (e *Embedder) vector(rows []int32) []float32 {
 	v := make([]float32, e.info.Dimensions)
 	for _, r := range rows {
@@ -88,7 +87,7 @@ func (e *Embedder) vector(rows []int32) []float32 {
 	return v
 }
 
-// Close ends running work, waits for it, and lets go of the table.
+// Close ends running work, waits for it, and releases the table.
 func (e *Embedder) Close() error {
 	e.closed.Store(true)
 	e.mu.Lock()

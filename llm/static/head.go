@@ -25,8 +25,7 @@ const (
 	tensorRows   = "token_embd.weight"
 )
 
-// Bounds above every real table. With them, and with maxValue, no sum of rows
-// overflows.
+// Limits above every real table. With them and maxValue, no sum of rows overflows.
 const (
 	maxDim     = 1 << 14
 	maxContext = 1 << 20
@@ -34,7 +33,7 @@ const (
 	maxToken   = 256 // bytes
 )
 
-// head is what a table says of itself before its rows.
+// head is a table's description of itself, before its rows.
 type head struct {
 	name      string
 	dim       int
@@ -45,7 +44,7 @@ type head struct {
 	tensor    gguf.Tensor
 }
 
-// headReader keeps the first fault that it meets.
+// headReader keeps its first fault.
 type headReader struct {
 	*gguf.File
 	err error
@@ -93,7 +92,7 @@ func readHead(f *gguf.File) (*head, error) {
 	return h, r.err
 }
 
-// want says whether the key is there and of that kind.
+// want checks that the key exists and has this kind.
 func (r *headReader) want(key string, want gguf.Kind, array bool) bool {
 	kind, n, ok := r.Kind(key)
 	is, must := fmt.Sprint(kind), fmt.Sprint(want)
@@ -176,7 +175,7 @@ func (r *headReader) tokens() []string {
 	return list
 }
 
-// rows finds the one tensor and holds it against the rest.
+// rows finds the only tensor and checks it against the rest.
 func (r *headReader) rows(h *head) gguf.Tensor {
 	t, ok := r.Tensor(tensorRows)
 	if r.err != nil {

@@ -21,20 +21,19 @@ import (
 
 const (
 	opOpen = "static: open"
-	// A table is read whole; real ones take some MiB.
+	// A table is read completely; real ones have a few MiB.
 	maxFile = 1 << 30
-	piece   = 1 << 20 // of a file, between two looks at whether ctx has ended
+	piece   = 1 << 20 // bytes read between two checks of ctx
 )
 
-// Open reads a table from a file. The file may change or go once it has
-// returned.
+// Open reads a table from a file. Afterwards the file may change or disappear.
 func Open(ctx context.Context, path string) (*Embedder, error) {
 	name := filepath.Base(path)
 	f, err := gguf.Open(path)
 	if err != nil {
 		return nil, fault.Wrap(opOpen, err)
 	}
-	// Nobody waits until a large model has been read, only to hear that it is no table.
+	// Check first, so that a large model is not read only to be refused.
 	if err := checkArchitecture(f); err != nil {
 		return nil, named(name, err)
 	}
@@ -68,8 +67,8 @@ func readFile(ctx context.Context, path string, size int64) ([]byte, error) {
 	return data, nil
 }
 
-// Parse takes a table that lies in memory, and must not change there until the
-// Embedder is closed: rows are read where they are. The name is for errors.
+// Parse uses a table in memory, which must not change until the Embedder is closed,
+// because rows are read in place. name is for errors.
 func Parse(ctx context.Context, name string, data []byte) (*Embedder, error) {
 	f, err := gguf.Parse(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -98,7 +97,7 @@ func Parse(ctx context.Context, name string, data []byte) (*Embedder, error) {
 	return &Embedder{
 		info: percached.EmbedderInfo{
 			Name: h.name, Architecture: architecture, Dimensions: h.dim, MaxTokens: h.context,
-			Pooling:     "mean", // a sum made one long is a mean made one long
+			Pooling:     "mean", // a normalised sum equals a normalised mean
 			Fingerprint: fingerprint(sum.Sum(nil)),
 		},
 		threshold: h.threshold,
@@ -107,14 +106,14 @@ func Parse(ctx context.Context, name string, data []byte) (*Embedder, error) {
 	}, nil
 }
 
-// fingerprint names all that shapes a vector: the table, the rules by which
-// text is cut, and the Unicode tables that these rules go by.
+// fingerprint identifies everything that affects a vector: the table, the rules for
+// splitting text, and the Unicode tables of these rules.
 func fingerprint(weights []byte) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d\n%s %s\n%x\n", architecture, version, unicode.Version, norm.Version, weights))
 	return hex.EncodeToString(sum[:])
 }
 
-// named says in which table it is that something is wrong.
+// named adds the table's name to an error.
 func named(name string, err error) error {
 	return fault.New(fault.KindOf(err), opOpen, "%s: %w", name, errors.Unwrap(err))
 }

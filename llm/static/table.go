@@ -14,12 +14,11 @@ const (
 	blockBytes  = 2 + blockValues
 )
 
-// maxValue is above what q8_0 and f16 can hold, and so small that no sum of
-// rows overflows.
+// maxValue is above every q8_0 and f16 value, and so small that no sum of rows overflows.
 const maxValue = 1 << 24
 
-// table is the rows as they lie in the file. They are decoded when they are
-// added: in q8_0 that takes a quarter of the memory of floats.
+// table is the rows as stored in the file. They are decoded when added: q8_0 needs a
+// quarter of the memory of floats.
 type table struct {
 	data   []byte
 	typ    gguf.Type
@@ -27,8 +26,8 @@ type table struct {
 	stride int // bytes of a row
 }
 
-// add adds a row to sum, which is as long as a row. The products are exact in
-// float32, so that machines which fuse them with the sum get the same bits.
+// add adds a row to sum, which has the same length. The products are exact in float32, so
+// that machines with fused multiply-add get the same bits.
 func (t *table) add(sum []float32, row int) {
 	b := t.data[row*t.stride:][:t.stride]
 	switch t.typ {
@@ -49,8 +48,7 @@ func (t *table) add(sum []float32, row int) {
 	}
 }
 
-// addBlock is the one loop that counts: four at a time took a fifth off the
-// time of a text.
+// addBlock is the innermost loop: four at a time saved a fifth of a text's time.
 func addBlock(sum *[blockValues]float32, b *[blockBytes]byte) {
 	scale := gguf.FromHalf(binary.LittleEndian.Uint16(b[:]))
 	q := (*[blockValues]byte)(b[2:])
@@ -63,10 +61,10 @@ func addBlock(sum *[blockValues]float32, b *[blockBytes]byte) {
 	}
 }
 
-// check refuses a row that would spoil every sum that it is part of.
+// check refuses a row whose values are not finite or too large.
 func (t *table) check() error {
 	value, step := t.first, t.stride/t.dim
-	if t.typ == gguf.Q8_0 { // the scales tell
+	if t.typ == gguf.Q8_0 { // checking the scales is enough
 		step = blockBytes
 	}
 	for at := 0; at < len(t.data); at += step {
@@ -82,7 +80,7 @@ func (t *table) check() error {
 	return nil
 }
 
-// first is the value, or the scale of the block, at the head of b.
+// first is the first value in b, or its block's scale.
 func (t *table) first(b []byte) float32 {
 	if t.typ == gguf.F32 {
 		return math.Float32frombits(binary.LittleEndian.Uint32(b))

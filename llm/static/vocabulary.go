@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// mark stands before the first piece of a word.
+// mark precedes the first piece of a word.
 const mark = "\u2581"
 
-// vocabulary knows the rows of words. It is a trie over the bytes of the
-// tokens, laid out level by level, so that the children of a node stand side by
-// side: from its own first to that of the next node.
+// vocabulary maps words to rows. It is a trie over the bytes of the tokens, stored level
+// by level, so that the children of a node are adjacent: from its own first to that of
+// the next node.
 type vocabulary struct {
 	nodes  []node
 	labels []byte // the byte that leads to each node
-	marked int32  // the node behind the mark, -1 if there is none
+	marked int32  // the node after the mark, -1 if there is none
 	tokens int
 	hashed int
 }
@@ -27,7 +27,7 @@ type node struct {
 
 const root = 0
 
-// newVocabulary takes tokens that differ and are not empty.
+// newVocabulary requires distinct, non-empty tokens.
 func newVocabulary(tokens []string, hashed int) *vocabulary {
 	order := make([]int32, len(tokens))
 	for i := range order {
@@ -36,7 +36,7 @@ func newVocabulary(tokens []string, hashed int) *vocabulary {
 	slices.SortFunc(order, func(a, b int32) int { return strings.Compare(tokens[a], tokens[b]) })
 
 	v := &vocabulary{labels: []byte{0}, tokens: len(tokens), hashed: hashed}
-	// A node is the sorted tokens that begin alike, from one to another.
+	// A node is a range of sorted tokens with the same prefix.
 	type span struct{ from, to int32 }
 	level, next := []span{{0, int32(len(order))}}, []span(nil)
 	for depth := 0; len(level) > 0; depth++ {
@@ -72,7 +72,7 @@ func newVocabulary(tokens []string, hashed int) *vocabulary {
 func (v *vocabulary) child(at int32, b byte) int32 {
 	from, to := v.nodes[at].first, v.nodes[at+1].first
 	labels := v.labels[from:to]
-	if len(labels) == 1 { // as most have
+	if len(labels) == 1 { // the most frequent case
 		if labels[0] == b {
 			return from
 		}
@@ -84,8 +84,8 @@ func (v *vocabulary) child(at int32, b byte) int32 {
 	return -1
 }
 
-// longest is the row of the longest token that s begins with, read from a node
-// on, and how much of s it takes; the row is -1 if there is none.
+// longest returns the row of the longest token that begins s, starting at a node, and its
+// length; the row is -1 if there is none.
 func (v *vocabulary) longest(at int32, s []byte) (row int32, n int) {
 	row = -1
 	for i := 0; at >= 0; i++ {
@@ -131,7 +131,7 @@ func (v *vocabulary) word(rows []int32, w []byte, limit int) []int32 {
 	return rows
 }
 
-// fnv1a is the 32-bit FNV-1a hash. hash/fnv does it behind an interface.
+// fnv1a is the 32-bit FNV-1a hash. hash/fnv would need an interface.
 func fnv1a(b []byte) uint32 {
 	h := uint32(2166136261)
 	for _, c := range b {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// words calls visit for each word of a text, in order, until it says false. The
-// word is lent. FORMAT.md has the rules.
+// words calls visit for each word of a text, in order, until it returns false. The word
+// is only valid during the call. FORMAT.md has the rules.
 func words(text string, visit func(word []byte) bool) {
 	c := cutter{visit: visit, word: make([]byte, 0, 64)}
 	for i := 0; i < len(text) && !c.over; {
@@ -19,7 +19,7 @@ func words(text string, visit func(word []byte) bool) {
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
-		// A byte that is no UTF-8 is the replacement character: it has no decomposition.
+		// An invalid byte is the replacement character, which has no decomposition.
 		d := norm.NFKD.PropertiesString(text[i : i+size]).Decomposition()
 		i += size
 		if d == nil {
@@ -36,15 +36,15 @@ func words(text string, visit func(word []byte) bool) {
 	c.end()
 }
 
-// cutter makes words of decomposed characters.
+// cutter builds words from decomposed characters.
 type cutter struct {
 	visit func(word []byte) bool
-	word  []byte // as far as it was read
-	held  rune   // a part of a Hangul syllable that may grow; 0 = none
-	over  bool   // visit said false
+	word  []byte // as far as read
+	held  rune   // a part of a Hangul syllable that may continue; 0 = none
+	over  bool   // visit returned false
 }
 
-// end ends the word at hand, if there is one.
+// end ends the current word, if any.
 func (c *cutter) end() {
 	if len(c.word) > 0 && !c.over {
 		c.over = !c.visit(c.word)
@@ -52,7 +52,7 @@ func (c *cutter) end() {
 	c.word = c.word[:0]
 }
 
-// char takes the next character of the decomposition.
+// char adds the next character of the decomposition.
 func (c *cutter) char(r rune) {
 	if r >= 0x300 && unicode.Is(unicode.Mn, r) || c.join(r) {
 		return
@@ -61,7 +61,7 @@ func (c *cutter) char(r rune) {
 	c.put(unicode.ToLower(r))
 }
 
-// put takes a character that is in lower case.
+// put adds a lower-case character.
 func (c *cutter) put(r rune) {
 	switch {
 	case r < utf8.RuneSelf:
@@ -77,7 +77,7 @@ func (c *cutter) put(r rune) {
 	}
 }
 
-// ascii is put for most of the characters there are, in any case.
+// ascii is a fast path of put for ASCII, in any case.
 func (c *cutter) ascii(b byte) {
 	switch {
 	case 'a' <= b && b <= 'z', '0' <= b && b <= '9':
@@ -91,15 +91,15 @@ func (c *cutter) ascii(b byte) {
 	}
 }
 
-// single takes a character that is a word.
+// single adds a character that is a word.
 func (c *cutter) single(r rune) {
 	c.end()
 	c.word = utf8.AppendRune(c.word, r)
 	c.end()
 }
 
-// alone says that a character is a word, though it be a letter: kana,
-// ideographs and Hangul syllables, by their blocks.
+// alone reports whether a letter is a word by itself: kana, ideographs and Hangul
+// syllables, by their blocks.
 func alone(r rune) bool {
 	switch {
 	case r < 0x3001:
@@ -111,8 +111,8 @@ func alone(r rune) bool {
 	return false
 }
 
-// Hangul, as Unicode counts it: a syllable is a leading consonant, a vowel, and
-// 27 trailing consonants or none.
+// Hangul in Unicode: a syllable is a leading consonant, a vowel, and one of 27 trailing
+// consonants or none.
 const (
 	hangulFirst, hangulLast   = 0xac00, 0xd7a3
 	leadFirst, leadLast       = 0x1100, 0x1112
@@ -123,8 +123,8 @@ const (
 
 func syllable(r rune) bool { return hangulFirst <= r && r <= hangulLast }
 
-// join puts the parts of a syllable together, in which some programs, and every
-// file name of a Mac, write it. It says whether r was taken.
+// join composes the parts of a syllable, as some programs and all macOS file names
+// contain them. It reports whether it used r.
 func (c *cutter) join(r rune) bool {
 	switch {
 	case leadFirst <= r && r <= leadLast, syllable(r) && (r-hangulFirst)%hangulTails == 0:
@@ -141,7 +141,7 @@ func (c *cutter) join(r rune) bool {
 	return true
 }
 
-// release puts what join held.
+// release adds what join held.
 func (c *cutter) release() {
 	if r := c.held; r != 0 {
 		c.held = 0
