@@ -18,7 +18,7 @@ import (
 	"github.com/percached/percached/llm/llamacpp"
 )
 
-// answers is what bench answers is asked for.
+// answers has the options of bench answers.
 type answers struct {
 	model   string
 	kv      string
@@ -26,18 +26,18 @@ type answers struct {
 	context int
 }
 
-// asked is one line of input.
-type asked struct {
+// promptLine is one line of input.
+type promptLine struct {
 	Instructions string   `json:"instructions"`
 	Chunks       []string `json:"chunks"`
 	Question     string   `json:"question"`
-	Placement    string   `json:"placement"` // sequential if there is none
+	Placement    string   `json:"placement"` // default: sequential
 	MaxTokens    int      `json:"max_tokens"`
 }
 
-// answered is one line of output.
-type answered struct {
-	Answer    string           `json:"answer"` // as the model gave it, spaces and all
+// answerLine is one line of output.
+type answerLine struct {
+	Answer    string           `json:"answer"` // the unchanged output of the model
 	Finish    percached.Finish `json:"finish"`
 	Prompt    int              `json:"prompt_tokens"`
 	Generated int              `json:"generated_tokens"`
@@ -46,18 +46,18 @@ type answered struct {
 	Error     string           `json:"error,omitempty"`
 }
 
-const answersTokens = 64 // of an answer, unless the line says otherwise
+const answersTokens = 64 // default length of an answer
 
 func answersCommand(open selftest.Opener) *cobra.Command {
 	var o answers
 	cmd := &cobra.Command{
 		Use:   "answers",
-		Short: "Answer prompts from standard input, line by line",
-		Long: `Reads a JSON object a line from standard input: instructions, chunks (a list of
+		Short: "Answer prompts from standard input with the bare model",
+		Long: `Reads one JSON object a line from standard input: instructions, chunks (a list of
 texts), question, placement (sequential or parallel) and max_tokens. Without
-instructions and chunks the question stands alone. Writes a JSON object for
-each: the answer of the model by itself, greedily chosen, the numbers of tokens
-and the times. Nothing is stored or reused. For measuring what a model can do.`,
+instructions and chunks, the prompt is the question alone. Writes one JSON object for
+each line: the greedy answer of the model, token counts and times. It neither stores nor
+reuses anything.`,
 		Args:    cobra.NoArgs,
 		Example: `  percached-eval bench answers < questions.jsonl > answers.jsonl`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -68,10 +68,10 @@ and the times. Nothing is stored or reused. For measuring what a model can do.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.model, "model", "", "GGUF file to use (default: the one that is built in)")
-	f.StringVar(&o.kv, "kv", "f16", "type of keys and values: f16, q8_0, q4_0")
-	f.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "threads that compute")
-	f.IntVar(&o.context, "context", llamacpp.Default().Context, "tokens of the context")
+	f.StringVar(&o.model, "model", "", "GGUF file of the model (default: the built-in model)")
+	f.StringVar(&o.kv, "kv", "f16", "Type of keys and values: f16, q8_0 or q4_0")
+	f.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "Number of compute threads")
+	f.IntVar(&o.context, "context", llamacpp.Default().Context, "Context length in tokens")
 	return cmd
 }
 
@@ -91,7 +91,7 @@ func (o *answers) run(ctx context.Context, open selftest.Opener, in io.Reader, o
 	defer e.Close()
 	lines, w := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
 	for n := 1; ; n++ {
-		var a asked
+		var a promptLine
 		switch err := lines.Decode(&a); {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -106,7 +106,7 @@ func (o *answers) run(ctx context.Context, open selftest.Opener, in io.Reader, o
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		line := answered{
+		line := answerLine{
 			Answer: r.Text, Finish: r.Finish, Prompt: r.Usage.Prompt, Generated: r.Usage.Generated,
 			Prefill: r.Times.Prefill, Decode: r.Times.Decode,
 		}
@@ -119,7 +119,7 @@ func (o *answers) run(ctx context.Context, open selftest.Opener, in io.Reader, o
 	}
 }
 
-func (a *asked) prompt(f percached.ChatFormat) (percached.Prompt, error) {
+func (a *promptLine) prompt(f percached.ChatFormat) (percached.Prompt, error) {
 	p := percached.Prompt{MaxTokens: answersTokens, Segments: f.Turn(a.Question)}
 	if a.MaxTokens > 0 {
 		p.MaxTokens = a.MaxTokens

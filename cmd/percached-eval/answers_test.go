@@ -23,7 +23,7 @@ func TestAnswers(t *testing.T) {
 	}
 	lines := json.NewDecoder(&out)
 	for n, most := range []int{3, answersTokens} {
-		var a answered
+		var a answerLine
 		if err := lines.Decode(&a); err != nil {
 			t.Fatal(n, err)
 		}
@@ -39,7 +39,7 @@ func TestAnswers(t *testing.T) {
 // A prompt that the engine refuses is told in its place, and the next goes on.
 func TestAnswersToARefusedPrompt(t *testing.T) {
 	long := strings.Repeat("word ", 40000)
-	in, err := json.Marshal(asked{Question: long})
+	in, err := json.Marshal(promptLine{Question: long})
 	if err != nil {
 		t.Fatal(err)
 	}

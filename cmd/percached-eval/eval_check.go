@@ -22,17 +22,16 @@ func evalCheckCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "See whether the evaluation measures right, on a tiny set",
-		Long: `Runs the whole evaluation on six invented notes and nine questions, with the built-in
-models, and holds what comes out against numbers that are known by hand: how each
-question must come of each system, which chunks and tokens are reused, what an answer
-takes to compute, which served answers are wrong. One of the systems is a control,
-whose bank is filled with wrong answers before: quality must fall to nothing there.
+		Short: "Check the evaluation itself on a tiny data set",
+		Long: `Runs the whole evaluation on six invented notes and nine questions with the built-in
+models, and compares the results with numbers that are known in advance: the outcome of
+each question in each system, reused chunks and tokens, the compute of an answer, and
+wrong answers. One system is a control whose bank has only wrong answers, so its quality
+must be 0.
 
-It takes some seconds, and says whether a report can be trusted on this machine and
-with this version. It says nothing of how good or fast percached is: that is what
-percached-eval run is for. Settings of the environment do not count, and nothing is
-left behind. The exit status is 1 if a number is not what it must be.`,
+It takes some seconds and shows whether reports of this version on this machine can be
+trusted. It does not measure percached; percached-eval run does. It ignores the
+environment and keeps no files. The exit status is 1 if a number is wrong.`,
 		Example: `  percached-eval check
   percached-eval check --json`,
 		Args: cobra.NoArgs,
@@ -40,11 +39,11 @@ left behind. The exit status is 1 if a number is not what it must be.`,
 			return checkEvaluation(cmd.Context(), asJSON, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
 	return cmd
 }
 
-// checkReport is what was found.
+// checkReport lists the findings.
 type checkReport struct {
 	Well     bool                `json:"well"`
 	Findings []selfcheck.Finding `json:"findings"`
@@ -62,10 +61,10 @@ func checkEvaluation(ctx context.Context, asJSON bool, stdout, stderr io.Writer)
 	}
 	defer os.RemoveAll(temp)
 	results, err := trial.Run(ctx, trial.Setup{
-		Data: selfcheck.Data(), Dir: filepath.Join(temp, "run"), Tell: howFar(stderr),
+		Data: selfcheck.Data(), Dir: filepath.Join(temp, "run"), Tell: showProgress(stderr),
 		Run: eval.Run{Dataset: "selfcheck", Commit: commit(), Plan: selfcheck.Plan(), Systems: chosen},
 		Start: func(ctx context.Context) (*trial.Daemon, error) {
-			return startTried(ctx, temp, stderr, plainArguments()...)
+			return startDaemon(ctx, temp, stderr, plainArguments()...)
 		},
 	})
 	if err != nil {
@@ -82,7 +81,7 @@ func checkEvaluation(ctx context.Context, asJSON bool, stdout, stderr io.Writer)
 	return nil
 }
 
-// table tells all that was looked at, and in the end what is wrong.
+// Table prints all findings.
 func (r checkReport) Table(w io.Writer) error {
 	for _, f := range r.Findings {
 		if f.OK {
@@ -93,15 +92,15 @@ func (r checkReport) Table(w io.Writer) error {
 	for _, f := range r.Findings {
 		if !f.OK {
 			wrong++
-			fmt.Fprintf(w, "WRONG  %s: it must be %s, and is %s\n", f.What, f.Want, f.Got)
+			fmt.Fprintf(w, "WRONG  %s: must be %s, is %s\n", f.What, f.Want, f.Got)
 		}
 	}
 	_, err := fmt.Fprintf(w, "%d of %d numbers are what they must be.\n", len(r.Findings)-wrong, len(r.Findings))
 	return err
 }
 
-// plainArguments set what bears on answers to its default. The model is small: where
-// others compute, too, threads that wait for each other are slower than one.
+// plainArguments set the keys that affect answers to their defaults. The tiny model gets one
+// thread, because on a busy machine several threads are slower.
 func plainArguments() []string {
 	usual := config.DaemonDefault()
 	args := []string{"--threads=1"}

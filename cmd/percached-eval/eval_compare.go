@@ -13,15 +13,14 @@ func evalCompareCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "compare A B",
-		Short: "Say whether two runs differ, or two systems of one",
-		Long: `Holds the systems that two runs share against each other, question by question, and
-says for time, first token, quality and hits how far they differ, with an interval of
-95 % and a probability (paired bootstrap over questions). Runs of other models,
-machines, versions, seeds or plans are shown side by side and not tested: what
-differs between them is named.
+		Short: "Test whether two runs, or two systems, differ",
+		Long: `Compares the common systems of two runs question by question. For time, first token,
+quality and hits it prints the difference with a 95 % interval and a probability (paired
+bootstrap over questions). Runs of different models, machines, versions, seeds or plans
+are shown side by side without a test, and the differences are listed.
 
-With --system X --against Y system X of run A is held against system Y of run B; A
-and B may be the same run.`,
+--system X --against Y compares system X of run A with system Y of run B. A and B may be
+the same run.`,
 		Example: `  percached-eval compare before after
   percached-eval compare run run --system percached --against percache`,
 		Args: cobra.ExactArgs(2),
@@ -53,8 +52,8 @@ and B may be the same run.`,
 			return c.Text(cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&a, "system", "", "system of run A (default: all that both have)")
-	cmd.Flags().StringVar(&b, "against", "", "system of run B (default: the same)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	cmd.Flags().StringVar(&a, "system", "", "System of run A (default: all common systems)")
+	cmd.Flags().StringVar(&b, "against", "", "System of run B (default: the same system)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
 	return cmd
 }

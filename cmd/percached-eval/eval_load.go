@@ -20,10 +20,10 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// loading is what eval load is asked for.
+// loading has the options of percached-eval load.
 type loading struct {
 	clients, documents, questions int
-	waiting                       int // questions that may wait for the engine in the last round
+	waiting                       int // maximum number of waiting questions
 	seconds                       float64
 }
 
@@ -32,17 +32,17 @@ func evalLoadCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "load",
-		Short: "Load a daemon with many clients at once, over its socket",
-		Long: `Starts a daemon on a data folder of its own, takes in invented mails, asks questions
-about them once, and then has many clients ask at the same time: the same words
-again; other words, which take embedding, gate and retrieval; and, for four times as
-long, questions that are computed from nothing, of which some are told to come back.
-Server and clients share this machine. The memory is the daemon's.`,
+		Short: "Measure a daemon under load from many clients",
+		Long: `Starts a daemon with a new data folder, adds invented mails and asks questions about them
+once. Then many clients ask at the same time, in three rounds: the same words; other
+words, which need embedding, gate and retrieval; and, four times as long, questions that
+the model must compute, some of which the daemon refuses. Server and clients share this
+machine. The memory is that of the daemon.`,
 		Args:    cobra.NoArgs,
 		Example: `  percached-eval load --clients 16`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.clients < 1 || o.documents < 1 || o.questions < 1 || o.questions > o.documents || o.waiting < 1 || o.seconds <= 0 {
-				return cmdline.Misusef("--clients, --documents, --questions, --waiting and --seconds must be positive, and there are no more questions than documents")
+				return cmdline.Misusef("--clients, --documents, --questions, --waiting and --seconds must be positive, and --questions at most --documents")
 			}
 			r, err := o.run(cmd.Context(), cmd.ErrOrStderr())
 			if err != nil {
@@ -52,16 +52,16 @@ Server and clients share this machine. The memory is the daemon's.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.clients, "clients", 64, "clients that ask at the same time")
-	f.IntVar(&o.documents, "documents", 1000, "mails, of one chunk each")
-	f.IntVar(&o.questions, "questions", 500, "questions in the bank")
-	f.IntVar(&o.waiting, "waiting", 32, "questions that may wait for the model at the same time")
-	f.Float64Var(&o.seconds, "seconds", 10, "how long each round takes")
-	f.BoolVar(&asJSON, "json", false, "print a JSON object")
+	f.IntVar(&o.clients, "clients", 64, "Number of concurrent clients")
+	f.IntVar(&o.documents, "documents", 1000, "Number of mails, of one chunk each")
+	f.IntVar(&o.questions, "questions", 500, "Number of questions in the bank")
+	f.IntVar(&o.waiting, "waiting", 32, "Maximum number of questions waiting for the model")
+	f.Float64Var(&o.seconds, "seconds", 10, "Length of a round in seconds")
+	f.BoolVar(&asJSON, "json", false, "Print JSON")
 	return cmd
 }
 
-// loadReport is what eval load found.
+// loadReport is the report of percached-eval load.
 type loadReport struct {
 	Documents int         `json:"documents"`
 	Questions int         `json:"questions"`
@@ -72,7 +72,7 @@ type loadReport struct {
 type loadRound struct {
 	Name string `json:"name"`
 	load.Result
-	// Memory of the daemon that no file stands behind.
+	// Anonymous memory of the daemon.
 	Before int64 `json:"memory_before_bytes"`
 	After  int64 `json:"memory_after_bytes"`
 }
@@ -99,7 +99,7 @@ func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "percached: load", "%w", err)
 	}
-	log, err := os.Create(filepath.Join(dir, "log")) // a line for each request
+	log, err := os.Create(filepath.Join(dir, "log")) // it has a line for each request
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "percached: load", "%w", err)
 	}
@@ -153,25 +153,25 @@ func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error
 	return r, nil
 }
 
-// pick is the question of a client's n-th turn: at a time, each client asks
-// another, so that nobody follows the other's answer.
+// pick is the question of a client's n-th turn. Clients ask different questions at a time, so
+// that no two share a flight.
 func (o *loading) pick(client, n int) int {
 	return (client*o.questions/o.clients + n) % o.questions
 }
 
-// otherWords asks the i-th question in a way in which it was not asked before.
+// otherWords is the i-th question in words that were not asked before.
 func otherWords(i int) string {
 	q := hitQuestion(i)
 	return "Please tell me, " + strings.ToLower(q[:1]) + q[1:]
 }
 
-// fill takes in mails and asks each question once.
+// fill adds mails and asks each question once.
 func (o *loading) fill(ctx context.Context, c *client.ClientWithResponses, stderr io.Writer) error {
 	const op = "percached: load"
 	if got, err := c.CreateSpaceWithResponse(ctx, client.NewSpace{Name: hitsSpace}); err != nil || got.StatusCode() != http.StatusCreated {
-		return fault.New(fault.Internal, op, "making the space: %w", child.Failure(err, got))
+		return fault.New(fault.Internal, op, "creating the space: %w", child.Failure(err, got))
 	}
-	cmdline.Say(stderr, "taking in %d mails", o.documents)
+	cmdline.Say(stderr, "adding %d mails", o.documents)
 	var texts client.Texts
 	mails := &hits{documents: o.documents}
 	if err := mails.mails(ctx, func(m *knowledgebank.Source) error {
@@ -185,7 +185,7 @@ func (o *loading) fill(ctx context.Context, c *client.ClientWithResponses, stder
 	}
 	wait := true
 	if got, err := c.UploadWithResponse(ctx, hitsSpace, &client.UploadParams{Wait: &wait}, texts); err != nil || got.StatusCode() != http.StatusOK {
-		return fault.New(fault.Internal, op, "taking in the mails: %w", child.Failure(err, got))
+		return fault.New(fault.Internal, op, "adding the mails: %w", child.Failure(err, got))
 	}
 	cmdline.Say(stderr, "asking %d questions for the first time", o.questions)
 	ask := load.Asking(c, hitsSpace, false)

@@ -18,14 +18,14 @@ func evalReportCommand() *cobra.Command {
 	var asJSON, quote bool
 	cmd := &cobra.Command{
 		Use:   "report DIR...",
-		Short: "Make tables and figures of a run, or put runs side by side",
-		Long: `Writes report.md, report.json, tables as CSV and figures as SVG and PNG of what
-eval run --out keeps: into the same folder, or into another. They hold figures only,
-and no text of documents, questions or answers, unless --quote lets one question be
-shown. A run that is not complete gives a report of what is done, which says so.
+		Short: "Write tables and figures of one or several runs",
+		Long: `Writes report.md, report.json, tables as CSV and figures as SVG and PNG for a run that
+percached-eval run --out stored. They contain no text of documents, questions or
+answers, except one question with --quote. For an incomplete run the report covers the
+finished part and says so.
 
-Several runs, of machines or models, are put side by side: --out gets side-by-side.md,
-side-by-side.csv and figures.`,
+For several runs, such as different machines or models, it writes side-by-side.md,
+side-by-side.csv and figures to --out.`,
 		Example: `  percached-eval report run
   percached-eval report run --out docs/results/mail
   percached-eval report laptop phone --out both`,
@@ -33,7 +33,7 @@ side-by-side.csv and figures.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				if out == "" || asJSON || quote {
-					return cmdline.Misusef("several runs go side by side with --out FOLDER, and without --json and --quote")
+					return cmdline.Misusef("several runs need --out FOLDER, and allow neither --json nor --quote")
 				}
 				return sideBySide(args, out)
 			}
@@ -51,20 +51,20 @@ side-by-side.csv and figures.`,
 			if err := r.WriteAll(out); err != nil {
 				return fault.New(fault.Unavailable, "percached: eval", "%w", err)
 			}
-			cmdline.Say(cmd.ErrOrStderr(), "Written to %s: report.md, report.json, tables, figures.", out)
+			cmdline.Say(cmd.ErrOrStderr(), "Wrote report.md, report.json, tables and figures to %s.", out)
 			if asJSON {
 				return r.JSON(cmd.OutOrStdout())
 			}
 			return r.Text(cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "folder for what is written (default: that of the run)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
-	cmd.Flags().BoolVar(&quote, "quote", false, "show the text of one question that is followed through")
+	cmd.Flags().StringVar(&out, "out", "", "Output folder (default: the folder of the run)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
+	cmd.Flags().BoolVar(&quote, "quote", false, "Show the text of one example question")
 	return cmd
 }
 
-// sideBySide puts runs next to each other.
+// sideBySide writes the comparison of several runs.
 func sideBySide(dirs []string, out string) error {
 	var runs []*eval.Results
 	for _, dir := range dirs {
@@ -80,7 +80,7 @@ func sideBySide(dirs []string, out string) error {
 	return nil
 }
 
-// readRun reads what a run has kept.
+// readRun reads a stored run.
 func readRun(dir string) (*eval.Results, error) {
 	r, err := folder.Read(dir)
 	if err != nil {

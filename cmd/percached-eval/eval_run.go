@@ -32,7 +32,7 @@ import (
 	"github.com/percached/percached/llm/llamacpp"
 )
 
-// evaluation is what eval run is asked for.
+// evaluation has the options of percached-eval run.
 type evaluation struct {
 	dataSource
 	random              selftest.Source // a model of random weights, if it has a shape
@@ -47,37 +47,36 @@ func evalRunCommand() *cobra.Command {
 	names, groups := systems.Names()
 	cmd := &cobra.Command{
 		Use:   "run --dataset NAME --path PATH",
-		Short: "Ask questions over documents of several systems, and report how good and how fast the answers are",
-		Long: `Starts a daemon on a data folder of its own for each user, takes the user's documents
-into a space for each system, and asks one question at a time of every system in
-turn. Idle work is done before the questions and behind each, as a system has it.
-A daemon is started once before that, to see what runs.
+		Short: "Run questions on several systems, and report quality and latency",
+		Long: `Starts a daemon with a new data folder for each user, adds the user's documents to one
+space for each system, and asks each question of every system in turn. Idle work runs
+before the questions and after each one, if the system has idle work.
 
-Systems are all settings of percached, so that model, prompts, retrieval and machine
-are the same:
+All systems are settings of percached, so that they share model, prompts, retrieval and
+machine:
   ` + strings.Join(names, ", ") + `
-Groups of them: ` + strings.Join(groups, ", ") + `; a variant is SYSTEM@KEY=NUMBER, as in
-percache@threshold=0.8, percached@stride=2, ragcache@limit=69 (in slices). With a
-system come those that it is held against.
+Groups: ` + strings.Join(groups, ", ") + `
+Variants: SYSTEM@KEY=NUMBER, such as percache@threshold=0.8, percached@stride=2 or
+ragcache@limit=69 (slices). The run adds the systems that a system is compared with.
 
 Data sets:
-  enronqa  parquet or JSON lines of EnronQA, or a folder of such files; a user's mails
-           are the documents. --inboxes names a folder with USER.mbox or USER.mbox.gz,
-           whose mails lie around them
-  mised    JSON lines of MISeD, or QMSum's own files; --meetings of them are a user
+  enronqa  parquet or JSON lines of EnronQA, or a folder of such files; the documents are
+           a user's mails. --inboxes names a folder with USER.mbox or USER.mbox.gz,
+           whose mails are added as further documents
+  mised    JSON lines of MISeD, or the files of QMSum; --meetings of them are one user
   qmsum    the same
-  plain    your own: the folder documents (anything that percached add reads) and
-           the file questions.jsonl, an object a line:
-             question     what is asked
-             answers      right answers, a list (or answer, one of them)
-             paraphrases  the question in other words, a list
-             document     what the name of the file with the answer ends with
+  plain    your own data: the folder documents (anything that percached add reads) and
+           the file questions.jsonl, one object a line:
+             question     the question
+             answers      list of right answers (or answer: one right answer)
+             paraphrases  list of the question in other words
+             document     end of the name of the file with the answer
 
---out keeps the run, user by user: the same command goes on where it was cut off, and
-percached-eval report makes tables and figures of it. What is kept there holds text
-of the documents. The daemon takes its settings from the environment
-(PERCACHED_MODEL=FILE, for one); the report names those that are not the default.
-The exit status is 1 if something could not be read, or a question failed.`,
+--out stores the run after each user, so that the same command can continue it and
+percached-eval report can read it. The folder contains text of the documents. The daemon
+takes its settings from the environment, such as PERCACHED_MODEL=FILE; the report lists
+settings that are not the default. The exit status is 1 if a file could not be read or a
+question failed.`,
 		Example: `  percached-eval run --dataset plain --path mine --systems naive,percached
   percached-eval run --dataset enronqa --path enronqa --users 2 --questions 50 --out run`,
 		Args: cobra.NoArgs,
@@ -90,22 +89,22 @@ The exit status is 1 if something could not be read, or a question failed.`,
 	}
 	f := cmd.Flags()
 	o.dataSource.flags(f)
-	f.StringVar(&o.random.Shape, "shape", "", "use a model with random weights, for times and compute alone: "+strings.Join(gguf.Shapes(), ", "))
-	f.StringVar(&o.random.Quant, "quant", "q4_0", "type of the random weights: f32, f16, q8_0, q4_0")
-	f.StringVar(&o.systems, "systems", "all", "systems, variants and groups, with commas")
-	f.StringVar(&o.out, "out", "", "folder that keeps the run")
-	f.IntVar(&o.plan.Questions, "questions", 0, "questions of each user, at the most; 0: all")
-	f.BoolVar(&o.plan.Paraphrases, "paraphrases", false, "ask the paraphrases behind the questions, too")
-	f.BoolVar(&o.plan.Distinct, "distinct", false, "of a user's questions in the same words, ask one alone")
-	f.IntVar(&o.plan.Repeats, "repeats", o.plan.Repeats, "how often all is done")
-	f.IntVar(&o.plan.Warmup, "warmup", o.plan.Warmup, "questions asked before the others, that do not count")
-	f.IntVar(&o.plan.Rounds, "rounds", o.plan.Rounds, "rounds of prediction from the documents before the questions")
-	f.IntVar(&o.plan.Stride, "stride", o.plan.Stride, "questions predicted in a round")
-	f.StringVar(&o.limit, "limit", "1GiB", "bytes of tensors for each system and user")
-	f.IntVar(&o.plan.IdleTokensBefore, "idle-tokens-before", 0, "tokens of idle work before the questions that percached may spend; with 0 here and below: what percache has spent")
-	f.IntVar(&o.plan.IdleTokensAfter, "idle-tokens-after", 0, "the same behind each question; what is left over stays")
-	f.Uint64Var(&o.plan.Seed, "seed", o.plan.Seed, "seed of the order of questions and of the intervals")
-	f.BoolVar(&o.asJSON, "json", false, "print a JSON object")
+	f.StringVar(&o.random.Shape, "shape", "", "Shape of a model with random weights, to measure times only: "+strings.Join(gguf.Shapes(), ", "))
+	f.StringVar(&o.random.Quant, "quant", "q4_0", "Type of the random weights: f32, f16, q8_0 or q4_0")
+	f.StringVar(&o.systems, "systems", "all", "Systems, variants and groups, separated by commas")
+	f.StringVar(&o.out, "out", "", "Folder to store the run (default: not stored)")
+	f.IntVar(&o.plan.Questions, "questions", 0, "Maximum number of questions per user; 0: all")
+	f.BoolVar(&o.plan.Paraphrases, "paraphrases", false, "Also ask the paraphrases, after the questions")
+	f.BoolVar(&o.plan.Distinct, "distinct", false, "Ask identical questions of a user once")
+	f.IntVar(&o.plan.Repeats, "repeats", o.plan.Repeats, "Number of repeats of the whole run")
+	f.IntVar(&o.plan.Warmup, "warmup", o.plan.Warmup, "Number of warm-up questions, which do not count")
+	f.IntVar(&o.plan.Rounds, "rounds", o.plan.Rounds, "Rounds of prediction from the documents before the questions")
+	f.IntVar(&o.plan.Stride, "stride", o.plan.Stride, "Number of questions predicted in a round (1-50)")
+	f.StringVar(&o.limit, "limit", "1GiB", "Maximum size of tensors for each system and user")
+	f.IntVar(&o.plan.IdleTokensBefore, "idle-tokens-before", 0, "Maximum tokens of percached's idle work before the questions; 0 here and in --idle-tokens-after: as many as percache used")
+	f.IntVar(&o.plan.IdleTokensAfter, "idle-tokens-after", 0, "Maximum tokens of idle work after each question; unused tokens add up")
+	f.Uint64Var(&o.plan.Seed, "seed", o.plan.Seed, "Seed for the order of questions and the intervals")
+	f.BoolVar(&o.asJSON, "json", false, "Print JSON")
 	return cmd
 }
 
@@ -128,7 +127,7 @@ func (o *evaluation) check() (err error) {
 	}
 	p.LimitBytes, err = cmdline.ParseSize(o.limit)
 	if err != nil || p.LimitBytes < 1 {
-		return cmdline.Misusef("--limit must be a number of bytes such as 512MiB, not %q", o.limit)
+		return cmdline.Misusef("--limit must be a size such as 512MiB, not %q", o.limit)
 	}
 	if o.chosen, err = systems.Choose(o.systems); err != nil {
 		return cmdline.Misusef("--systems: %w", err)
@@ -165,12 +164,12 @@ func (o *evaluation) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	m := machine.This()
 	setup := trial.Setup{
-		Data: data, Dir: out, Tell: howFar(stderr),
+		Data: data, Dir: out, Tell: showProgress(stderr),
 		Run: eval.Run{
 			Dataset: o.dataset, Commit: commit(), Plan: o.plan, Systems: o.chosen,
 			Machine: eval.Machine{OS: m.OS, Arch: m.Arch, CPUs: m.CPUs, MemoryBytes: m.MemoryBytes, CPU: llamacpp.CPU().Model},
 		},
-		Start: func(ctx context.Context) (*trial.Daemon, error) { return startTried(ctx, temp, stderr, args...) },
+		Start: func(ctx context.Context) (*trial.Daemon, error) { return startDaemon(ctx, temp, stderr, args...) },
 	}
 	cmdline.Say(stderr, "%s", size(data, o.chosen, &o.plan))
 	results, err := trial.Run(ctx, setup)
@@ -186,7 +185,7 @@ func (o *evaluation) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	if o.out != "" {
-		cmdline.Say(stderr, "Kept in %s. Tables and figures: percached-eval report %s", o.out, o.out)
+		cmdline.Say(stderr, "Stored in %s. For tables and figures, run percached-eval report %s", o.out, o.out)
 	}
 	if h := r.Header; len(h.Failures)+len(h.Unread) > 0 || slices.ContainsFunc(h.Skipped, func(s eval.Skipped) bool { return !s.Usual }) {
 		return cmdline.Unwell{}
@@ -194,7 +193,7 @@ func (o *evaluation) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// size says how much is to be done.
+// size describes the size of a run.
 func size(d *eval.Data, chosen []eval.System, p *eval.Plan) string {
 	files, questions := 0, 0
 	for _, s := range d.Sets {
@@ -204,12 +203,12 @@ func size(d *eval.Data, chosen []eval.System, p *eval.Plan) string {
 		}
 		files, questions = files+len(s.Files), questions+n
 	}
-	return fmt.Sprintf("%d users, %d files, %d questions; %d skipped; %d systems, each question asked of each, %d times",
+	return fmt.Sprintf("%d users, %d files, %d questions, %d skipped; %d systems, %d repeats",
 		len(d.Sets), files, questions, len(d.Skipped), len(chosen), p.Repeats)
 }
 
-// startTried starts a daemon on a new data folder, which goes when it is stopped.
-func startTried(ctx context.Context, temp string, stderr io.Writer, args ...string) (*trial.Daemon, error) {
+// startDaemon starts a daemon on a new data folder, and deletes the folder when it stops.
+func startDaemon(ctx context.Context, temp string, stderr io.Writer, args ...string) (*trial.Daemon, error) {
 	const op = "percached: eval"
 	exe, err := os.Executable()
 	if err != nil {
@@ -242,11 +241,11 @@ func startTried(ctx context.Context, temp string, stderr io.Writer, args ...stri
 	}}, nil
 }
 
-// howFar tells how far a run is, and about how long it will take.
-func howFar(w io.Writer) func(trial.Step) {
+// showProgress prints the progress of a run and the estimated time left.
+func showProgress(w io.Writer) func(trial.Step) {
 	began, first, last, terminal := time.Now(), -1.0, trial.Step{}, cmdline.Terminal(w)
 	return func(s trial.Step) {
-		if first < 0 { // what was there already took no time now
+		if first < 0 { // earlier work took no time now
 			first = s.Of1
 		}
 		left := ""
@@ -266,8 +265,7 @@ func howFar(w io.Writer) func(trial.Step) {
 	}
 }
 
-// commit is what go build stamps in a checkout; empty where it does not, or where it
-// cannot be told.
+// commit is the commit that go build records. It is empty if it is unknown.
 func commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -280,15 +278,14 @@ func commit() string {
 	return stamp(info.Settings, exe)
 }
 
-// stamp names a build. With changes, of which a commit may have many, a hash of the
-// program tells one from another.
+// stamp names a build. For a build with uncommitted changes it adds a hash of the program.
 func stamp(settings []debug.BuildSetting, exe string) string {
-	said := map[string]string{}
+	values := map[string]string{}
 	for _, s := range settings {
-		said[s.Key] = s.Value
+		values[s.Key] = s.Value
 	}
-	if said["vcs.modified"] != "true" {
-		return said["vcs.revision"]
+	if values["vcs.modified"] != "true" {
+		return values["vcs.revision"]
 	}
 	f, err := os.Open(exe)
 	if err != nil {
@@ -299,5 +296,5 @@ func stamp(settings []debug.BuildSetting, exe string) string {
 	if _, err := io.Copy(sum, f); err != nil {
 		return ""
 	}
-	return fmt.Sprintf("%s with changes (%.6x)", said["vcs.revision"], sum.Sum(nil))
+	return fmt.Sprintf("%s with changes (%.6x)", values["vcs.revision"], sum.Sum(nil))
 }

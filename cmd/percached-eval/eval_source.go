@@ -12,19 +12,19 @@ import (
 	"github.com/percached/percached/internal/base/cmdline"
 )
 
-// dataSource is where documents and questions come from.
+// dataSource says where documents and questions come from.
 type dataSource struct {
 	dataset, path, inboxes, kind string
 	users, meetings              int
 }
 
 func (s *dataSource) flags(f *pflag.FlagSet) {
-	f.StringVar(&s.dataset, "dataset", "", "how the data lies: enronqa, mised, qmsum or plain")
-	f.StringVar(&s.path, "path", "", "file or folder of the data")
-	f.IntVar(&s.users, "users", 0, "the first so many users; 0: all")
-	f.StringVar(&s.inboxes, "inboxes", "", "enronqa: folder of whole inboxes")
-	f.IntVar(&s.meetings, "meetings", 4, "mised, qmsum: meetings that are one user's")
-	f.StringVar(&s.kind, "kind", "emails", "plain: what the documents are: emails, dialog, meetings, notes")
+	f.StringVar(&s.dataset, "dataset", "", "Format of the data: enronqa, mised, qmsum or plain")
+	f.StringVar(&s.path, "path", "", "File or folder of the data")
+	f.IntVar(&s.users, "users", 0, "Number of users, from the first; 0: all")
+	f.StringVar(&s.inboxes, "inboxes", "", "Folder of whole inboxes (enronqa only)")
+	f.IntVar(&s.meetings, "meetings", 4, "Meetings of one user (mised and qmsum only)")
+	f.StringVar(&s.kind, "kind", "emails", "Kind of documents (plain only): emails, dialog, meetings or notes")
 }
 
 func (s *dataSource) check() error {

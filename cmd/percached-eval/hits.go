@@ -25,7 +25,7 @@ import (
 	"github.com/percached/percached/retrieval"
 )
 
-// hits is what bench hits is asked for.
+// hits has the options of bench hits.
 type hits struct {
 	entries, documents, runs int
 }
@@ -35,10 +35,10 @@ func hitsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "hits",
-		Short: "Measure how long a stored answer takes to be found, in a full bank",
-		Long: `Fills a data folder of its own with invented mails of one chunk each and the bank with
-questions about them, and asks some of them in other words: embedding, match,
-retrieval and gate, end to end, then retrieval alone and exact repeats.`,
+		Short: "Measure the latency of answer hits in a full bank",
+		Long: `Fills a new data folder with invented mails of one chunk each, and the bank with questions
+about them. Then it asks some questions in other words and measures answer hits end to
+end, retrieval alone, and exact repeats.`,
 		Args:    cobra.NoArgs,
 		Example: `  percached-eval bench hits --entries 1000 --chunks 1000`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,14 +53,14 @@ retrieval and gate, end to end, then retrieval alone and exact repeats.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.entries, "entries", 10_000, "questions in the bank")
-	f.IntVar(&o.documents, "chunks", 10_000, "chunks in the knowledge bank")
-	f.IntVar(&o.runs, "runs", 500, "questions to ask")
-	f.BoolVar(&asJSON, "json", false, "print a JSON object")
+	f.IntVar(&o.entries, "entries", 10_000, "Number of questions in the bank")
+	f.IntVar(&o.documents, "chunks", 10_000, "Number of chunks in the knowledge bank")
+	f.IntVar(&o.runs, "runs", 500, "Number of questions to ask")
+	f.BoolVar(&asJSON, "json", false, "Print JSON")
 	return cmd
 }
 
-// hitsReport is what bench hits found. Times are in milliseconds.
+// hitsReport is the report of bench hits. Times are in milliseconds.
 type hitsReport struct {
 	Entries     int     `json:"entries"`
 	Chunks      int     `json:"chunks"`
@@ -73,7 +73,7 @@ type hitsReport struct {
 	Retrieve99  float64 `json:"retrieve_p99_ms"`
 	Exact50     float64 `json:"exact_median_ms"`
 	Exact99     float64 `json:"exact_p99_ms"`
-	AnonBefore  int64   `json:"anonymous_before_bytes"` // an empty service, its model loaded
+	AnonBefore  int64   `json:"anonymous_before_bytes"` // of an empty node with a loaded model
 	AnonAfter   int64   `json:"anonymous_after_bytes"`
 	WeightBytes uint64  `json:"weight_bytes"`
 }
@@ -85,7 +85,7 @@ func (r *hitsReport) Table(w io.Writer) error {
 	p.Line("hit, end to end   median %7.2f ms   p99 %7.2f ms", r.HitMedian, r.HitP99)
 	p.Line("retrieval alone   median %7.2f ms   p99 %7.2f ms", r.Retrieve50, r.Retrieve99)
 	p.Line("exact repeat      median %7.2f ms   p99 %7.2f ms", r.Exact50, r.Exact99)
-	p.Line("anonymous memory  %d MiB, of it %d MiB before anything was taken in (weights: %d MiB, from a file)",
+	p.Line("anonymous memory  %d MiB, %d MiB of it before adding documents (weights: %d MiB, mapped from a file)",
 		r.AnonAfter>>20, r.AnonBefore>>20, r.WeightBytes>>20)
 	return p.Err
 }
@@ -109,7 +109,7 @@ func (o *hits) run(ctx context.Context, stderr io.Writer) (*hitsReport, error) {
 	if err := s.Knowledge.CreateSpace(percached.Space{Name: hitsSpace, Kind: "emails"}); err != nil {
 		return nil, err
 	}
-	cmdline.Say(stderr, "taking in %d documents", o.documents)
+	cmdline.Say(stderr, "adding %d documents", o.documents)
 	began := time.Now()
 	if _, err := s.Library.Add(ctx, hitsSpace, o.mails, nil); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (o *hits) run(ctx context.Context, stderr io.Writer) (*hitsReport, error) {
 	return r, nil
 }
 
-// mails are invented, one chunk each. The same numbers give the same mails.
+// mails emits invented mails of one chunk each, the same in every run.
 func (o *hits) mails(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range o.documents {
@@ -152,7 +152,7 @@ func (o *hits) mails(_ context.Context, emit func(*knowledgebank.Source) error, 
 	return nil
 }
 
-// fill puts questions into the bank as if they had been answered.
+// fill adds answered questions to the bank.
 func (o *hits) fill(ctx context.Context, s *node.Node) error {
 	set, err := s.Settings(config.Default())
 	if err != nil {
@@ -222,7 +222,7 @@ func hitQuestion(i int) string {
 
 func hitTopic(i int) string { return hitTopics[i%len(hitTopics)] }
 
-// hitName is a name for each number: four syllables of two letters.
+// hitName returns a name for each number: four syllables of two letters.
 func hitName(i int) string {
 	n := len(hitSyllables)
 	name := hitSyllables[i%n] + hitSyllables[i/n%n] + hitSyllables[i/n/n%n]
@@ -240,8 +240,7 @@ var (
 	}
 )
 
-// anonymous is the memory of a process that no file stands behind, or 0 where the
-// system does not tell.
+// anonymous is the anonymous memory of a process, or 0 if the system does not report it.
 func anonymous(pid int) int64 {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

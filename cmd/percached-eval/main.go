@@ -16,10 +16,10 @@ func main() { os.Exit(commands.Main(root)) }
 func root(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 	root := commands.Root("percached-eval", "Measure percached: data sets, systems, benchmarks, simulations",
 		`Measures percached on data sets, against other systems, and on this machine. It starts
-its own daemons; a running percached is not used.
+its own daemons and ignores a running one.
 
-Exit status: 0 done; 1 failed, or not everything was done; 2 wrong usage; 3 not found;
-4 not now, try again; 130 interrupted.`,
+Exit status: 0 done; 1 failed, or only partly done; 2 wrong usage; 3 not found;
+4 temporarily unavailable, try again; 130 interrupted.`,
 		`  percached-eval run --dataset enronqa --path enronqa --users 2 --out run
   percached-eval report run
   percached-eval bench reuse --shape 135m`, stdin, stdout, stderr)

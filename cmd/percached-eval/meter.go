@@ -31,14 +31,14 @@ type meter struct {
 	barePrefill, bareDecode      []float64
 }
 
-// all runs each kind once to warm up, then in turns.
+// all runs each kind once to warm up, then alternates the kinds.
 func (m *meter) all(ctx context.Context) error {
 	m.equal = true
 	cmdline.Say(m.stderr, "computing the slices")
 	if err := m.captured(ctx); err != nil {
 		return err
 	}
-	d, err := selftest.ToDisk(m.e.Info().Fingerprint, m.prompt.Placement, m.slices)
+	d, err := selftest.StoreOnDisk(m.e.Info().Fingerprint, m.prompt.Placement, m.slices)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (m *meter) all(ctx context.Context) error {
 	return nil
 }
 
-// forget drops the measurements of the warming up.
+// forget discards the measurements of the warm-up.
 func (m *meter) forget() {
 	for _, d := range []*[]time.Duration{&m.cold, &m.suffix, &m.warm, &m.warmDisk, &m.restore, &m.restoreDisk} {
 		*d = nil
@@ -90,7 +90,7 @@ func (m *meter) round(ctx context.Context, d *selftest.Disk) error {
 // captured computes the prompt and keeps its slices.
 func (m *meter) captured(ctx context.Context) error {
 	began := time.Now()
-	r, err := m.e.Prefill(ctx, selftest.Capturing(m.prompt))
+	r, err := m.e.Prefill(ctx, selftest.WithCapture(m.prompt))
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (m *meter) captured(ctx context.Context) error {
 	m.capture = append(m.capture, r.Times.Capture)
 	m.slices = r.Slices[:len(r.Slices)-1]
 	if slices.Contains(m.slices, nil) {
-		return fault.New(fault.Unsupported, "percached: reuse", "the engine gave no slice of a segment")
+		return fault.New(fault.Unsupported, "percached: reuse", "the engine returned no slice of a segment")
 	}
 	m.compare(r.Logits)
 	return nil
@@ -118,14 +118,14 @@ func (m *meter) coldRun(ctx context.Context) error {
 }
 
 func (m *meter) suffixRun(ctx context.Context) error {
-	took, err := m.e.SuffixOnly(ctx, selftest.Restoring(m.prompt, m.slices), 1)
+	took, err := m.e.SuffixOnly(ctx, selftest.WithSlices(m.prompt, m.slices), 1)
 	m.suffix = append(m.suffix, took...)
 	return err
 }
 
 func (m *meter) warmRun(ctx context.Context) error {
 	began := time.Now()
-	r, err := m.e.Prefill(ctx, selftest.Restoring(m.prompt, m.slices))
+	r, err := m.e.Prefill(ctx, selftest.WithSlices(m.prompt, m.slices))
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (m *meter) diskRun(ctx context.Context, d *selftest.Disk) error {
 	began := time.Now()
 	err := d.View(func(lent []*percached.Slice) (err error) {
 		read = time.Since(began)
-		r, err = m.e.Prefill(ctx, selftest.Restoring(m.prompt, lent))
+		r, err = m.e.Prefill(ctx, selftest.WithSlices(m.prompt, lent))
 		return err
 	})
 	if err != nil {
@@ -155,13 +155,13 @@ func (m *meter) diskRun(ctx context.Context, d *selftest.Disk) error {
 }
 
 func (m *meter) decodeRun(ctx context.Context) error {
-	p := selftest.Restoring(m.prompt, m.slices)
+	p := selftest.WithSlices(m.prompt, m.slices)
 	p.Planes, p.MaxTokens = percached.KV, m.o.generate
 	r, err := m.e.Generate(ctx, p, nil)
 	if err != nil {
 		return err
 	}
-	// The first token comes of the prompt; an end token was decoded, too.
+	// Prefill yields the first token. An end token was decoded, too.
 	n := r.Usage.Generated - 1
 	if r.Finish == percached.FinishEnd {
 		n++

@@ -18,20 +18,20 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// predicting is what bench predict is asked for.
+// predicting has the options of bench predict.
 type predicting struct {
 	node.Options
 	paths       []string
 	kind        string
-	questions   string // file of what people asked of the documents
-	foreign     string // file of what they asked of others
+	questions   string // file of questions about the documents
+	foreign     string // file of questions about other documents
 	limit       int    // questions
 	rounds      int    // of prediction
 	predictions int
 	warm        int // chunks
 	between     bool
 	list        bool
-	share       float64 // of content words that must stand in one chunk
+	share       float64 // of content words that one chunk must contain
 }
 
 func benchPredictCommand() *cobra.Command {
@@ -40,14 +40,13 @@ func benchPredictCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "predict PATH...",
-		Short: "Measure what prediction brings, over documents and the questions people really asked of them",
-		Long: `Takes documents into temporary folders, does the idle work there, and asks
-questions, in order, of services that stand on copies: one that keeps nothing
-(cold), one that keeps what was asked (reactive), and some that did idle work
-before: predictions alone (predicted), prefilling of chunks alone (warmed), and
-both (idle). Tells how many predicted questions are well formed, supported and
-distinct, by rules that docs/prediction.md states, how the real questions were
-answered, and how a floor on similarity would part them.
+		Short: "Measure what prediction saves for real questions",
+		Long: `Adds documents to temporary folders, runs idle work, and asks real questions in order of
+five copies: one that stores nothing (cold), one that stores what was asked (reactive),
+and three with idle work before: predictions only (predicted), prefilled chunks only
+(warmed), and both (idle). It reports how many predicted questions are well formed,
+supported and distinct (rules: docs/prediction.md), how the real questions were answered,
+and how a minimum similarity would separate them.
 
 Questions are JSON objects, one a line: {"question": "..."}.`,
 		Example: `  percached-eval bench predict inbox.mbox --questions questions.jsonl --rounds 20`,
@@ -66,23 +65,23 @@ Questions are JSON objects, one a line: {"question": "..."}.`,
 	}
 	commands.AnswerFlags(cmd, &o.Config)
 	f := cmd.Flags()
-	f.StringVar(&o.kind, "kind", "emails", "what the documents are: emails, dialog, meetings, notes")
-	f.StringVar(&o.questions, "questions", "", "file of questions that were asked of the documents")
-	f.StringVar(&o.foreign, "foreign", "", "file of questions that were asked of other documents; they are only searched for")
-	f.IntVar(&o.limit, "max-questions", 1000, "questions to ask; all are held against the rules")
-	f.IntVar(&o.rounds, "rounds", 100, "rounds of prediction")
-	f.IntVar(&o.predictions, "max-predictions", 500, "kept predictions behind which no round begins")
-	f.IntVar(&o.warm, "warm", 1000, "chunks that may be prefilled without a prediction; 0 leaves out the services that do so")
-	f.BoolVar(&o.between, "idle-between", false, "do idle work between the questions too, within the same limits")
-	f.IntVar(&o.Idle.Stride, "stride", o.Idle.Stride, "questions predicted at a time")
-	f.Float64Var(&o.Idle.Floor, "floor", o.Idle.Floor, "similarity to its best chunk below which a prediction is dropped")
-	f.Float64Var(&o.share, "share", 0.8, "share of a question's content words that must stand in one chunk to call it supported")
-	f.BoolVar(&o.list, "list", false, "name the predicted questions in the report")
-	f.BoolVar(&asJSON, "json", false, "print a JSON object")
+	f.StringVar(&o.kind, "kind", "emails", "Kind of documents: emails, dialog, meetings or notes")
+	f.StringVar(&o.questions, "questions", "", "File of questions about the documents")
+	f.StringVar(&o.foreign, "foreign", "", "File of questions about other documents, which are only searched for")
+	f.IntVar(&o.limit, "max-questions", 1000, "Maximum number of questions to ask; the rules apply to all")
+	f.IntVar(&o.rounds, "rounds", 100, "Maximum number of rounds of prediction")
+	f.IntVar(&o.predictions, "max-predictions", 500, "Number of predictions after which no round starts")
+	f.IntVar(&o.warm, "warm", 1000, "Maximum number of chunks to prefill without a prediction; 0 leaves out the copies that do so")
+	f.BoolVar(&o.between, "idle-between", false, "Also run idle work between the questions, within the same limits")
+	f.IntVar(&o.Idle.Stride, "stride", o.Idle.Stride, "Number of questions predicted at a time")
+	f.Float64Var(&o.Idle.Floor, "floor", o.Idle.Floor, "Minimum similarity (0-1) of a prediction to its best chunk")
+	f.Float64Var(&o.share, "share", 0.8, "Share (0-1) of content words that one chunk must contain to support a question")
+	f.BoolVar(&o.list, "list", false, "List the predicted questions in the report")
+	f.BoolVar(&asJSON, "json", false, "Print JSON")
 	return cmd
 }
 
-// check says what is wrong before anything takes time.
+// check returns an error if the options are wrong.
 func (o *predicting) check() error {
 	switch {
 	case o.questions == "":
@@ -94,14 +93,14 @@ func (o *predicting) check() error {
 	case !(o.share > 0 && o.share <= 1):
 		return cmdline.Misusef("--share must be above 0 and at most 1")
 	}
-	o.Data = "temporary" // named later
+	o.Data = "temporary" // set later
 	if err := o.Validate(); err != nil {
 		return cmdline.Misused(err)
 	}
 	return nil
 }
 
-// readQuestions reads a file of JSON lines; other fields are passed over.
+// readQuestions reads a file of JSON lines, and ignores other fields.
 func readQuestions(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -148,7 +147,7 @@ func (o *predicting) run(ctx context.Context, stderr io.Writer) (*predictingRepo
 	b := &predictionBench{predicting: o, dir: dir, stderr: stderr, report: &predictingReport{Floor: o.Idle.Floor, Share: o.share}}
 	defer b.close()
 	for _, step := range []func() error{
-		func() error { return b.takeIn(ctx) },
+		func() error { return b.addDocuments(ctx) },
 		func() error { return b.prepare(ctx) },
 		func() error { return b.ask(ctx, questions[:min(len(questions), b.limit)]) },
 		func() error { return b.judge(ctx, questions, foreign) },

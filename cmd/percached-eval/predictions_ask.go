@@ -10,14 +10,14 @@ import (
 	"github.com/percached/percached/internal/base/cmdline"
 )
 
-// serviceLine is how one service answered.
+// serviceLine counts how one service answered.
 type serviceLine struct {
 	Name string      `json:"name"`
 	Work api.Drained `json:"work"`
 
 	Asked      int `json:"asked"`
 	AnswerHits int `json:"answer_hits"`
-	// OfPredictions of them were of entries that nobody had asked.
+	// OfPredictions counts hits on entries that were only predicted.
 	OfPredictions int `json:"answer_hits_of_predictions"`
 	TensorHits    int `json:"tensor_hits"`
 	Misses        int `json:"misses"`
@@ -26,8 +26,8 @@ type serviceLine struct {
 	Stored        int `json:"stored_chunks"` // of them
 	Prompt        int `json:"prompt_tokens"`
 	Reused        int `json:"reused_tokens"`
-	// EqualComputed of the answers that were computed and EqualServed of those that
-	// were served are those of the service that keeps nothing.
+	// EqualComputed and EqualServed count the computed and served answers that equal those
+	// of the cold service.
 	EqualComputed int     `json:"equal_computed"`
 	EqualServed   int     `json:"equal_served"`
 	MedianMs      float64 `json:"median_ms"`
@@ -38,8 +38,7 @@ type serviceLine struct {
 	MoreChunks  int `json:"more_stored_chunks"` // where both computed
 }
 
-// ask asks every service every question, one service after the other, each first
-// in its turn.
+// ask asks every question of every service. The services take turns at being first.
 func (b *predictionBench) ask(ctx context.Context, questions []string) error {
 	said := time.Now()
 	for i, text := range questions {
@@ -80,7 +79,7 @@ func (b *predictionBench) ask(ctx context.Context, questions []string) error {
 	return nil
 }
 
-// conclude counts how the services answered.
+// conclude counts the answers of the services.
 func (b *predictionBench) conclude() {
 	cold, reactive := b.services[0].got, b.services[1].got
 	for _, a := range b.services {

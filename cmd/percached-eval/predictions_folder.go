@@ -18,13 +18,13 @@ import (
 
 const predictSpace = link.DefaultSpace
 
-// The services that are asked, and the copies that they stand on.
+// The services that are asked. Each uses a copy of the folder.
 const (
-	coldService      = "cold"      // nothing is kept
-	reactiveService  = "reactive"  // what was asked is kept
-	predictedService = "predicted" // and predictions were made before
-	warmedService    = "warmed"    // or chunks were prefilled, as many as fit
-	idleService      = "idle"      // or both
+	coldService      = "cold"      // stores nothing
+	reactiveService  = "reactive"  // stores what was asked
+	predictedService = "predicted" // also predicted questions before
+	warmedService    = "warmed"    // also prefilled chunks before
+	idleService      = "idle"      // did both before
 )
 
 // predictionBench is one run of bench predict.
@@ -47,8 +47,8 @@ func (b *predictionBench) close() error {
 
 func (b *predictionBench) folder(name string) string { return filepath.Join(b.dir, name) }
 
-// takeIn puts the documents into the folder that the others are copies of.
-func (b *predictionBench) takeIn(ctx context.Context) (err error) {
+// addDocuments adds the documents to the folder that is copied.
+func (b *predictionBench) addDocuments(ctx context.Context) (err error) {
 	c := b.Options
 	c.Data = b.folder(coldService)
 	s, err := node.Open(ctx, c, true, b.stderr)
@@ -67,7 +67,7 @@ func (b *predictionBench) takeIn(ctx context.Context) (err error) {
 		return err
 	}
 	if st.Chunks == 0 {
-		return fault.New(fault.NotFound, "percached: predict", "there is no document to predict from")
+		return fault.New(fault.NotFound, "percached: predict", "found no document to predict from")
 	}
 	set, err := s.Settings(c.Config)
 	b.report.Model, b.report.Placement = s.Engine.Info().Name, set.Placement.String()
@@ -75,7 +75,7 @@ func (b *predictionBench) takeIn(ctx context.Context) (err error) {
 	return err
 }
 
-// read adds the documents, and tells what cannot be read.
+// read adds the documents, and prints those that cannot be read.
 func (b *predictionBench) read(ctx context.Context, s *node.Node) error {
 	rd, err := reader.New(reader.Default())
 	if err != nil {
@@ -95,8 +95,7 @@ func (b *predictionBench) read(ctx context.Context, s *node.Node) error {
 	return err
 }
 
-// prepare makes the copies, does the idle work that each is to have, and opens
-// them to be asked.
+// prepare makes the copies, runs the idle work of each, and opens them.
 func (b *predictionBench) prepare(ctx context.Context) error {
 	rest := &ration{limits: limits{rounds: b.rounds, predictions: b.predictions}}
 	b.services = []*asking{
@@ -104,7 +103,7 @@ func (b *predictionBench) prepare(ctx context.Context) error {
 		{name: reactiveService, from: coldService},
 		{name: predictedService, from: coldService, work: rest},
 	}
-	if b.warm > 0 && b.report.Placement == "parallel" { // where chunks stand behind each other none is prefilled alone
+	if b.warm > 0 && b.report.Placement == "parallel" { // sequential chunks cannot be prefilled alone
 		alone, both := &ration{limits: limits{warm: b.warm}}, &ration{limits: limits{warm: b.warm}}
 		b.services = append(b.services, &asking{name: warmedService, from: coldService, work: alone}, &asking{name: idleService, from: predictedService, work: both})
 	}
@@ -130,7 +129,7 @@ func (b *predictionBench) prepare(ctx context.Context) error {
 		}
 	}
 	for _, a := range b.services {
-		if a.name == idleService && b.between { // what it may predict is what the one that it is a copy of may
+		if a.name == idleService && b.between { // with the limits of the copied service
 			a.work.limits = limits{rounds: rest.rounds, predictions: rest.predictions, warm: a.work.warm}
 		}
 		if err := a.open(ctx, b.Options, b.folder("jobs of "+a.name), b.stderr); err != nil {

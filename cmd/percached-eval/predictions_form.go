@@ -5,16 +5,16 @@ import (
 	"unicode"
 )
 
-// Words by which a question is verdict; docs/prediction.md says how.
+// Words for judging the form of a question; see docs/prediction.md.
 const (
 	interrogatives lexicon = "who whom whose what which when where why how "
-	// Before these a preposition may stand.
+	// Prepositions and conjunctions that may precede an interrogative.
 	leading lexicon = "in on at for to from with by of about under until since during after before and "
 	beforms lexicon = "is are was were am be been being isn't aren't wasn't weren't "
 	doforms lexicon = "do does did don't doesn't didn't "
 	haves   lexicon = "have has had haven't hasn't hadn't "
 	modals  lexicon = "can could will would shall should may might must can't cannot couldn't won't wouldn't shouldn't "
-	// Verbs in the form that stands behind "did" or "will".
+	// Verbs in the form that follows "did" or "will".
 	verbs lexicon = "accept achieve act add address admit advise affect agree aim allow announce answer appear apply approach approve arrange arrive ask assign " +
 		"attach attend avoid base be become begin believe belong book break bring build buy call cancel carry cause change charge check choose " +
 		"claim clean close collect come comment compare complain complete confirm connect consider contact contain continue contribute correct cost cover " +
@@ -28,30 +28,30 @@ const (
 		"report represent request require resolve respond result return review row run save say schedule see seem sell send serve set share show sign " +
 		"sit speak spend stand start state stay stop submit suggest summarize supply support suppose switch take talk tell test thank think travel " +
 		"treat trust try turn understand unlock update use visit vote wait walk want watch wear work worry write "
-	// Their past where it is no "-ed".
+	// Irregular pasts.
 	pasts lexicon = "became began bought broke brought built came chose cost did drew drove fell felt found gave got grew had heard held kept knew led left " +
 		"lent let lost made meant met paid put ran read said sat saw sent set sold spent spoke stood stopped took thought told understood went won wore wrote "
-	// No question ends with these.
+	// Words that end no question.
 	unended lexicon = "a an the my your his their our its this these and or but who whom whose which what of if as than so "
-	// What says nothing of what a question is about.
+	// Words without content.
 	little lexicon = "a an the this that these those there here it its he him his she her they them their i me my mine we us our ours you your yours " +
 		"and or but if so as than then not no any some all each every both either most more much many few other another such only own same " +
 		"in on at for to from with by of about into onto over under up down out off between among through during before after until since " +
 		"within without against along across behind beyond per via let's please also just very too again " +
 		"someone somebody anyone anybody something anything everything everyone one ones "
-	// What is asked for, not what it is asked of.
+	// Attributes that are asked for.
 	attributes lexicon = "name number date time day week month year hour kind type sort subject topic title purpose reason main mail email e-mail message " +
 		"sender recipient author person people meeting document text content "
 )
 
-// lexicon is a list, each with a space behind it.
+// lexicon is a list of words, each followed by a space.
 type lexicon string
 
 func (l lexicon) has(w string) bool {
 	return w != "" && (strings.HasPrefix(string(l), w+" ") || strings.Contains(string(l), " "+w+" "))
 }
 
-// tokens are the words of a text, in small letters, without marks around them.
+// tokens returns the words of a text in lower case, without punctuation around them.
 func tokens(text string) []string {
 	text = strings.ReplaceAll(strings.ToLower(text), "’", "'")
 	fields := strings.FieldsFunc(text, func(r rune) bool {
@@ -74,7 +74,7 @@ func function(w string) bool {
 	return interrogatives.has(w) || beforms.has(w) || doforms.has(w) || haves.has(w) || modals.has(w) || little.has(w)
 }
 
-// contentWords are those that say what a question is about, each once.
+// contentWords returns the content words of a question, each once.
 func contentWords(question string) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -87,7 +87,7 @@ func contentWords(question string) []string {
 	return out
 }
 
-// stem takes the ending of the plural off.
+// stem removes the ending of the plural.
 func stem(w string) string {
 	if len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is") {
 		return strings.TrimSuffix(w, "s")
@@ -95,19 +95,18 @@ func stem(w string) string {
 	return w
 }
 
-// The reasons for which a question is not well formed.
+// The reasons why a question is not well formed.
 const (
-	illMark  = "mark"  // not one question mark, at the end
-	illStart = "start" // it begins as no question does
-	illEnd   = "end"   // with a word that wants another behind it
-	illVerb  = "verb"  // there is none, or none where one belongs
-	illTwice = "twice" // a content word stands twice, or any word beside itself
-	illEmpty = "empty" // there is no content word
-	illWord  = "word"  // what only looks like a word
+	illMark  = "mark"  // not exactly one question mark at the end
+	illStart = "start" // does not begin like a question
+	illEnd   = "end"   // ends with a word that needs another one
+	illVerb  = "verb"  // no verb, or none in the right place
+	illTwice = "twice" // a content word twice, or any word twice in a row
+	illEmpty = "empty" // no content word
+	illWord  = "word"  // a token that is not a word
 )
 
-// illFormed says what is wrong with a question's form; nothing if it is well
-// formed.
+// illFormed returns what is wrong with the form of a question, or an empty text.
 func illFormed(question string) string {
 	q := strings.TrimSpace(question)
 	ws := tokens(q)
@@ -137,8 +136,8 @@ func illFormed(question string) string {
 	return ""
 }
 
-// begins says that the words begin as a question does: by asking, with a
-// preposition before it or not, or by an auxiliary.
+// begins says that the words begin like a question: with an interrogative, with or without a
+// preposition, or with an auxiliary.
 func begins(ws []string) bool {
 	if len(ws) < 2 {
 		return false
@@ -150,8 +149,8 @@ func auxiliary(w string) bool {
 	return beforms.has(w) || doforms.has(w) || haves.has(w) || modals.has(w)
 }
 
-// verbal says that a verb is where one belongs: behind "do" and the modals one in
-// its plain form, with a subject between; elsewhere any.
+// verbal says that a verb is in the right place: after "do" and modals a plain form with a
+// subject between, elsewhere any verb.
 func verbal(ws []string) bool {
 	at := -1
 	for i, w := range ws {
@@ -177,7 +176,7 @@ func verbal(ws []string) bool {
 	case doforms.has(w) && (beforms.has(rest[0]) || doforms.has(rest[0]) || haves.has(rest[0]) && rest[0] != "have"):
 		return false
 	case doforms.has(w), modals.has(w):
-		first := 1 // the subject stands before it
+		first := 1 // the subject precedes it
 		if modals.has(w) && at > 0 {
 			first = 0 // "Who will come?"
 		}

@@ -13,10 +13,10 @@ import (
 	"github.com/percached/percached/retrieval"
 )
 
-// alike is the likeness from which on two questions are not distinct.
+// alike is the similarity at which two questions are not distinct.
 const alike = 0.95
 
-// verdict is a question, held against rules and documents.
+// verdict is a question, judged by rules and documents.
 type verdict struct {
 	Question  string  `json:"question,omitempty"`
 	From      string  `json:"from,omitempty"`
@@ -24,15 +24,14 @@ type verdict struct {
 	Supported bool    `json:"supported"`            // by one chunk
 	Distinct  bool    `json:"distinct"`             // from all before it
 	Cosine    float64 `json:"cosine"`               // to its best chunk
-	Kept      bool    `json:"kept"`                 // by all of the filter but the floor
+	Kept      bool    `json:"kept"`                 // passed the filter without the floor
 	Ready     bool    `json:"ready,omitempty"`
 
 	vector []float32
 	words  string // its content words
 }
 
-// judge holds all questions against the rules, in the service that predicted, as
-// it stands at the end.
+// judge applies the rules to all questions, in the final state of the predicting service.
 func (b *predictionBench) judge(ctx context.Context, questions, foreign []string) error {
 	i := slices.IndexFunc(b.services, func(a *asking) bool { return a.name == predictedService })
 	s := b.services[i].Node
@@ -65,7 +64,7 @@ func (b *predictionBench) judge(ctx context.Context, questions, foreign []string
 	return b.report.judge(s)
 }
 
-// judge holds questions against the documents of a service.
+// judge compares questions with the documents of a service.
 type judge struct {
 	*node.Node
 	k     int
@@ -119,8 +118,8 @@ func cosine(a, b []float32) (sum float64) {
 	return sum
 }
 
-// supports says that a chunk has every name and number of a question, and such a
-// share of its content words; a question without any is supported by nothing.
+// supports says that a chunk has every name and number of a question, and at least a share of
+// its content words. A question without content words is never supported.
 func supports(chunk, question string, share float64) bool {
 	there := map[string]bool{}
 	for _, w := range tokens(chunk) {
@@ -146,8 +145,8 @@ func supports(chunk, question string, share float64) bool {
 	return all > 0 && float64(n) >= share*float64(all)
 }
 
-// properWords are the words of a question that have a digit, or a capital behind
-// its first word.
+// properWords returns the words of a question with a digit or a capital, without its first
+// word.
 func properWords(question string) []string {
 	var out []string
 	for i, w := range strings.Fields(question) {

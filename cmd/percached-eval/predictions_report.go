@@ -14,7 +14,7 @@ import (
 	"github.com/percached/percached/predictor"
 )
 
-// predictingReport is what bench predict found.
+// predictingReport is the report of bench predict.
 type predictingReport struct {
 	Model     string  `json:"model"`
 	Placement string  `json:"placement"`
@@ -27,8 +27,8 @@ type predictingReport struct {
 	AskedFor    int                    `json:"asked_for"`
 	Printed     int                    `json:"printed"`
 	Dropped     map[predictor.Drop]int `json:"dropped"`
-	Predictions formLine               `json:"predictions"` // that were kept
-	Real        formLine               `json:"real"`        // the same rules for what people asked
+	Predictions formLine               `json:"predictions"` // stored predictions
+	Real        formLine               `json:"real"`        // real questions by the same rules
 	Floors      []floorLine            `json:"floors"`
 	Services    []*serviceLine         `json:"services"`
 	List        []verdict              `json:"list,omitempty"`
@@ -36,7 +36,7 @@ type predictingReport struct {
 	guesses, real, foreign []verdict
 }
 
-// formLine counts questions that keep rules.
+// formLine counts questions by the rules they meet.
 type formLine struct {
 	All        int            `json:"all"`
 	WellFormed int            `json:"well_formed"`
@@ -46,7 +46,7 @@ type formLine struct {
 	Every      int            `json:"every"` // well formed, supported and distinct
 	History    int            `json:"from_history,omitempty"`
 	Ready      int            `json:"ready,omitempty"`
-	Hit        int            `json:"hit,omitempty"` // served to a person
+	Hit        int            `json:"hit,omitempty"` // served
 }
 
 func formOf(questions []verdict) formLine {
@@ -71,8 +71,8 @@ func count(n *int, yes bool) {
 	}
 }
 
-// floorLine says which share of each group of questions has a best chunk at least
-// that similar, and with which the rest of the filter agrees too.
+// floorLine has, for a minimum similarity, the share of each group of questions that reaches
+// it, and the share that also passes the rest of the filter.
 type floorLine struct {
 	Floor float64               `json:"floor"`
 	Above map[string]floorShare `json:"above"`
@@ -83,7 +83,7 @@ type floorShare struct {
 	Kept  float64 `json:"kept"`
 }
 
-// The groups of questions that a floor is to part.
+// The groups of questions that a floor should separate.
 const (
 	realGroup    = "real"
 	foreignGroup = "foreign"
@@ -93,7 +93,7 @@ const (
 
 func groups() []string { return []string{realGroup, foreignGroup, goodGroup, illGroup} }
 
-// judge fills in what the questions were found to be.
+// judge fills in the verdicts.
 func (r *predictingReport) judge(s *node.Node) error {
 	st, err := s.Predictor.Stats(predictSpace)
 	if err != nil {

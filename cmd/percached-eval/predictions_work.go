@@ -17,22 +17,22 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// limits are what idle work may still do.
+// limits bound idle work.
 type limits struct {
 	rounds      int // of prediction
 	predictions int // kept
-	warm        int // chunks that are prefilled without a prediction
+	warm        int // chunks to prefill without a prediction
 }
 
-// ration is idle work within limits.
+// ration is a worker with limits.
 type ration struct {
 	*idle.Worker
 	limits
-	kept func() (int, error) // predictions that there are
+	kept func() (int, error) // number of predictions
 	made int                 // rounds
 }
 
-// left says whether work of a kind may still be done.
+// left says whether work of a kind is still allowed.
 func (r *ration) left(k scheduler.Kind) (bool, error) {
 	switch k {
 	case scheduler.Abstract, scheduler.Predict, scheduler.History:
@@ -46,7 +46,7 @@ func (r *ration) left(k scheduler.Kind) (bool, error) {
 	return true, nil
 }
 
-// Due is what the worker finds, as long as there is some left of the kind.
+// Due returns the worker's due work while work of the kind is allowed.
 func (r *ration) Due(ctx context.Context, space string, k scheduler.Kind, limit int) ([]scheduler.Due, error) {
 	if ok, err := r.left(k); !ok || err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (r *ration) Due(ctx context.Context, space string, k scheduler.Kind, limit 
 	return r.Worker.Due(ctx, space, k, limit)
 }
 
-// Do does a job if there is some left of its kind.
+// Do does a job while work of its kind is allowed.
 func (r *ration) Do(ctx context.Context, j scheduler.Job) (scheduler.Done, error) {
 	if ok, err := r.left(j.Kind); !ok || err != nil {
 		return scheduler.Done{Nothing: true}, err
@@ -76,23 +76,22 @@ func (r *ration) Do(ctx context.Context, j scheduler.Job) (scheduler.Done, error
 	return d, nil
 }
 
-// asking is one service that is asked, and what came of it.
+// asking is one service with its answers.
 type asking struct {
-	name, from string // copied from
+	name, from string // copied from this service
 	dir        string
-	work       *ration // nil: it does no idle work
+	work       *ration // nil: no idle work
 	line       *serviceLine
 	did        scheduler.Summary
 	got        []answer.Answer
-	origins    []string // of the entries that were served
+	origins    []string // of the served entries
 
-	*node.Node // nil while it is closed
+	*node.Node // nil while closed
 	jobs       *scheduler.Scheduler
 	queue      *kv.DB
 }
 
-// open opens the service, and a scheduler of its own for it: the folder's own
-// knows no limits.
+// open opens the node, and a separate scheduler with limits.
 func (a *asking) open(ctx context.Context, c node.Options, jobs string, stderr io.Writer) (err error) {
 	c.Data = a.dir
 	if a.Node, err = node.Open(ctx, c, true, stderr); err != nil || a.work == nil {
@@ -120,12 +119,12 @@ func (a *asking) open(ctx context.Context, c node.Options, jobs string, stderr i
 		return err
 	}
 	policy := rules.Policy
-	policy.Pay.Trial = 1000 * time.Hour // what it brings is to be seen at its end
+	policy.Pay.Trial = 1000 * time.Hour // never pause prediction because it does not pay
 	a.jobs, err = scheduler.Open(scheduler.Options{DB: a.queue, Worker: a.work, Config: policy, Now: s.Now})
 	return err
 }
 
-// drain does all idle work that is due and allowed.
+// drain runs all due and allowed idle work.
 func (a *asking) drain(ctx context.Context, stderr io.Writer) error {
 	said := time.Now()
 	_, err := a.jobs.Drain(ctx, scheduler.DrainRequest{}, func(st scheduler.Step) {
@@ -142,7 +141,7 @@ func (a *asking) drain(ctx context.Context, stderr io.Writer) error {
 	return err
 }
 
-// shut closes the service. It may be called twice.
+// shut closes the node. It may be called twice.
 func (a *asking) shut() error {
 	var errs []error
 	if a.jobs != nil {

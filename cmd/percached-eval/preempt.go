@@ -16,7 +16,7 @@ import (
 	"github.com/percached/percached/llm/llamacpp"
 )
 
-// preempt is what bench preempt is asked for.
+// preempt has the options of bench preempt.
 type preempt struct {
 	source     selftest.Source
 	background int
@@ -30,8 +30,8 @@ type preempt struct {
 }
 
 const (
-	preemptSystem = 64  // tokens of a prompt's first segment
-	preemptChunk  = 128 // and of each other
+	preemptSystem = 64  // tokens of the first segment
+	preemptChunk  = 128 // tokens of every other segment
 )
 
 func preemptCommand(open selftest.Opener) *cobra.Command {
@@ -39,17 +39,15 @@ func preemptCommand(open selftest.Opener) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "preempt",
 		Short: "Measure what idle work adds to a question's latency",
-		Long: `Asks the same question in pairs: once while nothing else runs, and once while
-background work keeps the engine busy with a long prompt whose slices are
-captured. Both come at the same random moment, in random order. Most of the
-question's prompt is stored, in memory.
+		Long: `Asks a question in pairs: once on an idle engine, and once while background work computes
+a long prompt and captures its slices. Both start at the same random moment, in random
+order. Most of the question's prompt is stored in memory.
 
-A latency runs from the call to its return, so it holds the wait for the engine.
-What is added is the median over the pairs, of the differences and of the ratios
-less 1: the two of a pair are asked within seconds, so what slows the machine
-down for a while slows both. The wait is the time from the question's arrival
-to the start of its own work. A question that found no background work at it
-does not count and is asked again.`,
+The latency is the time from the call to its return, including the wait for the engine.
+The added latency is the median difference within a pair, and the median ratio less 1. A
+pair takes seconds, so a slow phase of the machine affects both questions. The wait is
+the time until the question's own work starts. A question that met no background work
+does not count and is repeated.`,
 		Args:    cobra.NoArgs,
 		Example: `  percached-eval bench preempt --shape tiny --runs 5`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -65,14 +63,14 @@ does not count and is asked again.`,
 	}
 	o.source.Flags(cmd, "135m")
 	f := cmd.Flags()
-	f.IntVar(&o.background, "background-tokens", 2000, "tokens of the background prompt")
-	f.IntVar(&o.tokens, "tokens", 640, "tokens of the question's prompt")
-	f.Float64Var(&o.stored, "stored", 0.9, "share of them that is stored")
-	f.IntVar(&o.generate, "generate", 32, "tokens of the answer; 0 computes the prompt alone")
-	f.IntVar(&o.runs, "runs", 21, "how many pairs are asked")
-	f.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "threads that compute")
-	f.IntVar(&o.split, "split", llamacpp.Default().Split, "tokens computed at a time")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.IntVar(&o.background, "background-tokens", 2000, "Tokens of the background prompt")
+	f.IntVar(&o.tokens, "tokens", 640, "Tokens of the question's prompt")
+	f.Float64Var(&o.stored, "stored", 0.9, "Stored share of the question's prompt (0-1)")
+	f.IntVar(&o.generate, "generate", 32, "Tokens of the answer; 0: prefill only")
+	f.IntVar(&o.runs, "runs", 21, "Number of pairs")
+	f.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "Number of compute threads")
+	f.IntVar(&o.split, "split", llamacpp.Default().Split, "Tokens computed in one batch")
+	f.BoolVar(&o.json, "json", false, "Print JSON")
 	return cmd
 }
 
@@ -103,7 +101,7 @@ func (o *preempt) check() error {
 
 func (o *preempt) storedTokens() int { return int(float64(o.tokens)*o.stored + 0.5) }
 
-// segmented are the sizes of a prompt's segments in front of its last one.
+// segmented returns the sizes of all segments of a prompt except the last.
 func segmented(tokens int) []int {
 	var sizes []int
 	for size := preemptSystem; tokens > 0; size = preemptChunk {
@@ -131,7 +129,7 @@ func (o *preempt) measure(ctx context.Context, open selftest.Opener, stderr io.W
 	if n := max(o.background, o.tokens+o.generate); n > info.Context {
 		return nil, fault.New(fault.Invalid, "percached: preempt", "%d tokens do not fit into the model's context of %d", n, info.Context)
 	}
-	segs, err := selftest.Exact(e, 2, segmented(o.background)...)
+	segs, err := selftest.ExactPrompt(e, 2, segmented(o.background)...)
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +141,8 @@ func (o *preempt) measure(ctx context.Context, open selftest.Opener, stderr io.W
 	if o.source.Model == "" {
 		r.Shape, r.Quant = o.source.Shape, o.source.Quant
 	}
-	cmdline.Say(stderr, "computing %d tokens undisturbed", o.background)
-	back := selftest.Capturing(percached.Prompt{Segments: segs, Priority: percached.Background})
+	cmdline.Say(stderr, "computing %d tokens without questions", o.background)
+	back := selftest.WithCapture(percached.Prompt{Segments: segs, Priority: percached.Background})
 	whole, err := r.batches(ctx, e, back, segs)
 	if err != nil {
 		return nil, err
@@ -157,11 +155,10 @@ func (o *preempt) measure(ctx context.Context, open selftest.Opener, stderr io.W
 	return r, nil
 }
 
-// question is a prompt of which a share is stored: its slices are computed
-// and stay in memory.
+// question makes the prompt of the question, with the slices of its stored share in memory.
 func (o *preempt) question(ctx context.Context, e selftest.Engine) (percached.Prompt, error) {
 	stored := o.storedTokens()
-	segs, err := selftest.Exact(e, 3, append(segmented(stored), max(1, o.tokens-stored))...)
+	segs, err := selftest.ExactPrompt(e, 3, append(segmented(stored), max(1, o.tokens-stored))...)
 	if err != nil {
 		return percached.Prompt{}, err
 	}
@@ -170,12 +167,12 @@ func (o *preempt) question(ctx context.Context, e selftest.Engine) (percached.Pr
 	if err := m.captured(ctx); err != nil {
 		return percached.Prompt{}, err
 	}
-	p = selftest.Restoring(p, m.slices)
+	p = selftest.WithSlices(p, m.slices)
 	p.MaxTokens = o.generate
 	return p, nil
 }
 
-// batches measures one batch, and gives the time of the whole prompt.
+// batches measures one batch, and returns the time of the whole prompt.
 func (r *preemptReport) batches(ctx context.Context, e selftest.Engine, back percached.Prompt, segs []percached.Segment) (time.Duration, error) {
 	res, err := e.Prefill(ctx, back)
 	if err != nil {
@@ -186,7 +183,7 @@ func (r *preemptReport) batches(ctx context.Context, e selftest.Engine, back per
 		n += (len(s.Tokens) + r.Split - 1) / r.Split
 	}
 	r.BatchMs = ms(res.Times.Prefill) / float64(n)
-	// The last batch: as many tokens behind all the others.
+	// The last batch is the slowest: its tokens follow all the others.
 	p := percached.Prompt{Segments: append([]percached.Segment(nil), segs...)}
 	last := &p.Segments[len(p.Segments)-1]
 	last.Tokens = segs[1].Tokens[:min(r.Split, len(segs[1].Tokens))]

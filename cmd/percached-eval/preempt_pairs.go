@@ -15,11 +15,11 @@ import (
 	"github.com/percached/percached/llm"
 )
 
-// preemptTries is how often in a row a question may find no background work:
-// only a moment that falls between two calls does that.
+// preemptTries is how many questions in a row may meet no background work. That happens only
+// between two background calls.
 const preemptTries = 50
 
-// preempting asks a question alone and in the midst of background work.
+// preempting asks a question alone and during background work.
 type preempting struct {
 	e           selftest.Engine
 	back, front percached.Prompt
@@ -27,22 +27,22 @@ type preempting struct {
 	random      *rand.Rand
 	stderr      io.Writer
 
-	answer      *string // what every question must get
+	answer      *string // the answer that every question must return
 	generated   int
 	alone, busy latencies
-	waits       []time.Duration // of the busy ones
-	preempted   int             // how often background work was stopped
-	missed      int             // questions that found no background work
+	waits       []time.Duration // of questions during background work
+	preempted   int             // number of preemptions
+	missed      int             // questions that met no background work
 }
 
-// latencies are those of one half of the pairs, in the order of the pairs.
+// latencies has the times of one half of each pair, in the order of the pairs.
 type latencies struct{ whole, first []time.Duration }
 
 func (l *latencies) add(q arrival) {
 	l.whole, l.first = append(l.whole, q.took), append(l.first, q.first)
 }
 
-// arrival is how one question fared.
+// arrival has the times of one question.
 type arrival struct{ took, first, wait time.Duration }
 
 func newPreempting(e selftest.Engine, back, front percached.Prompt, whole time.Duration, stderr io.Writer) *preempting {
@@ -64,19 +64,18 @@ func (p *preempting) run(ctx context.Context, runs int) error {
 				return err
 			}
 		}
-		cmdline.Say(p.stderr, "pair %d of %d: alone %.1f ms, in the midst of background work %.1f ms, of which it waited %.1f ms", i+1, runs,
+		cmdline.Say(p.stderr, "pair %d of %d: alone %.1f ms, during background work %.1f ms, with a wait of %.1f ms", i+1, runs,
 			ms(p.alone.whole[i]), ms(p.busy.whole[i]), ms(p.waits[i]))
 	}
 	return nil
 }
 
-// moment is one at which background work is anywhere in its prompt.
+// moment is a random moment within the background prompt.
 func (p *preempting) moment() time.Duration {
 	return time.Duration(p.random.Int64N(int64(p.whole) + 1))
 }
 
-// undisturbed lets the moment pass on an engine that rests. The worker of the
-// half before it has ended.
+// undisturbed waits for the moment on an idle engine, and then asks.
 func (p *preempting) undisturbed(ctx context.Context, moment time.Duration) error {
 	q, err := p.askAt(ctx, moment)
 	if err == nil {
@@ -100,11 +99,11 @@ func (p *preempting) disturbed(ctx context.Context, moment time.Duration) error 
 		p.missed++
 		moment = p.moment()
 	}
-	return fault.New(fault.Unavailable, "percached: preempt", "%d questions found no background work at it: the background prompt is too short", preemptTries)
+	return fault.New(fault.Unavailable, "percached: preempt", "%d questions met no background work: the background prompt is too short", preemptTries)
 }
 
-// amid asks while background work runs, and waits for that to end. stopped
-// says that it had begun to compute, and ended because of the question.
+// amid asks while background work runs, and waits for its end. stopped says that the question
+// preempted the work.
 func (p *preempting) amid(ctx context.Context, moment time.Duration) (q arrival, stopped bool, err error) {
 	wctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -141,11 +141,11 @@ func amidst(t *testing.T, w *watched) *preempting {
 	if err != nil {
 		t.Fatal(err)
 	}
-	segs, err := selftest.Exact(w, 2, segmented(3000)...)
+	segs, err := selftest.ExactPrompt(w, 2, segmented(3000)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newPreempting(w, selftest.Capturing(percached.Prompt{Segments: segs, Priority: percached.Background}), front, time.Millisecond, io.Discard)
+	return newPreempting(w, selftest.WithCapture(percached.Prompt{Segments: segs, Priority: percached.Background}), front, time.Millisecond, io.Discard)
 }
 
 // No background work is left when a question is asked alone.

@@ -29,12 +29,11 @@ func repeatsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "repeats",
-		Short: "Ask questions, again, and in other words, and measure what is reused",
-		Long: `Reads a JSON object a line from standard input: space, question, paraphrase. Asks
-each question of the data folder five times: for the first time; without any
-reuse; again; again but past the bank, so that only tensors are reused; and in
-the words of its paraphrase. Tells for each round how the answers came, how many
-equal those without reuse, and where the time went. The answers stay in the
+		Short: "Ask questions repeatedly, and measure reuse",
+		Long: `Reads one JSON object a line from standard input: space, question, paraphrase. Asks each
+question in five rounds: for the first time, without reuse, again, again without the
+bank, and in the words of the paraphrase. For each round it reports the outcomes, the
+number of answers that equal those without reuse, and the times. The answers stay in the
 data folder.`,
 		Args:    cobra.NoArgs,
 		Example: `  percached-eval bench repeats --data ~/trial < questions.jsonl`,
@@ -55,28 +54,28 @@ data folder.`,
 	}
 	commands.DataFlag(cmd, &c.Config)
 	commands.AnswerFlags(cmd, &c.Config)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
 	return cmd
 }
 
-// round is what became of all questions asked in one way.
+// round has the counts of one round.
 type round struct {
 	Name     string                 `json:"name"`
 	Asked    int                    `json:"asked"`
 	Outcomes map[answer.Outcome]int `json:"outcomes"`
 	Refused  int                    `json:"refused"`
-	// Equal counts answers that are those of the round without reuse.
+	// Equal counts answers that equal those without reuse.
 	Equal    int                `json:"equal"`
 	Prompt   int                `json:"prompt_tokens"`
 	Reused   int                `json:"reused_tokens"`
-	Written  int64              `json:"tensor_bytes_written"` // by all of the round
+	Written  int64              `json:"tensor_bytes_written"` // by the whole round
 	MedianMs map[string]float64 `json:"median_ms"`
 	TotalP95 float64            `json:"total_p95_ms"`
 
 	stages map[string][]time.Duration
 }
 
-// repeatsReport is what bench repeats found.
+// repeatsReport is the report of bench repeats.
 type repeatsReport struct {
 	Model     string   `json:"model"`
 	Placement string   `json:"placement"`
@@ -119,7 +118,7 @@ func repeats(ctx context.Context, s *node.Node, c node.Options, in io.Reader, st
 	for _, w := range ways {
 		rep.Rounds = append(rep.Rounds, &round{Name: w.name, Outcomes: map[answer.Outcome]int{}, stages: map[string][]time.Duration{}})
 	}
-	var written int64 // to the database of tensors, so far
+	var written int64 // bytes written to the tensors so far
 	lines := json.NewDecoder(bufio.NewReader(in))
 	for n := 1; ; n++ {
 		var q repeat

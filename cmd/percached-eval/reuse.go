@@ -15,7 +15,7 @@ import (
 	"github.com/percached/percached/llm/llamacpp"
 )
 
-// reuse is what bench reuse is asked for.
+// reuse has the options of bench reuse.
 type reuse struct {
 	source      selftest.Source
 	kv          string
@@ -38,11 +38,10 @@ func reuseCommand(open selftest.Opener) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reuse",
 		Short: "Measure what stored tensors save on one prompt",
-		Long: `Measures one prompt of system, chunks and question: computed cold, its question
-alone on a context that already holds the rest, warm from slices in memory, and
-warm from slices in a database that was closed and opened again (page cache
-warm). The runs of all kinds take turns; medians are reported. The bare figures
-are llama.cpp on the same tokens without anything of percached around.`,
+		Long: `Measures a prompt of system, chunks and question in four ways: cold, the question alone
+on a context that holds the rest, warm from slices in memory, and warm from slices in a
+reopened database (with a warm page cache). The runs alternate; the report has their
+medians. The bare figures are those of llama.cpp alone on the same tokens.`,
 		Args:    cobra.NoArgs,
 		Example: `  percached-eval bench reuse --shape tiny`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,19 +62,19 @@ are llama.cpp on the same tokens without anything of percached around.`,
 	d := llamacpp.Default()
 	o.source.Flags(cmd, "tiny")
 	f := cmd.Flags()
-	f.StringVar(&o.kv, "kv", "f16", "type of keys and values: f16, q8_0, q4_0")
-	f.StringVar(&o.placement, "placement", "sequential", "sequential or parallel")
-	f.StringVar(&o.planes, "planes", "kv", "what slices hold: kv, or qkv for the queries too")
-	f.IntVar(&o.chunks, "chunks", 4, "number of chunks")
-	f.IntVar(&o.chunkTokens, "chunk-tokens", 128, "tokens of a chunk")
-	f.IntVar(&o.system, "system-tokens", 64, "tokens of the system segment")
-	f.IntVar(&o.suffix, "suffix-tokens", 64, "tokens of the question")
-	f.IntVar(&o.generate, "generate", 128, "tokens decoded to measure decoding")
-	f.IntVar(&o.runs, "runs", 5, "how often each kind is run")
-	f.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "threads that compute")
-	f.IntVar(&o.split, "split", d.Split, "tokens computed at a time")
-	f.StringVar(&o.flash, "flash-attn", d.FlashAttn, "flash attention: auto, on, off")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.StringVar(&o.kv, "kv", "f16", "Type of keys and values: f16, q8_0 or q4_0")
+	f.StringVar(&o.placement, "placement", "sequential", "Placement of chunks: sequential or parallel")
+	f.StringVar(&o.planes, "planes", "kv", "Tensors in a slice: kv, or qkv with queries")
+	f.IntVar(&o.chunks, "chunks", 4, "Number of chunks")
+	f.IntVar(&o.chunkTokens, "chunk-tokens", 128, "Tokens of a chunk")
+	f.IntVar(&o.system, "system-tokens", 64, "Tokens of the system segment")
+	f.IntVar(&o.suffix, "suffix-tokens", 64, "Tokens of the question")
+	f.IntVar(&o.generate, "generate", 128, "Tokens to decode")
+	f.IntVar(&o.runs, "runs", 5, "Number of runs of each kind")
+	f.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "Number of compute threads")
+	f.IntVar(&o.split, "split", d.Split, "Tokens computed in one batch")
+	f.StringVar(&o.flash, "flash-attn", d.FlashAttn, "Flash attention: auto, on or off")
+	f.BoolVar(&o.json, "json", false, "Print JSON")
 	return cmd
 }
 
@@ -147,7 +146,7 @@ func (o *reuse) measure(ctx context.Context, open selftest.Opener, stderr io.Wri
 	if total+o.generate > info.Context {
 		return nil, fault.New(fault.Invalid, "percached: reuse", "%d tokens do not fit into the model's context of %d", total+o.generate, info.Context)
 	}
-	segs, err := selftest.Exact(e, 1, o.sizes()...)
+	segs, err := selftest.ExactPrompt(e, 1, o.sizes()...)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/percached/percached"
 )
 
-// reuseReport is what bench reuse found out. Times are medians.
+// reuseReport is the report of bench reuse. Times are medians.
 type reuseReport struct {
 	Shape        string  `json:"shape,omitempty"`
 	Quant        string  `json:"quant,omitempty"`
@@ -30,7 +30,7 @@ type reuseReport struct {
 	Runs         int     `json:"runs"`
 	ColdMs       float64 `json:"cold_ms"`
 	SuffixOnlyMs float64 `json:"suffix_only_ms"`
-	// RestoreMs is from disk: reading, checking, putting into the context.
+	// RestoreMs is the time to read, check and load slices from disk.
 	RestoreMs       float64 `json:"restore_ms"`
 	RestoreMemoryMs float64 `json:"restore_memory_ms"`
 	WarmMs          float64 `json:"warm_ms"`
@@ -47,7 +47,7 @@ type reuseReport struct {
 	BareDecodeRate  float64 `json:"bare_decode_tokens_per_s"`
 	PrefillOfBare   float64 `json:"prefill_of_bare"` // median of the rounds' own ratios
 	DecodeOfBare    float64 `json:"decode_of_bare"`
-	// Under planes qkv: copying the slices out, a cold run with that, and Q.
+	// With planes qkv: the copy of the slices, a cold run with it, and queries.
 	CaptureMs      float64 `json:"capture_ms,omitempty"`
 	ColdCaptureMs  float64 `json:"cold_capture_ms,omitempty"`
 	BytesPerTokenQ float64 `json:"bytes_per_token_q,omitempty"`
@@ -110,7 +110,7 @@ func (r *reuseReport) Table(w io.Writer) error {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// median of nothing is 0.
+// median returns 0 for no values.
 func median[T cmp.Ordered](xs []T) T {
 	return quantile(xs, 0.5)
 }
@@ -126,8 +126,8 @@ func quantile[T cmp.Ordered](xs []T, share float64) T {
 	return s[min(max(i, 0), len(s)-1)]
 }
 
-// ratios are those of the rounds in which both were measured, one by one: what
-// slows the machine down for a while slows both.
+// ratios divides the values round by round, because a slow phase of the machine affects both
+// values of a round.
 func ratios(a, b []float64) []float64 {
 	var out []float64
 	for i := range min(len(a), len(b)) {
@@ -136,7 +136,7 @@ func ratios(a, b []float64) []float64 {
 	return out
 }
 
-// ratio to nothing is 0, which JSON can hold.
+// ratio is 0 for a zero divisor, because JSON has no infinity.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0

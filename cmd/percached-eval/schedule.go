@@ -20,7 +20,7 @@ import (
 	"github.com/percached/percached/internal/base/home"
 )
 
-// schedule is what bench schedule is asked for.
+// schedule has the options of bench schedule.
 type schedule struct {
 	node.Options
 	kind      string
@@ -34,24 +34,23 @@ func scheduleCommand() *cobra.Command {
 	o := schedule{Options: node.Default()}
 	cmd := &cobra.Command{
 		Use:   "schedule PATH...",
-		Short: "Measure what adaptive population and conversion cost and save",
-		Long: `Takes documents into two new data folders and leads both through the same course
-of eight questions: one with adaptive population and conversion, one without.
+		Short: "Measure cost and savings of adaptive population and conversion",
+		Long: `Adds documents to two new data folders and asks eight questions of both: one has adaptive
+population and conversion, the other does not.
 
-Half of the documents, the oldest, are there before the first question, and a
-quarter of the others comes in before each of the four next. Before each question
-all idle work that is due is done. The similarity threshold is 0.85; it rises to
-0.90 behind the second question and falls to 0.85 behind the fifth. What the
-first idle work stored says how many bytes of tensors may be stored from the
-first question on; behind the sixth there is room for all.
+Half of the documents, the oldest, are added before the first question, and a quarter of
+the others before each of the next four. All due idle work runs before each question. The
+similarity threshold is 0.85; it rises to 0.90 after the second question and falls to 0.85
+after the fifth. From the first question on, tensors are limited to a share of what the
+first idle work stored; after the sixth the limit is lifted.
 
-Without --questions three kinds of questions take turns, drawn by --seed: one
-about a document, that nobody predicted; one of the latest predictions as it
-stands; and one with a word swapped. With --questions a JSON object a line is read,
-with a question in each: the first eight are asked.
+By default three kinds of questions alternate, drawn with --seed: one about a document
+that was not predicted, one of the latest predictions, and a prediction with a word
+replaced. --questions names a file with a JSON object a line, each with a question; the
+first eight are asked.
 
-Both stand on the same model, and take turns: what slows the machine down for a
-while slows both.`,
+Both folders use the same model and alternate, so that a slow phase of the machine affects
+both.`,
 		Example: `  percached-eval bench schedule inbox.mbox --json
   percached-eval bench schedule notes/ --kind notes --questions asked.jsonl`,
 		RunE: func(cmd *cobra.Command, paths []string) error {
@@ -73,23 +72,23 @@ func (o *schedule) flags(cmd *cobra.Command) {
 	o.MaxTokens, o.Placement, o.Idle.Cutoff = 64, "sequential", betweenThresholds
 	commands.DocumentFlags(cmd, &o.Config)
 	f := cmd.Flags()
-	f.StringVar(&o.Data, "data", "", "folder to make, that keeps both data folders (default: nothing is kept)")
-	f.StringVar(&o.Model, "model", "", "GGUF file of a language model (default: the one that is built in)")
-	f.StringVar(&o.KV, "kv", o.KV, "type of keys and values: f16, q8_0, q4_0")
-	f.StringVar(&o.Placement, "placement", o.Placement, "sequential or parallel")
-	f.IntVar(&o.Idle.Stride, "stride", o.Idle.Stride, "questions predicted at a time")
-	f.IntVar(&o.K, "k", o.K, "chunks of a prompt")
-	f.IntVar(&o.MaxTokens, "max-tokens", o.MaxTokens, "tokens of an answer")
-	f.StringVar(&o.kind, "kind", "emails", "what the documents are: emails, dialog, meetings, notes")
-	f.StringVar(&o.questions, "questions", "", "file of questions, a JSON object a line (default: made from the documents)")
-	f.Float64Var(&o.share, "limit-share", 0.6, "share of what the first idle work stored that may be stored until the limit is raised")
-	f.Uint64Var(&o.seed, "seed", 1, "seed that questions are drawn with")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.StringVar(&o.Data, "data", "", "New folder for both data folders (default: a temporary one)")
+	f.StringVar(&o.Model, "model", "", "GGUF file of the language model (default: the built-in model)")
+	f.StringVar(&o.KV, "kv", o.KV, "Type of keys and values: f16, q8_0 or q4_0")
+	f.StringVar(&o.Placement, "placement", o.Placement, "Placement of chunks: sequential or parallel")
+	f.IntVar(&o.Idle.Stride, "stride", o.Idle.Stride, "Number of questions predicted at a time")
+	f.IntVar(&o.K, "k", o.K, "Number of chunks in a prompt")
+	f.IntVar(&o.MaxTokens, "max-tokens", o.MaxTokens, "Maximum length of an answer in tokens")
+	f.StringVar(&o.kind, "kind", "emails", "Kind of documents: emails, dialog, meetings or notes")
+	f.StringVar(&o.questions, "questions", "", "File of questions, one JSON object a line (default: made from the documents)")
+	f.Float64Var(&o.share, "limit-share", 0.6, "Limit of tensors as a share (0-1) of what the first idle work stored")
+	f.Uint64Var(&o.seed, "seed", 1, "Seed for drawing questions")
+	f.BoolVar(&o.json, "json", false, "Print JSON")
 }
 
 func (o *schedule) check(paths []string) error {
 	if len(paths) == 0 {
-		return cmdline.Misusef("name the documents: percached-eval bench schedule PATH..., files, mailboxes or folders")
+		return cmdline.Misusef("PATH is missing: name files, mailboxes or folders")
 	}
 	if !(o.share > 0 && o.share < 1) {
 		return cmdline.Misusef("--limit-share must be a share between 0 and 1, not %v", o.share)
@@ -131,11 +130,11 @@ func (o *schedule) measure(ctx context.Context, paths []string, stderr io.Writer
 	return c.run(ctx)
 }
 
-// open makes both services. The second stands on the first one's model.
+// open opens both nodes. The second uses the model of the first.
 func (c *course) open(ctx context.Context) error {
 	o := c.Options
 	o.Create, o.TensorLimit = true, unlimited
-	// What pays is not the question here: a model that predicts slowly predicts on.
+	// Prediction continues even if it does not pay, because the model may be slow.
 	o.Idle.PayTrial = 365 * 24 * time.Hour
 	for _, s := range []struct {
 		to        **scheduleSide
@@ -161,7 +160,7 @@ func (c *course) open(ctx context.Context) error {
 
 func (c *course) close() error {
 	var errs []error
-	for _, s := range []*scheduleSide{c.sides.Without, c.sides.With} { // the model is the first one's
+	for _, s := range []*scheduleSide{c.sides.Without, c.sides.With} { // the first one owns the model
 		if s != nil {
 			errs = append(errs, s.Node.Close())
 		}

@@ -15,7 +15,7 @@ import (
 const (
 	scheduleSpace     = "bench"
 	scheduleQuestions = 8
-	thresholdRises    = 2 // behind this question
+	thresholdRises    = 2 // after this question
 	thresholdFalls    = 5
 	limitRises        = 6
 	lowThreshold      = 0.85
@@ -24,19 +24,19 @@ const (
 	unlimited         = 1 << 40 // bytes
 )
 
-// both is a thing with the scheduler and without it.
+// both has a value with the scheduler and one without.
 type both[T any] struct {
 	With    T `json:"with"`
 	Without T `json:"without"`
 }
 
-// scheduleSide is one of the two services.
+// scheduleSide is one of the two nodes.
 type scheduleSide struct {
 	*node.Node
-	total tally // of all idle work so far
+	total tally // all idle work so far
 }
 
-// course leads two services through the same.
+// course asks the same questions of two nodes.
 type course struct {
 	*schedule
 	stderr io.Writer
@@ -45,13 +45,13 @@ type course struct {
 	sides  both[*scheduleSide]
 	asked  map[string]bool
 
-	in        int // documents
+	in        int // documents added so far
 	threshold float64
 	limit     int64
 	report    scheduleReport
 }
 
-// each does the same in both services. They take turns at being the first.
+// each calls fn for both nodes, which take turns at being first.
 func (c *course) each(n int, do func(*scheduleSide) error) error {
 	order := []*scheduleSide{c.sides.With, c.sides.Without}
 	if n%2 == 0 {
@@ -86,7 +86,7 @@ func (c *course) run(ctx context.Context) (*scheduleReport, error) {
 	return c.conclude()
 }
 
-// change is what happens between two questions.
+// change applies what changes between two questions.
 func (c *course) change(n int) error {
 	switch n {
 	case 1:
@@ -122,20 +122,20 @@ func (c *course) setLimit(n int64) error {
 	})
 }
 
-// confine leaves a share of what the first idle work stored.
+// confine limits tensors to a share of what the first idle work stored.
 func (c *course) confine() error {
 	st, err := c.sides.With.Tree.Stats()
 	if err != nil {
 		return err
 	}
 	if st.Bytes == 0 {
-		return fault.New(fault.Invalid, "percached: schedule", "nothing was predicted from the first %d documents: name more", c.in)
+		return fault.New(fault.Invalid, "percached: schedule", "nothing was predicted from the first %d documents; add more documents", c.in)
 	}
 	c.report.Stored, c.report.Limit = st.Bytes, int64(float64(st.Bytes)*c.share)
 	return c.setLimit(c.report.Limit)
 }
 
-// ask asks both the next question.
+// ask asks the next question of both nodes.
 func (c *course) ask(ctx context.Context, n int) error {
 	q, err := c.question(n)
 	if err != nil {
@@ -162,7 +162,7 @@ func (c *course) ask(ctx context.Context, n int) error {
 	return err
 }
 
-// conclude tells what the course came to.
+// conclude fills in the totals of the report.
 func (c *course) conclude() (*scheduleReport, error) {
 	st, err := c.sides.With.Knowledge.Stats(scheduleSpace)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// processorTime is what this process has computed so far, on all cores.
+// processorTime is the processor time of this process on all cores.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

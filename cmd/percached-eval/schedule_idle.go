@@ -13,7 +13,7 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-const mostNamed = 20 // files that could not be read
+const mostNamed = 20 // unreadable files that are listed
 
 // readAll reads the documents, oldest first.
 func readAll(ctx context.Context, paths []string, stderr io.Writer) (docs []*knowledgebank.Source, err error) {
@@ -39,16 +39,16 @@ func readAll(ctx context.Context, paths []string, stderr io.Writer) (docs []*kno
 		}
 	}
 	if unread > mostNamed {
-		cmdline.Say(stderr, "and %d more were not read", unread-mostNamed)
+		cmdline.Say(stderr, "and %d more", unread-mostNamed)
 	}
 	if len(docs) == 0 {
-		return nil, fault.New(fault.Invalid, "percached: schedule", "there is no document to ask about")
+		return nil, fault.New(fault.Invalid, "percached: schedule", "found no document to ask about")
 	}
 	slices.SortStableFunc(docs, func(a, b *knowledgebank.Source) int { return a.Date.Compare(b.Date) })
 	return docs, nil
 }
 
-// idle takes in the next documents and does all idle work that is due.
+// idle adds the next documents and runs all due idle work.
 func (c *course) idle(ctx context.Context, n int) error {
 	part := c.docs[c.in:until(len(c.docs), n)]
 	c.in += len(part)
@@ -79,15 +79,14 @@ func (c *course) idle(ctx context.Context, n int) error {
 	return err
 }
 
-// until is how many documents are in before a question: half before the first,
-// and all before the threshold falls, so that what is done from then on is not
-// done for what is new.
+// until is the number of documents before a question: half before the first, and all before
+// the threshold falls, so that later work is not caused by new documents.
 func until(all, n int) int {
 	half := (all + 1) / 2
 	return half + (all-half)*min(n-1, thresholdFalls-1)/(thresholdFalls-1)
 }
 
-// drained does all idle work that is due.
+// drained runs all due idle work.
 func (s *scheduleSide) drained(ctx context.Context) (tally, error) {
 	t := tally{}
 	st, err := s.Tree.Stats()

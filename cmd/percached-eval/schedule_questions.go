@@ -18,14 +18,14 @@ import (
 const (
 	givenQuestion     = "given"
 	predictedQuestion = "predicted"
-	rewordedQuestion  = "reworded" // a prediction in which a word was swapped
+	rewordedQuestion  = "reworded" // a prediction with one word replaced
 	newQuestion       = "new"
 )
 
-// courseQuestion is a question that is asked next.
+// courseQuestion is a question with its kind.
 type courseQuestion struct{ text, kind string }
 
-// givenQuestions reads the questions of a file; without one there are none.
+// givenQuestions reads the questions of a file. Without a file it returns none.
 func givenQuestions(path string) (questions []string, err error) {
 	if path == "" {
 		return nil, nil
@@ -51,7 +51,7 @@ func givenQuestions(path string) (questions []string, err error) {
 	return questions, nil
 }
 
-// question is what is asked as the n-th.
+// question returns the n-th question.
 func (c *course) question(n int) (courseQuestion, error) {
 	if c.given != nil {
 		return courseQuestion{c.given[n-1], givenQuestion}, nil
@@ -73,7 +73,7 @@ func (c *course) question(n int) (courseQuestion, error) {
 		}
 	}
 	q := about(c.docs[rng.IntN(c.in)])
-	for range 10 { // documents may have one title
+	for range 10 { // documents may share a title
 		if !c.asked[q] {
 			break
 		}
@@ -82,7 +82,7 @@ func (c *course) question(n int) (courseQuestion, error) {
 	return courseQuestion{q, newQuestion}, nil
 }
 
-// predictions are the latest that both services predicted and nobody asked.
+// predictions returns the latest unasked predictions of both nodes.
 func (c *course) predictions() ([]string, error) {
 	without, err := c.sides.Without.Predictor.Predictions(scheduleSpace)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *course) predictions() ([]string, error) {
 	return latest, err
 }
 
-// reworded swaps a word, so that the question means the same.
+// reworded replaces a word without changing the meaning.
 func reworded(q string) string {
 	for _, swap := range [][2]string{
 		{"What ", "Which "}, {"Which ", "What "}, {"When ", "On what day "}, {"Who ", "Which person "}, {"Where ", "In which place "}, {"How much ", "What amount "},
@@ -114,7 +114,7 @@ func reworded(q string) string {
 	return "Please tell me: " + q
 }
 
-// about asks for what a document says, by its title.
+// about asks about a document by its title.
 func about(d *knowledgebank.Source) string {
 	const most = 8
 	title := strings.TrimSpace(d.Title)

@@ -15,12 +15,12 @@ type schedulePhase struct {
 	Before      int         `json:"before_question"`
 	Threshold   float64     `json:"threshold"`
 	Limit       int64       `json:"limit_bytes"`
-	Documents   int         `json:"documents"` // that are in
+	Documents   int         `json:"documents"` // added so far
 	Done        both[tally] `json:"done"`
-	Accumulated both[tally] `json:"accumulated"` // with all before
+	Accumulated both[tally] `json:"accumulated"` // including earlier phases
 }
 
-// scheduleAsked is a question and how it was answered.
+// scheduleAsked is a question with its answers.
 type scheduleAsked struct {
 	Question  string         `json:"question"`
 	Kind      string         `json:"kind"`
@@ -28,7 +28,7 @@ type scheduleAsked struct {
 	Limit     int64          `json:"limit_bytes"`
 	With      scheduleAnswer `json:"with"`
 	Without   scheduleAnswer `json:"without"`
-	// Compared: both were computed, and must be Equal.
+	// Compared: both nodes computed the answer, so they must be Equal.
 	Compared bool `json:"compared"`
 	Equal    bool `json:"equal"`
 }
@@ -41,10 +41,10 @@ type scheduleAnswer struct {
 	Generated int            `json:"generated_tokens"`
 }
 
-// saved is what two amounts of compute differ by.
+// saved is the difference of two amounts of compute.
 type saved struct {
 	both[effort]
-	Compute   float64 `json:"saved_compute"` // shares; below 0 where it cost more
+	Compute   float64 `json:"saved_compute"` // share; negative if it cost more
 	Computed  float64 `json:"saved_computed"`
 	Generated float64 `json:"saved_generated"`
 }
@@ -63,7 +63,7 @@ func saving(with, without effort) saved {
 	}
 }
 
-// scheduleReport is what bench schedule found.
+// scheduleReport is the report of bench schedule.
 type scheduleReport struct {
 	Model     string          `json:"model"`
 	Placement string          `json:"placement"`
@@ -78,8 +78,8 @@ type scheduleReport struct {
 	Asked     []scheduleAsked `json:"questions"`
 	Phases    []schedulePhase `json:"idle"`
 
-	// All idle work, and what of it populates and converts: until the threshold
-	// fell, and in the end.
+	// All idle work, and its part that populates and converts: until the threshold falls, and
+	// at the end.
 	High           saved `json:"compute_until_fall"`
 	HighPopulation saved `json:"population_until_fall"`
 	All            saved `json:"compute"`
@@ -118,7 +118,7 @@ func (r *scheduleReport) conclude() {
 func (r *scheduleReport) Table(w io.Writer) error {
 	p := &cmdline.Printer{W: w}
 	p.Line("%s, %s; %d documents, %d chunks; cut-off %.2f", r.Model, r.Placement, r.Documents, r.Chunks, r.Cutoff)
-	p.Line("tensors may take %s until question %d is answered, %.0f %% of what the first idle work stored", mib(r.Limit), limitRises, 100*r.Share)
+	p.Line("limit of tensors until question %d: %s, %.0f %% of what the first idle work stored", limitRises, mib(r.Limit), 100*r.Share)
 	p.Line("")
 	p.Line("%2s %-9s %-9s %-11s %9s %7s   %-11s %9s %7s   %-5s  %s", "q", "threshold", "limit", "with", "ms", "reused", "without", "ms", "reused", "equal", "question")
 	for i, a := range r.Asked {
@@ -137,7 +137,7 @@ func (r *scheduleReport) Table(w io.Writer) error {
 		name string
 		saved
 	}{
-		{"all idle work until the threshold fell", r.High},
+		{"all idle work until the threshold falls", r.High},
 		{"populating and converting until then", r.HighPopulation},
 		{"all idle work", r.All},
 		{"populating and converting", r.Population},
@@ -148,14 +148,14 @@ func (r *scheduleReport) Table(w io.Writer) error {
 	p.Line("")
 	p.Line("%d entries were decoded after the threshold fell, %d slices restored after the limit rose", r.Decoded, r.Restored)
 	if r.Equal {
-		p.Line("the answers to the %d questions that both computed are equal", r.Compared)
+		p.Line("equal answers to the %d questions that both computed", r.Compared)
 	} else {
-		p.Line("the answers to the %d questions that both computed are NOT all equal", r.Compared)
+		p.Line("DIFFERENT answers to some of the %d questions that both computed", r.Compared)
 	}
 	return p.Err
 }
 
-// phases tells the accumulated compute of each kind before each question.
+// phases prints the accumulated compute of each kind before each question.
 func (r *scheduleReport) phases(p *cmdline.Printer) {
 	var kinds []scheduler.Kind
 	last := r.Phases[len(r.Phases)-1].Accumulated
@@ -186,7 +186,7 @@ func (r *scheduleReport) phases(p *cmdline.Printer) {
 	}
 }
 
-// clock is what compute is measured in.
+// clock is the unit of compute.
 func (r *scheduleReport) clock() string {
 	if r.All.With.Processor > 0 {
 		return "processor seconds"

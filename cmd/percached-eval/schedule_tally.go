@@ -7,15 +7,15 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// effort is what jobs took.
+// effort is the cost of jobs.
 type effort struct {
-	Jobs      int     `json:"jobs"` // that did something
+	Jobs      int     `json:"jobs"` // without those that found no work
 	Failed    int     `json:"failed"`
 	Seconds   float64 `json:"seconds"`
-	Processor float64 `json:"cpu_seconds"` // of all cores; 0 where the system does not tell
+	Processor float64 `json:"cpu_seconds"` // of all cores; 0 if unknown
 	Computed  int     `json:"computed_tokens"`
 	Generated int     `json:"generated_tokens"`
-	Slices    int     `json:"slices"` // that they stored
+	Slices    int     `json:"slices"` // stored slices
 }
 
 func (e effort) plus(o effort) effort {
@@ -25,8 +25,8 @@ func (e effort) plus(o effort) effort {
 	}
 }
 
-// compute is the processor's time where it is known: other work on the machine
-// changes it less.
+// compute is the processor time, or the elapsed time if that is unknown. Other programs
+// affect processor time less.
 func (e effort) compute() float64 {
 	if e.Processor > 0 {
 		return e.Processor
@@ -34,7 +34,7 @@ func (e effort) compute() float64 {
 	return e.Seconds
 }
 
-// tally is what idle work took, by kind.
+// tally is the cost of idle work by kind.
 type tally struct {
 	Total effort                    `json:"total"`
 	Kinds map[scheduler.Kind]effort `json:"kinds"`
@@ -68,7 +68,7 @@ func (t *tally) count(s scheduler.Step, processor time.Duration, slices int) {
 	t.add(s.Job.Kind, e)
 }
 
-// population is the work that the scheduler does otherwise, or at another time.
+// population is the work that depends on the scheduler.
 func (t tally) population() (e effort) {
 	for _, k := range []scheduler.Kind{scheduler.Populate, scheduler.Decode, scheduler.Restore} {
 		e = e.plus(t.Kinds[k])

@@ -19,16 +19,16 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// simulate is what a simulated month is asked for.
+// simulate has the options of percached-eval simulate.
 type simulate struct {
 	profile    string
-	days       int // 0: as many as the profile has
+	days       int // 0: the number of the profile
 	seed       uint64
 	prediction string
 	adaptive   bool
 	conversion bool
 	data       string
-	// pay says when prediction slows down and stops.
+	// pay has the rules for slowing and stopping prediction.
 	pay scheduler.Pay
 }
 
@@ -37,22 +37,22 @@ func simulateCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "simulate",
-		Short: "Live through a month of one user in seconds",
-		Long: `Invents a person, and lives through a month of theirs: documents arrive, change and
-go, questions are asked now and then, the phone is charged at night, limits are
-moved. A script plays the language model, and the clock jumps; all else is the
-real thing, in a data folder of its own. Tells, by week, how answers came, what
-idle work cost and what it saved: each question is answered once more by a second
-device that reuses nothing, and that is its cold latency. A token takes 10 ms to
-read and 50 ms to write, as on a phone. What must hold at every moment is checked
-throughout: if it does not, the command fails. The same seed gives the same month.
+		Short: "Simulate a month of one user in seconds",
+		Long: `Simulates a month of one user: documents arrive, change and are deleted, questions are
+asked, the phone charges at night, limits change. A script replaces the language model
+and the clock is simulated; everything else is real, in a new data folder. A token takes
+10 ms to read and 50 ms to write, as on a phone.
+
+For each week the report has outcomes, and cost and savings of idle work. The cold
+latency of a question is that of a second device that reuses nothing. The command checks
+invariants throughout and fails if one is violated. The same seed gives the same month.
 
 Profiles:
 ` + profiles(),
 		Args:    cobra.NoArgs,
 		Example: `  percached-eval simulate --profile typical --days 7`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := o.person()
+			p, err := o.findProfile()
 			if err != nil {
 				return err
 			}
@@ -64,21 +64,21 @@ Profiles:
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.profile, "profile", "typical", "who it is about")
-	f.IntVar(&o.days, "days", 0, "how long it lasts (default: as the profile has it, 30)")
-	f.Uint64Var(&o.seed, "seed", 1, "what chance begins with")
-	f.StringVar(&o.prediction, "prediction", string(percached.PredictBoth), "what is kept of predicted questions: off, answers or both")
-	f.BoolVar(&o.adaptive, "adaptive", true, "the threshold decides whether predicted questions are answered or prefilled only")
-	f.BoolVar(&o.conversion, "conversion", true, "tensors become answers, and answers tensors, as threshold and room change")
-	f.DurationVar(&o.pay.Horizon, "horizon", o.pay.Horizon, "how far back the costs and earnings of prediction are held against each other")
-	f.DurationVar(&o.pay.Trial, "trial", o.pay.Trial, "compute that prediction may cost before it must have earned")
-	f.Float64Var(&o.pay.Worth, "worth", o.pay.Worth, "seconds of idle compute that a second of a person's waiting is worth")
-	f.StringVar(&o.data, "data", "", "new data folder that stays behind (default: one that goes)")
-	f.BoolVar(&asJSON, "json", false, "print a JSON object")
+	f.StringVar(&o.profile, "profile", "typical", "Profile of the user")
+	f.IntVar(&o.days, "days", 0, "Number of days, at most 366 (default: 30)")
+	f.Uint64Var(&o.seed, "seed", 1, "Seed of the random numbers")
+	f.StringVar(&o.prediction, "prediction", string(percached.PredictBoth), "What to store for predicted questions: off, answers or both")
+	f.BoolVar(&o.adaptive, "adaptive", true, "Prefill predicted questions without answering them if the threshold is too high")
+	f.BoolVar(&o.conversion, "conversion", true, "Convert between answers and tensors when threshold or limit change")
+	f.DurationVar(&o.pay.Horizon, "horizon", o.pay.Horizon, "Period over which cost and savings of prediction are compared")
+	f.DurationVar(&o.pay.Trial, "trial", o.pay.Trial, "Computing time that prediction may cost before it must have saved some")
+	f.Float64Var(&o.pay.Worth, "worth", o.pay.Worth, "Seconds of idle computing time that a second of waiting is worth")
+	f.StringVar(&o.data, "data", "", "New data folder that is kept (default: a temporary one)")
+	f.BoolVar(&asJSON, "json", false, "Print JSON")
 	return cmd
 }
 
-// profiles lists who there is.
+// profiles lists the profiles.
 func profiles() string {
 	var b strings.Builder
 	for _, p := range persona.Profiles() {
@@ -87,13 +87,13 @@ func profiles() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// person finds who it is about.
-func (o *simulate) person() (persona.Profile, error) {
+// findProfile returns the chosen profile.
+func (o *simulate) findProfile() (persona.Profile, error) {
 	p, ok := persona.Find(o.profile)
 	if !ok {
 		return p, cmdline.Misusef("there is no profile %q; they are:\n%s", o.profile, profiles())
 	}
-	if o.days != 0 { // what is told of the month is told of so many days
+	if o.days != 0 { // the counts of the month are for this many days
 		p.Deletions, p.Revisions = p.Deletions*o.days/p.Days, p.Revisions*o.days/p.Days
 		p.Days = o.days
 	}
@@ -103,7 +103,7 @@ func (o *simulate) person() (persona.Profile, error) {
 	return p, nil
 }
 
-// run lives through a person's month, in a folder that goes unless it was named.
+// run simulates a month, in a temporary folder unless one is named.
 func (o *simulate) run(ctx context.Context, p persona.Profile, stderr io.Writer) (r *monthReport, err error) {
 	dir := o.data
 	switch {
@@ -128,7 +128,7 @@ func (o *simulate) run(ctx context.Context, p persona.Profile, stderr io.Writer)
 	}
 	r, err = s.report()
 	if err == nil {
-		cmdline.Say(stderr, "lived through %d days in %.1f s", p.Days, time.Since(began).Seconds())
+		cmdline.Say(stderr, "simulated %d days in %.1f s", p.Days, time.Since(began).Seconds())
 	}
 	return r, err
 }

@@ -15,23 +15,23 @@ type outcome struct {
 	relation persona.Relation
 	answer   answer.Answer
 	right    rightness
-	wait     time.Duration // for a job to give way
-	took     time.Duration // all that the person waited
-	cold     time.Duration // what the same question takes without anything stored
+	wait     time.Duration // for a job to be preempted
+	took     time.Duration // total wait of the user
+	cold     time.Duration // latency of the same question without stored data
 }
 
-// rightness holds an answer against what is known of its question.
+// rightness says whether an answer is right.
 type rightness string
 
 // The kinds.
 const (
-	rightAnswer rightness = "right"  // it says what the documents say, or that they do not say it
-	missedIt    rightness = "missed" // it says that the documents do not say, but they do
-	wrongAnswer rightness = "wrong"  // it says something else
+	rightAnswer rightness = "right"  // it agrees with the documents
+	missedIt    rightness = "missed" // it refuses, but the documents have the answer
+	wrongAnswer rightness = "wrong"  // anything else
 	unjudged    rightness = "unjudged"
 )
 
-// weigh holds an answer against what is known.
+// weigh compares an answer with what the question expects.
 func weigh(a answer.Answer, e persona.Expect) rightness {
 	says := strings.Contains(strings.ToLower(a.Text), strings.ToLower(e.Answer))
 	switch {
@@ -45,7 +45,7 @@ func weigh(a answer.Answer, e persona.Expect) rightness {
 	return wrongAnswer
 }
 
-// outdated is what an answer says that no document says any more.
+// outdated returns a statement of the answer that no document makes any longer.
 func outdated(a answer.Answer, e persona.Expect) (string, bool) {
 	for _, old := range e.Never {
 		if strings.Contains(strings.ToLower(a.Text), strings.ToLower(old)) {
@@ -55,8 +55,8 @@ func outdated(a answer.Answer, e persona.Expect) (string, bool) {
 	return "", false
 }
 
-// question asks something. What stood in its way, a job or another question, has
-// ended, or it would not be asked yet: the person has waited since the event.
+// question asks a question. The user has waited since the event for a job or another question
+// to end.
 func (s *simulator) question(ctx context.Context, e persona.Event) error {
 	q := outcome{relation: e.Expect.Relation}
 	if s.guard.gaveWay != nil {
@@ -76,13 +76,13 @@ func (s *simulator) question(ctx context.Context, e persona.Event) error {
 	}
 	q.cold = cold.Times.Total
 	s.count.question(q)
-	if err := s.hold("within_a_batch", q.wait <= batch, "a question waited %v for a job to give way", q.wait); err != nil {
+	if err := s.hold("within_a_batch", q.wait <= batch, "a question waited %v for a job to be preempted", q.wait); err != nil {
 		return err
 	}
 	return s.served(e, a, cold)
 }
 
-// coldly answers a question without anything that was stored.
+// coldly answers a question without stored data.
 func (s *simulator) coldly(ctx context.Context, question string) (answer.Answer, error) {
 	no := false
 	return s.cold.Work(ctx, answer.Work{Space: simulated, Question: question, Settings: percached.Settings{Bank: &no, Tensors: &no}})

@@ -14,7 +14,7 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// documents are what the person has, as the simulation itself keeps count.
+// documents are the user's documents by the simulation's own count.
 type documents struct {
 	chunks  map[percached.DocumentID][]percached.ChunkID
 	holders map[percached.ChunkID]int
@@ -41,18 +41,18 @@ func (d *documents) remove(id percached.DocumentID) {
 	delete(d.chunks, id)
 }
 
-// allAlive says whether a document holds each of these chunks.
+// allAlive says whether every chunk is in a document.
 func (d *documents) allAlive(chunks []percached.ChunkID) bool {
 	return !slices.ContainsFunc(chunks, func(c percached.ChunkID) bool { return c != (percached.ChunkID{}) && d.holders[c] == 0 })
 }
 
-// checked looks at what must hold behind an event.
+// checked checks the invariants after an event.
 func (s *simulator) checked(e event) error {
 	if s.guard.fault != nil {
 		return s.guard.fault
 	}
 	if e.Kind == persona.Posted {
-		return nil // it changes nothing that is stored
+		return nil // it changes no stored data
 	}
 	if err := s.stored(); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *simulator) checked(e event) error {
 	return nil
 }
 
-// stored: what is stored stays inside its limits.
+// stored checks that stored data is within its limits.
 func (s *simulator) stored() error {
 	st, err := s.Tree.Stats()
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *simulator) stored() error {
 	return s.hold("answers_within_limit", bytes <= limit, "%d bytes are stored, the limit is %d", bytes, limit)
 }
 
-// alive: an entry rests on chunks that are there, or will not be served.
+// alive checks that the chunks of every entry exist, unless it is stale.
 func (s *simulator) alive() error {
 	ok, id := true, qabank.ID{}
 	if err := s.Bank.Scan(simulated, func(i qabank.Info) error {
@@ -93,10 +93,10 @@ func (s *simulator) alive() error {
 	}); err != nil {
 		return err
 	}
-	return s.hold("evidence_alive", ok, "entry %s is not stale, and rests on a chunk that is gone", id)
+	return s.hold("evidence_alive", ok, "entry %s is not stale, but its evidence has a deleted chunk", id)
 }
 
-// versions: an entry that may be served rests on today's versions of its chunks.
+// versions checks that an entry that is not stale has the current versions of its chunks.
 func (s *simulator) versions() error {
 	var ids []percached.ChunkID
 	for id := range s.told.holders {
@@ -111,11 +111,11 @@ func (s *simulator) versions() error {
 	}
 	return s.Bank.Each(simulated, func(e qabank.Entry) error {
 		ok := e.Stale || !slices.ContainsFunc(e.Evidence, func(ev percached.Evidence) bool { return now[ev.Chunk] != ev.Version })
-		return s.hold("evidence_versions", ok, "entry %s is not stale, and rests on another version of a chunk", e.ID)
+		return s.hold("evidence_versions", ok, "entry %s is not stale, but its evidence has another version of a chunk", e.ID)
 	})
 }
 
-// forgotten: nothing names a chunk that is gone.
+// forgotten checks that no layer names a deleted chunk.
 func (s *simulator) forgotten() error {
 	layers := map[string][]percached.ChunkID{}
 	var err error
@@ -133,14 +133,14 @@ func (s *simulator) forgotten() error {
 		return err
 	}
 	for _, layer := range slices.Sorted(maps.Keys(layers)) {
-		if err := s.hold("forgotten", s.told.allAlive(layers[layer]), "a document was deleted, and the %s name a chunk that is gone", layer); err != nil {
+		if err := s.hold("forgotten", s.told.allAlive(layers[layer]), "a document was deleted, but the %s name its chunk", layer); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// booked: the ledger holds what the steps were, no more and no less.
+// booked checks that the ledger equals the sum of the steps.
 func (s *simulator) booked() error {
 	accounts, err := s.Scheduler.Ledger("", s.start)
 	if err != nil {
@@ -160,14 +160,14 @@ func (s *simulator) booked() error {
 	return nil
 }
 
-// dawn: by the end of the night all is done, or it is known why not.
+// dawn checks that all work is done at the end of the night, or has a reason.
 func (s *simulator) dawn() error {
 	st, err := s.Scheduler.Status()
 	if err != nil {
 		return err
 	}
 	ready := slices.ContainsFunc(s.Scheduler.Queue(), func(j scheduler.Job) bool { return !j.Parked && !j.From.After(s.now()) })
-	if err := s.hold("night", !ready || len(st.Reasons) > 0, "jobs are ready, and nothing says why they are not done"); err != nil {
+	if err := s.hold("night", !ready || len(st.Reasons) > 0, "jobs are ready, but there is no reason why they are not done"); err != nil {
 		return err
 	}
 	s.count.night(ready, st.Reasons)
@@ -181,14 +181,14 @@ func (s *simulator) midnight() error {
 	if err := s.versions(); err != nil {
 		return err
 	}
-	days := int(s.now().Add(12*time.Hour).Sub(s.start) / (24 * time.Hour)) // a job may end a little later
+	days := int(s.now().Add(12*time.Hour).Sub(s.start) / (24 * time.Hour)) // the last job may end after midnight
 	if days%7 == 0 || days == s.profile.Days {
 		return s.weekEnds(days)
 	}
 	return nil
 }
 
-// weekEnds takes the counts that the layers keep themselves.
+// weekEnds records the counts of the layers.
 func (s *simulator) weekEnds(days int) error {
 	t, err := s.Tree.Stats()
 	if err != nil {

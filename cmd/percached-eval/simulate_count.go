@@ -26,13 +26,13 @@ func newCounting() *counting {
 
 func (c *counting) begin() { c.weeks = append(c.weeks, newPeriod("")) }
 
-// each calls fn with the week and with all weeks.
+// each calls fn with the current week and with the total.
 func (c *counting) each(fn func(*period)) {
 	fn(c.weeks[len(c.weeks)-1])
 	fn(c.all)
 }
 
-// standing is what layers count themselves, from the beginning on.
+// standing has the counts of the layers since the start.
 type standing struct {
 	tree     qkvtree.Stats
 	bank     qabank.Stats
@@ -40,22 +40,22 @@ type standing struct {
 	accounts []scheduler.Account
 }
 
-// paceChange is when prediction became slower or faster, and why.
+// paceChange is a change of the speed of prediction.
 type paceChange struct {
 	At    time.Time       `json:"at"`
-	Day   int             `json:"day"` // from 1 on
+	Day   int             `json:"day"` // counted from 1
 	Speed scheduler.Speed `json:"speed"`
 	Why   string          `json:"why"`
 }
 
-// pace notes how prediction fares, if that has changed.
+// pace records the speed of prediction if it has changed.
 func (c *counting) pace(at time.Time, day int, p scheduler.Pace) {
 	if n := len(c.paces); n == 0 || c.paces[n-1].Speed != p.Speed {
 		c.paces = append(c.paces, paceChange{at, day, p.Speed, p.Why})
 	}
 }
 
-// passed counts time by how prediction fared in it.
+// passed counts time by the speed of prediction.
 func (c *counting) passed(d time.Duration) {
 	speed := c.paces[len(c.paces)-1].Speed
 	c.each(func(p *period) { p.Pace[speed] += d.Hours() })
@@ -91,7 +91,7 @@ func (c *counting) step(st scheduler.Step) {
 	})
 }
 
-// wait counts time in which there was no work. Each reason for that counts it.
+// wait counts time without work, for each of its reasons.
 func (c *counting) wait(reasons []scheduler.Reason, d time.Duration) {
 	seen := map[string]bool{}
 	c.each(func(p *period) { p.Idle.HoursWaited += d.Hours() })
@@ -103,7 +103,7 @@ func (c *counting) wait(reasons []scheduler.Reason, d time.Duration) {
 	}
 }
 
-// night counts a night that is over, in which all was done, or not, and why.
+// night counts a night by whether all work was done, and why not.
 func (c *counting) night(left bool, reasons []scheduler.Reason) {
 	c.each(func(p *period) {
 		if !left {
@@ -116,7 +116,7 @@ func (c *counting) night(left bool, reasons []scheduler.Reason) {
 	})
 }
 
-// question counts a question that was answered.
+// question counts an answered question.
 func (c *counting) question(q outcome) {
 	c.each(func(p *period) {
 		p.question(q)
@@ -124,7 +124,7 @@ func (c *counting) question(q outcome) {
 	})
 }
 
-// question counts one into the questions of a period, or of a relation in it.
+// question counts an answered question of a period or a relation.
 func (l *questionsLine) question(q outcome) {
 	l.Asked++
 	l.Outcomes[q.answer.Outcome]++
@@ -142,7 +142,7 @@ func (l *questionsLine) question(q outcome) {
 	l.MaxWaitMs = max(l.MaxWaitMs, ms(q.wait))
 }
 
-// weekEnds takes what the layers have counted.
+// weekEnds closes the current week.
 func (c *counting) weekEnds(name string, last bool, now standing) {
 	c.weeks[len(c.weeks)-1].Name = name
 	c.weeks[len(c.weeks)-1].since(c.last, now)
@@ -154,7 +154,7 @@ func (c *counting) weekEnds(name string, last bool, now standing) {
 	c.all.since(standing{}, now)
 }
 
-// since takes what came between two standings.
+// since adds the difference of two standings.
 func (p *period) since(before, now standing) {
 	p.Tensors = tensorsLine{
 		Written: now.tree.Written - before.tree.Written, Stored: now.tree.Stored - before.tree.Stored,

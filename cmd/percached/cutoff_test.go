@@ -35,7 +35,7 @@ func TestCutoffLiesAboveTheThreshold(t *testing.T) {
 		for _, configured := range []float64{-1, 0, 0.5, 0.8, 0.88, 0.9, 0.95, 0.99, 1} {
 			c := node.Default()
 			c.Threshold = configured
-			s := &node.Node{Parts: node.Parts{Embedder: e}}
+			s := &node.Node{Dependencies: node.Dependencies{Embedder: e}}
 			set, err := s.Settings(c.Config)
 			if err != nil {
 				t.Fatal(err)
@@ -65,7 +65,7 @@ func TestCutoffLiesAboveTheThreshold(t *testing.T) {
 func TestCutoffIsConfigured(t *testing.T) {
 	c := node.Default()
 	c.Idle.Cutoff = 0.5
-	s := &node.Node{Parts: node.Parts{Embedder: llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())}}
+	s := &node.Node{Dependencies: node.Dependencies{Embedder: llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())}}
 	if rules, err := s.IdleRules(c.Config); err != nil || rules.Policy.Cutoff != 0.5 {
 		t.Error(rules.Policy.Cutoff, err)
 	}

@@ -13,7 +13,7 @@ import (
 
 func demoCommand() *cobra.Command {
 	// The limit keeps the demo under a minute; a slow machine predicts less.
-	o := demo.Demo{Predicting: 25 * time.Second}
+	o := demo.Demo{PredictionTime: 25 * time.Second}
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Demonstrate percached with an invented inbox", Args: cobra.NoArgs,
 		Long: `Starts a daemon on a new data folder, adds an invented inbox and asks a few questions:

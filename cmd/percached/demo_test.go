@@ -58,7 +58,7 @@ func TestDemo(t *testing.T) {
 	if d := cmp.Diff(want, outcomes); d != "" {
 		t.Error(d)
 	}
-	if len(r.Wrong) > 0 || r.Documents != 65 || r.Receipt == nil || r.Receipt.Documents != 1 || r.Receipt.Entries == 0 || !r.Receipt.CleanedUp {
+	if len(r.Failures) > 0 || r.Documents != 65 || r.Receipt == nil || r.Receipt.Documents != 1 || r.Receipt.Entries == 0 || !r.Receipt.CleanedUp {
 		t.Errorf("%+v", r)
 	}
 	empty(t, temp)
@@ -145,7 +145,7 @@ func TestDemoQuestions(t *testing.T) {
 
 // shownIn shows all, with hardly any prediction, in a folder for what goes.
 func shownIn(ctx context.Context, temp string, out *trigger) error {
-	o := demo.Demo{Temp: temp, Predicting: time.Millisecond}
+	o := demo.Demo{Temp: temp, PredictionTime: time.Millisecond}
 	return o.Run(ctx, out, out)
 }
 

@@ -55,7 +55,7 @@ func openLink(cmd *cobra.Command, n need) (*link.Link, error) {
 	if !n.Folder && !home.Exists(data) {
 		return nil, noFolder(data)
 	}
-	l, err := daemon.Inside(cmd.Context(), conf, n.Model, node.Parts{}, cmd.ErrOrStderr())
+	l, err := daemon.InProcess(cmd.Context(), conf, n.Model, node.Dependencies{}, cmd.ErrOrStderr())
 	used, busy := errors.AsType[*home.InUse](err)
 	if !busy {
 		return l, err

@@ -237,7 +237,7 @@ func TestStartTidies(t *testing.T) {
 	}
 	conf := config.DaemonDefault()
 	conf.Data, conf.Serving.Listen, conf.Idle.Compute = c.Data, "127.0.0.1:0", 0
-	var g node.Parts
+	var g node.Dependencies
 	g.Embedder = llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
 	a := startServing(t, c.Data, func(ctx context.Context, stdout, stderr io.Writer) error {
 		return daemon.Serve(ctx, config.Of(conf, daemon.CheckConfig), g, stdout, stderr)

@@ -273,7 +273,7 @@ func TestStuckOnFullDisk(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
 	full := func() bool { return true }
-	if err := daemon.UnlessStuck(ctx, 0, full, nil); commands.ExitOf(err) != commands.ExitNotNow {
+	if err := daemon.AwaitEnd(ctx, 0, full, nil); commands.ExitOf(err) != commands.ExitNotNow {
 		t.Errorf("it ended with %v", err)
 	}
 	ended := make(chan error, 1)
@@ -281,7 +281,7 @@ func TestStuckOnFullDisk(t *testing.T) {
 		ended <- errors.New("all its own")
 		return false
 	}
-	if err := daemon.UnlessStuck(ctx, 0, waits, ended); err == nil || commands.ExitOf(err) != commands.ExitFailed {
+	if err := daemon.AwaitEnd(ctx, 0, waits, ended); err == nil || commands.ExitOf(err) != commands.ExitFailed {
 		t.Errorf("it ended with %v", err)
 	}
 }

@@ -100,7 +100,7 @@ func TestIdleRunIsInterrupted(t *testing.T) {
 type insider struct{ node.Options }
 
 func (h insider) dial(cmd *cobra.Command, n need) (*link.Link, error) {
-	return daemon.Inside(cmd.Context(), config.Of(h.Config, daemon.CheckConfig), n.Model, h.Parts, cmd.ErrOrStderr())
+	return daemon.InProcess(cmd.Context(), config.Of(h.Config, daemon.CheckConfig), n.Model, h.Dependencies, cmd.ErrOrStderr())
 }
 
 func (h insider) run(ctx context.Context, stdout io.Writer, args ...string) error {

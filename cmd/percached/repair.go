@@ -98,7 +98,7 @@ func repair(ctx context.Context, c config.Config, named []percached.Space, stdou
 		return err
 	}
 	h.Unclean = true // open deletes answers and tensors of lost chunks
-	s, err := node.Open(ctx, node.Options{Config: c, Parts: node.Parts{Folder: h}}, false, stderr)
+	s, err := node.Open(ctx, node.Options{Config: c, Dependencies: node.Dependencies{Folder: h}}, false, stderr)
 	if err != nil {
 		return err
 	}

@@ -149,7 +149,7 @@ func restoreFolder(ctx context.Context, c config.Config, from io.Reader, force b
 		if force {
 			return nil
 		}
-		there, err := node.ContentsIn(h, node.MetaOptions(log))
+		there, err := node.CountFolder(h, node.MetaOptions(log))
 		if err != nil {
 			return fault.New(fault.Conflict, "percached: restore", "cannot read the contents of %s (%s); pass --force to replace them", c.Data, cmdline.Sentence(err))
 		}
@@ -165,7 +165,7 @@ func restoreFolder(ctx context.Context, c config.Config, from io.Reader, force b
 		return out, err
 	}
 	// Opening the folder rebuilds derived data, and proves that it can be opened.
-	s, err := node.Open(ctx, node.Options{Config: c, Parts: node.Parts{Folder: h, Log: log}}, false, stderr)
+	s, err := node.Open(ctx, node.Options{Config: c, Dependencies: node.Dependencies{Folder: h, Log: log}}, false, stderr)
 	if err != nil {
 		return out, notUsable(err)
 	}

@@ -142,7 +142,7 @@ func TestServeCutsRequests(t *testing.T) {
 // A question that does not end within the time of grace gets an answer, or hears
 // why there is none.
 func TestServeCutsQuestions(t *testing.T) {
-	conf, g := config.DaemonDefault(), node.Parts{}
+	conf, g := config.DaemonDefault(), node.Dependencies{}
 	conf.Data, conf.Serving.Listen, conf.Serving.Grace = t.TempDir(), "127.0.0.1:0", 0
 	conf.Idle.Compute = 0
 	began, free := make(chan struct{}), make(chan struct{})
@@ -178,7 +178,7 @@ func TestServeCutsQuestions(t *testing.T) {
 	}()
 	<-began
 	a.stop()
-	if err := a.log.await(patiently(t), "cut short"); err != nil {
+	if err := a.log.await(patiently(t), "cancelling requests"); err != nil {
 		t.Fatal(err)
 	}
 	close(free)
@@ -237,7 +237,7 @@ func TestServeRefuses(t *testing.T) {
 		says   string
 		status int
 	}{
-		{"address in use", []string{"--listen", busy.Addr().String()}, "", "is in use by another program: name another address with --listen", 1},
+		{"address in use", []string{"--listen", busy.Addr().String()}, "", busy.Addr().String(), 1},
 		{"address of another machine", []string{"--listen", "192.0.2.1:0"}, "PERCACHED_INSECURE_LISTEN=true", "192.0.2.1:0", 1},
 		{"reachable", []string{"--listen", "0.0.0.0:0"}, "", "insecure-listen", 2},
 		{"folder in use", []string{"--data", used.dir}, "", "uses " + used.dir + ": wait until it ends, end it, or name another folder with --data", 4},

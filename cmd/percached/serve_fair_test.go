@@ -23,7 +23,7 @@ import (
 // none of them ends, another token gets stored answers, has its documents taken in, and
 // gets a place of its own.
 func TestServeFloodOfQuestions(t *testing.T) {
-	conf, g := config.DaemonDefault(), node.Parts{}
+	conf, g := config.DaemonDefault(), node.Dependencies{}
 	conf.Data, conf.Serving.Listen, conf.MaxWaiting = t.TempDir(), "127.0.0.1:0", 4
 	conf.Idle.Compute = 0
 	free := make(chan struct{}, 1)

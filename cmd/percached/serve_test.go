@@ -188,7 +188,7 @@ func (s slowly) Info() percached.EmbedderInfo {
 
 // While it loads, a daemon says so and answers nothing else.
 func TestServeWhileLoading(t *testing.T) {
-	conf, g := config.DaemonDefault(), node.Parts{}
+	conf, g := config.DaemonDefault(), node.Dependencies{}
 	conf.Data, conf.Serving.Listen = t.TempDir(), "127.0.0.1:0"
 	free := make(chan struct{})
 	g.Embedder = slowly{llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions()), free}

@@ -98,7 +98,7 @@ func TestCountsSurviveACrash(t *testing.T) {
 	running, stop := context.WithCancel(ctx)
 	when, over := make(chan time.Time), make(chan struct{})
 	go func() {
-		s.FlushOn(running, when)
+		s.FlushOnTick(running, when)
 		close(over)
 	}()
 	when <- time.Time{}

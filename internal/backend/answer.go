@@ -11,7 +11,7 @@ import (
 	"github.com/percached/percached/qabank"
 )
 
-// wireAnswer is an answer as clients and programs get it.
+// wireAnswer converts an answer to the type of the interface.
 func wireAnswer(ids percached.PublicIDs, a answer.Answer) api.Answer {
 	out := api.Answer{
 		Answer: a.Text, Outcome: string(a.Outcome), Refused: a.Refused, Grounds: wireGrounds(a.Grounds), Citations: []api.Citation{},
@@ -69,7 +69,7 @@ func wireConsidered(c answer.Considered) api.Considered {
 // wireMS is a duration in milliseconds, to the microsecond.
 func wireMS(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// wireListener passes on what is heard of an answer.
+// wireListener passes the events of an answer to the listener of the interface.
 func wireListener(ids percached.PublicIDs, l api.Listener) answer.Listener {
 	out := answer.Listener{Piece: l.Token}
 	if l.Stage != nil {
@@ -81,11 +81,11 @@ func wireListener(ids percached.PublicIDs, l api.Listener) answer.Listener {
 	return out
 }
 
-// questionOf is what the answerer is asked for a client.
+// questionOf converts a client's question.
 func questionOf(q api.AskRequest) answer.Question {
 	out := answer.Question{
 		Space: q.Space, Text: q.Question.Question, Bypass: q.Bypass, Refresh: q.Refresh, Settings: percached.Settings{Threshold: q.Threshold},
-		MaxAge: age(q.MaxAge), Instructions: q.Instructions, MaxTokens: q.MaxTokens,
+		MaxAge: maxAge(q.MaxAge), Instructions: q.Instructions, MaxTokens: q.MaxTokens,
 	}
 	for _, t := range q.Earlier {
 		out.Earlier = append(out.Earlier, answer.Turn(t))
@@ -93,8 +93,8 @@ func questionOf(q api.AskRequest) answer.Question {
 	return out
 }
 
-// age is a greatest age: one above zero never becomes zero, which means any.
-func age(seconds float64) time.Duration {
+// maxAge converts seconds. A value above zero never becomes zero, which means any age.
+func maxAge(seconds float64) time.Duration {
 	d := seconds * float64(time.Second)
 	switch {
 	case d >= math.MaxInt64:
@@ -102,7 +102,7 @@ func age(seconds float64) time.Duration {
 	case d > 0:
 		return max(1, time.Duration(d))
 	case d < 0:
-		return -1 // whatever it is, it is refused
+		return -1 // any negative value is refused
 	}
 	return 0
 }
@@ -111,7 +111,7 @@ func (b *Backend) ask(ctx context.Context, q api.AskRequest, l api.Listener) (ap
 	asked := questionOf(q)
 	asked.Caller = api.Caller(ctx)
 	ids, err := b.Knowledge.PublicIDs(q.Space)
-	if err != nil { // the asker says so, too, and counts it
+	if err != nil { // the asker counts the failed question
 		if _, failed := b.Asker.Ask(ctx, asked, answer.Listener{}); failed != nil {
 			err = failed
 		}
@@ -124,15 +124,15 @@ func (b *Backend) ask(ctx context.Context, q api.AskRequest, l api.Listener) (ap
 	return wireAnswer(ids, a), nil
 }
 
-// Embed embeds texts as they are.
+// Embed embeds texts without prefixes.
 func (b *Backend) Embed(ctx context.Context, texts []string) (api.Embedded, error) {
-	defer b.Scheduler.Foreground()() // the embedder is idle work's, too
+	defer b.Scheduler.Foreground()() // idle work uses the embedder, too
 	vectors, err := b.Asker.EmbedBy(ctx, b.Embedder, api.Caller(ctx), texts)
 	return api.Embedded{Model: b.Embedder.Info().Name, Vectors: vectors}, err
 }
 
-// asked lists the latest questions of a space, the latest last.
-func (b *Backend) asked(space string, n int) (api.Records, error) {
+// recentQuestions lists the latest questions of a space, the latest last.
+func (b *Backend) recentQuestions(space string, n int) (api.Records, error) {
 	ids, err := b.Knowledge.PublicIDs(space)
 	if err != nil {
 		return api.Records{}, err
@@ -151,31 +151,30 @@ func wireRecord(ids percached.PublicIDs, r answer.Record) api.Record {
 	}
 }
 
-// forgetHistory forgets the questions of a space. The bytes leave the disk with
-// CleanUp.
-func (b *Backend) forgetHistory(ctx context.Context, space string) (out api.Cleared, err error) {
+// clearSpaceHistory deletes the history of a space. CleanUp removes its bytes from disk.
+func (b *Backend) clearSpaceHistory(ctx context.Context, space string) (out api.Cleared, err error) {
 	if _, err := b.Knowledge.Space(space); err != nil {
 		return out, err
 	}
 	err = b.Library.RemoveFromMeta(ctx, func() (err error) {
-		if out.Removed, err = b.History.Clear(space); err == nil { // what was predicted from them says what they were
+		if out.Removed, err = b.History.Clear(space); err == nil { // predictions made from the history reveal it
 			b.Asker.Settle()
 			_, err = b.Predictor.ForgetHistory(space)
 		}
 		return err
 	})
-	if late := b.Scheduler.Forget(space); err == nil { // what runs there may rest on them
+	if late := b.Scheduler.Forget(space); err == nil { // a running job may use the history
 		err = late
 	}
 	return out, err
 }
 
 func (b *Backend) history(_ context.Context, r api.Recent) (api.Records, error) {
-	return b.asked(r.Space, r.Limit)
+	return b.recentQuestions(r.Space, r.Limit)
 }
 
 func (b *Backend) clearHistory(ctx context.Context, in api.ClearHistoryRequest) (api.Cleared, error) {
-	got, err := b.forgetHistory(ctx, in.Space)
+	got, err := b.clearSpaceHistory(ctx, in.Space)
 	if err == nil && in.CleanUp {
 		got.CleanedUp = b.cleanUp(ctx)
 	}

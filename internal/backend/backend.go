@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/internal/telemetry"
 	"github.com/percached/percached/internal/token"
 )
@@ -29,19 +29,19 @@ type Backend struct {
 	About   func() api.About
 	Started time.Time
 	Logger  *slog.Logger
-	// restorer replaces everything stored with a backup; nil without a daemon.
+	// Restorer replaces all data with a backup; nil without a daemon.
 	Restorer func(context.Context, api.Restore) (api.Restored, error)
 
-	// changing is held while a space is made, changed or removed.
-	changing sync.Mutex
+	// spacesMu is held while a space is created, changed or deleted.
+	spacesMu sync.Mutex
 }
 
-// Open sets what the data folder holds.
-func (b *Backend) Open(n *node.Node, in *inbox.Inbox, rec *telemetry.Recorder) {
+// SetNode sets the open node with its inbox and recorder.
+func (b *Backend) SetNode(n *node.Node, in *inbox.Inbox, rec *telemetry.Recorder) {
 	b.Node, b.Inbox, b.recorder = n, in, rec
 }
 
-// API lists the functions of the interface.
+// API returns the functions of the interface.
 func (b *Backend) API() api.Backend {
 	return api.Backend{
 		Ask: b.ask, Embed: b.Embed, About: b.aboutAll, Status: b.status,
@@ -66,18 +66,18 @@ func (b *Backend) API() api.Backend {
 
 		Backup: b.backup, Restore: b.restore,
 
-		Config: b.configured, ChangeConfig: b.changeConfig,
+		Config: b.showConfig, ChangeConfig: b.changeConfig,
 	}
 }
 
-// tell publishes an event.
-func (b *Backend) tell(kind, space string, data map[string]any) {
+// publish publishes an event.
+func (b *Backend) publish(kind, space string, data map[string]any) {
 	b.Hub.Publish(api.Event{Type: kind, At: b.Now(), Space: space, Data: data})
 }
 
 func (b *Backend) aboutAll(context.Context, api.Nothing) (api.About, error) { return b.About(), nil }
 
-func (b *Backend) configured(context.Context, api.Nothing) (api.Config, error) {
+func (b *Backend) showConfig(context.Context, api.Nothing) (api.Config, error) {
 	return ShownConfig(b.Config), nil
 }
 
@@ -85,11 +85,11 @@ func (b *Backend) changeConfig(_ context.Context, c api.ConfigChange) (api.Confi
 	if err := b.Config.Change(c); err != nil {
 		return api.Config{}, changeProblem(err)
 	}
-	b.tell(api.EventSettings, "", map[string]any{"keys": sortedKeys(c)})
+	b.publish(api.EventSettings, "", map[string]any{"keys": sortedKeys(c)})
 	return ShownConfig(b.Config), nil
 }
 
-// ShownConfig is every key with its value.
+// ShownConfig lists every key with its value.
 func ShownConfig(l *config.Loaded) (out api.Config) {
 	for _, k := range l.All() {
 		out.Settings = append(out.Settings, api.Setting(k))
@@ -97,7 +97,7 @@ func ShownConfig(l *config.Loaded) (out api.Config) {
 	return out
 }
 
-// changeProblem names the fields of a request that changes keys and is refused.
+// changeProblem names the wrong fields of a refused change of keys.
 func changeProblem(err error) error {
 	refused, ok := errors.AsType[*config.ChangeError](err)
 	if !ok {
@@ -107,9 +107,20 @@ func changeProblem(err error) error {
 	for _, k := range refused.Keys {
 		field := api.FieldError{Detail: k.Err.Error()}
 		if k.Key != "" {
-			field.Field = "/" + escaped(k.Key)
+			field.Field = "/" + pointerToken(k.Key)
 		}
 		wrong = append(wrong, field)
 	}
-	return invalids(wrong)
+	return invalidFields(wrong)
+}
+
+func (b *Backend) backup(ctx context.Context, to api.Backup) (api.Nothing, error) {
+	return api.Nothing{}, b.Backup(ctx, b.Inbox, to.To)
+}
+
+func (b *Backend) restore(ctx context.Context, r api.Restore) (api.Restored, error) {
+	if b.Restorer == nil {
+		return api.Restored{}, fault.New(fault.Unsupported, "percached: restore", "only a daemon can restore a backup over HTTP; use percached restore FILE")
+	}
+	return b.Restorer(ctx, r)
 }

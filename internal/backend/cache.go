@@ -61,8 +61,8 @@ func (b *Backend) spaceCache(_ context.Context, in api.InSpace) (api.SpaceCache,
 	return out, err
 }
 
-// slices lists the stored tensors of a space, or of all if none is named, each
-// before those behind it, and at most n.
+// slices lists at most n stored slices of a space, or of all spaces if none is named. A
+// parent comes before its children.
 func (b *Backend) slices(space string, n int) (api.Tree, error) {
 	out := api.Tree{Slices: []api.Slice{}}
 	err := b.EachSpace(space, func(name string) error {
@@ -80,10 +80,10 @@ func (b *Backend) slices(space string, n int) (api.Tree, error) {
 	return out, err
 }
 
-// dropTensors drops the stored tensors of a space, or all if none is named, and
-// takes them off the disk if there is room for that.
+// dropTensors deletes the tensors of a space, or all tensors if none is named. It removes
+// their bytes from disk if there is space for that.
 func (b *Backend) dropTensors(ctx context.Context, space string) (api.Dropped, error) {
-	drop := b.Tree.ClearAll // also what belongs to no space any more
+	drop := b.Tree.ClearAll // also tensors of deleted spaces
 	if space != "" {
 		if _, err := b.Knowledge.Space(space); err != nil {
 			return api.Dropped{}, err
@@ -91,25 +91,25 @@ func (b *Backend) dropTensors(ctx context.Context, space string) (api.Dropped, e
 		drop = func() (int, int64, error) { return b.Tree.Clear(space) }
 	}
 	n, bytes, err := drop()
-	if err == nil { // they are gone, even where there is no room to write the rest anew
+	if err == nil { // the deletion holds even if compaction fails
 		if left := b.Tree.Compact(ctx, nil); left != nil {
-			b.Log.Warn("tensors that were dropped are still on the disk", "kind", fault.KindOf(left), "error", left)
+			b.Log.Warn("cannot remove the bytes of deleted tensors from disk", "kind", fault.KindOf(left), "error", left)
 		}
 	}
 	b.changed(space)
 	return api.Dropped{Slices: n, Bytes: bytes}, err
 }
 
-// changed has idle work looked for anew: in a space, or in all if none is named.
+// changed makes the scheduler look for work in a space, or in all spaces if none is named.
 func (b *Backend) changed(space string) {
-	// Where the list cannot be read, the scheduler finds that out for itself.
+	// If the list cannot be read, the scheduler reports it.
 	_ = b.EachSpace(space, func(name string) error {
 		b.Scheduler.Changed(name)
 		return nil
 	})
 }
 
-// verifyTensors reads all stored tensors and drops those that are damaged.
+// verifyTensors verifies all stored tensors and deletes damaged ones.
 func (b *Backend) verifyTensors(ctx context.Context) (api.Verified, error) {
 	r, err := b.Tree.Verify(ctx)
 	return wireVerified(r), err
@@ -122,7 +122,7 @@ func wireVerified(r qkvtree.Report) api.Verified {
 func (b *Backend) cache(context.Context, api.Nothing) (api.Cache, error) { return b.cacheStats() }
 
 func (b *Backend) limitCache(ctx context.Context, c api.CacheLimit) (api.Cache, error) {
-	// It is a setting of the daemon, too.
+	// The limit is a key of the configuration.
 	change := api.ConfigChange{"tensor-limit": strconv.FormatInt(*c.Limit, 10)}
 	if _, err := b.changeConfig(ctx, change); err != nil {
 		return api.Cache{}, err

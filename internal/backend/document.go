@@ -9,6 +9,9 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/knowledgebank"
 )
 
@@ -23,16 +26,16 @@ func wireChunk(ids percached.PublicIDs, c percached.Chunk) api.ChunkText {
 	return api.ChunkText{Chunk: ids.Chunk(c.ID), About: strings.TrimPrefix(c.Head, "### "), Body: c.Body}
 }
 
-// documentsRead is how many documents are read at once when some are looked for.
+// documentsRead is the number of documents read at once in a search.
 const documentsRead = 500
 
-// documents is a page of a space's documents, in an order that stays. Beside an error that is
-// knowledgebank.ErrDamaged it holds those that can be read.
+// pageOfDocuments returns a page of a space's documents in a stable order. With an error that
+// is knowledgebank.ErrDamaged it returns the readable documents.
 func (b *Backend) pageOfDocuments(ctx context.Context, p api.DocumentPage) (api.Documents, error) {
 	out := api.Documents{Documents: []api.Document{}}
 	var from percached.DocumentID
 	if p.After != "" && from.UnmarshalText([]byte(p.After)) != nil {
-		return out, invalid("query:after", "it must be the next of a page before")
+		return out, invalid("query:after", "must be the next of an earlier page")
 	}
 	st, err := b.Knowledge.Stats(p.Space)
 	if err != nil {
@@ -79,7 +82,7 @@ func (b *Backend) pageOfDocuments(ctx context.Context, p api.DocumentPage) (api.
 	}
 }
 
-// document is a document with its text, by its public id.
+// document returns a document with its text, by its public ID.
 func (b *Backend) document(_ context.Context, o api.OneDocument) (api.DocumentText, error) {
 	space, id := o.Space, o.Document
 	ids, err := b.Knowledge.PublicIDs(space)
@@ -101,8 +104,155 @@ func (b *Backend) document(_ context.Context, o api.OneDocument) (api.DocumentTe
 func (b *Backend) documents(ctx context.Context, p api.DocumentPage) (api.Documents, error) {
 	page, err := b.pageOfDocuments(ctx, p)
 	if errors.Is(err, knowledgebank.ErrDamaged) && len(page.Documents) > 0 {
-		b.Logger.Warn("documents are left out of a list", "error", err)
+		b.Logger.Warn("cannot read some documents; left them out of a list", "error", err)
 		err = nil
 	}
 	return page, err
+}
+
+func wireUpload(u inbox.Upload) api.UploadStatus {
+	r := u.Report
+	return api.UploadStatus{
+		ID: u.ID, Space: u.Space, State: api.UploadState(u.State), Accepted: u.Accepted, Ended: u.Ended, Files: u.Files, Bytes: u.Bytes, Read: u.Read,
+		Added: r.Added, Unchanged: r.Unchanged, Replaced: r.Replaced, Failed: r.Failed, Chunks: r.Chunks,
+		Failures: wireFailures(r.Failures), LeftOut: wireFailures(r.LeftOut), Error: u.Error,
+	}
+}
+
+func wireFailures(some []ingest.Failure) []api.Failure {
+	out := []api.Failure{}
+	for _, f := range some {
+		out = append(out, api.Failure(f))
+	}
+	return out
+}
+
+func (b *Backend) upload(ctx context.Context, u api.Upload) (api.UploadStatus, error) {
+	got, err := b.Inbox.Accept(ctx, u.Space, u.Key, func(take inbox.Take) error { return u.Each(take) })
+	if err == nil && u.Wait {
+		got, err = b.Inbox.Wait(ctx, got.ID)
+	}
+	if err != nil {
+		return api.UploadStatus{}, err
+	}
+	return wireUpload(got), nil
+}
+
+func (b *Backend) uploads(_ context.Context, r api.Recent) (api.Uploads, error) {
+	out := api.Uploads{Uploads: []api.UploadStatus{}}
+	if _, err := b.Knowledge.Space(r.Space); err != nil {
+		return out, err
+	}
+	for _, u := range b.Inbox.List(r.Space, r.Limit) {
+		out.Uploads = append(out.Uploads, wireUpload(u))
+	}
+	return out, nil
+}
+
+func (b *Backend) uploadStatus(_ context.Context, o api.OneUpload) (api.UploadStatus, error) {
+	if _, err := b.Knowledge.Space(o.Space); err != nil {
+		return api.UploadStatus{}, err
+	}
+	u, err := b.Inbox.Get(o.Space, o.Upload)
+	if err != nil {
+		return api.UploadStatus{}, err
+	}
+	return wireUpload(u), nil
+}
+
+func (b *Backend) cancelUpload(_ context.Context, o api.OneUpload) (api.Nothing, error) {
+	if _, err := b.Knowledge.Space(o.Space); err != nil {
+		return api.Nothing{}, err
+	}
+	return api.Nothing{}, b.Inbox.Cancel(o.Space, o.Upload)
+}
+
+func wireReceipt(r ingest.Receipt) api.Receipt {
+	return api.Receipt{
+		Documents: r.Documents, Chunks: r.Chunks, Vectors: r.Vectors, Indexed: r.Indexed, Slices: r.Slices, SliceBytes: r.Bytes,
+		Entries: r.Entries, History: r.History, Summaries: r.Summaries, Predictions: r.Predicted, CleanedUp: r.CleanedUp,
+	}
+}
+
+func (b *Backend) deleteDocument(ctx context.Context, o api.DeleteRequest) (api.Receipt, error) {
+	ids, err := b.Knowledge.PublicIDs(o.Space)
+	if err != nil {
+		return api.Receipt{}, err
+	}
+	o.Document = ids.DocumentOf(o.Document)
+	_, err = b.Knowledge.Document(o.Space, o.Document)
+	if err != nil && fault.KindOf(err) != fault.Internal { // a damaged document can be deleted, too
+		return api.Receipt{}, err
+	}
+	// Waiting uploads must not add it again.
+	if err := b.Inbox.Withhold(ctx, o.Space, o.Document); err != nil {
+		return api.Receipt{}, err
+	}
+	if err := b.Inbox.Forget(o.Space); err != nil {
+		return api.Receipt{}, err
+	}
+	got, err := b.Library.Delete(ctx, o.Space, o.Document)
+	if err != nil {
+		return api.Receipt{}, err
+	}
+	return b.finishDeletion(ctx, o, got), nil
+}
+
+func (b *Backend) deleteSpace(ctx context.Context, o api.DeleteRequest) (api.Receipt, error) {
+	b.spacesMu.Lock()
+	got, err := b.removeSpace(ctx, o.Space)
+	b.spacesMu.Unlock() // cleaning up is slow
+	if err != nil {
+		return api.Receipt{}, err
+	}
+	return b.finishDeletion(ctx, o, got), nil
+}
+
+// removeSpace deletes a space with its uploads, prompts and tokens. A second call completes
+// an interrupted one, even if the space is already deleted.
+func (b *Backend) removeSpace(ctx context.Context, space string) (ingest.Receipt, error) {
+	// Tokens and prompts first. If this is interrupted, they must not apply to a new space of
+	// the same name.
+	if err := errors.Join(b.Tokens.DropSpace(space), b.PromptFiles(space).Remove()); err != nil {
+		return ingest.Receipt{}, err
+	}
+	got, err := b.Library.DeleteSpace(ctx, space)
+	if err != nil {
+		if _, look := b.Knowledge.Space(space); fault.KindOf(look) != fault.NotFound {
+			return got, err
+		}
+	}
+	// The space no longer accepts uploads, even if its deletion is incomplete.
+	if late := b.Inbox.DropSpace(space); late != nil {
+		return got, late
+	}
+	if err == nil {
+		err = b.LimitTensors(percached.Space{Name: space})
+	}
+	return got, err
+}
+
+// cleanUp removes the bytes of deleted data from disk, and says whether it succeeded.
+func (b *Backend) cleanUp(ctx context.Context) bool {
+	err := b.Library.CleanUp(ctx, nil)
+	if err != nil {
+		b.Logger.Warn("cannot remove the bytes of deleted data from disk; will retry", "kind", fault.KindOf(err), "error", err)
+	}
+	return err == nil
+}
+
+// finishDeletion cleans up if that was requested, publishes the deletion and returns its
+// receipt. If the cleanup fails, or a waiting upload holds some of the data, the receipt
+// says so, and idle work retries.
+func (b *Backend) finishDeletion(ctx context.Context, o api.DeleteRequest, r ingest.Receipt) api.Receipt {
+	if o.CleanUp {
+		r.CleanedUp = b.cleanUp(ctx) && !b.Inbox.Withholds(o.Space, o.Document)
+	}
+	out := wireReceipt(r)
+	b.recorder.Metrics.Forgotten(out.Documents)
+	b.publish(api.EventForgotten, o.Space, map[string]any{
+		"documents": out.Documents, "chunks": out.Chunks, "slices": out.Slices, "slice_bytes": out.SliceBytes, "entries": out.Entries,
+		"history": out.History, "summaries": out.Summaries, "predictions": out.Predictions, "cleaned_up": out.CleanedUp,
+	})
+	return out
 }

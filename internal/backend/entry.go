@@ -21,7 +21,7 @@ func wireEntry(ids percached.PublicIDs, e qabank.Entry) api.Entry {
 	return out
 }
 
-// entries is a page of a space's stored answers, by ID.
+// entries returns a page of a space's stored answers, ordered by ID.
 func (b *Backend) entries(_ context.Context, p api.Page) (api.Entries, error) {
 	space, limit, after := p.Space, p.Limit, p.After
 	out := api.Entries{Entries: []api.Entry{}}
@@ -31,7 +31,7 @@ func (b *Backend) entries(_ context.Context, p api.Page) (api.Entries, error) {
 	}
 	var from qabank.ID
 	if after != "" && from.UnmarshalText([]byte(after)) != nil {
-		return out, invalid("query:after", "it must be the next of a page before")
+		return out, invalid("query:after", "must be the next of an earlier page")
 	}
 	found, err := b.Bank.Page(space, from, limit+1)
 	for i, e := range found {
@@ -46,7 +46,7 @@ func (b *Backend) entries(_ context.Context, p api.Page) (api.Entries, error) {
 	return out, err
 }
 
-// SearchEntries finds the stored questions most like a text: the same one first.
+// SearchEntries finds the stored questions most similar to a text. The same one comes first.
 func (b *Backend) SearchEntries(ctx context.Context, q api.EntrySearch) (api.Entries, error) {
 	space, text, n := q.Space, q.Query, q.Limit
 	out := api.Entries{Entries: []api.Entry{}}
@@ -55,7 +55,7 @@ func (b *Backend) SearchEntries(ctx context.Context, q api.EntrySearch) (api.Ent
 		return out, err
 	}
 	if qabank.Normalise(text) == "" {
-		return out, invalid("query:q", "it says nothing")
+		return out, invalid("query:q", "must contain words")
 	}
 	vectors, err := b.Asker.Embed(ctx, api.Caller(ctx), []string{text})
 	if err != nil {
@@ -66,7 +66,7 @@ func (b *Backend) SearchEntries(ctx context.Context, q api.EntrySearch) (api.Ent
 	if err != nil {
 		return out, err
 	}
-	if there { // it may have no vector of this embedder
+	if there { // it may lack a vector of this embedder
 		found = slices.DeleteFunc(found, func(c qabank.Candidate) bool { return c.Entry.ID == same.ID })
 		found = append([]qabank.Candidate{{Entry: same, Similarity: 1}}, found[:min(len(found), n-1)]...)
 	}
@@ -78,27 +78,27 @@ func (b *Backend) SearchEntries(ctx context.Context, q api.EntrySearch) (api.Ent
 	return out, nil
 }
 
-// storedAnswer finds an entry by its name.
+// storedAnswer finds an entry by its ID.
 func (b *Backend) storedAnswer(space, name string) (qabank.Entry, error) {
 	if _, err := b.Knowledge.Space(space); err != nil {
 		return qabank.Entry{}, err
 	}
 	var id qabank.ID
 	if id.UnmarshalText([]byte(name)) != nil {
-		return qabank.Entry{}, noAnswer(name)
+		return qabank.Entry{}, errNoEntry(name)
 	}
 	e, err := b.Bank.Get(space, id)
 	if fault.KindOf(err) == fault.NotFound {
-		err = noAnswer(name)
+		err = errNoEntry(name)
 	}
 	return e, err
 }
 
-func noAnswer(name string) error {
+func errNoEntry(name string) error {
 	return fault.New(fault.NotFound, "percached", "there is no stored answer %q", name)
 }
 
-// deleteAnswer removes a stored answer.
+// deleteAnswer deletes a stored answer.
 func (b *Backend) deleteAnswer(ctx context.Context, space, name string) error {
 	e, err := b.storedAnswer(space, name)
 	if err != nil {
@@ -107,19 +107,19 @@ func (b *Backend) deleteAnswer(ctx context.Context, space, name string) error {
 	return b.Bank.Delete(ctx, space, e.ID)
 }
 
-// vetoAnswer keeps a stored answer from ever being given for a question.
+// vetoAnswer makes sure that a stored answer is never returned for a question.
 func (b *Backend) vetoAnswer(ctx context.Context, space, name, asked string) error {
 	e, err := b.storedAnswer(space, name)
 	if err != nil {
 		return err
 	}
 	if qabank.Normalise(asked) == "" {
-		return invalid("/asked", "it says nothing")
+		return invalid("/asked", "must contain words")
 	}
 	if err := b.Bank.Veto(ctx, space, asked, e.ID); err != nil {
 		return err
 	}
-	b.Scheduler.Changed(space) // it has no answer any more
+	b.Scheduler.Changed(space) // the question needs a new answer
 	return nil
 }
 

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strings"
@@ -10,10 +11,11 @@ import (
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/telemetry"
+	"github.com/percached/percached/predictor"
 	"github.com/percached/percached/scheduler"
 )
 
-// ledgerDays is how far back the books are shown if nobody says otherwise.
+// ledgerDays is the default period of the ledger.
 const ledgerDays = 30
 
 func wireIdle(st scheduler.Status, windows []scheduler.Window) api.Idle {
@@ -67,7 +69,7 @@ func wireAccount(a scheduler.Account) api.Account {
 	}
 }
 
-// WireDrained is a summary of idle work on the wire.
+// WireDrained converts a summary of idle work.
 func WireDrained(sum scheduler.Summary) api.Drained {
 	out := api.Drained{Work: wireWork(sum.Tally), Kinds: []api.KindWork{}, Reasons: wireReasons(sum.Reasons)}
 	for _, k := range sum.Kinds {
@@ -83,8 +85,7 @@ func wireWork(t scheduler.Tally) api.Work {
 	}
 }
 
-// idleStatus tells how idle work stands: in all, or as far as it is about one
-// space.
+// idleStatus returns the state of idle work, of one space or of all.
 func (b *Backend) idleStatus(space string) (api.Idle, error) {
 	st, err := b.Scheduler.Status()
 	if err != nil {
@@ -93,7 +94,7 @@ func (b *Backend) idleStatus(space string) (api.Idle, error) {
 	spaces, err := b.Knowledge.Spaces()
 	for _, sp := range spaces {
 		if p := sp.Settings.Prediction; p != nil && *p == percached.PredictNothing {
-			delete(st.Pace, sp.Name) // it goes at none
+			delete(st.Pace, sp.Name) // the space has no prediction
 		}
 	}
 	if space != "" {
@@ -114,7 +115,7 @@ func (b *Backend) idleStatus(space string) (api.Idle, error) {
 	return out, err
 }
 
-// queue lists the jobs of a space, or of all if none is named.
+// jobsOf lists the jobs of a space, or of all spaces if none is named.
 func (b *Backend) jobsOf(space string) api.Queue {
 	out := api.Queue{Jobs: []api.Job{}}
 	for _, j := range b.Scheduler.Queue() {
@@ -127,8 +128,7 @@ func (b *Backend) jobsOf(space string) api.Queue {
 	return out
 }
 
-// ledger tells what idle work cost and saved since then: in a space, or in all if
-// none is named.
+// ledger returns cost and savings of idle work, of one space or of all.
 func (b *Backend) ledger(_ context.Context, in api.LedgerQuery) (api.Ledger, error) {
 	space, since := string(in.Space), in.Since
 	if since.IsZero() {
@@ -182,7 +182,7 @@ func (b *Backend) resume(context.Context, api.Nothing) (api.Idle, error) {
 }
 
 func (b *Backend) drain(ctx context.Context, in api.DrainRequest) (api.Drained, error) {
-	e, err := b.errand(in)
+	e, err := b.drainRequest(in)
 	if err != nil {
 		return api.Drained{}, err
 	}
@@ -190,8 +190,8 @@ func (b *Backend) drain(ctx context.Context, in api.DrainRequest) (api.Drained, 
 	return WireDrained(sum), err
 }
 
-// errand says which jobs somebody wants done, and how many.
-func (b *Backend) errand(in api.DrainRequest) (scheduler.DrainRequest, error) {
+// drainRequest converts a request to run idle work.
+func (b *Backend) drainRequest(in api.DrainRequest) (scheduler.DrainRequest, error) {
 	e := scheduler.DrainRequest{Jobs: in.Jobs, Tokens: in.Tokens}
 	if in.Space == "" && in.Kinds == "" {
 		return e, nil
@@ -201,21 +201,69 @@ func (b *Backend) errand(in api.DrainRequest) (scheduler.DrainRequest, error) {
 			return e, err
 		}
 	}
-	var there []string
+	var known []string
 	for _, k := range scheduler.Kinds() {
-		there = append(there, string(k))
+		known = append(known, string(k))
 	}
-	wanted := there
+	wanted := known
 	if in.Kinds != "" {
 		wanted = strings.Split(string(in.Kinds), ",")
 	}
 	for _, name := range wanted {
-		if !slices.Contains(there, name) {
-			return e, invalid("query:kind", "it must be some of these, with commas between them: "+strings.Join(there, ", "))
+		if !slices.Contains(known, name) {
+			return e, invalid("query:kind", "must be one or more of these, separated by commas: "+strings.Join(known, ", "))
 		}
 	}
 	e.Only = func(space string, k scheduler.Kind) bool {
 		return (in.Space == "" || space == string(in.Space)) && slices.Contains(wanted, string(k))
 	}
 	return e, nil
+}
+
+func wirePrediction(ids percached.PublicIDs, p predictor.Prediction, space string) api.Prediction {
+	return api.Prediction{
+		ID: hex.EncodeToString(p.ID[:]), Space: space, Question: p.Question, From: string(p.From), Chunks: ids.Chunks(p.Chunks),
+		Made: p.Made, Populated: p.Populated, Hits: p.Hits, LastHit: p.LastHit,
+	}
+}
+
+func wirePredictionStats(st predictor.Stats) api.PredictionStats {
+	out := api.PredictionStats{
+		Summaries: st.Parts, Empty: st.Empty, Unused: st.Waiting, Bytes: st.Bytes, Predictions: st.Predictions, FromHistory: st.FromHistory,
+		Populated: st.Populated, Asked: st.Hit, Dropped: map[string]uint64{},
+	}
+	for why, n := range st.Dropped {
+		out.Dropped[string(why)] = n
+	}
+	return out
+}
+
+// predictions lists the predictions of a space, the latest first.
+func (b *Backend) predictions(_ context.Context, in api.InSpace) (api.Predictions, error) {
+	space := in.Space
+	out := api.Predictions{Predictions: []api.Prediction{}}
+	ids, err := b.Knowledge.PublicIDs(space)
+	if err != nil {
+		return out, err
+	}
+	found, err := b.Predictor.Predictions(space)
+	for _, p := range found {
+		out.Predictions = append(out.Predictions, wirePrediction(ids, p, space))
+	}
+	if err != nil {
+		return out, err
+	}
+	st, err := b.Predictor.Stats(space)
+	out.Stats = wirePredictionStats(st)
+	return out, err
+}
+
+// predict runs the jobs of prediction in one space now.
+func (b *Backend) predict(ctx context.Context, in api.InSpace) (api.Drained, error) {
+	if _, err := b.Knowledge.Space(in.Space); err != nil {
+		return api.Drained{}, err
+	}
+	only := func(space string, k scheduler.Kind) bool { return space == in.Space && k.Predicts() }
+	sum, err := b.Scheduler.Drain(ctx, scheduler.DrainRequest{Only: only}, nil)
+	return WireDrained(sum), err
 }

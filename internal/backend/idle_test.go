@@ -93,7 +93,7 @@ func TestEmbedIsForeground(t *testing.T) {
 
 func TestAge(t *testing.T) {
 	for seconds, want := range map[float64]time.Duration{0: 0, 1e-300: 1, 1.5: 1500 * time.Millisecond, 1e300: 1<<63 - 1, -1e-300: -1} {
-		if got := age(seconds); got != want {
+		if got := maxAge(seconds); got != want {
 			t.Errorf("%v: %v, want %v", seconds, got, want)
 		}
 	}

@@ -21,7 +21,7 @@ func (b *Backend) spaces(context.Context, api.Nothing) (api.Spaces, error) {
 	out := api.Spaces{Spaces: []api.Space{}}
 	for _, sp := range found {
 		one, err := b.aboutSpace(sp)
-		if fault.KindOf(err) == fault.NotFound { // it went meanwhile
+		if fault.KindOf(err) == fault.NotFound { // it was deleted in the meantime
 			continue
 		}
 		if err != nil {
@@ -47,7 +47,7 @@ func (b *Backend) aboutSpace(sp percached.Space) (api.Space, error) {
 	return out, err
 }
 
-// effective is what holds in a space.
+// effective returns the effective settings of a space.
 func (b *Backend) effective(sp percached.Space) (api.Settings, error) {
 	set, err := b.Asker.Settings(sp.Name)
 	if err != nil {
@@ -64,24 +64,24 @@ func (b *Backend) effective(sp percached.Space) (api.Settings, error) {
 	}}, err
 }
 
-// createSpace makes a space that is not there yet.
+// makeSpace creates a space.
 func (b *Backend) makeSpace(ctx context.Context, n api.NewSpace) (api.Space, error) {
 	if n.Kind == "" {
 		n.Kind = knowledgebank.Kinds()[0]
 	}
 	_, err := b.Knowledge.Space(n.Name)
 	if err == nil {
-		return api.Space{}, fault.New(fault.Conflict, "percached", "there is a space %q already", n.Name)
+		return api.Space{}, fault.New(fault.Conflict, "percached", "the space %q exists already", n.Name)
 	}
 	wrong := b.checkSettings(n.Settings, n.Name, "/settings/")
 	if !slices.Contains(knowledgebank.Kinds(), n.Kind) {
-		wrong = append(wrong, api.FieldError{Field: "/kind", Detail: "it must be one of " + strings.Join(knowledgebank.Kinds(), ", ")})
+		wrong = append(wrong, api.FieldError{Field: "/kind", Detail: "must be one of " + strings.Join(knowledgebank.Kinds(), ", ")})
 	}
 	if len(wrong) > 0 {
-		return api.Space{}, invalids(wrong)
+		return api.Space{}, invalidFields(wrong)
 	}
 	files := b.PromptFiles(n.Name)
-	found, err := files.Read() // the owner of the folder may have put some there
+	found, err := files.Read() // the user may have put files there
 	before := (*api.Prompts)(found)
 	if err != nil {
 		return api.Space{}, err
@@ -98,18 +98,18 @@ func (b *Backend) makeSpace(ctx context.Context, n api.NewSpace) (api.Space, err
 	}
 	err = b.LimitTensors(sp)
 	if err == nil {
-		err = files.Write(node.Prompts(laidOver(before, n.Settings.Prompts)))
+		err = files.Write(node.Prompts(overridePrompts(before, n.Settings.Prompts)))
 	}
-	if err != nil { // as if nothing had happened
+	if err != nil { // undo
 		_, _, gone := b.Knowledge.DeleteSpace(sp.Name)
-		return api.Space{}, errors.Join(err, gone, files.Write(node.Prompts(orNone(before))))
+		return api.Space{}, errors.Join(err, gone, files.Write(node.Prompts(deref(before))))
 	}
 	b.Scheduler.Changed(sp.Name)
 	return b.aboutSpace(sp)
 }
 
-// changeSpace lays a merge patch (RFC 7396) over a space's settings, and tells
-// which it names. All of it holds, or none.
+// mergeSettings applies a merge patch (RFC 7396) to a space's settings, and returns its
+// keys. If one step fails, it undoes the others.
 func (b *Backend) mergeSettings(name string, patch []byte) (sp percached.Space, keys []string, err error) {
 	if sp, err = b.Knowledge.Space(name); err != nil {
 		return sp, nil, err
@@ -121,10 +121,10 @@ func (b *Backend) mergeSettings(name string, patch []byte) (sp percached.Space, 
 		return sp, nil, err
 	}
 	before.Prompts = (*api.Prompts)(own)
-	after, keys, err := merged(before, patch)
+	after, keys, err := applyMergePatch(before, patch)
 	if err == nil {
-		fresh := api.Settings{Settings: after.Settings, Prompts: differing(before.Prompts, after.Prompts)}
-		err = invalids(b.checkSettings(fresh, name, "/"))
+		fresh := api.Settings{Settings: after.Settings, Prompts: changedPrompts(before.Prompts, after.Prompts)}
+		err = invalidFields(b.checkSettings(fresh, name, "/"))
 	}
 	if err != nil {
 		return sp, nil, err
@@ -140,7 +140,7 @@ func (b *Backend) mergeSettings(name string, patch []byte) (sp percached.Space, 
 	was := sp
 	sp.Settings = after.Settings
 	for _, step := range []struct{ do, undo func() error }{
-		{func() error { return files.Write(node.Prompts(orNone(after.Prompts))) }, func() error { return files.Write(node.Prompts(orNone(before.Prompts))) }},
+		{func() error { return files.Write(node.Prompts(deref(after.Prompts))) }, func() error { return files.Write(node.Prompts(deref(before.Prompts))) }},
 		{func() error { return b.LimitTensors(sp) }, func() error { return b.LimitTensors(was) }},
 		{func() error { return b.Knowledge.Configure(name, sp.Settings) }, nil},
 	} {
@@ -164,18 +164,18 @@ func (b *Backend) space(_ context.Context, in api.InSpace) (api.Space, error) {
 }
 
 func (b *Backend) createSpace(ctx context.Context, n api.NewSpace) (api.Space, error) {
-	b.changing.Lock()
-	defer b.changing.Unlock()
+	b.spacesMu.Lock()
+	defer b.spacesMu.Unlock()
 	return b.makeSpace(ctx, n)
 }
 
 func (b *Backend) changeSpace(_ context.Context, c api.SpaceChange) (api.Space, error) {
-	b.changing.Lock()
-	defer b.changing.Unlock()
+	b.spacesMu.Lock()
+	defer b.spacesMu.Unlock()
 	sp, keys, err := b.mergeSettings(c.Space, c.Merge)
 	if err != nil {
 		return api.Space{}, err
 	}
-	b.tell(api.EventSettings, c.Space, map[string]any{"keys": keys})
+	b.publish(api.EventSettings, c.Space, map[string]any{"keys": keys})
 	return b.aboutSpace(sp)
 }

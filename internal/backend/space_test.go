@@ -52,7 +52,7 @@ func TestMerged(t *testing.T) {
 			if err := json.Unmarshal([]byte(before), &set); err != nil {
 				t.Fatal(err)
 			}
-			got, keys, err := merged(set, []byte(tc.patch))
+			got, keys, err := applyMergePatch(set, []byte(tc.patch))
 			if wrote, _ := json.Marshal(set); string(wrote) != before {
 				t.Errorf("what was merged into has changed: %s", wrote)
 			}
@@ -81,14 +81,14 @@ func FuzzMerged(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, patch []byte) {
-		set, _, err := merged(api.Settings{}, patch)
+		set, _, err := applyMergePatch(api.Settings{}, patch)
 		if err != nil {
 			if fault.KindOf(err) != fault.Invalid {
 				t.Error(err)
 			}
 			return
 		}
-		same, _, err := merged(set, []byte(`{}`))
+		same, _, err := applyMergePatch(set, []byte(`{}`))
 		if d := cmp.Diff(set, same); d != "" || err != nil {
 			t.Errorf("%v\n%s", err, d)
 		}
@@ -173,10 +173,10 @@ func TestSpaceLife(t *testing.T) {
 	if d := cmp.Diff(want, got.Settings); d != "" {
 		t.Error(d)
 	}
-	if text, ok, err := f.PromptOf("fresh", "abstract"); text != "Sum up: {text}" || !ok || err != nil {
+	if text, ok, err := f.Prompt("fresh", "abstract"); text != "Sum up: {text}" || !ok || err != nil {
 		t.Errorf("%q, %v, %v", text, ok, err)
 	}
-	if _, ok, err := f.PromptOf("fresh", "instructions"); ok || err != nil {
+	if _, ok, err := f.Prompt("fresh", "instructions"); ok || err != nil {
 		t.Errorf("the prompt is still there: %v", err)
 	}
 	// What its owner put into the folder is told, and in nobody's way.
@@ -268,7 +268,7 @@ func TestPromptsStayInside(t *testing.T) {
 	if err := os.WriteFile(s.Home.Path("prompts", "abstract.txt"), []byte("{text}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text, ok, err := s.PromptOf("abstract.txt", "abstract"); text != "{text}" || !ok || err != nil {
+	if text, ok, err := s.Prompt("abstract.txt", "abstract"); text != "{text}" || !ok || err != nil {
 		t.Errorf("%q, %v, %v", text, ok, err)
 	}
 	for _, name := range []string{"mail", "a..b", "abstract.txt2", "a.txt"} {

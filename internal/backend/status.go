@@ -4,8 +4,14 @@ import (
 	"context"
 	"time"
 
+	"github.com/percached/percached"
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/calibrate"
+	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/internal/telemetry"
+	"github.com/percached/percached/models"
 )
 
 func wireStatus(begun time.Time, q api.StatusQuestions, m telemetry.State) api.Status {
@@ -37,4 +43,121 @@ func (b *Backend) status(context.Context, api.Nothing) (api.Status, error) {
 	out := wireStatus(b.Started, b.recorder.Questions(), now)
 	out.Placements, err = b.listPlacements()
 	return out, err
+}
+
+// State returns the figures of the metrics and the status.
+func (b *Backend) State() (telemetry.State, error) {
+	const month = 30 * 24 * time.Hour
+	tree, err := b.Tree.Stats()
+	if err != nil {
+		return telemetry.State{}, err
+	}
+	m := telemetry.State{
+		Tensors: telemetry.Room{Bytes: tree.Bytes, Limit: tree.Limit}, Disk: telemetry.Room{Bytes: tree.Disk, Limit: tree.Limit + tree.Slack},
+		Slices: tree.Nodes, Queue: map[string]int{}, Ledger: map[string]telemetry.Account{},
+		Questions: b.Asker.Waiting(), Uploads: b.Inbox.Waiting(), Listeners: b.Hub.Subscribers(),
+	}
+	m.Bank.Bytes, m.Bank.Limit = b.Bank.Usage()
+	spaces, err := b.Knowledge.Spaces()
+	if err != nil {
+		return m, err
+	}
+	m.Spaces = len(spaces)
+	for _, sp := range spaces {
+		st, err := b.Knowledge.Stats(sp.Name)
+		if fault.KindOf(err) == fault.NotFound { // it was deleted in the meantime
+			continue
+		}
+		if err != nil {
+			return m, err
+		}
+		bank := b.Bank.Stats(sp.Name)
+		m.Documents, m.Chunks = m.Documents+st.Documents, m.Chunks+st.Chunks
+		m.Entries, m.Answered, m.Stale = m.Entries+bank.Entries, m.Answered+bank.Answered, m.Stale+bank.Stale
+	}
+	idle, err := b.Scheduler.Status()
+	if err != nil {
+		return m, err
+	}
+	m.Idle, m.Parked = string(idle.State), len(idle.Parked)
+	for kind, n := range idle.Jobs {
+		m.Queue[string(kind)] = n
+	}
+	accounts, err := b.Scheduler.Ledger("", b.Now().Add(-month))
+	for _, a := range accounts {
+		m.Ledger[string(a.Kind)] = telemetry.Account{Spent: a.Seconds, Saved: a.Earned}
+	}
+	return m, err
+}
+
+// listPlacements returns the placement for each kind of documents, and why. It leaves out
+// spaces with their own setting.
+func (b *Backend) listPlacements() ([]api.StatusPlacement, error) {
+	out := []api.StatusPlacement{}
+	if b.Engine == nil {
+		return out, nil
+	}
+	spaces, err := b.Knowledge.Spaces()
+	seen := map[calibrate.Subject]bool{}
+	for _, sp := range spaces {
+		if sp.Settings.Placement != nil || sp.Settings.Whole != nil && *sp.Settings.Whole {
+			continue
+		}
+		set, err := b.Asker.Settings(sp.Name)
+		if err != nil { // it was deleted in the meantime, or its prompt cannot be read
+			continue
+		}
+		if of := idle.Subject(b.Engine.Info(), sp.Kind, set); !seen[of] {
+			seen[of] = true
+			out = append(out, b.wirePlacement(of, set))
+		}
+	}
+	return out, err
+}
+
+func (b *Backend) wirePlacement(of calibrate.Subject, set answer.Settings) api.StatusPlacement {
+	out := api.StatusPlacement{Kind: of.Kind, Placement: set.Placement}
+	info := b.Engine.Info()
+	rec := b.Placements.Get(of)
+	_, measured := models.Placement(info)
+	_, decided := rec.Placement()
+	switch {
+	case info.NoSlices != "":
+		out.From, out.Why = "model", "tensors of this model are not reused: "+info.NoSlices
+	case info.NoParallel != "" && set.Placement == percached.Sequential:
+		out.From, out.Why = "model", info.NoParallel
+	case b.BuiltInModel:
+		out.From, out.Why = "model", "the built-in model was trained with parallel chunks"
+	case set.Fixed:
+		out.From, out.Why = "configuration", "set in the configuration"
+	case decided:
+		out.From, out.Why = "measured", rec.Why()
+	case measured:
+		out.From, out.Why = "family", "measured for this family of models, see docs/measurements.md"
+	default:
+		out.From, out.Why = "default", "default: most models are trained on sequential text"
+	}
+	if len(rec.Trials) > 0 || rec.Lacking > 0 {
+		out.Questions = len(rec.Trials)
+		out.F1Sequential, out.F1Parallel = rec.Means()
+		out.Decided = rec.Decided
+		if !decided {
+			out.Why += "; " + rec.Why()
+		}
+	}
+	return out
+}
+
+// forgetPlacements discards all measurements, so that idle work calibrates again.
+func (b *Backend) forgetPlacements(context.Context, api.Nothing) (api.Nothing, error) {
+	for _, rec := range b.Placements.All() {
+		if err := b.Placements.Restart(rec.Subject); err != nil {
+			return api.Nothing{}, err
+		}
+	}
+	spaces, err := b.Knowledge.Spaces()
+	for _, sp := range spaces {
+		b.Scheduler.Changed(sp.Name)
+	}
+	return api.Nothing{}, err
 }

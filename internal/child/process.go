@@ -18,15 +18,14 @@ import (
 	"github.com/percached/percached/internal/token"
 )
 
-// Process is a percached serve that was started as a process of its own.
+// Process is a running percached serve.
 type Process struct {
 	Cmd   *exec.Cmd
 	URL   string
-	Token string // for everything
+	Token string // the main token
 }
 
-// Start starts a percached on a data folder, at a free port, and waits until
-// it is ready.
+// Start starts a daemon on a data folder at a free port, and waits until it is ready.
 func Start(ctx context.Context, exe, data string, stderr io.Writer, args ...string) (*Process, error) {
 	const op = "percached: daemon"
 	cmd := exec.CommandContext(ctx, exe, append([]string{"serve", "--data", data, "--listen", "127.0.0.1:0"}, args...)...)
@@ -44,7 +43,7 @@ func Start(ctx context.Context, exe, data string, stderr io.Writer, args ...stri
 		d.URL, _ = strings.CutPrefix(lines.Text(), "listening on ")
 	}
 	if d.URL == "" {
-		return nil, fault.New(fault.Unavailable, op, "it did not begin to listen: %w", errors.Join(lines.Err(), cmd.Wait()))
+		return nil, fault.New(fault.Unavailable, op, "the daemon did not start to listen: %w", errors.Join(lines.Err(), cmd.Wait()))
 	}
 	go io.Copy(io.Discard, out) // ends with the process
 	if err := d.Ready(ctx); err != nil {
@@ -60,7 +59,7 @@ func Start(ctx context.Context, exe, data string, stderr io.Writer, args ...stri
 	return d, nil
 }
 
-// Ready waits until it can answer questions.
+// Ready waits until the daemon can answer questions.
 func (d *Process) Ready(ctx context.Context) error {
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
@@ -84,13 +83,13 @@ func (d *Process) Ready(ctx context.Context) error {
 // PID is the process ID.
 func (d *Process) PID() int { return d.Cmd.Process.Pid }
 
-// Stop ends it in good order.
+// Stop sends SIGTERM and waits until the process ends.
 func (d *Process) Stop() error {
 	d.Cmd.Process.Signal(syscall.SIGTERM)
 	return d.Wait()
 }
 
-// Kill ends it as a crash would.
+// Kill kills the process, as a crash would.
 func (d *Process) Kill() error {
 	d.Cmd.Process.Kill()
 	return d.Wait()
@@ -99,12 +98,12 @@ func (d *Process) Kill() error {
 // Wait waits until the process ends.
 func (d *Process) Wait() error {
 	if err := d.Cmd.Wait(); err != nil {
-		return fault.New(fault.Internal, "percached: daemon", "it ended: %w", err)
+		return fault.New(fault.Internal, "percached: daemon", "the daemon ended: %w", err)
 	}
 	return nil
 }
 
-// ShowLog shows how a log ends.
+// ShowLog prints the last lines of a log.
 func ShowLog(log string, stderr io.Writer) {
 	const most = 12
 	b, err := os.ReadFile(log)
@@ -112,13 +111,13 @@ func ShowLog(log string, stderr io.Writer) {
 		return
 	}
 	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-	cmdline.Say(stderr, "The daemon's log ends so:")
+	cmdline.Say(stderr, "Last lines of the daemon's log:")
 	for _, l := range lines[max(0, len(lines)-most):] {
 		cmdline.Say(stderr, "  %s", l)
 	}
 }
 
-// Failure says what was wrong with a response.
+// Failure returns the error of a request, or its status as an error.
 func Failure(err error, got interface{ StatusCode() int }) error {
 	if err != nil {
 		return err

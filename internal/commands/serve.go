@@ -35,7 +35,7 @@ override percached.conf in the data folder. docs/configuration.md lists all keys
 			if err != nil {
 				return err
 			}
-			return daemon.Serve(cmd.Context(), conf, node.Parts{}, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return daemon.Serve(cmd.Context(), conf, node.Dependencies{}, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().StringVar(&file, "config", "", "configuration file (default: percached.conf in the data folder)")

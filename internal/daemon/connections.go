@@ -8,52 +8,50 @@ import (
 	"time"
 )
 
-// safe is how long a new connection is not closed for others. Else a flood of them would
-// close it before its request with a token is read, which takes some round trips, and
-// longer on a busy machine. Where all are so new, the next client waits: beside a
-// thousand that connect again and again, for about a second.
-const safe = 250 * time.Millisecond
+// protectedAge is the age below which a connection is not closed for another one. Otherwise a
+// flood of connections would close it before the server reads its token. If all connections
+// are that new, the next client waits.
+const protectedAge = 250 * time.Millisecond
 
-// connections bounds the connections that clients have open. A new connection is
-// never refused; where there are too many, one that no request needs is closed. A
-// connection is anonymous until a request with a token got a place on it. Anonymous
-// connections and those of tokens are counted apart, so that clients without a token
-// take none from clients with one. What is closed is the oldest connection of the
-// address, or the token, that has most of them.
+// connections limits the open connections. It never refuses a new connection; if there are
+// too many, it closes an idle one. A connection is anonymous until a request with a token is
+// admitted on it. Anonymous connections and those with a token have separate limits, so
+// that clients without a token cannot displace clients with one. It closes the oldest
+// connection of the address, or the token, that has the most.
 //
-// Connections on which a request with a place is being served are never closed. The
-// places bound their number (see api.Options).
+// Connections with an admitted request are never closed. Admission limits their number (see
+// api.Options).
 type connections struct {
 	net.Listener
-	anonymous int           // how many may be open
-	owned     int           // of tokens
-	patience  time.Duration // how long an anonymous connection may be silent
-	dropped   func()        // is told of each that was closed to make room
-	left      chan struct{} // holds something when there is one anonymous connection less
+	anonymous int           // maximum number without a token
+	withToken int           // maximum number with a token
+	silence   time.Duration // read timeout of an anonymous connection
+	dropped   func()        // called for each connection closed for another one
+	room      chan struct{} // signals that an anonymous connection has gone
 
 	mu   sync.Mutex
 	open map[*connection]struct{}
-	seq  uint64 // of the latest that became spare
+	seq  uint64 // of the latest connection that became idle
 }
 
-// connection is one of a client.
+// connection is a connection of a client.
 type connection struct {
 	net.Conn
-	of   *connections
-	came time.Time
+	pool     *connections
+	accepted time.Time
 
-	// Guarded by of.mu.
-	owned bool
-	owner string // a token's id; of an anonymous one, its address
-	busy  bool   // a request with a place is being served
-	spare uint64 // since when no such request is served
+	// Guarded by pool.mu.
+	hasToken  bool
+	owner     string // the token's ID, or the address of an anonymous client
+	busy      bool   // an admitted request is in progress
+	idleSince uint64 // sequence number of the time when it became idle
 }
 
-// newConnections are at most so many: half of them may be anonymous.
+// newConnections limits connections to most; half of them may be anonymous.
 func newConnections(l net.Listener, most int, patience time.Duration, dropped func()) *connections {
 	return &connections{
-		Listener: l, anonymous: most / 2, owned: most - most/2, patience: patience, dropped: dropped,
-		left: make(chan struct{}, 1), open: map[*connection]struct{}{},
+		Listener: l, anonymous: most / 2, withToken: most - most/2, silence: patience, dropped: dropped,
+		room: make(chan struct{}, 1), open: map[*connection]struct{}{},
 	}
 }
 
@@ -63,28 +61,27 @@ func (cs *connections) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{Conn: conn, of: cs, came: time.Now(), owner: network(conn.RemoteAddr())}
-	for wait := cs.enter(c); wait > 0; wait = cs.enter(c) {
+	c := &connection{Conn: conn, pool: cs, accepted: time.Now(), owner: clientNetwork(conn.RemoteAddr())}
+	for wait := cs.admit(c); wait > 0; wait = cs.admit(c) {
 		late := time.NewTimer(wait)
 		select {
 		case <-late.C:
-		case <-cs.left:
+		case <-cs.room:
 		}
 		late.Stop()
 	}
 	return c, nil
 }
 
-// enter makes a new connection one of those that are open, or says how long to wait
-// until another may be closed for it.
-func (cs *connections) enter(c *connection) (wait time.Duration) {
+// admit adds a new connection, or returns how long to wait until another one may be closed.
+func (cs *connections) admit(c *connection) (wait time.Duration) {
 	cs.mu.Lock()
 	cs.seq++
-	c.spare = cs.seq
+	c.idleSince = cs.seq
 	cs.open[c] = struct{}{}
-	extra := cs.extra(false)
+	extra := cs.surplus(false)
 	if extra != nil {
-		if wait = safe - time.Since(extra.came); wait > 0 {
+		if wait = protectedAge - time.Since(extra.accepted); wait > 0 {
 			delete(cs.open, c)
 			extra = nil
 		}
@@ -94,39 +91,39 @@ func (cs *connections) enter(c *connection) (wait time.Duration) {
 	return wait
 }
 
-// working says that a request of a token has a place, on the connection of its
-// context, until done is called.
-func (cs *connections) working(ctx context.Context, token string) (done func()) {
+// beginRequest marks the connection of a context as busy with an admitted request of a
+// token, until done is called.
+func (cs *connections) beginRequest(ctx context.Context, token string) (done func()) {
 	c, ok := ctx.Value(connectionKey{}).(*connection)
 	if !ok {
 		return func() {}
 	}
 	cs.mu.Lock()
-	if !c.owned {
-		cs.leaves()
+	if !c.hasToken {
+		cs.signalRoom()
 	}
-	c.owned, c.owner, c.busy = true, token, true
-	extra := cs.extra(true)
+	c.hasToken, c.owner, c.busy = true, token, true
+	extra := cs.surplus(true)
 	cs.mu.Unlock()
 	cs.drop(extra)
 	return func() {
 		cs.mu.Lock()
 		defer cs.mu.Unlock()
 		cs.seq++
-		c.busy, c.spare = false, cs.seq
+		c.busy, c.idleSince = false, cs.seq
 	}
 }
 
-// extra is the connection to close, of tokens or of others; nil: there are not too
-// many, or all of them are busy.
-func (cs *connections) extra(owned bool) (worst *connection) {
+// surplus returns the connection to close, of those with or without a token. It is nil if
+// there are not too many, or all are busy.
+func (cs *connections) surplus(owned bool) (worst *connection) {
 	most := cs.anonymous
 	if owned {
-		most = cs.owned
+		most = cs.withToken
 	}
 	all, has := 0, map[string]int{}
 	for c := range cs.open {
-		if c.owned == owned {
+		if c.hasToken == owned {
 			all++
 			has[c.owner]++
 		}
@@ -135,20 +132,20 @@ func (cs *connections) extra(owned bool) (worst *connection) {
 		return nil
 	}
 	for c := range cs.open {
-		if c.owned != owned || c.busy {
+		if c.hasToken != owned || c.busy {
 			continue
 		}
-		if worst == nil || has[c.owner] > has[worst.owner] || has[c.owner] == has[worst.owner] && c.spare < worst.spare {
+		if worst == nil || has[c.owner] > has[worst.owner] || has[c.owner] == has[worst.owner] && c.idleSince < worst.idleSince {
 			worst = c
 		}
 	}
 	return worst
 }
 
-// leaves says that there is one anonymous connection less.
-func (cs *connections) leaves() {
+// signalRoom signals that an anonymous connection has gone.
+func (cs *connections) signalRoom() {
 	select {
-	case cs.left <- struct{}{}:
+	case cs.room <- struct{}{}:
 	default:
 	}
 }
@@ -161,23 +158,22 @@ func (cs *connections) drop(c *connection) {
 	cs.dropped()
 }
 
-// Close closes the connection, and forgets it.
+// Close closes the connection and removes it from the pool.
 func (c *connection) Close() error {
-	c.of.mu.Lock()
-	if delete(c.of.open, c); !c.owned {
-		c.of.leaves()
+	c.pool.mu.Lock()
+	if delete(c.pool.open, c); !c.hasToken {
+		c.pool.signalRoom()
 	}
-	c.of.mu.Unlock()
+	c.pool.mu.Unlock()
 	return c.Conn.Close()
 }
 
-// SetReadDeadline lets an anonymous client be silent for a short time only, whatever
-// the server would wait.
+// SetReadDeadline shortens the deadline of an anonymous connection.
 func (c *connection) SetReadDeadline(t time.Time) error {
-	c.of.mu.Lock()
-	owned := c.owned
-	c.of.mu.Unlock()
-	if soon := time.Now().Add(c.of.patience); !owned && t.After(soon) { // sockets go by the machine's clock
+	c.pool.mu.Lock()
+	owned := c.hasToken
+	c.pool.mu.Unlock()
+	if soon := time.Now().Add(c.pool.silence); !owned && t.After(soon) { // sockets use the machine's clock
 		t = soon
 	}
 	return c.Conn.SetReadDeadline(t)
@@ -185,7 +181,7 @@ func (c *connection) SetReadDeadline(t time.Time) error {
 
 type connectionKey struct{}
 
-// withConnection is the context of the requests on a connection.
+// withConnection stores the connection in the context of its requests.
 func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		conn = secure.NetConn()
@@ -193,9 +189,9 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, conn)
 }
 
-// network is what an address counts as: of IPv6, a client commonly has 64 bits of
-// addresses for itself.
-func network(a net.Addr) string {
+// clientNetwork is the address of a client, or its /64 network for IPv6, because a client
+// usually has a whole /64.
+func clientNetwork(a net.Addr) string {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {
 		return ""

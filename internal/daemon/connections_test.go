@@ -66,7 +66,7 @@ func (t *table) dial(name, from string) net.Conn {
 
 // begin begins a request of a token.
 func (t *table) begin(c net.Conn, token string) (done func()) {
-	return t.working(withConnection(context.Background(), c), token)
+	return t.beginRequest(withConnection(context.Background(), c), token)
 }
 
 // gone checks which connections were closed since the last time.
@@ -91,12 +91,12 @@ func TestAnonymousConnections(t *testing.T) {
 		tb.gone()
 		tb.dial("d1", "10.0.0.4")
 		tb.gone("a1")
-		if waited := time.Since(began); waited != safe {
+		if waited := time.Since(began); waited != protectedAge {
 			t.Errorf("closed after %v", waited)
 		}
 		tb.dial("b2", "10.0.0.2")
 		tb.gone("b1")
-		if waited := time.Since(began); waited != safe {
+		if waited := time.Since(began); waited != protectedAge {
 			t.Errorf("an old one is closed after %v", waited)
 		}
 		left.Close()
@@ -157,7 +157,7 @@ func TestOwnedConnections(t *testing.T) {
 		done()
 		tb.begin(tb.dial("o3", "127.0.0.1"), "other")
 		tb.gone("f1")
-		tb.working(context.Background(), "somebody")() // without a connection
+		tb.beginRequest(context.Background(), "somebody")() // without a connection
 	})
 }
 
@@ -181,12 +181,12 @@ func TestSilentConnections(t *testing.T) {
 	const short, long = 10 * time.Second, 2 * time.Minute
 	synctest.Test(t, func(t *testing.T) {
 		tb := newTable(t, 8)
-		tb.patience = short
+		tb.silence = short
 		srv := &http.Server{
 			ConnContext: withConnection, ReadHeaderTimeout: short, IdleTimeout: long,
 			Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				if token := r.Header.Get("Authorization"); token != "" {
-					tb.working(r.Context(), token)()
+					tb.beginRequest(r.Context(), token)()
 				}
 			}),
 		}

@@ -29,19 +29,18 @@ import (
 	"github.com/percached/percached/llm/llamacpp"
 )
 
-// reach is how much of a service a process has.
-type reach struct {
-	daemon     bool // it listens at a socket, and does idle work by itself
-	model      bool // the language model is open: questions can be answered
-	node.Parts      // what tests put in place of the real parts
+// mode says how a process serves a data folder.
+type mode struct {
+	daemon            bool // listen on a socket, and do idle work
+	model             bool // open the language model
+	node.Dependencies      // replacements for tests
 }
 
-// served is a data folder that is served: by a daemon at a socket, or inside a
-// command to this command alone.
-type served struct {
-	reach
+// daemon serves a data folder: on a socket, or to one command within its process.
+type daemon struct {
+	mode
 	conf    *config.Loaded
-	setup   config.Config // as it was at the start
+	config  config.Config // the configuration at the start
 	log     *slog.Logger
 	level   *slog.LevelVar
 	cert    *tls.Config // nil: no TLS
@@ -51,60 +50,59 @@ type served struct {
 	hub     *api.EventBus
 	backend *backend.Backend
 	stage   stage
-	begun   time.Time
+	started time.Time
 
 	listener    net.Listener
 	connections *connections
 	server      *http.Server
 	requests    requests
-	service     *node.Node
-	opened      atomic.Pointer[node.Node] // the same, for who comes at any time
+	node        *node.Node
+	opened      atomic.Pointer[node.Node] // node, for other goroutines
 
-	stop      context.CancelFunc // ends run, for what was restored
-	restoring sync.Mutex         // held while a backup is being restored
-	restored  atomic.Bool        // one was: what is served is replaced when run has ended
+	stop      context.CancelFunc // ends run after a restore
+	restoring sync.Mutex         // held during a restore
+	restored  atomic.Bool        // a backup was restored: another daemon takes over after run
 
-	// looking is held shared by who looks how things stand, for the metrics: nobody
-	// waits for a slow one but close.
-	looking sync.RWMutex
+	// stateMu is held for reading while metrics read the state, and for writing by close.
+	stateMu sync.RWMutex
 	closed  bool
 }
 
-// newServed prepares all that is there before anything is loaded.
-func newServed(conf *config.Loaded, as reach, stderr io.Writer) (*served, error) {
+// newDaemon prepares everything that needs no open layers.
+func newDaemon(conf *config.Loaded, as mode, stderr io.Writer) (*daemon, error) {
 	c := conf.Now()
-	d := &served{
-		reach: as, conf: conf, setup: c, level: &slog.LevelVar{}, metrics: telemetry.New(), hub: &api.EventBus{}, begun: time.Now(),
+	d := &daemon{
+		mode: as, conf: conf, config: c, level: &slog.LevelVar{}, metrics: telemetry.New(), hub: &api.EventBus{}, started: time.Now(),
 	}
 	d.level.Set(c.Serving.Level)
-	if !as.daemon { // a command tells what it does itself
+	if !as.daemon { // a command reports for itself
 		d.level.Set(max(c.Serving.Level, slog.LevelWarn))
 	}
 	d.log = NewLog(stderr, c.Serving.Format, d.level)
 	d.stage.log = d.log
 	var err error
 	if as.daemon {
-		if d.cert, err = certificate(&c.Serving); err != nil {
+		if d.cert, err = loadCertificate(&c.Serving); err != nil {
 			return nil, err
 		}
 	}
-	if err := token.Verify(c.Data); err != nil { // before anything of the folder is touched
+	if err := token.Verify(c.Data); err != nil { // before anything is written
 		return nil, err
 	}
 	if d.home, err = home.Open(c.Data); err != nil {
 		return nil, err
 	}
 	if err := d.openTokens(); err != nil {
-		return nil, joined(err, d.home.Close())
+		return nil, joinErrors(err, d.home.Close())
 	}
 	d.prepare()
-	d.stage.at(StageOpening, 0)
+	d.stage.set(StageOpening, 0)
 	return d, nil
 }
 
-// prepare makes what stands behind the interface before anything is loaded.
-func (d *served) prepare() {
-	d.backend = &backend.Backend{Hub: d.hub, Tokens: d.tokens, Config: d.conf, About: d.about, Started: d.begun, Logger: d.log}
+// prepare makes the backend, which gets its node later.
+func (d *daemon) prepare() {
+	d.backend = &backend.Backend{Hub: d.hub, Tokens: d.tokens, Config: d.conf, About: d.about, Started: d.started, Logger: d.log}
 	if d.daemon {
 		d.backend.Restorer = d.restore
 	}
@@ -119,37 +117,36 @@ func NewLog(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-func (d *served) openTokens() (err error) {
-	if d.tokens, err = token.Open(d.setup.Data); err != nil {
+func (d *daemon) openTokens() (err error) {
+	if d.tokens, err = token.Open(d.config.Data); err != nil {
 		return err
 	}
-	d.tokens.Observer.Trouble = func(err error) { d.log.Error("tokens do not hold", "error", err) }
+	d.tokens.Observer.Trouble = func(err error) { d.log.Error("cannot read the tokens", "error", err) }
 	_, made, err := d.tokens.Main()
 	if made {
-		d.log.Info("the main token was made", "file", d.home.Path("token"))
+		d.log.Info("created the main token", "file", d.home.Path("token"))
 	}
 	return err
 }
 
-// options of the interface; they want the listener.
-func (d *served) options() api.Options {
+// options are the options of the interface. The listener must exist.
+func (d *daemon) options() api.Options {
 	o := api.Default()
-	o.Hosts, o.Origins, o.MaxUpload, o.SendTimeout = d.setup.Serving.Hosts, d.setup.Serving.Origins, d.setup.Serving.Upload, d.setup.Serving.SendTimeout
+	o.Hosts, o.Origins, o.MaxUpload, o.SendTimeout = d.config.Serving.Hosts, d.config.Serving.Origins, d.config.Serving.Upload, d.config.Serving.SendTimeout
 	o.Hosts = append(o.Hosts[:len(o.Hosts):len(o.Hosts)], OwnHost(d.listener.Addr())...)
 	o.Authorize, o.Ready, o.Spec, o.Metrics, o.Events, o.Version = d.authorize, d.stage.ready, percached.OpenAPI(), d.metrics.Handler(), d.hub, version.String()
-	o.Logger, o.Observer.Request, o.Observer.Working = d.log, d.metrics.Request, d.connections.working
-	if !d.daemon { // who owns the folder needs no bounds against strangers
+	o.Logger, o.Observer.Request, o.Observer.Working = d.log, d.metrics.Request, d.connections.beginRequest
+	if !d.daemon { // a command needs no limits against strangers
 		o.MaxUpload, o.WriteTimeout, o.SendTimeout, o.AskTimeout = math.MaxInt64, endless, endless, endless
 	}
 	return o
 }
 
-// endless is longer than anything takes.
+// endless is longer than any request takes.
 const endless = 365 * 24 * time.Hour
 
-// OwnHost is the name under which a listener's address is called: the one IP
-// address that it has, unless that is everybody's own. A name in listen has become
-// one by now, and commands call that.
+// OwnHost is the IP address of a listener, as a host name that clients may use. It is empty
+// for loopback and unspecified addresses.
 func OwnHost(at net.Addr) []string {
 	tcp, ok := at.(*net.TCPAddr)
 	if !ok || tcp.IP.IsUnspecified() || tcp.IP.IsLoopback() {
@@ -158,13 +155,13 @@ func OwnHost(at net.Addr) []string {
 	return []string{tcp.IP.String()}
 }
 
-// roles are those of tokens, as the interface knows them.
+// roles maps the roles of tokens to those of the interface.
 var roles = map[token.Role]api.Role{
 	token.RoleAsk: api.RoleAsk, token.RoleWrite: api.RoleWrite, token.RoleAdmin: api.RoleAdmin,
 }
 
-// authorize says what a token allows.
-func (d *served) authorize(secret string) (api.Grant, bool) {
+// authorize returns the rights of a token.
+func (d *daemon) authorize(secret string) (api.Grant, bool) {
 	t, ok := d.tokens.Check(secret)
 	role, known := roles[t.Role]
 	if !ok || !known {
@@ -173,14 +170,14 @@ func (d *served) authorize(secret string) (api.Grant, bool) {
 	return api.Grant{Token: t.ID, Space: t.Space, Role: role}, true
 }
 
-// about says what answers here; it wants the service.
-func (d *served) about() api.About {
-	m, e := percached.ModelInfo{}, d.service.Embedder.Info()
-	if d.service.Engine != nil {
-		m = d.service.Engine.Info()
+// about describes version, model and embedder. The node must be open.
+func (d *daemon) about() api.About {
+	m, e := percached.ModelInfo{}, d.node.Embedder.Info()
+	if d.node.Engine != nil {
+		m = d.node.Engine.Info()
 	}
 	return api.About{
-		Version: version.String(), Started: d.begun.UTC(),
+		Version: version.String(), Started: d.started.UTC(),
 		Model: api.AboutModel{
 			Name: m.Name, Parameters: m.Parameters, Context: m.Context, Threads: m.Threads, KeyType: m.KeyType, ValueType: m.ValueType,
 			Fingerprint: m.Fingerprint, NoSlices: m.NoSlices,
@@ -193,25 +190,25 @@ func (d *served) about() api.About {
 	}
 }
 
-// open opens the service behind the interface, and the inbox before it.
-func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, error) {
+// open opens the node and the inbox.
+func (d *daemon) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, error) {
 	if cpu := llamacpp.CPU(); d.daemon && len(cpu.Idle) > 0 {
-		d.log.Warn("this binary was compiled without instructions that the CPU has", "instructions", cpu.Idle, "cure", cpu.Cure)
+		d.log.Warn("this binary does not use all instructions of the CPU", "instructions", cpu.Idle, "cure", cpu.Cure)
 	}
-	c := node.Options{Config: d.setup, Parts: d.Parts}
+	c := node.Options{Config: d.config, Dependencies: d.Dependencies}
 	rec := &telemetry.Recorder{Metrics: d.metrics, Hub: d.hub, Now: time.Now, Log: d.log}
 	c.Observers = node.Observers{
 		Lost: rec.Damaged, BankObserver: rec.Bank(), TreeObserver: rec.Tree(), SchedulerObserver: rec.Scheduler(), Asked: rec.Asked,
 		Stopped: d.metrics.EngineCancelled, Restarted: d.metrics.EngineRestarted,
 	}
 	c.Folder, c.Log, c.SkipCleanUp = d.home, d.log, d.daemon
-	c.Progress = func(of1 float64) { d.stage.at(StageLoading, of1) }
+	c.Progress = func(of1 float64) { d.stage.set(StageLoading, of1) }
 	s, err := node.Open(ctx, c, d.model, stderr)
 	if err != nil {
 		return nil, err
 	}
 	rec.IDs = s.Knowledge.PublicIDs
-	d.service = s
+	d.node = s
 	d.opened.Store(s)
 	limits := node.InboxLimits{Disk: node.InboxDisk, Documents: c.Serving.Documents, Expanded: c.Serving.Upload}
 	if !d.daemon { // as in options
@@ -221,7 +218,7 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 	if err != nil {
 		return nil, err
 	}
-	d.backend.Open(s, in, rec)
+	d.backend.SetNode(s, in, rec)
 	d.conf.OnChange(func(from, to config.Config) error {
 		if err := s.Reconfigure(from, to); err != nil {
 			return err
@@ -232,8 +229,8 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 		return nil
 	})
 	d.metrics.Watch(func() (telemetry.State, error) {
-		d.looking.RLock()
-		defer d.looking.RUnlock()
+		d.stateMu.RLock()
+		defer d.stateMu.RUnlock()
 		if d.closed {
 			return telemetry.State{}, fault.New(fault.Unavailable, "percached: serve", "percached is closing")
 		}
@@ -242,30 +239,30 @@ func (d *served) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 	return in, nil
 }
 
-// closeService closes what was opened. It does nothing the second time.
-func (d *served) closeService() error {
-	d.looking.Lock()
+// closeNode closes the node. The second call does nothing.
+func (d *daemon) closeNode() error {
+	d.stateMu.Lock()
 	closed := d.closed
 	d.closed = true
-	d.looking.Unlock()
-	if d.service == nil || closed {
+	d.stateMu.Unlock()
+	if d.node == nil || closed {
 		return nil
 	}
-	return d.service.Close()
+	return d.node.Close()
 }
 
-// close closes what is left, in the opposite order.
-func (d *served) close() error {
-	err := d.closeService()
+// close closes the node and the data folder, and removes the address.
+func (d *daemon) close() error {
+	err := d.closeNode()
 	d.forgetAddress()
 	if err == nil {
 		return d.home.Close()
 	}
-	return joined(err, d.home.Close())
+	return joinErrors(err, d.home.Close())
 }
 
-// joined is both errors in one sentence, of the first one's kind.
-func joined(first, second error) error {
+// joinErrors joins two errors to one sentence with the kind of the first.
+func joinErrors(first, second error) error {
 	if second == nil {
 		return first
 	}

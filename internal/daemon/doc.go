@@ -1,4 +1,4 @@
 // Package daemon serves a data folder over HTTP: listeners, TLS, bounds on connections,
-// the stages from opening to closing, shutdown, and the restart after a restore. A
-// command without a daemon uses the same interface within its process (Inside).
+// the stages from opening to closing, shutdown, and the restart after a restore. Without a
+// daemon, a command uses the same interface within its process (InProcess).
 package daemon

@@ -17,25 +17,25 @@ import (
 	"github.com/percached/percached/internal/link"
 )
 
-// listen takes the address and says so.
-func (d *served) listen(stdout io.Writer) (err error) {
+// listen opens the socket, writes the address file and prints the address.
+func (d *daemon) listen(stdout io.Writer) (err error) {
 	const op = "percached: serve"
-	c := &d.setup.Serving
+	c := &d.config.Serving
 	network := "tcp"
 	if host, _, err := net.SplitHostPort(c.Listen); err == nil && net.ParseIP(host).To4() != nil {
-		network = "tcp4" // who says 0.0.0.0 does not mean [::]
+		network = "tcp4" // 0.0.0.0 does not include [::]
 	}
 	l, err := net.Listen(network, c.Listen)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fault.New(fault.Conflict, op, "%s is in use by another program: name another address with --listen", c.Listen)
+		return fault.New(fault.Conflict, op, "cannot listen on %s: another program uses it; choose another address with --listen", c.Listen)
 	case err != nil:
-		return fault.New(fault.Unavailable, op, "%s cannot be listened at: %w", c.Listen, err)
+		return fault.New(fault.Unavailable, op, "cannot listen on %s: %w", c.Listen, err)
 	}
-	d.listener = &lasting{TCPListener: l.(*net.TCPListener)}
+	d.listener = &reusableListener{TCPListener: l.(*net.TCPListener)}
 	defer func() {
 		if err != nil {
-			d.listener.Close() //nolint:errcheck // why it fails is known
+			d.listener.Close() //nolint:errcheck // the first error counts
 		}
 	}()
 	if d.server, err = d.newServer(); err != nil {
@@ -46,28 +46,28 @@ func (d *served) listen(stdout io.Writer) (err error) {
 		scheme = "https"
 	}
 	at := d.listener.Addr().(*net.TCPAddr)
-	if !at.IP.IsLoopback() && !c.Secure() && !c.Insecure { // a name may mean what it says elsewhere
+	if !at.IP.IsLoopback() && !c.Secure() && !c.Insecure { // the configuration may have a host name
 		return cmdline.Misused(fault.New(fault.Invalid, op, "%s is %s, which other machines can reach: set tls-cert and tls-key, or insecure-listen to true", c.Listen, at.IP))
 	}
 	if !at.IP.IsLoopback() && !c.Secure() {
-		d.log.Warn("tokens, questions and documents cross the network in clear text: set tls-cert and tls-key", "address", at)
+		d.log.Warn("traffic is not encrypted: set tls-cert and tls-key", "address", at)
 	}
 	if at.IP.IsUnspecified() && len(c.Hosts) == 0 {
-		d.log.Warn("other machines are refused until the setting hosts says by which names or addresses they call this one", "address", at)
+		d.log.Warn("set the key hosts to the names or addresses that other machines use; until then they are refused", "address", at)
 	}
-	near := *at // where this machine reaches it
+	near := *at // the address for this machine
 	if near.IP.IsUnspecified() {
 		near.IP = net.IPv4(127, 0, 0, 1)
 	}
-	told := fmt.Sprintf("%s://%s\n", scheme, &near)
+	content := fmt.Sprintf("%s://%s\n", scheme, &near)
 	if d.cert != nil {
-		told += link.CertificateHash(d.cert.Certificates[0].Certificate[0]) + "\n"
+		content += link.CertificateHash(d.cert.Certificates[0].Certificate[0]) + "\n"
 	}
-	err = durable.Write(d.home.Path(link.AddressFile), []byte(told))
+	err = durable.Write(d.home.Path(link.AddressFile), []byte(content))
 	if err == nil {
 		_, err = fmt.Fprintf(stdout, "listening on %s://%s\n", scheme, at)
 		if err == nil && cmdline.Terminal(stdout) {
-			_, err = fmt.Fprintln(stdout, "percached token page prints the page's address with the token that opens it")
+			_, err = fmt.Fprintln(stdout, "percached token page prints the address of the web page")
 		}
 	}
 	if err != nil {
@@ -76,15 +76,15 @@ func (d *served) listen(stdout io.Writer) (err error) {
 	return nil
 }
 
-// forgetAddress says that nobody listens any more.
-func (d *served) forgetAddress() {
+// forgetAddress removes the address file.
+func (d *daemon) forgetAddress() {
 	if err := os.Remove(d.home.Path(link.AddressFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		d.log.Warn("the address of this daemon could not be removed", "error", err)
+		d.log.Warn("cannot remove the address file", "error", err)
 	}
 }
 
-// certificate reads the certificate and its key. It is nil without TLS.
-func certificate(c *config.Serving) (*tls.Config, error) {
+// loadCertificate reads the certificate and its key. It is nil without TLS.
+func loadCertificate(c *config.Serving) (*tls.Config, error) {
 	if !c.Secure() {
 		return nil, nil
 	}

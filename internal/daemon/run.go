@@ -7,25 +7,27 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/percached/percached/internal/node"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/machine"
+	"github.com/percached/percached/internal/node"
 )
 
-// last is how long requests that were told to end have for saying so.
-const last = time.Second
+// finalGrace is the time that cancelled requests have to send their error.
+const finalGrace = time.Second
 
-// run serves until ctx ends or a part fails: the server at once, all else when it
-// is loaded.
-func (d *served) run(ctx context.Context, stderr io.Writer) error {
-	// Requests, and what they wait for, outlive ctx by the time of grace.
+// run serves until ctx ends or a part fails. The server starts at once, the other parts when
+// the data folder is open.
+func (d *daemon) run(ctx context.Context, stderr io.Writer) error {
+	// Requests, and the inbox that they wait for, continue after ctx for the time of grace.
 	served, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	d.server.BaseContext = func(net.Listener) context.Context { return served }
@@ -41,20 +43,20 @@ func (d *served) run(ctx context.Context, stderr io.Writer) error {
 		in, err := d.open(parts, stderr)
 		if err != nil {
 			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-				return nil // it was told to end before it had begun
+				return nil // interrupted while opening
 			}
 			return err
 		}
 		if d.daemon {
 			g.Go(func() error {
-				d.service.CleanUp(parts) // idle work would wait for it
-				return d.service.Scheduler.Run(parts)
+				d.node.CleanUp(parts) // before idle work, which needs it
+				return d.node.Scheduler.Run(parts)
 			})
 		}
 		g.Go(func() error { return in.Run(served) })
 		if d.daemon {
 			g.Go(func() error {
-				again := time.NewTicker(memoryEvery)
+				again := time.NewTicker(memoryInterval)
 				defer again.Stop()
 				limitMemory(parts, node.UploadMemory(machine.Memory()), again.C)
 				return nil
@@ -63,10 +65,10 @@ func (d *served) run(ctx context.Context, stderr io.Writer) error {
 		g.Go(func() error {
 			counted := time.NewTicker(node.FlushInterval)
 			defer counted.Stop()
-			d.service.FlushOn(parts, counted.C)
+			d.node.FlushOnTick(parts, counted.C)
 			return nil
 		})
-		d.stage.at(StageReady, 1)
+		d.stage.set(StageReady, 1)
 		return nil
 	})
 	g.Go(func() error {
@@ -78,81 +80,78 @@ func (d *served) run(ctx context.Context, stderr io.Writer) error {
 }
 
 // accept serves connections, a bounded number at a time.
-func (d *served) accept() error {
+func (d *daemon) accept() error {
 	if d.cert == nil {
 		return d.server.Serve(d.connections)
 	}
 	return d.server.ServeTLS(d.connections, "", "")
 }
 
-// newServer serves HTTP at the listener, with bounds on what a client may take
-// before the interface sees it.
-func (d *served) newServer() (*http.Server, error) {
-	c := &d.setup.Serving
+// newServer makes the HTTP server, with limits on connections, headers and time.
+func (d *daemon) newServer() (*http.Server, error) {
+	c := &d.config.Serving
 	d.connections = newConnections(d.listener, c.Connections, c.HeaderTimeout, d.metrics.ConnectionDropped)
-	front, err := api.New(d.backend.API(), d.options())
+	handler, err := api.New(d.backend.API(), d.options())
 	if err != nil {
 		return nil, err
 	}
-	d.requests.next = front
-	// Under HTTP/2 a deadline that has passed cannot be moved any more, and those of
-	// slow senders and of streams move.
-	one := &http.Protocols{}
-	one.SetHTTP1(true)
+	d.requests.next = handler
+	// HTTP/1 only: slow senders and streams extend their deadlines, and under HTTP/2 an expired
+	// deadline cannot be extended.
+	http1 := &http.Protocols{}
+	http1.SetHTTP1(true)
 	return &http.Server{
-		ConnContext: withConnection, Handler: &d.requests, Protocols: one, DisableGeneralOptionsHandler: true, TLSConfig: d.cert, ReadHeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout,
+		ConnContext: withConnection, Handler: &d.requests, Protocols: http1, DisableGeneralOptionsHandler: true, TLSConfig: d.cert, ReadHeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout,
 		MaxHeaderBytes: int(c.Header), ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
 	}, nil
 }
 
-// shutDown ends the server: nobody new is let in, who listens to events is told
-// that this is the end, and answers that are under way may end within the time of
-// grace. What is left then is cut short. It returns when no request is under way
-// any more.
-func (d *served) shutDown(cut func()) {
+// shutDown stops the server. It refuses new connections, closes the event streams, and gives
+// requests in progress the time of grace. Then it cancels them, and returns when all have
+// ended.
+func (d *daemon) shutDown(cut func()) {
 	loaded := d.opened.Load() != nil
-	grace := d.setup.Serving.Grace
+	grace := d.config.Serving.Grace
 	if d.restored.Load() {
-		grace = last // they had theirs
+		grace = finalGrace // awaitWrites has waited for them
 	} else {
-		d.forgetAddress() // before another program can listen there: commands would tell it the token
-		d.stage.at(StageClosing, 0)
+		d.forgetAddress() // before another program can take the address and receive the token
+		d.stage.set(StageClosing, 0)
 	}
 	d.hub.Close()
-	if !d.quietWithin(grace) {
-		d.log.Warn("requests that did not end are cut short", "after", grace)
+	if !d.drain(grace) {
+		d.log.Warn("cancelling requests in progress", "after", grace)
 		if loaded {
-			d.service.Asker.Close() // who asked is told why there is no answer
+			d.node.Asker.Close() // sends questions their error
 		}
-		d.quietWithin(last)
+		d.drain(finalGrace)
 	}
 	cut()
-	d.quietWithin(last)
-	d.server.Close() // who waits for a client waits no longer
-	d.requests.end()
+	d.drain(finalGrace)
+	d.server.Close() // ends requests that wait for a slow client
+	d.requests.close()
 }
 
-// quietWithin lets nobody in, and says whether all requests ended and were
-// answered within a time.
-func (d *served) quietWithin(long time.Duration) bool {
+// drain refuses new connections, and says whether all requests ended within a time.
+func (d *daemon) drain(long time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), long)
 	defer cancel()
 	return d.server.Shutdown(ctx) == nil
 }
 
-// requests counts those that are under way: net/http does not wait for them when
-// it closes.
+// requests counts the requests in progress, because http.Server.Close does not wait for
+// them.
 type requests struct {
 	next    http.Handler
-	mu      sync.RWMutex // shared by requests
-	over    bool
-	changes atomic.Int64 // requests that may change something
+	mu      sync.RWMutex // every request holds it for reading
+	closed  bool
+	changes atomic.Int64 // requests in progress that may write
 }
 
 func (r *requests) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if r.over {
+	if r.closed {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
@@ -163,9 +162,9 @@ func (r *requests) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.next.ServeHTTP(w, req)
 }
 
-// settle waits until no request may change something but the caller's own, and says
-// whether that was so within a time.
-func (r *requests) settle(ctx context.Context, long time.Duration) bool {
+// awaitWrites waits until the caller's own request is the only one that may write. It says
+// whether that happened within a time.
+func (r *requests) awaitWrites(ctx context.Context, long time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, long)
 	defer cancel()
 	again := time.NewTicker(5 * time.Millisecond)
@@ -180,9 +179,37 @@ func (r *requests) settle(ctx context.Context, long time.Duration) bool {
 	return true
 }
 
-// end lets no more in, and returns when none is under way.
-func (r *requests) end() {
+// close refuses new requests, and returns when none is in progress.
+func (r *requests) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.over = true
+	r.closed = true
 }
+
+// memoryInterval is the time between two updates of the memory limit.
+const memoryInterval = 10 * time.Second
+
+// limitMemory sets a soft limit for the garbage collector until ctx ends. Without a limit,
+// garbage of uploads would take as much memory as all live data. GOMEMLIMIT in the
+// environment overrides it.
+func limitMemory(ctx context.Context, uploads int64, when <-chan time.Time) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	before := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(before)
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	for {
+		metrics.Read(live)
+		debug.SetMemoryLimit(memoryLimit(uploads, int64(live[0].Value.Uint64())))
+		select {
+		case <-when:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// memoryLimit is the memory limit for a live heap. It leaves half as much for garbage, so
+// that the collector does not take all processor time.
+func memoryLimit(uploads, live int64) int64 { return max(256<<20+uploads, live+live/2) }

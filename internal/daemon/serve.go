@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/percached/percached/internal/node"
-
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/node"
 )
 
 // The stages of a daemon.
@@ -20,15 +23,15 @@ const (
 	StageOpening = "opening"
 	StageLoading = "loading"
 	StageReady   = "ready"
-	// what is stored is being replaced by a backup
+	// StageRestoring: a backup replaces the stored data.
 	StageRestoring = "restoring"
 	StageClosing   = "closing"
 )
 
-// hasModels looks whether the models that are named are files of models, before
-// anybody is told that there is a daemon.
-func (d *served) hasModels() error {
-	for _, name := range []string{d.setup.Model, d.setup.EmbedModel} {
+// checkModels checks that the configured models are model files, before the daemon prints
+// its address.
+func (d *daemon) checkModels() error {
+	for _, name := range []string{d.config.Model, d.config.EmbedModel} {
 		path, err := node.ModelFile(d.home.Path("models"), name)
 		if err == nil {
 			_, err = node.Architecture(path)
@@ -41,45 +44,45 @@ func (d *served) hasModels() error {
 }
 
 // Serve runs a daemon until ctx ends.
-func Serve(ctx context.Context, conf *config.Loaded, g node.Parts, stdout, stderr io.Writer) error {
-	d, err := newServed(conf, reach{daemon: true, model: true, Parts: g}, stderr)
+func Serve(ctx context.Context, conf *config.Loaded, g node.Dependencies, stdout, stderr io.Writer) error {
+	d, err := newDaemon(conf, mode{daemon: true, model: true, Dependencies: g}, stderr)
 	if err != nil {
 		return err
 	}
-	now := &atomic.Pointer[served]{}
+	now := &atomic.Pointer[daemon]{}
 	now.Store(d)
 	ended := make(chan error, 1)
-	go func() { ended <- serveOn(ctx, now, stdout, stderr) }()
+	go func() { ended <- serveWithRestores(ctx, now, stdout, stderr) }()
 	waits := func() bool { return now.Load().waitsForRoom() }
-	return UnlessStuck(ctx, d.setup.Serving.Grace+2*last, waits, ended)
+	return AwaitEnd(ctx, d.config.Serving.Grace+2*finalGrace, waits, ended)
 }
 
-// serveOn serves with the daemon that is prepared now, and with another behind each
-// restore.
-func serveOn(ctx context.Context, now *atomic.Pointer[served], stdout, stderr io.Writer) error {
+// serveWithRestores runs the daemon. After each restore it runs another one on the restored
+// data.
+func serveWithRestores(ctx context.Context, now *atomic.Pointer[daemon], stdout, stderr io.Writer) error {
 	d := now.Load()
-	err := d.hasModels()
+	err := d.checkModels()
 	if err == nil {
 		err = d.listen(stdout)
 	}
 	if err == nil {
-		defer d.listener.(*lasting).TCPListener.Close() //nolint:errcheck // it is closed, unless what was restored is not served
-		err = d.runHere(ctx, stderr)
+		defer d.listener.(*reusableListener).TCPListener.Close() //nolint:errcheck // usually closed already
+		err = d.runUntilRestore(ctx, stderr)
 	}
 	for err == nil && d.restored.Load() && ctx.Err() == nil {
-		if err = whenFull(d.closeService()); err != nil {
+		if err = simplifyDiskFull(d.closeNode()); err != nil {
 			break
 		}
-		var next *served
-		if next, err = d.again(); err != nil {
+		var next *daemon
+		if next, err = d.afterRestore(); err != nil {
 			break
 		}
 		d = next
 		now.Store(d)
-		err = d.runHere(ctx, stderr)
+		err = d.runUntilRestore(ctx, stderr)
 	}
 	if shut := d.close(); shut != nil {
-		shut = whenFull(shut)
+		shut = simplifyDiskFull(shut)
 		d.log.Error("the daemon did not end cleanly", "error", shut)
 		if err == nil {
 			return shut
@@ -89,57 +92,105 @@ func serveOn(ctx context.Context, now *atomic.Pointer[served], stdout, stderr io
 	return err
 }
 
-// runHere runs until ctx ends or a backup was restored.
-func (d *served) runHere(ctx context.Context, stderr io.Writer) error {
+// runUntilRestore runs until ctx ends or a backup is restored.
+func (d *daemon) runUntilRestore(ctx context.Context, stderr io.Writer) error {
 	ctx, d.stop = context.WithCancel(ctx)
 	defer d.stop()
 	return d.run(ctx, stderr)
 }
 
-// UnlessStuck waits for the end of a daemon, but not for one that cannot come: on
-// a full disk a database may wait for room, and what uses it waits with it.
-func UnlessStuck(ctx context.Context, grace time.Duration, waits func() bool, ended <-chan error) error {
+// AwaitEnd waits until a daemon ends. It gives up if a database waits for disk space, which
+// would block the daemon forever.
+func AwaitEnd(ctx context.Context, grace time.Duration, waits func() bool, ended <-chan error) error {
 	select {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
 	}
-	for again := time.After(grace); ; again = time.After(last) {
+	for again := time.After(grace); ; again = time.After(finalGrace) {
 		select {
 		case err := <-ended:
 			return err
 		case <-again:
 			if waits() {
-				return errFullAtEnd()
+				return errDiskFull()
 			}
 		}
 	}
 }
 
-// waitsForRoom says whether a database does.
-func (d *served) waitsForRoom() bool {
+// waitsForRoom says whether a database waits for disk space.
+func (d *daemon) waitsForRoom() bool {
 	s := d.opened.Load()
 	return s != nil && (s.Meta.Waits() || s.Tensors.Waits())
 }
 
-func errFullAtEnd() error {
+func errDiskFull() error {
 	return fault.New(fault.Unavailable, "percached: serve",
-		"the disk is full: what was acknowledged is stored, counts of the last minute may be lost; make room before the next start: %w", syscall.ENOSPC)
+		"the disk is full: confirmed writes are stored, counts of the last minute may be lost; free some space before the next start: %w", syscall.ENOSPC)
 }
 
-// whenFull says once what parts that found no room say each by itself.
-func whenFull(err error) error {
-	if err != nil && onlyFull(err) {
-		return errFullAtEnd()
+// simplifyDiskFull replaces several errors of a full disk by one.
+func simplifyDiskFull(err error) error {
+	if err != nil && isDiskFull(err) {
+		return errDiskFull()
 	}
 	return err
 }
 
-// onlyFull says whether all that is joined in err is that the disk is full.
-func onlyFull(err error) bool {
+// isDiskFull says that every joined error is that of a full disk.
+func isDiskFull(err error) bool {
 	all, joined := err.(interface{ Unwrap() []error })
 	if !joined {
 		return errors.Is(err, syscall.ENOSPC)
 	}
-	return !slices.ContainsFunc(all.Unwrap(), func(err error) bool { return !onlyFull(err) })
+	return !slices.ContainsFunc(all.Unwrap(), func(err error) bool { return !isDiskFull(err) })
+}
+
+// stage is the current stage of a daemon, and its progress.
+type stage struct {
+	log *slog.Logger
+
+	mu  sync.Mutex
+	now api.Ready
+}
+
+// set changes the stage. A ready daemon never loads again, and a closing daemon stays
+// closing.
+func (s *stage) set(name string, of1 float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	loads := name == StageOpening || name == StageLoading
+	if s.now.Stage == StageClosing || loads && (s.now.Ready || s.now.Stage == StageRestoring) {
+		return
+	}
+	if s.now.Stage != name {
+		s.log.Info(map[string]string{
+			StageOpening: "opening the data folder", StageLoading: "loading the model", StageReady: "ready", StageRestoring: "restoring a backup", StageClosing: "closing",
+		}[name])
+	}
+	s.now = api.Ready{Ready: name == StageReady, Stage: name, Progress: min(max(of1, 0), 1)}
+}
+
+func (s *stage) ready() api.Ready {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+// CheckConfig reports the errors that the interface and the layers find in a configuration.
+func CheckConfig(c config.Config) error {
+	names := api.Default() // hosts and origins are all that can be wrong
+	names.Authorize, names.Ready, names.Events = func(string) (g api.Grant, ok bool) { return }, func() (r api.Ready) { return }, &api.EventBus{}
+	var errs []error
+	for _, of := range []struct {
+		key            string
+		hosts, origins []string
+	}{{"hosts", c.Serving.Hosts, nil}, {"origins", nil, c.Serving.Origins}} {
+		names.Hosts, names.Origins = of.hosts, of.origins
+		if err := names.Validate(); err != nil {
+			errs = append(errs, &config.KeyError{Key: of.key, Err: errors.New(cmdline.Sentence(err))})
+		}
+	}
+	return errors.Join(append(errs, node.CheckConfig(c))...)
 }

@@ -16,17 +16,16 @@ import (
 	"github.com/percached/percached/internal/config"
 )
 
-// ownDaemon is a daemon whose end is noticed.
+// ownDaemon is the daemon of the demo.
 type ownDaemon struct {
 	*child.Process
-	log  string        // file
-	gone chan struct{} // closed when it has ended
-	how  error         // it ended; to be read when it is gone
+	log     string        // file
+	exited  chan struct{} // closed when the process has exited
+	exitErr error         // error of the process; valid when exited is closed
 }
 
-// startOwnDaemon starts a daemon with this language model, or the built-in one, whose
-// log goes to a file.
-// The context that it gives lives as long as both ctx and the daemon.
+// startOwnDaemon starts a daemon with a language model, or the built-in one. The returned
+// context ends when ctx ends or the daemon exits.
 func startOwnDaemon(ctx context.Context, data, log, model string, stderr io.Writer) (*ownDaemon, context.Context, error) {
 	const op = "percached: demo"
 	exe, err := os.Executable()
@@ -40,10 +39,10 @@ func startOwnDaemon(ctx context.Context, data, log, model string, stderr io.Writ
 	defer f.Close() // the daemon has it open, too
 	start := func(at string) (*child.Process, error) {
 		args := []string{"--listen", at, "--model=" + model, "--embed-model="}
-		if model == "" { // it is small: where others compute, too, threads that wait for each other are slower than one
+		if model == "" { // with a tiny model, several threads on a busy machine are slower than one
 			args = append(args, "--threads=1")
 		}
-		// When ctx ends it is told to end, and not killed.
+		// When ctx ends, the daemon gets SIGTERM and is not killed.
 		return child.Start(context.WithoutCancel(ctx), exe, data, f, args...)
 	}
 	const free = "127.0.0.1:0"
@@ -52,7 +51,7 @@ func startOwnDaemon(ctx context.Context, data, log, model string, stderr io.Writ
 		at = free
 	}
 	p, err := start(at)
-	if err != nil && at != free && ctx.Err() == nil { // perhaps somebody was faster
+	if err != nil && at != free && ctx.Err() == nil { // another program may have taken the port
 		p, err = start(free)
 	}
 	if err != nil {
@@ -61,17 +60,17 @@ func startOwnDaemon(ctx context.Context, data, log, model string, stderr io.Writ
 		}
 		return nil, nil, err
 	}
-	d := &ownDaemon{Process: p, log: log, gone: make(chan struct{})}
+	d := &ownDaemon{Process: p, log: log, exited: make(chan struct{})}
 	alive, cancel := context.WithCancel(ctx)
 	go func() {
 		defer cancel()
-		d.how = d.Wait()
-		close(d.gone)
+		d.exitErr = d.Wait()
+		close(d.exited)
 	}()
 	return d, alive, nil
 }
 
-// taken says that nobody else can listen at an address.
+// taken says that an address is in use.
 func taken(at string) bool {
 	l, err := net.Listen("tcp", at)
 	if err != nil {
@@ -81,38 +80,37 @@ func taken(at string) bool {
 	return false
 }
 
-// end ends it in good order, if it still lives.
+// end stops the daemon if it is running.
 func (d *ownDaemon) end() error {
 	select {
-	case <-d.gone:
+	case <-d.exited:
 		return nil
 	default:
 	}
 	d.Cmd.Process.Signal(syscall.SIGTERM)
-	<-d.gone
-	return d.how
+	<-d.exited
+	return d.exitErr
 }
 
-// explained is why something did not work: if it was because the daemon died, that
-// is told, with its last words.
-func (d *ownDaemon) explained(err error, stderr io.Writer) error {
+// explain replaces the error of a request with that of the daemon if it has exited.
+func (d *ownDaemon) explain(err error, stderr io.Writer) error {
 	var unanswered *url.Error
 	if !errors.As(err, &unanswered) {
 		return err
 	}
 	select {
-	case <-d.gone:
-	case <-time.After(10 * time.Second): // a connection ends before its process
+	case <-d.exited:
+	case <-time.After(10 * time.Second): // a connection closes before its process exits
 		return err
 	}
-	return d.died(stderr)
+	return d.exitError(stderr)
 }
 
-// died tells that it is gone although nobody told it to go.
-func (d *ownDaemon) died(stderr io.Writer) error {
+// exitError is the error of a daemon that exited unexpectedly. It also prints its log.
+func (d *ownDaemon) exitError(stderr io.Writer) error {
 	child.ShowLog(d.log, stderr)
-	if d.how != nil {
-		return d.how
+	if d.exitErr != nil {
+		return d.exitErr
 	}
-	return fault.New(fault.Internal, "percached: demo", "the daemon ended by itself")
+	return fault.New(fault.Internal, "percached: demo", "the daemon stopped unexpectedly")
 }

@@ -19,19 +19,19 @@ import (
 	"github.com/percached/percached/internal/config"
 )
 
-// Demo is what percached demo is asked for.
+// Demo has the options of percached demo.
 type Demo struct {
-	Model        string        // file of a language model; empty: the built-in one
-	Data         string        // empty: a folder that goes
-	Temp         string        // where folders that go are made; empty: the usual place
-	Predicting   time.Duration // how long prediction may take
-	Exit, AsJSON bool
+	Model          string        // file of a language model; empty: the built-in one
+	Data           string        // empty: a temporary folder
+	Temp           string        // parent of temporary folders; empty: the system's
+	PredictionTime time.Duration // maximum time for prediction
+	Exit, AsJSON   bool
 }
 
-// Run shows all of it on a daemon that ends with the command.
+// Run runs the demo.
 func (o *Demo) Run(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	if o.Data != "" && home.Exists(o.Data) {
-		return cmdline.Misusef("--data: %s is there already, and the demo begins with an empty one", o.Data)
+		return cmdline.Misusef("--data: %s exists; name a new folder", o.Data)
 	}
 	dir, err := os.MkdirTemp(o.Temp, "percached-demo-")
 	if err != nil {
@@ -49,68 +49,68 @@ func (o *Demo) Run(ctx context.Context, stdout, stderr io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = cmp.Or(err, d.end()) }()
-	cmdline.Say(stderr, "  Process %d listens at %s, after %s.", d.PID(), d.URL, span(time.Since(began)))
+	cmdline.Say(stderr, "  Process %d is listening on %s after %s.", d.PID(), d.URL, seconds(time.Since(began)))
 	if usual := config.Default().Serving.Listen; !strings.HasSuffix(d.URL, usual) {
-		cmdline.Say(stderr, "  (Another program listens at %s.)", usual)
+		cmdline.Say(stderr, "  (Another program uses %s.)", usual)
 	}
-	if err := o.tell(alive, began, d, stdout, stderr); err != nil {
+	if err := o.runStory(alive, began, d, stdout, stderr); err != nil {
 		if ctx.Err() != nil {
 			return err
 		}
-		return d.explained(err, stderr)
+		return d.explain(err, stderr)
 	}
 	if o.Exit {
 		return nil
 	}
-	if err := o.invite(d.Process, data, stdout); err != nil {
+	if err := o.printNextSteps(d.Process, data, stdout); err != nil {
 		return err
 	}
 	select {
 	case <-ctx.Done():
-	case <-d.gone:
+	case <-d.exited:
 		if ctx.Err() == nil {
-			return d.died(stderr)
+			return d.exitError(stderr)
 		}
 	}
 	return nil
 }
 
-// tell tells the story and what came of it.
-func (o *Demo) tell(ctx context.Context, began time.Time, d *ownDaemon, stdout, stderr io.Writer) error {
+// runStory runs the steps and prints the report.
+func (o *Demo) runStory(ctx context.Context, began time.Time, d *ownDaemon, stdout, stderr io.Writer) error {
 	c, err := client.NewClientWithResponses(d.URL, client.WithToken(d.Token))
 	if err != nil {
 		return fault.New(fault.Internal, "percached: demo", "%w", err)
 	}
-	s := &story{api: c, out: stderr, predicting: o.Predicting, report: Report{Questions: []demoRow{}, Wrong: []string{}, builtIn: o.Model == ""}}
-	if err := s.tell(ctx); err != nil {
+	s := &story{api: c, out: stderr, predictionTime: o.PredictionTime, report: Report{Questions: []row{}, Failures: []string{}, builtIn: o.Model == ""}}
+	if err := s.run(ctx); err != nil {
 		return err
 	}
 	s.report.Seconds = time.Since(began).Seconds()
 	if err := cmdline.Show(stdout, o.AsJSON, &s.report); err != nil {
 		return err
 	}
-	if len(s.report.Wrong) > 0 {
+	if len(s.report.Failures) > 0 {
 		return cmdline.Unwell{}
 	}
 	return nil
 }
 
-// invite tells how to go on by oneself.
-func (o *Demo) invite(d *child.Process, data string, stdout io.Writer) error {
+// printNextSteps prints how to continue with the demo's data.
+func (o *Demo) printNextSteps(d *child.Process, data string, stdout io.Writer) error {
 	p := &cmdline.Printer{W: stdout}
 	p.Line("")
-	p.Line("Ask it yourself on the page:")
+	p.Line("Ask your own questions on the web page:")
 	p.Line("  %s/#token=%s", d.URL, d.Token)
 	p.Line("or from a program:")
 	p.Line("  curl -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\", d.Token)
 	p.Line("    -d '{\"question\": %q}' %s/v1/spaces/%s/ask", "What is the code of the key safe at Gannet House?", d.URL, link.DefaultSpace)
-	p.Line("or from another terminal:")
+	p.Line("or in another terminal:")
 	p.Line("  %s ask \"What is the code of the key safe at Gannet House?\" --data %s", os.Args[0], data)
 	p.Line("")
-	folder := "its folder is removed"
+	folder := "then its folder is deleted"
 	if o.Data != "" {
-		folder = o.Data + " stays"
+		folder = o.Data + " is kept"
 	}
-	p.Line("The daemon stays up until you press Ctrl-C; then %s.", folder)
+	p.Line("Press Ctrl-C to stop the daemon; %s.", folder)
 	return p.Err
 }

@@ -1,3 +1,3 @@
-// Package demo shows what percached does on an invented inbox: it starts a daemon, adds
+// Package demo demonstrates percached on an invented inbox: it starts a daemon, adds
 // the mails, asks, predicts, asks again and deletes a mail.
 package demo

@@ -11,31 +11,31 @@ import (
 	"github.com/percached/percached/internal/base/cmdline"
 )
 
-// Report is what the demo showed.
+// Report is the result of the demo.
 type Report struct {
 	Documents  int             `json:"documents"`
 	Chunks     int             `json:"chunks"`
-	Prediction demoPrediction  `json:"prediction"`
-	Questions  []demoRow       `json:"questions"`
+	Prediction prediction      `json:"prediction"`
+	Questions  []row           `json:"questions"`
 	Receipt    *client.Receipt `json:"receipt,omitempty"` // of the deleted mail
-	Wrong      []string        `json:"wrong"`             // what did not come as it must
+	Failures   []string        `json:"wrong"`             // failed expectations
 	Seconds    float64         `json:"seconds"`
-	builtIn    bool            // the model is
+	builtIn    bool            // the model is the built-in one
 }
 
-type demoPrediction struct {
+type prediction struct {
 	Seconds   float64 `json:"seconds"`
-	Complete  bool    `json:"complete"` // nothing was left to do
+	Complete  bool    `json:"complete"` // no work was left
 	Summaries int     `json:"summaries"`
 	Predicted int     `json:"predicted"`
 	Ready     int     `json:"ready"`
 }
 
-// demoRow is a question and what came of it.
-type demoRow struct {
+// row is a question and its outcome.
+type row struct {
 	Step     string  `json:"step"`
 	Question string  `json:"question"`
-	Ms       float64 `json:"ms"` // until whoever asked had the answer
+	Ms       float64 `json:"ms"` // until the client had the answer
 	Outcome  string  `json:"outcome"`
 	Reused   int     `json:"reused_tokens"`
 	Prompt   int     `json:"prompt_tokens"` // 0: no prompt was needed
@@ -43,10 +43,10 @@ type demoRow struct {
 	Refused  bool    `json:"refused"`
 }
 
-// must notes what should hold and does not.
-func (s *story) must(holds bool, format string, args ...any) {
+// expect adds a failure to the report unless holds is true.
+func (s *story) expect(holds bool, format string, args ...any) {
 	if !holds {
-		s.report.Wrong = append(s.report.Wrong, fmt.Sprintf(format, args...))
+		s.report.Failures = append(s.report.Failures, fmt.Sprintf(format, args...))
 	}
 }
 
@@ -61,27 +61,27 @@ func (r *Report) Table(w io.Writer) error {
 		if q.Prompt > 0 {
 			tokens = fmt.Sprintf("%d of %d", q.Reused, q.Prompt)
 		}
-		p.Line("%s\t%s\t%.1f ms\t%s\t%s\t%s", q.Step, q.Question, q.Ms, q.Outcome, tokens, short(q.Answer))
+		p.Line("%s\t%s\t%.1f ms\t%s\t%s\t%s", q.Step, q.Question, q.Ms, q.Outcome, tokens, shorten(q.Answer))
 	}
 	if p.Err == nil {
 		p.Err = t.Flush()
 	}
 	p.W = w
 	p.Line("")
-	p.Line("All of it took %s. What the model says after the deletion may be made up, but does", span(time.Duration(r.Seconds*float64(time.Second))))
-	p.Line("not come from the mail.")
+	p.Line("The demo took %s. After the deletion the model may invent an answer, but it does not", seconds(time.Duration(r.Seconds*float64(time.Second))))
+	p.Line("come from the mail.")
 	if r.builtIn {
-		p.Line("The built-in model is tiny, a demonstration, and often wrong. percached pull fetches a real")
-		p.Line("one, and percached demo --model FILE shows the same with it.")
+		p.Line("The built-in model is tiny and often wrong. percached pull downloads a real one, and")
+		p.Line("percached demo --model FILE uses it.")
 	}
-	for _, wrong := range r.Wrong {
-		p.Line("Not as it must be: %s.", wrong)
+	for _, wrong := range r.Failures {
+		p.Line("FAILED: %s.", wrong)
 	}
 	return p.Err
 }
 
-// short is an answer that fits on a line.
-func short(answer string) string {
+// shorten cuts an answer to one line of at most 60 characters.
+func shorten(answer string) string {
 	const most = 60
 	r := []rune(strings.Join(strings.Fields(answer), " "))
 	if len(r) > most {
@@ -90,5 +90,5 @@ func short(answer string) string {
 	return string(r)
 }
 
-// span is a time as people read it.
-func span(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+// seconds prints a duration in seconds.
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }

@@ -49,7 +49,7 @@ func Daemon(data string) (*Link, error) {
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "percached: address", "%w", err)
 	}
-	address, mark, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+	address, certHash, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
 	tokens, err := token.Open(data)
 	if err != nil {
 		return nil, err
@@ -58,16 +58,16 @@ func Daemon(data string) (*Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	way := &http.Transport{DisableCompression: true} // and no proxy
-	if mark != "" {
-		way.TLSClientConfig = pinned(mark)
+	transport := &http.Transport{DisableCompression: true} // without a proxy
+	if certHash != "" {
+		transport.TLSClientConfig = trustOnly(certHash)
 	}
-	l, err := New(address, secret, way)
+	l, err := New(address, secret, transport)
 	if err != nil {
 		return nil, err
 	}
 	l.Daemon = address
-	l.Close = func() error { way.CloseIdleConnections(); return nil }
+	l.Close = func() error { transport.CloseIdleConnections(); return nil }
 	return l, nil
 }
 
@@ -77,14 +77,13 @@ func CertificateHash(certificate []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// pinned trusts one certificate, whoever signed it: the one that the daemon named in its
-// folder.
-func pinned(mark string) *tls.Config {
+// trustOnly trusts only the certificate whose hash the daemon wrote to its folder.
+func trustOnly(certHash string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, InsecureSkipVerify: true,
 		VerifyPeerCertificate: func(certificates [][]byte, _ [][]*x509.Certificate) error {
-			if len(certificates) == 0 || !bytes.Equal([]byte(CertificateHash(certificates[0])), []byte(mark)) {
-				return fault.New(fault.Unavailable, "percached: address", "the certificate is not that of the daemon of this data folder")
+			if len(certificates) == 0 || !bytes.Equal([]byte(CertificateHash(certificates[0])), []byte(certHash)) {
+				return fault.New(fault.Unavailable, "percached: address", "the server's certificate is not that of the daemon of this data folder")
 			}
 			return nil
 		},

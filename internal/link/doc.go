@@ -1,4 +1,3 @@
-// Package link is how commands talk to percached: the link to a daemon, or to a data
-// folder that the command itself has opened, and the file in which a daemon says where
-// it listens.
+// Package link sends the requests of commands to percached: to a daemon, or to a data folder
+// that the command itself has opened. It also reads the file with the address of a daemon.
 package link

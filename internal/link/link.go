@@ -18,30 +18,30 @@ import (
 // DefaultSpace is the space of commands that name none.
 const DefaultSpace = "default"
 
-// Link is the way to a percached. Of what its funcs give, the error tells all that
-// is not an answer: a status of 400 or above is a *client.ProblemError.
+// Link sends requests to a percached. Its methods return a status of 400 or above as a
+// *client.ProblemError.
 type Link struct {
 	*client.ClientWithResponses
-	// Daemon is the address of the process that answers; empty: it is this one.
+	// Daemon is the address of the daemon, or empty if this process answers.
 	Daemon string
 	Close  func() error
-	// Patience is how long a daemon has for what it answers at once.
-	Patience time.Duration
+	// Timeout is the maximum time of a short request (see hasDeadline).
+	Timeout time.Duration
 
-	raw *http.Client
-	at  string
+	raw     *http.Client
+	address string
 }
 
-// New makes the way to the percached at an address.
-func New(address, secret string, way http.RoundTripper) (*Link, error) {
+// New makes a link to the percached at an address.
+func New(address, secret string, transport http.RoundTripper) (*Link, error) {
 	l := &Link{raw: &http.Client{
-		Transport:     way,
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, at: address, Patience: Patience}
+	}, address: address, Timeout: ResponseTimeout}
 	var err error
 	l.ClientWithResponses, err = client.NewClientWithResponses(address, client.WithHTTPClient(l), client.WithToken(secret))
 	if err != nil {
-		return nil, fault.New(fault.Internal, "cli.New", "%w", err)
+		return nil, fault.New(fault.Internal, "link.New", "%w", err)
 	}
 	return l, nil
 }
@@ -55,56 +55,56 @@ func (l *Link) Do(r *http.Request) (*http.Response, error) {
 		if r.Context().Err() != nil {
 			return nil, r.Context().Err()
 		}
-		return nil, unanswered("link", err)
+		return nil, unreachable("link", err)
 	}
 	if resp.StatusCode < 300 {
-		resp.Body = answering{resp.Body}
+		resp.Body = responseBody{resp.Body}
 		return resp, nil
 	}
 	defer resp.Body.Close() //nolint:errcheck // it was read
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
 	if err != nil {
-		return nil, fault.New(fault.Unavailable, "link", "percached does not answer: %w", err)
+		return nil, fault.New(fault.Unavailable, "link", "no response from percached: %w", err)
 	}
-	return nil, client.Failed(max(resp.StatusCode, http.StatusBadRequest), b) // it redirects nowhere
+	return nil, client.Failed(max(resp.StatusCode, http.StatusBadRequest), b) // percached sends no redirects
 }
 
-// unanswered says why nobody answers. The address may hold a question: it is left out.
-func unanswered(op string, err error) error {
+// unreachable wraps an error of a request without its URL, which may contain a question.
+func unreachable(op string, err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
 	}
 	if fault.KindOf(err) == fault.Timeout {
 		return err
 	}
-	return fault.New(fault.Unavailable, op, "percached does not answer: %w", err)
+	return fault.New(fault.Unavailable, op, "no response from percached: %w", err)
 }
 
-// answering is an answer that may be cut off: by a daemon that was killed, say.
-type answering struct{ io.ReadCloser }
+// responseBody is a body that may end early, for example if the daemon is killed.
+type responseBody struct{ io.ReadCloser }
 
-func (a answering) Read(p []byte) (int, error) {
+func (a responseBody) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	if err != nil && err != io.EOF && fault.KindOf(err) != fault.Timeout {
-		err = fault.New(fault.Unavailable, "link", "percached does not answer any more: %w", err)
+		err = fault.New(fault.Unavailable, "link", "percached stopped responding: %w", err)
 	}
 	return n, err
 }
 
-// Ready waits until questions can be asked, and says how far it is.
+// Ready waits until percached can answer questions, and shows the progress.
 func (l *Link) Ready(ctx context.Context, stderr io.Writer) error {
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
-	tell, stage := func(float64) {}, ""
-	defer func() { tell(1) }() // whatever came of it, its line is wiped away
+	show, stage := func(float64) {}, ""
+	defer func() { show(1) }() // clears the line
 	for {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, l.at+"/readyz", nil)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, l.address+"/readyz", nil)
 		if err != nil {
 			return fault.New(fault.Internal, "link.Ready", "%w", err)
 		}
 		resp, err := l.send(r)
 		if err != nil {
-			return unanswered("link.Ready", err)
+			return unreachable("link.Ready", err)
 		}
 		now, err := l.readiness(resp)
 		switch {
@@ -116,11 +116,11 @@ func (l *Link) Ready(ctx context.Context, stderr io.Writer) error {
 			return fault.New(fault.Overloaded, "link.Ready", "percached is closing")
 		}
 		if string(now.Stage) != stage {
-			tell(1)
+			show(1)
 			stage = string(now.Stage)
-			tell = cmdline.Progress(stderr, stage)
+			show = cmdline.Progress(stderr, stage)
 		}
-		tell(now.Progress)
+		show(now.Progress)
 		select {
 		case <-again.C:
 		case <-ctx.Done():
@@ -129,8 +129,8 @@ func (l *Link) Ready(ctx context.Context, stderr io.Writer) error {
 	}
 }
 
-// readiness is what somebody says of how far it is. Who says something else will
-// never be ready, however long one waits.
+// readiness reads a response of /readyz. Anything else comes from another program, which will
+// never be ready.
 func (l *Link) readiness(resp *http.Response) (client.Ready, error) {
 	defer resp.Body.Close() //nolint:errcheck // it was read
 	var now client.Ready
@@ -143,5 +143,5 @@ func (l *Link) readiness(resp *http.Response) (client.Ready, error) {
 	case fault.KindOf(err) == fault.Timeout:
 		return now, err
 	}
-	return now, fault.New(fault.Unavailable, "link.Ready", "who listens at %s is no percached", l.at)
+	return now, fault.New(fault.Unavailable, "link.Ready", "the program at %s is not percached", l.address)
 }

@@ -40,14 +40,14 @@ func (s Contents) String() string {
 }
 
 // ContentsOf counts what a knowledge bank holds.
-func ContentsOf(bank *knowledgebank.Bank) (s Contents, err error) {
+func CountContents(bank *knowledgebank.Bank) (s Contents, err error) {
 	spaces, err := bank.Spaces()
 	if err != nil {
 		return s, err
 	}
 	for _, sp := range spaces {
 		st, err := bank.Stats(sp.Name)
-		if fault.KindOf(err) == fault.NotFound { // it went meanwhile
+		if fault.KindOf(err) == fault.NotFound { // it was deleted in the meantime
 			continue
 		}
 		if err != nil {
@@ -59,27 +59,27 @@ func ContentsOf(bank *knowledgebank.Bank) (s Contents, err error) {
 	return s, nil
 }
 
-// CheckReplace refuses to replace what is there, unless that is wanted.
+// CheckReplace refuses to replace spaces or uploads without force.
 func CheckReplace(data string, there Contents, b backup.Header, force bool) error {
 	if force || there.Spaces == 0 && there.Uploads == 0 {
 		return nil
 	}
-	return fault.New(fault.Conflict, "percached: restore", "%s holds %s; the backup of %s holds %s; to replace what is there, restore with force",
+	return fault.New(fault.Conflict, "percached: restore", "%s holds %s; the backup of %s holds %s; to replace the data, pass --force (force=true over HTTP)",
 		data, there, b.Made.Local().Format("2006-01-02 15:04"), Contents{b.Spaces, b.Documents, b.Uploads})
 }
 
-// Backup writes a backup of what is stored at this moment.
-func (s *Node) Backup(ctx context.Context, in *inbox.Inbox, to io.Writer) error {
-	_ = s.flush(ctx) // what is only counted in memory; a backup without it is one, too
-	holds, err := ContentsOf(s.Knowledge)
+// Backup writes a consistent snapshot of the stored data.
+func (n *Node) Backup(ctx context.Context, in *inbox.Inbox, to io.Writer) error {
+	_ = n.flush(ctx) // counts in memory; a backup without them is valid, too
+	holds, err := CountContents(n.Knowledge)
 	if err != nil {
 		return err
 	}
 	var meta *kv.Snapshot
 	var made time.Time
 	uploads, err := in.Snapshot(func() (err error) {
-		made = s.Now()
-		meta, err = s.Meta.Snapshot()
+		made = n.Now()
+		meta, err = n.Meta.Snapshot()
 		return err
 	})
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Node) Backup(ctx context.Context, in *inbox.Inbox, to io.Writer) error 
 	if err != nil {
 		return err
 	}
-	if err := s.backupFiles(w); err != nil {
+	if err := n.backupFiles(w); err != nil {
 		return err
 	}
 	for _, f := range uploads {
@@ -117,17 +117,17 @@ func (s *Node) Backup(ctx context.Context, in *inbox.Inbox, to io.Writer) error 
 	return w.Close()
 }
 
-// backupFiles adds what the owner has set and written. A percached.conf that is a link
-// is set for more than this folder.
-func (s *Node) backupFiles(w *backup.Writer) error {
-	conf := s.Home.Path("percached.conf")
+// backupFiles adds percached.conf and the prompts. It skips a percached.conf that is a link,
+// because other folders may share it.
+func (n *Node) backupFiles(w *backup.Writer) error {
+	conf := n.Home.Path("percached.conf")
 	if info, err := os.Lstat(conf); err == nil && info.Mode().IsRegular() {
 		if err := backupFile(w, conf, "percached.conf"); err != nil {
 			return err
 		}
 	}
 	folders := []string{"prompts"}
-	entries, err := os.ReadDir(s.Home.Path("prompts"))
+	entries, err := os.ReadDir(n.Home.Path("prompts"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.Unavailable, "percached: backup", "%w", err)
 	}
@@ -137,9 +137,9 @@ func (s *Node) backupFiles(w *backup.Writer) error {
 		}
 	}
 	for _, folder := range folders {
-		for _, one := range PromptsByName(&Prompts{}) {
+		for _, one := range PromptFields(&Prompts{}) {
 			name := path.Join(folder, one.Name+".txt")
-			if err := backupFile(w, s.Home.Path(filepath.FromSlash(name)), name); err != nil {
+			if err := backupFile(w, n.Home.Path(filepath.FromSlash(name)), name); err != nil {
 				return err
 			}
 		}
@@ -147,7 +147,7 @@ func (s *Node) backupFiles(w *backup.Writer) error {
 	return nil
 }
 
-// backupFile adds a file, if there is one.
+// backupFile adds a file if it exists.
 func backupFile(w *backup.Writer, at, name string) error {
 	b, err := os.ReadFile(at)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -160,7 +160,7 @@ func backupFile(w *backup.Writer, at, name string) error {
 }
 
 // ContentsIn counts what a data folder holds that nobody uses.
-func ContentsIn(h *home.Home, o kv.Options) (s Contents, err error) {
+func CountFolder(h *home.Home, o kv.Options) (s Contents, err error) {
 	uploads, err := filepath.Glob(h.Path("inbox", "*.spool"))
 	if err != nil {
 		return s, fmt.Errorf("inbox: %w", err)
@@ -181,7 +181,7 @@ func ContentsIn(h *home.Home, o kv.Options) (s Contents, err error) {
 	if err != nil {
 		return s, err
 	}
-	s, err = ContentsOf(bank)
+	s, err = CountContents(bank)
 	s.Uploads = len(uploads)
 	return s, err
 }

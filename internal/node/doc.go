@@ -1,4 +1,4 @@
-// Package node opens a data folder, the engine and the layers, joins them, and closes
-// them. It is the one place that wires. It does not listen: internal/daemon serves a
-// node over HTTP, and commands and benchmarks use one without a daemon.
+// Package node opens a data folder, the engine and the layers, connects them, and closes
+// them in the opposite order. No other package connects layers. internal/daemon serves a
+// node over HTTP; commands and benchmarks use a node directly.
 package node

@@ -33,14 +33,12 @@ import (
 )
 
 const (
-	patience = 2 * time.Second // with stored tensors
-	// Small files give space back sooner; a disk with less room than this is
-	// full, and with half of it nothing is opened.
-	logFile = 16 << 20
-	minFree = 128 << 20
+	tensorPatience = 2 * time.Second // maximum time to load stored tensors
+	logFile        = 16 << 20        // bytes of a value log file; small files release space sooner
+	minFree        = 128 << 20       // free bytes below which writes fail; below half of it, opening fails
 )
 
-// Node is percached on one data folder, wired.
+// Node is an open data folder with its layers.
 type Node struct {
 	Home       *home.Home
 	Meta       *kv.DB
@@ -57,84 +55,84 @@ type Node struct {
 	Worker     *idle.Worker
 	Scheduler  *scheduler.Scheduler
 
-	Parts
-	BuiltInModel     bool           // the language model is percached's own
-	QuestionEmbedder llm.Embedder   // the embedder, as it wants questions
-	gate             *llamacpp.Gate // shared by all that computes
+	Dependencies
+	BuiltInModel     bool           // the language model is the built-in one
+	QuestionEmbedder llm.Embedder   // the embedder, with the prefix of questions
+	gate             *llamacpp.Gate // shared by the engine and the embedder
 	closers          []func() error // in order of opening
 }
 
-// Parts is what a service stands on. What is not given is the real thing.
-type Parts struct {
-	Engine      llm.Engine // nil where nothing is computed
+// Dependencies replace parts that Open would make itself. The zero value replaces none.
+type Dependencies struct {
+	Engine      llm.Engine // the language model
 	Embedder    llm.Embedder
 	Now         func() time.Time
-	sys         fs.FS         // what the system tells of the device
-	Volatile    bool          // what is acknowledged need not survive
-	SkipCleanUp bool          // cleaning up behind a former process is the caller's: see tidy
-	Patience    time.Duration // with stored tensors, where it is another
+	deviceFS    fs.FS         // battery and temperature sensors
+	Volatile    bool          // do not sync writes to disk
+	SkipCleanUp bool          // the caller calls CleanUp after Open
+	Patience    time.Duration // maximum time to load stored tensors; 0: the default
 
-	Folder   *home.Home        // open already, and the caller's to close
-	Log      *slog.Logger      // else warnings go to stderr
-	Progress func(of1 float64) // of loading the model; nil shows it on stderr
+	Folder   *home.Home        // an open data folder, which the caller closes
+	Log      *slog.Logger      // nil: warnings go to stderr
+	Progress func(of1 float64) // progress of loading the model; nil: shown on stderr
 	Observers
 }
 
-// Open opens the data folder and all that stands on it. Without engine
-// nothing can be answered.
-func Open(ctx context.Context, c Options, withEngine bool, stderr io.Writer) (s *Node, err error) {
+// Open opens the data folder and its layers. Without the engine the node cannot compute
+// answers.
+func Open(ctx context.Context, c Options, withEngine bool, stderr io.Writer) (n *Node, err error) {
 	if err := errors.Join(c.Validate(), CheckConfig(c.Config)); err != nil {
 		return nil, cmdline.Misused(err)
 	}
 	if !c.Create && !home.Exists(c.Data) {
-		return nil, fault.New(fault.NotFound, "percached", "there is no data folder %s yet: percached add makes it", c.Data)
+		return nil, fault.New(fault.NotFound, "percached", "there is no data folder %s; percached add creates it", c.Data)
 	}
-	s = &Node{gate: llamacpp.NewGate(), Parts: c.Parts, Home: c.Folder}
-	if s.Now == nil {
-		s.Now, s.sys = time.Now, os.DirFS("/sys")
+	n = &Node{gate: llamacpp.NewGate(), Dependencies: c.Dependencies, Home: c.Folder}
+	if n.Now == nil {
+		n.Now, n.deviceFS = time.Now, os.DirFS("/sys")
 	}
 	defer func() {
 		if err != nil {
-			if shut := s.Close(); shut != nil {
+			if shut := n.Close(); shut != nil {
 				err = errors.Join(err, shut)
 			}
-			s = nil
+			n = nil
 		}
 	}()
-	if s.Log == nil {
-		s.Log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if n.Log == nil {
+		n.Log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	log := s.Log
-	if s.Home == nil {
-		if s.Home, err = home.Open(c.Data); err != nil {
-			return s, err
+	log := n.Log
+	if n.Home == nil {
+		if n.Home, err = home.Open(c.Data); err != nil {
+			return n, err
 		}
 	}
 	for _, step := range []func() error{
-		func() error { return s.openDatabases(log) },
+		func() error { return n.openDatabases(log) },
 		func() error {
-			if s.Embedder != nil {
+			if n.Embedder != nil {
 				return nil
 			}
-			return s.openEmbedder(ctx, c)
+			return n.openEmbedder(ctx, c)
 		},
-		func() error { return s.openStores(ctx, c, withEngine, log) },
+		func() error { return n.openStores(ctx, c, withEngine, log) },
 		func() error {
-			if !withEngine || s.Engine != nil {
+			if !withEngine || n.Engine != nil {
 				return nil
 			}
-			return s.openEngine(ctx, c, log, stderr)
+			return n.openEngine(ctx, c, log, stderr)
 		},
-		func() error { return s.wire(ctx, c, log) },
+		func() error { return n.wire(ctx, c, log) },
 	} {
 		if err = step(); err != nil {
-			return s, err
+			return n, err
 		}
 	}
-	return s, nil
+	return n, nil
 }
 
-// MetaOptions are those of the database that must not lose anything.
+// MetaOptions are the options of the database meta, which must not lose writes.
 func MetaOptions(log *slog.Logger) kv.Options {
 	o := kv.Default()
 	o.Sync, o.Logger, o.ValueLogFileSize, o.MinFree = true, log, logFile, minFree
@@ -144,169 +142,169 @@ func MetaOptions(log *slog.Logger) kv.Options {
 	return o
 }
 
-func (s *Node) openDatabases(log *slog.Logger) (err error) {
-	if err := CheckMeta(s.Home); err != nil {
+func (n *Node) openDatabases(log *slog.Logger) (err error) {
+	if err := CheckMeta(n.Home); err != nil {
 		return err
 	}
 	meta := MetaOptions(log)
-	meta.Sync = !s.Volatile
-	s.Meta, err = kv.Open(s.Home.Path("meta"), meta)
+	meta.Sync = !n.Volatile
+	n.Meta, err = kv.Open(n.Home.Path("meta"), meta)
 	if _, ok := errors.AsType[*kv.Damage](err); ok {
-		return fault.New(fault.Unavailable, "percached", "%s; %s", cmdline.Sentence(err), wayOut)
+		return fault.New(fault.Unavailable, "percached", "%s; %s", cmdline.Sentence(err), damageHint)
 	}
 	if err != nil {
 		return err
 	}
-	s.closers = append(s.closers, s.Meta.Close)
+	n.closers = append(n.closers, n.Meta.Close)
 	tensors := kv.Default()
 	tensors.Disposable, tensors.Logger, tensors.ValueLogFileSize, tensors.MinFree = true, log, logFile, minFree
 	tensors.Observer.SetAside = func(dir, aside string, cause error) {
-		log.Warn("the stored tensors could not be opened: they were set aside and are computed anew", "folder", dir, "aside", aside, "cause", cause)
+		log.Warn("cannot open the stored tensors; moved them aside, and will compute them again", "folder", dir, "aside", aside, "cause", cause)
 	}
-	if s.Tensors, err = kv.Open(s.Home.Path("tensors"), tensors); err != nil {
+	if n.Tensors, err = kv.Open(n.Home.Path("tensors"), tensors); err != nil {
 		return err
 	}
-	s.closers = append(s.closers, s.Tensors.Close)
+	n.closers = append(n.closers, n.Tensors.Close)
 	return nil
 }
 
-// wayOut says what to do about a store that is damaged.
-const wayOut = "restore a backup with percached restore FILE --force, or save what can be read with percached repair"
+// damageHint says how to repair a damaged database.
+const damageHint = "restore a backup with percached restore FILE --force, or recover the readable part with percached repair"
 
-// CheckMeta refuses a folder that was used and whose documents are gone: an empty
-// store in their place would let what is left of them be removed.
+// CheckMeta refuses a used folder without its database of documents. If an empty database
+// took its place, the rest of the data would be deleted.
 func CheckMeta(h *home.Home) error {
 	meta := h.Path("meta")
 	if kv.Exists(meta) {
 		return nil
 	}
-	// Tensors come after meta when a folder is made.
+	// A new folder gets meta before tensors.
 	if !home.Exists(h.Path("tensors")) && !home.Exists(h.Path("index")) {
 		return nil
 	}
-	return fault.New(fault.Unavailable, "percached", "%s is missing or empty: it held all documents; nothing was changed; put it back, or restore a backup with percached restore FILE --force", meta)
+	return fault.New(fault.Unavailable, "percached", "the database %s is missing or empty; put it back, or restore a backup with percached restore FILE --force", meta)
 }
 
-func (s *Node) openStores(ctx context.Context, c Options, withEngine bool, log *slog.Logger) (err error) {
-	s.QuestionEmbedder = llm.ForQuestions(s.Embedder)
+func (n *Node) openStores(ctx context.Context, c Options, withEngine bool, log *slog.Logger) (err error) {
+	n.QuestionEmbedder = llm.ForQuestions(n.Embedder)
 	k := knowledgebank.Default()
-	k.Now, k.ChunkWords, k.Observer.Damaged = s.Now, c.ChunkWords, s.damaged("knowledge")
-	if s.Knowledge, err = knowledgebank.Open(s.Meta, k); err != nil {
+	k.Now, k.ChunkWords, k.Observer.Damaged = n.Now, c.ChunkWords, n.observeDamage("knowledge")
+	if n.Knowledge, err = knowledgebank.Open(n.Meta, k); err != nil {
 		return err
 	}
 	r := retrieval.Default()
-	r.Dir, r.DB, r.Embedder, r.Feed, r.Logger, r.Fusion = s.Home.Path("index"), s.Meta, llm.ForDocuments(s.Embedder), s.Knowledge, log, retrieval.Fusion(c.Fusion)
-	if s.Index, err = retrieval.Open(r); err != nil {
+	r.Dir, r.DB, r.Embedder, r.Feed, r.Logger, r.Fusion = n.Home.Path("index"), n.Meta, llm.ForDocuments(n.Embedder), n.Knowledge, log, retrieval.Fusion(c.Fusion)
+	if n.Index, err = retrieval.Open(r); err != nil {
 		return err
 	}
-	s.closers = append(s.closers, s.Index.Close)
+	n.closers = append(n.closers, n.Index.Close)
 	b := qabank.Default()
-	b.Limit, b.Now, b.Observer = c.BankLimit, s.Now, s.BankObserver
-	if s.Bank, err = qabank.Open(s.Meta, b); err != nil {
+	b.Limit, b.Now, b.Observer = c.BankLimit, n.Now, n.BankObserver
+	if n.Bank, err = qabank.Open(n.Meta, b); err != nil {
 		return err
 	}
-	s.closers = append(s.closers, s.Bank.Close)
+	n.closers = append(n.closers, n.Bank.Close)
 	t := qkvtree.Default()
-	t.Key, t.Limit, t.Now, t.Observer = s.Home.Key, c.TensorLimit, s.Now, s.TreeObserver
-	t.Spare = !withEngine // a command that computes nothing may not know what the daemon is set to
-	if s.Tree, err = qkvtree.Open(s.Tensors, t); err != nil {
+	t.Key, t.Limit, t.Now, t.Observer = n.Home.Key, c.TensorLimit, n.Now, n.TreeObserver
+	t.Spare = !withEngine // without an engine the limit of the daemon is unknown
+	if n.Tree, err = qkvtree.Open(n.Tensors, t); err != nil {
 		return err
 	}
-	s.closers = append(s.closers, s.Tree.Close)
-	if s.History, err = answer.OpenHistory(s.Meta, c.History); err != nil {
+	n.closers = append(n.closers, n.Tree.Close)
+	if n.History, err = answer.OpenHistory(n.Meta, c.History); err != nil {
 		return err
 	}
-	s.closers = append(s.closers, s.History.Flush)
-	if s.Placements, err = calibrate.Open(s.Meta); err != nil {
+	n.closers = append(n.closers, n.History.Flush)
+	if n.Placements, err = calibrate.Open(n.Meta); err != nil {
 		return err
 	}
-	spaces, err := s.Knowledge.Spaces()
+	spaces, err := n.Knowledge.Spaces()
 	if err != nil {
 		return err
 	}
-	if withEngine { // as for tensors; what a full disk keeps now goes later
-		_ = s.Bank.SetLimit(ctx, c.BankLimit)
+	if withEngine { // errors, such as a full disk, are retried at the next start
+		_ = n.Bank.SetLimit(ctx, c.BankLimit)
 		for _, sp := range spaces {
-			_ = s.History.Trim(sp.Name)
+			_ = n.History.Trim(sp.Name)
 		}
 	}
-	return s.limitSpaces(spaces)
+	return n.limitSpaces(spaces)
 }
 
-// wire joins the parts, and brings them together after a crash.
-func (s *Node) wire(ctx context.Context, c Options, log *slog.Logger) (err error) {
-	settings, err := s.Settings(c.Config)
-	if err != nil { // now that the model is known
+// wire connects the layers and recovers from a crash.
+func (n *Node) wire(ctx context.Context, c Options, log *slog.Logger) (err error) {
+	settings, err := n.Settings(c.Config)
+	if err != nil { // some values depend on the model
 		return cmdline.Misused(err)
 	}
 	watch := &idle.Watch{}
-	s.Asker, err = answer.New(answer.Parts{
-		Knowledge: s.Knowledge, Searcher: s.Index, Bank: s.Bank, Tree: s.Tree, Embedder: s.QuestionEmbedder, Engine: s.Engine,
-		History: s.History, Instructions: s.instructions, Placement: s.placement, Patience: cmp.Or(s.Patience, patience), Now: s.Now, Logger: log,
-		Observer: answer.Observer{Asked: s.Observers.withAsked(watch.Asked), Stopped: s.Stopped}, Waiting: c.MaxWaiting, Chance: rand.Float64, Unchecked: c.Engine != nil, // that is none of a user's
+	n.Asker, err = answer.New(answer.Parts{
+		Knowledge: n.Knowledge, Searcher: n.Index, Bank: n.Bank, Tree: n.Tree, Embedder: n.QuestionEmbedder, Engine: n.Engine,
+		History: n.History, Instructions: n.instructions, Placement: n.placement, Patience: cmp.Or(n.Patience, tensorPatience), Now: n.Now, Logger: log,
+		Observer: answer.Observer{Asked: n.Observers.withAsked(watch.Asked), Stopped: n.Stopped}, Waiting: c.MaxWaiting, Chance: rand.Float64, Unchecked: c.Engine != nil, // tests use fake engines
 	}, settings)
 	if err != nil {
 		return err
 	}
-	s.closers = append(s.closers, func() error { s.Asker.Close(); return nil })
-	if err := s.wireIdle(c, log); err != nil {
+	n.closers = append(n.closers, func() error { n.Asker.Close(); return nil })
+	if err := n.wireIdle(c, log); err != nil {
 		return err
 	}
-	watch.Scheduler, watch.Predictor = s.Scheduler, s.Predictor
-	return s.recover(ctx)
+	watch.Scheduler, watch.Predictor = n.Scheduler, n.Predictor
+	return n.recover(ctx)
 }
 
-// wireIdle joins what works while nobody asks.
-func (s *Node) wireIdle(c Options, log *slog.Logger) error {
-	rules, err := s.IdleRules(c.Config)
+// wireIdle connects the layers of idle work.
+func (n *Node) wireIdle(c Options, log *slog.Logger) error {
+	rules, err := n.IdleRules(c.Config)
 	if err != nil {
 		return err
 	}
 	p := predictor.Default()
-	p.DB, p.Knowledge, p.Engine, p.Now, p.Prompts = s.Meta, s.Knowledge, noEngine{}, s.Now, s.PromptOf
-	p.Observer.Damaged = s.damaged("predictor")
-	if s.Engine != nil {
-		p.Engine = s.Engine
+	p.DB, p.Knowledge, p.Engine, p.Now, p.Prompts = n.Meta, n.Knowledge, noEngine{}, n.Now, n.Prompt
+	p.Observer.Damaged = n.observeDamage("predictor")
+	if n.Engine != nil {
+		p.Engine = n.Engine
 	}
 	p.Check = &idle.Check{
-		Knowledge: s.Knowledge, Index: s.Index, Bank: s.Bank, Embedder: s.QuestionEmbedder, Settings: s.Asker, Floor: rules.Floor,
+		Knowledge: n.Knowledge, Index: n.Index, Bank: n.Bank, Embedder: n.QuestionEmbedder, Settings: n.Asker, Floor: rules.Floor,
 	}
-	if s.Predictor, err = predictor.Open(p); err != nil {
+	if n.Predictor, err = predictor.Open(p); err != nil {
 		return err
 	}
-	s.closers = append(s.closers, s.Predictor.Close)
-	s.Library = ingest.New(ingest.Layers{
-		Meta: s.Meta, Tensors: s.Tensors, Knowledge: s.Knowledge, Index: s.Index, Bank: s.Bank, Tree: s.Tree,
-		History: s.History, Asker: s.Asker, Predictor: s.Predictor, Logger: log,
+	n.closers = append(n.closers, n.Predictor.Close)
+	n.Library = ingest.New(ingest.Layers{
+		Meta: n.Meta, Tensors: n.Tensors, Knowledge: n.Knowledge, Index: n.Index, Bank: n.Bank, Tree: n.Tree,
+		History: n.History, Asker: n.Asker, Predictor: n.Predictor, Logger: log,
 	})
-	s.Worker, err = idle.New(idle.Parts{
-		Knowledge: s.Knowledge, Index: s.Index, Bank: s.Bank, Tree: s.Tree, History: s.History, Asker: s.Asker,
-		Predictor: s.Predictor, Library: s.Library, Placements: s.Placements, Embedder: s.QuestionEmbedder, Engine: s.Engine, Now: s.Now,
+	n.Worker, err = idle.New(idle.Parts{
+		Knowledge: n.Knowledge, Index: n.Index, Bank: n.Bank, Tree: n.Tree, History: n.History, Asker: n.Asker,
+		Predictor: n.Predictor, Library: n.Library, Placements: n.Placements, Embedder: n.QuestionEmbedder, Engine: n.Engine, Now: n.Now,
 	}, rules)
 	if err != nil {
 		return err
 	}
-	s.Scheduler, err = scheduler.Open(scheduler.Options{
-		DB: s.Meta, Worker: s.Worker, Config: rules.Policy, Alive: s.alive, Now: s.Now, Sys: s.sys, Logger: log, Observer: s.SchedulerObserver,
+	n.Scheduler, err = scheduler.Open(scheduler.Options{
+		DB: n.Meta, Worker: n.Worker, Config: rules.Policy, Alive: n.alive, Now: n.Now, Sys: n.deviceFS, Logger: log, Observer: n.SchedulerObserver,
 	})
 	if err != nil {
 		return err
 	}
-	s.Library.Jobs, s.Worker.Parked = s.Scheduler, s.Scheduler.Parked
-	s.closers = append(s.closers, s.Scheduler.Close)
+	n.Library.Jobs, n.Worker.Parked = n.Scheduler, n.Scheduler.Parked
+	n.closers = append(n.closers, n.Scheduler.Close)
 	return nil
 }
 
-// alive says whether a name is that of a stored entry or of a chunk.
-func (s *Node) alive(space string, id [16]byte) bool {
-	if there, _ := s.Bank.Has(space, id); there {
+// alive says whether an ID is that of a stored entry or a chunk.
+func (n *Node) alive(space string, id [16]byte) bool {
+	if there, _ := n.Bank.Has(space, id); there {
 		return true
 	}
-	found, err := s.Knowledge.Versions(space, []percached.ChunkID{id})
+	found, err := n.Knowledge.Versions(space, []percached.ChunkID{id})
 	return err != nil || len(found) > 0
 }
 
-// noEngine is for commands that compute nothing.
+// noEngine is the engine of commands that open no language model.
 type noEngine struct{}
 
 func (noEngine) Generate(context.Context, percached.Prompt, func(string) error) (percached.Result, error) {
@@ -315,62 +313,61 @@ func (noEngine) Generate(context.Context, percached.Prompt, func(string) error) 
 
 func (noEngine) Info() percached.ModelInfo { return percached.ModelInfo{} }
 
-// recover brings the parts together after a crash. Where that fails, say for want
-// of room, what is there can be read and asked all the same.
-func (s *Node) recover(ctx context.Context) error {
-	err := s.Library.Recover(ctx, s.Home.Unclean)
+// recover completes what a crash interrupted. If that fails, for example on a full disk, the
+// node can still answer questions.
+func (n *Node) recover(ctx context.Context) error {
+	err := n.Library.Recover(ctx, n.Home.Unclean)
 	if err == nil {
-		s.Home.Unclean = false
-		if !s.SkipCleanUp {
-			err = s.Library.CleanUp(ctx, nil)
+		n.Home.Unclean = false
+		if !n.SkipCleanUp {
+			err = n.Library.CleanUp(ctx, nil)
 		}
 	}
-	return s.endure(ctx, err)
+	return n.warnUnfinished(ctx, err)
 }
 
-// CleanUp takes off the disk what a former process left there of what was forgotten.
-// Where ctx cuts it short, the next process does.
-func (s *Node) CleanUp(ctx context.Context) {
-	due, err := s.Library.NeedsCleanUp()
+// CleanUp removes the bytes of deleted data that an earlier process left on disk. If ctx
+// ends first, the next process continues.
+func (n *Node) CleanUp(ctx context.Context) {
+	due, err := n.Library.NeedsCleanUp()
 	if err == nil && due {
-		if err = s.Library.CleanUp(ctx, nil); err == nil {
-			s.Log.Info("what was forgotten before the start has left the disk")
+		if err = n.Library.CleanUp(ctx, nil); err == nil {
+			n.Log.Info("removed the bytes of deleted data from disk")
 		}
 	}
-	_ = s.endure(ctx, err)
+	_ = n.warnUnfinished(ctx, err)
 }
 
-// endure tells of an error that is nothing new: without what it stopped, a service
-// works.
-func (s *Node) endure(ctx context.Context, err error) error {
+// warnUnfinished logs an error of recovery. The node works without it.
+func (n *Node) warnUnfinished(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	s.Log.Warn("what a former process left undone could not be ended and is tried again next time", "kind", fault.KindOf(err), "error", err)
+	n.Log.Warn("cannot complete the work of an earlier process; will retry at the next start", "kind", fault.KindOf(err), "error", err)
 	return nil
 }
 
 // Close closes everything in the opposite order.
-func (s *Node) Close() error {
+func (n *Node) Close() error {
 	var errs []error
-	if r, ok := s.Engine.(*supervise.Engine); ok {
+	if r, ok := n.Engine.(*supervise.Engine); ok {
 		r.Stop()
 	}
-	behind := s.Library != nil && s.Library.Behind()
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		errs = append(errs, s.closers[i]())
+	behind := n.Library != nil && n.Library.Behind()
+	for i := len(n.closers) - 1; i >= 0; i-- {
+		errs = append(errs, n.closers[i]())
 	}
-	s.closers = nil
+	n.closers = nil
 	err := errors.Join(errs...)
-	if s.Home == nil {
+	if n.Home == nil {
 		return err
 	}
-	s.Home.Unclean = s.Home.Unclean || behind || err != nil
-	if s.Home != s.Folder {
-		if shut := s.Home.Close(); err == nil {
+	n.Home.Unclean = n.Home.Unclean || behind || err != nil
+	if n.Home != n.Folder {
+		if shut := n.Home.Close(); err == nil {
 			err = shut
 		}
 	}
-	s.Home = nil
+	n.Home = nil
 	return err
 }

@@ -13,49 +13,48 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// PromptFiles are the files of one space's own prompts. Those of all spaces lie in the
-// folder above.
+// PromptFiles are the prompt files of one space. The prompts of all spaces are in the
+// parent folder.
 type PromptFiles struct {
 	dir   string
 	plain bool // the space's name can be that of a folder
 }
 
-// promptName is what the name of a space is like that is a folder's.
+// promptName matches names of spaces that can be names of folders.
 var promptName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`)
 
 // PromptFiles are the prompts of one space.
-func (s *Node) PromptFiles(space string) PromptFiles {
-	return PromptFiles{s.Home.Path("prompts", filepath.Base(space)), promptName.MatchString(space) && !IsPromptFile(space)}
+func (n *Node) PromptFiles(space string) PromptFiles {
+	return PromptFiles{n.Home.Path("prompts", filepath.Base(space)), promptName.MatchString(space) && !IsPromptFile(space)}
 }
 
-// IsPromptFile: a space of this name would have its folder where a prompt of all
-// spaces lies.
+// IsPromptFile says that a space has the name of a prompt file, so it can have no folder.
 func IsPromptFile(space string) bool {
 	name, ok := strings.CutSuffix(space, ".txt")
-	return ok && slices.ContainsFunc(PromptsByName(&Prompts{}), func(p onePrompt) bool { return p.Name == name })
+	return ok && slices.ContainsFunc(PromptFields(&Prompts{}), func(p promptField) bool { return p.Name == name })
 }
 
 // Prompts replace built-in prompts; nil keeps the built-in one.
 type Prompts struct{ Instructions, Abstract, Knowledge, History *string }
 
-// onePrompt is a prompt by its name.
-type onePrompt struct {
+// promptField is a field of Prompts and its name.
+type promptField struct {
 	Name string
 	Text **string
 }
 
-// PromptsByName gives the fields of p by name.
-func PromptsByName(p *Prompts) []onePrompt {
-	return []onePrompt{{"instructions", &p.Instructions}, {"abstract", &p.Abstract}, {"knowledge", &p.Knowledge}, {"history", &p.History}}
+// PromptFields returns the fields of p with their names.
+func PromptFields(p *Prompts) []promptField {
+	return []promptField{{"instructions", &p.Instructions}, {"abstract", &p.Abstract}, {"knowledge", &p.Knowledge}, {"history", &p.History}}
 }
 
-// Read gives the space's own prompts; nil if it has none.
+// Read returns the prompts of the space, or nil if it has none.
 func (f PromptFiles) Read() (*Prompts, error) {
 	var p Prompts
 	if !f.plain {
 		return nil, nil
 	}
-	for _, one := range PromptsByName(&p) {
+	for _, one := range PromptFields(&p) {
 		b, err := os.ReadFile(f.path(one.Name))
 		switch {
 		case err == nil:
@@ -71,8 +70,8 @@ func (f PromptFiles) Read() (*Prompts, error) {
 	return &p, nil
 }
 
-// Write makes these the space's own prompts, each whole or not at all. It leaves
-// alone what is as it should be.
+// Write replaces the prompts of the space. It writes each file atomically, and only if the
+// text differs.
 func (f PromptFiles) Write(p Prompts) error {
 	was, err := f.Read()
 	if err != nil {
@@ -82,13 +81,13 @@ func (f PromptFiles) Write(p Prompts) error {
 	if was != nil {
 		before = *was
 	}
-	old := PromptsByName(&before)
-	for i, one := range PromptsByName(&p) {
+	old := PromptFields(&before)
+	for i, one := range PromptFields(&p) {
 		have, want := *old[i].Text, *one.Text
 		switch {
 		case have == nil && want == nil, have != nil && want != nil && *have == *want:
 		case !f.plain:
-			return fault.New(fault.Unsupported, "percached: prompts", "a space of this name can have no prompts of its own")
+			return fault.New(fault.Unsupported, "percached: prompts", "a space of this name cannot have its own prompts")
 		case want == nil:
 			if err = os.Remove(f.path(one.Name)); err == nil {
 				err = durable.Folder(f.dir)
@@ -103,7 +102,7 @@ func (f PromptFiles) Write(p Prompts) error {
 	return nil
 }
 
-// put writes a prompt, in a folder that it makes.
+// put writes a prompt and creates its folder.
 func (f PromptFiles) put(name, text string) error {
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return err
@@ -136,16 +135,15 @@ func (f PromptFiles) fault(err error) error {
 	return fault.New(fault.Unavailable, "percached: prompts", "%w", err)
 }
 
-// instructions are what prompts of a space begin with, if the owner of the data
-// folder wants others than the built-in ones: for one space, or for all.
-func (s *Node) instructions(space string) (string, bool, error) {
-	return s.PromptOf(space, "instructions")
+// instructions are the user's instructions for a space, if there are any.
+func (n *Node) instructions(space string) (string, bool, error) {
+	return n.Prompt(space, "instructions")
 }
 
-// PromptOf is what the owner of the data folder wants in place of a built-in prompt.
-func (s *Node) PromptOf(space, name string) (string, bool, error) {
-	paths := []string{s.Home.Path("prompts", name+".txt")}
-	if own := s.PromptFiles(space); own.plain {
+// Prompt returns the user's prompt for a space: its own, or the one of all spaces.
+func (n *Node) Prompt(space, name string) (string, bool, error) {
+	paths := []string{n.Home.Path("prompts", name+".txt")}
+	if own := n.PromptFiles(space); own.plain {
 		paths = append([]string{own.path(name)}, paths...)
 	}
 	for _, path := range paths {

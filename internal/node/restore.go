@@ -19,7 +19,7 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// Restored is what a backup held.
+// Restored counts what a restore brought back.
 type Restored struct {
 	Made      time.Time
 	Spaces    int
@@ -27,17 +27,17 @@ type Restored struct {
 	Uploads   int
 }
 
-// staging is a backup that is put beside what it is to replace.
-type staging struct {
+// stagedRestore is a backup that is unpacked beside the data that it will replace.
+type stagedRestore struct {
 	home *home.Home
 	log  *slog.Logger
 	bulk *kv.Bulk
 	out  Restored
 }
 
-// StageRestore reads a backup to its end and puts it beside what is there, so that
-// only home.CommitRestore is left to do. allow may refuse it for its header. With an
-// error, nothing is left of it.
+// StageRestore reads a whole backup and unpacks it beside the current data, so that
+// home.CommitRestore can replace them. allow may refuse a backup by its header. After an
+// error the unpacked files are removed.
 func StageRestore(ctx context.Context, h *home.Home, log *slog.Logger, from io.Reader, allow func(backup.Header) error) (out Restored, err error) {
 	if err := h.DropRestore(); err != nil {
 		return out, err
@@ -45,23 +45,23 @@ func StageRestore(ctx context.Context, h *home.Home, log *slog.Logger, from io.R
 	defer func() {
 		if err != nil {
 			if left := h.DropRestore(); left != nil {
-				log.Warn("what was read of a backup could not be removed", "error", left)
+				log.Warn("cannot remove the unpacked backup", "error", left)
 			}
 		}
 	}()
-	s := &staging{home: h, log: log}
+	s := &stagedRestore{home: h, log: log}
 	for _, part := range []string{"inbox", "prompts"} {
 		if err := os.MkdirAll(h.Staged(part), 0o700); err != nil {
-			return out, unstaged(err)
+			return out, stageError(err)
 		}
 	}
 	err = s.read(ctx, from, allow)
 	return s.out, err
 }
 
-func (s *staging) read(ctx context.Context, from io.Reader, allow func(backup.Header) error) (err error) {
+func (s *stagedRestore) read(ctx context.Context, from io.Reader, allow func(backup.Header) error) (err error) {
 	o := MetaOptions(s.log)
-	o.Sync = false // all of it is synced before it is used
+	o.Sync = false // CommitRestore syncs it
 	db, err := kv.Open(s.home.Staged("meta"), o)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (s *staging) read(ctx context.Context, from io.Reader, allow func(backup.He
 	b, err := backup.Read(from, backup.Target{
 		Header: func(b backup.Header) error {
 			if b.Schema > home.Version {
-				return fault.New(fault.Unsupported, "percached: restore", "a newer percached made this backup (version %d of the data folder, this one knows %d)", b.Schema, home.Version)
+				return fault.New(fault.Unsupported, "percached: restore", "a newer percached made this backup (folder version %d; this percached supports %d); upgrade percached", b.Schema, home.Version)
 			}
 			return allow(b)
 		},
@@ -98,42 +98,42 @@ func (s *staging) read(ctx context.Context, from io.Reader, allow func(backup.He
 	if err != nil {
 		return err
 	}
-	holds, err := ContentsOf(bank)
+	holds, err := CountContents(bank)
 	s.out.Made, s.out.Spaces, s.out.Documents = b.Made, holds.Spaces, holds.Documents
 	return err
 }
 
-// file stages a file of the data folder, whose name leads nowhere else.
-func (s *staging) file(name string, size int64, from io.Reader) error {
+// file unpacks one file. backup.Read has checked its name.
+func (s *stagedRestore) file(name string, size int64, from io.Reader) error {
 	part, rest, _ := strings.Cut(name, "/")
 	if part == "percached.conf" && home.Exists(s.home.Path(part)) {
-		return nil // what is set here stays
+		return nil // an existing configuration stays
 	}
 	at := s.home.Staged(part)
 	if rest != "" {
 		at = filepath.Join(at, filepath.FromSlash(rest))
 		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-			return unstaged(err)
+			return stageError(err)
 		}
 	}
 	if strings.HasSuffix(name, ".upload") {
 		s.out.Uploads++
 	}
 	if err := durable.Room(s.home.Path(), size, minFree); err != nil {
-		return unstaged(err)
+		return stageError(err)
 	}
 	f, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fault.New(fault.Invalid, "percached: restore", "the backup is damaged: it holds %s twice", name)
+		return fault.New(fault.Invalid, "percached: restore", "the backup is damaged: duplicate file %s", name)
 	}
 	if err != nil {
-		return unstaged(err)
+		return stageError(err)
 	}
 	_, err = io.Copy(f, from)
-	return unstaged(errors.Join(err, f.Close()))
+	return stageError(errors.Join(err, f.Close()))
 }
 
-func unstaged(err error) error {
+func stageError(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/percached/percached/knowledgebank/reader"
 )
 
-// InboxDisk is the maximum disk space for uploads until they are taken in.
+// InboxDisk is the maximum disk space of waiting uploads.
 const InboxDisk = 8 << 30
 
 // InboxLimits bound uploads.
@@ -24,74 +24,74 @@ type InboxLimits struct {
 	Expanded  int64 // bytes of an upload, unpacked
 }
 
-// OpenInbox opens what keeps uploads until they are in. The service closes it.
-func OpenInbox(s *Node, limits InboxLimits, log *slog.Logger, observer inbox.Observer) (*inbox.Inbox, error) {
+// OpenInbox opens the inbox, which stores uploads until they are added. The node closes it.
+func OpenInbox(n *Node, limits InboxLimits, log *slog.Logger, observer inbox.Observer) (*inbox.Inbox, error) {
 	rd, err := reader.New(reader.Default())
 	if err != nil {
 		return nil, err
 	}
 	o := inbox.Default()
-	o.Library, o.Spaces, o.Reader, o.MaxBytes, o.Now, o.Logger, o.Observer = s.Library, s.Knowledge, rd, limits.Disk, s.Now, log, observer
-	o.Taking = s.Scheduler.Intake
+	o.Library, o.Spaces, o.Reader, o.MaxBytes, o.Now, o.Logger, o.Observer = n.Library, n.Knowledge, rd, limits.Disk, n.Now, log, observer
+	o.Taking = n.Scheduler.Intake
 	o.Memory, o.MaxDocuments, o.MaxExpanded = UploadMemory(machine.Memory()), limits.Documents, limits.Expanded
-	o.MinFree = 2 * minFree // what is sent must not take the room in which it is taken in
-	in, err := inbox.Open(s.Home.Path("inbox"), s.Meta, o)
+	o.MinFree = 2 * minFree // leave room to add the documents
+	in, err := inbox.Open(n.Home.Path("inbox"), n.Meta, o)
 	if err != nil {
 		return nil, err
 	}
-	s.closers = append(s.closers, in.Close)
+	n.closers = append(n.closers, in.Close)
 	return in, nil
 }
 
-// FlushInterval is how long it may take until what is only counted lies on the disk.
+// FlushInterval is the time between two writes of the counts in memory.
 const FlushInterval = time.Minute
 
-// FlushOn writes down, whenever it is told to, what was only counted in memory:
-// uses, hits, questions of the history, what idle work earned. A crash loses no more
-// than came since. What cannot be written stays for the next time.
-func (s *Node) FlushOn(ctx context.Context, when <-chan time.Time) {
+// FlushOnTick writes the counts in memory at every tick until ctx ends: uses, hits,
+// questions of the history, savings of idle work. A crash loses the counts since the last
+// tick. A failed write is repeated at the next tick.
+func (n *Node) FlushOnTick(ctx context.Context, when <-chan time.Time) {
 	for failed := false; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-when:
-			err := s.flush(ctx)
+			err := n.flush(ctx)
 			if err != nil && ctx.Err() == nil && !failed {
-				s.Log.Warn("what was counted could not be written down, and is tried again each minute", "kind", fault.KindOf(err), "error", err)
+				n.Log.Warn("cannot write counts to disk; will retry every minute", "kind", fault.KindOf(err), "error", err)
 			}
 			failed = err != nil
 		}
 	}
 }
 
-func (s *Node) flush(ctx context.Context) error {
-	return errors.Join(s.Bank.Flush(ctx), s.Tree.Flush(), s.History.Flush(), s.Predictor.Flush(), s.Scheduler.Flush())
+func (n *Node) flush(ctx context.Context) error {
+	return errors.Join(n.Bank.Flush(ctx), n.Tree.Flush(), n.History.Flush(), n.Predictor.Flush(), n.Scheduler.Flush())
 }
 
-// Reconfigure brings what can change while it runs from one setup to another. If
-// a part refuses, all is as it was.
-func (s *Node) Reconfigure(from, to config.Config) error {
+// Reconfigure applies the live keys of a new configuration. If a layer refuses, it restores
+// the old configuration.
+func (n *Node) Reconfigure(from, to config.Config) error {
 	steps := []func(config.Config) error{
 		func(c config.Config) error {
-			set, err := s.Settings(c)
+			set, err := n.Settings(c)
 			if err != nil {
 				return err
 			}
-			return s.Asker.Configure(set)
+			return n.Asker.Configure(set)
 		},
-		s.withRules(s.Worker.Configure),
-		s.withRules(func(r idle.Config) error { return s.Scheduler.Configure(r.Policy) }), // looks for work anew, by the worker's rules, too
+		n.withIdleRules(n.Worker.Configure),
+		n.withIdleRules(func(r idle.Config) error { return n.Scheduler.Configure(r.Policy) }), // after the worker, because it looks for work at once
 		func(c config.Config) error {
 			if from.BankLimit == to.BankLimit {
 				return nil
 			}
-			return s.Bank.SetLimit(context.Background(), c.BankLimit)
+			return n.Bank.SetLimit(context.Background(), c.BankLimit)
 		},
 		func(c config.Config) error {
 			if from.TensorLimit == to.TensorLimit {
 				return nil
 			}
-			return s.Tree.SetLimit(c.TensorLimit)
+			return n.Tree.SetLimit(c.TensorLimit)
 		},
 	}
 	for i, step := range steps {
@@ -107,10 +107,10 @@ func (s *Node) Reconfigure(from, to config.Config) error {
 	return nil
 }
 
-// withRules gives fn the rules of idle work that a setup makes.
-func (s *Node) withRules(fn func(idle.Config) error) func(config.Config) error {
+// withIdleRules calls fn with the rules of idle work of a configuration.
+func (n *Node) withIdleRules(fn func(idle.Config) error) func(config.Config) error {
 	return func(c config.Config) error {
-		rules, err := s.IdleRules(c)
+		rules, err := n.IdleRules(c)
 		if err != nil {
 			return err
 		}
@@ -118,6 +118,6 @@ func (s *Node) withRules(fn func(idle.Config) error) func(config.Config) error {
 	}
 }
 
-// UploadMemory is what documents may take while they come in on a machine with so
-// much memory: enough for the largest, and a small part of all.
+// UploadMemory is the memory for documents that are being added, for a machine with this
+// much memory: 1/16 of it, but at least 64 MiB and at most 256 MiB.
 func UploadMemory(all int64) int64 { return min(max(all/16, 64<<20), 256<<20) }

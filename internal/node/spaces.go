@@ -10,24 +10,24 @@ import (
 	"github.com/percached/percached/internal/idle"
 )
 
-// LimitTensors holds a space's tensors to its own limit.
-func (s *Node) LimitTensors(sp percached.Space) error {
+// LimitTensors applies a space's own limit of tensors.
+func (n *Node) LimitTensors(sp percached.Space) error {
 	limit := int64(-1)
 	if sp.Settings.TensorLimit != nil {
 		limit = *sp.Settings.TensorLimit
 	}
-	return s.Tree.SetSpaceLimit(sp.Name, limit)
+	return n.Tree.SetSpaceLimit(sp.Name, limit)
 }
 
 // EachSpace calls fn with the named space, or with every space if none is named.
-func (s *Node) EachSpace(name string, fn func(name string) error) error {
+func (n *Node) EachSpace(name string, fn func(name string) error) error {
 	if name != "" {
-		if _, err := s.Knowledge.Space(name); err != nil {
+		if _, err := n.Knowledge.Space(name); err != nil {
 			return err
 		}
 		return fn(name)
 	}
-	spaces, err := s.Knowledge.Spaces()
+	spaces, err := n.Knowledge.Spaces()
 	if err != nil {
 		return err
 	}
@@ -39,49 +39,49 @@ func (s *Node) EachSpace(name string, fn func(name string) error) error {
 	return nil
 }
 
-// Reindex builds what is derived of a space's documents anew.
-func (s *Node) Reindex(ctx context.Context, space string, stderr io.Writer) error {
+// Reindex rebuilds the indexes of a space.
+func (n *Node) Reindex(ctx context.Context, space string, stderr io.Writer) error {
 	for _, step := range []struct {
 		what string
 		do   func(progress func(done, total int)) error
 	}{
-		{"words indexed", func(p func(int, int)) error { return s.Index.Rebuild(ctx, space, p) }},
-		{"vectors computed", func(p func(int, int)) error { _, err := s.Index.Reembed(ctx, space, p); return err }},
+		{"words indexed", func(p func(int, int)) error { return n.Index.Rebuild(ctx, space, p) }},
+		{"vectors computed", func(p func(int, int)) error { _, err := n.Index.Reembed(ctx, space, p); return err }},
 	} {
-		tell := cmdline.Progress(stderr, space+": "+step.what)
-		if err := step.do(func(done, total int) { tell(float64(done) / float64(max(total, 1))) }); err != nil {
+		progress := cmdline.Progress(stderr, space+": "+step.what)
+		if err := step.do(func(done, total int) { progress(float64(done) / float64(max(total, 1))) }); err != nil {
 			return err
 		}
-		tell(1)
+		progress(1)
 	}
-	_, err := s.Bank.Reembed(ctx, space, s.QuestionEmbedder)
+	_, err := n.Bank.Reembed(ctx, space, n.QuestionEmbedder)
 	return err
 }
 
-// placement is the one that was found to serve the model over documents of a kind.
-func (s *Node) placement(kind string, set answer.Settings) (percached.Placement, bool) {
-	if s.Engine == nil {
+// placement returns the calibrated placement for documents of a kind.
+func (n *Node) placement(kind string, set answer.Settings) (percached.Placement, bool) {
+	if n.Engine == nil {
 		return percached.Sequential, false
 	}
-	rec := s.Placements.Get(idle.Subject(s.Engine.Info(), kind, set))
+	rec := n.Placements.Get(idle.Subject(n.Engine.Info(), kind, set))
 	return rec.Placement()
 }
 
-// limitSpaces gives the spaces that want one a limit of their own.
-func (s *Node) limitSpaces(spaces []percached.Space) error {
+// limitSpaces applies the limits of all spaces.
+func (n *Node) limitSpaces(spaces []percached.Space) error {
 	for _, sp := range spaces {
-		if err := s.LimitTensors(sp); err != nil {
+		if err := n.LimitTensors(sp); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Space finds a space, or makes it. One that is there must be of the kind if that
-// was asked for.
-func (s *Node) Space(name, kind string, asked bool) error {
-	if _, err := s.Knowledge.Space(name); err == nil && !asked {
+// Space creates a space if it does not exist. If asked is true, an existing space must be of
+// the kind.
+func (n *Node) Space(name, kind string, asked bool) error {
+	if _, err := n.Knowledge.Space(name); err == nil && !asked {
 		return nil
 	}
-	return s.Knowledge.CreateSpace(percached.Space{Name: name, Kind: kind})
+	return n.Knowledge.CreateSpace(percached.Space{Name: name, Kind: kind})
 }

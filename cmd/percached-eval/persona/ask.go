@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// memory is how many of the latest questions somebody comes back to.
+// memory is the number of latest questions that the user may ask again.
 const memory = 40
 
-// questions are what the person asked so far.
+// questions are the user's questions so far.
 type questions struct {
-	asked    []asked         // the latest, without odd ones and general ones
-	oddities map[string]bool // pairs of words that were asked about, and whole questions
+	asked    []asked         // the latest, without odd and general ones
+	oddities map[string]bool // pairs of words asked about, and whole questions
 }
 
 // asked is a question about a subject.
@@ -23,7 +23,7 @@ type asked struct {
 	wording int
 }
 
-// ask draws a question and what is to be expected of it.
+// ask draws a question and its expectation.
 func (m *Month) ask(at time.Time) {
 	p, x := m.profile, m.rand.Float64()
 	var ok bool
@@ -45,7 +45,7 @@ func (m *Month) ask(at time.Time) {
 	}
 }
 
-// put makes an event of a question, and remembers it.
+// put adds the event of a question, and remembers the question.
 func (m *Month) put(at time.Time, q asked, r Relation, of string) {
 	a := q.subject.tale.asks[q.ask]
 	text := m.typed(q.text)
@@ -58,7 +58,7 @@ func (m *Month) put(at time.Time, q asked, r Relation, of string) {
 	}
 }
 
-// typed is what fingers do to a question.
+// typed adds typing habits to a question.
 func (m *Month) typed(q string) string {
 	switch m.rand.IntN(12) {
 	case 0:
@@ -69,7 +69,7 @@ func (m *Month) typed(q string) string {
 	return q
 }
 
-// first asks for what was not asked for yet, of late documents rather.
+// first asks for something new, preferably of recent documents.
 func (m *Month) first(at time.Time) bool {
 	var late, any []*subject
 	for _, s := range m.all {
@@ -98,7 +98,7 @@ func (m *Month) first(at time.Time) bool {
 	}
 }
 
-// slots are all that can be asked for, as bits.
+// slots returns everything that can be asked for, as bits.
 func (s *subject) slots() uint {
 	var out uint
 	for _, a := range s.tale.asks {
@@ -130,7 +130,7 @@ func (m *Month) paraphrase(at time.Time) bool {
 	return true
 }
 
-// near asks the same of another subject, which need not be told of anywhere.
+// near asks the same of another subject, which may be unknown.
 func (m *Month) near(at time.Time) bool {
 	if len(m.asked) == 0 {
 		return false
@@ -153,8 +153,8 @@ func (m *Month) near(at time.Time) bool {
 	return true
 }
 
-// foreign asks what no document says: something of the world, or of a subject
-// that some document may come to tell of later.
+// foreign asks what no document answers: general knowledge, or a subject that a later document
+// may mention.
 func (m *Month) foreign(at time.Time) bool {
 	if m.rand.IntN(2) == 0 {
 		m.add(Event{At: at, Kind: Asked, Question: pick(m.rand, m.lex.talk["foreign"]), Expect: Expect{Relation: Foreign}})
@@ -171,7 +171,7 @@ func (m *Month) foreign(at time.Time) bool {
 	return true
 }
 
-// odd asks for words of old letters side by side that never were before.
+// odd asks about a new pair of words of old letters.
 func (m *Month) odd(at time.Time) {
 	for {
 		words := map[string]string{}

@@ -6,25 +6,25 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// Kind says what happens.
+// Kind is the kind of an event.
 type Kind string
 
 // The kinds of event.
 const (
-	Arrives Kind = "arrives"   // a document, new or in place of what has its key
+	Arrives Kind = "arrives"   // a document, new or replacing the one with its key
 	Deleted Kind = "deleted"   // a document
 	Asked   Kind = "asked"     // a question
-	Posted  Kind = "device"    // the phone says how it is
-	Limited Kind = "limit"     // the tensor tree may be so large from now on
-	Tuned   Kind = "threshold" // stored answers must be so similar from now on
+	Posted  Kind = "device"    // the phone reports its state
+	Limited Kind = "limit"     // the limit of tensors changes
+	Tuned   Kind = "threshold" // the threshold changes
 )
 
-// Event is one thing that happens. Only the fields of its kind are set.
+// Event is one event. Only the fields of its kind are set.
 type Event struct {
 	At        time.Time
 	Kind      Kind
-	Source    *knowledgebank.Source // Arrives; not to be changed
-	Key       string                // Arrives, Deleted: what the document goes by
+	Source    *knowledgebank.Source // Arrives; read-only
+	Key       string                // Arrives, Deleted: key of the document
 	Question  string                // Asked
 	Expect    Expect                // Asked
 	Device    Device                // Posted
@@ -32,24 +32,24 @@ type Event struct {
 	Threshold float64               // Tuned
 }
 
-// Device is what a phone says of itself.
+// Device is the state of a phone.
 type Device struct {
 	Charging    bool
-	Battery     float64 // of full
+	Battery     float64 // level (0-1)
 	Temperature float64 // °C
 }
 
-// Relation is how a question stands to those asked before it.
+// Relation is the relation of a question to earlier ones.
 type Relation string
 
 // The relations.
 const (
-	First      Relation = "first"      // nobody asked for this yet
+	First      Relation = "first"      // not asked before
 	Repeat     Relation = "repeat"     // the words of an earlier question
 	Paraphrase Relation = "paraphrase" // an earlier question in other words
-	Near       Relation = "near"       // the words of an earlier question but for a name or a day
-	Foreign    Relation = "foreign"    // of what no document speaks
-	Odd        Relation = "odd"        // of what documents speak, but as nobody would ask twice or guess
+	Near       Relation = "near"       // an earlier question with another name or day
+	Foreign    Relation = "foreign"    // not answered by any document
+	Odd        Relation = "odd"        // answered by documents, but unpredictable and never repeated
 )
 
 // Relations lists them all.
@@ -57,16 +57,15 @@ func Relations() []Relation {
 	return []Relation{First, Repeat, Paraphrase, Near, Foreign, Odd}
 }
 
-// Expect is what is known of a question when it is asked.
+// Expect is the expected answer of a question.
 type Expect struct {
 	Relation Relation
-	// Of is the earlier question that it is related to.
+	// Of is the related earlier question.
 	Of string
-	// Document is the key of the one that answers it; empty when none does.
+	// Document is the key of the document that answers it, or empty.
 	Document string
-	// Answer stands in every right answer; empty when there is none.
+	// Answer is contained in every right answer, or empty.
 	Answer string
-	// Never are answers of documents that changed or went: none of them may
-	// stand in the answer.
+	// Never has answers of changed or deleted documents, which the answer must not contain.
 	Never []string
 }

@@ -8,31 +8,31 @@ import (
 	"time"
 )
 
-// subject is what a fact is about: the names that its questions use. Its
-// values change as documents do.
+// subject is the subject of facts: the names that its questions use. Its values change with
+// the documents.
 type subject struct {
 	tale  *tale
-	names []string // by slot; empty where the slot is not named
+	names []string // by slot; empty for other slots
 	told  []*fact  // oldest first
-	paper *paper   // that tells the latest; nil: none does
+	paper *paper   // document of the latest fact, or nil
 	came  time.Time
 	asked uint // slots, as bits
 }
 
-// fact is what a document says, or said, of a subject.
+// fact is a statement about a subject.
 type fact struct {
 	subject *subject
 	values  []string // by slot
-	said    string   // the sentence, without its point
+	said    string   // the sentence without its period
 }
 
-// pick draws one of a list.
+// pick draws an element of a list.
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
-// within draws a number.
+// within draws a number of the span.
 func (s Span) within(r *rand.Rand) int { return s.Least + r.IntN(s.Most-s.Least+1) }
 
-// draw fills a slot; days lie near the date.
+// draw draws a value of a slot. Days are near the date.
 func (m *Month) draw(list string, date time.Time) string {
 	r := m.rand
 	switch list {
@@ -54,7 +54,7 @@ func (m *Month) draw(list string, date time.Time) string {
 	return pick(r, m.lex.words[list])
 }
 
-// invent makes a subject that there is not yet.
+// invent makes a new subject.
 func (m *Month) invent(date time.Time) *subject {
 	for {
 		t := pick(m.rand, m.lex.tales)
@@ -68,7 +68,7 @@ func (m *Month) invent(date time.Time) *subject {
 	}
 }
 
-// enter makes a subject known, so that no other is about the same.
+// enter registers a subject, so that no other has the same names.
 func (m *Month) enter(t *tale, names []string) *subject {
 	s := &subject{tale: t, names: names}
 	m.subjects[known(t, names)] = s
@@ -78,8 +78,7 @@ func (m *Month) enter(t *tale, names []string) *subject {
 
 func known(t *tale, names []string) string { return t.name + "\x00" + strings.Join(names, "\x00") }
 
-// tell makes up what a document says of a subject. What was said of it before
-// stands nowhere in the new sentence.
+// tell invents a fact about a subject. The new sentence contains none of the old values.
 func (m *Month) tell(s *subject, date time.Time) *fact {
 	f := &fact{subject: s, values: slices.Clone(s.names)}
 	for i, sl := range s.tale.slots {
@@ -91,7 +90,7 @@ func (m *Month) tell(s *subject, date time.Time) *fact {
 	return f
 }
 
-// change makes a fact that differs in one slot that can be asked for.
+// change makes a fact that differs in one slot with questions.
 func (m *Month) change(old *fact, date time.Time) *fact {
 	t := old.subject.tale
 	for {
@@ -105,8 +104,7 @@ func (m *Month) change(old *fact, date time.Time) *fact {
 	}
 }
 
-// repeats says whether the sentence holds anything that it does not say any
-// more, or says all the same.
+// repeats says whether the sentence contains an old value, or equals the old fact.
 func (f *fact) repeats(old *fact) bool {
 	for i, v := range old.values {
 		if v != f.values[i] && strings.Contains(f.said, v) {
@@ -116,12 +114,12 @@ func (f *fact) repeats(old *fact) bool {
 	return slices.Equal(old.values, f.values)
 }
 
-// question asks for something of a subject, in one of its wordings.
+// question returns a question about a subject, in one of its wordings.
 func (s *subject) question(a ask, wording int) string {
 	return s.tale.fill(a.lines[wording], s.names)
 }
 
-// expect says what is known of a question now.
+// expect returns the expected answer at this moment.
 func (s *subject) expect(r Relation, of string, slot int) Expect {
 	e := Expect{Relation: r, Of: of}
 	if s.paper != nil {

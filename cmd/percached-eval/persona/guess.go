@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// summary is one sentence of what a text states. Small models drop things and
-// talk before they begin.
+// summary is one sentence about a text. Like a small model it omits facts and adds filler.
 func (g *guesser) summary(text string) string {
 	var parts []string
 	for _, f := range g.facts(text) {
@@ -26,7 +25,7 @@ func (g *guesser) summary(text string) string {
 	return out
 }
 
-// longest is the longest sentence of a text, without what stands before a colon.
+// longest is the longest sentence of a text, without the part before a colon.
 func (g *guesser) longest(text string) string {
 	best := "There is nothing to summarize"
 	for i, s := range sentences(text) {
@@ -40,8 +39,8 @@ func (g *guesser) longest(text string) string {
 	return strings.TrimRight(best, ".!?")
 }
 
-// fromKnowledge guesses questions that the facts of an abstract suggest; where
-// there is none, it talks.
+// fromKnowledge predicts questions from the facts of an abstract. Without a fact it returns
+// filler.
 func (g *guesser) fromKnowledge(abstract string, count int) string {
 	var pool []string
 	for _, f := range g.facts(abstract) {
@@ -52,8 +51,8 @@ func (g *guesser) fromKnowledge(abstract string, count int) string {
 	return g.list(pool, count)
 }
 
-// fromHistory guesses what else is asked about the things that were asked
-// about, and now and then mixes them up.
+// fromHistory predicts further questions about subjects of the history, and sometimes mixes
+// them up.
 func (g *guesser) fromHistory(history string, count int) string {
 	var pool []string
 	var before []asked
@@ -81,7 +80,7 @@ func (g *guesser) fromHistory(history string, count int) string {
 	return g.list(pool, count)
 }
 
-// list prints questions as a small model does: most often as it was told to.
+// list prints questions like a small model: usually in the requested form.
 func (g *guesser) list(pool []string, count int) string {
 	r := g.rand
 	if len(pool) == 0 {

@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// Month is what happens to one person in a month.
+// Month is a month of one user.
 type Month struct {
 	profile Profile
 	seed    uint64
 	lex     *lexicon
 	rand    *rand.Rand
-	owner   string // who speaks in every meeting
+	owner   string // name of the user, who speaks in every meeting
 
 	events   []Event
 	subjects map[string]*subject // by kind and names
-	all      []*subject          // in the order in which they became known
-	due      []*subject          // to be told, from their time on
+	all      []*subject          // in order of registration
+	due      []*subject          // to appear in documents from their time on
 	papers   []*paper
 	questions
 }
 
-// New draws a month. It begins at the first midnight that is not before start,
-// in start's zone. The profile must be valid.
+// New draws a month. It starts at the first midnight at or after start, in start's zone. The
+// profile must be valid.
 func New(p Profile, seed uint64, start time.Time) *Month {
 	m := &Month{
 		profile: p, seed: seed, lex: read(), rand: stream(seed, 1), subjects: map[string]*subject{},
@@ -48,7 +48,7 @@ func New(p Profile, seed uint64, start time.Time) *Month {
 
 func earlier(a, b Event) int { return a.At.Compare(b.At) }
 
-// merge puts two months in order together; at one moment, a comes first.
+// merge merges two ordered lists. At equal times, a comes first.
 func merge(a, b []Event) []Event {
 	out := make([]Event, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
@@ -61,12 +61,12 @@ func merge(a, b []Event) []Event {
 	return append(append(out, a...), b...)
 }
 
-// Events gives what happens, in order. They are not to be changed.
+// Events returns all events in order. They are read-only.
 func (m *Month) Events() []Event { return m.events }
 
 func (m *Month) add(e Event) { m.events = append(m.events, e) }
 
-// days spreads so many things over the days, none on the first.
+// days distributes n things over the days after the first.
 func (m *Month) days(n int) []int {
 	out := make([]int, m.profile.Days)
 	for range n {
@@ -77,9 +77,9 @@ func (m *Month) days(n int) []int {
 	return out
 }
 
-// archive is what the person has on the first day already.
+// archive makes the documents of the first day.
 func (m *Month) archive(first time.Time) {
-	const pace = 2 * time.Second // at which it is taken in
+	const pace = 2 * time.Second // time between two documents
 	for i := range m.profile.Archive {
 		at := first.Add(time.Duration(i) * pace)
 		if m.profile.Oddly {
@@ -95,7 +95,7 @@ func (m *Month) arrive(form string, date, at time.Time) {
 	m.add(Event{At: at, Kind: Arrives, Key: p.source.Key, Source: p.source})
 }
 
-// moment is something that is to happen on a day.
+// moment is a planned event of a day.
 type moment struct {
 	at time.Time
 	do func(at time.Time)
@@ -109,7 +109,7 @@ func (m *Month) day(midnight time.Time, n, gone, changed int) {
 		}
 	}
 	if n%m.profile.Every == 0 {
-		// Two thirds come while others work.
+		// Two thirds arrive in working hours.
 		for range m.profile.Documents.within(m.rand) {
 			from, to := 9, 17
 			if m.rand.IntN(3) == 0 {
@@ -140,7 +140,7 @@ func (m *Month) day(midnight time.Time, n, gone, changed int) {
 	}
 }
 
-// clock is a time of a day, which may have an hour more or less than others.
+// clock is a time of a day, also of a day with 23 or 25 hours.
 func clock(midnight time.Time, hour, minute int) time.Time {
 	y, month, d := midnight.Date()
 	return time.Date(y, month, d, hour, minute, 0, 0, midnight.Location())

@@ -2,21 +2,21 @@ package persona
 
 import "time"
 
-// What a phone does with its battery in an hour, and how hot it may get.
+// Battery use of a phone in an hour, and its temperature.
 const (
 	drain  = 0.045
 	charge = 0.3
-	empty  = 0.12 // at which it is plugged in by day, for an hour
+	empty  = 0.12 // level at which it is plugged in for an hour by day
 	warm   = 32.0 // °C
 )
 
-// phone gives the states that the phone posts: it is charged at night, drained
-// by day, and now and then so hot that it should rest.
+// phone returns the states that the phone reports: it charges at night, discharges by day, and
+// is sometimes too hot for idle work.
 func (m *Month) phone(first time.Time) []Event {
 	r := stream(m.seed, 2)
 	out := make([]Event, 0, m.profile.Days*int(25*time.Hour/m.profile.Report+1))
 	d := Device{Battery: 0.8}
-	var byDay time.Time // until when it is plugged in
+	var byDay time.Time // time when it is unplugged
 	midnight := first
 	for range m.profile.Days {
 		morning := clock(midnight, 6, 30+r.IntN(60))

@@ -7,50 +7,49 @@ import (
 	"time"
 )
 
-// Span is a range of whole numbers, both ends in it.
+// Span is a range of whole numbers with both ends.
 type Span struct{ Least, Most int }
 
-// Move is a setting that changes at an hour of a day, counted from 0.
+// Move is a change of a setting at an hour of a day, counted from 0.
 type Move struct {
 	Day, Hour int
 	To        float64
 }
 
-// Profile is a kind of person. Start from one of Profiles.
+// Profile is a kind of user. Profiles has examples.
 type Profile struct {
 	Name  string
 	About string // in one sentence
-	Space string // the kind of space that fits: emails, meetings
+	Space string // kind of the space: emails or meetings
 	Days  int
 
-	Archive   int  // documents there from the first minute on
-	Documents Span // of a day that brings any
-	Every     int  // each so many days bring documents
-	Words     Span // of a document, about
+	Archive   int  // documents at the start
+	Documents Span // of a day with documents
+	Every     int  // days between days with documents
+	Words     Span // approximate length of a document
 	Telling   float64
-	Facts     Span    // in a document that tells any; Telling is the share of those
+	Facts     Span    // in a document with facts; Telling is the share of these documents
 	Meetings  float64 // share of documents that are minutes of a meeting
-	Notes     float64 // share of documents that are notes, which the person may change
+	Notes     float64 // share of documents that are notes, which the user may change
 	Deletions int     // of documents in the month
 	Revisions int     // of notes in the month
 
-	Questions Span // of a day on which the person asks
-	AskEvery  int  // each so many days the person asks
+	Questions Span // of a day with questions
+	AskEvery  int  // days between days with questions
 	Recent    float64
-	// Shares of the questions; the rest is asked for the first time, Recent of
-	// that about documents of the last two days.
+	// Shares of the questions. The rest is new; Recent is the share of new questions about
+	// documents of the last two days.
 	Repeats, Paraphrases, Near, Foreign float64
-	// Oddly: all questions are odd ones, about letters in the archive that no
-	// question is guessed from.
+	// Oddly: all questions are odd, about letters of the archive that prediction does not use.
 	Oddly bool
 
-	Room       int64  // bytes of the tensor tree at first
-	Limits     []Move // of the tensor tree, as shares of Room
+	Room       int64  // limit of tensors at the start, in bytes
+	Limits     []Move // limits of tensors, as shares of Room
 	Thresholds []Move
-	Report     time.Duration // the phone posts its state so often
+	Report     time.Duration // time between two reports of the phone
 }
 
-// Profiles lists the persons that are known, the most ordinary first.
+// Profiles returns the known profiles, the most typical first.
 func Profiles() []Profile {
 	typical := Profile{
 		Name: "typical", About: "ten mails a day, three to eight questions, charging at night", Space: "emails", Days: 30,
@@ -81,7 +80,7 @@ func Profiles() []Profile {
 	return []Profile{typical, sparse, meetings, busy, unpredictable}
 }
 
-// Find gives the profile of that name.
+// Find returns the profile with a name.
 func Find(name string) (Profile, bool) {
 	for _, p := range Profiles() {
 		if p.Name == name {
@@ -91,7 +90,7 @@ func Find(name string) (Profile, bool) {
 	return Profile{}, false
 }
 
-// Validate joins all that is wrong.
+// Validate joins all errors of the profile.
 func (p Profile) Validate() error {
 	var errs []error
 	bad := func(wrong bool, format string, args ...any) {
@@ -107,9 +106,9 @@ func (p Profile) Validate() error {
 		span  Span
 		least int
 	}{{"documents", p.Documents, 0}, {"words", p.Words, 60}, {"facts", p.Facts, 1}, {"questions", p.Questions, 0}} {
-		bad(s.span.Least < s.least || s.span.Most < s.span.Least || s.span.Most > 4000, "%s: from %d to %d is no range from %d on", s.name, s.span.Least, s.span.Most, s.least)
+		bad(s.span.Least < s.least || s.span.Most < s.span.Least || s.span.Most > 4000, "%s: %d to %d is not a range with a minimum of %d", s.name, s.span.Least, s.span.Most, s.least)
 	}
-	bad(p.Words.Most < 40+30*p.Facts.Most, "words: %d are too few for %d facts", p.Words.Most, p.Facts.Most)
+	bad(p.Words.Most < 40+30*p.Facts.Most, "words: %d is too few for %d facts", p.Words.Most, p.Facts.Most)
 	for _, s := range []struct {
 		name  string
 		share float64
@@ -122,10 +121,10 @@ func (p Profile) Validate() error {
 		bad(!(s.share >= 0 && s.share <= 1), "%s: %v is not between 0 and 1", s.name, s.share)
 	}
 	for _, x := range slices.Concat(p.Limits, p.Thresholds) {
-		bad(x.Day < 0 || x.Hour < 0 || x.Hour > 23 || !(x.To >= 0), "limits and thresholds: %+v cannot be", x)
+		bad(x.Day < 0 || x.Hour < 0 || x.Hour > 23 || !(x.To >= 0), "limits and thresholds: %+v is invalid", x)
 	}
 	bad(p.Room < 0, "room: %d is negative", p.Room)
 	bad(p.Report <= 0, "report: %v is not positive", p.Report)
-	bad(p.Oddly && p.Archive < 2, "an odd person needs two letters in the archive")
+	bad(p.Oddly && p.Archive < 2, "oddly needs at least two letters in the archive")
 	return errors.Join(errs...)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/percached/percached"
 )
 
-// The ends of what prompts frame, as the product words them.
+// Delimiters in percached's prompts.
 const (
 	abstractBegin  = "key events and key concepts: "
 	abstractEnd    = ". Focus only on the essential"
@@ -22,16 +22,15 @@ const (
 	refusal        = "I don't know."
 )
 
-// reader plays a small model that reads what the month's documents say.
+// reader acts as a small model that knows the facts of the month.
 type reader struct {
 	month *Month
 	said  map[string]*fact // by plain sentence
 	asks  map[string]asked // by plain question
 }
 
-// Script gives the model that answers in the month: it sums up, guesses
-// questions, and answers from the chunks of a prompt, or refuses. The same
-// prompt gets the same answer.
+// Script returns the language model of the month. It summarises, predicts questions, and
+// answers from the chunks of a prompt, or refuses. Equal prompts get equal answers.
 func (m *Month) Script() func(p percached.Prompt, question string) (answer string, ok bool) {
 	r := &reader{month: m, said: map[string]*fact{}, asks: map[string]asked{}}
 	for _, s := range m.all {
@@ -65,7 +64,7 @@ func (r *reader) answer(p percached.Prompt, question string) (string, bool) {
 	return r.fromChunks(p, question), true
 }
 
-// framed gives what stands between two ends, and what behind.
+// framed returns the text between two delimiters, and the rest after them.
 func framed(s, begin, end string) (inside, rest string, ok bool) {
 	_, s, ok = strings.Cut(s, begin)
 	i := strings.LastIndex(s, end)
@@ -75,14 +74,14 @@ func framed(s, begin, end string) (inside, rest string, ok bool) {
 	return s[:i], s[i+len(end):], true
 }
 
-// number reads the number at the head of a text.
+// number parses the number at the start of a text.
 func number(s string) int {
 	head, _, _ := strings.Cut(s, " ")
 	n, _ := strconv.Atoi(head)
 	return n
 }
 
-// fromChunks answers from what the prompt holds.
+// fromChunks answers from the chunks of the prompt.
 func (r *reader) fromChunks(p percached.Prompt, question string) string {
 	var b strings.Builder
 	for _, s := range p.Segments {
@@ -110,7 +109,7 @@ func (r *reader) fromChunks(p percached.Prompt, question string) string {
 	return refusal
 }
 
-// oddly gives the sentence that shares the most long words with the question.
+// oddly returns the sentence with the most long words of the question.
 func (r *reader) oddly(text, question string) string {
 	best, most := refusal, 0
 	words := strings.Fields(plain(question))
@@ -129,11 +128,11 @@ func (r *reader) oddly(text, question string) string {
 	return best
 }
 
-// facts gives the facts that a text states, in order.
+// facts returns the facts of a text in order.
 func (r *reader) facts(text string) []*fact {
 	var out []*fact
 	for _, s := range sentences(text) {
-		// A title or a speaker may stand before it.
+		// A title or a speaker may precede it.
 		for ok := true; ok; _, s, ok = strings.Cut(s, ": ") {
 			if f := r.said[plain(s)]; f != nil {
 				out = append(out, f)
@@ -144,7 +143,7 @@ func (r *reader) facts(text string) []*fact {
 	return out
 }
 
-// sentences cuts a text at lines, points and semicolons.
+// sentences splits a text at lines, periods and semicolons.
 func sentences(text string) []string {
 	var out []string
 	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == ';' }) {
@@ -162,14 +161,14 @@ func sentences(text string) []string {
 	return out
 }
 
-// plain writes a text without capitals and marks, so that repeats are equal.
+// plain removes capitals and punctuation, so that repeats are equal.
 func plain(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("'-:", r)
 	}), " ")
 }
 
-// guesser is the reader at one prompt.
+// guesser is a reader with the random source of one prompt.
 type guesser struct {
 	*reader
 	rand *rand.Rand

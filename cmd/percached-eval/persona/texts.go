@@ -12,22 +12,22 @@ var texts embed.FS
 type tale struct {
 	name  string
 	slots []slot
-	named []int // the slots that its questions name
+	named []int // slots that its questions name
 	title string
 	says  string
 	asks  []ask
 }
 
-// slot is a gap in the tale's lines; list says what may fill it.
+// slot is a gap in the lines of a tale. list names its values.
 type slot struct{ name, list string }
 
-// ask is what can be asked for: a slot, in several wordings.
+// ask is a slot that can be asked for, with several wordings.
 type ask struct {
 	slot  int
 	lines []string
 }
 
-// lexicon is all that the texts hold.
+// lexicon has the contents of the text files.
 type lexicon struct {
 	tales   []*tale
 	words   map[string][]string
@@ -52,7 +52,7 @@ func read() *lexicon {
 	return x
 }
 
-// take reads a line of the tale.
+// take parses a line of the tale.
 func (t *tale) take(l string) {
 	if line, ok := strings.CutPrefix(l, "  "); ok {
 		a := &t.asks[len(t.asks)-1]
@@ -88,12 +88,12 @@ func (t *tale) slot(name string) int {
 	return -1
 }
 
-// fill writes values into the gaps of one of the tale's lines.
+// fill replaces the gaps of a line with values.
 func (t *tale) fill(line string, values []string) string {
 	return capital(gaps(line, func(name string) string { return values[t.slot(name)] }))
 }
 
-// gaps writes into each {gap} of a line what with gives for its name.
+// gaps replaces each {gap} of a line with the result of with.
 func gaps(line string, with func(name string) string) string {
 	var b strings.Builder
 	for {
@@ -108,10 +108,10 @@ func gaps(line string, with func(name string) string) string {
 	}
 }
 
-// capital begins a text with a capital; all its letters are plain ones.
+// capital makes the first letter, which is ASCII, a capital.
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// sections gives the lines that stand indented under a heading, by heading.
+// sections returns the indented lines under each heading.
 func sections(name string) map[string][]string {
 	out := map[string][]string{}
 	heading := ""
@@ -125,11 +125,11 @@ func sections(name string) map[string][]string {
 	return out
 }
 
-// lines gives the lines of a text without empty ones and remarks.
+// lines returns the lines of a text without empty lines and comments.
 func lines(name string) []string {
 	b, err := texts.ReadFile("texts/" + name + ".txt")
 	if err != nil {
-		panic("person: " + err.Error()) // it is part of the binary
+		panic("persona: " + err.Error()) // the file is embedded
 	}
 	var out []string
 	for l := range strings.Lines(string(b)) {

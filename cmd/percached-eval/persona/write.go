@@ -10,7 +10,7 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// paper is a document that is there, or was.
+// paper is a document, also after its deletion.
 type paper struct {
 	source *knowledgebank.Source
 	facts  []*fact
@@ -26,7 +26,7 @@ const (
 	letter  = "letter"
 )
 
-// form draws what kind of document comes.
+// form draws the kind of the next document.
 func (m *Month) form() string {
 	switch x := m.rand.Float64(); {
 	case x < m.profile.Meetings:
@@ -37,7 +37,7 @@ func (m *Month) form() string {
 	return mail
 }
 
-// write makes a document of that date, which comes at some later time.
+// write makes a document with a date, which arrives later.
 func (m *Month) write(form string, date, came time.Time) *paper {
 	p := &paper{came: came}
 	title, filler := pick(m.rand, m.lex.talk["subject"]), m.lex.talk["line"]
@@ -59,12 +59,11 @@ func (m *Month) write(form string, date, came time.Time) *paper {
 	p.source = &knowledgebank.Source{
 		Key: fmt.Sprintf("%s-%d-%d@person.invalid", form, m.seed, len(m.papers)), Title: m.gossip(title), Format: mail, Date: date,
 	}
-	m.lay(p, form, m.sentences(p.facts, filler))
+	m.compose(p, form, m.sentences(p.facts, filler))
 	return p
 }
 
-// next is a subject to tell of: one that was asked about before its time, or a
-// new one.
+// next returns the next subject of a document: one that was asked about early, or a new one.
 func (m *Month) next(at time.Time) *subject {
 	if len(m.due) > 0 && m.due[0].came.Before(at) {
 		s := m.due[0]
@@ -74,7 +73,7 @@ func (m *Month) next(at time.Time) *subject {
 	return m.invent(at)
 }
 
-// sentences puts facts between so many other lines that it is enough.
+// sentences puts facts between enough filler lines.
 func (m *Month) sentences(facts []*fact, filler []string) []string {
 	const greetings = 6
 	longest := 25 // words of a line
@@ -97,13 +96,13 @@ func (m *Month) sentences(facts []*fact, filler []string) []string {
 	return out
 }
 
-// gossip fills a line that tells no fact.
+// gossip fills the gaps of a filler line.
 func (m *Month) gossip(line string) string {
 	return capital(gaps(line, func(list string) string { return pick(m.rand, m.lex.words[list]) }))
 }
 
-// lay makes a document of sentences, in the manner of its form.
-func (m *Month) lay(p *paper, form string, sentences []string) {
+// compose makes a document of sentences in its form.
+func (m *Month) compose(p *paper, form string, sentences []string) {
 	s, r := p.source, m.rand
 	who := m.draw("person", s.Date)
 	add := func(speaker, text string) {
@@ -134,7 +133,7 @@ func (m *Month) lay(p *paper, form string, sentences []string) {
 	}
 }
 
-// remove takes a document away, one that was asked about if there is such.
+// remove deletes a document, preferably one that was asked about.
 func (m *Month) remove(at time.Time) {
 	p := m.choose(at, func(*paper) bool { return true })
 	if p == nil {
@@ -166,8 +165,7 @@ func (m *Month) revise(at time.Time) {
 	m.add(Event{At: at, Kind: Arrives, Key: changed.Key, Source: &changed})
 }
 
-// choose draws a document that has been there for a day, rather one that was
-// asked about.
+// choose draws a document of at least a day, preferably one that was asked about.
 func (m *Month) choose(at time.Time, fits func(*paper) bool) *paper {
 	var any, asked []*paper
 	for _, p := range m.papers {
@@ -188,6 +186,5 @@ func (m *Month) choose(at time.Time, fits func(*paper) bool) *paper {
 	return pick(m.rand, any)
 }
 
-// stream is a source of chance of its own, so that what one part of the month
-// draws changes nothing in another.
+// stream is a separate random source, so that one part of the month does not change another.
 func stream(seed, n uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, n)) }

@@ -1,3 +1,3 @@
-// Package nodetest gives tests a data folder with letters in it: short invented mails that
-// say who leads what, what it costs and what its code is.
+// Package nodetest gives tests a data folder with letters: short invented mails that name
+// the leader, the budget and the code of a project.
 package nodetest

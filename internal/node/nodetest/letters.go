@@ -15,7 +15,7 @@ import (
 // Space is the space of the letters.
 const Space = "life"
 
-// Names are what the letters are about.
+// Names are the names of the projects.
 func Names() []string {
 	return []string{"Heron", "Otter", "Lark", "Birch", "Cedar", "Delta", "Ember", "Fjord", "Gable", "Hazel", "Iris", "Juno"}
 }
@@ -24,7 +24,7 @@ func leaders() []string {
 	return []string{"Ana Ruiz", "Bo Lind", "Cleo Marsh", "Dan Oyelaran", "Eva Brandt"}
 }
 
-// Open opens a node whose space holds all letters.
+// Open opens a node with a space that holds all letters.
 func Open(t *testing.T, c node.Options) *node.Node {
 	t.Helper()
 	ctx := context.Background()

@@ -97,7 +97,7 @@ func startServeWith(t *testing.T, set func(*config.Config)) *atWork {
 	c.Data, c.Serving.Listen, c.Threads = t.TempDir(), "127.0.0.1:0", 1
 	set(&c)
 	return startServing(t, c.Data, func(ctx context.Context, stdout, stderr io.Writer) error {
-		return daemon.Serve(ctx, config.Of(c, daemon.CheckConfig), node.Parts{}, stdout, stderr)
+		return daemon.Serve(ctx, config.Of(c, daemon.CheckConfig), node.Dependencies{}, stdout, stderr)
 	})
 }
 

@@ -14,10 +14,10 @@ import (
 	"github.com/percached/percached/internal/config"
 )
 
-// Inside opens a data folder for one command, and serves it the interface of the
-// daemon without a socket.
-func Inside(ctx context.Context, conf *config.Loaded, model bool, g node.Parts, stderr io.Writer) (*link.Link, error) {
-	d, err := newServed(conf, reach{model: model, Parts: g}, stderr)
+// InProcess opens a data folder for one command, and serves the daemon's interface to it
+// without a socket.
+func InProcess(ctx context.Context, conf *config.Loaded, model bool, deps node.Dependencies, stderr io.Writer) (*link.Link, error) {
+	d, err := newDaemon(conf, mode{model: model, Dependencies: deps}, stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -25,18 +25,18 @@ func Inside(ctx context.Context, conf *config.Loaded, model bool, g node.Parts, 
 	if err != nil {
 		return nil, errors.Join(err, d.close())
 	}
-	pipes := newPipes()
-	d.listener = pipes
+	listener := newPipeListener()
+	d.listener = listener
 	if d.server, err = d.newServer(); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
-	// The command's requests end with ctx; the rest ends in good order behind them.
+	// The command's requests end with ctx. The daemon ends after them.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() { ended <- d.run(running, stderr) }()
-	way := &http.Transport{DialContext: pipes.dial, DisableCompression: true}
+	transport := &http.Transport{DialContext: listener.dial, DisableCompression: true}
 	shut := sync.OnceValue(func() error {
-		way.CloseIdleConnections()
+		transport.CloseIdleConnections()
 		stop()
 		err := <-ended
 		if shut := d.close(); err == nil {
@@ -44,13 +44,13 @@ func Inside(ctx context.Context, conf *config.Loaded, model bool, g node.Parts, 
 		}
 		return err
 	})
-	l, err := link.New("http://localhost", secret, way)
+	l, err := link.New("http://localhost", secret, transport)
 	if err == nil {
 		l.Close = shut
 		err = l.Ready(ctx, stderr)
 	}
 	if err != nil {
-		// What kept it from being ready says more.
+		// The error of the daemon says more than that of the request.
 		if failed := shut(); failed != nil {
 			err = failed
 		}
@@ -59,18 +59,18 @@ func Inside(ctx context.Context, conf *config.Loaded, model bool, g node.Parts, 
 	return l, nil
 }
 
-// pipes is a listener that this process alone reaches.
-type pipes struct {
+// pipeListener is a listener within this process.
+type pipeListener struct {
 	dialled chan net.Conn
 	closed  chan struct{}
 	once    sync.Once
 }
 
-func newPipes() *pipes {
-	return &pipes{dialled: make(chan net.Conn), closed: make(chan struct{})}
+func newPipeListener() *pipeListener {
+	return &pipeListener{dialled: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+func (p *pipeListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	near, far := net.Pipe()
 	select {
 	case p.dialled <- far:
@@ -82,7 +82,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-func (p *pipes) Accept() (net.Conn, error) {
+func (p *pipeListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.dialled:
 		return c, nil
@@ -91,9 +91,9 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
-func (p *pipes) Close() error {
+func (p *pipeListener) Close() error {
 	p.once.Do(func() { close(p.closed) })
 	return nil
 }
 
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "percached", Net: "pipe"} }
+func (p *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "percached", Net: "pipe"} }
