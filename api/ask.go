@@ -9,7 +9,8 @@ import (
 	"github.com/percached/percached"
 )
 
-// ask answers a question, whole or while it comes.
+// ask answers a question: as one JSON reply, or as a stream of events if the client accepts
+// one.
 func (s *Server) ask(w http.ResponseWriter, r *http.Request) error {
 	in, err := params[InSpace](r)
 	if err != nil {
@@ -35,9 +36,9 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) error {
 	defer out.close()
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
-	var held *Stage // the first: a question that is refused behind it has its own status
-	// A client that is gone is asked for nothing more.
-	tell := func(event string, v any) {
+	var held *Stage // the first stage is held back, so that a question refused after it still gets its own status
+	// If the client is gone, stop the work.
+	send := func(event string, v any) {
 		first := held
 		held = nil
 		if first != nil && out.send("stage", *first) != nil || out.send(event, v) != nil {
@@ -51,15 +52,15 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) error {
 				begun, held = true, &st
 				return
 			}
-			tell("stage", st)
+			send("stage", st)
 		},
-		Token:    func(text string) { tell("token", token{text}) },
-		Citation: func(c Citation) { tell("citation", c) },
+		Token:    func(text string) { send("token", token{text}) },
+		Citation: func(c Citation) { send("citation", c) },
 	})
 	if err != nil {
 		return out.fail(err)
 	}
-	tell("done", a)
+	send("done", a)
 	return ctx.Err()
 }
 
@@ -68,7 +69,7 @@ type token struct {
 	Text string `json:"text"`
 }
 
-// answer asks the backend, which has AskTimeout for it.
+// answer asks the backend and limits it to AskTimeout.
 func (s *Server) answer(ctx context.Context, q AskRequest, l Listener) (Answer, error) {
 	limited, cancel := context.WithTimeout(ctx, s.AskTimeout)
 	defer cancel()
@@ -78,85 +79,83 @@ func (s *Server) answer(ctx context.Context, q AskRequest, l Listener) (Answer, 
 	case err == nil:
 		return grant.redactAnswer(a), nil
 	case ctx.Err() != nil:
-		return a, errClientGone // what the backend says of that is no failure
+		return a, errClientGone // the client left: the backend did not fail
 	case errors.Is(limited.Err(), context.DeadlineExceeded):
-		return a, refuse(problemTimeout, "a question may take %v", s.AskTimeout)
+		return a, refuse(problemTimeout, "the question took longer than the limit of %v", s.AskTimeout)
 	}
 	return a, err
 }
 
-// Question is what somebody asks.
+// Question is the body of an ask request.
 type Question struct {
 	Question string `json:"question"`
-	// Bypass leaves stored answers alone; what is computed is stored if the bank
-	// has none.
+	// Bypass ignores stored answers. The computed answer is stored if the bank has none.
 	Bypass bool `json:"bypass,omitempty"`
-	// Refresh computes the answer anew, in place of the stored one.
+	// Refresh computes the answer anew and replaces the stored one.
 	Refresh bool `json:"refresh,omitempty"`
-	// Threshold is the similarity from which on a stored answer may be served.
+	// Threshold is the least similarity at which a stored answer is served.
 	Threshold *float64 `json:"threshold,omitempty"`
-	// MaxAge is the age in seconds beyond which a stored answer is not served;
-	// 0: any.
+	// MaxAge is the greatest age in seconds of a stored answer that is served; 0 means any.
 	MaxAge float64 `json:"max_age_seconds,omitempty"`
 }
 
-// Asked is a question with all that belongs to it.
+// AskRequest is a question with its space and its conversation.
 type AskRequest struct {
 	Space string
 	Question
-	// Earlier are the turns before the question. With any, or with
-	// Instructions, the bank has no part in the answer.
+	// Earlier holds the turns before the question. If Earlier or Instructions is set, the bank
+	// is not used.
 	Earlier      []Turn
-	Instructions string // the client's own
-	MaxTokens    int    // of the answer; 0: the service's own
+	Instructions string // of the client
+	MaxTokens    int    // of the answer; 0: the limit of the service
 }
 
-// Turn is what was said in a conversation.
+// Turn is one message of a conversation.
 type Turn struct {
 	Role string // user or assistant
 	Text string
 }
 
-// Listener hears of an answer while it comes. Any func may be nil. They are called
-// one at a time, and none when Ask has returned.
+// Listener receives parts of an answer as they are ready. Any func may be nil. The funcs are
+// called one at a time, and only until Ask returns.
 type Listener struct {
 	Stage    func(Stage)
 	Token    func(text string)
 	Citation func(Citation)
 }
 
-// Stage is a stage of the answer that ended.
+// Stage is a stage of the answer that has ended.
 type Stage struct {
 	Name string  `json:"name"`
 	MS   float64 `json:"ms"`
 }
 
-// Answer is what a question gets.
+// Answer is the reply to a question.
 type Answer struct {
 	Answer  string `json:"answer"`
 	Outcome string `json:"outcome"` // answer_hit, tensor_hit, miss
-	Refused bool   `json:"refused"` // it says that the documents do not say
+	Refused bool   `json:"refused"` // the answer says that the documents do not contain it
 	Grounds
-	Entry     string     `json:"entry,omitempty"` // of the bank: served, or made
+	Entry     string     `json:"entry,omitempty"` // the entry of the bank that was served or stored
 	Citations []Citation `json:"citations"`
 	Gate      Gate       `json:"gate"`
 	Chunks    Reuse      `json:"chunks"`
 	Tokens    Tokens     `json:"tokens"`
 	Finish    string     `json:"finish,omitempty"` // end, stop, length, loop, thought
-	// Times are milliseconds by stage, each named with _ms behind it.
+	// Times holds milliseconds by stage. Each name ends in _ms.
 	Times map[string]float64 `json:"times"`
-	Notes []string           `json:"notes,omitempty"` // what did not work and was done without
+	Notes []string           `json:"notes,omitempty"` // steps that failed and were skipped
 }
 
-// Grounds say what of an answer stands in its citations.
+// Grounds says which words of an answer its citations contain.
 type Grounds struct {
 	Grounded bool     `json:"grounded"`
-	Spans    []Span   `json:"spans,omitempty"`   // words of the answer that do
-	Missing  []string `json:"missing,omitempty"` // words that were looked for and do not
-	Instead  *Instead `json:"instead,omitempty"` // what to show for an answer that is not grounded
+	Spans    []Span   `json:"spans,omitempty"`   // words of the answer that a citation contains
+	Missing  []string `json:"missing,omitempty"` // words of the answer that no citation contains
+	Instead  *Instead `json:"instead,omitempty"` // what to show in place of an answer that is not grounded
 }
 
-// Span is where a word of an answer stands: characters of a citation's quote or about.
+// Span locates a word of an answer in a citation's quote or about, in characters.
 type Span struct {
 	Word     string `json:"word"`
 	Citation int    `json:"citation"`
@@ -165,26 +164,26 @@ type Span struct {
 	End      int    `json:"end"`
 }
 
-// The texts of a citation.
+// The fields of a citation that a Span points into.
 const (
 	InQuote = "quote"
 	InAbout = "about"
 )
 
-// Instead is a part of a citation's quote.
+// Instead is the part of a citation's quote that is shown in place of an answer.
 type Instead struct {
 	Citation int    `json:"citation"`
 	Text     string `json:"text"`
 	Marks    []Mark `json:"marks"` // the words that may answer the question
 }
 
-// Mark is a part of a text, in characters.
+// Mark is a range of a text, in characters.
 type Mark struct {
 	Start int `json:"start"`
 	End   int `json:"end"`
 }
 
-// Citation is a chunk that an answer rests on.
+// Citation is a chunk in the prompt of an answer.
 type Citation struct {
 	Document percached.DocumentID `json:"document"`
 	Chunk    percached.ChunkID    `json:"chunk"`
@@ -192,14 +191,14 @@ type Citation struct {
 	Quote    string               `json:"quote"`
 }
 
-// Gate says why a stored answer was served, or why none was.
+// Gate says why a stored answer was served or refused.
 type Gate struct {
 	Why        string       `json:"why"`
 	Similarity float64      `json:"similarity,omitempty"`
 	Considered []Considered `json:"considered,omitempty"`
 }
 
-// Considered is a stored question that went before the gate.
+// Considered is a stored question that the gate tested.
 type Considered struct {
 	Entry      string  `json:"entry"`
 	Question   string  `json:"question"`
@@ -216,7 +215,7 @@ type Test struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Reuse counts chunks of the prompt.
+// Reuse counts the chunks of the prompt, and those whose tensors were stored.
 type Reuse struct {
 	Stored int `json:"stored"`
 	All    int `json:"all"`
@@ -228,11 +227,11 @@ type Tokens struct {
 	Reused    int `json:"reused"`
 	Computed  int `json:"computed"`
 	Generated int `json:"generated"`
-	// Attended adds up how many tokens each of those computed and generated could see.
+	// Attended is the number of tokens visible to each computed or generated token, summed.
 	Attended int64 `json:"attended"`
 }
 
-// Record is a question that was asked.
+// Record is one question of the history.
 type Record struct {
 	Asked    time.Time           `json:"asked"`
 	Question string              `json:"question"`
@@ -241,27 +240,27 @@ type Record struct {
 	TookMS   float64             `json:"took_ms"`
 }
 
-// Records are questions that were asked, the latest last.
+// Records lists questions of the history, the latest last.
 type Records struct {
 	Questions []Record `json:"questions"`
 }
 
-// Recent asks for the latest of a space.
+// Recent asks for the latest items of a space.
 type Recent struct {
 	InSpace
 	Limit int `query:"limit"` // 1 to 1000; default 100
 }
 
-// Cleared counts what was removed.
+// Cleared counts the removed items.
 type Cleared struct {
 	Removed int `json:"removed"`
-	// CleanedUp says that no file of the data folder holds any of it any more.
+	// CleanedUp says that no file of the data folder contains the removed data.
 	CleanedUp bool `json:"cleaned_up"`
 }
 
-// Clearing is a history that is to be forgotten.
+// ClearHistoryRequest asks for the deletion of a space's history.
 type ClearHistoryRequest struct {
 	InSpace
-	// CleanUp waits until the bytes have left the disk, too.
+	// CleanUp waits until the bytes are removed from the disk.
 	CleanUp bool `query:"clean_up"`
 }

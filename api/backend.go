@@ -2,23 +2,22 @@ package api
 
 import "context"
 
-// do is something that the daemon does: an error has a kind of internal/base/fault.
+// backendCall is one operation of the backend. Its error has a kind of internal/base/fault.
 type backendCall[In, Out any] = func(ctx context.Context, in In) (Out, error)
 
-// Backend is what stands behind the interface. Nothing of it is called before
-// Options.Ready says that it can be. Its funcs may be called at once from many
-// goroutines; what they are given has been checked for its form, and the caller
-// for their right to it.
+// Backend holds the operations that the server calls. The server calls them only after
+// Options.Ready reports ready. Each func must be safe for concurrent use. The server has
+// checked the form of the input and the rights of the caller.
 type Backend struct {
-	// Ask answers a question, and stops when ctx ends.
+	// Ask answers a question. It stops when ctx ends.
 	Ask    func(ctx context.Context, q AskRequest, l Listener) (Answer, error)
 	Embed  backendCall[[]string, Embedded]
 	About  backendCall[Nothing, About]
 	Status backendCall[Nothing, Status]
 
-	Spaces      backendCall[Nothing, Spaces] // all; who sees which is not the backend's business
+	Spaces      backendCall[Nothing, Spaces] // all spaces; the server filters them for the caller
 	Space       backendCall[InSpace, Space]
-	CreateSpace backendCall[NewSpace, Space] // Conflict: it is there
+	CreateSpace backendCall[NewSpace, Space] // Conflict if the space exists
 	ChangeSpace backendCall[SpaceChange, Space]
 	DeleteSpace backendCall[DeleteRequest, Receipt]
 
@@ -50,7 +49,7 @@ type Backend struct {
 	ClearSpaceCache backendCall[InSpace, Dropped]
 
 	Predictions backendCall[InSpace, Predictions]
-	Predict     backendCall[InSpace, Drained] // now: sums up, predicts, populates
+	Predict     backendCall[InSpace, Drained] // summarises, predicts and populates now
 
 	Idle     backendCall[Nothing, Idle]
 	Device   backendCall[Device, Idle]
@@ -64,11 +63,12 @@ type Backend struct {
 	ForgetPlacements backendCall[Nothing, Nothing]
 
 	Backup  backendCall[Backup, Nothing]
-	Restore backendCall[Restore, Restored] // Conflict: something is there, and nothing forces it
+	Restore backendCall[Restore, Restored] // Conflict if documents exist and Force is false
 
 	Config       backendCall[Nothing, Config]
 	ChangeConfig backendCall[ConfigChange, Config]
 }
 
-// Nothing asks for nothing in particular.
+// Nothing is the input of an operation without parameters, or the output of one without a
+// reply.
 type Nothing struct{}

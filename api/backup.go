@@ -11,26 +11,26 @@ import (
 // archiveType is the media type of a backup.
 const archiveType = "application/gzip"
 
-// Backup is where a backup goes.
+// Backup receives the bytes of a backup.
 type Backup struct{ To io.Writer }
 
-// Restore is a backup that replaces what is stored.
+// Restore is a backup that replaces the stored data.
 type Restore struct {
-	// Force replaces documents that are there.
+	// Force allows the restore to replace existing documents.
 	Force   bool `query:"force"`
 	Archive io.Reader
 }
 
-// Restored is what a backup held.
+// Restored counts what the backup contained.
 type Restored struct {
 	Made      time.Time `json:"made"` // when the backup was made
 	Spaces    int       `json:"spaces"`
 	Documents int       `json:"documents"`
-	Uploads   int       `json:"uploads"` // that wait to be taken in
+	Uploads   int       `json:"uploads"` // uploads that are not processed yet
 }
 
-// backup sends a backup. What fails at once is told as any problem; behind the first
-// bytes sent the connection is cut: a backup that ends well is whole.
+// backup sends a backup. An error before the first byte becomes a problem. After that the
+// server cuts the connection, so a response that ends normally is complete.
 func (s *Server) backup(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params[Nothing](r); err != nil {
 		return err
@@ -54,11 +54,11 @@ func (s *Server) restore(w http.ResponseWriter, r *http.Request) error {
 	if err := requireType(r, archiveType); err != nil {
 		return err
 	}
-	setBodyLimit(r, math.MaxInt64) // the disk bounds it
+	setBodyLimit(r, math.MaxInt64) // the disk is the only limit
 	in.Archive = r.Body
 	out, err := s.backend.Restore(r.Context(), in)
 	if body := exchangeOf(r.Context()).body.readError(); body != nil && err != nil {
-		err = body // the archive is not whole because it was not sent whole
+		err = body // the archive is incomplete because the client did not send all of it
 	}
 	if err != nil {
 		return err

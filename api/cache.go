@@ -6,25 +6,25 @@ import (
 	"github.com/percached/percached"
 )
 
-// Cache counts what the tree of tensors holds, and since the daemon began what
-// happened to it.
+// Cache counts the slices of the tensor tree, and the tree's events since the daemon started.
 type Cache struct {
 	Limit     int64        `json:"limit"`
 	Bytes     int64        `json:"bytes"`
 	DiskBytes int64        `json:"disk_bytes"`
 	Slices    int          `json:"slices"`
 	Requests  uint64       `json:"requests"`
-	Hits      uint64       `json:"hits"`   // slices lent
-	Absent    uint64       `json:"absent"` // slices that were wanted and not stored
+	Hits      uint64       `json:"hits"`   // slices reused
+	Absent    uint64       `json:"absent"` // slices that were looked up and missing
 	Stored    uint64       `json:"stored"`
-	Refused   uint64       `json:"refused"` // for which there was no room
+	Refused   uint64       `json:"refused"` // slices that did not fit
 	Evicted   uint64       `json:"evicted"`
 	Damaged   uint64       `json:"damaged"`
 	Written   int64        `json:"written_bytes"`
 	Groups    []CacheGroup `json:"groups"`
 }
 
-// CacheGroup counts the slices that can stand in one prompt.
+// CacheGroup counts the slices of one space, model and placement: those that one prompt can
+// combine.
 type CacheGroup struct {
 	Space     string              `json:"space"`
 	Model     string              `json:"model"`
@@ -35,16 +35,16 @@ type CacheGroup struct {
 	Used      time.Time           `json:"used,omitzero"`
 }
 
-// SpaceCache counts what the tree holds of one space.
+// SpaceCache counts the slices of one space.
 type SpaceCache struct {
 	Bytes  int64        `json:"bytes"`
 	Slices int          `json:"slices"`
 	Hits   uint64       `json:"hits"`
-	Limit  *int64       `json:"limit,omitempty"` // the space's own
+	Limit  *int64       `json:"limit,omitempty"` // set for this space
 	Groups []CacheGroup `json:"groups"`
 }
 
-// CacheLimit changes how many bytes the tensors may take.
+// CacheLimit sets the storage limit of tensors, in bytes.
 type CacheLimit struct {
 	Limit *int64 `json:"limit"`
 }
@@ -64,20 +64,20 @@ type Slice struct {
 	Used      time.Time           `json:"used,omitzero"`
 }
 
-// Tree lists the slices of a space, each before those behind it.
+// Tree lists the slices of a space, each parent before its children.
 type Tree struct {
 	Slices []Slice `json:"slices"`
-	// More says that there are more than the limit.
+	// More says that the space has more slices than the limit.
 	More bool `json:"more"`
 }
 
-// Dropped counts slices that went.
+// Dropped counts deleted slices.
 type Dropped struct {
 	Slices int   `json:"slices"`
 	Bytes  int64 `json:"bytes"`
 }
 
-// Verified is what reading every slice found.
+// Verified is the result of reading and checking every slice.
 type Verified struct {
 	Slices  int   `json:"slices"`
 	Bytes   int64 `json:"bytes"`

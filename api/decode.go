@@ -16,9 +16,8 @@ import (
 
 const jsonType = "application/json"
 
-// decode reads a JSON body into a T. Fields that T does not know are refused by
-// name if it is strict; those that clients of others' interfaces send are passed
-// over.
+// decode reads a JSON body into a T. If strict, it refuses unknown fields by name; otherwise it
+// ignores them, as OpenAI clients send fields of their own.
 func decode[T any](r *http.Request, strict bool) (T, error) {
 	var v T
 	err := decodeInto(r, &v, strict)
@@ -39,40 +38,41 @@ func decodeInto(r *http.Request, to any, strict bool) error {
 	return unmarshal(text, to, strict)
 }
 
-// ofType refuses a body that is of none of these types.
+// requireType refuses a body whose media type is not one of types.
 func requireType(r *http.Request, types ...string) error {
 	kinds := r.Header.Values("Content-Type")
 	if len(kinds) != 1 {
-		return refuse(problemMediaType, "the body wants one Content-Type: %s", strings.Join(types, " or "))
+		return refuse(problemMediaType, "send exactly one Content-Type: %s", strings.Join(types, " or "))
 	}
 	kind, params, err := mime.ParseMediaType(kinds[0])
 	if err != nil || !slices.Contains(types, kind) {
 		return refuse(problemMediaType, "the body must be %s", strings.Join(types, " or "))
 	}
 	if c, ok := params["charset"]; ok && !strings.EqualFold(c, "utf-8") {
-		return refuse(problemMediaType, "the body must be in UTF-8")
+		return refuse(problemMediaType, "the charset of the body must be UTF-8")
 	}
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return refuse(problemMediaType, "the body must not be compressed: Content-Encoding is not read")
+		return refuse(problemMediaType, "the body must not be compressed: Content-Encoding is not supported")
 	}
 	return nil
 }
 
-// readText reads a body of text into memory.
+// readText reads a UTF-8 body into memory.
 func readText(r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(r.Body)
 	switch {
 	case err != nil:
 		return nil, err
 	case len(text) == 0:
-		return nil, refuse(problemBadBody, "a body is needed")
+		return nil, refuse(problemBadBody, "the body is empty")
 	case !utf8.Valid(text):
-		return nil, refuse(problemBadBody, "it is not UTF-8")
+		return nil, refuse(problemBadBody, "the body is not UTF-8")
 	}
 	return text, nil
 }
 
-// noBody refuses a body where none is read: nothing that was sent goes unread.
+// noBody refuses a body for an operation that takes none, so that the server never ignores
+// data.
 func noBody(r *http.Request) error {
 	n, err := io.ReadFull(r.Body, make([]byte, 1))
 	if n > 0 {
@@ -84,14 +84,13 @@ func noBody(r *http.Request) error {
 	return nil
 }
 
-// unmarshal fills what to points to from JSON text, and names what does not fit
-// field by field.
+// unmarshal fills the target from JSON text. Its error names each field that does not fit.
 func unmarshal(text []byte, to any, strict bool) error {
 	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
 		if e, ok := err.(*json.SyntaxError); ok {
-			return refuse(problemBadBody, "it is not one JSON value: see byte %d", e.Offset)
+			return refuse(problemBadBody, "the body is not one JSON value: see byte %d", e.Offset)
 		}
-		return refuse(problemBadBody, "it is not JSON")
+		return refuse(problemBadBody, "the body is not JSON")
 	}
 	c := newChecker(text, strict)
 	if err := c.value(reflect.TypeOf(to).Elem(), "", 0); err != nil {
@@ -102,30 +101,30 @@ func unmarshal(text []byte, to any, strict bool) error {
 	}
 	if err := json.Unmarshal(text, to); err != nil {
 		if e, ok := err.(*problemError); ok {
-			return e // of a type that reads itself
+			return e // from a type that unmarshals itself
 		}
-		return refuse(problemInvalid, "the body does not have the form that openapi.yaml describes")
+		return refuse(problemInvalid, "the body does not match openapi.yaml")
 	}
 	return nil
 }
 
 const (
-	maxDepth  = 32     // of values within values
-	maxValues = 20_000 // of a body: many small ones take a hundred times their text in memory
-	maxWrong  = 16     // faults that are told at once
+	maxDepth  = 32     // nesting of values
+	maxValues = 20_000 // values in a body: many small ones need a hundred times their text in memory
+	maxWrong  = 16     // faults that one response lists
 )
 
-// checker walks JSON text beside the type that it is for. It is stricter than
-// encoding/json: names of fields are as they are written, each stands once, and
-// nothing is null that cannot be.
+// checker walks JSON text together with the type that receives it. It is stricter than
+// encoding/json: field names are case-sensitive and unique, and null is accepted only where the
+// type allows it.
 type checker struct {
 	in     *json.Decoder
-	strict bool // refuses unknown fields
-	values int  // that were seen
+	strict bool // refuse unknown fields
+	values int  // values read so far
 	faults []FieldError
 }
 
-// newChecker wants text that is JSON.
+// newChecker expects text that is valid JSON.
 func newChecker(text []byte, strict bool) *checker {
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()
@@ -138,17 +137,17 @@ func (c *checker) addFault(at, what string) {
 	}
 }
 
-// value checks the next value for a type; nil stands for any.
+// value checks the next value against a type; nil accepts any.
 func (c *checker) value(t reflect.Type, at string, depth int) error {
 	if depth > maxDepth {
-		return refuse(problemBadBody, "values stand more than %d deep in each other", maxDepth)
+		return refuse(problemBadBody, "the body nests values more than %d deep", maxDepth)
 	}
 	if c.values++; c.values > maxValues {
-		return refuse(problemBadBody, "it holds more than %d values", maxValues)
+		return refuse(problemBadBody, "the body contains more than %d values", maxValues)
 	}
 	token, err := c.in.Token()
 	if err != nil {
-		return refuse(problemBadBody, "it is not JSON")
+		return refuse(problemBadBody, "the body is not JSON")
 	}
 	nullable := t == nil
 	for t != nil && t.Kind() == reflect.Pointer {
@@ -199,24 +198,24 @@ func (c *checker) object(t reflect.Type, at string, depth int) error {
 		token, err := c.in.Token()
 		name, ok := token.(string)
 		if err != nil || !ok {
-			return refuse(problemBadBody, "it is not JSON")
+			return refuse(problemBadBody, "the body is not JSON")
 		}
 		of, here := elem, at+"/"+pointer(name)
 		if fields != nil {
 			var has bool
 			if of, has = fields[name]; !has && c.strict {
-				c.addFault(here, "is not known here")
+				c.addFault(here, "unknown field")
 			}
 		}
 		if seen[name] {
-			c.addFault(here, "stands there twice")
+			c.addFault(here, "duplicate field")
 		}
 		seen[name] = true
 		if err := c.value(of, here, depth+1); err != nil {
 			return err
 		}
 	}
-	_, err := c.in.Token() // the brace
+	_, err := c.in.Token() // the closing brace
 	return err
 }
 
@@ -234,7 +233,7 @@ func (c *checker) array(t reflect.Type, at string, depth int) error {
 			return err
 		}
 	}
-	_, err := c.in.Token() // the bracket
+	_, err := c.in.Token() // the closing bracket
 	return err
 }
 
@@ -243,7 +242,7 @@ func (c *checker) text(t reflect.Type, at, s string) {
 	case t == nil || t.Kind() == reflect.String && !isText(t):
 	case isText(t):
 		if reflect.New(t).Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(s)) != nil {
-			c.addFault(at, "does not have the form that it must have")
+			c.addFault(at, "has the wrong format")
 		}
 	default:
 		c.addFault(at, typeRule(t))
@@ -272,7 +271,7 @@ func (c *checker) number(t reflect.Type, at, s string) {
 	}
 }
 
-// must says what a value of a type is.
+// typeRule says which JSON value a type accepts.
 func typeRule(t reflect.Type) string {
 	switch k := t.Kind(); {
 	case isText(t) || k == reflect.String:
@@ -280,27 +279,27 @@ func typeRule(t reflect.Type) string {
 	case k == reflect.Bool:
 		return "must be true or false"
 	case k == reflect.Float32 || k == reflect.Float64:
-		return "must be a number that is not too large"
+		return "must be a number within the range of its type"
 	case k == reflect.Struct || k == reflect.Map:
 		return "must be an object"
 	case k == reflect.Slice || k == reflect.Array:
 		return "must be an array"
 	}
-	return "must be a whole number that is not too large"
+	return "must be an integer within the range of its type"
 }
 
-// isText says whether a type reads itself from a string.
+// isText says whether a type unmarshals itself from a string.
 func isText(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// readsItself says whether a type reads itself from any JSON.
+// readsItself says whether a type unmarshals itself from any JSON value.
 func readsItself(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) && !isText(t)
 }
 
-// jsonFields are the fields of a struct that have a name in JSON. What has none
-// there is never filled from a body.
+// jsonFields returns the fields of a struct that have a JSON name. A body never fills other
+// fields.
 func jsonFields(t reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(t) {
@@ -311,8 +310,8 @@ func jsonFields(t reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
-// pointer is a name as a part of a JSON pointer. It came from the client: what is
-// long is cut.
+// pointer escapes a name for a JSON pointer. The client chose the name, so pointer shortens a
+// long one.
 func pointer(name string) string {
 	const limit = 64
 	if len(name) > limit {

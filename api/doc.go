@@ -1,18 +1,17 @@
-// Package api is percached's face to the network: an HTTP interface that apps,
-// scripts and OpenAI clients call, held to openapi.yaml.
+// Package api is percached's HTTP interface, for apps, scripts and OpenAI clients. openapi.yaml
+// defines it.
 //
-// Purpose: Server turns requests into calls of a Backend, and what comes of them
-// into responses. The types here are those of the wire: their JSON is what
-// openapi.yaml says. Hub carries news to those who listen to /v1/events.
+// Purpose: Server turns requests into calls of a Backend, and results into responses. The
+// exported types are the wire types: openapi.yaml describes their JSON. EventBus sends events
+// to the subscribers of /v1/events.
 //
-// Invariants: nothing is done for a request before its Host, Origin, token, role
-// and space have been checked; a token of one space learns nothing of another,
-// not even whether it is there. Every request has an id and every failure is one
-// problem (RFC 9457), made in one place; what is internal stays opaque. No text
-// of documents or questions is logged. When a client goes, its work is told to
-// stop. Handlers decode, call and encode; they hold no state.
+// Invariants: the server checks Host, Origin, token, role and space before it does anything
+// else. A token for one space learns nothing about other spaces, not even whether they exist.
+// Every request has an id. Every failure becomes one problem (RFC 9457), made in problem.go;
+// internal details stay hidden. The log contains no text of documents or questions. If a client
+// disconnects, its work is cancelled. Handlers decode, call and encode; they hold no state.
 //
-// Goroutines: none of its own beside those of net/http.
+// Goroutines: those of net/http, and a heartbeat timer per event stream.
 //
 // State on disk: none.
 package api

@@ -12,7 +12,7 @@ import (
 	"github.com/percached/percached"
 )
 
-// Document is a source as it was taken in.
+// Document is a stored source.
 type Document struct {
 	ID     percached.DocumentID `json:"id"`
 	Title  string               `json:"title"`
@@ -28,46 +28,45 @@ type Document struct {
 // Documents is a page of documents.
 type Documents struct {
 	Documents []Document `json:"documents"`
-	Total     int        `json:"total"` // in the space, whatever is looked for
-	// Next is the cursor of the next page; empty: this is the last.
+	Total     int        `json:"total"` // documents in the space, with or without find
+	// Next is the cursor of the next page. It is empty on the last page.
 	Next string `json:"next,omitempty"`
 }
 
-// DocumentText is a document with its text.
+// DocumentText is a document with its chunks.
 type DocumentText struct {
 	Document
 	Text []ChunkText `json:"text"`
 }
 
-// ChunkText is a chunk as it stands in prompts.
+// ChunkText is a chunk as prompts contain it.
 type ChunkText struct {
 	Chunk percached.ChunkID `json:"chunk"`
 	About string            `json:"about"` // title, source and date
 	Body  string            `json:"body"`
 }
 
-// Page asks for a part of a list.
+// Page asks for one page of a list.
 type Page struct {
 	InSpace
 	Limit int    `query:"limit"` // 1 to 1000; default 100
-	After string `query:"after"` // Next of the page before
+	After string `query:"after"` // Next of the previous page
 }
 
-// DocumentPage asks for a part of a space's documents.
+// DocumentPage asks for one page of a space's documents.
 type DocumentPage struct {
 	Page
-	Find Words `query:"find"` // what title or source holds; empty: all
+	Find Words `query:"find"` // part of the title or source; empty: all documents
 }
 
-// Words are looked for in names. What stands around them does not count, nor does
-// how accents are written.
+// Words is a search text, trimmed and in Unicode form NFC.
 type Words string
 
-// UnmarshalText refuses nothing at all to look for.
+// UnmarshalText refuses a text that is blank or longer than 200 characters.
 func (w *Words) UnmarshalText(text []byte) error {
 	*w = Words(norm.NFC.String(strings.TrimSpace(string(text))))
 	if n := utf8.RuneCountInString(string(*w)); n < 1 || n > 200 {
-		return errors.New("it has 1 to 200 characters")
+		return errors.New("must have 1 to 200 characters")
 	}
 	return nil
 }
@@ -78,16 +77,19 @@ type OneDocument struct {
 	Document percached.DocumentID `path:"document"`
 }
 
-// Upload is what is to be taken in. Each calls take with one file after the
-// other, as they come off the wire; the documents of a JSON body come as one file
-// of JSON lines. Reading that parses it, for which a whole document is in memory: so
-// its body also has the methods Sent, which is the body unparsed, and Parse, to call
-// with it when it was read. Key is the idempotency key, or empty: the same key with the same
-// files is the same upload, with others a Conflict. With Wait the upload is
-// answered when all is in; what was sent is taken in although the client goes.
-// Each is called once, and its error ends the upload: the body was wrong or broke
-// off, or take failed. Then nothing of it may be left behind, the files before
-// included.
+// Upload is a set of files to add to a space.
+//
+// Each calls take with one file after the other while the client sends them. Each is called
+// once. If it returns an error, the body was wrong or broke off, or take failed; the backend
+// then keeps nothing of the upload.
+//
+// The documents of a JSON body arrive as one file of JSON lines. Reading that file parses the
+// body, which holds one document in memory. To store the body unparsed, the reader has the
+// methods Sent (the raw body) and Parse (its lines, from the stored body).
+//
+// Key is the idempotency key, or empty. The same key with the same files is the same upload;
+// with other files it is a Conflict. With Wait, the upload is answered when it is complete. A
+// file that was sent is added even if the client disconnects.
 type Upload struct {
 	Space string
 	Key   string
@@ -95,7 +97,7 @@ type Upload struct {
 	Each  func(take func(name string, body io.Reader) error) error
 }
 
-// UploadState says how far an upload is.
+// UploadState is the state of an upload.
 type UploadState string
 
 // The states of an upload.
@@ -106,8 +108,8 @@ const (
 	UploadFailed  UploadState = "failed"
 )
 
-// UploadStatus is an upload as it stands. What was acknowledged is taken in,
-// whatever happens to the daemon.
+// UploadStatus is the progress of an upload. An acknowledged upload survives a crash of the
+// daemon.
 type UploadStatus struct {
 	ID        string      `json:"id"`
 	Space     string      `json:"space"`
@@ -116,19 +118,19 @@ type UploadStatus struct {
 	Ended     time.Time   `json:"ended,omitzero"`
 	Files     int         `json:"files"`
 	Bytes     int64       `json:"bytes"`
-	Read      int64       `json:"read_bytes"` // of them, so far
+	Read      int64       `json:"read_bytes"` // bytes processed so far
 	Added     int         `json:"added"`
 	Unchanged int         `json:"unchanged"`
 	Replaced  int         `json:"replaced"`
 	Failed    int         `json:"failed"`
-	Chunks    int         `json:"chunks"` // that are new
+	Chunks    int         `json:"chunks"` // new chunks
 	Failures  []Failure   `json:"failures"`
-	LeftOut   []Failure   `json:"left_out"` // parts of documents
-	// Error says why the upload failed as a whole.
+	LeftOut   []Failure   `json:"left_out"` // skipped parts of documents
+	// Error says why the whole upload failed.
 	Error string `json:"error,omitempty"`
 }
 
-// Failure is something that could not be taken in.
+// Failure names a file or a document that could not be added.
 type Failure struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`

@@ -14,9 +14,9 @@ type Entry struct {
 	ID       string     `json:"id"`
 	Question string     `json:"question"`
 	Answer   string     `json:"answer"`
-	Answered bool       `json:"answered"` // false: prefilled only
+	Answered bool       `json:"answered"` // false: the prompt is prefilled, the answer is not generated
 	Refused  bool       `json:"refused"`
-	Cut      bool       `json:"cut,omitempty"` // it ended at the limit of tokens
+	Cut      bool       `json:"cut,omitempty"` // the answer ended at the token limit
 	Stale    bool       `json:"stale"`
 	StaleWhy string     `json:"stale_why,omitempty"`
 	Origin   string     `json:"origin"` // asked or predicted
@@ -25,11 +25,11 @@ type Entry struct {
 	Made     time.Time  `json:"made"`
 	Used     time.Time  `json:"used,omitzero"`
 	Expires  time.Time  `json:"expires,omitzero"`
-	// Similarity to what was searched for.
+	// Similarity to the search text.
 	Similarity *float64 `json:"similarity,omitempty"`
 }
 
-// Evidence is a chunk that an answer was made from.
+// Evidence is a chunk in the prompt of an answer.
 type Evidence struct {
 	Chunk   percached.ChunkID `json:"chunk"`
 	Version uint64            `json:"version"`
@@ -42,7 +42,7 @@ type Entries struct {
 	Bank    *Bank   `json:"bank,omitempty"` // counts of the whole space
 }
 
-// Bank counts what the QA bank holds of a space.
+// Bank counts the QA bank's entries of a space.
 type Bank struct {
 	Entries  int    `json:"entries"`
 	Answered int    `json:"answered"`
@@ -52,7 +52,7 @@ type Bank struct {
 	Bytes    int64  `json:"bytes"`
 }
 
-// EntrySearch looks for stored questions near a text.
+// EntrySearch finds stored questions similar to a text.
 type EntrySearch struct {
 	InSpace
 	Query string `query:"q"`
@@ -65,7 +65,7 @@ type OneEntry struct {
 	Entry string `path:"entry"`
 }
 
-// VetoIn keeps an entry from ever answering a question.
+// VetoRequest forbids an entry to answer a question.
 type VetoRequest struct {
 	OneEntry
 	Veto
@@ -85,21 +85,21 @@ type ExportedEntry struct {
 	Evidence []percached.ChunkID `json:"evidence"`
 	Sources  []percached.ChunkID `json:"sources,omitempty"`
 	Origin   string              `json:"origin"`
-	Settings string              `json:"settings"` // mark of model, prompt and retrieval
+	Settings string              `json:"settings"` // identifies model, prompt and retrieval settings
 	Made     time.Time           `json:"made"`
 	Expires  time.Time           `json:"expires,omitzero"`
 	Hits     uint64              `json:"hits"`
 }
 
-// Imported counts what became of the lines of an import.
+// Imported counts the lines of an import by result.
 type Imported struct {
 	Imported int             `json:"imported"`
-	Skipped  int             `json:"skipped"` // the bank has an answer
+	Skipped  int             `json:"skipped"` // the bank already has an answer
 	Refused  []ImportRefused `json:"refused"`
-	Unnamed  int             `json:"unnamed,omitempty"` // refused, beyond those named
+	Unnamed  int             `json:"unnamed,omitempty"` // refused lines that Refused does not list
 }
 
-// ImportRefused is a line that was not imported.
+// ImportRefused names a line that was not imported.
 type ImportRefused struct {
 	Line   int    `json:"line"`
 	Reason string `json:"reason"`
@@ -111,7 +111,8 @@ type Export struct {
 	Each func(ExportedEntry) error
 }
 
-// Import brings JSON lines of exported entries in; each is in whole or not at all.
+// Import adds exported entries, one JSON line each. An entry is imported completely or not at
+// all.
 type Import struct {
 	InSpace
 	Lines io.Reader
@@ -119,8 +120,8 @@ type Import struct {
 
 const linesType = "application/x-ndjson"
 
-// exportEntries sends a line for each entry. If something fails behind the first
-// one, the connection is cut: an export that ends well is whole.
+// exportEntries sends one line per entry. If an error occurs after the first line, the server
+// cuts the connection, so a response that ends normally is complete.
 func (s *Server) exportEntries(w http.ResponseWriter, r *http.Request) error {
 	in, err := params[InSpace](r)
 	if err != nil {
@@ -151,7 +152,7 @@ func (s *Server) importEntries(w http.ResponseWriter, r *http.Request) error {
 	setBodyLimit(r, s.MaxUpload)
 	out, err := s.backend.Import(r.Context(), Import{in, r.Body})
 	if body := exchangeOf(r.Context()).body.readError(); err == nil && body != nil {
-		err = body // what came in is not all that was sent
+		err = body // the client did not send the whole body
 	}
 	if err != nil {
 		return err

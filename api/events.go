@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// recheckEvery is how often it is looked whether a listener's token still holds.
+// recheckEvery is how often the server checks that a subscriber's token is still valid.
 const recheckEvery = time.Second
 
-// events streams news to a listener for as long as its token allows it.
+// events streams events to a subscriber while its token is valid.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params[Nothing](r); err != nil {
 		return err
@@ -21,7 +21,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	defer s.Events.unsubscribe(l)
 	out := newEventStream(w, r)
 	defer out.close()
-	if err := out.comment(); err != nil { // the client sees that it listens
+	if err := out.comment(); err != nil { // shows the client that the stream is open
 		return err
 	}
 	secret, _ := bearer(r)
@@ -39,7 +39,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 			events, missed, ended = s.Events.takeEvents(l)
 		}
 		if now, ok := s.Authorize(secret); !ok || now != grant {
-			return nil // the token was taken back
+			return nil // the token was revoked or changed
 		}
 		if missed > 0 {
 			events = append(events, Event{Type: EventLost, At: s.Now(), Data: map[string]any{"missed": missed}})
@@ -55,12 +55,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// Event is news of what the cache does. It holds no text of documents or
-// questions.
+// Event reports what percached did. It contains no text of documents or questions.
 type Event struct {
 	Type  string         `json:"type"` // one of the types below
 	At    time.Time      `json:"at"`
-	Space string         `json:"space,omitempty"` // empty: of no space; shown to tokens for all spaces only
+	Space string         `json:"space,omitempty"` // empty: concerns no space; sent only to tokens for all spaces
 	Data  map[string]any `json:"data,omitempty"`
 }
 
@@ -68,82 +67,82 @@ type Event struct {
 const (
 	EventAnswer    = "answer"    // a question was answered: outcome, ms, chunks stored and all, tokens reused and computed
 	EventRefused   = "refused"   // a question failed: kind
-	EventStored    = "stored"    // slices came in: slices, bytes
-	EventEvicted   = "evicted"   // made room: layer (tensors, bank), count, bytes
-	EventJob       = "job"       // idle work ended: id, kind, subject, end, seconds, tokens computed and generated, bytes written, questions
-	EventUpload    = "upload"    // an upload moved on: id, state, counts
-	EventForgotten = "forgotten" // documents went: the receipt's counts
+	EventStored    = "stored"    // slices were stored: slices, bytes
+	EventEvicted   = "evicted"   // items were evicted: layer (tensors, bank), count, bytes
+	EventJob       = "job"       // a job ended: id, kind, subject, end, seconds, tokens computed and generated, bytes written, questions
+	EventUpload    = "upload"    // an upload made progress: id, state, counts
+	EventForgotten = "forgotten" // documents were deleted: the receipt's counts
 	EventSettings  = "settings"  // settings of a space or of the daemon changed: keys
-	EventLost      = "lost"      // the listener was too slow: events that it missed
+	EventLost      = "lost"      // the subscriber was too slow: how many events it missed
 )
 
-// backlog is how many events wait for a slow listener.
+// backlog is how many events are queued for a slow subscriber.
 const backlog = 256
 
-// Hub carries events to those who listen. The zero Hub works.
+// EventBus sends events to subscribers. The zero value is ready to use.
 type EventBus struct {
-	mu        sync.Mutex
-	listeners map[*subscriber]bool
-	closed    bool
+	mu          sync.Mutex
+	subscribers map[*subscriber]bool
+	closed      bool
 }
 
-// listener is one who listens, and what it has not heard yet.
+// subscriber is one open stream and the events queued for it.
 type subscriber struct {
 	grant  Grant
-	queue  []Event // guarded, like missed and ended, by Hub.mu
+	queue  []Event // EventBus.mu guards queue, missed and ended
 	missed int
 	ended  bool
-	more   chan struct{} // holds something when there is something to hear
+	more   chan struct{} // holds a value while events are queued
 }
 
-// Publish tells all who listen. It waits for nobody.
+// Publish sends an event to all subscribers that may see it. It does not block.
 func (h *EventBus) Publish(e Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for l := range h.listeners {
+	for l := range h.subscribers {
 		if !l.grant.sees(e.Space) {
 			continue
 		}
-		told, ok := l.grant.redactEvent(e)
+		redacted, ok := l.grant.redactEvent(e)
 		switch {
 		case !ok:
 			continue
 		case len(l.queue) >= backlog:
 			l.missed++
 		default:
-			l.queue = append(l.queue, told)
+			l.queue = append(l.queue, redacted)
 		}
 		l.signal()
 	}
 }
 
-// Close ends all who listen, now and later.
+// Close ends all streams, including those opened later.
 func (h *EventBus) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.closed = true
-	for l := range h.listeners {
+	for l := range h.subscribers {
 		l.ended = true
 		l.signal()
 	}
 }
 
-// Listeners counts those who listen.
+// Subscribers counts the open streams.
 func (h *EventBus) Subscribers() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.listeners)
+	return len(h.subscribers)
 }
 
-// listen makes a listener that hears what its grant sees.
+// subscribe adds a subscriber that receives the events its grant may see.
 func (h *EventBus) subscribe(g Grant) *subscriber {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := &subscriber{grant: g, ended: h.closed, more: make(chan struct{}, 1)}
-	if h.listeners == nil {
-		h.listeners = map[*subscriber]bool{}
+	if h.subscribers == nil {
+		h.subscribers = map[*subscriber]bool{}
 	}
-	h.listeners[l] = true
+	h.subscribers[l] = true
 	if l.ended {
 		l.signal()
 	}
@@ -153,11 +152,11 @@ func (h *EventBus) subscribe(g Grant) *subscriber {
 func (h *EventBus) unsubscribe(l *subscriber) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.listeners, l)
+	delete(h.subscribers, l)
 }
 
-// hear takes what came in, how many events did not fit behind it, and whether
-// that was the end.
+// takeEvents empties a subscriber's queue. It also returns how many events were dropped, and
+// whether the bus is closed.
 func (h *EventBus) takeEvents(l *subscriber) (events []Event, missed int, ended bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -166,7 +165,7 @@ func (h *EventBus) takeEvents(l *subscriber) (events []Event, missed int, ended 
 	return events, missed, l.ended
 }
 
-// wake says that there is something to hear.
+// signal marks that the queue holds events.
 func (l *subscriber) signal() {
 	select {
 	case l.more <- struct{}{}:
@@ -174,9 +173,9 @@ func (l *subscriber) signal() {
 	}
 }
 
-// stream is a response of server-sent events. It begins with what is sent first:
-// until then a handler can still fail with a status of its own. Its methods may
-// be called from several goroutines.
+// eventStream is a response of server-sent events. The status is sent with the first event;
+// until then a handler can fail with a status of its own. Its methods are safe for concurrent
+// use.
 type eventStream struct {
 	w         *http.ResponseController
 	x         *exchange
@@ -190,7 +189,7 @@ type eventStream struct {
 	err   error
 }
 
-// newStream makes a stream, which the handler closes before it returns.
+// newEventStream makes a stream. The handler must close it before it returns.
 func newEventStream(w http.ResponseWriter, r *http.Request) *eventStream {
 	x := exchangeOf(r.Context())
 	s := &eventStream{w: http.NewResponseController(w), x: x, heartbeat: x.options.Heartbeat, to: w}
@@ -200,8 +199,8 @@ func newEventStream(w http.ResponseWriter, r *http.Request) *eventStream {
 	return s
 }
 
-// send sends an event with one line of JSON. Without a name it is an event as
-// OpenAI sends them.
+// send sends v as one line of JSON. An empty name makes an event without a name, as OpenAI
+// sends them.
 func (s *eventStream) send(event string, v any) error {
 	text, err := json.Marshal(withEmptyLists(v))
 	if err != nil {
@@ -210,7 +209,7 @@ func (s *eventStream) send(event string, v any) error {
 	return s.raw(event, string(text))
 }
 
-// raw sends an event with one line of text.
+// raw sends one line of text.
 func (s *eventStream) raw(event, line string) error {
 	text := "data: " + line + "\n\n"
 	if event != "" {
@@ -219,8 +218,7 @@ func (s *eventStream) raw(event, line string) error {
 	return s.write(text)
 }
 
-// comment sends what clients pass over, so that both sides see that the other is
-// there.
+// comment sends a line that clients ignore. It shows each side that the other is connected.
 func (s *eventStream) comment() error { return s.write(":\n\n") }
 
 func (s *eventStream) write(text string) error {
@@ -232,7 +230,7 @@ func (s *eventStream) write(text string) error {
 	if !s.begun {
 		s.begun = true
 		s.to.Header().Set("Content-Type", "text/event-stream")
-		s.to.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
+		s.to.Header().Set("X-Accel-Buffering", "no") // nginx must not buffer events
 		s.to.WriteHeader(http.StatusOK)
 	}
 	_, err := s.to.Write([]byte(text))
@@ -247,8 +245,8 @@ func (s *eventStream) write(text string) error {
 	return nil
 }
 
-// fail ends the stream with an error: as an event, or, where nothing was sent
-// yet, as the error that the handler returns.
+// fail ends the stream with an error. If nothing was sent yet, it returns the error, and the
+// handler fails with it; otherwise it sends an error event.
 func (s *eventStream) fail(err error) error {
 	s.mu.Lock()
 	begun := s.begun
@@ -260,12 +258,12 @@ func (s *eventStream) fail(err error) error {
 	s.x.noteProblem(name, err)
 	event := "error"
 	if forOpenAI(s.x.path) {
-		event = "" // their clients look for the member error
+		event = "" // OpenAI's clients read the field error of unnamed events
 	}
 	return s.send(event, s.x.problemOf(err))
 }
 
-// close ends the stream: nothing is written any more.
+// close ends the stream; later writes are dropped.
 func (s *eventStream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

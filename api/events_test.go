@@ -227,7 +227,7 @@ func TestHubTogether(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if len(h.listeners) != 0 {
-		t.Errorf("%d listeners are left", len(h.listeners))
+	if len(h.subscribers) != 0 {
+		t.Errorf("%d listeners are left", len(h.subscribers))
 	}
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// exchange is one request and what is known of it, for those who serve it.
+// exchange is one request and its state while it is served.
 type exchange struct {
 	id      string
 	path    string
-	route   route // empty where none was reached
+	route   route // empty if no route matched
 	grant   Grant
-	err     error   // why the request could not be served
-	problem problem // that was told, if any
-	cut     bool    // the connection is to be cut: the response is not whole
+	err     error   // why the request failed
+	problem problem // the problem that was sent, if any
+	cut     bool    // cut the connection: the response is incomplete
 	options *Options
 	body    *body
 }
@@ -34,7 +34,7 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// Caller is the id of the token whose request a backend serves; empty: it is not known.
+// Caller returns the id of the token that sent the request, or "" if there is none.
 func Caller(ctx context.Context) string {
 	if x := exchangeOf(ctx); x != nil {
 		return x.grant.Token
@@ -42,11 +42,10 @@ func Caller(ctx context.Context) string {
 	return ""
 }
 
-// grantOf is what the caller's token allows.
+// grantOf returns the rights of the caller's token.
 func grantOf(ctx context.Context) Grant { return exchangeOf(ctx).grant }
 
-// requestID is what the client calls its request, if that can stand in a log,
-// else a name made up.
+// requestID returns the client's X-Request-Id if it is safe to log, otherwise a random id.
 func requestID(r *http.Request) string {
 	if ids := r.Header.Values("X-Request-Id"); len(ids) == 1 && isPlainName(ids[0], 64) {
 		return ids[0]
@@ -56,8 +55,8 @@ func requestID(r *http.Request) string {
 	return hex.EncodeToString(b[:])
 }
 
-// plainName says whether s has 1 to limit of letters, digits, dot, dash and
-// underscore.
+// isPlainName says whether s consists of 1 to limit letters, digits, dots, dashes and
+// underscores.
 func isPlainName(s string, limit int) bool {
 	if s == "" || len(s) > limit {
 		return false
@@ -72,22 +71,21 @@ func isPlainName(s string, limit int) bool {
 	return true
 }
 
-// writer is a response whose reader is given up when it reads nothing for a
-// while.
+// writer is a response with a write timeout: it fails if the client reads nothing for a while.
 type writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	wait    time.Duration
-	status  int  // 0: nothing was said yet
-	broken  bool // what was written did not arrive
+	status  int  // 0: no header was sent yet
+	broken  bool // a write failed
 }
 
 func newWriter(w http.ResponseWriter, wait time.Duration) *writer {
 	return &writer{ResponseWriter: w, control: http.NewResponseController(w), wait: wait}
 }
 
-// extend gives the reader new time. Sockets go by the machine's clock, and where
-// there is none (in a recorder), there is nothing to wait for.
+// extend renews the write deadline. Sockets use the machine's clock. A test recorder has no
+// deadline; the error is ignored.
 func (w *writer) extend() { _ = w.control.SetWriteDeadline(time.Now().Add(w.wait)) }
 
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -100,7 +98,7 @@ func (w *writer) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write writes in pieces, so that a slow reader of much has time for each.
+// Write writes in pieces, so that each piece of a long response has the full timeout.
 func (w *writer) Write(p []byte) (int, error) {
 	const piece = 64 << 10
 	if w.status == 0 {
@@ -119,7 +117,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	}
 }
 
-// FlushError sends what was written.
+// FlushError sends buffered data to the client.
 func (w *writer) FlushError() error {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
@@ -130,11 +128,11 @@ func (w *writer) FlushError() error {
 	return err
 }
 
-// errGone says that the client reads no more.
-var errClientGone = errors.New("the client is gone")
+// errClientGone says that the client has disconnected.
+var errClientGone = errors.New("the client disconnected")
 
-// gone is the status that the log has for requests whose client did not wait.
-// It is never sent.
+// statusClientGone is the logged status of requests whose client disconnected. It is never
+// sent.
 const statusClientGone = 499
 
 // ServeHTTP answers a request.
@@ -153,16 +151,15 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		s.Observer.Request(x.route.op, status, took)
 	}
 	if x.cut {
-		panic(http.ErrAbortHandler) // else net/http would end the response as if all went well
+		panic(http.ErrAbortHandler) // otherwise net/http would end the response normally
 	}
 	if !x.body.ended() {
-		x.body.extend() // net/http reads what is left, and must not wait for it for ever
+		x.body.extend() // net/http reads the rest of the body; limit how long it waits
 	}
 }
 
-// levelOf is the level at which a request is logged. What clients and probes read
-// again and again, and what waits for percached to be ready, says something only
-// where it fails.
+// levelOf returns the log level of a request. Reads are frequent, and so are clients that poll
+// /readyz; they are logged at Info only if they fail.
 func levelOf(r *http.Request, x *exchange, status int) slog.Level {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	if reads && (status < http.StatusBadRequest || x.route.op == "ready") {
@@ -171,7 +168,7 @@ func levelOf(r *http.Request, x *exchange, status int) slog.Level {
 	return slog.LevelInfo
 }
 
-// attend serves a request or tells why not, and says with which status.
+// dispatch serves a request or sends a problem, and returns the status.
 func (s *Server) dispatch(w *writer, r *http.Request, x *exchange) (status int) {
 	defer func() {
 		switch p := recover(); {
@@ -179,9 +176,9 @@ func (s *Server) dispatch(w *writer, r *http.Request, x *exchange) (status int) 
 		case p == http.ErrAbortHandler:
 			x.cut, status = true, statusClientGone
 		default:
-			s.Logger.LogAttrs(r.Context(), slog.LevelError, "a handler broke", slog.String("id", x.id),
+			s.Logger.LogAttrs(r.Context(), slog.LevelError, "handler panicked", slog.String("id", x.id),
 				slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
-			status = s.fail(w, r, x, fault.New(fault.Internal, "api", "a handler broke"))
+			status = s.fail(w, r, x, fault.New(fault.Internal, "api", "handler panicked"))
 		}
 	}()
 	if err := s.checkRequest(w, r); err != nil {
@@ -204,27 +201,26 @@ func (s *Server) dispatch(w *writer, r *http.Request, x *exchange) (status int) 
 	return w.status
 }
 
-// note writes down why a request could not be served: for the log, and the cause
-// where the client does not learn it.
+// noteProblem records the problem for the request log. It logs the cause of an internal
+// failure, which the client does not see.
 func (x *exchange) noteProblem(name problem, err error) {
 	x.problem = name
 	if problems[name].status >= 500 && name != problemStarting {
-		x.options.Logger.Error("a request failed", "id", x.id, "error", err)
+		x.options.Logger.Error("request failed", "id", x.id, "error", err)
 	}
 }
 
-// fail tells the client of an error, if it is there to hear it, and says with
-// which status.
+// fail sends a problem if the client is still connected, and returns the status.
 func (s *Server) fail(w *writer, r *http.Request, x *exchange, err error) int {
 	name, _, _ := problemFor(err)
-	// A read that took too long ends the request's context as well.
+	// A read timeout also cancels the request's context.
 	if errors.Is(err, errClientGone) || r.Context().Err() != nil && name != problemSlowRequest {
 		x.cut = true
 		return statusClientGone
 	}
 	x.noteProblem(name, err)
 	row := problems[name]
-	if w.status != 0 { // the client sees that the rest is missing
+	if w.status != 0 { // the header is sent already: cut the connection
 		x.cut = true
 		return row.status
 	}
@@ -232,7 +228,7 @@ func (s *Server) fail(w *writer, r *http.Request, x *exchange, err error) int {
 	rest := !x.body.ended() && r.ProtoMajor == 1
 	if rest {
 		w.Header().Set("Connection", "close")
-		_ = w.control.EnableFullDuplex() // the answer goes first, the rest of the body comes behind it
+		_ = w.control.EnableFullDuplex() // send the response before the rest of the body is read
 	}
 	x.writeProblem(w, err)
 	if rest && w.FlushError() == nil && !w.broken {

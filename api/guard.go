@@ -19,8 +19,7 @@ const (
 	maxSecret = 512     // bytes of a token
 )
 
-// enter checks what needs no route: who is called, from which page, by which
-// path.
+// checkRequest sets the common headers and checks Host, Origin and path.
 func (s *Server) checkRequest(w *writer, r *http.Request) error {
 	h := w.Header()
 	h.Set("X-Request-Id", exchangeOf(r.Context()).id)
@@ -38,8 +37,8 @@ func (s *Server) checkRequest(w *writer, r *http.Request) error {
 	return checkPath(r)
 }
 
-// mayBeCalled says whether a Host header names this daemon. A name that an
-// attacker's server gave to 127.0.0.1 does not.
+// isKnownHost says whether the Host header names this daemon. This stops DNS rebinding, where
+// an attacker's name resolves to 127.0.0.1.
 func (s *Server) isKnownHost(host string) bool {
 	host = strings.ToLower(host)
 	name, port := host, ""
@@ -60,8 +59,8 @@ func (s *Server) isKnownHost(host string) bool {
 	})
 }
 
-// fromPage checks the origin of the page that calls, where a page does, and
-// tells the browser what that page may see.
+// checkOrigin checks the Origin of a browser's request, and sets the CORS headers of an allowed
+// one.
 func (s *Server) checkOrigin(w *writer, r *http.Request) error {
 	origins := r.Header.Values("Origin")
 	if len(s.Origins) > 0 {
@@ -74,7 +73,7 @@ func (s *Server) checkOrigin(w *writer, r *http.Request) error {
 		}
 		return nil
 	case len(origins) > 1:
-		return refuse(problemBadOrigin, "there is more than one Origin header")
+		return refuse(problemBadOrigin, "the request has more than one Origin header")
 	}
 	origin := strings.ToLower(origins[0])
 	if slices.ContainsFunc(s.Origins, func(o string) bool { return strings.EqualFold(o, origin) }) {
@@ -96,8 +95,8 @@ func scheme(secure *tls.ConnectionState) string {
 	return "http://"
 }
 
-// preflight answers a browser that asks whether a page of an allowed origin may
-// call. It may send any header: none says who calls but the token.
+// preflight answers a CORS preflight of an allowed origin. It allows all headers: only the
+// token authenticates.
 func (s *Server) preflight(w *writer, r *http.Request) bool {
 	h := w.Header()
 	if r.Method != http.MethodOptions || h.Get("Access-Control-Allow-Origin") == "" || r.Header.Get("Access-Control-Request-Method") == "" {
@@ -110,11 +109,10 @@ func (s *Server) preflight(w *writer, r *http.Request) bool {
 	return true
 }
 
-// plainPath refuses a path that could be read in two ways, so that what was
-// checked is what is served.
+// checkPath refuses an ambiguous path, so that the checked path is the served path.
 func checkPath(r *http.Request) error {
 	if len(r.RequestURI) > maxURI {
-		return refuse(problemURITooLong, "%d bytes are the most", maxURI)
+		return refuse(problemURITooLong, "path and query are longer than %d bytes", maxURI)
 	}
 	path := r.URL.Path
 	if !strings.HasPrefix(path, "/") || !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) ||
@@ -126,11 +124,11 @@ func checkPath(r *http.Request) error {
 			return refuse(problemBadPath, "")
 		}
 	}
-	r.URL.RawPath = "" // names are matched as they are meant, not as they are written
+	r.URL.RawPath = "" // match decoded names
 	return nil
 }
 
-// serve serves a route, if the caller may have it now.
+// serve serves a route if the caller may use it now.
 func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 	x := exchangeOf(r.Context())
 	x.route = rt
@@ -144,7 +142,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 			return refuse(problemForbidden, "")
 		}
 		if now := s.Ready(); !now.Ready {
-			return refuse(problemStarting, "it is %s: %.0f %%", now.Stage, 100*now.Progress)
+			return refuse(problemStarting, "percached is %s: %.0f %%", now.Stage, 100*now.Progress)
 		}
 	}
 	give, err := s.acquireSlot(r.Context(), rt, x.grant)
@@ -160,23 +158,23 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 	return rt.serve(w, r)
 }
 
-// grant is what the request's token allows.
+// grant returns the rights of the request's token.
 func (s *Server) grant(w http.ResponseWriter, r *http.Request) (Grant, error) {
 	const challenge = `Bearer realm="percached"`
 	secret, ok := bearer(r)
 	if !ok {
 		w.Header().Set("WWW-Authenticate", challenge)
-		return Grant{}, refuse(problemUnauthorized, "there is no Authorization header with a Bearer token")
+		return Grant{}, refuse(problemUnauthorized, "the request has no Authorization header with a Bearer token")
 	}
 	g, ok := s.Authorize(secret)
 	if !ok {
 		w.Header().Set("WWW-Authenticate", challenge+`, error="invalid_token"`)
-		return Grant{}, refuse(problemUnauthorized, "the token is not known")
+		return Grant{}, refuse(problemUnauthorized, "the token is unknown")
 	}
 	return g, nil
 }
 
-// bearer is the secret of the Authorization header.
+// bearer returns the token of the Authorization header.
 func bearer(r *http.Request) (string, bool) {
 	headers := r.Header.Values("Authorization")
 	if len(headers) != 1 {
@@ -187,36 +185,36 @@ func bearer(r *http.Request) (string, bool) {
 	return secret, strings.EqualFold(kind, "Bearer") && secret != "" && len(secret) <= maxSecret
 }
 
-// Role is what the bearer of a token may do; each may do what those before may.
+// Role is what a token may do. Each role includes those before it.
 type Role uint8
 
 // The roles.
 const (
-	RoleAsk   Role = iota + 1 // ask, and read what answers rest on
-	RoleWrite                 // add and forget documents, correct stored answers
-	RoleAdmin                 // settings, limits, whole spaces, configuration
+	RoleAsk   Role = iota + 1 // ask, and read documents and stored answers
+	RoleWrite                 // add and delete documents, correct stored answers
+	RoleAdmin                 // change settings, limits, spaces and configuration
 )
 
-// Grant is what a token allows: a role in one space, or in all.
+// Grant is the rights of a token: a role in one space, or in all spaces.
 type Grant struct {
-	Token string // its id, never the secret
-	Space string // empty: all spaces, and what belongs to none
+	Token string // the token's id, never its secret
+	Space string // empty: all spaces, and operations that concern no space
 	Role  Role
 }
 
-// need is what a grant must hold for an operation.
+// access is the grant that an operation requires.
 type access struct {
 	role  Role
 	scope scope
 }
 
-// reach says where a role is needed.
+// scope is where an operation requires the role.
 type scope uint8
 
 const (
-	scopeNone  scope = iota // no token is needed
-	scopeAny                // anywhere: the operation shows a space's own only
-	scopeSpace              // in the space of the path
+	scopeNone  scope = iota // no token required
+	scopeAny                // in any space: the operation shows only the caller's space
+	scopeSpace              // in the space named in the path
 	scopeAll                // in all spaces
 )
 
@@ -225,7 +223,7 @@ func anywhere(r Role) access   { return access{r, scopeAny} }
 func inSpace(r Role) access    { return access{r, scopeSpace} }
 func everywhere(r Role) access { return access{r, scopeAll} }
 
-// meets says whether a grant suffices, for an operation in this space.
+// permits says whether a grant allows an operation in this space.
 func (g Grant) permits(n access, space string) bool {
 	switch {
 	case g.Role < n.role:
@@ -238,20 +236,20 @@ func (g Grant) permits(n access, space string) bool {
 	return true
 }
 
-// owner says whether a grant is that of who owns the daemon: it may do everything.
+// isOwner says whether a grant allows everything.
 func (g Grant) isOwner() bool { return g.Space == "" && g.Role == RoleAdmin }
 
-// sees says whether a space is one of the grant's.
+// sees says whether a grant includes a space.
 func (g Grant) sees(space string) bool { return g.Space == "" || g.Space == space }
 
-// How long something takes, and what gives way to it, depends on what all spaces do.
-// A token of one space is told of that no more than its own clock tells it: the times
-// of its own questions as a whole, and those of others in coarse steps.
+// Durations and preemptions depend on the activity in all spaces. So a token for one space sees only
+// what it could measure itself: the total time of its own questions, and other durations in coarse
+// steps.
 
-// scoped says whether a grant is for one space.
+// isScoped says whether a grant is for one space.
 func (g Grant) isScoped() bool { return g.Space != "" }
 
-// coarse rounds seconds down to a power of two, and what is less than one to zero.
+// roundDown rounds seconds down to a power of two, and values below one to zero.
 func roundDown(seconds float64) float64 {
 	if !(seconds >= 1) {
 		return 0
@@ -259,8 +257,8 @@ func roundDown(seconds float64) float64 {
 	return math.Exp2(math.Floor(math.Log2(seconds)))
 }
 
-// listener hears of an answer what a grant may know. The end of a stage tells how
-// long the question waited for others.
+// redactListener removes stages from the listener of a scoped grant: they show how long the
+// question waited for other spaces.
 func (g Grant) redactListener(l Listener) Listener {
 	if g.isScoped() {
 		l.Stage = nil
@@ -300,8 +298,8 @@ func (g Grant) redactDrained(d Drained) Drained {
 	return d
 }
 
-// event is an event of a space that a grant sees, as that is told of it; false: it is
-// not.
+// redactEvent returns the event as a grant may see it, and false if it may not. The caller has
+// checked that the grant sees the space.
 func (g Grant) redactEvent(e Event) (Event, bool) {
 	switch {
 	case !g.isScoped():

@@ -6,7 +6,7 @@ import (
 	"github.com/percached/percached"
 )
 
-// Prediction is a question that may be asked.
+// Prediction is a predicted question.
 type Prediction struct {
 	ID        string              `json:"id"`
 	Space     string              `json:"space"`
@@ -19,13 +19,13 @@ type Prediction struct {
 	LastHit   time.Time           `json:"last_hit,omitzero"`
 }
 
-// Predictions lists the predictions of a space, the latest first.
+// Predictions lists a space's predictions, the latest first.
 type Predictions struct {
 	Predictions []Prediction    `json:"predictions"`
 	Stats       PredictionStats `json:"stats"`
 }
 
-// PredictionStats counts what a space's predictor holds.
+// PredictionStats counts a space's predictions and summaries.
 type PredictionStats struct {
 	Summaries   int               `json:"summaries"`
 	Empty       int               `json:"empty"`
@@ -38,28 +38,28 @@ type PredictionStats struct {
 	Dropped     map[string]uint64 `json:"dropped"`
 }
 
-// Idle is what there is to know of idle work.
+// Idle is the state of background work.
 type Idle struct {
 	State   string          `json:"state"` // working, idle, waiting, paused
 	Reasons []Reason        `json:"reasons"`
 	Running *Job            `json:"running,omitempty"`
 	Since   time.Time       `json:"since,omitzero"`
 	Window  Window          `json:"window"`
-	Windows []string        `json:"windows"` // "0 1 * * * 4h"; none: always
+	Windows []string        `json:"windows"` // "0 1 * * * 4h"; empty: always
 	Device  Device          `json:"device"`
-	Jobs    map[string]int  `json:"jobs"` // that wait, by kind
+	Jobs    map[string]int  `json:"jobs"` // waiting jobs by kind
 	Parked  int             `json:"parked"`
-	Pace    map[string]Pace `json:"pace"` // of prediction, by space
+	Pace    map[string]Pace `json:"pace"` // pace of prediction by space
 }
 
-// Reason says why there is no idle work now.
+// Reason says why background work does not run now.
 type Reason struct {
 	Code  string    `json:"code"`
 	Text  string    `json:"text"`
 	Until time.Time `json:"until,omitzero"`
 }
 
-// Window is the window that is open, or what comes next.
+// Window is the open time window, or the next one.
 type Window struct {
 	Open  bool      `json:"open"`
 	Start time.Time `json:"start,omitzero"`
@@ -69,14 +69,14 @@ type Window struct {
 	Left  Budget    `json:"left"`
 }
 
-// Budget is what idle work may cost in one window.
+// Budget limits background work in one window.
 type Budget struct {
 	ComputeSeconds float64 `json:"compute_seconds"`
 	Questions      int     `json:"questions"`
 	BytesWritten   int64   `json:"bytes_written"`
 }
 
-// Pace is how prediction fares in a space.
+// Pace is how fast percached predicts in a space, and why.
 type Pace struct {
 	Speed  string    `json:"speed"` // full, slow, stopped
 	Why    string    `json:"why"`
@@ -85,28 +85,28 @@ type Pace struct {
 	Until  time.Time `json:"until,omitzero"`
 }
 
-// Device is the state of the device, as far as it is known.
+// Device is the known state of the device.
 type Device struct {
 	Charging    *bool     `json:"charging,omitempty"`
-	Battery     *float64  `json:"battery,omitempty"`     // of full, 0 to 1
+	Battery     *float64  `json:"battery,omitempty"`     // level, 0 to 1
 	Temperature *float64  `json:"temperature,omitempty"` // °C
 	At          time.Time `json:"at,omitzero"`           // zero: now
 }
 
-// Job is one piece of idle work in the queue.
+// Job is one queued piece of background work.
 type Job struct {
 	ID       string    `json:"id"`
 	Kind     string    `json:"kind"`
 	Space    string    `json:"space"`
 	Subject  string    `json:"subject"`
 	Added    time.Time `json:"added"`
-	From     time.Time `json:"from,omitzero"` // not before
+	From     time.Time `json:"from,omitzero"` // earliest start
 	Attempts int       `json:"attempts"`
 	Parked   bool      `json:"parked"`
 	Reason   string    `json:"reason,omitempty"`
 }
 
-// Queue lists jobs in the order in which they would be done.
+// Queue lists jobs in their order of execution.
 type Queue struct {
 	Jobs []Job `json:"jobs"`
 }
@@ -116,19 +116,19 @@ type OneJob struct {
 	Job string `path:"job"`
 }
 
-// LedgerIn asks for the books.
+// LedgerQuery asks for the costs and savings of background work.
 type LedgerQuery struct {
 	Since time.Time `query:"since"` // zero: 30 days ago
-	Space Given     `query:"space"` // empty: all together
+	Space Given     `query:"space"` // empty: the sum of all spaces
 }
 
-// Ledger is what idle work cost and saved.
+// Ledger lists the costs and savings of background work.
 type Ledger struct {
 	Since    time.Time `json:"since"`
 	Accounts []Account `json:"accounts"`
 }
 
-// Account is what jobs of a kind cost, and what they earned.
+// Account holds the costs and savings of one kind of job.
 type Account struct {
 	Kind      string  `json:"kind"`
 	Jobs      int     `json:"jobs"`
@@ -143,30 +143,29 @@ type Account struct {
 	Uses      int     `json:"uses"`
 }
 
-// DrainIn says which idle work is to be done.
+// DrainRequest asks the server to run background work now.
 type DrainRequest struct {
-	Space Given `query:"space"` // empty: in all
-	Kinds Given `query:"kind"`  // names with commas between them; empty: of all kinds
-	// It ends when so many jobs are done, or have taken so many tokens; 0: when nothing
-	// is due any more.
+	Space Given `query:"space"` // empty: all spaces
+	Kinds Given `query:"kind"`  // comma-separated kinds; empty: all kinds
+	// The run ends after this many jobs or tokens, or when no job is due.
 	Jobs   int `query:"jobs"`
 	Tokens int `query:"tokens"`
 }
 
-// Drained counts what was done.
+// Drained counts the work that was done.
 type Drained struct {
 	Work
 	Kinds   []KindWork `json:"kinds"`
-	Reasons []Reason   `json:"reasons"` // why it ended
+	Reasons []Reason   `json:"reasons"` // why the run ended
 }
 
-// KindWork counts what was done of one kind.
+// KindWork counts the work of one kind.
 type KindWork struct {
 	Kind string `json:"kind"`
 	Work
 }
 
-// Work counts jobs that ended.
+// Work counts jobs by result, and their cost.
 type Work struct {
 	Done      int     `json:"done"`
 	Nothing   int     `json:"nothing"`

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// minRate is how many bytes of a body must come in a second, over all. A slow modem
-// sends as much. A sender below it would hold a place for hours.
+// minRate is the least average rate of a body, in bytes a second. A slow modem reaches it. A
+// slower sender would hold a slot for hours.
 const minRate = 1 << 10
 
-// body is the body of a request: no longer than it may be, and given up when
-// nothing of it comes for a while, or too little in all.
+// body is a request body with a size limit and timeouts: for a pause, and for a low average
+// rate.
 type body struct {
 	from     io.ReadCloser
 	control  *http.ResponseController
 	wait     time.Duration
-	waited   time.Duration // for the sender, in all
-	declared int64         // its length, as the client says; -1: not said
+	waited   time.Duration // total time spent waiting for the sender
+	declared int64         // Content-Length; -1: unknown
 	limit    int64
 	read     int64
 	err      error // sticky
@@ -30,14 +30,14 @@ type body struct {
 func newBody(r *http.Request, c *http.ResponseController, o *Options) *body {
 	b := &body{from: r.Body, control: c, wait: o.SendTimeout, declared: r.ContentLength, limit: o.MaxBody}
 	if r.ContentLength == 0 || r.Body == nil {
-		// net/http looks whether the client is there by reading: no deadline may
-		// stop it.
+		// net/http detects a disconnect by reading; a deadline would break that.
 		b.err = io.EOF
 	}
 	return b
 }
 
-// allow lets the body of a request be longer than those that are held in memory.
+// setBodyLimit allows a body longer than Options.MaxBody, for operations that do not hold it in
+// memory.
 func setBodyLimit(r *http.Request, limit int64) { exchangeOf(r.Context()).body.limit = limit }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -50,12 +50,12 @@ func (b *body) Read(p []byte) (int, error) {
 		return 0, b.err
 	case len(p) == 0:
 		return 0, nil
-	case int64(len(p))-1 > left: // one more shows that there is more
+	case int64(len(p))-1 > left: // one byte more shows that the body is too long
 		p = p[:left+1]
 	}
-	// A sender has so much time for nothing, and a second for each minRate bytes.
+	// The sender may wait b.wait, plus one second for each minRate bytes sent.
 	earned := b.wait + time.Duration(b.read)*(time.Second/minRate)
-	began := time.Now() // sockets go by the machine's clock
+	began := time.Now() // sockets use the machine's clock
 	_ = b.control.SetReadDeadline(began.Add(min(b.wait, earned-b.waited)))
 	n, err := b.from.Read(p)
 	b.waited += time.Since(began)
@@ -66,24 +66,24 @@ func (b *body) Read(p []byte) (int, error) {
 	switch {
 	case err == nil || err == io.EOF:
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = refuse(problemSlowRequest, "nothing came for %v, or less than %d bytes a second for longer", b.wait, minRate)
+		err = refuse(problemSlowRequest, "no data arrived for %v, or the average rate fell below %d bytes a second", b.wait, minRate)
 	default:
 		if _, ours := errors.AsType[*problemError](err); !ours {
-			err = refuse(problemBadBody, "it broke off")
+			err = refuse(problemBadBody, "the body ended early")
 		}
 	}
 	b.err = err
 	return n, err
 }
 
-func (b *body) Close() error { return nil } // net/http closes its own
+func (b *body) Close() error { return nil } // net/http closes the real body
 
-// ended says whether all was read: only then can the connection be used again.
+// ended says whether the body was read to its end. Only then can the connection be reused.
 func (b *body) ended() bool { return b.err == io.EOF }
 
-// finish reads what came of a body that is not wanted, without waiting for more: a
-// small one came with the header, and its connection can be used again. One in chunks
-// could not be read on after that.
+// discardReceived reads the part of an unwanted body that has arrived, without waiting. A small
+// body arrives with the header; its connection can then be reused. A chunked body cannot be
+// continued after a timeout and is skipped.
 func (b *body) discardReceived(r *http.Request) {
 	if b.err != nil || r.ContentLength < 0 || r.Header.Get("Expect") != "" {
 		return
@@ -94,9 +94,9 @@ func (b *body) discardReceived(r *http.Request) {
 	}
 }
 
-// pass reads past the rest of a body that is not wanted, for as long as a client may
-// send nothing: one that writes all before it reads would else find the connection
-// reset, and never see its answer. Who waits to be asked for the body is not asked.
+// discardRest reads the rest of an unwanted body, until the sender pauses for the send timeout.
+// A client that writes everything before it reads would otherwise see a reset connection
+// instead of the response. A client that waits for "100 Continue" is not asked for its body.
 func (b *body) discardRest(r *http.Request) {
 	name, _, _ := problemFor(b.err)
 	if b.err != nil && name != problemTooLarge || b.read == 0 && r.Header.Get("Expect") != "" {
@@ -106,7 +106,7 @@ func (b *body) discardRest(r *http.Request) {
 	_, _ = io.Copy(io.Discard, b.from)
 }
 
-// fault is why the body could not be read to its end, if that is so.
+// readError returns why the body could not be read completely, or nil.
 func (b *body) readError() error {
 	if b.err == io.EOF {
 		return nil
@@ -114,21 +114,20 @@ func (b *body) readError() error {
 	return b.err
 }
 
-// extend gives the sender new time.
+// extend renews the read deadline.
 func (b *body) extend() { _ = b.control.SetReadDeadline(time.Now().Add(b.wait)) }
 
 func (b *body) tooLarge() error {
-	return refuse(problemTooLarge, "%d bytes are the most that may come here", b.limit)
+	return refuse(problemTooLarge, "the body is longer than the limit of %d bytes", b.limit)
 }
 
-// places bounds what goes on at the same time. A request that gets no place is
-// refused at once. A token gets as many places as are still free: alone half of
-// them, beside one other token a third, and so on. So a token that has none finds
-// one, whatever others do, and nobody needs to know how many tokens there are.
+// slots limits concurrent requests. A request that gets no slot is refused at once. A token may
+// hold as many slots as are still free: half of them alone, a third beside one other token, and
+// so on. So every token finds a slot, whatever others do, and nobody needs to count the tokens.
 type slots struct {
 	mu       sync.Mutex
 	free     int
-	reserved int            // of those free: for the owner alone
+	reserved int            // free slots reserved for the owner
 	inUse    map[string]int // by token
 }
 
@@ -136,7 +135,7 @@ func newSlots(all int) *slots {
 	return &slots{free: all, reserved: min(1, all/2), inUse: map[string]int{}}
 }
 
-// take takes a place for a token, if there is one for it.
+// acquire takes a slot for a token, if one is available to it.
 func (p *slots) acquire(g Grant) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,10 +160,9 @@ func (p *slots) release(g Grant) {
 	}
 }
 
-// takePlace takes the place that a request needs. Listening to events and sending
-// files take long, so each has places of its own: neither keeps a token from its
-// other requests. A request without a token needs none, so that it takes none from
-// those that have one.
+// acquireSlot takes the slot that a request needs. Event streams and transfers of files take
+// long, so each has its own slots and does not block a token's other requests. A request
+// without a token needs no slot.
 func (s *Server) acquireSlot(ctx context.Context, rt route, g Grant) (give func(), err error) {
 	from, problem := s.requests, problemTooManyRequests
 	switch {
@@ -176,7 +174,7 @@ func (s *Server) acquireSlot(ctx context.Context, rt route, g Grant) (give func(
 		from = s.uploads
 	}
 	if !from.acquire(g) {
-		return nil, refuse(problem, "no place is free for this token")
+		return nil, refuse(problem, "all slots for this token are in use")
 	}
 	done := func() {}
 	if s.Observer.Working != nil {

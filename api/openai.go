@@ -9,8 +9,8 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// chat answers POST /v1/chat/completions. The last message is asked in the space
-// that the request names as its model.
+// chat answers POST /v1/chat/completions. The model names the space; the last message is the
+// question.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	q, err := decode[chatRequest](r, false)
 	if err != nil {
@@ -20,8 +20,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// Who sees one space alone learns nothing of other names, not even whether
-	// they are taken.
+	// A token for one space must not learn which other spaces exist.
 	if !grantOf(r.Context()).sees(asked.Space) {
 		return refuse(problemForbidden, "")
 	}
@@ -41,7 +40,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, c.completion(a))
 }
 
-// asModel says that a model is not there where a space is not.
+// asModelError turns a missing space into a missing model.
 func asModelError(err error) error {
 	if fault.KindOf(err) == fault.NotFound {
 		return refuse(problemModelNotFound, "")
@@ -49,8 +48,8 @@ func asModelError(err error) error {
 	return err
 }
 
-// chatStream answers a chat while the answer comes. Nothing is sent before there
-// is some of it: an error before that has a status of its own.
+// chatStream streams the answer to a chat. It sends nothing before the first piece of text, so
+// that an earlier error has a status of its own.
 func (s *Server) chatStream(w http.ResponseWriter, r *http.Request, asked AskRequest, c chatReply) error {
 	out := newEventStream(w, r)
 	defer out.close()
@@ -58,34 +57,34 @@ func (s *Server) chatStream(w http.ResponseWriter, r *http.Request, asked AskReq
 	defer stop()
 	send := func(chunk chatChunk) {
 		if out.send("", chunk) != nil {
-			stop() // a client that is gone is asked for nothing more
+			stop() // the client disconnected
 		}
 	}
 	begun := false
-	var told strings.Builder
-	say := func(text string) {
+	var sent strings.Builder
+	sendText := func(text string) {
 		if !begun {
 			begun = true
 			send(c.role())
 		}
 		if text != "" {
-			told.WriteString(text)
+			sent.WriteString(text)
 			send(c.content(text))
 		}
 	}
-	a, err := s.answer(ctx, asked, Listener{Token: say})
+	a, err := s.answer(ctx, asked, Listener{Token: sendText})
 	if err != nil {
 		return out.fail(asModelError(err))
 	}
-	// A stored answer need not come in pieces.
-	if rest, ok := strings.CutPrefix(a.Answer, told.String()); ok {
-		say(rest)
+	// A stored answer may arrive without pieces.
+	if rest, ok := strings.CutPrefix(a.Answer, sent.String()); ok {
+		sendText(rest)
 	}
 	if instead := fallbackText(a); instead != "" {
-		if told.Len() > 0 { // that cannot be taken back
+		if sent.Len() > 0 { // the sent text stays
 			instead = "\n\n" + instead
 		}
-		say(instead)
+		sendText(instead)
 	}
 	for _, chunk := range c.lastChunks(a) {
 		if err := out.send("", chunk); err != nil {
@@ -95,14 +94,14 @@ func (s *Server) chatStream(w http.ResponseWriter, r *http.Request, asked AskReq
 	return out.raw("", "[DONE]")
 }
 
-// chatReply makes what is answered to one chat.
+// chatReply builds the responses to one chat request.
 type chatReply struct {
 	id, model string
 	created   int64
-	usage     bool // a stream ends with the usage
+	usage     bool // the stream ends with a usage chunk
 }
 
-// whole is an answer as a whole.
+// completion builds the response of a request that does not stream.
 func (c chatReply) completion(a Answer) chatCompletion {
 	return chatCompletion{
 		ID: c.id, Object: "chat.completion", Created: c.created, Model: c.model,
@@ -111,7 +110,7 @@ func (c chatReply) completion(a Answer) chatCompletion {
 	}
 }
 
-// chunk is a piece of a stream; one without choices has the usage alone.
+// chunk builds a piece of a stream; one without choices holds the usage only.
 func (c chatReply) chunk(choices ...chatChunkChoice) chatChunk {
 	if choices == nil {
 		choices = []chatChunkChoice{}
@@ -119,18 +118,18 @@ func (c chatReply) chunk(choices ...chatChunkChoice) chatChunk {
 	return chatChunk{ID: c.id, Object: "chat.completion.chunk", Created: c.created, Model: c.model, Choices: choices}
 }
 
-// role begins a stream.
+// role builds the first chunk of a stream.
 func (c chatReply) role() chatChunk {
 	return c.chunk(chatChunkChoice{Delta: chatDelta{Role: "assistant", Content: new("")}})
 }
 
-// content is a piece of the answer's text.
+// content builds a chunk with a piece of the answer.
 func (c chatReply) content(text string) chatChunk {
 	return c.chunk(chatChunkChoice{Delta: chatDelta{Content: &text}})
 }
 
-// ends are the chunks behind the text: why it ended, and how much it was if the
-// client wants to know.
+// lastChunks builds the chunks after the text: the finish reason, and the usage if the client
+// asked for it.
 func (c chatReply) lastChunks(a Answer) []chatChunk {
 	last := c.chunk(chatChunkChoice{Finish: new(finishOf(a))})
 	last.Own = new(ownOf(a))
@@ -142,7 +141,7 @@ func (c chatReply) lastChunks(a Answer) []chatChunk {
 	return []chatChunk{last, usage}
 }
 
-// finishOf says why an answer ended. That it is complete has one name.
+// finishOf maps an answer's end to OpenAI's finish_reason.
 func finishOf(a Answer) string {
 	if a.Finish == "length" || a.Finish == "thought" {
 		return "length"
@@ -150,8 +149,8 @@ func finishOf(a Answer) string {
 	return "stop"
 }
 
-// usageOf counts tokens: those taken from stored tensors are cached, and those of
-// a stored answer are none.
+// usageOf counts tokens. Tokens of stored tensors count as cached. A stored answer has no
+// tokens.
 func usageOf(a Answer) chatUsage {
 	u := chatUsage{Prompt: a.Tokens.Prompt, Completion: a.Tokens.Generated, Total: a.Tokens.Prompt + a.Tokens.Generated}
 	u.Details.Cached = a.Tokens.Reused
@@ -164,8 +163,8 @@ func ownOf(a Answer) chatOwn {
 	}
 }
 
-// unsure is what is said instead of an answer that is not grounded: the best passage,
-// with the words that may answer the question in bold type.
+// fallbackText is the text sent in place of an answer that is not grounded: the best passage,
+// with the likely words in bold.
 func fallbackText(a Answer) string {
 	if a.Grounded || a.Instead == nil {
 		return ""
@@ -181,7 +180,7 @@ func fallbackText(a Answer) string {
 	return b.String()
 }
 
-// chatCompletion is the answer to a chat, in the words of OpenAI's interface.
+// chatCompletion is the response to a chat, in OpenAI's format.
 type chatCompletion struct {
 	ID      string       `json:"id"`
 	Object  string       `json:"object"`  // chat.completion
@@ -195,17 +194,17 @@ type chatCompletion struct {
 type chatChoice struct {
 	Index    int         `json:"index"`
 	Message  chatMessage `json:"message"`
-	Logprobs *struct{}   `json:"logprobs"` // always null; strict clients want it there
+	Logprobs *struct{}   `json:"logprobs"` // always null; strict clients require the field
 	Finish   string      `json:"finish_reason"`
 }
 
 type chatMessage struct {
 	Role    string    `json:"role"`
 	Content string    `json:"content"`
-	Refusal *struct{} `json:"refusal"` // always null: that the documents do not say is an answer
+	Refusal *struct{} `json:"refusal"` // always null; "the documents do not say" counts as an answer
 }
 
-// chatChunk is a piece of a chat's answer on its way.
+// chatChunk is one piece of a streamed response.
 type chatChunk struct {
 	ID      string            `json:"id"`
 	Object  string            `json:"object"` // chat.completion.chunk
@@ -237,7 +236,7 @@ type chatUsage struct {
 	} `json:"prompt_tokens_details"`
 }
 
-// chatOwn is what percached says of an answer besides.
+// chatOwn holds what percached adds to OpenAI's response.
 type chatOwn struct {
 	Outcome string `json:"outcome"`
 	Refused bool   `json:"refused"`
@@ -249,7 +248,7 @@ type chatOwn struct {
 	Times     map[string]float64 `json:"times"`
 }
 
-// embeddingList is the answer to an embedding, in the words of OpenAI's interface.
+// embeddingList is the response to an embedding request, in OpenAI's format.
 type embeddingList struct {
 	Object string          `json:"object"` // list
 	Data   []embeddingItem `json:"data"`
@@ -260,16 +259,17 @@ type embeddingList struct {
 type embeddingItem struct {
 	Object    string `json:"object"` // embedding
 	Index     int    `json:"index"`
-	Embedding any    `json:"embedding"` // []float32, or text in base64
+	Embedding any    `json:"embedding"` // []float32, or a base64 string
 }
 
-// embeddingUsage is zero: the embedder counts no tokens. OpenAI's clients want it there.
+// embeddingUsage is always zero: the embedder counts no tokens, but OpenAI's clients require
+// the field.
 type embeddingUsage struct {
 	Prompt int `json:"prompt_tokens"`
 	Total  int `json:"total_tokens"`
 }
 
-// modelList lists what can be named as a model: spaces, and the embedder.
+// modelList lists the valid model names: spaces and the embedder.
 type modelList struct {
 	Object string      `json:"object"` // list
 	Data   []modelItem `json:"data"`
@@ -278,6 +278,6 @@ type modelList struct {
 type modelItem struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`  // model
-	Created int64  `json:"created"` // when the daemon began: a space does not say
+	Created int64  `json:"created"` // start of the daemon; a space has no creation time
 	OwnedBy string `json:"owned_by"`
 }

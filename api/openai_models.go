@@ -13,8 +13,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// models answers GET /v1/models: the spaces that the caller may ask in, and the
-// embedder.
+// models answers GET /v1/models with the spaces that the caller sees, and the embedder.
 func (s *Server) models(w http.ResponseWriter, r *http.Request) error {
 	about, err := s.backend.About(r.Context(), Nothing{})
 	if err != nil {
@@ -40,8 +39,7 @@ func (s *Server) model(w http.ResponseWriter, r *http.Request) error {
 	if want.ID == about.Embedder.Name {
 		return reply(w, http.StatusOK, want)
 	}
-	// Who sees one space alone learns nothing of other names, not even whether
-	// they are taken.
+	// A token for one space must not learn which other spaces exist.
 	if !grantOf(r.Context()).sees(want.ID) {
 		return refuse(problemForbidden, "")
 	}
@@ -55,7 +53,7 @@ func (s *Server) model(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, want)
 }
 
-// spaceModels are the spaces that the caller can name as a model.
+// spaceModels lists the spaces that the caller can use as a model.
 func (s *Server) spaceModels(r *http.Request, about About) ([]modelItem, error) {
 	seen, err := s.visibleSpaces(r)
 	if err != nil {
@@ -73,12 +71,12 @@ func modelOf(name string, about About) modelItem {
 }
 
 const (
-	maxInputs = 256      // texts of one request
-	maxInput  = 4 * 8192 // bytes of a text
+	maxInputs = 256      // texts per request
+	maxInput  = 4 * 8192 // bytes per text
 )
 
-// embeddingRequest is an embedding request. There is one embedder: whatever model
-// is named, it is meant, and the answer names it.
+// embeddingRequest is an embedding request. There is one embedder, so any model name selects
+// it; the response names it.
 type embeddingRequest struct {
 	Model      *string         `json:"model"`
 	Input      json.RawMessage `json:"input"` // a string, or an array of strings
@@ -86,7 +84,7 @@ type embeddingRequest struct {
 	Dimensions *int            `json:"dimensions"`
 }
 
-// asked are the texts to be embedded, and how their vectors are to be written.
+// asked returns the texts to embed, and whether the vectors are sent in base64.
 func (q *embeddingRequest) asked() (texts []string, inBase64 bool, err error) {
 	var u chatFaults
 	if q.Format != nil {
@@ -99,7 +97,7 @@ func (q *embeddingRequest) asked() (texts []string, inBase64 bool, err error) {
 	return texts, inBase64, u.err()
 }
 
-// input reads one text or many.
+// input reads one text or a list of texts.
 func (u *chatFaults) input(raw json.RawMessage) []string {
 	var one *string
 	if len(raw) > 0 && json.Unmarshal(raw, &one) == nil && one != nil {
@@ -111,7 +109,7 @@ func (u *chatFaults) input(raw json.RawMessage) []string {
 	case err != nil || list == nil:
 		u.invalid("/input", "must be a string or an array of strings")
 	case len(list) == 0 || len(list) > maxInputs:
-		u.invalid("/input", "must hold 1 to %d texts", maxInputs)
+		u.invalid("/input", "must contain 1 to %d texts", maxInputs)
 	}
 	texts := make([]string, 0, len(list))
 	for i, v := range list {
@@ -121,7 +119,7 @@ func (u *chatFaults) input(raw json.RawMessage) []string {
 			u.text(at, v)
 			texts = append(texts, v)
 		case float64, []any:
-			u.unsupported("/input", "must be text: tokens are not taken")
+			u.unsupported("/input", "must be text; token ids are not supported")
 			return nil
 		default:
 			u.invalid(at, "must be a string")
@@ -165,7 +163,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(got.Vectors) != len(texts) {
-		return fault.New(fault.Internal, "api.embeddings", "%d vectors of %d texts", len(got.Vectors), len(texts))
+		return fault.New(fault.Internal, "api.embeddings", "the embedder returned %d vectors for %d texts", len(got.Vectors), len(texts))
 	}
 	list := embeddingList{Object: "list", Model: got.Model, Data: make([]embeddingItem, len(texts))}
 	for i, v := range got.Vectors {
@@ -177,7 +175,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, list)
 }
 
-// packed is a vector as base64 of its little-endian 32-bit floats.
+// base64Vector encodes a vector as base64 of little-endian 32-bit floats.
 func base64Vector(v []float32) string {
 	b := make([]byte, 0, 4*len(v))
 	for _, f := range v {

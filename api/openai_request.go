@@ -9,20 +9,19 @@ import (
 	"strings"
 )
 
-// chatRequest is a chat request. Fields that are not here are passed over: clients
-// send many, and their next versions more. Of those here, what would change the
-// answer and is not done is refused rather than ignored. Answers are greedy and
-// are kept, so temperature, top_p, seed, user, metadata and store have no effect;
-// of the first three the form is looked at.
+// chatRequest is a chat request. Fields that are not listed here are ignored, because clients
+// send many. A listed field that would change the answer and is not supported is refused.
+// Answers are greedy and stored, so temperature, top_p, seed, user, metadata and store have no
+// effect; only the form of the first three is checked.
 type chatRequest struct {
-	Model    string     `json:"model"` // a space
+	Model    string     `json:"model"` // the name of a space
 	Messages []chatTurn `json:"messages"`
 
 	Stream        *bool              `json:"stream"`
 	StreamOptions *chatStreamOptions `json:"stream_options"`
 
-	MaxTokens           *int `json:"max_tokens"`            // the older name
-	MaxCompletionTokens *int `json:"max_completion_tokens"` // goes before it
+	MaxTokens           *int `json:"max_tokens"`            // the older name of max_completion_tokens
+	MaxCompletionTokens *int `json:"max_completion_tokens"` // takes precedence
 
 	Temperature *float64 `json:"temperature"`
 	TopP        *float64 `json:"top_p"`
@@ -52,8 +51,8 @@ type chatFormat struct {
 	Type string `json:"type"`
 }
 
-// unwanted collects what is wrong with a request of OpenAI's, and what it wants
-// that is not done here: of each as many as are told.
+// chatFaults collects the invalid and the unsupported fields of an OpenAI request, at most
+// maxWrong of each.
 type chatFaults struct{ invalidFields, unsupportedFields []FieldError }
 
 func (u *chatFaults) invalid(at, format string, args ...any) {
@@ -68,8 +67,8 @@ func (u *chatFaults) unsupported(at, format string, args ...any) {
 	}
 }
 
-// err is the error of all that was collected. What is wrong goes first: it may be
-// that the rest was not meant.
+// err returns the collected faults as an error. Invalid fields take precedence over unsupported
+// ones.
 func (u *chatFaults) err() error {
 	switch {
 	case len(u.invalidFields) > 0:
@@ -80,28 +79,28 @@ func (u *chatFaults) err() error {
 	return nil
 }
 
-// within wants a number, if there is one, within bounds.
+// within requires an optional number to be between least and most.
 func (u *chatFaults) within(at string, n *float64, least, most float64) {
 	if n != nil && (*n < least || *n > most) {
-		u.invalid(at, "must be within %v and %v", least, most)
+		u.invalid(at, "must be between %v and %v", least, most)
 	}
 }
 
-// positive wants a number, if there is one, that is at least 1.
+// positive requires an optional number to be at least 1.
 func (u *chatFaults) positive(at string, n *int) {
 	if n != nil && *n < 1 {
 		u.invalid(at, "must be at least 1")
 	}
 }
 
-// only refuses another number than this one.
+// mustEqual requires an optional number to be want.
 func (u *chatFaults) mustEqual(at string, n *float64, want float64) {
 	if n != nil && *n != want {
 		u.unsupported(at, "must be %v or left out", want)
 	}
 }
 
-// none refuses a value that asks for something: other than null and than these.
+// mustBeUnset requires a value to be absent, null or one of nothing.
 func (u *chatFaults) mustBeUnset(at string, raw json.RawMessage, nothing ...string) {
 	var b bytes.Buffer
 	if len(raw) == 0 || json.Compact(&b, raw) == nil && (b.String() == "null" || slices.Contains(nothing, b.String())) {
@@ -110,7 +109,7 @@ func (u *chatFaults) mustBeUnset(at string, raw json.RawMessage, nothing ...stri
 	u.unsupported(at, "must be left out")
 }
 
-// asked is what a chat request asks for.
+// asked turns a chat request into a question.
 func (q *chatRequest) asked() (AskRequest, error) {
 	var u chatFaults
 	a := AskRequest{Space: q.Model}
@@ -151,23 +150,23 @@ func (q *chatRequest) asked() (AskRequest, error) {
 // chatTurn is a message of a chat request.
 type chatTurn struct {
 	Role         string          `json:"role"`
-	Content      json.RawMessage `json:"content"` // a string, or parts
+	Content      json.RawMessage `json:"content"` // a string or a list of parts
 	ToolCalls    json.RawMessage `json:"tool_calls"`
 	FunctionCall json.RawMessage `json:"function_call"`
 	Audio        json.RawMessage `json:"audio"`
 }
 
-// chatPart is a part of a message.
+// chatPart is one part of a message.
 type chatPart struct {
 	Type string  `json:"type"`
 	Text *string `json:"text"`
 }
 
-// conversation parts messages into the client's instructions, the earlier turns,
-// and the question, which is the last.
+// conversation splits messages into the client's instructions, the earlier turns, and the
+// question (the last message).
 func (u *chatFaults) conversation(turns []chatTurn, a *AskRequest) {
 	if len(turns) == 0 {
-		u.invalid("/messages", "must hold at least one message")
+		u.invalid("/messages", "must contain at least one message")
 	}
 	var instructions []string
 	for i, t := range turns {
@@ -182,12 +181,12 @@ func (u *chatFaults) conversation(turns []chatTurn, a *AskRequest) {
 				u.invalid(at+"/role", "must be user: the last message is the question")
 			}
 		case "tool", "function":
-			u.unsupported(at+"/role", "is not taken: no tools are called here")
+			u.unsupported(at+"/role", "tools are not supported")
 		default:
 			u.invalid(at+"/role", "must be system, developer, user or assistant")
 		}
 		text := ""
-		if last || t.Role != "assistant" || string(t.Content) != "null" { // of a turn in which it said nothing
+		if last || t.Role != "assistant" || string(t.Content) != "null" { // an assistant turn may be empty
 			text = u.content(at+"/content", t.Content)
 		}
 		switch {
@@ -206,12 +205,12 @@ func (u *chatFaults) conversation(turns []chatTurn, a *AskRequest) {
 	a.Instructions = strings.Join(instructions, "\n\n")
 }
 
-// content is the text of a message.
+// content returns the text of a message.
 func (u *chatFaults) content(at string, raw json.RawMessage) string {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '[' {
 		var text *string
 		if len(raw) == 0 || json.Unmarshal(raw, &text) != nil || text == nil {
-			u.invalid(at, "must be a string, or an array of parts")
+			u.invalid(at, "must be a string or an array of parts")
 			return ""
 		}
 		return *text
@@ -228,9 +227,9 @@ func (u *chatFaults) content(at string, raw json.RawMessage) string {
 		at := at + "/" + strconv.Itoa(i)
 		switch {
 		case p.Type == "":
-			u.invalid(at+"/type", "must say what the part is")
+			u.invalid(at+"/type", "must be text")
 		case p.Type != "text":
-			u.unsupported(at+"/type", "must be text: nothing else is read")
+			u.unsupported(at+"/type", "must be text; other parts are not supported")
 		case p.Text == nil:
 			u.invalid(at+"/text", "must be a string")
 		default:
@@ -240,7 +239,7 @@ func (u *chatFaults) content(at string, raw json.RawMessage) string {
 	return strings.Join(texts, "\n")
 }
 
-// fieldsUnder are the faults of a value that stands at a place of a body.
+// fieldsUnder prefixes the fields of an error with their place in the body.
 func fieldsUnder(at string, err error) []FieldError {
 	_, detail, fields := problemFor(err)
 	if len(fields) == 0 {

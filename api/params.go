@@ -15,26 +15,25 @@ import (
 	"unicode/utf8"
 )
 
-// checked is an input that has more to say of its values than their types do.
+// checked is an input with rules beyond the types of its fields.
 type checked interface{ check() error }
 
-// defaulted is an input whose values are something where a client says nothing.
+// defaulted is an input with default values.
 type defaulted interface{ defaults() }
 
-// Given is text of the query that says something where it is sent at all: an empty
-// one means nothing, and must not count as left out.
+// Given is a query parameter that must not be empty if it is present.
 type Given string
 
 // UnmarshalText refuses an empty text.
 func (g *Given) UnmarshalText(text []byte) error {
 	if *g = Given(text); *g == "" {
-		return errors.New("it is empty")
+		return errors.New("must not be empty")
 	}
 	return nil
 }
 
-// params fills a T from the path and the query: fields with the tags path and
-// query, also those of embedded structs. What T does not know is refused.
+// params fills a T from the path and the query, using the field tags path and query, also of
+// embedded structs. It refuses unknown parameters.
 func params[T any](r *http.Request) (T, error) {
 	var v T
 	err := fillParams(r, reflect.ValueOf(&v).Elem())
@@ -44,7 +43,7 @@ func params[T any](r *http.Request) (T, error) {
 	return v, err
 }
 
-// checkAll lets an input say what is wrong with its values.
+// checkAll applies the rules of an input.
 func checkAll(v reflect.Value) error {
 	return eachEmbedded(v, func(in any) error {
 		if c, ok := in.(checked); ok {
@@ -57,7 +56,7 @@ func checkAll(v reflect.Value) error {
 func fillParams(r *http.Request, v reflect.Value) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return invalidField("query", "cannot be read")
+		return invalidField("query", "has invalid encoding")
 	}
 	_ = eachEmbedded(v, func(in any) error {
 		if d, ok := in.(defaulted); ok {
@@ -80,7 +79,7 @@ func fillParams(r *http.Request, v reflect.Value) error {
 			}
 			delete(query, name)
 			if len(texts) > 1 {
-				faults = append(faults, FieldError{"query:" + name, "stands there twice"})
+				faults = append(faults, FieldError{"query:" + name, "duplicate parameter"})
 			} else if !set(v.FieldByIndex(f.Index), texts[0]) {
 				faults = append(faults, FieldError{"query:" + name, paramRule(f.Type)})
 			}
@@ -88,7 +87,7 @@ func fillParams(r *http.Request, v reflect.Value) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if len(faults) < maxWrong {
-			faults = append(faults, FieldError{"query:" + printable(name), "is not known here"})
+			faults = append(faults, FieldError{"query:" + printable(name), "unknown parameter"})
 		}
 	}
 	if len(faults) > 0 {
@@ -97,8 +96,8 @@ func fillParams(r *http.Request, v reflect.Value) error {
 	return nil
 }
 
-// each calls f with a pointer to the input and to each struct embedded in it,
-// those first: a method of two of them would be promoted from neither.
+// eachEmbedded calls f with a pointer to each embedded struct and then to the input itself. Go
+// would not promote a method that two embedded structs have.
 func eachEmbedded(v reflect.Value, f func(in any) error) error {
 	if v.Kind() == reflect.Struct {
 		for i := range v.NumField() {
@@ -112,7 +111,7 @@ func eachEmbedded(v reflect.Value, f func(in any) error) error {
 	return f(v.Addr().Interface())
 }
 
-// set fills a field from text, and says whether the text fits.
+// set fills a field from text, and says whether the text is valid.
 func set(v reflect.Value, text string) bool {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 		return false
@@ -135,33 +134,33 @@ func set(v reflect.Value, text string) bool {
 		v.SetBool(text == "true")
 		return text == "true" || text == "false"
 	default:
-		panic("api: a parameter of the type " + v.Type().String())
+		panic("api: unsupported parameter type " + v.Type().String())
 	}
 	return true
 }
 
-// mustSay says what the text of a parameter is.
+// paramRule says which text a parameter accepts.
 func paramRule(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
-		return "must be a time as in RFC 3339"
+		return "must be a time in RFC 3339 format"
 	case isText(t):
-		return "does not have the form that it must have"
+		return "has the wrong format"
 	case t.Kind() == reflect.String:
 		return "must be UTF-8 without NUL"
 	}
 	return typeRule(t)
 }
 
-// printable is a name that a client sent, fit to be told.
+// printable makes a name sent by a client safe to send back.
 func printable(name string) string { return pointer(strings.ToValidUTF8(name, "?")) }
 
-// spaceName says whether a space can have this name.
+// isSpaceName says whether s is a valid name of a space.
 func isSpaceName(s string) bool {
 	return isPlainName(s, 64) && s == strings.ToLower(s) && strings.Trim(s[:1], "._-") != ""
 }
 
-const spaceRule = "must have 1 to 64 of a-z, 0-9, dot, dash and underscore, and begin with a letter or digit"
+const spaceRule = "must have 1 to 64 characters of a-z, 0-9, dot, dash and underscore, and begin with a letter or digit"
 
 func (in *InSpace) check() error {
 	if !isSpaceName(in.Space) {
@@ -177,7 +176,7 @@ func (in *NewSpace) check() error {
 	return nil
 }
 
-// limit checks how many of a list are asked for.
+// limit checks the page size of a list.
 func limit(n, most int) error {
 	if n < 1 || n > most {
 		return invalidField("query:limit", "must be 1 to %d", most)
@@ -195,7 +194,7 @@ func (in *EntrySearch) defaults() { in.Limit = 10 }
 
 func (in *EntrySearch) check() error {
 	if strings.TrimSpace(in.Query) == "" {
-		return invalidField("query:q", "must say what to search for")
+		return invalidField("query:q", "must not be empty")
 	}
 	return limit(in.Limit, 100)
 }
@@ -223,21 +222,21 @@ func (in *DrainRequest) check() error {
 
 func (in *Veto) check() error {
 	if strings.TrimSpace(in.Asked) == "" {
-		return invalidField("/asked", "must be the question that was asked")
+		return invalidField("/asked", "must be the question that got the wrong answer")
 	}
 	return nil
 }
 
 func (in *CacheLimit) check() error {
 	if in.Limit == nil || *in.Limit < 0 {
-		return invalidField("/limit", "must be a number of bytes, 0 or more")
+		return invalidField("/limit", "must be a number of bytes of at least 0")
 	}
 	return nil
 }
 
 func (in *Device) check() error {
 	if in.Charging == nil && in.Battery == nil && in.Temperature == nil {
-		return invalidField("", "must say something of the device: charging, battery or temperature")
+		return invalidField("", "must contain charging, battery or temperature")
 	}
 	if in.Battery != nil && (*in.Battery < 0 || *in.Battery > 1) {
 		return invalidField("/battery", "must be 0 (empty) to 1 (full)")
@@ -248,7 +247,7 @@ func (in *Device) check() error {
 func (in *Question) check() error {
 	var faults []FieldError
 	if strings.TrimSpace(in.Question) == "" {
-		faults = append(faults, FieldError{"/question", "must be a question"})
+		faults = append(faults, FieldError{"/question", "must not be empty"})
 	}
 	if t := in.Threshold; t != nil && (*t < 0 || *t > 1) {
 		faults = append(faults, FieldError{"/threshold", "must be 0 to 1"})

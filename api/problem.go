@@ -16,29 +16,27 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Problem is why a request was not served (RFC 9457).
+// Problem says why a request failed (RFC 9457).
 type Problem struct {
-	Type     string       `json:"type"` // urn:percached:problem: and a name of the table in docs/api.md
+	Type     string       `json:"type"` // urn:percached:problem:NAME; docs/api.md lists the names
 	Title    string       `json:"title"`
 	Status   int          `json:"status"`
 	Detail   string       `json:"detail,omitempty"`
-	Instance string       `json:"instance"` // urn:percached:request: and the request's id
-	Fix      string       `json:"fix"`      // what to do
+	Instance string       `json:"instance"` // urn:percached:request:ID
+	Fix      string       `json:"fix"`      // what the client can do
 	Errors   []FieldError `json:"errors,omitempty"`
-	// Error says the same as OpenAI's clients expect it, on the paths that they
-	// call.
+	// Error repeats the problem in OpenAI's format, on the paths of OpenAI's interface.
 	Error *OpenAIError `json:"error,omitempty"`
 }
 
-// FieldError says what is wrong with one field: a JSON pointer into the body, or
-// path:NAME, query:NAME, header:NAME.
+// FieldError says what is wrong with one field. Field is a JSON pointer into the body, or
+// path:NAME, query:NAME or header:NAME.
 type FieldError struct {
 	Field  string `json:"field"`
 	Detail string `json:"detail"`
 }
 
-// FieldErrors is an error of the kind Invalid that names what is wrong field by
-// field.
+// FieldErrors is an error of the kind Invalid, with one entry per field.
 type FieldErrors []FieldError
 
 func (e FieldErrors) Error() string {
@@ -52,7 +50,7 @@ func (e FieldErrors) Error() string {
 	return b.String()
 }
 
-// OpenAIError is an error in OpenAI's form.
+// OpenAIError is an error in OpenAI's format.
 type OpenAIError struct {
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
@@ -60,7 +58,7 @@ type OpenAIError struct {
 	Param   *string `json:"param"`
 }
 
-// problemError is an error that names its problem itself.
+// problemError is an error with a fixed problem.
 type problemError struct {
 	problem problem
 	detail  string
@@ -74,23 +72,24 @@ func (e *problemError) Error() string {
 	return string(e.problem) + ": " + e.detail
 }
 
-// refuse makes an error of a problem. The detail goes to the client: nothing of
-// documents or questions may be in it.
+// refuse makes an error of a problem. The client receives the detail, so it must not contain
+// text of documents or questions.
 func refuse(p problem, format string, args ...any) error {
 	return &problemError{problem: p, detail: fmt.Sprintf(format, args...)}
 }
 
-// wrong makes an error of one field that has the wrong value.
+// invalidField makes an error of one invalid field.
 func invalidField(field, format string, args ...any) error {
 	return invalidFields(FieldError{field, fmt.Sprintf(format, args...)})
 }
 
-// wrongFields makes an error of fields that have wrong values.
+// invalidFields makes an error of invalid fields.
 func invalidFields(fields ...FieldError) error {
 	return &problemError{problem: problemInvalid, fields: fields}
 }
 
-// problemFor finds the problem that an error is, and what the client is told.
+// problemFor returns the problem, the detail and the fields that the client receives for an
+// error.
 func problemFor(err error) (problem, string, []FieldError) {
 	if e, ok := errors.AsType[*problemError](err); ok {
 		return e.problem, e.detail, e.fields
@@ -117,10 +116,10 @@ func problemFor(err error) (problem, string, []FieldError) {
 	return problemInternal, "", nil
 }
 
-// told is what of a fault's text is for the client: what was wrong with the
-// request, and what the house itself wrote of the rest. What the system says
-// names files and more, and what is internal is nobody's business; but that the
-// disk is full is for whoever can make room.
+// publicDetail returns the part of a fault's text that the client may see: what was wrong with
+// the request, and percached's own words about other faults. Errors of the operating system
+// name files, and internal errors are private. A full disk is reported, because the user can
+// free space.
 func publicDetail(err error) string {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []string
@@ -152,8 +151,7 @@ func publicDetail(err error) string {
 	return e.Err.Error()
 }
 
-// fromSystem says whether an error, or one that it wraps, was made by the system
-// or is internal.
+// isSystemError says whether an error wraps one of the operating system, or an internal one.
 func isSystemError(err error) bool {
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Kind == fault.Internal {
 		return true
@@ -166,7 +164,7 @@ func isSystemError(err error) bool {
 	return false
 }
 
-// problemOf is the body that tells a client of an error.
+// problemOf builds the response body for an error.
 func (x *exchange) problemOf(err error) Problem {
 	name, detail, fields := problemFor(err)
 	row := problems[name]
@@ -180,7 +178,7 @@ func (x *exchange) problemOf(err error) Problem {
 	return p
 }
 
-// openAI says a problem as OpenAI's clients expect it.
+// openAI converts a problem to OpenAI's format.
 func (p Problem) openAI(name problem) *OpenAIError {
 	e := &OpenAIError{Message: p.Title, Type: "invalid_request_error", Code: string(name)}
 	switch {
@@ -204,12 +202,12 @@ func (p Problem) openAI(name problem) *OpenAIError {
 	return e
 }
 
-// tell answers with the problem that was noted.
+// writeProblem sends the problem of an error.
 func (x *exchange) writeProblem(w http.ResponseWriter, err error) {
 	p := x.problemOf(err)
 	h := w.Header()
 	for _, name := range []string{"Content-Length", "Content-Disposition", "Content-Encoding", "Location"} {
-		h.Del(name) // of what would have been answered
+		h.Del(name) // headers of the response that failed
 	}
 	h.Set("Content-Type", "application/problem+json")
 	if after := problems[x.problem].after; after > 0 {
@@ -217,14 +215,14 @@ func (x *exchange) writeProblem(w http.ResponseWriter, err error) {
 	}
 	body, broken := json.Marshal(p)
 	if broken != nil {
-		body = []byte(`{}`) // strings and numbers always can be written
+		body = []byte(`{}`) // cannot happen: all fields are strings and numbers
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(append(body, '\n')) // a client that is gone is seen by net/http
+	_, _ = w.Write(append(body, '\n')) // net/http reports a disconnected client
 }
 
-// problem names a kind of problem. Names are part of the interface: they stay.
+// problem is the name of a problem type. Names are part of the interface and never change.
 type problem string
 
 // The problems.
@@ -258,41 +256,41 @@ const (
 	problemTimeout              problem = "timeout"
 )
 
-// problemRow is what is the same whenever a problem comes up.
+// problemRow holds the fixed parts of a problem.
 type problemRow struct {
 	status int
 	title  string
 	fix    string
-	after  time.Duration // when to try again; 0: not said
+	after  time.Duration // Retry-After; 0: none
 }
 
 // problems is the table of docs/api.md.
 var problems = map[problem]problemRow{
-	problemInvalid:              {400, "The request is not right", "Correct what detail and errors name, and send it again.", 0},
-	problemUnsupportedParameter: {400, "A parameter asks for what is not done here", "Leave out what errors names, or ask for what is done.", 0},
-	problemBadBody:              {400, "The body cannot be read", "Send a body as openapi.yaml describes it; JSON is one value in UTF-8.", 0},
-	problemUnexpectedBody:       {400, "This operation takes no body", "Send the request without a body.", 0},
-	problemBadPath:              {400, "The path cannot be read", "Write names in the path as percent-encoded UTF-8, without slashes and control characters.", 0},
-	problemUnauthorized:         {401, "A token is needed", "Send Authorization: Bearer and a token; percached token show prints the main one.", 0},
-	problemForbidden:            {403, "The token does not allow this", "Use a token whose space and role allow it; percached token create makes one.", 0},
-	problemBadHost:              {403, "The Host header names another host", "Call percached by localhost or a loopback address, or add the name to the setting hosts.", 0},
-	problemBadOrigin:            {403, "Pages of this origin may not call", "Add the origin to the setting origins if its pages may call percached.", 0},
-	problemNotFound:             {404, "There is no such thing", "List what is there, and use a name from the list.", 0},
-	problemModelNotFound:        {404, "There is no such model", "Name a space as the model; GET /v1/models lists those that there are.", 0},
-	problemNoOperation:          {404, "There is nothing at this path", "See /openapi.yaml for the paths that there are.", 0},
-	problemMethod:               {405, "The path does not know this method", "Use one of the methods in the Allow header.", 0},
-	problemNotAcceptable:        {406, "The answer cannot have the form that is accepted", "Accept application/json, or text/event-stream where openapi.yaml names it.", 0},
-	problemSlowRequest:          {408, "The body came too slowly", "Send the body without long pauses.", 0},
-	problemConflict:             {409, "It clashes with what is there", "Look at what is there, and change the request or what is there.", 0},
-	problemTooLarge:             {413, "The body is too large", "Send less at once, or raise the limit in the settings.", 0},
-	problemURITooLong:           {414, "The path and query are too long", "Shorten them.", 0},
-	problemMediaType:            {415, "The body has a type that is not read here", "Set Content-Type to the type that openapi.yaml names.", 0},
-	problemOverloaded:           {429, "There is too much to do", "Wait for as long as Retry-After says, and try again.", time.Second},
-	problemTooManyRequests:      {429, "Too many requests are being served", "Wait for as long as Retry-After says, and try again.", time.Second},
-	problemTooManyStreams:       {429, "Too many streams of events are open", "Close one, or try again later.", 5 * time.Second},
-	problemInternal:             {500, "Something broke inside", "Look for the request's id in percached's log, and report it.", 0},
-	problemUnsupported:          {501, "That is not possible here", "See detail; percached doctor tells what this machine and its models can do.", 0},
-	problemStarting:             {503, "percached is not ready", "Wait until /readyz answers 200.", 5 * time.Second},
-	problemUnavailable:          {503, "A part does not work now", "Try again later; percached's log says what is wrong.", 5 * time.Second},
-	problemTimeout:              {504, "It took too long", "Try again, or raise the limit in the settings.", 0},
+	problemInvalid:              {400, "Invalid request", "Correct the fields named in detail and errors, then send the request again.", 0},
+	problemUnsupportedParameter: {400, "Unsupported parameter value", "Leave out the parameters named in errors, or use a supported value.", 0},
+	problemBadBody:              {400, "Invalid body", "Send a body as openapi.yaml describes it. JSON must be one value in UTF-8.", 0},
+	problemUnexpectedBody:       {400, "Unexpected body", "Send the request without a body.", 0},
+	problemBadPath:              {400, "Invalid path", "Percent-encode names in the path as UTF-8, without slashes and control characters.", 0},
+	problemUnauthorized:         {401, "Token required", "Send Authorization: Bearer TOKEN. percached token show prints the main token.", 0},
+	problemForbidden:            {403, "Token not allowed", "Use a token with the required space and role. percached token create makes one.", 0},
+	problemBadHost:              {403, "Unknown Host header", "Use localhost or a loopback address, or add the host name to the setting hosts.", 0},
+	problemBadOrigin:            {403, "Origin not allowed", "To allow pages of this origin, add it to the setting origins.", 0},
+	problemNotFound:             {404, "Not found", "List the existing items and use one of them.", 0},
+	problemModelNotFound:        {404, "Model not found", "Use the name of a space as the model. GET /v1/models lists the names.", 0},
+	problemNoOperation:          {404, "Path not found", "Use a path of /openapi.yaml.", 0},
+	problemMethod:               {405, "Method not allowed", "Use one of the methods in the Allow header.", 0},
+	problemNotAcceptable:        {406, "Not acceptable", "Accept application/json, or text/event-stream where openapi.yaml names it.", 0},
+	problemSlowRequest:          {408, "Body sent too slowly", "Send the body faster and without long pauses.", 0},
+	problemConflict:             {409, "Conflict with existing data", "Compare the request with the existing data, and change one of them.", 0},
+	problemTooLarge:             {413, "Body too large", "Send less in one request, or raise the limit in the settings.", 0},
+	problemURITooLong:           {414, "Path and query too long", "Shorten the path or the query.", 0},
+	problemMediaType:            {415, "Unsupported media type", "Set Content-Type to a type that openapi.yaml names.", 0},
+	problemOverloaded:           {429, "Overloaded", "Wait for the seconds in Retry-After, then try again.", time.Second},
+	problemTooManyRequests:      {429, "Too many concurrent requests", "Wait for the seconds in Retry-After, then try again.", time.Second},
+	problemTooManyStreams:       {429, "Too many event streams", "Close a stream, or wait for the seconds in Retry-After.", 5 * time.Second},
+	problemInternal:             {500, "Internal error", "Find the request's id in percached's log, and report the error.", 0},
+	problemUnsupported:          {501, "Not supported here", "See detail. percached doctor shows what this machine and its models support.", 0},
+	problemStarting:             {503, "percached is not ready", "Wait until /readyz returns 200.", 5 * time.Second},
+	problemUnavailable:          {503, "Component unavailable", "Try again later. percached's log names the cause.", 5 * time.Second},
+	problemTimeout:              {504, "Timeout", "Try again, or raise the limit in the settings.", 0},
 }

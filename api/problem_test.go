@@ -117,11 +117,11 @@ func TestProblemsForOpenAI(t *testing.T) {
 		err  error
 		want OpenAIError
 	}{
-		{invalidField("/model", "must name a space"), OpenAIError{"The request is not right: /model must name a space", "invalid_request_error", "invalid", &field}},
-		{refuse(problemUnauthorized, ""), OpenAIError{"A token is needed", "authentication_error", "unauthorized", nil}},
-		{refuse(problemForbidden, ""), OpenAIError{"The token does not allow this", "permission_error", "forbidden", nil}},
-		{fault.New(fault.Overloaded, "op", "64 wait"), OpenAIError{"There is too much to do: 64 wait", "rate_limit_error", "overloaded", nil}},
-		{fault.New(fault.Internal, "op", "x"), OpenAIError{"Something broke inside", "server_error", "internal", nil}},
+		{invalidField("/model", "must name a space"), OpenAIError{problems[problemInvalid].title + ": /model must name a space", "invalid_request_error", "invalid", &field}},
+		{refuse(problemUnauthorized, ""), OpenAIError{problems[problemUnauthorized].title, "authentication_error", "unauthorized", nil}},
+		{refuse(problemForbidden, ""), OpenAIError{problems[problemForbidden].title, "permission_error", "forbidden", nil}},
+		{fault.New(fault.Overloaded, "op", "64 wait"), OpenAIError{problems[problemOverloaded].title + ": 64 wait", "rate_limit_error", "overloaded", nil}},
+		{fault.New(fault.Internal, "op", "x"), OpenAIError{problems[problemInternal].title, "server_error", "internal", nil}},
 	} {
 		if diff := cmp.Diff(&tt.want, x.problemOf(tt.err).Error); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", tt.err, diff)

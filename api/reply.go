@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// call makes a handler of something that the backend does. In is filled from the
-// path, the query, and the body if it has fields for one; else a body is refused.
+// handle makes a handler from a backend operation. The input is filled from the path, the
+// query, and the body if the input has JSON fields; otherwise a body is refused.
 func handle[In, Out any](status int, fn backendCall[In, Out]) handler {
 	t := reflect.TypeFor[In]()
 	takesBody := t.Kind() == reflect.Map || len(jsonFields(t)) > 0
@@ -25,7 +25,7 @@ func handle[In, Out any](status int, fn backendCall[In, Out]) handler {
 			if err := decodeInto(r, &in, true); err != nil {
 				return err
 			}
-		} else if err := noBody(r); err != nil { // a POST may have one
+		} else if err := noBody(r); err != nil { // a POST could have a body
 			return err
 		}
 		if err := checkAll(v); err != nil {
@@ -43,7 +43,7 @@ func handle[In, Out any](status int, fn backendCall[In, Out]) handler {
 	}
 }
 
-// reply answers with JSON.
+// reply sends v as JSON.
 func reply(w http.ResponseWriter, status int, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -55,14 +55,13 @@ func reply(w http.ResponseWriter, status int, v any) error {
 	h.Set("Content-Type", jsonType)
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // a client that is gone is seen by net/http
+	_, _ = w.Write(b.Bytes()) // net/http reports a disconnected client
 	return nil
 }
 
 const eventsType = "text/event-stream"
 
-// wantsEvents says whether the client would rather have a stream of events than
-// JSON. Who does not say gets JSON.
+// wantsEvents says whether the client prefers an event stream to JSON. JSON is the default.
 func wantsEvents(r *http.Request) (bool, error) {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	if strings.TrimSpace(accept) == "" {
@@ -75,8 +74,8 @@ func wantsEvents(r *http.Request) (bool, error) {
 	return events > whole, nil
 }
 
-// quality is how much an Accept header wants a type, 0 to 1. The range that fits
-// best counts: the type, then its class, then all.
+// quality returns how much an Accept header prefers a type, 0 to 1. The most specific range
+// counts: the type, then its class, then */*.
 func quality(accept, kind string) float64 {
 	class, _, _ := strings.Cut(kind, "/")
 	best, at := 0.0, 0
@@ -107,9 +106,8 @@ func quality(accept, kind string) float64 {
 	return best
 }
 
-// whole is a value with an empty list for each that is nil, and so for maps: on
-// the wire there is no null where openapi.yaml has a list. The value itself is left
-// as it is, for others may hold it, too.
+// withEmptyLists returns v with an empty list or map in place of each nil one, because
+// openapi.yaml allows no null there. It copies what it changes; others may share v.
 func withEmptyLists(v any) any {
 	if in := reflect.ValueOf(v); v != nil && hasNilList(in) {
 		return fillNilLists(in).Interface()
@@ -117,14 +115,14 @@ func withEmptyLists(v any) any {
 	return v
 }
 
-// lacks says whether a list or a map is nil that does not stay away for that.
+// hasNilList says whether v contains a nil list or map that would be sent as null.
 func hasNilList(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Pointer:
 		return !v.IsNil() && hasNilList(v.Elem())
 	case reflect.Slice:
 		switch v.Type().Elem().Kind() {
-		case reflect.Uint8: // bytes are text
+		case reflect.Uint8: // sent as text
 			return false
 		case reflect.Struct, reflect.Pointer, reflect.Slice, reflect.Map:
 			for i := range v.Len() {
@@ -151,13 +149,13 @@ func hasNilList(v reflect.Value) bool {
 	return false
 }
 
-// onWire says whether a field that lacks something is written.
+// isWritten says whether a field with a nil list is sent.
 func isWritten(v reflect.Value, i int) bool {
 	f := v.Type().Field(i)
 	return f.IsExported() && !(strings.Contains(f.Tag.Get("json"), ",omit") && v.Field(i).IsZero())
 }
 
-// filled is a copy of a value that lacks something.
+// fillNilLists returns a copy of v with empty lists and maps in place of nil ones.
 func fillNilLists(v reflect.Value) reflect.Value {
 	if !hasNilList(v) {
 		return v

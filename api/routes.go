@@ -11,11 +11,10 @@ type route struct {
 	serve  handler
 }
 
-// handler serves a request, or says why it cannot: the error is told to the
-// client in one place.
+// handler serves a request or returns an error. dispatch turns the error into a problem.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// routes are all operations. Tests hold them to openapi.yaml.
+// routes lists all operations. Tests compare it with openapi.yaml.
 func (s *Server) routes() []route {
 	const (
 		space    = "/v1/spaces/{space}"

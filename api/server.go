@@ -26,7 +26,7 @@ type Server struct {
 	streams  *slots
 }
 
-// New makes a server in front of a backend.
+// New returns a server for a backend.
 func New(b Backend, o Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -34,10 +34,10 @@ func New(b Backend, o Options) (*Server, error) {
 	v := reflect.ValueOf(b)
 	for i := range v.NumField() {
 		if v.Field(i).IsNil() {
-			return nil, fault.New(fault.Invalid, "api.New", "the backend has no %s", v.Type().Field(i).Name)
+			return nil, fault.New(fault.Invalid, "api.New", "Backend.%s is nil", v.Type().Field(i).Name)
 		}
 	}
-	uploads := o.MaxRequests / 4 // they are few and take long
+	uploads := o.MaxRequests / 4 // transfers are few and slow
 	s := &Server{
 		Options: o, backend: b,
 		requests: newSlots(o.MaxRequests - uploads), uploads: newSlots(max(uploads, 1)), streams: newSlots(o.MaxStreams),
@@ -46,8 +46,8 @@ func New(b Backend, o Options) (*Server, error) {
 	return s, nil
 }
 
-// newRouter leads each request to what serves it. What is served leaves its
-// error in the exchange.
+// newRouter routes each request to its operation. The handler's error is stored in the
+// exchange.
 func (s *Server) newRouter() *chi.Mux {
 	m := chi.NewRouter()
 	allowed := map[string][]string{} // methods by path
@@ -74,7 +74,7 @@ func (s *Server) newRouter() *chi.Mux {
 		exchangeOf(r.Context()).err = refuse(problemMethod, "")
 	}
 	m.MethodNotAllowed(notAllowed)
-	for path, own := range allowed { // or "entries/export" would be an entry for other methods
+	for path, own := range allowed { // otherwise other methods of "entries/export" would match "entries/{entry}"
 		for _, method := range everyMethod {
 			if !slices.Contains(own, method) {
 				m.MethodFunc(method, path, notAllowed)
@@ -84,69 +84,67 @@ func (s *Server) newRouter() *chi.Mux {
 	return m
 }
 
-// everyMethod is one that a path may have.
+// everyMethod lists the methods that get status 405 on a path without them.
 var everyMethod = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
-// streams says whether an operation sends as long as it has something.
+// streams says whether an operation sends data for an unlimited time.
 func (r route) streams() bool {
 	return r.op == "events" || r.op == "exportEntries" || r.op == "backup"
 }
 
-// openAIs are the beginnings of what OpenAI's clients call, also of what is not here.
+// openAIs are the path prefixes of OpenAI's interface, including parts that percached does not
+// implement.
 var openAIs = []string{"/v1/chat/", "/v1/completions", "/v1/embeddings", "/v1/models", "/v1/responses"}
 
-// forOpenAI says whether OpenAI's clients call a path.
+// forOpenAI says whether a path belongs to OpenAI's interface.
 func forOpenAI(path string) bool {
 	return slices.ContainsFunc(openAIs, func(begin string) bool { return strings.HasPrefix(path, begin) })
 }
 
-// Options of a Server. Start from Default.
+// Options configure a Server. Start from Default.
 type Options struct {
-	// Authorize says what a token allows. It compares in constant time.
+	// Authorize returns the grant of a token. It compares in constant time.
 	Authorize func(secret string) (Grant, bool)
-	// Ready says whether the backend can be called.
+	// Ready says whether the backend is ready.
 	Ready func() Ready
 	// Spec is openapi.yaml.
 	Spec []byte
 	// Metrics serves /metrics.
 	Metrics http.Handler
-	// Hub is the source of /v1/events.
+	// Events is the source of /v1/events.
 	Events *EventBus
-	// Version of percached, for those who ask whether it lives.
+	// Version is percached's version, shown by /healthz.
 	Version string
 
-	// Hosts are the names under which clients may call, beside localhost and
-	// the loopback addresses: "name" or "name:port".
+	// Hosts are allowed Host headers, besides localhost and loopback addresses: "name" or
+	// "name:port".
 	Hosts []string
-	// Origins from which pages in a browser may call; none: from no other than
-	// percached's own.
+	// Origins are web origins that may call percached. If empty, only percached's own page may.
 	Origins []string
 
-	MaxBody      int64         // bytes of a body that is held in memory
-	MaxUpload    int64         // bytes of an upload
-	MaxRequests  int           // at the same time, a quarter of them uploads; others are told to come back
-	MaxStreams   int           // of /v1/events at the same time
-	SendTimeout  time.Duration // a client that sends nothing of its body for so long is given up
-	WriteTimeout time.Duration // a client that reads nothing for so long is given up
-	AskTimeout   time.Duration // a question takes no longer
-	Heartbeat    time.Duration // an event stream says something at least so often
+	MaxBody      int64         // largest body held in memory, in bytes
+	MaxUpload    int64         // largest upload, in bytes
+	MaxRequests  int           // concurrent requests, a quarter of them uploads; more are refused
+	MaxStreams   int           // concurrent streams of /v1/events
+	SendTimeout  time.Duration // longest pause of a client that sends a body
+	WriteTimeout time.Duration // longest pause of a client that reads a response
+	AskTimeout   time.Duration // maximum time to answer a question
+	Heartbeat    time.Duration // longest silence of an event stream
 
 	Now      func() time.Time
 	Logger   *slog.Logger
 	Observer Observer
 }
 
-// Observer is told of what goes on. Any func may be nil.
+// Observer receives what the server does. Any func may be nil.
 type Observer struct {
-	// Request: an operation was served; op is its operationId, or empty where
-	// no operation was reached.
+	// Request reports a served request. op is the operationId, or empty if no route matched.
 	Request func(op string, status int, took time.Duration)
-	// Working: a request with a token got a place, and has it until done is called.
-	// The context is the request's.
+	// Working reports that a request with a token got a slot. The server calls done when it ends.
 	Working func(ctx context.Context, token string) (done func())
 }
 
-// Default needs Authorize, Ready and a Hub.
+// Default returns the default options. Set Authorize, Ready and Events.
 func Default() Options {
 	return Options{
 		MaxBody: 1 << 20, MaxUpload: 4 << 30, MaxRequests: 256, MaxStreams: 32,
@@ -155,7 +153,7 @@ func Default() Options {
 	}
 }
 
-// Validate tells all that is wrong with the options.
+// Validate reports all invalid options together.
 func (o Options) Validate() error {
 	var faults []error
 	no := func(wrong bool, format string, args ...any) {
@@ -163,25 +161,25 @@ func (o Options) Validate() error {
 			faults = append(faults, fault.New(fault.Invalid, "api.Options", format, args...))
 		}
 	}
-	no(o.Authorize == nil, "nobody says what tokens allow")
-	no(o.Ready == nil, "nobody says whether the backend can be called")
-	no(o.Events == nil, "there is no source of events")
-	no(o.Now == nil, "there is no clock")
-	no(o.Logger == nil, "there is no logger")
-	no(o.MaxBody < 1, "a body of %d bytes is none: at least 1", o.MaxBody)
-	no(o.MaxUpload < 1, "an upload of %d bytes is none: at least 1", o.MaxUpload)
-	no(o.MaxRequests < 1, "%d requests at the same time are none: at least 1", o.MaxRequests)
-	no(o.MaxStreams < 0, "%d streams of events cannot be", o.MaxStreams)
-	no(o.SendTimeout <= 0, "clients need time to send: more than %v", o.SendTimeout)
-	no(o.WriteTimeout <= 0, "clients need time to read: more than %v", o.WriteTimeout)
-	no(o.AskTimeout <= 0, "questions need time: more than %v", o.AskTimeout)
-	no(o.Heartbeat <= 0, "a stream cannot say something every %v", o.Heartbeat)
-	no(slices.ContainsFunc(o.Hosts, func(h string) bool { return h == "" || strings.ContainsAny(h, "/@*?# ") }), "a host is a name, or a name and a port")
-	no(slices.ContainsFunc(o.Origins, func(o string) bool { return !isOrigin(o) }), "an origin is a scheme, ://, a name in small letters, and a port if it is not the usual one")
+	no(o.Authorize == nil, "Authorize is nil")
+	no(o.Ready == nil, "Ready is nil")
+	no(o.Events == nil, "Events is nil")
+	no(o.Now == nil, "Now is nil")
+	no(o.Logger == nil, "Logger is nil")
+	no(o.MaxBody < 1, "MaxBody is %d bytes, must be at least 1", o.MaxBody)
+	no(o.MaxUpload < 1, "MaxUpload is %d bytes, must be at least 1", o.MaxUpload)
+	no(o.MaxRequests < 1, "MaxRequests is %d, must be at least 1", o.MaxRequests)
+	no(o.MaxStreams < 0, "MaxStreams is %d, must be at least 0", o.MaxStreams)
+	no(o.SendTimeout <= 0, "SendTimeout is %v, must be more than 0", o.SendTimeout)
+	no(o.WriteTimeout <= 0, "WriteTimeout is %v, must be more than 0", o.WriteTimeout)
+	no(o.AskTimeout <= 0, "AskTimeout is %v, must be more than 0", o.AskTimeout)
+	no(o.Heartbeat <= 0, "Heartbeat is %v, must be more than 0", o.Heartbeat)
+	no(slices.ContainsFunc(o.Hosts, func(h string) bool { return h == "" || strings.ContainsAny(h, "/@*?# ") }), "invalid host: use NAME or NAME:PORT")
+	no(slices.ContainsFunc(o.Origins, func(o string) bool { return !isOrigin(o) }), "invalid origin: use SCHEME://NAME or SCHEME://NAME:PORT in lower case, without a default port")
 	return errors.Join(faults...)
 }
 
-// isOrigin says whether a browser, or the view of an app, would write an origin so.
+// isOrigin says whether s is written as browsers and app views send an origin.
 func isOrigin(s string) bool {
 	scheme, host, ok := strings.Cut(s, "://")
 	u, err := url.Parse(s)

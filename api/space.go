@@ -15,19 +15,18 @@ type Space struct {
 	Kind      string   `json:"kind"`
 	Documents int      `json:"documents"`
 	Chunks    int      `json:"chunks"`
-	Settings  Settings `json:"settings"` // what the space wants otherwise
-	// Effective is what holds in the space. Its prompts are left out.
+	Settings  Settings `json:"settings"` // set for this space
+	// Effective holds the settings in effect, without prompts.
 	Effective Settings `json:"effective"`
 }
 
-// Settings are what a space wants otherwise than the service; what is absent is
-// the service's own.
+// Settings override the service's settings in one space. An absent setting is inherited.
 type Settings struct {
 	percached.Settings
 	Prompts *Prompts `json:"prompts,omitempty"`
 }
 
-// Prompts are a space's own wordings of prompts; what is absent is built in.
+// Prompts override the built-in prompts in one space. An absent prompt is the built-in one.
 type Prompts struct {
 	Instructions *string `json:"instructions,omitempty"`
 	Abstract     *string `json:"abstract,omitempty"`
@@ -40,7 +39,7 @@ type Spaces struct {
 	Spaces []Space `json:"spaces"`
 }
 
-// NewSpace is a space to be made.
+// NewSpace is the body of a request to create a space.
 type NewSpace struct {
 	Name     string   `json:"name"`
 	Kind     string   `json:"kind"` // empty: emails
@@ -52,38 +51,38 @@ type InSpace struct {
 	Space string `path:"space"`
 }
 
-// Forgetting names a space that is to go, or a document of one.
+// DeleteRequest names a space to delete, or a document of one.
 type DeleteRequest struct {
 	InSpace
-	Document percached.DocumentID `path:"document"` // zero: the whole space
-	// CleanUp waits until the bytes have left the disk, too.
+	Document percached.DocumentID `path:"document"` // zero: delete the whole space
+	// CleanUp waits until the bytes are removed from the disk.
 	CleanUp bool `query:"clean_up"`
 }
 
-// SpaceChange changes a space's settings. Merge is a JSON merge patch of them
-// (RFC 7396): null takes a setting back. It has been checked to be an object.
+// SpaceChange changes a space's settings. Merge is a JSON merge patch (RFC 7396), checked to be
+// an object; null resets a setting.
 type SpaceChange struct {
 	InSpace
 	Merge []byte `body:"merge"`
 }
 
-// Receipt counts what was forgotten.
+// Receipt counts the deleted data.
 type Receipt struct {
 	Documents   int   `json:"documents"`
 	Chunks      int   `json:"chunks"`
 	Vectors     int   `json:"vectors"`
-	Indexed     int   `json:"indexed"` // chunks in the index of words
+	Indexed     int   `json:"indexed"` // chunks removed from the word index
 	Slices      int   `json:"slices"`
 	SliceBytes  int64 `json:"slice_bytes"`
 	Entries     int   `json:"entries"`
 	History     int   `json:"history"`
 	Summaries   int   `json:"summaries"`
 	Predictions int   `json:"predictions"`
-	// CleanedUp says that no file of the data folder holds any of it any more.
+	// CleanedUp says that no file of the data folder contains the deleted data.
 	CleanedUp bool `json:"cleaned_up"`
 }
 
-// spaces lists the spaces of the caller.
+// spaces lists the spaces that the caller sees.
 func (s *Server) spaces(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params[Nothing](r); err != nil {
 		return err
@@ -95,9 +94,8 @@ func (s *Server) spaces(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, seen)
 }
 
-// seen are the spaces of the caller. A token of one space has just that one
-// looked up: how many others there are shows in nothing, nor in the time it
-// takes.
+// visibleSpaces returns the caller's spaces. For a token for one space it reads that space
+// only, so that not even the response time depends on the others.
 func (s *Server) visibleSpaces(r *http.Request) (all Spaces, err error) {
 	own := grantOf(r.Context()).Space
 	if own == "" {

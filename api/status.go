@@ -6,70 +6,70 @@ import (
 	"github.com/percached/percached"
 )
 
-// Status is how things stand, at a glance.
+// Status summarises the state of percached.
 type Status struct {
 	Started    time.Time         `json:"started"`
-	Questions  StatusQuestions   `json:"questions"` // since then
+	Questions  StatusQuestions   `json:"questions"` // since the start
 	Stored     StatusStored      `json:"stored"`
 	Waiting    StatusWaiting     `json:"waiting"`
 	Idle       StatusIdle        `json:"idle"`
 	Placements []StatusPlacement `json:"placements"`
 }
 
-// StatusQuestions counts questions, and what was saved on them.
+// StatusQuestions counts questions and the work that was saved.
 type StatusQuestions struct {
 	AnswerHits   int     `json:"answer_hits"`
 	TensorHits   int     `json:"tensor_hits"`
 	Misses       int     `json:"misses"`
 	Failed       int     `json:"failed"`
 	ReusedTokens int     `json:"reused_tokens"`
-	SavedSeconds float64 `json:"saved_seconds"` // against answers without anything stored, about
+	SavedSeconds float64 `json:"saved_seconds"` // estimate, compared with answers without stored data
 }
 
-// StatusStored counts what is stored, over all spaces.
+// StatusStored counts the stored data of all spaces.
 type StatusStored struct {
 	Spaces      int   `json:"spaces"`
 	Documents   int   `json:"documents"`
 	Chunks      int   `json:"chunks"`
 	Entries     int   `json:"entries"`
-	Answered    int   `json:"answered"` // entries that have an answer
-	Stale       int   `json:"stale"`    // entries whose answer must be made anew
+	Answered    int   `json:"answered"` // entries with an answer
+	Stale       int   `json:"stale"`    // entries whose answer is outdated
 	BankBytes   int64 `json:"bank_bytes"`
 	BankLimit   int64 `json:"bank_limit"`
 	Slices      int   `json:"slices"`
 	TensorBytes int64 `json:"tensor_bytes"`
 	TensorLimit int64 `json:"tensor_limit"`
-	DiskBytes   int64 `json:"disk_bytes"` // that the files of the slices really take
+	DiskBytes   int64 `json:"disk_bytes"` // allocated on disk for slices
 }
 
-// StatusWaiting counts what is not done yet.
+// StatusWaiting counts pending work.
 type StatusWaiting struct {
-	Questions int `json:"questions"` // for the model
+	Questions int `json:"questions"` // questions that wait for the model
 	Uploads   int `json:"uploads"`
 	Jobs      int `json:"jobs"`
-	Parked    int `json:"parked"` // jobs that failed too often
+	Parked    int `json:"parked"` // jobs set aside after repeated failures
 }
 
-// StatusIdle tells of idle work.
+// StatusIdle summarises background work.
 type StatusIdle struct {
 	State        string  `json:"state"`         // working, idle, waiting, paused
 	SpentSeconds float64 `json:"spent_seconds"` // in the last 30 days
 	SavedSeconds float64 `json:"saved_seconds"`
 }
 
-// StatusPlacement says how the model reads the chunks of prompts over documents of a kind.
+// StatusPlacement says which placement is used for a kind of documents, and why.
 type StatusPlacement struct {
 	Kind         string              `json:"kind"`
 	Placement    percached.Placement `json:"placement"`
 	From         string              `json:"from"` // measured, family, default, configuration, model
 	Why          string              `json:"why"`
-	Questions    int                 `json:"questions"` // that were compared
+	Questions    int                 `json:"questions"` // questions in the comparison
 	F1Sequential float64             `json:"f1_sequential"`
 	F1Parallel   float64             `json:"f1_parallel"`
 	Decided      time.Time           `json:"decided,omitzero"`
 }
 
-// About says what answers here.
+// About describes the daemon and its models.
 type About struct {
 	Version  string        `json:"version"`
 	Started  time.Time     `json:"started"`
@@ -87,10 +87,10 @@ type AboutModel struct {
 	KeyType     string     `json:"key_type"`
 	ValueType   string     `json:"value_type"`
 	Fingerprint string     `json:"fingerprint"`
-	NoSlices    string     `json:"no_slices,omitempty"` // why tensors cannot be stored
+	NoSlices    string     `json:"no_slices,omitempty"` // why tensors are not stored
 }
 
-// ModelShape has the measures of the language model.
+// ModelShape is the architecture of the language model.
 type ModelShape struct {
 	Layers        int `json:"layers"`
 	Width         int `json:"width"`
@@ -99,7 +99,7 @@ type ModelShape struct {
 	HeadSize      int `json:"head_size"`
 	FeedForward   int `json:"feed_forward"`
 	Vocabulary    int `json:"vocabulary"`
-	BytesPerToken int `json:"bytes_per_token"` // of K and V in a slice; 0: there are none
+	BytesPerToken int `json:"bytes_per_token"` // K and V bytes per token in a slice; 0: no slices
 }
 
 // AboutEmbedder describes the embedding model.
@@ -109,32 +109,32 @@ type AboutEmbedder struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
-// Config lists all settings of the daemon.
+// Config lists the daemon's settings.
 type Config struct {
 	Settings []Setting `json:"settings"`
 }
 
-// Setting is one setting of the daemon.
+// Setting is one setting with its value and source.
 type Setting struct {
 	Key        string `json:"key"`
 	Value      string `json:"value"`
 	Default    string `json:"default"`
 	Source     string `json:"source"`     // default, file, environment, flag, runtime
-	Changeable bool   `json:"changeable"` // while the daemon runs; until it ends
+	Changeable bool   `json:"changeable"` // can be changed at run time, until the daemon stops
 	About      string `json:"about"`
 }
 
-// ConfigChange gives settings new values, by key. All change or none.
+// ConfigChange maps keys to new values. Either all are applied or none.
 type ConfigChange map[string]string
 
-// Ready says whether questions can be answered, and how far loading is.
+// Ready says whether percached accepts questions, and how far loading has progressed.
 type Ready struct {
 	Ready    bool    `json:"ready"`
 	Stage    string  `json:"stage"`    // opening, loading, ready, closing
 	Progress float64 `json:"progress"` // of the stage, 0 to 1
 }
 
-// Embedded are the vectors of texts.
+// Embedded holds the vectors of texts.
 type Embedded struct {
 	Model   string
 	Vectors [][]float32

@@ -9,7 +9,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// health answers that the daemon lives.
+// health reports that the daemon runs.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, http.StatusOK, struct {
 		Status  string `json:"status"`
@@ -17,7 +17,7 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
 	}{"ok", s.Version})
 }
 
-// ready answers whether questions can be asked, and how far loading is.
+// ready reports whether percached accepts questions.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) error {
 	now := s.Ready()
 	if !now.Ready {
@@ -47,8 +47,8 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// page serves what a browser opens. It holds no data: it calls the other
-// operations, with a token that a person gives it.
+// page serves the web page. It contains no data: the page calls the other operations with the
+// user's token.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params[Nothing](r); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// pageFile serves a file that the page is made of.
+// pageFile serves a file of the web page.
 func (s *Server) pageFile(w http.ResponseWriter, r *http.Request) error {
 	in, err := params[struct {
 		File string `path:"file"`
@@ -67,26 +67,26 @@ func (s *Server) pageFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	f, ok := page.Named(in.File)
 	if !ok {
-		return fault.New(fault.NotFound, "api.pageFile", "the page has no such file")
+		return fault.New(fault.NotFound, "api.pageFile", "the web page has no such file")
 	}
 	writePageFile(w, f)
 	return nil
 }
 
-// show sends a file of the page. Its policy lets the page run what came from here,
-// and nothing else; a page that opened it gets no hold of it.
+// writePageFile sends a file of the page. Its policy allows scripts from this origin only, and
+// a page that opened it gets no reference to its window.
 func writePageFile(w http.ResponseWriter, f page.File) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", page.Policy)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cache-Control", "no-cache") // another version brings another page
+	h.Set("Cache-Control", "no-cache") // a new version has a new page
 	h.Set("Content-Type", f.Type)
 	h.Set("Content-Length", strconv.Itoa(len(f.Content)))
-	_, _ = w.Write(f.Content) // a client that is gone is seen by net/http
+	_, _ = w.Write(f.Content) // net/http reports a disconnected client
 }
 
-// opensPage says whether a browser is to show the page in a window of its own, as
-// by a link on another page: who made the link learns nothing of it.
+// isPageNavigation says whether a browser opens the page in a window of its own, for example
+// from a link. The linking page cannot read it.
 func isPageNavigation(r *http.Request) bool {
 	is := func(name, want string) bool { return strings.EqualFold(r.Header.Get(name), want) }
 	return r.Method == http.MethodGet && r.URL.Path == "/" && is("Sec-Fetch-Mode", "navigate") && is("Sec-Fetch-Dest", "document")

@@ -12,21 +12,21 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// maxBoundary is how long the boundary of a multipart body may be (RFC 2046).
+// maxBoundary is the greatest length of a multipart boundary (RFC 2046).
 const maxBoundary = 70
 
-// uploadParams are what an upload says beside its body.
+// uploadParams are the parameters of an upload besides its body.
 type uploadParams struct {
 	InSpace
-	Wait bool   `query:"wait"` // until all is in
-	Name string `query:"name"` // of a file that is the whole body
+	Wait bool   `query:"wait"` // wait until the upload is complete
+	Name string `query:"name"` // file name, if the body is one file
 }
 
-// takeFile takes one file in.
+// fileSink receives one file.
 type fileSink func(name string, body io.Reader) error
 
-// all is take for files that are read to their end, wanted or not: what is wrong
-// with a body may stand there.
+// takeAll passes a file on and reads it to its end, even if the sink stopped early: a fault of
+// the body may be there.
 func (take fileSink) takeAll(name string, body io.Reader) error {
 	if err := take(name, body); err != nil {
 		return err
@@ -35,13 +35,12 @@ func (take fileSink) takeAll(name string, body io.Reader) error {
 	return err
 }
 
-// eachFile hands on the files of a body, one after the other.
+// fileSource passes the files of a body on, one after the other.
 type fileSource func(fileSink) error
 
-// upload answers POST /v1/spaces/{space}/documents. A body is a JSON object with
-// documents, a multipart form with files, or one file as it is. None is held in
-// memory: the backend reads it as it comes, and keeps nothing of one that turns
-// out to be wrong.
+// upload answers POST /v1/spaces/{space}/documents. The body is a JSON object with documents, a
+// multipart form with files, or one file. The backend reads it while it arrives; no body is
+// held in memory. If the body turns out to be wrong, the backend keeps nothing of it.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
 	p, err := params[uploadParams](r)
 	if err != nil {
@@ -56,7 +55,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	setBodyLimit(r, s.MaxUpload)
-	var broken error // of the body: it says more than what the backend makes of it
+	var broken error // the fault of the body; it is more precise than the backend's error
 	status, err := s.backend.Upload(r.Context(), Upload{
 		Space: p.Space, Key: key, Wait: p.Wait,
 		Each: func(take func(name string, body io.Reader) error) error {
@@ -76,8 +75,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusAccepted, status)
 }
 
-// idempotencyKey is the Idempotency-Key header: 1 to 128 visible characters of
-// ASCII.
+// idempotencyKey returns the Idempotency-Key header: 1 to 128 visible ASCII characters.
 func idempotencyKey(r *http.Request) (string, error) {
 	keys := r.Header.Values("Idempotency-Key")
 	if len(keys) == 0 {
@@ -87,14 +85,14 @@ func idempotencyKey(r *http.Request) (string, error) {
 	if key := keys[0]; len(keys) == 1 && key != "" && len(key) <= 128 && strings.TrimFunc(key, visible) == "" {
 		return key, nil
 	}
-	return "", invalidField("header:Idempotency-Key", "must be 1 to 128 visible characters of ASCII, and stand there once")
+	return "", invalidField("header:Idempotency-Key", "must be one header of 1 to 128 visible ASCII characters")
 }
 
-// filesOf says how the files of a body are read. What its headers alone show to
-// be wrong is told before anything is read.
+// filesOf chooses how to read the files of a body. It refuses a wrong header before anything is
+// read.
 func (s *Server) filesOf(r *http.Request, name string) (fileSource, error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return nil, refuse(problemMediaType, "the body must not be compressed as a whole: Content-Encoding is not read; a file may be")
+		return nil, refuse(problemMediaType, "Content-Encoding is not supported; send compressed files as they are")
 	}
 	kind, params, err := mediaType(r)
 	if err != nil {
@@ -105,28 +103,28 @@ func (s *Server) filesOf(r *http.Request, name string) (fileSource, error) {
 		if err := requireType(r, jsonType); err != nil {
 			return nil, err
 		}
-		most := documentBodies * min(s.MaxBody, math.MaxInt64/(2*documentBodies)) // who sets no bound sets the largest
+		most := documentBodies * min(s.MaxBody, math.MaxInt64/(2*documentBodies)) // avoid overflow
 		return withoutName(name, func(take fileSink) error {
 			return jsonDocuments(r.Body, most, take)
 		})
 	case kind == "multipart/form-data":
 		boundary := params["boundary"]
 		if boundary == "" || len(boundary) > maxBoundary {
-			return nil, invalidField("header:Content-Type", "must name a boundary of 1 to %d characters", maxBoundary)
+			return nil, invalidField("header:Content-Type", "must contain a boundary of 1 to %d characters", maxBoundary)
 		}
 		return withoutName(name, func(take fileSink) error { return files(r.Body, boundary, take) })
 	case strings.HasPrefix(kind, "multipart/"):
-		return nil, refuse(problemMediaType, "of the multipart types, only multipart/form-data is read")
+		return nil, refuse(problemMediaType, "the only supported multipart type is multipart/form-data")
 	}
 	charset, known := charsetOf(kind, params)
 	if !known {
-		return nil, refuse(problemMediaType, "the charset of the body is not known")
+		return nil, refuse(problemMediaType, "the charset of the body is unknown")
 	}
 	name, err = bodyName(r, name)
 	return func(take fileSink) error { return wholeBody(name, r.Body, charset, take) }, err
 }
 
-// mediaType is the type of a body; empty if the client does not say.
+// mediaType returns the body's media type, or "" if the client sent none.
 func mediaType(r *http.Request) (kind string, params map[string]string, err error) {
 	switch kinds := r.Header.Values("Content-Type"); len(kinds) {
 	case 0:
@@ -136,26 +134,26 @@ func mediaType(r *http.Request) (kind string, params map[string]string, err erro
 			return kind, params, nil
 		}
 	}
-	return "", nil, refuse(problemMediaType, "the body wants one Content-Type that can be read")
+	return "", nil, refuse(problemMediaType, "send exactly one valid Content-Type")
 }
 
-// unnamed refuses a name for a body that is not one file.
+// withoutName refuses a file name for a body that is not one file.
 func withoutName(name string, each fileSource) (fileSource, error) {
 	if name != "" {
-		return nil, invalidField("query:name", "must be left out: it names a file that is the whole body")
+		return nil, invalidField("query:name", "must be left out: only a body that is one file has a name")
 	}
 	return each, nil
 }
 
-// bodyName is the name of a file that is the whole body: from the query, else from
-// the Content-Disposition.
+// bodyName returns the name of a body that is one file: from the query, or from
+// Content-Disposition.
 func bodyName(r *http.Request, name string) (string, error) {
 	field := "query:name"
 	if header := r.Header.Get("Content-Disposition"); name == "" && header != "" {
 		field = "header:Content-Disposition"
 		var ok bool
 		if name, ok = dispositionName(header); !ok {
-			return "", invalidField(field, "cannot be read")
+			return "", invalidField(field, "has invalid syntax")
 		}
 	}
 	name, fault := fileName(name)
@@ -165,13 +163,13 @@ func bodyName(r *http.Request, name string) (string, error) {
 	return name, nil
 }
 
-// wholeBody hands on a body that is one file.
+// wholeBody passes on a body that is one file.
 func wholeBody(name string, from io.Reader, charset encoding.Encoding, take fileSink) error {
 	m := &limitedReader{in: from}
 	var first [1]byte
 	switch _, err := io.ReadFull(m, first[:]); {
 	case err == io.EOF:
-		return refuse(problemBadBody, "a body is needed")
+		return refuse(problemBadBody, "the body is empty")
 	case err != nil:
 		return err
 	}

@@ -14,26 +14,25 @@ import (
 )
 
 const (
-	// documentsName is always the same: a document of JSON lines goes by the name of
-	// its file and its own key, and must be found again under the same key.
+	// documentsName is constant, because a document is identified by the name of its file and its own
+	// key. The same key must find the same document again.
 	documentsName = "documents.jsonl"
-	maxKeyBytes   = 1000 // a longer one would not be a document's key
-	// documentBodies is how many times Options.MaxBody one document may take of a
-	// JSON body. One is in memory at a time; the body as a whole is bounded by
-	// Options.MaxUpload, as any upload is.
+	maxKeyBytes   = 1000 // the reader's limit for a document's key
+	// documentBodies times Options.MaxBody is the largest document of a JSON body. One document is in
+	// memory at a time. Options.MaxUpload limits the whole body.
 	documentBodies = 8
 )
 
-// newDocument is a document of a JSON body.
+// newDocument is one document of a JSON body.
 type newDocument struct {
-	Key    *string `json:"key"` // a document with the same key is replaced
+	Key    *string `json:"key"` // replaces the document with the same key
 	Title  string  `json:"title"`
 	Text   string  `json:"text"`
-	Date   string  `json:"date"` // a time of RFC 3339, or its day alone
+	Date   string  `json:"date"` // an RFC 3339 time or date
 	Source string  `json:"source"`
 }
 
-// documentLine is a document as a line of JSON that knowledgebank's reader knows.
+// documentLine is a document as a JSON line for knowledgebank's reader.
 type documentLine struct {
 	ID     *string `json:"id,omitempty"`
 	Title  string  `json:"title,omitempty"`
@@ -42,21 +41,21 @@ type documentLine struct {
 	Text   string  `json:"text"`
 }
 
-// documents is the file of JSON lines that a body {"documents":[...]} stands
-// for. Each document is parsed when its line is read.
+// documents presents a body {"documents":[...]} as a file of JSON lines. It parses a document
+// when its line is read.
 type documents struct {
 	from  io.Reader
-	sent  *limitedReader // what comes of the body, where it is not parsed as it comes
+	sent  *limitedReader // the unparsed body, if the reader called Sent
 	body  *limitedReader
 	json  *json.Decoder
-	most  int64 // bytes of a document
+	most  int64 // largest document, in bytes
 	begun bool
 	n     int    // documents read
-	line  []byte // what is left of the last one's line
-	err   error  // why there is no more
+	line  []byte // the unread part of the current line
+	err   error  // why no more lines follow
 }
 
-// jsonDocuments hands on the documents of a JSON body as one file.
+// jsonDocuments passes on the documents of a JSON body as one file.
 func jsonDocuments(from io.Reader, most int64, take fileSink) error {
 	d := documentsOf(from, most)
 	err := take.takeAll(documentsName, d)
@@ -74,19 +73,19 @@ func documentsOf(from io.Reader, most int64) *documents {
 	return &documents{from: from, body: m, json: json.NewDecoder(m), most: most}
 }
 
-// Sent is the body as it comes. Who reads it calls Parse with it then.
+// Sent returns the unparsed body. After reading it, the reader calls Parse.
 func (d *documents) Sent() io.Reader {
 	d.sent = &limitedReader{in: d.from}
 	return d.sent
 }
 
-// Parse makes the lines out of a body that was read.
+// Parse returns the lines of a body that was stored unparsed.
 func (d *documents) Parse(sent io.Reader) io.Reader {
 	d.body.in = sent
 	return d
 }
 
-// Held is how many bytes of the body are held at a time.
+// Held returns how many bytes of the body are in memory at a time, at most.
 func (d *documents) Held() int64 { return d.most }
 
 func (d *documents) Read(p []byte) (int, error) {
@@ -101,10 +100,10 @@ func (d *documents) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next gives the line of the next document; io.EOF behind the last, if the body
-// is right to its end.
+// next returns the next document's line. After the last document it checks the rest of the body
+// and returns io.EOF.
 func (d *documents) next() ([]byte, error) {
-	const between = 4 << 10 // bytes of what stands between documents
+	const between = 4 << 10 // bytes between documents
 	d.body.allow(d.most + between)
 	if !d.begun {
 		if err := d.begin(); err != nil {
@@ -133,38 +132,38 @@ func (d *documents) begin() error {
 		return err
 	}
 	if !d.json.More() {
-		return d.orBroken(invalidField("/documents", "must be there"))
+		return d.orBroken(invalidField("/documents", "is missing"))
 	}
-	if err := d.expect("documents", "", "may hold documents and nothing else"); err != nil {
+	if err := d.expect("documents", "", "must contain the field documents only"); err != nil {
 		return err
 	}
 	if err := d.expect(json.Delim('['), "/documents", "must be an array"); err != nil {
 		return err
 	}
 	if !d.json.More() {
-		return d.orBroken(invalidField("/documents", "must hold at least one document"))
+		return d.orBroken(invalidField("/documents", "must contain at least one document"))
 	}
 	return nil
 }
 
-// end reads what is behind the last document.
+// end reads what follows the last document.
 func (d *documents) end() error {
 	if err := d.expect(json.Delim(']'), "/documents", "must be an array"); err != nil {
 		return err
 	}
-	if err := d.expect(json.Delim('}'), "", "may hold documents and nothing else"); err != nil {
+	if err := d.expect(json.Delim('}'), "", "must contain the field documents only"); err != nil {
 		return err
 	}
 	switch _, err := d.json.Token(); {
 	case err == nil:
-		return refuse(problemBadBody, "there is more behind the object")
+		return refuse(problemBadBody, "the body continues after the object")
 	case err != io.EOF:
 		return d.broken("", err)
 	}
 	return io.EOF
 }
 
-// expect reads one token, which must be this one.
+// expect reads one token and compares it.
 func (d *documents) expect(want json.Token, at, detail string) error {
 	got, err := d.json.Token()
 	switch {
@@ -176,7 +175,7 @@ func (d *documents) expect(want json.Token, at, detail string) error {
 	return nil
 }
 
-// orBroken is an error, unless the body broke before.
+// orBroken returns err, unless the body ended or broke before.
 func (d *documents) orBroken(err error) error {
 	if _, broken := d.json.Token(); broken != nil {
 		return d.broken("", broken)
@@ -184,20 +183,20 @@ func (d *documents) orBroken(err error) error {
 	return err
 }
 
-// broken says why the body cannot be read on.
+// broken says why the body cannot be read further.
 func (d *documents) broken(at string, err error) error {
 	switch {
 	case d.body.err != nil:
 		return d.body.err
 	case errors.Is(err, errBound):
 		return &problemError{problem: problemTooLarge, fields: []FieldError{
-			{at, "one document may have " + strconv.FormatInt(d.most, 10) + " bytes"},
+			{at, "the document is longer than the limit of " + strconv.FormatInt(d.most, 10) + " bytes"},
 		}}
 	}
-	return refuse(problemBadBody, "it is not valid JSON, or ends too early")
+	return refuse(problemBadBody, "the body is not valid JSON, or it ended early")
 }
 
-// lineOf checks a document and makes its line.
+// lineOf checks a document and encodes its line.
 func lineOf(at string, raw []byte) ([]byte, error) {
 	if !utf8.Valid(raw) {
 		return nil, invalidField(at, "must be UTF-8")
@@ -206,19 +205,19 @@ func lineOf(at string, raw []byte) ([]byte, error) {
 	if err := unmarshal(raw, &d, true); err != nil {
 		return nil, invalidFields(fieldsUnder(at, err)...)
 	}
-	d.Date = strings.ToUpper(d.Date) // the reader knows T and Z, not t and z
+	d.Date = strings.ToUpper(d.Date) // the reader accepts upper-case T and Z only
 	if faults := d.faults(at); len(faults) > 0 {
 		return nil, invalidFields(faults...)
 	}
-	if strings.TrimSpace(d.Title) == "" { // else the reader would name it after the file, which is none
+	if strings.TrimSpace(d.Title) == "" { // otherwise the reader would use the file name, which is not real
 		d.Title = titleOf(d.Text)
 	}
 	var line bytes.Buffer
-	err := json.NewEncoder(&line).Encode(documentLine{d.Key, d.Title, d.Date, d.Source, d.Text}) // with a line end
+	err := json.NewEncoder(&line).Encode(documentLine{d.Key, d.Title, d.Date, d.Source, d.Text}) // ends with a newline
 	return line.Bytes(), err
 }
 
-// beginning is what a text without a title goes by: its first words.
+// titleOf makes a title from the first words of a text.
 func titleOf(text string) string {
 	const most = 60 // bytes
 	title := strings.Join(strings.Fields(strings.ToValidUTF8(text[:min(len(text), 4*most)], "")), " ")
@@ -236,22 +235,21 @@ func (d *newDocument) faults(at string) (faults []FieldError) {
 	if d.Key != nil {
 		switch k := *d.Key; {
 		case strings.TrimSpace(k) == "":
-			faults = append(faults, FieldError{at + "/key", "must not be blank: leave it out, or name the document"})
+			faults = append(faults, FieldError{at + "/key", "must not be blank; leave it out if the document has no key"})
 		case len(k) > maxKeyBytes, strings.ContainsFunc(k, unicode.IsControl):
 			faults = append(faults, FieldError{at + "/key", fmt.Sprintf("must have at most %d bytes and no control characters", maxKeyBytes)})
 		}
 	}
 	if strings.TrimSpace(d.Text) == "" {
-		faults = append(faults, FieldError{at + "/text", "must hold text"})
+		faults = append(faults, FieldError{at + "/text", "must not be empty"})
 	}
 	if d.Date != "" && !documentDate(d.Date) {
-		faults = append(faults, FieldError{at + "/date", "must be a time or a day as in RFC 3339, from 1970 to 2100"})
+		faults = append(faults, FieldError{at + "/date", "must be a time or date in RFC 3339 format, from 1970 to 2100"})
 	}
 	return faults
 }
 
-// documentDate says whether a date is one that the reader takes: it would leave
-// out another without a word.
+// documentDate says whether the reader accepts a date. The reader ignores others silently.
 func documentDate(s string) bool {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {

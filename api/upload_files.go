@@ -25,12 +25,12 @@ const (
 	maxPartHeader = 16 << 10 // bytes
 )
 
-// files hands on the files of a multipart body, one after the other, as they
-// come off the wire. In what is said of them they are counted from 0.
+// files passes on the files of a multipart body while it arrives. Errors name a file by its
+// number, from 0.
 func files(body io.Reader, boundary string, take fileSink) error {
 	m := &limitedReader{in: body}
-	// Behind the body come a line end and an end that is not io.EOF: so a body
-	// that ends within the header of a part is told from one that is complete.
+	// A line end and an error other than io.EOF follow the body, so that a body that ends within a
+	// part's header differs from a complete one.
 	parts := multipart.NewReader(io.MultiReader(m, strings.NewReader("\r\n"), unexpectedEnd{}), boundary)
 	seen := map[string]bool{}
 	for n := 0; ; n++ {
@@ -41,16 +41,16 @@ func files(body io.Reader, boundary string, take fileSink) error {
 		case m.err != nil:
 			return m.err
 		case err == io.EOF && n == 0:
-			return invalidField("", "the body holds no file")
+			return invalidField("", "the body contains no file")
 		case err == io.EOF:
-			_, err = io.Copy(io.Discard, m) // an epilogue, which means nothing
+			_, err = io.Copy(io.Discard, m) // ignore the epilogue
 			return err
 		case m.over:
-			return invalidField(at, "the header of the part is too large")
+			return invalidField(at, "the header of the part is too long")
 		case err != nil:
-			return invalidField(at, "the part has no boundary before it, or no header, or the body ends here")
+			return invalidField(at, "the part has no boundary or no header, or the body ended early")
 		case n == maxParts:
-			return invalidField("", "the body holds more than %d files", maxParts)
+			return invalidField("", "the body contains more than %d files", maxParts)
 		default:
 			if err := filePart(at, part, m, seen, take); err != nil {
 				return err
@@ -59,20 +59,20 @@ func files(body io.Reader, boundary string, take fileSink) error {
 	}
 }
 
-// filePart hands on the file of one part.
+// filePart passes on the file of one part.
 func filePart(at string, part *multipart.Part, body *limitedReader, seen map[string]bool, take fileSink) error {
 	name, fault := partName(part)
 	switch {
 	case fault != "":
 		return invalidField(at, "%s", fault)
 	case seen[name]:
-		// Documents go by the name of their file: one would replace the other.
-		return invalidField(at, "a file before it has the same name")
+		// A document is identified by its file name: the second would replace the first.
+		return invalidField(at, "duplicate file name")
 	}
-	kind, params, _ := mime.ParseMediaType(part.Header.Get("Content-Type")) // what cannot be read names none
+	kind, params, _ := mime.ParseMediaType(part.Header.Get("Content-Type")) // an invalid type has no charset
 	charset, known := charsetOf(kind, params)
 	if !known {
-		return invalidField(at, "its charset is not known")
+		return invalidField(at, "the charset is unknown")
 	}
 	seen[name] = true
 	in := &limitedReader{in: part}
@@ -81,53 +81,53 @@ func filePart(at string, part *multipart.Part, body *limitedReader, seen map[str
 	case body.err != nil:
 		return body.err
 	case in.err != nil:
-		return invalidField(at, "the body ends within the file, or the file is not encoded as its header says")
+		return invalidField(at, "the body ended within the file, or the encoding differs from the header")
 	}
 	return err
 }
 
-// partName is the name of the file in a part, or what is wrong with the part.
+// partName returns the file name of a part, or what is wrong with the part.
 func partName(part *multipart.Part) (name, fault string) {
 	name, ok := dispositionName(part.Header.Get("Content-Disposition"))
 	if !ok || name == "" {
-		return "", "it is no file: its Content-Disposition has no filename"
+		return "", "Content-Disposition contains no filename"
 	}
 	if kind := part.Header.Get("Content-Type"); strings.HasPrefix(strings.ToLower(strings.TrimSpace(kind)), "multipart/") {
-		return "", "parts within parts are not read: send each file as a part of its own"
+		return "", "nested multipart is not supported; send each file as its own part"
 	}
-	switch strings.ToLower(part.Header.Get("Content-Transfer-Encoding")) { // quoted-printable is decoded by now
+	switch strings.ToLower(part.Header.Get("Content-Transfer-Encoding")) { // the multipart reader has decoded quoted-printable
 	case "", "7bit", "8bit", "binary":
 	default:
-		return "", "send the file as it is, without a Content-Transfer-Encoding"
+		return "", "Content-Transfer-Encoding is not supported; send the file as it is"
 	}
 	return fileName(name)
 }
 
-// brokenOff ends a body that should have ended before.
+// unexpectedEnd follows a body that ended before its last boundary.
 type unexpectedEnd struct{}
 
 func (unexpectedEnd) Read([]byte) (int, error) {
-	return 0, fault.New(fault.Invalid, "api.upload", "the body ends before its last boundary")
+	return 0, fault.New(fault.Invalid, "api.upload", "the body ended before its last boundary")
 }
 
-// meter is a body while something parses it. It remembers why it could not be
-// read on, for parsers hide that in errors of their own; and it bounds what is
-// read in one go, where a parser keeps all of that in memory.
+// limitedReader is a body that a parser reads. It remembers a read error, because parsers wrap
+// errors in their own. It can limit how much is read at once, because the parser keeps that in
+// memory.
 type limitedReader struct {
 	in    io.Reader
 	bound bool
-	left  int64 // bytes that may be read, if bound
-	err   error // why reading failed; not its end
-	over  bool  // more was wanted than the bound allowed
+	left  int64 // bytes left, if bound
+	err   error // the read error, other than io.EOF
+	over  bool  // the parser asked for more than the bound
 }
 
-// errBound: more is wanted than may be read in one go.
-var errBound = errors.New("api: too much in one piece")
+// errBound says that the parser asked for more than it may read at once.
+var errBound = errors.New("api: item exceeds its limit")
 
-// allow bounds what is read from now on.
+// allow limits further reading to n bytes.
 func (m *limitedReader) allow(n int64) { m.bound, m.left = true, n }
 
-// free lifts the bound.
+// free removes the limit.
 func (m *limitedReader) free() { m.bound = false }
 
 func (m *limitedReader) Read(p []byte) (int, error) {
@@ -148,15 +148,15 @@ func (m *limitedReader) Read(p []byte) (int, error) {
 
 const maxFileName = 1000 // bytes
 
-// fileName is a name as its document goes by it: with its folders, as a path of
-// any system, and written in one way, accents too: systems differ in that. It names
-// no place on this machine. It says what is wrong with a name: empty if nothing is.
+// fileName normalises the name of a file. It keeps the folders, uses slashes, and writes
+// accents in Unicode form NFC, because systems differ in both. The name is never a path on this
+// machine. If the name is invalid, wrong says why.
 func fileName(name string) (whole, wrong string) {
 	switch {
 	case !utf8.ValidString(name):
 		return "", "the file name is not UTF-8"
 	case strings.ContainsFunc(name, unicode.IsControl):
-		return "", "the file name holds control characters"
+		return "", "the file name contains control characters"
 	}
 	name = norm.NFC.String(strings.ReplaceAll(name, `\`, "/"))
 	if len(name) > maxFileName {
@@ -165,17 +165,17 @@ func fileName(name string) (whole, wrong string) {
 	elements := strings.Split(name, "/")
 	for _, e := range elements {
 		if e == ".." {
-			return "", `the file name holds ".."`
+			return "", `the file name contains ".."`
 		}
 	}
 	if last := elements[len(elements)-1]; last == "" || last == "." {
-		return "", "a file name is needed"
+		return "", "the file name is empty"
 	}
 	return path.Clean(name), ""
 }
 
-// dispositionName is the file name that a Content-Disposition gives; false if the
-// header cannot be read. mime decodes what RFC 5987 encodes (filename*).
+// dispositionName returns the file name of a Content-Disposition header; false if the header is
+// invalid. The mime package decodes filename* (RFC 5987).
 func dispositionName(header string) (name string, ok bool) {
 	if header == "" {
 		return "", true
@@ -184,8 +184,8 @@ func dispositionName(header string) (name string, ok bool) {
 	return params["filename"], err == nil
 }
 
-// charsetOf is the charset of a text, as its media type names it: nil if that is
-// UTF-8, or told by the text itself. It is false if nobody knows it.
+// charsetOf returns the charset of a text: nil if it is UTF-8 or unspecified, false if it is
+// unknown.
 func charsetOf(kind string, params map[string]string) (encoding.Encoding, bool) {
 	label := strings.ToLower(params["charset"])
 	if !strings.HasPrefix(kind, "text/") || label == "" || strings.HasSuffix(label, "ascii") {
@@ -201,8 +201,8 @@ func charsetOf(kind string, params map[string]string) (encoding.Encoding, bool) 
 	return enc, true
 }
 
-// inUTF8 gives a text of a charset as UTF-8, with the mark that tells so whatever
-// the text says of itself.
+// inUTF8 decodes a text to UTF-8. It adds a byte order mark, so that the reader ignores any
+// charset that the text declares.
 func inUTF8(text io.Reader, charset encoding.Encoding) io.Reader {
 	if charset == nil {
 		return text

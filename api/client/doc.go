@@ -1,17 +1,14 @@
-// Package client is the Go client of percached's HTTP interface, and all that
-// package eval knows of a running percached.
+// Package client is the Go client of percached's HTTP interface.
 //
-// Purpose: client.gen.go is made from openapi.yaml by oapi-codegen; `make generate`
-// makes it, and `make check` fails when it is not what openapi.yaml gives. By hand
-// are: WithToken, which sends a token; Failed, which makes an error of a problem;
-// AsEvents, which asks for a stream of events; Messages, which reads one as it comes,
-// from the body of what the Client (not ClientWithResponses, which waits for the
-// end) gives.
+// Purpose: `make generate` makes client.gen.go from openapi.yaml with oapi-codegen, and `make
+// check` fails if the two differ. Handwritten are WithToken (sends a token), Failed (makes an
+// error of a problem), AsEvents (asks for an event stream) and Messages (reads one). For
+// streams use Client; ClientWithResponses waits for the end of the body.
 //
-// A typed body cannot hold null: to take a setting of a space back, send JSON with
+// A typed body cannot contain null. To reset a setting of a space, send JSON with
 // ChangeSpaceWithBody.
 //
-// Invariants: none beside those of net/http. A Client is safe for concurrent use.
+// Invariants: a Client is safe for concurrent use.
 //
-// Goroutines: none of its own beside those of net/http. State on disk: none.
+// Goroutines: those of net/http. State on disk: none.
 package client

@@ -24,7 +24,7 @@ func (e *ProblemError) Error() string {
 	return b.String()
 }
 
-// Sentence is the problem for a person: its detail, and the fields that are wrong.
+// Sentence describes the problem to a user: its detail and the invalid fields.
 func (e *ProblemError) Sentence() string {
 	p := &e.Problem
 	text := p.Title
@@ -38,15 +38,15 @@ func (e *ProblemError) Sentence() string {
 	return text
 }
 
-// Failed is the error that a response tells of: nil below status 400, and a
-// *ProblemError where the body is a problem.
+// Failed returns the error of a response: nil below status 400, and a *ProblemError if the body
+// is a problem.
 func Failed(status int, body []byte) error {
 	if status < 400 {
 		return nil
 	}
 	e := &ProblemError{}
 	if err := json.Unmarshal(body, &e.Problem); err != nil || e.Problem.Status != status {
-		return fmt.Errorf("status %d, and no problem that says why", status)
+		return fmt.Errorf("unexpected response with status %d and no problem body", status)
 	}
 	return e
 }

@@ -12,20 +12,20 @@ import (
 
 // Message is one server-sent event.
 type Message struct {
-	Event string // its name; "message" where it has none
-	Data  []byte // JSON, but for the [DONE] of OpenAI's streams
+	Event string // name, "message" by default
+	Data  []byte // JSON, or [DONE] at the end of an OpenAI stream
 }
 
-// AsEvents has a request answered with events as they come: it is a RequestEditorFn.
+// AsEvents is a RequestEditorFn that asks for an event stream.
 func AsEvents(_ context.Context, r *http.Request) error {
 	r.Header.Set("Accept", "text/event-stream")
 	return nil
 }
 
-const maxLine = 16 << 20 // bytes of a line, which is an answer at most
+const maxLine = 16 << 20 // longest line, in bytes; the longest is an answer
 
-// Messages reads the events of a stream as they come, until it ends or breaks. An
-// event that the end cuts off is an error, io.ErrUnexpectedEOF.
+// Messages reads the events of a stream until it ends or fails. If the stream ends within an
+// event, the error is io.ErrUnexpectedEOF.
 func Messages(stream io.Reader) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		lines := bufio.NewScanner(stream)
@@ -55,7 +55,7 @@ func Messages(stream io.Reader) iter.Seq2[Message, error] {
 				}
 			}
 			if len(m.Data) > maxLine {
-				yield(Message{}, errors.New("an event is too long"))
+				yield(Message{}, errors.New("the event is too long"))
 				return
 			}
 		}

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// headers are wrong in what follows the first line.
+// headers are wrong in a header.
 func headers(raw text) []Request {
-	// What net/http reads of headers, and no byte more: what it leaves unread would
-	// break the connection before its answer is read.
+	// Send exactly what net/http reads: unread bytes would reset the connection before the response
+	// is read.
 	full := func(s string) string {
 		return ("GET " + space + " HTTP/1.1\r\n" + s)[:MaxHeader+4096]
 	}
@@ -25,7 +25,7 @@ func headers(raw text) []Request {
 	}
 }
 
-// bodies are wrong in their body.
+// bodies are wrong in the body.
 func bodies(raw text) []Request {
 	nested := strings.Repeat("[", 30000) + strings.Repeat("]", 30000)
 	chunked := []string{"Content-Length:", "Transfer-Encoding: chunked"}
@@ -85,7 +85,7 @@ func bodies(raw text) []Request {
 	}
 }
 
-// queries are wrong in parameters, or in names within the path.
+// queries are wrong in a parameter or in a name of the path.
 func queries(raw text) []Request {
 	return []Request{
 		{"an unknown parameter", raw("GET "+space+"?verbose=1", ""), 400, "invalid"},

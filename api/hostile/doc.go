@@ -1,10 +1,10 @@
-// Package hostile holds bad requests, for tests: what hostile or broken clients
-// send, each with the answer that it has to get.
+// Package hostile lists bad requests for tests: what hostile or broken clients send, with the
+// expected responses.
 //
-// Purpose: the same requests go to the interface alone and to the whole daemon.
+// Purpose: the tests of package api and of the whole daemon send the same requests.
 //
-// Invariants: each request is wrong in one way; right requests behind it are
-// answered well.
+// Invariants: each request is wrong in one way. The server must answer correct requests after
+// it.
 //
 // Goroutines: none.
 //

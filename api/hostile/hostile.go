@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The limits of the server that gets the requests: bytes of a JSON body and of headers.
+// The limits of the tested server: bytes of a JSON body and of headers.
 const (
 	MaxBody   = 1 << 20
 	MaxHeader = 32 << 10
@@ -24,23 +24,23 @@ const (
 	document = "0123456789abcdef0123456789abcdef"
 )
 
-// Request is a bad request, and what it has to be answered with.
+// Request is a bad request with the expected response.
 type Request struct {
 	Name    string
 	Text    string
 	Status  int
-	Problem string // its name; empty: net/http refuses it, before there is a request
+	Problem string // its name; empty if net/http refuses the request
 }
 
-// Tokens are right ones.
+// Tokens are valid tokens.
 type Tokens struct {
-	All                string // may do everything
-	Write              string // may write in all spaces
-	MailAdmin, MailAsk string // in the space mail
+	All                string // role admin, all spaces
+	Write              string // role write, all spaces
+	MailAdmin, MailAsk string // for the space mail
 }
 
-// Text is a request as it is sent: method and path, body, and headers. One that
-// ends in ":" is left out; others take the place of the usual ones.
+// Text builds a request from method and path, body and headers. A header replaces the default
+// of the same name; "NAME:" removes it.
 func Text(token, what, body string, headers ...string) string {
 	set := []string{"Host: localhost", "Authorization: Bearer " + token}
 	if body != "" {
@@ -55,7 +55,7 @@ func Text(token, what, body string, headers ...string) string {
 	return what + " HTTP/1.1\r\n" + strings.Join(set, "\r\n") + "\r\n\r\n" + body
 }
 
-// Send sends a request to a server and reads its answer, whose body is in memory.
+// Send sends a request and returns the response with its body in memory.
 func Send(address, text string) (*http.Response, error) {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -73,19 +73,19 @@ func Send(address, text string) (*http.Response, error) {
 	return r, err
 }
 
-// text makes a request with the token for everything.
+// text builds a request with the token for everything.
 type text func(what, body string, headers ...string) string
 
 func long(n int) string { return strings.Repeat("a", n) }
 
-// Requests are wrong in one way each. They are for a percached with a space mail
-// and none called other, and these limits.
+// Requests returns requests that are wrong in one way each. The server needs a space mail, no
+// space other, and the limits above.
 func Requests(t Tokens) []Request {
 	raw := func(what, body string, headers ...string) string { return Text(t.All, what, body, headers...) }
 	return slices.Concat(lines(raw), hosts(raw), callers(raw, t), headers(raw), bodies(raw), queries(raw))
 }
 
-// lines are wrong in the first line.
+// lines are wrong in the request line.
 func lines(raw text) []Request {
 	return []Request{
 		{"no such path", raw("GET /v1/nothing", ""), 404, "no_operation"},
@@ -132,7 +132,7 @@ func lines(raw text) []Request {
 	}
 }
 
-// hosts are meant for another host, or come from a page of one.
+// hosts have a wrong Host or Origin.
 func hosts(raw text) []Request {
 	return []Request{
 		{"no host", raw("GET "+space, "", "Host:"), 400, ""},
@@ -172,7 +172,7 @@ func hosts(raw text) []Request {
 	}
 }
 
-// callers may not do what they ask for.
+// callers lack a required right.
 func callers(raw text, t Tokens) []Request {
 	return []Request{
 		{"no token", raw("GET "+space, "", "Authorization:"), 401, "unauthorized"},

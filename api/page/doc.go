@@ -1,18 +1,16 @@
-// Package page is what percached shows a person in a browser: one page and the
-// files that it is made of.
+// Package page holds the web page that percached serves.
 //
-// Purpose: Index is the page, Named gives its files, and Policy is the
-// Content-Security-Policy under which they work. The page calls the public
-// interface alone, with the token that it is given in the address's fragment or
-// in its field. There is no build step: what lies here is what is served.
+// Purpose: Index returns the page, Named its other files, and Policy the
+// Content-Security-Policy that they work under. The page calls the public HTTP interface only.
+// It takes the token from the address's fragment or from its input field. There is no build
+// step: these files are served as they are.
 //
-// Invariants: nothing of the page comes from another place than the daemon, so it
-// works offline. No script, style or handler stands in its HTML. What stands in
-// documents, questions and answers is shown as text, never as HTML. No data of
-// anybody is in these files: they are served to all.
+// Invariants: the page loads everything from the daemon, so it works offline. Its HTML contains
+// no inline script, style or handler. Documents, questions and answers are shown as text, never
+// as HTML. The files contain no user data, because everybody may read them.
 //
 // Goroutines: none.
 //
-// State on disk: none. The browser keeps the token for the tab; beyond it the theme,
-// the name of the last used space, and that a hint was read.
+// State on disk: none. The browser keeps the token until the tab is closed, and permanently the
+// theme, the last space and dismissed hints.
 package page

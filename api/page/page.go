@@ -20,16 +20,16 @@ type File struct {
 	Type    string // its Content-Type
 }
 
-// Index is the page itself.
+// Index returns the page itself.
 func Index() File {
 	f, _ := read(index)
 	return f
 }
 
-// Named is the file that the page calls by this name; false if it has none such.
+// Named returns a file of the page, and false if there is none of this name.
 func Named(name string) (File, bool) {
 	if name == index {
-		return File{}, false // it stands at the root alone
+		return File{}, false // served at / only
 	}
 	return read(name)
 }
@@ -42,8 +42,7 @@ func read(name string) (File, bool) {
 	return File{content, types(path.Ext(name))}, true
 }
 
-// types are those of the page's files; the system's own table differs from one
-// machine to the next.
+// types returns the Content-Type of a file. The system's table differs between machines.
 func types(ending string) string {
 	switch ending {
 	case ".css":
