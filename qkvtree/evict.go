@@ -260,7 +260,7 @@ func (s *diskSpace) reserve(n, limit int64) (bool, error) {
 		return false, err
 	}
 	s.retryAfter -= n
-	for _, settle := range []kv.Settle{kv.SettleRecent, kv.SettleAll} {
+	for _, settle := range []kv.SettleMode{kv.SettleRecent, kv.SettleAll} {
 		if s.disk+n <= soon || s.retryAfter > 0 {
 			break
 		}

@@ -241,7 +241,7 @@ func TestServeRefuses(t *testing.T) {
 		{"address of another machine", []string{"--listen", "192.0.2.1:0"}, "PERCACHED_INSECURE_LISTEN=true", "192.0.2.1:0", 1},
 		{"reachable", []string{"--listen", "0.0.0.0:0"}, "", "insecure-listen", 2},
 		{"folder in use", []string{"--data", used.dir}, "", "uses " + used.dir + ": wait until it ends, end it, or name another folder with --data", 4},
-		{"folder of somebody else", []string{"--data", filepath.Join(dir, "foreign")}, "", "no data folder of percached", 1},
+		{"folder of somebody else", []string{"--data", filepath.Join(dir, "foreign")}, "", "a data folder of percached", 1},
 		{"no such file", []string{"--config", filepath.Join(dir, "nosuch.conf")}, "", "configuration", 3},
 		{"a folder for a file", []string{"--config", dir}, "", "configuration", 2},
 		{"a wrong file", []string{"--config", file("wrong.conf", "nosuch = 1\nk = x\n")}, "", "wrong.conf:2: k", 2},

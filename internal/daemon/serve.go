@@ -122,7 +122,7 @@ func AwaitEnd(ctx context.Context, grace time.Duration, waits func() bool, ended
 // waitsForRoom says whether a database waits for disk space.
 func (d *daemon) waitsForRoom() bool {
 	s := d.opened.Load()
-	return s != nil && (s.Meta.Waits() || s.Tensors.Waits())
+	return s != nil && (s.Meta.WaitsForDisk() || s.Tensors.WaitsForDisk())
 }
 
 func errDiskFull() error {

@@ -131,7 +131,7 @@ func at(dir string) (*Store, error) {
 	}
 	switch _, err := os.Stat(filepath.Join(dir, "schema")); {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fault.New(fault.Invalid, op, "%s is no data folder of percached", dir)
+		return nil, fault.New(fault.Invalid, op, "%s is not a data folder of percached; name another folder with --data", dir)
 	case err != nil:
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}

@@ -85,7 +85,7 @@ func TestOpenRefuses(t *testing.T) {
 		says string
 	}{
 		{"no folder", func(t *testing.T) string { return filepath.Join(t.TempDir(), "typo") }, fault.NotFound, "there is no data folder"},
-		{"another's folder", func(t *testing.T) string { return t.TempDir() }, fault.Invalid, "no data folder of percached"},
+		{"another's folder", func(t *testing.T) string { return t.TempDir() }, fault.Invalid, "a data folder of percached"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := tc.dir(t)

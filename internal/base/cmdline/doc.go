@@ -1,3 +1,3 @@
-// Package cmdline is what commands share: errors of the caller, error texts, sizes,
-// progress bars and printing to a terminal.
+// Package cmdline holds what all commands use: usage errors, error texts, sizes, progress bars
+// and printing to a terminal.
 package cmdline

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// isTerminal asks the device for what terminals alone have.
+// isTerminal asks for terminal attributes, which only terminals have.
 func isTerminal(f *os.File) bool {
 	way, err := f.SyscallConn() // Fd would make reads block
 	if err != nil {

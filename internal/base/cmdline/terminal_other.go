@@ -4,7 +4,7 @@ package cmdline
 
 import "os"
 
-// isTerminal takes every device for one but the one that swallows all.
+// isTerminal treats every character device as a terminal, except the null device.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {

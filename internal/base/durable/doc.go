@@ -1,10 +1,8 @@
-// Package durable puts small files on the disk so that a crash leaves the old one
-// or the new one whole, and makes names last. It tells how much of the disk is free.
+// Package durable writes small files so that a crash leaves the old or the new file, complete,
+// and reports the free space of a disk.
 //
-// State on disk: a file is written beside its place, with Unfinished behind its
-// name, and renamed once it is whole. What a crash leaves there lies until the
-// next Write of that file.
+// State on disk: Write creates NAME.new beside the file and renames it when it is complete.
+// After a crash NAME.new remains until the next Write of that file.
 //
-// Write of one file is for one goroutine of one process at a time; nothing else
-// is shared.
+// Only one goroutine of one process may write a file at a time.
 package durable

@@ -2,18 +2,19 @@ package durable
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"syscall"
 )
 
-// Unfinished ends the name of a file that Write had not finished. The next Write
-// of that file begins it anew.
+// Unfinished is the suffix of a file that Write has not finished. The next Write of that file
+// overwrites it.
 const Unfinished = ".new"
 
-// Write puts a file there for its owner alone. When it returns without an error,
-// the file and its name are on the disk. Nobody else may write it meanwhile.
+// Write replaces a file, readable for its owner only. When it returns nil, the file and its
+// name are on the disk. The caller must exclude other writers.
 func Write(path string, b []byte) error {
 	part := path + Unfinished
 	f, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
@@ -30,8 +31,7 @@ func Write(path string, b []byte) error {
 	return Folder(filepath.Dir(path))
 }
 
-// Folder waits until the names in a folder are on the disk, where the system
-// knows such a thing.
+// Folder waits until the names in a folder are on the disk, on systems that support it.
 func Folder(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -45,4 +45,13 @@ func Folder(dir string) error {
 		err = nil
 	}
 	return errors.Join(err, f.Close())
+}
+
+// Room returns ENOSPC if writing n bytes would leave less than keep bytes free on the disk of a
+// folder. If the free space is unknown, it returns nil.
+func Room(dir string, n, keep int64) error {
+	if free, known := Free(dir); known && free-n < keep {
+		return fmt.Errorf("the disk is full: %d MiB are free and %d MiB must stay free: %w", free>>20, keep>>20, syscall.ENOSPC)
+	}
+	return nil
 }

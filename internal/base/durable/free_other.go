@@ -2,5 +2,5 @@
 
 package durable
 
-// Free is not known here.
+// Free reports that the free space is unknown on this system.
 func Free(string) (n int64, ok bool) { return 0, false }

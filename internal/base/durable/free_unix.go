@@ -4,8 +4,7 @@ package durable
 
 import "syscall"
 
-// Free is how many bytes may still be written to the disk that holds a folder, if
-// that is known.
+// Free returns how many bytes can still be written to the disk of a folder, if known.
 func Free(dir string) (n int64, ok bool) {
 	var s syscall.Statfs_t
 	if syscall.Statfs(dir, &s) != nil {

@@ -1,8 +1,7 @@
-// Package fault gives errors a kind, so that the outer face can answer rightly
-// without reading error text.
+// Package fault gives errors a kind, so that a caller can react without reading the error text.
 //
-// Purpose: eight kinds and two ways to make an error that has one.
+// Purpose: it defines eight kinds, New makes an error of a kind, and Wrap adds an operation.
 //
-// Invariants: the kind of a nil error is zero. An error that nobody gave a kind
-// is Internal, but for the context errors, which are Timeout.
+// Invariants: the kind of nil is zero. An error without a kind is Internal, except context
+// errors, which are Timeout.
 package fault

@@ -6,19 +6,19 @@ import (
 	"fmt"
 )
 
-// Kind is what went wrong, as a caller must react to it.
+// Kind is the category of an error.
 type Kind uint8
 
-// The kinds. Zero is no fault at all.
+// The kinds. Zero means no error.
 const (
-	Invalid     Kind = iota + 1 // what was asked is wrong; asking again does not help
+	Invalid     Kind = iota + 1 // the request is wrong; repeating it fails again
 	NotFound                    // the thing named does not exist
-	Conflict                    // it clashes with what is there
-	Overloaded                  // too much at once; later it may work
-	Unavailable                 // a part does not work now
-	Unsupported                 // right, but not possible here
-	Timeout                     // it took too long or was cancelled
-	Internal                    // a bug or a broken machine
+	Conflict                    // the request conflicts with existing data
+	Overloaded                  // too many requests; retry later
+	Unavailable                 // a component does not work at present
+	Unsupported                 // the request is valid, but this machine or model does not support it
+	Timeout                     // it exceeded a time limit or was cancelled
+	Internal                    // a bug or a hardware fault
 )
 
 var names = [...]string{"none", "invalid", "not found", "conflict", "overloaded", "unavailable", "unsupported", "timeout", "internal"}
@@ -30,7 +30,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// Error is a fault: its kind, the operation (package and verb), and what is wrong.
+// Error is an error with its kind and the operation (package and verb) that failed.
 type Error struct {
 	Kind Kind
 	Op   string
@@ -39,15 +39,15 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
 
-// Unwrap gives what is wrong without the operation.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// New makes a fault; %w in format wraps as in fmt.Errorf.
+// New makes an error; %w in format wraps as in fmt.Errorf.
 func New(k Kind, op, format string, args ...any) error {
 	return &Error{Kind: k, Op: op, Err: fmt.Errorf(format, args...)}
 }
 
-// Wrap adds an operation to err and keeps its kind; nil stays nil.
+// Wrap adds an operation to err and keeps its kind. It returns nil for nil.
 func Wrap(op string, err error) error {
 	if err == nil {
 		return nil
@@ -55,7 +55,7 @@ func Wrap(op string, err error) error {
 	return &Error{Kind: KindOf(err), Op: op, Err: err}
 }
 
-// KindOf is the kind of the outermost fault in err.
+// KindOf returns the kind of the outermost Error in err.
 func KindOf(err error) Kind {
 	if err == nil {
 		return 0

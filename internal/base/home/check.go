@@ -9,15 +9,14 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// The parts of a data folder, as far as they must be readable. Those that do not
-// exist yet are fine, but for the schema.
+// The parts of a data folder that must be readable. All but the schema may be missing.
 var (
 	folders = []string{"meta", "tensors", "index", "models", "prompts", "inbox"}
-	files   = []string{"schema", "key", "lock", "address", "percached.conf"} // tokens are another package's
+	files   = []string{"schema", "key", "lock", "address", "percached.conf"} // package token checks its own files
 )
 
-// Check says why a data folder cannot be used, as far as that shows without opening
-// its databases. It changes nothing. A folder that does not exist is fine.
+// Check says why a data folder cannot be used, as far as it can without opening the databases.
+// It changes nothing. A missing folder is usable.
 func Check(dir string) error {
 	const op = "home.Check"
 	h := &Home{dir: dir}
@@ -34,7 +33,7 @@ func Check(dir string) error {
 	if err != nil {
 		return unreadable(op, dir, err)
 	}
-	if fresh, err := h.vacant(); fresh || err != nil {
+	if fresh, err := h.isNew(); fresh || err != nil {
 		return fault.Wrap(op, err)
 	}
 	for _, name := range folders {
@@ -44,7 +43,7 @@ func Check(dir string) error {
 	}
 	held := map[string][]byte{}
 	for _, name := range files {
-		if held[name], err = beginning(h.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if held[name], err = readHead(h.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return unreadable(op, h.Path(name), err)
 		}
 	}
@@ -59,13 +58,13 @@ func Check(dir string) error {
 	return nil
 }
 
-// beginning reads a file, as far as Check looks at it.
-func beginning(path string) ([]byte, error) {
+// readHead reads the first bytes of a file, as much as Check needs.
+func readHead(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() { // a pipe would wait
+	if !info.Mode().IsRegular() { // reading a pipe would block
 		return nil, errors.New("it is not a regular file")
 	}
 	f, err := os.Open(path)
@@ -77,7 +76,7 @@ func beginning(path string) ([]byte, error) {
 }
 
 func unreadable(op, path string, err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok { // it names the path once more
+	if p, ok := errors.AsType[*fs.PathError](err); ok { // its text repeats the path
 		err = p.Err
 	}
 	return fault.New(fault.Unavailable, op, "cannot read %s: %w; make it readable for the user that runs percached", path, err)

@@ -40,7 +40,7 @@ func TestCheck(t *testing.T) {
 		}, "too many levels of symbolic links; make it readable", false},
 		{"somebody's", func(dir string) error {
 			return errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "letter.txt"), nil, 0o600))
-		}, "no data folder of percached", false},
+		}, "a data folder of percached", false},
 		{"schema damaged", file("schema", "{"), "schema is damaged; restore it", false},
 		{"schema is newer", file("schema", `{"version": 99}`), "has version 99", false},
 		{"schema is a folder", folder("schema"), "schema: it is not a regular file", false},

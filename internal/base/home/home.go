@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// Version 2: databases hold a RECORD, which an earlier percached would not keep.
+	// Version 2: databases contain a RECORD, which an earlier percached would not update.
 	version = 2
 	keySize = 32
 	op      = "home.Open"
@@ -25,12 +25,12 @@ type Home struct {
 	dir  string
 	lock *os.File
 	Key  []byte // signs what is stored
-	// Unclean: the process before ended without Close. It counts as such until
-	// who has made good what that left undone sets it to false.
+	// Unclean says that the last process ended without Close. The caller sets it to false after
+	// repairing what that left.
 	Unclean bool
 }
 
-// InUse is what Open says of a folder that another process uses.
+// InUse is the error of Open if another process uses the folder.
 type InUse struct {
 	Who string // "process 4711"
 	Dir string
@@ -40,45 +40,43 @@ func (e *InUse) Error() string {
 	return fmt.Sprintf("%s uses %s: wait until it ends, end it, or name another folder with --data", e.Who, e.Dir)
 }
 
-// Default is the data folder of this user: $XDG_DATA_HOME/percached, or
-// .local/share/percached in the home folder.
+// Default returns this user's data folder: $XDG_DATA_HOME/percached, or .local/share/percached
+// in the home folder.
 func Default() (string, error) {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "percached"), nil
 	}
 	user, err := os.UserHomeDir()
 	if err != nil {
-		return "", fault.New(fault.Unavailable, "home.Default", "there is no home folder, name a data folder with --data: %w", err)
+		return "", fault.New(fault.Unavailable, "home.Default", "the user has no home folder: %w; name a data folder with --data", err)
 	}
 	return filepath.Join(user, ".local", "share", "percached"), nil
 }
 
-// Exists says whether there is something at dir, whatever it is, even if it cannot
-// be looked at.
+// Exists says whether anything exists at dir, even if it is not readable.
 func Exists(dir string) bool {
 	_, err := os.Stat(dir)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Open opens the folder, and makes it if there is none. What is in a folder that
-// is not empty and not percached's is left alone.
+// Open opens the folder and creates it if necessary. It refuses a folder with other content.
 func Open(dir string) (*Home, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
 	h := &Home{dir: dir}
-	fresh, err := h.vacant()
+	fresh, err := h.isNew()
 	if err != nil {
 		return nil, err
 	}
 	if h.lock, err = lock(h.Path("lock")); err != nil {
 		return nil, err
 	}
-	if fresh { // another process may have made it meanwhile
-		fresh, err = h.vacant()
+	if fresh { // another process may have created it meanwhile
+		fresh, err = h.isNew()
 	}
 	if err == nil {
-		err = h.enter(fresh)
+		err = h.initialise(fresh)
 	}
 	if err != nil {
 		h.lock.Close()
@@ -87,12 +85,12 @@ func Open(dir string) (*Home, error) {
 	return h, nil
 }
 
-// Path is where something lies in the folder.
+// Path returns the path of a part of the folder.
 func (h *Home) Path(name ...string) string {
 	return filepath.Join(append([]string{h.dir}, name...)...)
 }
 
-// Close says that all ended well, unless it is unclean still, and lets others in.
+// Close unlocks the folder. It also marks it as clean, unless Unclean is still set.
 func (h *Home) Close() error {
 	var err error
 	if !h.Unclean {
@@ -107,9 +105,9 @@ func (h *Home) Close() error {
 	return nil
 }
 
-// vacant says whether the folder is to be made: it holds nothing yet, or only
-// what an Open cut short has left, or how it is to be set.
-func (h *Home) vacant() (bool, error) {
+// isNew says whether the folder is empty, or contains only what an interrupted Open or the
+// owner's configuration left.
+func (h *Home) isNew() (bool, error) {
 	if _, err := os.Stat(h.Path("schema")); err == nil {
 		return false, nil
 	}
@@ -120,9 +118,9 @@ func (h *Home) vacant() (bool, error) {
 	for _, e := range entries {
 		switch e.Name() {
 		case "lock", "key", "key" + durable.Unfinished, "schema" + durable.Unfinished, "percached.conf",
-			"key.part", "schema.part": // so earlier builds called what they had not finished
+			"key.part", "schema.part": // temporary files of earlier versions
 		default:
-			return false, fault.New(fault.Invalid, op, "%s is not empty and no data folder of percached: it has no file named schema; name another folder with --data", h.dir)
+			return false, fault.New(fault.Invalid, op, "%s is not empty and not a data folder of percached (it has no file named schema); name another folder with --data", h.dir)
 		}
 	}
 	return true, nil
@@ -130,7 +128,7 @@ func (h *Home) vacant() (bool, error) {
 
 func schemaText() []byte { return fmt.Appendf(nil, "{\"version\": %d}\n", version) }
 
-// versionIn is 0 for a text that is no schema.
+// versionIn returns the version in a schema file, or 0 if the text is invalid.
 func versionIn(schemaText []byte) int {
 	var schema struct {
 		Version int `json:"version"`
@@ -141,7 +139,7 @@ func versionIn(schemaText []byte) int {
 	return schema.Version
 }
 
-func (h *Home) enter(fresh bool) error {
+func (h *Home) initialise(fresh bool) error {
 	if err := os.Chmod(h.dir, 0o700); err != nil {
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}
@@ -156,16 +154,16 @@ func (h *Home) enter(fresh bool) error {
 	}
 	switch found := versionIn(b); {
 	case found < 1:
-		return fault.New(fault.Unavailable, op, "%s cannot be read", h.Path("schema"))
+		return fault.New(fault.Unavailable, op, "%s is damaged; restore it from a backup", h.Path("schema"))
 	case found < version:
 		if err := durable.Write(h.Path("schema"), schemaText()); err != nil {
 			return fault.New(fault.Unavailable, op, "%w", err)
 		}
 	case found > version:
-		return fault.New(fault.Unsupported, op, "%s was written by a newer percached (version %d of the folder, this one knows %d)", h.dir, found, version)
+		return fault.New(fault.Unsupported, op, "%s has version %d and this percached reads version %d; use a newer percached", h.dir, found, version)
 	}
-	// A daemon that was killed has left where it listened. By now another program
-	// may listen there, and commands would tell it the token.
+	// A killed daemon leaves its address behind. Another program may listen there now, and commands
+	// would send it the token.
 	if err := os.Remove(h.Path("address")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}
@@ -175,7 +173,7 @@ func (h *Home) enter(fresh bool) error {
 		err = durable.Write(h.Path("key"), h.Key)
 	}
 	if err != nil || len(h.Key) != keySize {
-		return fault.New(fault.Unavailable, op, "%s cannot be read or is damaged: without it no stored tensor is trusted; remove it to start them anew", h.Path("key"))
+		return fault.New(fault.Unavailable, op, "%s is damaged or not readable; restore it from a backup, or remove it to compute the stored tensors again", h.Path("key"))
 	}
 	_, err = os.Stat(h.Path("unclean"))
 	if h.Unclean = err == nil; err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -134,10 +134,10 @@ func TestRefuses(t *testing.T) {
 		kind              fault.Kind
 		says              string
 	}{
-		{"somebody's folder", "letter.txt", "Dear", false, fault.Invalid, "no data folder of percached"},
+		{"somebody's folder", "letter.txt", "Dear", false, fault.Invalid, "a data folder of percached"},
 		{"newer", "schema", `{"version": 3}`, true, fault.Unsupported, "newer"},
-		{"no schema", "schema", `oh`, true, fault.Unavailable, "schema cannot be read"},
-		{"short key", "key", `oh`, true, fault.Unavailable, "key cannot be read"},
+		{"no schema", "schema", `oh`, true, fault.Unavailable, "schema is damaged"},
+		{"short key", "key", `oh`, true, fault.Unavailable, "key is damaged"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()

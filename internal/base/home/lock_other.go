@@ -8,7 +8,8 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// lock leaves it to the databases' own locks to keep others out.
+// lock opens the lock file. On this system, only the databases' own locks exclude other
+// processes.
 func lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -13,12 +13,11 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// lock takes the folder for this process. The system lets go of it when the
-// process ends, however it ends.
+// lock locks the folder for this process. The system releases the lock when the process ends.
 func lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return nil, fault.New(fault.Unavailable, op, "%s cannot be written: it must be yours, and so must be what is in it (%w)", filepath.Dir(path), err)
+		return nil, fault.New(fault.Unavailable, op, "cannot write %s: %w; make the folder and its content yours", filepath.Dir(path), err)
 	}
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
@@ -35,7 +34,7 @@ func lock(path string) (*os.File, error) {
 		f.Close()
 		return nil, fault.New(fault.Unavailable, op, "%s: %w", path, err)
 	}
-	if f.Truncate(0) == nil { // who is refused is told the number, if it can be
+	if f.Truncate(0) == nil { // the number for InUse.Who
 		fmt.Fprintf(f, "%d\n", os.Getpid())
 	}
 	return f, nil

@@ -10,40 +10,41 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// A restore fills folders and files beside those that they replace. Up to
-// CommitRestore the data folder is what it was; from then on it is what was
-// restored, though the next Open may have to end it.
+// A restore writes new folders and files beside those that they replace. Until CommitRestore the data
+// folder keeps its content. After it, the restored content counts; if the process ends before
+// EndRestore, the next Open calls it.
 const (
-	stagedBegin = "restore-"
-	committed   = "restore-committed"
+	stagedPrefix = "restore-"
+	committed    = "restore-committed"
 )
 
-// Version is the version of the data folder, as a backup names it.
+// Version is the version of the data folder, as backups record it.
 const Version = version
 
-// restored are the parts of the folder that a restore replaces.
-var restored = []string{"meta", "inbox", "prompts", "percached.conf"}
+// replacedParts are the parts of the folder that a restore replaces.
+var replacedParts = []string{"meta", "inbox", "prompts", "percached.conf"}
 
-// derived are those that are made anew from what was restored.
-var derived = []string{"tensors", "tensors.aside", "index"}
+// rebuiltParts are rebuilt after a restore.
+var rebuiltParts = []string{"tensors", "tensors.aside", "index"}
 
-// Staged is where a part lies that is to be restored: beside what it replaces.
+// Staged returns where to write a part that is being restored: beside the part that it
+// replaces.
 func (h *Home) Staged(part string) string {
-	at := h.place(part)
-	return filepath.Join(filepath.Dir(at), stagedBegin+filepath.Base(at))
+	at := h.target(part)
+	return filepath.Join(filepath.Dir(at), stagedPrefix+filepath.Base(at))
 }
 
-// place is what a restore replaces: what percached has written behind a link, but not
-// what the owner has there.
-func (h *Home) place(part string) string {
+// target returns the path that a restore replaces. percached's own parts may be behind a link;
+// the owner's files are replaced at the link itself.
+func (h *Home) target(part string) string {
 	if part == "prompts" || part == "percached.conf" {
 		return h.Path(part)
 	}
-	return realPath(h.Path(part))
+	return resolveLink(h.Path(part))
 }
 
-// realPath follows a link, even one that leads to nothing.
-func realPath(path string) string {
+// resolveLink follows a link, even a broken one.
+func resolveLink(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
@@ -56,57 +57,57 @@ func realPath(path string) string {
 	return path
 }
 
-// DropRestore removes what was staged and not committed, the decision first: one that
-// failed may have left it.
+// DropRestore removes a restore that was not committed. It removes the commit mark first,
+// because a failed commit may have left it.
 func (h *Home) DropRestore() error {
 	errs := []error{os.RemoveAll(h.Path(committed + durable.Unfinished))}
 	if Exists(h.Path(committed)) {
 		if err := errors.Join(os.Remove(h.Path(committed)), durable.Folder(h.dir)); err != nil {
-			return unrestored(err)
+			return restoreError(err)
 		}
 	}
-	for _, part := range restored {
+	for _, part := range replacedParts {
 		errs = append(errs, os.RemoveAll(h.Staged(part)))
 	}
-	return unrestored(errors.Join(errs...))
+	return restoreError(errors.Join(errs...))
 }
 
-// CommitRestore makes what is staged durable, and decides that it replaces what is
-// there.
+// CommitRestore makes the staged parts durable and then decides that they replace the current
+// ones.
 func (h *Home) CommitRestore() error {
-	for _, part := range restored {
+	for _, part := range replacedParts {
 		if err := syncTree(h.Staged(part)); err != nil {
-			return unrestored(err)
+			return restoreError(err)
 		}
 		if err := durable.Folder(filepath.Dir(h.Staged(part))); err != nil {
-			return unrestored(err)
+			return restoreError(err)
 		}
 	}
-	return unrestored(durable.Write(h.Path(committed), nil))
+	return restoreError(durable.Write(h.Path(committed), nil))
 }
 
-// EndRestore replaces what is there, if a restore was committed, and removes what
-// one has left that was not. Nothing of the folder may be open. What it has not done
-// when it is cut short, the next call does.
+// EndRestore replaces the current parts if a restore was committed, and otherwise removes the
+// staged ones. Nothing in the folder may be open. If it is interrupted, the next call
+// continues.
 func (h *Home) EndRestore() error {
 	if !Exists(h.Path(committed)) {
 		return h.DropRestore()
 	}
 	for _, step := range h.restoreSteps() {
 		if err := step(); err != nil {
-			return unrestored(err)
+			return restoreError(err)
 		}
 	}
-	h.Unclean = true // what is derived must be brought together with what was restored
+	h.Unclean = true // the rebuilt parts must be synchronised with the restored ones
 	return nil
 }
 
 func (h *Home) restoreSteps() (steps []func() error) {
-	for _, part := range derived {
-		steps = append(steps, func() error { return os.RemoveAll(realPath(h.Path(part))) })
+	for _, part := range rebuiltParts {
+		steps = append(steps, func() error { return os.RemoveAll(resolveLink(h.Path(part))) })
 	}
-	for _, part := range restored {
-		staged, real := h.Staged(part), h.place(part)
+	for _, part := range replacedParts {
+		staged, real := h.Staged(part), h.target(part)
 		here := func() bool { return Exists(staged) }
 		steps = append(steps,
 			func() error {
@@ -131,7 +132,7 @@ func (h *Home) restoreSteps() (steps []func() error) {
 	})
 }
 
-// syncTree makes a file durable, or all of a folder, if there is one.
+// syncTree makes a file or a whole folder durable, if it exists.
 func syncTree(root string) error {
 	return filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if path == root && errors.Is(err, fs.ErrNotExist) {
@@ -148,7 +149,7 @@ func syncTree(root string) error {
 	})
 }
 
-func unrestored(err error) error {
+func restoreError(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -13,42 +13,40 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// badger creates a file at its full length without any block of the disk, maps
-// it, and writes through the map. On a full disk such a write ends the process.
-// So every file of an open database gets its blocks before badger writes to it:
-// see allocate_linux.go. An allocation records how that went in one folder.
+// badger creates a sparse file of full length, maps it, and writes through the map. On a full disk
+// such a write kills the process. So every file of an open database gets its disk blocks before
+// badger writes to it (allocate_linux.go). An allocation holds the state of one folder.
 type allocation struct {
-	logBytes, memBytes int64 // that badger writes at most to a value log, and to a memtable's log
+	logBytes, memBytes int64 // most bytes that badger writes to a value log, and to a memtable's log
 
 	mu sync.Mutex
-	// volatile: the log of the newest memtable got no blocks and is in memory
-	// only. Nothing that is written is durable until the next memtable.
+	// volatile: the newest memtable's log got no blocks and is in memory only. Writes are not
+	// durable until the next memtable.
 	volatile bool
-	// stuck: the next value log got no blocks, and the last one is cut to its
-	// length. Large values are refused until a small write has begun the next.
+	// stuck: the next value log got no blocks, and the last one is full. Large values are refused
+	// until a small write starts the next log.
 	stuck bool
-	// waiting counts the tables that wait for blocks: badger does not see when
-	// a table of a compaction fails, and deletes those that it was made of.
+	// waiting counts the tables that wait for blocks. A table must not fail: badger would delete the
+	// tables that it was compacted from.
 	waiting  int
-	logsWait bool          // so do logs of memtables, for the time being
-	starved  chan struct{} // closed when a table waits or failed
+	logsWait bool          // logs of memtables wait for blocks, too
+	starved  chan struct{} // closed when a table waits for blocks or failed
 }
 
-// again is how often who waits for blocks asks for them.
-const again = 100 * time.Millisecond
+// retryEvery is the interval at which blocks are requested again.
+const retryEvery = 100 * time.Millisecond
 
 func newAllocation(o Options) *allocation {
 	return &allocation{
-		// A file ends with the transaction that fills it. The largest one has
-		// Limit bytes of large values, and 15 % of a memtable in all else.
+		// A file ends with the transaction that fills it. The largest transaction has Limit bytes of
+		// large values, and 15 % of a memtable for the rest.
 		logBytes: o.ValueLogFileSize + o.Limit() + 1<<20,
 		memBytes: o.MemTableSize + o.MemTableSize/4 + 1<<20,
 		starved:  make(chan struct{}),
 	}
 }
 
-// state says whether what is written now is durable, and whether large values
-// can be written.
+// state says whether writes are durable at present, and whether large values can be written.
 func (a *allocation) state() (volatile, stuck bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -67,7 +65,7 @@ func (a *allocation) setStuck(to bool) {
 	a.stuck = to
 }
 
-// waitForLogs has logs of memtables wait for blocks, or not.
+// waitForLogs sets whether logs of memtables wait for blocks.
 func (a *allocation) waitForLogs(on bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,8 +78,8 @@ func (a *allocation) waitsForLogs() bool {
 	return a.logsWait
 }
 
-// wait notes that one more table waits for blocks, or one less.
-func (a *allocation) wait(n int) {
+// addWaiting changes the number of tables that wait for blocks.
+func (a *allocation) addWaiting(n int) {
 	a.mu.Lock()
 	a.waiting += n
 	a.mu.Unlock()
@@ -100,8 +98,8 @@ func (a *allocation) tableFailed() {
 	}
 }
 
-// starving is closed as soon as a table waits or fails from now on.
-func (a *allocation) starving() <-chan struct{} {
+// starvation returns a channel that is closed when a table waits or fails from now on.
+func (a *allocation) starvation() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.waiting == 0 {
@@ -117,10 +115,10 @@ func (a *allocation) tablesWait() bool {
 	return a.waiting > 0
 }
 
-// flushLog passes badger's messages on, and sees the one that badger has for a
-// memtable that it cannot write to a table: it tries again for ever.
+// flushLog forwards badger's messages. It recognises the message about a memtable that cannot
+// be written to a table; badger retries that forever.
 type flushLog struct {
-	to    badger.Logger // nil: nobody
+	to    badger.Logger // nil: discard
 	files *allocation
 }
 
@@ -153,7 +151,7 @@ func (l *flushLog) Debugf(f string, v ...any) {
 	}
 }
 
-// folders has the allocation of every folder that was opened, by its real path.
+// folders maps the real path of each opened folder to its allocation.
 type folders struct {
 	mu sync.Mutex
 	by map[string]*allocation
@@ -171,7 +169,7 @@ func (f *folders) set(dir string, a *allocation) {
 	f.by[dir] = a
 }
 
-// openBadger opens badger in a folder where every file gets its blocks first.
+// openBadger opens badger in a folder whose files get their blocks first.
 func openBadger(dir string, o Options) (*badger.DB, error) {
 	real, err := filepath.Abs(dir)
 	if err == nil {
@@ -180,7 +178,7 @@ func openBadger(dir string, o Options) (*badger.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	// badger ends the process if it cannot create this one.
+	// badger kills the process if it cannot create this file.
 	if err := allocateCounts(filepath.Join(real, "DISCARD")); err != nil {
 		return nil, err
 	}
@@ -191,8 +189,8 @@ func openBadger(dir string, o Options) (*badger.DB, error) {
 	return b, noSpace(err)
 }
 
-// noSpace makes badger's errors of a full disk one that callers recognise: badger
-// keeps the text alone, over several lines.
+// noSpace turns badger's errors about a full disk into ENOSPC. badger keeps only the text, over
+// several lines.
 func noSpace(err error) error {
 	if err == nil || errors.Is(err, syscall.ENOSPC) && fault.KindOf(err) != fault.Internal {
 		return err
@@ -205,17 +203,17 @@ func noSpace(err error) error {
 	return err
 }
 
-// beginLog begins the next value log if the last one could not be followed. The
-// caller, who commits large values, holds bulky.
-func (db *DB) beginLog() error {
+// unstickLog starts the next value log if the last attempt failed. The caller commits large
+// values and holds bigWrites.
+func (db *DB) unstickLog() error {
 	if _, stuck := db.files.Load().state(); stuck {
-		return db.touch()
+		return db.startNextLog()
 	}
 	return nil
 }
 
-// durably commits a transaction, if it can be made durable.
-func (db *DB) durably(t *badger.Txn) error {
+// commitDurably commits a transaction, and fails if the commit is not durable.
+func (db *DB) commitDurably(t *badger.Txn) error {
 	err := t.Commit()
 	if volatile, stuck := db.files.Load().state(); volatile || stuck && err != nil {
 		return errFull("kv.commit")
@@ -223,19 +221,19 @@ func (db *DB) durably(t *badger.Txn) error {
 	return err
 }
 
-// touch writes something small, at which badger begins the next value log.
-func (db *DB) touch() error {
+// startNextLog makes a small write, at which badger starts the next value log.
+func (db *DB) startNextLog() error {
 	t := db.b.NewTransaction(true)
 	defer t.Discard()
 	return noSpace(errors.Join(t.Delete(marker), t.Set(commitMark, []byte{1}), t.Commit()))
 }
 
-// recoverVolatile makes durable what is in memory only, by beginning the next
-// memtable, if there is room for that.
+// recoverVolatile makes volatile writes durable by starting the next memtable, if the disk has
+// space.
 func (db *DB) recoverVolatile() error {
 	const op = "kv.commit"
 	files := db.files.Load()
-	if files.tablesWait() { // badger would block the writer who fills one memtable too many
+	if files.tablesWait() { // badger blocks a writer if too many memtables are full
 		return errFull(op)
 	}
 	if volatile, _ := files.state(); !volatile {
@@ -246,7 +244,7 @@ func (db *DB) recoverVolatile() error {
 	if volatile, _ := files.state(); !volatile {
 		return nil // another writer did it
 	}
-	if err := room(db.dir, db.o, files.memBytes+2*db.o.MemTableSize); err != nil {
+	if err := checkRoom(db.dir, db.o, files.memBytes+2*db.o.MemTableSize); err != nil {
 		return err
 	}
 	t := db.b.NewTransaction(true)
@@ -260,32 +258,32 @@ func (db *DB) recoverVolatile() error {
 	return nil
 }
 
-// use makes b the database in use.
-func (db *DB) use(b *badger.DB, rec *journal) {
+// setCurrent makes b the database in use.
+func (db *DB) setCurrent(b *badger.DB, rec *journal) {
 	db.b, db.rec = b, rec
 	db.files.Store(b.Opts().Logger.(*flushLog).files)
 }
 
-// Waits says whether the disk is full and badger waits for room: calls that
-// write, or give space back, may not return before there is some.
-func (db *DB) Waits() bool { return db.files.Load().tablesWait() }
+// WaitsForDisk says whether the disk is full and badger waits for space. Calls that write or
+// reclaim space may then block until there is some.
+func (db *DB) WaitsForDisk() bool { return db.files.Load().tablesWait() }
 
-// shut closes badger. If the disk is full it gives up: what was acknowledged is
-// in the logs, and the next Open reads it from there.
-func (db *DB) shut() error {
-	starving := db.files.Load().starving()
+// closeOrGiveUp closes badger. If the disk is full it gives up: acknowledged writes are in the
+// logs, and the next Open reads them.
+func (db *DB) closeOrGiveUp() error {
+	starving := db.files.Load().starvation()
 	select {
 	case db.space <- struct{}{}:
 		defer func() { <-db.space }()
-	case <-starving: // who holds it may wait for room
+	case <-starving: // the holder may wait for disk space
 		return errFull("kv.Close")
 	}
-	if db.b.IsClosed() { // or it gave up before
+	if db.b.IsClosed() { // an earlier call gave up
 		return nil
 	}
 	closed := make(chan error, 1)
 	b, rec := db.b, db.rec
-	go func() { closed <- shut(b, rec) }()
+	go func() { closed <- closeDB(b, rec) }()
 	select {
 	case err := <-closed:
 		return err
@@ -295,7 +293,7 @@ func (db *DB) shut() error {
 	}
 }
 
-// errFull is for who wrote when the disk filled up.
+// errFull is the error of a write on a full disk.
 func errFull(op string) error {
 	return fault.New(fault.Unavailable, op, "the disk is full: %w", syscall.ENOSPC)
 }

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapper has the func through which badger maps its files. Nothing else of
-// badger's can be replaced between creating a file and writing to it.
+// mapper holds the func through which badger maps its files. It is the only hook between creating a
+// file and writing to it.
 //
 //go:linkname mapper golang.org/x/sys/unix.mapper
 var mapper *unixMapper
 
-// unixMapper is how unix.mapper begins; a test compares it with the source.
+// unixMapper has the first fields of unix.mapper; a test compares it with the source.
 type unixMapper struct {
 	sync.Mutex
 	_    map[*byte][]byte
@@ -28,8 +28,8 @@ type unixMapper struct {
 
 type mapFunc = func(addr, length uintptr, prot, flags, fd int, offset int64) (uintptr, error)
 
-// guarded has the open folders. From its first call on, files that are mapped in
-// any of them get their blocks first.
+// guarded holds the open folders. From its first call on, a file mapped in one of them gets its
+// blocks first.
 var guarded = sync.OnceValue(func() *folders {
 	all := &folders{by: map[string]*allocation{}}
 	next := mapper.mmap
@@ -47,26 +47,25 @@ var guarded = sync.OnceValue(func() *folders {
 	return all
 })
 
-// allocate gives a new file of an open folder its blocks. If there are none, the
-// log of a memtable is to be kept in memory, a value log is an error, and a
-// table waits.
+// allocate gives a new file of an open folder its blocks. If the disk is full, a memtable's log
+// stays in memory, a value log fails, and a table waits.
 func (f *folders) allocate(fd int, length int64) (inMemory bool, err error) {
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
 	if err != nil {
-		return false, nil // not to be known
+		return false, nil // unknown path
 	}
 	files := f.of(filepath.Dir(path))
-	if files == nil || !fresh(fd) {
+	if files == nil || !hasNoBlocks(fd) {
 		return false, nil
 	}
 	switch filepath.Ext(path) {
 	case ".mem":
 		n := min(length, files.memBytes)
 		if files.waitsForLogs() {
-			files.await(func() error { return fallocate(fd, 0, 0, n) })
+			files.waitForBlocks(func() error { return fallocate(fd, 0, 0, n) })
 		}
 		full := noBlocks(fallocate(fd, 0, 0, n))
-		if full { // what was allocated of it is no use
+		if full { // drop the blocks that it got
 			err = errors.Join(unix.Ftruncate(fd, 0), unix.Ftruncate(fd, length))
 		}
 		files.setVolatile(full)
@@ -74,12 +73,12 @@ func (f *folders) allocate(fd int, length int64) (inMemory bool, err error) {
 	case ".vlog":
 		if err = fallocate(fd, 0, 0, min(length, files.logBytes)); noBlocks(err) {
 			files.setStuck(true)
-			return false, errors.Join(err, os.Remove(path)) // or it could not be created again
+			return false, errors.Join(err, os.Remove(path)) // badger must be able to create it again
 		}
 		files.setStuck(false)
 	case ".sst":
 		manifest := filepath.Join(filepath.Dir(path), "MANIFEST")
-		files.await(func() error {
+		files.waitForBlocks(func() error {
 			if err := fallocate(fd, 0, 0, length); err != nil {
 				return err
 			}
@@ -89,23 +88,23 @@ func (f *folders) allocate(fd int, length int64) (inMemory bool, err error) {
 	return false, nil
 }
 
-// await returns when a file has its blocks.
-func (a *allocation) await(allocate func() error) {
-	for waits := false; noBlocks(allocate()); time.Sleep(again) {
+// waitForBlocks returns when a file has its blocks.
+func (a *allocation) waitForBlocks(allocate func() error) {
+	for waits := false; noBlocks(allocate()); time.Sleep(retryEvery) {
 		if !waits {
 			waits = true
-			a.wait(1)
-			defer a.wait(-1)
+			a.addWaiting(1)
+			defer a.addWaiting(-1)
 		}
 	}
 }
 
-// allocateLine allocates blocks behind the end of the manifest, for the line that
-// will name a table: half a line would make all later ones unreadable.
+// allocateLine allocates blocks after the end of the manifest, for the line that will name a
+// table. Half a line would make all later lines unreadable.
 func allocateLine(manifest string) error {
 	f, err := os.OpenFile(manifest, os.O_RDWR, 0)
 	if err != nil {
-		return nil // badger says what is wrong with it
+		return nil // badger reports the error
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -115,11 +114,10 @@ func allocateLine(manifest string) error {
 	return fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, info.Size(), 64<<10)
 }
 
-// countsBytes is the length at which badger creates its counts of garbage.
+// countsBytes is the length of badger's new DISCARD file, which counts garbage.
 const countsBytes = 1 << 20
 
-// allocateCounts makes badger's counts of garbage if there are none, and gives
-// them their blocks.
+// allocateCounts creates badger's DISCARD file if necessary, and gives it its blocks.
 func allocateCounts(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -134,7 +132,7 @@ func allocateCounts(path string) error {
 	if err == nil {
 		return nil
 	}
-	if info.Size() == 0 { // badger makes it then
+	if info.Size() == 0 { // badger creates it then
 		err = errors.Join(err, os.Remove(path))
 	}
 	if !noBlocks(err) {
@@ -143,9 +141,9 @@ func allocateCounts(path string) error {
 	return fmt.Errorf("the disk is full: %w", syscall.ENOSPC)
 }
 
-// fresh says whether a file has no blocks yet. An old log is read only, and must
-// not be replaced by memory.
-func fresh(fd int) bool {
+// hasNoBlocks says whether a file has no blocks yet. An old log is only read, and must not be
+// replaced by memory.
+func hasNoBlocks(fd int) bool {
 	var s unix.Stat_t
 	return unix.Fstat(fd, &s) == nil && s.Blocks == 0
 }
@@ -158,8 +156,8 @@ func fallocate(fd int, mode uint32, offset, length int64) error {
 	}
 }
 
-// noBlocks says that the disk is full, or the share of it that this user has. A
-// file system that allocates nothing in advance is no error.
+// noBlocks says that the disk or the user's quota is full. A file system without preallocation
+// is no error.
 func noBlocks(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
 }

@@ -35,7 +35,7 @@ func worn(t *testing.T, dir string, fn func()) (want map[string]string) {
 			if err := db.Update(func(tx *Tx) error {
 				return errors.Join(
 					tx.Set(fmt.Appendf(nil, "key%03d", i), bytes.Repeat([]byte{byte(i + 1)}, size)),
-					tx.Set(fmt.Appendf(nil, "big%03d", i%7), bytes.Repeat([]byte{byte(i + 1)}, inLog+i)),
+					tx.Set(fmt.Appendf(nil, "big%03d", i%7), bytes.Repeat([]byte{byte(i + 1)}, largeValue+i)),
 					tx.Delete(fmt.Appendf(nil, "key%03d", i-5)),
 				)
 			}); err != nil {

@@ -65,7 +65,7 @@ func writeUntilTold(dir string, in io.Reader) error {
 		}
 		select {
 		case <-told:
-			if db.Waits() { // so does the writer, it may be
+			if db.WaitsForDisk() { // so does the writer, it may be
 				fmt.Println("closed", db.Close())
 				return nil
 			}

@@ -4,6 +4,6 @@ package kv
 
 import "io/fs"
 
-func locked(string) bool { return false }
+func isLocked(string) bool { return false }
 
-func allocated(info fs.FileInfo) int64 { return info.Size() }
+func allocatedBytes(info fs.FileInfo) int64 { return info.Size() }

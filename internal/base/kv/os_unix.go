@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// locked says if somebody holds badger's lock on dir.
-func locked(dir string) bool {
+// isLocked says whether another process holds badger's lock on dir.
+func isLocked(dir string) bool {
 	f, err := os.Open(dir)
 	if err != nil {
 		return false
@@ -18,7 +18,7 @@ func locked(dir string) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == syscall.EWOULDBLOCK
 }
 
-func allocated(info fs.FileInfo) int64 {
+func allocatedBytes(info fs.FileInfo) int64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int64(s.Blocks) * 512
 	}

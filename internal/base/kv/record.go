@@ -16,36 +16,35 @@ import (
 	"github.com/percached/percached/internal/base/durable"
 )
 
-// recordName is the file in a database's folder that says what the database must
-// contain. FORMAT.md describes it.
+// recordName is the file that says what the database must contain (FORMAT.md).
 const recordName = "RECORD"
 
 const (
 	recordVersion = 1
 	stateOpen     = "open"
 	stateClosed   = "closed"
-	slotSize      = 64 // bytes of a line that is rewritten in place
+	slotSize      = 64 // length of a line that is rewritten in place
 	slots         = 2
 )
 
-// record is what a RECORD file says.
+// record is the content of a RECORD file.
 type record struct {
 	State  string       `json:"state"`
-	Commit uint64       `json:"commit"`          // the last commit that was acknowledged
-	Log    uint32       `json:"-"`               // the log that holds it; only lines tell
-	Gap    bool         `json:"gap,omitempty"`   // a commit failed: its number may be missing
-	Files  []fileRecord `json:"files,omitempty"` // what a closed database consists of
+	Commit uint64       `json:"commit"`          // the last acknowledged commit
+	Log    uint32       `json:"-"`               // the log that contains it; in lines only
+	Gap    bool         `json:"gap,omitempty"`   // a commit failed; its number may be unused
+	Files  []fileRecord `json:"files,omitempty"` // the files of a closed database
 }
 
-// fileRecord names a file of a closed database.
+// fileRecord describes a file of a closed database.
 type fileRecord struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
-	Sum  uint32 `json:"crc32c"` // 0 for tables: badger's own checksums cover them
+	Sum  uint32 `json:"crc32c"` // 0 for tables, which have badger's own checksums
 }
 
-// encode gives the bytes of a RECORD file. An open one ends in lines that note
-// rewrites.
+// encode returns the bytes of a RECORD file. An open record ends with lines that are updated in
+// place.
 func (r *record) encode() ([]byte, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -60,7 +59,7 @@ func (r *record) encode() ([]byte, error) {
 	return b, nil
 }
 
-// slotLine is a line of an open record.
+// slotLine returns a line of an open record.
 func slotLine(commit uint64, log uint32, gap bool) []byte {
 	text := fmt.Sprintf("%020d %010d %-5t", commit, log, gap)
 	text = fmt.Sprintf("%s %08x", text, crc32.Checksum([]byte(text), castagnoli))
@@ -69,13 +68,13 @@ func slotLine(commit uint64, log uint32, gap bool) []byte {
 
 var errRecordNewer = errors.New("a newer percached wrote it")
 
-// decodeRecord reads a RECORD file. Damaged lines of an open one are passed over.
+// decodeRecord decodes a RECORD file. It skips damaged lines of an open record.
 func decodeRecord(b []byte) (*record, error) {
 	var version int
 	var sum uint32
 	head, rest, ok := bytes.Cut(b, []byte("\n"))
 	if n, err := fmt.Sscanf(string(head), "record %d %08x", &version, &sum); !ok || err != nil || n != 2 {
-		return nil, errors.New("it does not begin as a record")
+		return nil, errors.New("it does not start with a record header")
 	}
 	if version > recordVersion {
 		return nil, errRecordNewer
@@ -106,7 +105,7 @@ func decodeSlot(b []byte) (commit uint64, log uint32, gap, ok bool) {
 	return commit, log, gap, bytes.Equal(b, slotLine(commit, log, gap))
 }
 
-// readRecord reads the record of a closed database; nil where there is none.
+// readRecord reads the record of a closed database, or returns nil if there is none.
 func readRecord(dir string) (*record, error) {
 	b, err := os.ReadFile(filepath.Join(dir, recordName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -118,21 +117,21 @@ func readRecord(dir string) (*record, error) {
 	return decodeRecord(b)
 }
 
-// journal keeps the record of a database that is open.
+// journal maintains the record of an open database.
 type journal struct {
 	dir string
 
 	mu     sync.Mutex
-	file   *os.File // nil behind close
-	at     int64    // of the first line
-	line   int64    // the next one to write
+	file   *os.File // nil after end
+	at     int64    // offset of the first line
+	line   int64    // the next line to write
 	commit uint64
-	log    uint32 // the newest log of a memtable; 0 until the first commit
+	log    uint32 // newest memtable log; 0 until the first commit
 	gap    bool
-	known  map[string]fileRecord // value logs that were read, by name, with their sums
+	known  map[string]fileRecord // value logs with known checksums, by name
 }
 
-// startJournal writes that the database is open and was committed up to a number.
+// startJournal writes a record that says that the database is open, and its last commit.
 func startJournal(dir string, commit uint64, known []fileRecord) (*journal, error) {
 	r := record{State: stateOpen, Commit: commit}
 	b, err := r.encode()
@@ -154,8 +153,8 @@ func startJournal(dir string, commit uint64, known []fileRecord) (*journal, erro
 	return j, nil
 }
 
-// committed notes the number of a commit before it is acknowledged. It does not
-// sync: after a power failure the record may say less than the truth, never more.
+// committed records a commit before it is acknowledged. It does not sync: after a power failure
+// the record may be behind the database, never ahead of it.
 func (j *journal) committed(commit uint64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -166,13 +165,13 @@ func (j *journal) committed(commit uint64) error {
 	if j.log == 0 {
 		j.log = newestLog(j.dir)
 	}
-	for exists(filepath.Join(j.dir, logFileName(j.log+1))) {
+	for pathExists(filepath.Join(j.dir, logFileName(j.log+1))) {
 		j.log++
 	}
 	return j.write()
 }
 
-// newestLog is the highest number of a memtable's log.
+// newestLog returns the highest number of a memtable's log.
 func newestLog(dir string) (newest uint32) {
 	found, _ := filepath.Glob(filepath.Join(dir, "*.mem"))
 	for _, path := range found {
@@ -183,7 +182,7 @@ func newestLog(dir string) (newest uint32) {
 	return newest
 }
 
-// failed notes that a commit failed whose number may be used up.
+// failed records that a commit failed, because its number may be used up.
 func (j *journal) failed() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -201,9 +200,8 @@ func (j *journal) write() error {
 	return err
 }
 
-// end closes the file. A database that badger closed well gets a record of its
-// files; else the record keeps saying that it is open, and the next Open looks at
-// more.
+// end closes the journal. If badger closed without error, the record then lists the files.
+// Otherwise the record still says that the database is open, and the next Open verifies more.
 func (j *journal) end(closed bool) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -226,7 +224,7 @@ func (j *journal) end(closed bool) error {
 	return durable.Write(filepath.Join(j.dir, recordName), b)
 }
 
-// recorded says whether a record names a file of this name.
+// recorded says whether a record lists a file of this name.
 func recorded(name string) bool {
 	return name == "MANIFEST" || strings.HasSuffix(name, ".sst") || isLog(name)
 }
@@ -235,8 +233,8 @@ func isLog(name string) bool {
 	return strings.HasSuffix(name, ".vlog") || strings.HasSuffix(name, ".mem")
 }
 
-// listFiles describes the files of a closed database. Value logs never change once
-// they are full: sums that are known for their size are taken over.
+// listFiles describes the files of a closed database. A full value log never changes, so its
+// known checksum is reused if the size is the same.
 func listFiles(dir string, known map[string]fileRecord) ([]fileRecord, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -3,7 +3,9 @@ package kv
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -12,28 +14,25 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Rewrite copies what is alive into a fresh database and puts that in place of
-// this one: no file of the folder, nor any beside it, then holds a byte of a
-// key or value that was deleted or overwritten before Rewrite was called.
+// Rewrite copies the live data into a fresh database and replaces this one. After it, no file
+// of the folder or beside it contains a key or value that was deleted or overwritten before the
+// call.
 //
-// Reads and writes go on while it copies; what is written meanwhile is copied
-// too. It then waits for a moment without any transaction or filled Bulk, or
-// for the end of ctx, and only from that moment on do others wait: for the
-// copying of the last few changes and for the reopening. So Rewrite must not
-// be called inside a transaction. The DB stays valid for all who hold it.
+// Reads and writes continue during the copy; new writes are copied too. Rewrite then waits for
+// a moment without a transaction or filled Bulk, or for the end of ctx. From that moment it
+// blocks others, while it copies the last changes and reopens the database. So it must not be
+// called inside a transaction. The DB stays valid.
 //
-// While a Snapshot is open it is a Conflict: that may last for hours, and nobody is to
-// wait for it.
+// While a Snapshot is open, Rewrite returns a Conflict: a snapshot may last for hours, and
+// others must not wait for it.
 //
-// When it fails, the old database is still there and in use. A crash at any
-// point leaves one of the two, whole, to the next Open. Between the renames
-// nobody holds badger's lock on the folder: who must keep other processes out
-// at every moment needs a lock of their own above it. A disk too full for both
-// databases is Unavailable. Of a Disposable database damaged values are left
-// out; else they are an error.
+// If Rewrite fails, the old database stays in use. After a crash, the next Open finds one of
+// the two, complete. Between the renames badger's lock on the folder is not held; use a lock of
+// your own to exclude other processes. If the disk has no space for both databases, the error
+// is Unavailable. Damaged values of a Disposable database are dropped; of others they are an
+// error.
 //
-// Progress, if not nil, is told the bytes that were copied and about how many
-// there are.
+// progress, if not nil, receives the copied bytes and the estimated total.
 func (db *DB) Rewrite(ctx context.Context, progress func(done, total int64)) error {
 	const op = "kv.Rewrite"
 	select {
@@ -50,11 +49,11 @@ func (db *DB) Rewrite(ctx context.Context, progress func(done, total int64)) err
 	}
 	c := copier{db: db, progress: progress}
 	err := c.run(ctx)
-	c.drop()
+	c.discard()
 	return wrap(op, err)
 }
 
-// copier fills the database beside the one it copies.
+// copier fills a new database beside the one that it copies.
 type copier struct {
 	db       *DB
 	next     *DB
@@ -62,39 +61,39 @@ type copier struct {
 }
 
 func (c *copier) run(ctx context.Context) error {
-	if err := c.db.gate.free(); err != nil {
+	if err := c.db.gate.checkUnpinned(); err != nil {
 		return err
 	}
-	if err := c.begin(); err != nil {
+	if err := c.openCopy(); err != nil {
 		return err
 	}
-	defer c.db.note(false)
-	if err := c.all(ctx); err != nil {
+	defer c.db.trackWrites(false)
+	if err := c.copyAll(ctx); err != nil {
 		return err
 	}
-	// Most of the writing and syncing is done before anybody has to wait.
-	if err := errors.Join(c.changed(), c.next.Sync(), syncTree(c.next.dir)); err != nil {
+	// Most of the writing and syncing happens before others must wait.
+	if err := errors.Join(c.copyChanges(), c.next.Sync(), syncTree(c.next.dir)); err != nil {
 		return err
 	}
 	if err := c.db.gate.close(ctx); err != nil {
 		return err
 	}
 	defer c.db.gate.open()
-	if err := errors.Join(c.changed(), c.next.Close(), syncTree(c.next.dir)); err != nil {
+	if err := errors.Join(c.copyChanges(), c.next.Close(), syncTree(c.next.dir)); err != nil {
 		return err
 	}
 	if err := c.db.replace(); err != nil {
 		return err
 	}
-	return errors.Join(settleSwap(c.db.dir), c.db.RemoveAside())
+	return errors.Join(finishSwap(c.db.dir), c.db.RemoveAside())
 }
 
-func (c *copier) begin() error {
+func (c *copier) openCopy() error {
 	dir := c.db.dir + nextSuffix
-	if left := c.db.left; left != nil { // it still uses the folder
+	if left := c.db.unclosedCopy; left != nil { // it still uses NAME.new
 		select {
 		case <-left.closing:
-			c.db.left = nil
+			c.db.unclosedCopy = nil
 		default:
 			return errFull("kv.begin")
 		}
@@ -104,7 +103,7 @@ func (c *copier) begin() error {
 	}
 	o := c.db.o
 	o.Sync, o.Observer = false, Observer{}
-	o.MinFree /= 2 // it makes room
+	o.MinFree /= 2 // it frees space
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fault.New(fault.Unavailable, "kv.begin", "%w", err)
 	}
@@ -116,21 +115,21 @@ func (c *copier) begin() error {
 	return nil
 }
 
-// drop removes what was copied, unless it is in place by now.
-func (c *copier) drop() {
+// discard removes the copy, unless it has replaced the database.
+func (c *copier) discard() {
 	if c.next != nil {
 		c.next.Close()
 		if c.next.closing != nil {
-			c.db.left = c.next
+			c.db.unclosedCopy = c.next
 			return
 		}
 	}
 	os.RemoveAll(c.db.dir + nextSuffix)
 }
 
-// all copies what is alive now, and has changes noted from now on.
-func (c *copier) all(ctx context.Context) error {
-	tx := c.db.note(true)
+// copyAll copies the current data and starts tracking writes.
+func (c *copier) copyAll(ctx context.Context) error {
+	tx := c.db.trackWrites(true)
 	defer tx.end()
 	var done, total int64
 	if err := tx.Keys(nil, func(k []byte, size int64) error {
@@ -139,7 +138,7 @@ func (c *copier) all(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if err := room(c.db.dir, c.next.o, total); err != nil {
+	if err := checkRoom(c.db.dir, c.next.o, total); err != nil {
 		return err
 	}
 	bulk := c.next.Bulk()
@@ -155,7 +154,7 @@ func (c *copier) all(ctx context.Context) error {
 			return nil
 		case err != nil:
 			return err
-		case len(v) < inLog: // not in a map that stays
+		case len(v) < largeValue: // not in a permanent map
 			v = append([]byte(nil), v...)
 		}
 		done += int64(len(item.Key()) + len(v))
@@ -166,17 +165,17 @@ func (c *copier) all(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	// Before the iterator closes, while its values are in place.
+	// Flush before the iterator closes and unmaps the values.
 	if err := bulk.Flush(); err != nil {
 		return err
 	}
-	c.progress(total, total) // which was an estimate
+	c.progress(total, total) // total was an estimate
 	return nil
 }
 
-// changed copies what was written since it was last asked.
-func (c *copier) changed() error {
-	tx, keys := c.db.noted()
+// copyChanges copies the keys written since the last call.
+func (c *copier) copyChanges() error {
+	tx, keys := c.db.takeTracked()
 	defer tx.end()
 	bulk := c.next.Bulk()
 	defer bulk.Cancel()
@@ -195,69 +194,164 @@ func (c *copier) changed() error {
 	return bulk.Flush()
 }
 
-// note begins or ends the noting of keys that are written, and gives a view of
-// what was there before.
-func (db *DB) note(on bool) *Tx {
+// trackWrites starts or stops tracking written keys. If it starts, it returns a view of the
+// data before.
+func (db *DB) trackWrites(on bool) *Tx {
 	db.writes.Lock()
 	defer db.writes.Unlock()
-	db.dirty = nil
+	db.tracked = nil
 	if !on {
 		return nil
 	}
-	db.dirty = map[string]struct{}{}
+	db.tracked = map[string]struct{}{}
 	return &Tx{db: db, t: db.b.NewTransaction(false)}
 }
 
-// noted gives the keys that were noted, and a view of all that is.
-func (db *DB) noted() (*Tx, map[string]struct{}) {
+// takeTracked returns the tracked keys and a view of the current data, and starts a new set.
+func (db *DB) takeTracked() (*Tx, map[string]struct{}) {
 	db.writes.Lock()
 	defer db.writes.Unlock()
-	keys := db.dirty
-	db.dirty = map[string]struct{}{}
+	keys := db.tracked
+	db.tracked = map[string]struct{}{}
 	return &Tx{db: db, t: db.b.NewTransaction(false)}, keys
 }
 
-// replace puts the copy in place and opens it; nobody is inside the gate. If
-// that fails the old database is opened again.
+// replace puts the copy in place and opens it. The caller has closed the gate. If that fails,
+// replace reopens the old database.
 func (db *DB) replace() error {
-	if err := room(db.dir, db.o, -db.o.MinFree/2); err != nil { // or the old one could not be closed, nor opened again
+	if err := checkRoom(db.dir, db.o, -db.o.MinFree/2); err != nil { // otherwise closing or reopening the old one could fail
 		return err
 	}
-	err := shut(db.b, db.rec)
+	err := closeDB(db.b, db.rec)
 	if err == nil {
 		err = swap(db.dir)
 	}
 	if err == nil {
 		if b, rec, failed := db.reopen(); failed == nil {
-			db.use(b, rec)
+			db.setCurrent(b, rec)
 			return nil
 		} else {
 			err = failed
 		}
 		err = errors.Join(err, os.Rename(db.dir, db.dir+nextSuffix))
 	}
-	if !exists(db.dir) {
+	if !pathExists(db.dir) {
 		err = errors.Join(err, os.Rename(db.dir+lastSuffix, db.dir))
 	}
 	b, rec, failed := db.reopen()
 	if failed == nil {
-		db.use(b, rec)
+		db.setCurrent(b, rec)
 	}
 	return fault.New(fault.Unavailable, "kv.replace", "%w", errors.Join(err, failed))
 }
 
-// reopen opens what was closed. It waits for room: without, nothing could be
-// read until the process ends.
+// reopen opens the database again. It waits for disk space, because without a database nothing
+// could be read until the process ends.
 func (db *DB) reopen() (*badger.DB, *journal, error) {
-	for waits := false; ; time.Sleep(again) {
+	for waits := false; ; time.Sleep(retryEvery) {
 		b, rec, err := open(db.dir, db.o)
 		if !errors.Is(err, syscall.ENOSPC) {
 			return b, rec, err
 		}
 		if files := db.files.Load(); !waits {
 			waits = true
-			files.wait(1)
-			defer files.wait(-1)
+			files.addWaiting(1)
+			defer files.addWaiting(-1)
 		}
 	}
+}
+
+// Folders beside the database.
+const (
+	nextSuffix  = ".new"   // a new database; complete once the old one is renamed
+	lastSuffix  = ".old"   // the previous database
+	asideSuffix = ".aside" // a database that could not be opened
+)
+
+// swap replaces dir by dir.new in steps. After each step either dir is complete, or dir.old and
+// dir.new both are. Neither may be open.
+func swap(dir string) error {
+	for _, step := range swapSteps(dir) {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func swapSteps(dir string) []func() error {
+	parent := filepath.Dir(filepath.Clean(dir))
+	return []func() error{
+		func() error { return os.Rename(dir, dir+lastSuffix) },
+		func() error { return syncFile(parent) },
+		func() error { return os.Rename(dir+nextSuffix, dir) },
+		func() error { return syncFile(parent) },
+	}
+}
+
+// finishSwap completes or undoes a swap after a crash, and removes what is left. An unfinished
+// rewrite has no dir.old.
+func finishSwap(dir string) error {
+	_, err := os.Stat(dir)
+	switch {
+	case err == nil:
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	case pathExists(dir+lastSuffix) && pathExists(dir+nextSuffix):
+		err = os.Rename(dir+nextSuffix, dir)
+	case pathExists(dir + lastSuffix):
+		err = os.Rename(dir+lastSuffix, dir)
+	default:
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	if !pathExists(dir+lastSuffix) && !pathExists(dir+nextSuffix) {
+		return nil
+	}
+	parent := filepath.Dir(filepath.Clean(dir))
+	return errors.Join(syncFile(parent), os.RemoveAll(dir+lastSuffix), os.RemoveAll(dir+nextSuffix), syncFile(parent))
+}
+
+// Exists says whether Open would find a database at dir, including one that an interrupted
+// rewrite left.
+func Exists(dir string) bool {
+	files, _ := os.ReadDir(dir)
+	return len(files) > 0 || pathExists(dir+lastSuffix)
+}
+
+func pathExists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// syncTree makes all files of a folder durable. An open database may remove some of them
+// meanwhile.
+func syncTree(dir string) error {
+	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil {
+			err = syncFile(path)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+}
+
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// RemoveAside removes a database that was set aside, if there is one.
+func (db *DB) RemoveAside() error {
+	if err := os.RemoveAll(db.dir + asideSuffix); err != nil {
+		return fault.New(fault.Unavailable, "kv.RemoveAside", "%w", err)
+	}
+	return nil
 }

@@ -14,34 +14,34 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// damagedSuffix ends the name of the folder in which Salvage keeps what it found.
+// damagedSuffix ends the name of the folder in which Salvage keeps the damaged database.
 const damagedSuffix = ".damaged"
 
-// Salvaged says what became of a damaged database.
+// Salvaged is the result of Salvage.
 type Salvaged struct {
-	Sound  bool     // nothing is damaged: nothing was done
-	Values int      // that were saved
-	Lost   []Damage // files of which something could not be read
-	Aside  string   // where the damaged database lies now
+	Sound  bool     // the database is not damaged and was not changed
+	Values int      // recovered values
+	Lost   []Damage // files that were not completely readable
+	Aside  string   // where the damaged database is now
 }
 
-// Salvage puts a fresh database in the place of a damaged one, with the newest
-// version of all that can be read. The damaged one stays beside it. Deletions that
-// cannot be read are undone. Values in a damaged block are copied as they are: who
-// stored them must be able to tell. A crash leaves one of the two.
+// Salvage replaces a damaged database by a fresh one with the newest readable version of each
+// key. It keeps the damaged one beside it. If a deletion is not readable, its key reappears.
+// Values of a damaged block are copied unverified: their readers must detect damage. A crash
+// leaves one of the two databases complete.
 func Salvage(ctx context.Context, dir string, o Options) (Salvaged, error) {
 	const op = "kv.Salvage"
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	if locked(dir) {
+	if isLocked(dir) {
 		return Salvaged{}, fault.New(fault.Conflict, op, "another process uses %s", dir)
 	}
-	if err := settleSwap(dir); err != nil {
+	if err := finishSwap(dir); err != nil {
 		return Salvaged{}, fault.New(fault.Unavailable, op, "%w", err)
 	}
 	_, _, err := verify(dir, o)
-	if err == nil && exists(filepath.Join(dir, recordName)) {
+	if err == nil && pathExists(filepath.Join(dir, recordName)) {
 		return Salvaged{Sound: true}, nil
 	}
 	found, _ := errors.AsType[*Damage](err)
@@ -51,12 +51,12 @@ func Salvage(ctx context.Context, dir string, o Options) (Salvaged, error) {
 		return Salvaged{}, wrap(op, err)
 	}
 	if s == nil {
-		return Salvaged{}, fault.New(fault.NotFound, op, "%s holds no file of a database: there is nothing to save", dir)
+		return Salvaged{}, fault.New(fault.NotFound, op, "%s contains no database", dir)
 	}
 	r := salvager{survey: s, newest: map[[16]byte]newestVersion{}}
 	for _, d := range []*Damage{found, damage} {
 		if d != nil {
-			r.lose(d)
+			r.addLost(d)
 		}
 	}
 	err = r.copyTo(ctx, dir+nextSuffix, o)
@@ -64,7 +64,7 @@ func Salvage(ctx context.Context, dir string, o Options) (Salvaged, error) {
 		r.done.Aside, err = keepAside(dir)
 	}
 	if err == nil {
-		err = errors.Join(swap(dir), settleSwap(dir))
+		err = errors.Join(swap(dir), finishSwap(dir))
 	}
 	if err != nil {
 		return Salvaged{}, errors.Join(wrap(op, err), os.RemoveAll(dir+nextSuffix))
@@ -74,30 +74,30 @@ func Salvage(ctx context.Context, dir string, o Options) (Salvaged, error) {
 
 type salvager struct {
 	*survey
-	newest map[[16]byte]newestVersion
-	seen   int // versions that were read in this pass
-	done   Salvaged
-	told   map[string]bool
+	newest    map[[16]byte]newestVersion
+	seen      int // versions read in this pass
+	done      Salvaged
+	lostFiles map[string]bool
 }
 
-// newestVersion is the version of a key that counts.
+// newestVersion is the version of a key that will be copied.
 type newestVersion struct {
 	version uint64
-	seen    int // its number in the order of reading
+	seen    int // its position in the order of reading
 }
 
-func (r *salvager) lose(d *Damage) {
-	if r.told == nil {
-		r.told = map[string]bool{}
+func (r *salvager) addLost(d *Damage) {
+	if r.lostFiles == nil {
+		r.lostFiles = map[string]bool{}
 	}
-	if !r.told[d.File] {
-		r.told[d.File] = true
+	if !r.lostFiles[d.File] {
+		r.lostFiles[d.File] = true
 		r.done.Lost = append(r.done.Lost, *d)
 	}
 }
 
-// copyTo fills a fresh database. It reads all twice: to learn which versions count,
-// and to copy these.
+// copyTo fills a fresh database. It reads everything twice: to find the newest versions, and to
+// copy them.
 func (r *salvager) copyTo(ctx context.Context, dir string, o Options) error {
 	if err := r.each(ctx, func(e *stored) error {
 		id := hashKey(e.key)
@@ -126,7 +126,7 @@ func (r *salvager) copyTo(ctx context.Context, dir string, o Options) error {
 		if p, lies := e.pointer(); lies {
 			var err error
 			if _, value, err = r.value(p); err != nil {
-				return r.pass(err)
+				return r.skipDamage(err)
 			}
 		}
 		r.done.Values++
@@ -144,16 +144,16 @@ func hashKey(key []byte) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// pass notes damage, and gives back what is something else.
-func (r *salvager) pass(err error) error {
+// skipDamage records damage and returns other errors.
+func (r *salvager) skipDamage(err error) error {
 	if d, ok := errors.AsType[*Damage](err); ok {
-		r.lose(d)
+		r.addLost(d)
 		return nil
 	}
 	return err
 }
 
-// each calls fn with every version that can be read, always in the same order.
+// each calls fn with every readable version, always in the same order.
 func (r *salvager) each(ctx context.Context, fn func(*stored) error) error {
 	r.seen = 0
 	count := func(e *stored) error {
@@ -164,7 +164,7 @@ func (r *salvager) each(ctx context.Context, fn func(*stored) error) error {
 		return fn(e)
 	}
 	for _, id := range append(r.tables[:len(r.tables):len(r.tables)], r.orphans...) {
-		if err := r.eachReadable(id, count, func(d *Damage) error { r.lose(d); return nil }); err != nil {
+		if err := r.eachReadable(id, count, func(d *Damage) error { r.addLost(d); return nil }); err != nil {
 			return err
 		}
 	}
@@ -179,14 +179,13 @@ func (r *salvager) each(ctx context.Context, fn func(*stored) error) error {
 			return err
 		}
 		if !whole {
-			r.lose(damaged(name, "a part of it cannot be read"))
+			r.addLost(damagedf(name, "a part of it is not readable"))
 		}
 	}
 	return nil
 }
 
-// salvageLog is readLog that passes over what cannot be read and goes on with the next
-// entry that can. It returns whether it read everything.
+// salvageLog is readLog that skips unreadable entries. It returns whether it read everything.
 func salvageLog(b []byte, fn func(*stored) error) (whole bool, err error) {
 	whole = true
 	var open []stored
@@ -207,7 +206,7 @@ func salvageLog(b []byte, fn func(*stored) error) (whole bool, err error) {
 			}
 			next := nextEntry(b)
 			if next < 0 {
-				return false, flush() // the end of the last transaction cannot be read
+				return false, flush() // the end of the last transaction is not readable
 			}
 			whole, b = false, b[next:]
 			continue
@@ -217,7 +216,7 @@ func salvageLog(b []byte, fn func(*stored) error) (whole bool, err error) {
 		case e.mark&markFinTxn != 0:
 			err = flush()
 		case e.mark&markTxn != 0:
-			if len(open) > 0 && open[0].version != e.version { // its end cannot be read
+			if len(open) > 0 && open[0].version != e.version { // its end is not readable
 				err = flush()
 			}
 			open = append(open, e)
@@ -230,13 +229,14 @@ func salvageLog(b []byte, fn func(*stored) error) (whole bool, err error) {
 	}
 }
 
-// maxSkip is how far behind damage nextEntry looks. A log of garbage would take minutes.
+// maxSkip is how many bytes after damage nextEntry searches. Searching a log of garbage would
+// take minutes.
 const maxSkip = 1 << 20
 
-// nextEntry finds the first entry behind damage at the start of b, or returns -1. An
-// entry is found by its checksum, so damage to its lengths hides no other.
+// nextEntry finds the first entry after damage at the start of b, or returns -1. It recognises
+// an entry by its checksum, so a damaged length hides no later entry.
 func nextEntry(b []byte) int {
-	// Behind the last byte that is not zero there can be the end of a checksum at most.
+	// After the last non-zero byte, only the end of a checksum can follow.
 	b = b[:min(len(b), len(bytes.TrimRight(b, "\x00"))+crc32.Size)]
 	for i := 1; i < min(len(b), maxSkip); i++ {
 		if _, n := readEntry(b[i:]); n > 0 {
@@ -246,11 +246,11 @@ func nextEntry(b []byte) int {
 	return -1
 }
 
-// keepAside keeps the files of a folder beside it, under a name that is free. They
-// are linked where the disk can do that.
+// keepAside keeps the files of a folder in a new folder beside it, as hard links if the disk
+// supports them.
 func keepAside(dir string) (string, error) {
 	aside := dir + damagedSuffix
-	for n := 2; exists(aside); n++ {
+	for n := 2; pathExists(aside); n++ {
 		aside = fmt.Sprintf("%s%s.%d", dir, damagedSuffix, n)
 	}
 	if err := os.Mkdir(aside, 0o700); err != nil {

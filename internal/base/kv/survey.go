@@ -23,21 +23,21 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// badger's marks on an entry, where a log or a table holds it.
+// badger's marks on an entry of a log or table.
 const (
 	markDelete  = 1 << 0
-	markPointer = 1 << 1 // the value lies in a value log
+	markPointer = 1 << 1 // the value is in a value log
 	markTxn     = 1 << 6 // part of a transaction
-	markFinTxn  = 1 << 7 // the end of one
+	markFinTxn  = 1 << 7 // the end of a transaction
 )
 
-// stored is one version of a key, as a table or a memtable's log holds it. It is
-// valid during a call only.
+// stored is one version of a key in a table or a memtable's log. It is valid during the call
+// only.
 type stored struct {
 	key     []byte
 	version uint64
 	mark    byte
-	value   []byte // or where it lies
+	value   []byte // or a pointer to it
 }
 
 func (s *stored) pointer() (pointer, bool) {
@@ -51,21 +51,21 @@ func (s *stored) pointer() (pointer, bool) {
 	}, true
 }
 
-// pointer says where in the value logs a value lies.
+// pointer locates a value in the value logs.
 type pointer struct{ file, length, offset uint32 }
 
-// survey reads a database that nobody has open, and changes nothing.
+// survey reads a closed database without changing it.
 type survey struct {
 	dir     string
-	tables  []uint64        // that the manifest lists, those with older values of a version first
-	deleted map[uint64]bool // that it listed once
-	orphans []uint64        // tables that are there and that it never listed
-	logs    []uint32        // of memtables, oldest first
+	tables  []uint64        // tables that the manifest lists, older levels first
+	deleted map[uint64]bool // tables that the manifest listed earlier
+	orphans []uint64        // tables that the manifest never listed
+	logs    []uint32        // numbers of memtable logs, oldest first
 	last    string          // the newest value log
 }
 
-// takeSurvey reads the manifest and the names of files. Where there is no database
-// yet, it is nil. If the manifest is damaged, the survey comes beside the Damage.
+// takeSurvey reads the manifest and the file names. It returns nil if there is no database. If
+// the manifest is damaged, it returns the survey and a Damage.
 func takeSurvey(dir string, o Options) (*survey, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +89,7 @@ func takeSurvey(dir string, o Options) (*survey, error) {
 		if id, ok := logNumber(name); ok {
 			s.logs = append(s.logs, id)
 		} else if strings.HasSuffix(name, ".mem") {
-			return nil, damaged(name, "its name is not that of a log")
+			return nil, damagedf(name, "its name is not a valid log name")
 		}
 	}
 	if !used {
@@ -111,7 +111,7 @@ func (s *survey) readManifest(o Options) error {
 	name := badger.ManifestFilename
 	f, err := os.Open(filepath.Join(s.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return damaged(name, "it is missing: there is no manifest")
+		return damagedf(name, "it is missing")
 	}
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (s *survey) readManifest(o Options) error {
 	defer f.Close()
 	manifest, end, err := badger.ReplayManifestFile(f, 0, o.badger(s.dir))
 	if err != nil {
-		return damaged(name, "%v", err)
+		return damagedf(name, "%v", err)
 	}
 	s.tables = slices.SortedFunc(maps.Keys(manifest.Tables), func(a, b uint64) int {
 		return cmp.Or(cmp.Compare(manifest.Tables[b].Level, manifest.Tables[a].Level), cmp.Compare(a, b))
@@ -128,11 +128,11 @@ func (s *survey) readManifest(o Options) error {
 	if err != nil {
 		return err
 	}
-	for rest := b[min(8, end):end]; len(rest) >= 8; { // as badger has just read it
+	for rest := b[min(8, end):end]; len(rest) >= 8; { // badger has just read it
 		n := int(binary.BigEndian.Uint32(rest))
 		var set pb.ManifestChangeSet
 		if err := proto.Unmarshal(rest[8:8+n], &set); err != nil {
-			return damaged(name, "%v", err)
+			return damagedf(name, "%v", err)
 		}
 		for _, c := range set.Changes {
 			if c.Op == pb.ManifestChange_DELETE {
@@ -144,25 +144,25 @@ func (s *survey) readManifest(o Options) error {
 	return nil
 }
 
-// readTable reads a table's file, and gives its name beside what it holds.
+// readTable returns a table's file name and content.
 func (s *survey) readTable(id uint64) (name string, b []byte, err error) {
 	path := table.NewFilename(id, s.dir)
 	name = filepath.Base(path)
 	b, err = os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = damaged(name, "MANIFEST lists this table and it is missing: it was removed, or MANIFEST was cut")
+		err = damagedf(name, "MANIFEST lists this table and it is missing: it was removed, or MANIFEST was cut")
 	}
 	return name, b, err
 }
 
-// eachInTable calls fn with every version that a table holds.
+// eachInTable calls fn with every version in a table.
 func (s *survey) eachInTable(id uint64, fn func(*stored) error) error {
 	return s.eachReadable(id, fn, func(d *Damage) error { return d })
 }
 
-// eachReadable calls fn with every version that can be read of a table, and lost with
-// what is wrong with a part of it. It ends with the first error of either. Who stored a
-// value has sealed it with its key, so entries of a damaged block are worth a look.
+// eachReadable calls fn with every readable version of a table, and lost with each damage. It
+// stops at the first error of either. Values are sealed with their keys, so entries of a
+// damaged block can be checked by their readers.
 func (s *survey) eachReadable(id uint64, fn func(*stored) error, lost func(*Damage) error) error {
 	name, b, err := s.readTable(id)
 	if d, ok := errors.AsType[*Damage](err); ok {
@@ -174,27 +174,27 @@ func (s *survey) eachReadable(id uint64, fn func(*stored) error, lost func(*Dama
 	stopped := false
 	err = eachBlock(b, func(data []byte, damage error) error {
 		if damage != nil {
-			if err := lost(damaged(name, "the table is damaged: %v", damage)); err != nil {
+			if err := lost(damagedf(name, "the table is damaged: %v", damage)); err != nil {
 				stopped = true
 				return err
 			}
 		}
 		err := eachInBlock(data, fn)
 		if errors.Is(err, errBlock) {
-			err = lost(damaged(name, "the table is damaged: %v", err))
+			err = lost(damagedf(name, "the table is damaged: %v", err))
 		}
 		stopped = err != nil
 		return err
 	})
 	if err != nil && !stopped {
-		return lost(damaged(name, "the table is damaged: %v", err))
+		return lost(damagedf(name, "the table is damaged: %v", err))
 	}
 	return err
 }
 
-// eachInLog calls fn with every version of the whole transactions at the beginning
-// of a memtable's log, as badger will when it opens the database, and says whether
-// something stands behind them.
+// eachInLog calls fn with every version in the complete transactions at the start of a
+// memtable's log, as badger does when it opens the database. It returns whether more bytes
+// follow.
 func (s *survey) eachInLog(id uint32, fn func(*stored) error) (tail bool, err error) {
 	b, err := os.ReadFile(filepath.Join(s.dir, logFileName(id)))
 	if err != nil {
@@ -215,8 +215,8 @@ func logNumber(name string) (uint32, bool) {
 }
 
 func readLog(b []byte, fn func(*stored) error) (tail bool, err error) {
-	var open []stored // of a transaction whose end is not read yet
-	whole := b        // what stands behind the last whole transaction
+	var open []stored // versions of an unfinished transaction
+	whole := b        // the bytes after the last complete transaction
 	for rest := b; ; {
 		e, n := readEntry(rest)
 		if n == 0 {
@@ -254,7 +254,7 @@ func readLog(b []byte, fn func(*stored) error) (tail bool, err error) {
 	return len(bytes.Trim(whole, "\x00")) > 0, nil
 }
 
-// readEntry reads an entry of a log and says how long it is; 0 for what is none.
+// readEntry reads an entry of a log and returns its length; 0 if it is invalid.
 func readEntry(b []byte) (e stored, n int) {
 	length, end := entryLength(b)
 	if end || length < 0 || length > int64(len(b)) {
@@ -282,12 +282,12 @@ func readEntry(b []byte) (e stored, n int) {
 
 func valueLogName(id uint32) string { return fmt.Sprintf("%06d.vlog", id) }
 
-// value reads a value out of a value log.
+// value reads a value from a value log.
 func (s *survey) value(p pointer) (key, value []byte, err error) {
 	name := valueLogName(p.file)
 	f, err := os.Open(filepath.Join(s.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, damaged(name, "the value log is missing")
+		return nil, nil, damagedf(name, "the value log is missing")
 	}
 	if err != nil {
 		return nil, nil, err
@@ -295,18 +295,18 @@ func (s *survey) value(p pointer) (key, value []byte, err error) {
 	defer f.Close()
 	b := make([]byte, p.length)
 	if _, err := f.ReadAt(b, int64(p.offset)); errors.Is(err, io.EOF) {
-		return nil, nil, damaged(name, "it was cut: a value is missing")
+		return nil, nil, damagedf(name, "it is truncated: a value is missing")
 	} else if err != nil {
 		return nil, nil, err
 	}
 	e, n := readEntry(b)
 	if n != len(b) {
-		return nil, nil, damaged(name, "a value does not match its checksum")
+		return nil, nil, damagedf(name, "a value does not match its checksum")
 	}
 	return e.key, e.value, nil
 }
 
-// readable is up to where the newest value log can be read: badger cuts it there
+// readable returns the readable length of the newest value log. badger truncates the log there
 // when it opens the database.
 func (s *survey) readable() (int64, error) {
 	if s.last == "" {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Damage says that a database does not hold what was stored in it. Nothing of it
-// was changed.
+// Damage says that a database does not contain what was stored in it. The database was not
+// changed.
 type Damage struct {
 	Dir, File string
 	What      string
@@ -22,13 +22,12 @@ func (d *Damage) Error() string {
 	return fmt.Sprintf("%s is damaged: %s: %s; nothing was changed", d.Dir, d.File, d.What)
 }
 
-func damaged(file, format string, args ...any) *Damage {
+func damagedf(file, format string, args ...any) *Damage {
 	return &Damage{File: file, What: fmt.Sprintf(format, args...)}
 }
 
-// verify holds a database that nobody has open against its record, and changes
-// nothing. It gives the number of the last commit that must be there, and sums of
-// files for the next record.
+// verify compares a closed database with its record and changes nothing. It returns the number
+// of the last commit that must exist, and known checksums for the next record.
 func verify(dir string, o Options) (commit uint64, known []fileRecord, err error) {
 	defer func() {
 		if d, ok := errors.AsType[*Damage](err); ok {
@@ -39,7 +38,7 @@ func verify(dir string, o Options) (commit uint64, known []fileRecord, err error
 	switch {
 	case errors.Is(err, errRecordNewer):
 		return 0, nil, err
-	case err != nil: // all else is looked at without it
+	case err != nil: // verify the rest without it
 		if o.Observer.RecordDamaged != nil {
 			o.Observer.RecordDamaged(dir, err)
 		}
@@ -57,7 +56,7 @@ func verify(dir string, o Options) (commit uint64, known []fileRecord, err error
 	}
 	if s == nil {
 		if r != nil && r.Commit > 0 {
-			return 0, nil, damaged("MANIFEST", "it is missing, and so are all other files")
+			return 0, nil, damagedf("MANIFEST", "it is missing, and so are all other files")
 		}
 		return 0, nil, nil
 	}
@@ -70,8 +69,8 @@ func verify(dir string, o Options) (commit uint64, known []fileRecord, err error
 	return r.Commit, nil, s.afterCrash(r)
 }
 
-// verifyFiles holds the files of a database that was closed well against their
-// sizes and checksums.
+// verifyFiles compares the files of a cleanly closed database with their recorded sizes and
+// checksums.
 func verifyFiles(dir string, files []fileRecord) error {
 	listed := map[string]bool{}
 	for _, f := range files {
@@ -80,11 +79,11 @@ func verifyFiles(dir string, files []fileRecord) error {
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
-			return damaged(f.Name, "it is missing")
+			return damagedf(f.Name, "it is missing")
 		case err != nil:
 			return err
 		case info.Size() != f.Size:
-			return damaged(f.Name, "it has %d bytes instead of %d", info.Size(), f.Size)
+			return damagedf(f.Name, "it has %d bytes instead of %d", info.Size(), f.Size)
 		case strings.HasSuffix(f.Name, ".sst"):
 			continue // checkTables reads it
 		}
@@ -93,7 +92,7 @@ func verifyFiles(dir string, files []fileRecord) error {
 			return err
 		}
 		if sum != f.Sum {
-			return damaged(f.Name, "it does not match its checksum")
+			return damagedf(f.Name, "it does not match its checksum")
 		}
 	}
 	entries, err := os.ReadDir(dir)
@@ -107,13 +106,13 @@ func verifyFiles(dir string, files []fileRecord) error {
 		if info, err := e.Info(); err != nil {
 			return err
 		} else if info.Size() > 0 {
-			return damaged(e.Name(), "it is no part of the database, which was closed without it")
+			return damagedf(e.Name(), "the database was closed without this file")
 		}
 	}
 	return nil
 }
 
-// checkTables holds all tables that are in use against their checksums.
+// checkTables verifies all listed tables against their checksums.
 func (s *survey) checkTables() error {
 	for _, id := range s.tables {
 		name, b, err := s.readTable(id)
@@ -121,13 +120,13 @@ func (s *survey) checkTables() error {
 			return err
 		}
 		if err := inspectTable(b); err != nil {
-			return damaged(name, "the table is damaged: %v", err)
+			return damagedf(name, "the table is damaged: %v", err)
 		}
 	}
 	return nil
 }
 
-// versionID stands for one version of a key.
+// versionID identifies one version of a key.
 type versionID [16]byte
 
 func idOf(e *stored) versionID {
@@ -139,18 +138,18 @@ func idOf(e *stored) versionID {
 	return versionID(h.Sum(nil)[:16])
 }
 
-// afterCrash looks at a database whose process ended without closing it. Tables
-// that the manifest does not know may be there, and the newest log may end in half
-// a transaction that nobody was told of: all else is damage.
+// afterCrash verifies a database whose process ended without closing it. Two faults are normal
+// after a crash: tables that the manifest does not list, and an incomplete, unacknowledged
+// transaction at the end of the newest log. Everything else is damage.
 func (s *survey) afterCrash(r *record) error {
-	need := map[versionID]uint64{} // versions in tables that the manifest never listed
+	need := map[versionID]uint64{} // versions in unlisted tables
 	for _, id := range s.orphans {
 		err := s.eachInTable(id, func(e *stored) error {
 			need[idOf(e)] = id
 			return nil
 		})
 		if _, ok := errors.AsType[*Damage](err); ok {
-			continue // a table that a crash left half written, as far as it goes
+			continue // a crash left the table incomplete
 		}
 		if err != nil {
 			return err
@@ -160,26 +159,26 @@ func (s *survey) afterCrash(r *record) error {
 	if err != nil {
 		return err
 	}
-	if err := unlisted(need); err != nil {
+	if err := unlistedTable(need); err != nil {
 		return err
 	}
 	if far < r.Commit {
-		return damaged(logFileName(max(r.Log, newestLog(s.dir))), "it was cut or is missing: changes are there up to number %d of %d", far, r.Commit)
+		return damagedf(logFileName(max(r.Log, newestLog(s.dir))), "it is truncated or missing: changes exist up to number %d of %d", far, r.Commit)
 	}
 	return s.readValues()
 }
 
-// unlisted is the damage to a manifest that does not list a table which alone holds
-// some versions.
-func unlisted(need map[versionID]uint64) error {
+// unlistedTable returns the damage of a manifest that does not list a table which alone
+// contains some versions.
+func unlistedTable(need map[versionID]uint64) error {
 	for _, id := range need {
-		return damaged("MANIFEST", "it does not list the table %06d.sst, and nothing else holds what is in it", id)
+		return damagedf("MANIFEST", "it does not list the table %06d.sst, and no other file contains its content", id)
 	}
 	return nil
 }
 
-// readAll reads tables and logs, strikes what it finds off those that are needed,
-// and gives the last number of a change.
+// readAll reads tables and logs, removes each version from need, and returns the last change
+// number.
 func (s *survey) readAll(r *record, need map[versionID]uint64) (far uint64, err error) {
 	found := func(e *stored) {
 		far = max(far, e.version)
@@ -193,7 +192,7 @@ func (s *survey) readAll(r *record, need map[versionID]uint64) (far uint64, err 
 		}
 	}
 	flushed := far
-	var behind []uint64 // numbers of changes that are in no table
+	var behind []uint64 // change numbers that are in no table
 	for i, id := range s.logs {
 		tail, err := s.eachInLog(id, func(e *stored) error {
 			found(e)
@@ -206,7 +205,7 @@ func (s *survey) readAll(r *record, need map[versionID]uint64) (far uint64, err 
 			return 0, err
 		}
 		if tail && i < len(s.logs)-1 {
-			return 0, damaged(logFileName(id), "it cannot be read to its end")
+			return 0, damagedf(logFileName(id), "its end is not readable")
 		}
 	}
 	if r.Gap {
@@ -215,16 +214,16 @@ func (s *survey) readAll(r *record, need map[versionID]uint64) (far uint64, err 
 	slices.Sort(behind)
 	for i, v := range slices.Compact(behind) {
 		if v != flushed+uint64(i)+1 {
-			if err := unlisted(need); err != nil { // perhaps it is in there
+			if err := unlistedTable(need); err != nil { // the missing change may be in an unlisted table
 				return 0, err
 			}
-			return 0, damaged(logFileName(newestLog(s.dir)), "change number %d is missing: it, or a log before it, was cut or removed", flushed+uint64(i)+1)
+			return 0, damagedf(logFileName(newestLog(s.dir)), "change number %d is missing: this log or an earlier one was truncated or removed", flushed+uint64(i)+1)
 		}
 	}
 	return far, nil
 }
 
-// readValues reads the current value of every key that lies in a value log.
+// readValues reads the current value of every key with a value in a value log.
 func (s *survey) readValues() error {
 	type place struct {
 		version uint64
@@ -239,7 +238,7 @@ func (s *survey) readValues() error {
 			newest[string(e.key)] = place{e.version, p, lies}
 		}
 	}
-	// First the keys that ever had such a value, then what became of them.
+	// First find the keys that ever had such a value, then their newest versions.
 	for _, fresh := range []bool{true, false} {
 		if !fresh && len(newest) == 0 {
 			return nil
@@ -264,7 +263,7 @@ func (s *survey) readValues() error {
 			continue
 		}
 		if name := valueLogName(p.at.file); name == s.last && int64(p.at.offset)+int64(p.at.length) > end {
-			return damaged(name, "it cannot be read to its end")
+			return damagedf(name, "its end is not readable")
 		}
 		if _, _, err := s.value(p.at); err != nil {
 			return err

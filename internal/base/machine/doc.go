@@ -1,2 +1,3 @@
-// Package machine says what machine this process runs on, and how much memory it may use.
+// Package machine describes the machine that this process runs on, and how much memory the
+// process may use.
 package machine

@@ -1,12 +1,10 @@
-// Package sealed puts small records into bytes and takes them apart: a version,
-// fields, and a checksum.
+// Package sealed encodes and decodes small records: a version, fields, and a checksum.
 //
-// Purpose: one way to write what several stores keep under keys of their own.
+// Purpose: the stores encode their records in one way.
 //
-// Invariants: the checksum covers the key too, so that no record stands for
-// another. A Reader never reads beyond what is there, nor makes room for more
-// than there are bytes; its first failure sticks, and End tells it.
+// Invariants: the checksum covers the key too, so a record is valid under its own key only. A
+// Reader never reads beyond the record, and never allocates more than the record's length. It
+// remembers its first failure, and End returns it.
 //
-// Goroutines, state on disk: none; those who use it say in their FORMAT.md what
-// their records hold.
+// Goroutines: none. State on disk: none; the FORMAT.md of each store describes its records.
 package sealed

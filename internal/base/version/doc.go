@@ -1,3 +1,3 @@
-// Package version says which percached this binary is: the version of its module, and
-// the commit it was built from.
+// Package version identifies this binary: the version of its module, and the commit that it was
+// built from.
 package version

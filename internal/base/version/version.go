@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// String is the module's, and the commit where that does not tell it.
+// String returns the module's version, and the commit if the version does not contain it.
 func String() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -14,9 +14,8 @@ func String() string {
 	return in(info)
 }
 
-// in reads what go build stamps in a checkout: the tag, or a version made
-// of the commit's time and its first 12 digits. Then "+dirty" stands for changes
-// that were not committed.
+// in reads the version that go build stamps: a tag, or a version made of the commit's time and
+// its first 12 digits, with "+dirty" for uncommitted changes.
 func in(info *debug.BuildInfo) string {
 	v := info.Main.Version
 	for _, s := range info.Settings {

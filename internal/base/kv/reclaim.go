@@ -16,36 +16,35 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Keys that only settle writes, before and behind all others.
+// Auxiliary keys, before and after all others.
 var (
-	// marker makes badger empty its memtable.
+	// marker is written and dropped to make badger flush its memtable.
 	marker = []byte("\xff\xffreclaim")
-	// Both edges are deleted, though they never were: the table with their
-	// tombstones spans all others, so that they are merged with it.
+	// Both edges are deleted although they do not exist. The table with their tombstones overlaps all
+	// others, so that badger merges them.
 	lowEdge, highEdge = []byte("\x00"), []byte("\xff\xff\xff")
 )
 
-// Settle says how much is done to find garbage before a file is looked for. A
-// value is known to be garbage once its tombstone has met it in a table, and
-// no transaction is older than the tombstone.
-type Settle uint8
+// SettleMode says how much is flushed before a file is searched for garbage. badger counts a
+// value as garbage only after compaction has merged it with its tombstone, and if no
+// transaction is older than the tombstone.
+type SettleMode uint8
 
-// The ways.
+// The modes.
 const (
-	SettleNone   Settle = iota
-	SettleRecent        // what was deleted since the last time
-	SettleAll           // what was deleted while a transaction was open, too: all tables are written anew
+	SettleNone   SettleMode = iota
+	SettleRecent            // flush deletions since the last time
+	SettleAll               // also deletions made while a transaction was open; rewrites all tables
 )
 
-// Size is what the database takes on disk, in blocks that are really allocated:
-// badger creates its files longer than they are filled. What is allocated in
-// advance is left out: of the newest value log what is not filled yet, and the
-// logs of memtables.
+// Size returns the allocated blocks of the database; badger creates its files longer than their
+// content. It excludes space allocated in advance: the unfilled part of the newest value log,
+// and the logs of memtables.
 func (db *DB) Size() (int64, error) {
-	if err := db.enter(); err != nil { // or the folder may be away, while a rewritten one takes its place
+	if err := db.acquire(); err != nil { // otherwise Rewrite may be replacing the folder
 		return 0, wrap("kv.Size", err)
 	}
-	defer db.gate.leave()
+	defer db.gate.release()
 	var sum int64
 	err := filepath.WalkDir(db.dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
@@ -55,42 +54,40 @@ func (db *DB) Size() (int64, error) {
 			}
 		}
 		if errors.Is(err, os.ErrNotExist) {
-			return nil // compacted away meanwhile
+			return nil // removed by compaction meanwhile
 		}
 		return err
 	})
 	return sum, wrap("kv.Size", err)
 }
 
-// written is what a file counts for Size.
+// written returns what a file counts for Size.
 func (db *DB) written(info fs.FileInfo) int64 {
 	switch name := info.Name(); {
 	case strings.HasSuffix(name, ".vlog") && info.Size() == 2*db.o.ValueLogFileSize:
-		return min(allocated(info), logOffset(db.b))
+		return min(allocatedBytes(info), logOffset(db.b))
 	case strings.HasSuffix(name, ".mem"), name == "DISCARD":
 		return 0
 	}
-	return allocated(info)
+	return allocatedBytes(info)
 }
 
-// logOffset is how far badger has filled the newest value log. It does not say
-// so itself; a test sees when the field has another name.
+// logOffset returns how far badger has filled the newest value log. badger does not export it;
+// a test detects a renamed field.
 func logOffset(b *badger.DB) int64 {
 	f := reflect.ValueOf(b).Elem().FieldByName("vlog").FieldByName("writableLogOffset")
 	return int64((*atomic.Uint32)(f.Addr().UnsafePointer()).Load())
 }
 
-// Overhead is about what the files take besides what is stored and what Reclaim
-// can give back: the newest value-log file, the one before it, and memtables
-// with their tables.
+// Overhead estimates the size of the files beyond the stored data and what Reclaim can free:
+// the newest value-log file, the one before it, and memtables with their tables.
 func (db *DB) Overhead() int64 {
 	return 2*db.o.ValueLogFileSize + 4*db.o.MemTableSize + 1<<20
 }
 
-// Reclaim gives the disk back what deleted and overwritten values took, until
-// nothing more comes. Files that a transaction reads go when it ends. The
-// newest value-log file keeps what it holds: it comes back after the next
-// file was begun or the database was opened again.
+// Reclaim frees the space of deleted and overwritten values until nothing more can be freed.
+// Files that a transaction reads are deleted when it ends. The newest value-log file is not
+// reclaimed until the next file is started or the database is opened again.
 func (db *DB) Reclaim(ctx context.Context) error {
 	for settle := SettleAll; ; settle = SettleNone {
 		_, more, err := db.ReclaimStep(ctx, 0.01, settle)
@@ -100,10 +97,10 @@ func (db *DB) Reclaim(ctx context.Context) error {
 	}
 }
 
-// ReclaimStep rewrites the one value-log file with most garbage, if that is at
-// least a share of it, and says whether there was one and about how many bytes
-// had to be written anew.
-func (db *DB) ReclaimStep(ctx context.Context, share float64, settle Settle) (moved int64, more bool, err error) {
+// ReclaimStep rewrites the value-log file with the most garbage, if the garbage is at least
+// share of it. It returns whether there was such a file, and about how many bytes were
+// rewritten.
+func (db *DB) ReclaimStep(ctx context.Context, share float64, settle SettleMode) (moved int64, more bool, err error) {
 	const op = "kv.ReclaimStep"
 	if err := ctx.Err(); err != nil {
 		return 0, false, fault.Wrap(op, err)
@@ -111,15 +108,15 @@ func (db *DB) ReclaimStep(ctx context.Context, share float64, settle Settle) (mo
 	select {
 	case db.space <- struct{}{}:
 		defer func() { <-db.space }()
-	default: // to wait inside a transaction would be to wait for oneself
+	default: // waiting could deadlock a caller inside a transaction
 		return 0, false, fault.New(fault.Conflict, op, "space is being reclaimed already")
 	}
-	if err := db.enter(); err != nil {
+	if err := db.acquire(); err != nil {
 		return 0, false, wrap(op, err)
 	}
-	defer db.gate.leave()
-	// What is alive in a file is written once more.
-	if err := room(db.dir, db.o, db.o.ValueLogFileSize-db.o.MinFree/2); err != nil {
+	defer db.gate.release()
+	// The live values of a file are written again.
+	if err := checkRoom(db.dir, db.o, db.o.ValueLogFileSize-db.o.MinFree/2); err != nil {
 		return 0, false, fault.Wrap(op, err)
 	}
 	if settle != SettleNone {
@@ -141,16 +138,16 @@ func (db *DB) ReclaimStep(ctx context.Context, share float64, settle Settle) (mo
 	return moved, true, nil
 }
 
-// collect rewrites one file while nobody writes: badger looks at the newest
-// version in its memtable without a lock, to know which deletions came after.
+// collect rewrites one file without concurrent writers: badger looks for newer versions in its
+// memtable without a lock.
 func (db *DB) collect(share float64) error {
 	db.writes.Lock()
 	defer db.writes.Unlock()
 	files := db.files.Load()
-	if err := db.beginLog(); err != nil {
+	if err := db.unstickLog(); err != nil {
 		return err
 	}
-	files.waitForLogs(true) // the file goes once its values are written elsewhere: that must be durable
+	files.waitForLogs(true) // badger deletes the file after copying its values, so the copy must be durable
 	defer files.waitForLogs(false)
 	err := db.b.RunValueLogGC(share)
 	if _, stuck := files.state(); stuck && err != nil {
@@ -159,7 +156,7 @@ func (db *DB) collect(share float64) error {
 	return err
 }
 
-// logs gives the filled sizes of the value-log files.
+// logs returns the filled sizes of the value-log files.
 func (db *DB) logs() map[string]int64 {
 	sizes := map[string]int64{}
 	found, _ := filepath.Glob(filepath.Join(db.dir, "*.vlog"))
@@ -171,15 +168,15 @@ func (db *DB) logs() map[string]int64 {
 	return sizes
 }
 
-// settle brings the tombstones out of memory down to the tables that they
-// meet: only then does badger count what they free in the value log. The one
-// way to have a memtable emptied is to drop a prefix that is in use.
-func (db *DB) settle(how Settle) error {
+// settle flushes tombstones from memory and merges them with the tables they delete from. Only
+// then does badger count the garbage in the value log. Dropping a prefix in use is the only way
+// to flush a memtable.
+func (db *DB) settle(how SettleMode) error {
 	tx, err := db.begin(true)
 	if err != nil {
 		return err
 	}
-	tx.frees = true
+	tx.freesSpace = true
 	if how == SettleAll {
 		err = errors.Join(tx.Delete(lowEdge), tx.Delete(highEdge))
 	}
@@ -196,8 +193,8 @@ func (db *DB) settle(how Settle) error {
 	return db.b.Flatten(1)
 }
 
-// room refuses to write n bytes more when the disk would be too full.
-func room(dir string, o Options, n int64) error {
+// checkRoom refuses to write n more bytes if the disk would be too full.
+func checkRoom(dir string, o Options, n int64) error {
 	if err := durable.Room(dir, n, o.MinFree); err != nil {
 		return fault.New(fault.Unavailable, "kv.room", "%w", err)
 	}

@@ -7,24 +7,24 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Unwell ends a command that has already printed what is wrong.
+// Unwell ends a command that has already printed the failed check.
 type Unwell struct{}
 
 func (Unwell) Error() string { return "a check failed" }
 
-// Misuse is an error of the caller: a wrong flag, argument or configuration.
+// Misuse is a usage error: a wrong flag, argument or configuration.
 type Misuse struct{ error }
 
 // Unwrap returns the error inside.
 func (m Misuse) Unwrap() error { return m.error }
 
-// Misused makes err an error of the caller.
+// Misused marks err as a usage error.
 func Misused(err error) error { return Misuse{err} }
 
-// Misusef formats an error of the caller.
+// Misusef formats a usage error.
 func Misusef(format string, args ...any) error { return Misused(fmt.Errorf(format, args...)) }
 
-// Sentence is the text of an error without the operations that it passed through.
+// Sentence returns the text of an error without the operations that it passed through.
 func Sentence(err error) string {
 	if e, ok := errors.AsType[sentencer](err); ok {
 		return e.Sentence()
@@ -41,7 +41,7 @@ func Sentence(err error) string {
 	}
 }
 
-// sentencer is an error that has a text for a person.
+// sentencer is an error with a text for users.
 type sentencer interface {
 	error
 	Sentence() string
