@@ -8,8 +8,7 @@ import (
 	"github.com/percached/percached"
 )
 
-// large is a space of 3,000 documents and 10,000 chunks, of which all that are
-// wanted are summed up.
+// large is a space of 3,000 documents and 10,000 chunks, with a full abstract.
 func large(b *testing.B, limit int64) *world {
 	w := start(b)
 	w.o.AbstractLimit = limit
@@ -21,7 +20,7 @@ func large(b *testing.B, limit int64) *world {
 		}
 		w.add(fmt.Sprint("Mail ", d), d, bodies...)
 	}
-	// Pages as the knowledge bank gives them, without sorting each time.
+	// Pages like the knowledge bank's, without sorting each time.
 	w.paged()
 	ids, _, err := w.Unsummarised(b.Context(), "mail", 1<<20)
 	w.must(err)
@@ -33,7 +32,7 @@ func large(b *testing.B, limit int64) *world {
 	return w
 }
 
-// paged makes the library give its documents from a sorted list.
+// paged makes the library return documents from a sorted list.
 func (w *world) paged() {
 	s := w.lib.spaces["mail"]
 	for _, d := range s.documents {

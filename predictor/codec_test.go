@@ -46,7 +46,7 @@ func TestCodec(t *testing.T) {
 	}
 }
 
-// decoders by name, and a record for each.
+// decoders by name, each with a record.
 func decoders() map[string]struct {
 	value  []byte
 	decode func(b []byte) error
@@ -63,7 +63,7 @@ func decoders() map[string]struct {
 	}
 }
 
-// Every byte that is flipped, and every byte that is missing, is found out.
+// Every flipped or missing byte is detected.
 func TestCodecFindsDamage(t *testing.T) {
 	for name, r := range decoders() {
 		for i := range r.value {
@@ -85,7 +85,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		// A right version and checksum, so that the decoders get to see what is between.
+		// A valid version and checksum, so that the decoders read what is between.
 		w := sealed.NewWriter(formatVersion, codecKey)
 		w.Raw(b)
 		value := w.Seal()

@@ -12,8 +12,7 @@ import (
 	"github.com/percached/percached/predictor"
 )
 
-// Everybody at once: no part is used twice, and of what was forgotten nothing
-// is left.
+// With all calls concurrent, no part is used twice, and nothing forgotten remains.
 func TestConcurrent(t *testing.T) {
 	w := start(t)
 	ctx := context.Background()

@@ -47,7 +47,7 @@ func populated(t *testing.T) *world {
 	return w
 }
 
-// What cannot be read when it is opened is removed and told; the rest stays.
+// Open deletes and reports unreadable records; the rest stays.
 func TestOpenDamaged(t *testing.T) {
 	whole := predictor.Stats{Parts: 1, Predictions: 2, FromHistory: 1, Populated: 1, Dropped: map[predictor.Drop]uint64{predictor.Surplus: 1}}
 	for name, tt := range map[string]struct {
@@ -90,7 +90,7 @@ func TestOpenDamaged(t *testing.T) {
 	}
 }
 
-// A record under the key of another is damaged.
+// A record under another's key is damaged.
 func TestSwappedRecords(t *testing.T) {
 	w := populated(t)
 	var last []byte
@@ -107,7 +107,7 @@ func TestSwappedRecords(t *testing.T) {
 	}
 }
 
-// What becomes unreadable later is found when it is read.
+// A record damaged later is found when it is read.
 func TestDamagedLater(t *testing.T) {
 	for name, change := range map[string]func(k, v []byte) []byte{"flipped": flip, "lost": lose} {
 		t.Run(name, func(t *testing.T) {

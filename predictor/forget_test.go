@@ -72,7 +72,7 @@ func contains(all []percached.ChunkID, one percached.ChunkID) bool {
 	return false
 }
 
-// nothingLeft looks for records of the predictor.
+// nothingLeft checks that the predictor has no records.
 func (w *world) nothingLeft() {
 	w.t.Helper()
 	w.must(w.Flush())
@@ -101,7 +101,7 @@ func (h *held) Generate(ctx context.Context, p percached.Prompt, emit func(strin
 	return h.engine.Generate(ctx, p, emit)
 }
 
-// What was asked is forgotten after it was read, and before the engine has it.
+// The history is forgotten after it was read and before the engine gets it.
 func TestHistoryForgottenWhileRead(t *testing.T) {
 	w := start(t)
 	r, err := w.FromHistory(t.Context(), "mail", func() ([]predictor.Asked, error) {
@@ -113,8 +113,8 @@ func TestHistoryForgottenWhileRead(t *testing.T) {
 	}
 }
 
-// What is forgotten while the engine works on it does not come back, and
-// forgetting does not wait for the engine.
+// What is forgotten while the engine works does not come back, and forgetting does not
+// wait for the engine.
 func TestForgottenMeanwhile(t *testing.T) {
 	works := map[string]func(w *world, chunk percached.ChunkID) error{
 		"abstract": func(w *world, chunk percached.ChunkID) error {
@@ -185,7 +185,7 @@ func TestForgottenMeanwhile(t *testing.T) {
 					t.Errorf("it came back: %+v", s)
 				}
 				if what == "document that comes back" && work == "knowledge" {
-					return // its part is found out when it is next used
+					return // the next use detects that its part is gone
 				}
 				w.nothingLeft()
 			})
@@ -193,7 +193,7 @@ func TestForgottenMeanwhile(t *testing.T) {
 	}
 }
 
-// Of two rounds over the same parts one is kept.
+// Of two concurrent rounds over the same parts one is stored.
 func TestTwoRoundsAtOnce(t *testing.T) {
 	w := start(t)
 	w.add("Rent", 1, "The rent rises.")
@@ -224,14 +224,14 @@ func TestTwoRoundsAtOnce(t *testing.T) {
 	}
 }
 
-// Forget waits for who has looked whether the chunks are there and stores now.
+// Forget waits for a task that has checked its chunks and is storing its result.
 func TestForgetWaitsForTheStore(t *testing.T) {
 	w := start(t)
 	chunk := w.add("Rent", 1, "The rent rises.")[0]
 	looks := 0
 	looking, let := make(chan struct{}), make(chan struct{})
 	w.lib.failed = func(percached.ChunkID) error {
-		if looks++; looks == 2 { // the second look is the one before it stores
+		if looks++; looks == 2 { // the second check is the one before it stores
 			close(looking)
 			<-let
 		}
@@ -258,7 +258,7 @@ func TestForgetWaitsForTheStore(t *testing.T) {
 	w.nothingLeft()
 }
 
-// An error of the engine or of a check passes through and changes nothing.
+// An error of the engine or a check is returned and changes nothing.
 func TestFailures(t *testing.T) {
 	w := start(t)
 	w.add("Dinner", 1, "Dinner is on Friday.")
@@ -316,7 +316,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// failing is an engine that is stopped after seven tokens.
+// failing is an engine that stops after seven tokens.
 type failing struct {
 	engine
 	err error
@@ -326,7 +326,7 @@ func (f failing) Generate(context.Context, percached.Prompt, func(string) error)
 	return percached.Result{Usage: percached.Usage{Computed: 7}}, f.err
 }
 
-// records are those of the predictor, as they lie on disk.
+// records are the predictor's records on disk.
 func (w *world) records() map[string]string {
 	w.t.Helper()
 	all := map[string]string{}

@@ -16,7 +16,7 @@ import (
 	"github.com/percached/percached/predictor"
 )
 
-// naive is the predictor as one would write it without regard to time or disks.
+// naive is the predictor written without regard to speed or disks.
 type naive struct {
 	parts       map[percached.ChunkID]*naivePart
 	predictions map[string]*predictor.Prediction // by question
@@ -35,7 +35,7 @@ func newNaive() *naive {
 	return &naive{map[percached.ChunkID]*naivePart{}, map[string]*predictor.Prediction{}, map[predictor.Drop]uint64{}}
 }
 
-// pick gives the chunks and texts of the next prompt.
+// pick returns the chunks and texts of the next prompt.
 func (m *naive) pick(s *spaceOf) (ids []percached.ChunkID, texts []string) {
 	var all []percached.ChunkID
 	for id, p := range m.parts {
@@ -92,8 +92,8 @@ func (m *naive) forget(gone []percached.ChunkID) (parts, predictions int) {
 	return parts, before - len(m.predictions)
 }
 
-// Whatever is done in whatever order, the predictor is as the naive one: the
-// same after it was opened again, and after a crash but for hits.
+// After any sequence of operations the predictor equals the naive one, also after it was
+// reopened, and except for hits after a crash.
 func TestModel(t *testing.T) {
 	seeds, steps := 12, 150
 	if testing.Short() {
@@ -134,7 +134,7 @@ func play(w *world, m *naive, r *rand.Rand) string {
 		for i := range 1 + r.IntN(3) {
 			bodies = append(bodies, fmt.Sprintf("Piece %d of %s %s.", i, title, numbered("on", r.IntN(16))))
 		}
-		days := 0 // no two documents are of one day
+		days := 0 // every document has another day
 		fmt.Sscanf(title, "Mail%d", &days)
 		w.lib.add("mail", title, time.Date(2025, 1, 1+days, 0, 0, 0, 0, time.UTC), w.now, bodies...)
 		return "add"

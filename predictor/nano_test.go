@@ -16,8 +16,8 @@ import (
 	"github.com/percached/percached/predictor"
 )
 
-// product is the built-in model, run by the product itself: this package knows
-// no engine.
+// product is the built-in model, run by percached-eval, because this package knows no
+// engine.
 type product struct {
 	path, cache string
 }
@@ -51,7 +51,7 @@ func (b *product) Generate(ctx context.Context, p percached.Prompt, _ func(strin
 	}, err
 }
 
-// mails are the first n mails of the demo's inbox: subject and text.
+// mails returns subject and text of the first n mails of the demo's inbox.
 func mails(t *testing.T, n int) (out [][2]string) {
 	t.Helper()
 	b, err := os.ReadFile("../models/demo/inbox.mbox")
@@ -68,8 +68,8 @@ func mails(t *testing.T, n int) (out [][2]string) {
 	return out
 }
 
-// The built-in model sums up real mails and guesses questions. What they say is
-// for measurements; here they must be what predictions are.
+// The built-in model summarises real mails and predicts questions. Their quality is for
+// measurements; here they must only be valid.
 func TestBuiltInModel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links the product")

@@ -22,7 +22,7 @@ const (
 	foundMark   = ">>>>"
 )
 
-// printed is one output of a model, and what is found in it.
+// printed is one output of a model, and what the parser finds in it.
 type printed struct {
 	head  string // name, "want N", and "stopped" if the model was
 	text  string
@@ -38,7 +38,7 @@ func readPrinted(t testing.TB) []printed {
 	var all []printed
 	for i, c := range strings.Split("\n"+string(b), "\n"+caseMark) {
 		if i == 0 {
-			continue // what stands before the first
+			continue // before the first one
 		}
 		head, rest, _ := strings.Cut(c, "\n")
 		text, found, ok := strings.Cut("\n"+rest, "\n"+foundMark+"\n")
@@ -68,8 +68,8 @@ func (c *printed) parse(t testing.TB) string {
 	return out.String()
 }
 
-// What models print, and what is found in it. After a change of the parser,
-// -update writes the file anew, to be read.
+// The parser's results for outputs of models. After a change, -update rewrites the file
+// for review.
 func TestPrinted(t *testing.T) {
 	all := readPrinted(t)
 	if len(all) < 60 {
@@ -90,7 +90,7 @@ func TestPrinted(t *testing.T) {
 	}
 }
 
-// What a file of lines cannot show, and what each rule is for.
+// Cases that a file of lines cannot show, one for each rule.
 func TestParse(t *testing.T) {
 	long := "1. What is " + strings.Repeat("x", maxQuestion) + "?"
 	tests := []struct {
@@ -129,7 +129,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Whether a list was cut is for the engine to say, if it can.
+// If the engine knows whether a list was cut, it decides.
 func TestParseStopped(t *testing.T) {
 	const list = "1. Who came\n2. Who wrote the"
 	if q, d := parse(list, 5, true); len(q) != 2 || len(d) != 0 {

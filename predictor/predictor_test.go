@@ -55,7 +55,7 @@ func TestAbstract(t *testing.T) {
 	}
 }
 
-// The quiet period is counted from what came in last, summed up or not.
+// The quiet period begins with the latest arrival, summarised or not.
 func TestNewestArrival(t *testing.T) {
 	w := start(t)
 	w.add("Rent", 9, "The rent rises.")
@@ -81,7 +81,7 @@ func TestNewestArrival(t *testing.T) {
 	}
 }
 
-// What is to be populated is named as Predictions lists it, over a restart too.
+// Unpopulated has the order of Predictions, also after a restart.
 func TestUnpopulated(t *testing.T) {
 	w := start(t)
 	for i := range 3 {
@@ -133,8 +133,7 @@ func TestOrderOfDocuments(t *testing.T) {
 	}
 }
 
-// A chunk that came back is another one: its part is made anew, and is not used
-// before that.
+// A chunk that was deleted and added again is a new one: its old part is not used.
 func TestVersions(t *testing.T) {
 	w := start(t)
 	chunk := w.add("Rent", 1, "The rent rises.")
@@ -271,7 +270,7 @@ func TestFromHistory(t *testing.T) {
 	}
 }
 
-// numbered is a word so many times, each with its number.
+// numbered repeats a word, each time with a number.
 func numbered(word string, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -280,8 +279,7 @@ func numbered(word string, n int) string {
 	return b.String()
 }
 
-// What is known, what was just asked and what the documents do not say is
-// dropped, and counted for good.
+// Known, just asked and unsupported questions are dropped and counted permanently.
 func TestSift(t *testing.T) {
 	w := start(t)
 	w.add("Rent", 1, "The rent rises.")

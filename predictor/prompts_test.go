@@ -14,7 +14,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// The built-in model was trained on these prompts: word by word.
+// The prompts equal those on which the built-in model was trained, word for word.
 func TestPromptsAreThoseOfTheTraining(t *testing.T) {
 	b, err := os.ReadFile("../models/train/prompts.py")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/percached/percached/predictor"
 )
 
-// A full abstract holds the newest chunks, and nothing is summed up in vain
-// again and again.
+// A full abstract contains the newest chunks, and nothing is summarised repeatedly in
+// vain.
 func TestFullAbstract(t *testing.T) {
 	w := start(t)
 	w.o.AbstractLimit = 2000
@@ -58,7 +58,7 @@ func TestFullAbstract(t *testing.T) {
 	}
 }
 
-// What does not fit is not kept, and nothing older than it is there to go.
+// A part that does not fit is not stored if nothing older can be deleted.
 func TestNoRoomForOld(t *testing.T) {
 	w := start(t)
 	w.o.AbstractLimit = 700
@@ -81,7 +81,7 @@ func TestNoRoomForOld(t *testing.T) {
 	}
 }
 
-// Chunks that documents share are as new as the newest of them, now.
+// A chunk shared by documents is as new as the newest of them.
 func TestSharedChunks(t *testing.T) {
 	w := start(t)
 	w.o.AbstractLimit = 1000
@@ -115,13 +115,13 @@ func TestSharedChunks(t *testing.T) {
 	c := w.add("C", 2, text("c"))[0]
 	w.summarise()
 	held(a, c)
-	w.lib.drop("mail", "copy") // so that it is the oldest again
+	w.lib.drop("mail", "copy") // so that it becomes the oldest again
 	d := w.add("D", 3, text("d"))[0]
 	w.summarise()
 	held(c, d)
 }
 
-// A part that fills more than a prompt stands alone in one.
+// A part longer than a prompt is alone in one.
 func TestLongPart(t *testing.T) {
 	w := start(t)
 	w.add("M", 1, strings.Repeat("a b c ", 60))
@@ -134,7 +134,7 @@ func TestLongPart(t *testing.T) {
 	}
 }
 
-// Documents and chunks that cannot be read hold up nothing.
+// Unreadable documents and chunks delay nothing.
 func TestUnreadable(t *testing.T) {
 	w := start(t)
 	bad := w.add("Rent", 1, "The rent rises.")[0]
@@ -158,7 +158,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// A page with damaged documents is gone on from; any other error is one.
+// A page with damaged documents is skipped; any other error is returned.
 func TestDamagedDocuments(t *testing.T) {
 	w := start(t)
 	for i := range 300 {
@@ -178,7 +178,7 @@ func TestDamagedDocuments(t *testing.T) {
 	}
 }
 
-// brief is an engine whose context takes so many bytes.
+// brief is an engine with a small context, in bytes.
 type brief struct {
 	engine
 	most int
@@ -191,7 +191,7 @@ func (b brief) Generate(ctx context.Context, p percached.Prompt, emit func(strin
 	return b.engine.Generate(ctx, p, emit)
 }
 
-// What is too long for a model is asked in a smaller way.
+// A prompt that is too long for the model is made smaller.
 func TestSmallContext(t *testing.T) {
 	w := start(t)
 	w.o.Engine = brief{w.o.Engine.(engine), 850}

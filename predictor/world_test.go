@@ -22,13 +22,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// library is a knowledge bank of a few spaces. Chunks asked for by a func of
-// their own can be made to fail.
+// library is a knowledge bank of a few spaces. Its chunk function can be replaced to make
+// it fail.
 type library struct {
 	mu     sync.RWMutex
 	spaces map[string]*spaceOf
 	failed func(id percached.ChunkID) error // may be nil
-	paging error                            // beside each page of documents
+	paging error                            // returned with each page of documents
 }
 
 type spaceOf struct {
@@ -36,7 +36,7 @@ type spaceOf struct {
 	seq       uint64
 	documents map[percached.DocumentID]percached.Document
 	chunks    map[percached.ChunkID]percached.Chunk
-	sorted    []percached.Document // the documents, for benchmarks
+	sorted    []percached.Document // documents for benchmarks
 }
 
 func (l *library) create(name, kind string) {
@@ -45,7 +45,7 @@ func (l *library) create(name, kind string) {
 	}
 }
 
-// add takes a document in, and gives its chunks.
+// add adds a document and returns its chunks.
 func (l *library) add(space, title string, date, added time.Time, bodies ...string) []percached.ChunkID {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,7 +68,7 @@ func (l *library) add(space, title string, date, added time.Time, bodies ...stri
 	return d.Chunks
 }
 
-// drop lets a document go, and gives the chunks that went with it.
+// drop deletes a document and returns the chunks deleted with it.
 func (l *library) drop(space, title string) (gone []percached.ChunkID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +139,7 @@ func (l *library) Chunks(space string, ids []percached.ChunkID) ([]percached.Chu
 	return out, bad
 }
 
-// checks is what the bank and the index say of a guess.
+// checks answers for the bank and the index.
 type checks struct {
 	known, supported func(question string) (bool, error)
 }
@@ -147,8 +147,7 @@ type checks struct {
 func (c *checks) Known(_ context.Context, _, q string) (bool, error)     { return c.known(q) }
 func (c *checks) Supported(_ context.Context, _, q string) (bool, error) { return c.supported(q) }
 
-// world is a predictor over a real database, an engine that says what a func
-// says, and a library.
+// world is a predictor over a real database, a scripted engine, and a library.
 type world struct {
 	*predictor.Predictor
 	t       testing.TB
@@ -159,7 +158,7 @@ type world struct {
 	o       predictor.Options
 	now     time.Time
 	say     func(prompt string) string
-	prompts []string // that the engine was given
+	prompts []string // received by the engine
 	told    []error  // damage
 }
 
@@ -206,8 +205,8 @@ func (w *world) open() {
 	}
 }
 
-// reopen closes the database; with lost, as a crash would: without the
-// predictor's last words.
+// reopen closes the database and opens it again; lost skips the predictor's final flush,
+// as in a crash.
 func (w *world) reopen(lost bool) {
 	w.t.Helper()
 	if !lost {
@@ -224,7 +223,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// add takes in a mail of so many days ago.
+// add adds a mail of this many days ago.
 func (w *world) add(title string, days int, bodies ...string) []percached.ChunkID {
 	return w.lib.add("mail", title, w.now.AddDate(0, 0, -days), w.now, bodies...)
 }
@@ -234,7 +233,7 @@ func (w *world) fromHistory(ctx context.Context, space string, asked []predictor
 	return w.FromHistory(ctx, space, func() ([]predictor.Asked, error) { return asked, nil }, stride)
 }
 
-// waiting counts the parts that no prediction was made from.
+// waiting counts the unused parts.
 func (w *world) waiting() int {
 	w.t.Helper()
 	s, err := w.Stats("mail")
@@ -242,7 +241,7 @@ func (w *world) waiting() int {
 	return s.Waiting
 }
 
-// summarise sums up all that is due.
+// summarise summarises everything due.
 func (w *world) summarise() {
 	w.t.Helper()
 	for range 1000 {
@@ -286,8 +285,8 @@ func (w *world) stats() predictor.Stats {
 	return s
 }
 
-// echo sums a text up in its own words, and asks once about each part of an
-// abstract and each question of a history.
+// echo summarises a text in its own words, and asks once about each part of an abstract
+// and each question of a history.
 func echo(prompt string) string {
 	if text, ok := between(prompt, "key concepts: ", ". Focus only"); ok {
 		return text + "."

@@ -9,7 +9,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// A kind that cannot be looked for holds up no other.
+// A failed scan of one kind does not delay other kinds.
 func TestOneKindIsSick(t *testing.T) {
 	var all truth
 	for i := range 200 {
@@ -44,7 +44,7 @@ func TestOneKindIsSick(t *testing.T) {
 	}
 }
 
-// A clock that was set back holds up nothing for long.
+// A clock that was set back delays nothing for long.
 func TestSetBack(t *testing.T) {
 	for name, done := range map[string]error{
 		"nothing was done": nil,
@@ -94,7 +94,7 @@ func TestParked(t *testing.T) {
 		if _, err := d.s.Drain(t.Context(), DrainRequest{}, nil); err != nil {
 			t.Fatal(err)
 		}
-		d.now = d.now.Add(time.Second) // what failed before the drain is tried in it
+		d.now = d.now.Add(time.Second) // the drain retries what failed before it
 	}
 	for _, k := range kinds {
 		want := 0

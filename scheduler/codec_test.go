@@ -12,7 +12,7 @@ import (
 	"github.com/percached/percached/internal/base/sealed"
 )
 
-// samples has a record of each type, and its decoder, which gives it encoded anew.
+// samples returns a record of each type with its decoder, which encodes the result again.
 func samples(key []byte) map[string]struct {
 	value []byte
 	again func(value []byte) ([]byte, error)
@@ -60,8 +60,8 @@ func samples(key []byte) map[string]struct {
 	}
 }
 
-// What is written is read back; every byte that is flipped, and every byte that
-// is missing, is found out, and so is a record under another's key.
+// Every record decodes to what was encoded. Every flipped or missing byte is detected,
+// and so is a record under another key.
 func TestCodec(t *testing.T) {
 	key := []byte("Sx1")
 	for name, r := range samples(key) {
@@ -89,16 +89,15 @@ func TestCodec(t *testing.T) {
 	}
 }
 
-// sealedAs gives bytes a version and the right checksum, so that the decoders get
-// to see what is between.
+// sealedAs adds a version and a valid checksum, so that the decoders read what is
+// between.
 func sealedAs(key, b []byte, version byte) []byte {
 	w := sealed.NewWriter(version, key)
 	w.Raw(b)
 	return w.Seal()
 }
 
-// Whatever is in a record: its decoder refuses it, or gives what can be written
-// and read again.
+// Decoders refuse a record or return a value that encodes and decodes again.
 func FuzzDecode(f *testing.F) {
 	key := []byte("Sx1")
 	for _, r := range samples(key) {
@@ -118,7 +117,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A job's name depends on nothing but its kind, space and subject.
+// A job's ID depends only on its kind, space and subject.
 func TestID(t *testing.T) {
 	seen := map[string]string{}
 	for _, j := range []Job{
@@ -141,7 +140,7 @@ func TestID(t *testing.T) {
 	}
 }
 
-// Every kind has a place; those that predict are the ones whose costs must pay.
+// Every kind has a rank; Predicts names the kinds whose costs must pay.
 func TestKinds(t *testing.T) {
 	var predicts []Kind
 	for i, k := range Kinds() {

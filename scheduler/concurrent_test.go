@@ -16,8 +16,8 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// Everything at once, for the race detector, with Run under it; at the end what
-// is on disk is what is in memory.
+// All methods run concurrently with Run, for the race detector. At the end disk and
+// memory agree.
 func TestConcurrent(t *testing.T) {
 	var mu sync.Mutex
 	var all truth
@@ -86,7 +86,7 @@ func TestConcurrent(t *testing.T) {
 	same(t, s, again)
 }
 
-// meddle does one of all that may be done beside Run.
+// meddle calls one random method.
 func meddle(ctx context.Context, s *Scheduler, r *rand.Rand, space string, kind Kind, add func(subject string)) (err error) {
 	battery := 0.9
 	switch r.IntN(14) {
@@ -131,7 +131,7 @@ func meddle(ctx context.Context, s *Scheduler, r *rand.Rand, space string, kind 
 	return err
 }
 
-// same says where two schedulers over one database differ.
+// same reports differences between two schedulers over one database.
 func same(t *testing.T, a, b *Scheduler) {
 	t.Helper()
 	sorted := cmpopts.SortSlices(func(a, b Job) bool { return a.ID() < b.ID() })

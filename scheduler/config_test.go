@@ -13,7 +13,7 @@ func TestDefaultIsValid(t *testing.T) {
 	}
 }
 
-// Zero means zero: a config that allows nothing is no mistake.
+// Zero means zero: a configuration that allows nothing is valid.
 func TestZeroIsValid(t *testing.T) {
 	c := Config{Zone: time.UTC, Retry: Retry{Attempts: 1}}
 	if err := c.Validate(); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// While Run waits for a window, the windows change: it looks again, and works.
+// If the windows change while Run waits for one, Run looks again and works.
 func TestConfigure(t *testing.T) {
 	r := run(t, func(r *runner) {
 		r.config.Windows = []Window{{Cron: "0 1 * * *", Length: time.Hour}}
@@ -32,7 +32,7 @@ func TestConfigure(t *testing.T) {
 	c := r.config
 	c.Windows, c.Budget.Questions = nil, 0
 	must(t, r.s.Configure(c))
-	if got := <-r.waits; got != maxWait { // a budget of nothing is spent
+	if got := <-r.waits; got != maxWait { // a zero budget is used up
 		t.Errorf("waits %v", got)
 	}
 	st, err := r.s.Status()
@@ -47,7 +47,7 @@ func TestConfigure(t *testing.T) {
 	<-r.waits
 }
 
-// The rules for the device change what is known to forbid work.
+// New device rules apply to the known device state.
 func TestConfigureDevice(t *testing.T) {
 	d := sit(t, &script{})
 	half := 0.5
@@ -65,8 +65,8 @@ func TestConfigureDevice(t *testing.T) {
 	}
 }
 
-// The configuration changes while everything else happens, for the race detector.
-// Of two at a time one wins, whole.
+// The configuration changes concurrently with everything else, for the race detector. Of
+// two concurrent changes one wins completely.
 func TestConfigureConcurrently(t *testing.T) {
 	d := sit(t, &script{due: func(_ context.Context, _ string, k Kind, _ int) ([]Due, error) {
 		return []Due{{Subject: string(k)}}, nil
@@ -104,7 +104,7 @@ func TestConfigureConcurrently(t *testing.T) {
 	}
 }
 
-// Who looks while other windows hold for a while does not make what was spent forgotten.
+// Other windows that apply for a while do not reset the usage of the earlier ones.
 func TestSpentIsRemembered(t *testing.T) {
 	d := sit(t, &script{
 		due: func(_ context.Context, _ string, kind Kind, _ int) ([]Due, error) {

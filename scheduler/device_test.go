@@ -19,7 +19,7 @@ func codes(reasons []Reason) []string {
 	return all
 }
 
-// What is posted at noon, and whether there may be idle work then and later.
+// A state posted at noon allows or forbids idle work then and later.
 func TestForbids(t *testing.T) {
 	yes, no := new(true), new(false)
 	rules := Default().Device
@@ -72,8 +72,8 @@ func TestForbids(t *testing.T) {
 	}
 }
 
-// A state from the future ages from when it was first looked at, and gives way
-// to one from later.
+// A state with a future time ages from when it was first read, and a later one replaces
+// it.
 func TestFuture(t *testing.T) {
 	s := newSensor(nil, Default().Device)
 	if err := s.post(device(new(true), nil, nil, noon().Add(time.Hour))); err != nil {
@@ -93,7 +93,7 @@ func TestFuture(t *testing.T) {
 	}
 }
 
-// Of what is posted and what the system says, the newest wins.
+// The newest of posted and system values wins.
 func TestPostAgainstSystem(t *testing.T) {
 	sys := tree(map[string]string{"power_supply/BAT0": "type=Battery,status=Discharging,capacity=20"})
 	s := newSensor(sys, Default().Device)
@@ -121,7 +121,7 @@ func TestPostAgainstSystem(t *testing.T) {
 	check("the system's again", at, low)
 }
 
-// What is known is a copy: nobody changes the device by changing it.
+// known returns a copy.
 func TestKnownIsACopy(t *testing.T) {
 	s := newSensor(nil, Default().Device)
 	level := 0.9

@@ -11,18 +11,18 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// errands is a desk whose worker writes down what it is asked for.
-type errands struct {
+// drainDesk is a desk whose worker records what it is asked for.
+type drainDesk struct {
 	*desk
 	truth
 	asked map[string]bool // space and kind that Due was asked about
 	did   []string
 	fails map[Kind]bool
-	ends  func(j Job) (Done, error) // how a job goes; nil: it is done, and took nothing
+	ends  func(j Job) (Done, error) // result of a job; nil: done, without cost
 }
 
-func newErrands(t *testing.T) *errands {
-	e := &errands{asked: map[string]bool{}, fails: map[Kind]bool{}}
+func newDrainDesk(t *testing.T) *drainDesk {
+	e := &drainDesk{asked: map[string]bool{}, fails: map[Kind]bool{}}
 	e.desk = sit(t, &script{
 		spaces: func() ([]string, error) { return []string{"mail", "notes"}, nil },
 		due: func(_ context.Context, space string, k Kind, limit int) ([]Due, error) {
@@ -35,7 +35,7 @@ func newErrands(t *testing.T) *errands {
 		do: func(_ context.Context, j Job) (Done, error) {
 			e.remove(j.Space, j.Kind, j.Subject)
 			e.did = append(e.did, fmt.Sprint(j.Space, " ", j.Kind, " ", j.Subject))
-			if j.Kind == Predict { // one thing leads to another
+			if j.Kind == Predict { // one job leads to another
 				e.add(j.Space, Populate, Due{Subject: "p"})
 			}
 			if e.ends != nil {
@@ -47,16 +47,16 @@ func newErrands(t *testing.T) *errands {
 	return e
 }
 
-// predictions of mail, and nothing else.
+// predictions selects the prediction kinds of mail.
 func predictions(space string, k Kind) bool { return space == "mail" && k.Predicts() }
 
-// A drain does what it is about, also what comes of that, and neither looks for
-// anything else nor does it. The rest is found afterwards as if there had been none.
+// A drain does the selected work, including what that work makes due, and scans for
+// nothing else. The rest is found afterwards.
 func TestDrainOnly(t *testing.T) {
-	e := newErrands(t)
+	e := newDrainDesk(t)
 	for _, space := range []string{"mail", "notes"} {
 		for _, k := range []Kind{Check, Abstract, Predict, Decode} {
-			e.add(space, k, Due{Subject: "1", From: noon().AddDate(0, 0, 1)}) // not now, but for who asks
+			e.add(space, k, Due{Subject: "1", From: noon().AddDate(0, 0, 1)}) // due tomorrow, except for a drain
 		}
 	}
 	sum, err := e.s.Drain(t.Context(), DrainRequest{Only: predictions}, nil)
@@ -80,9 +80,9 @@ func TestDrainOnly(t *testing.T) {
 	}
 }
 
-// What a drain is not about cannot make it fail, and stays as broken as it was.
+// Work outside a drain's selection cannot make it fail, and its failure state stays.
 func TestDrainOnlyAmongFaults(t *testing.T) {
-	e := newErrands(t)
+	e := newDrainDesk(t)
 	e.fails[Check] = true
 	if _, err := e.s.Drain(t.Context(), DrainRequest{}, nil); fault.KindOf(err) != fault.Unavailable {
 		t.Error(err)
@@ -107,9 +107,9 @@ func TestDrainOnlyAmongFaults(t *testing.T) {
 	}
 }
 
-// Where prediction does not pay, it stays away from a drain too, and that says so.
+// A drain also leaves out prediction that does not pay, and gives that as its reason.
 func TestDrainOnlyWithoutPay(t *testing.T) {
-	e := newErrands(t)
+	e := newDrainDesk(t)
 	e.config.Pay = Pay{Horizon: 0, Trial: 0, Worth: 1}
 	e.open()
 	e.s.mu.Lock()
@@ -127,8 +127,8 @@ func TestDrainOnlyWithoutPay(t *testing.T) {
 	}
 }
 
-// A drain with a bound ends at it, and says so; jobs that had nothing to do do not
-// count, and all that a job took does. What is left is done by the next.
+// A drain ends at its limit and gives that as its reason. Jobs with nothing to do do not
+// count; all tokens do. The next drain does the rest.
 func TestDrainBound(t *testing.T) {
 	ten := func(Job) (Done, error) { return Done{Computed: 7, Generated: 3}, nil }
 	for name, tc := range map[string]struct {
@@ -155,7 +155,7 @@ func TestDrainBound(t *testing.T) {
 		}, 2, 0, []string{ReasonBound}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newErrands(t)
+			e := newDrainDesk(t)
 			e.ends = tc.ends
 			for _, subject := range []string{"1", "2", "3", "4"} {
 				e.add("mail", Abstract, Due{Subject: subject})

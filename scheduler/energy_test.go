@@ -8,14 +8,13 @@ import (
 
 func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text + "\n")} }
 
-// The counters are followed from reading to reading; what cannot be read, or
-// cannot be, counts as nothing.
+// joules follows the counters. Unreadable or impossible values count as zero.
 func TestJoules(t *testing.T) {
 	const zone = "class/powercap/intel-rapl:0/"
 	type files map[string]string
 	for _, tt := range []struct {
 		name  string
-		steps []files // changes of the files before each reading; empty text removes one
+		steps []files // changes of the files before each read; an empty text removes one
 		want  []float64
 	}{
 		{"nothing there", []files{{}, {}}, []float64{0, 0}},

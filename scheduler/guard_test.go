@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// guarded is a desk whose one job runs until it is interrupted, or let go.
+// guarded is a desk whose only job runs until it is interrupted or released.
 type guarded struct {
 	*desk
 	began, let chan struct{}
@@ -42,15 +42,15 @@ func newGuarded(t *testing.T, k Kind) *guarded {
 	return g
 }
 
-// passes lets time pass and the guard look.
+// passes lets time pass until the next check.
 func (g *guarded) passes(d time.Duration) {
 	g.now = g.now.Add(d)
 	g.fire <- g.now
 }
 
-// A job that runs is stopped by all that would keep it from beginning: the
-// device, the end of the window, and a budget that is spent. One that would begin
-// anew, as cleaning up does, is stopped by the device alone.
+// A running job is stopped by everything that would prevent its start: the device, the
+// end of the window, and a used-up budget. A job that would start again from the
+// beginning, like Clean, is stopped by the device alone.
 func TestRunningJobIsHeldAgainstTheRules(t *testing.T) {
 	low := 0.1
 	for _, tt := range []struct {
@@ -121,7 +121,7 @@ func TestRunningJobIsHeldAgainstTheRules(t *testing.T) {
 	}
 }
 
-// A drain is stopped by none of that.
+// Nothing of that stops a job of a drain.
 func TestErrandIsNotGuarded(t *testing.T) {
 	g := newGuarded(t, Check)
 	sums := make(chan Summary, 1)
@@ -141,7 +141,7 @@ func TestErrandIsNotGuarded(t *testing.T) {
 	}
 }
 
-// News of the device end a look, too, and are told as the reason.
+// A new device state also ends a scan and is given as the reason.
 func TestDeviceInterruptsLook(t *testing.T) {
 	low := 0.1
 	var d *desk

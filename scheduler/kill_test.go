@@ -22,11 +22,11 @@ const (
 	childJobs = 3000
 )
 
-// stubborn says of a job that it always fails.
+// stubborn reports whether a job always fails.
 func stubborn(n int) bool { return n%7 == 3 }
 
-// child works until it is killed, and says how each job ended. What its jobs
-// made is in a file of its own, which knows nothing of the queue.
+// child works until it is killed, and prints how each job ended. It records the results
+// of its jobs in a separate file.
 func child(dir string) error {
 	o := kv.Default()
 	o.ValueLogFileSize, o.MemTableSize, o.MinFree = 4<<20, 1<<20, 0
@@ -85,7 +85,7 @@ func killConfig() Config {
 	return c
 }
 
-// openMade gives the file of what was made, and what is in it.
+// openMade opens the file of results and reads it.
 func openMade(dir string) (f *os.File, made []int, err error) {
 	f, err = os.OpenFile(filepath.Join(dir, "made"), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -99,9 +99,9 @@ func openMade(dir string) (f *os.File, made []int, err error) {
 	return f, made, nil
 }
 
-// A killed process leaves the queue as it last told: what was done is not in it
-// any more, what was parked stays so, no attempt is forgotten, every job that
-// was told is booked, and none is booked twice.
+// After a process is killed, the queue matches its last output: finished jobs are gone,
+// parked ones stay parked, no attempt is lost, and every reported job is in the ledger
+// once.
 func TestKilled(t *testing.T) {
 	rounds := 15
 	if testing.Short() {
@@ -151,7 +151,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// kill lets a child end so many jobs, then kills it.
+// kill lets a child finish this many jobs, then kills it.
 func kill(t *testing.T, dir string, jobs int, ended map[End]map[string]int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -173,7 +173,7 @@ func kill(t *testing.T, dir string, jobs int, ended map[End]map[string]int) {
 	}
 }
 
-// audit holds the ledger against what was told and what was made.
+// audit compares the ledger with the output and the results.
 func audit(t *testing.T, dir string, s *Scheduler, ended map[End]map[string]int) {
 	t.Helper()
 	f, made, err := openMade(dir)

@@ -14,7 +14,7 @@ import (
 	"github.com/percached/percached/internal/base/sealed"
 )
 
-// answers finds these due as answers in space mail.
+// answers reports these subjects as due answers in space mail.
 func answers(subjects ...string) func(context.Context, string, Kind, int) ([]Due, error) {
 	return func(_ context.Context, space string, kind Kind, _ int) (due []Due, err error) {
 		if space == "mail" && kind == Answer {
@@ -31,7 +31,7 @@ func (d *desk) set(key, value []byte) {
 	must(d.t, d.db.Update(func(tx *kv.Tx) error { return tx.Set(key, value) }))
 }
 
-// A wrong configuration is refused, with all that is wrong.
+// An invalid configuration is refused with all its faults.
 func TestOpenInvalid(t *testing.T) {
 	_, err := Open(Options{Config: Config{IdleAfter: -1}})
 	if fault.KindOf(err) != fault.Invalid {
@@ -44,8 +44,8 @@ func TestOpenInvalid(t *testing.T) {
 	}
 }
 
-// What cannot be read is removed and told; the rest stands. What is of a later
-// version is left alone.
+// Unreadable records are deleted and reported, the rest stays. Records of a later version
+// are left alone.
 func TestOpenDamaged(t *testing.T) {
 	credits := []Credit{{ID: named("chunk"), Saves: time.Second}}
 	d := sit(t, &script{
@@ -80,7 +80,7 @@ func TestOpenDamaged(t *testing.T) {
 	} {
 		d.set(r.key, r.value)
 	}
-	for _, want := range []int{9, 0} { // the second time all is well
+	for _, want := range []int{9, 0} { // the second time there is no damage
 		d.broken = nil
 		d.open()
 		if len(d.broken) != want {
@@ -110,7 +110,7 @@ func TestOpenDamaged(t *testing.T) {
 	}
 }
 
-// A closed scheduler says so.
+// A closed scheduler returns an error.
 func TestClosed(t *testing.T) {
 	d := sit(t, &script{due: answers("a")})
 	must(t, d.s.Close())
@@ -124,7 +124,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// The ledger forgets what is very old, and nothing else.
+// The ledger deletes only very old days.
 func TestOldDays(t *testing.T) {
 	d := sit(t, &script{due: answers("a")})
 	var want []int
@@ -149,7 +149,7 @@ func TestOldDays(t *testing.T) {
 	}
 }
 
-// What cannot be written stays in memory, and is written when it can be.
+// What cannot be written stays in memory and is written later.
 func TestDiskFails(t *testing.T) {
 	dir := t.TempDir()
 	db := openDB(t, dir)
@@ -198,7 +198,7 @@ func TestDiskFails(t *testing.T) {
 	}
 }
 
-// A clock that was ahead holds nothing up when it is set right.
+// A clock that was ahead causes no delay after its correction.
 func TestClockSetBack(t *testing.T) {
 	fails := true
 	d := sit(t, &script{due: answers("a"), do: func(context.Context, Job) (Done, error) {

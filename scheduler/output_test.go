@@ -36,7 +36,7 @@ func (s *story) length(text string) time.Duration {
 	return d
 }
 
-// clock writes a time shortly, as one of the story's first days.
+// clock prints a time briefly, relative to the story's first day.
 func (s *story) clock(t time.Time) string {
 	if t.IsZero() {
 		return "-"

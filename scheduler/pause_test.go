@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Paused is paused, also while the job that was told to stop has not ended yet: what
-// runs is told beside it.
+// The state is paused even while the interrupted job still runs; Status shows that job
+// too.
 func TestPausedWhileAJobStops(t *testing.T) {
 	began, end := make(chan Job), make(chan struct{})
 	d := sit(t, &script{

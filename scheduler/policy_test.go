@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What is done with a predicted question, and with entries without an answer,
-// follows the threshold of the space.
+// The space's threshold decides how predicted questions are prepared and whether entries
+// without an answer are decoded.
 func TestPolicy(t *testing.T) {
 	c := Default()
 	for _, tt := range []struct {
@@ -16,7 +16,7 @@ func TestPolicy(t *testing.T) {
 		decodes              bool
 	}{
 		{0.85, true, true, Full, true},
-		{0.88, true, true, Full, true}, // the cut-off itself still decodes
+		{0.88, true, true, Full, true}, // the cutoff itself still decodes
 		{0.881, true, true, PrefillOnly, false},
 		{0.90, true, true, PrefillOnly, false},
 		{0.90, false, true, Full, false},

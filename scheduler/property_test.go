@@ -10,15 +10,14 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// chance is a worker and a user who do whatever may come.
+// chance is a worker and a user with random behaviour.
 type chance struct {
 	*desk
 	truth
 	r     *rand.Rand
 	ends  map[End]int
 	spent time.Duration
-	// banned are jobs that must not run: they are done, or parked, and nobody
-	// said since that they are to be done.
+	// banned are jobs that must not run, because they are done or parked.
 	banned map[string]ban
 }
 
@@ -27,9 +26,9 @@ type ban struct {
 	space string
 }
 
-// Whatever comes in whatever order, a job that was done is not done again unless it
-// became due anew, a parked one not unless somebody unparked it; a killed
-// scheduler forgets none of it; and the books are right.
+// In any order of events, a finished job runs again only if it became due again, and a
+// parked one only after Retry. A killed scheduler forgets none of that, and the ledger is
+// correct.
 func TestWhateverComes(t *testing.T) {
 	seeds := uint64(40)
 	if testing.Short() {
@@ -161,7 +160,7 @@ func (c *chance) work(ctx context.Context, j Job) (Done, error) {
 	return Done{}, nil
 }
 
-// audit holds the ledger against what was seen.
+// audit compares the ledger with what was observed.
 func (c *chance) audit() {
 	c.t.Helper()
 	accounts, err := c.s.Ledger("", time.Time{})

@@ -13,12 +13,12 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// runner lets Run wait for timers that a test fires.
+// runner lets Run wait for timers that the test fires.
 type runner struct {
 	*desk
 	truth
 	did    chan string
-	waits  chan time.Duration // Run began to wait so long at most
+	waits  chan time.Duration // duration of each wait of Run
 	fire   chan time.Time
 	result chan error
 }
@@ -59,8 +59,8 @@ func run(t *testing.T, prepare func(r *runner)) *runner {
 	return r
 }
 
-// Run does what is due, then waits until a time has come, or something happens.
-// The clock and the truth change only while it waits.
+// Run does due work, then waits for a time or an event. The clock and the due work change
+// only while it waits.
 func TestRun(t *testing.T) {
 	r := run(t, func(r *runner) {
 		r.config.Retry.First = time.Hour
@@ -115,7 +115,7 @@ func TestRun(t *testing.T) {
 
 	battery := 0.1
 	must(t, r.s.Post(Device{Battery: &battery, At: r.now}))
-	waits(30 * time.Second) // when the system is asked again
+	waits(30 * time.Second) // next read of the system
 	r.add("mail", Answer, Due{Subject: "charged"})
 	r.s.Changed("mail")
 	waits(30 * time.Second)
@@ -125,8 +125,8 @@ func TestRun(t *testing.T) {
 	waits(maxWait)
 }
 
-// A step that fails is tried again after a back-off; who closes the scheduler
-// under Run is told.
+// A failed step is retried after a back-off. Run returns an error if the scheduler is
+// closed.
 func TestRunFails(t *testing.T) {
 	fails := true
 	r := run(t, func(r *runner) {
@@ -159,7 +159,7 @@ func TestRunFails(t *testing.T) {
 	r.result <- nil
 }
 
-// blocked is a desk whose job waits for its end, or until it is interrupted.
+// blocked is a desk whose job runs until it is released or interrupted.
 func blocked(t *testing.T) (d *desk, began chan Job) {
 	began = make(chan Job)
 	d = sit(t, &script{
@@ -178,8 +178,7 @@ func blocked(t *testing.T) (d *desk, began chan Job) {
 	return d, began
 }
 
-// Whatever comes while a job runs, nobody waits for it, and it gives way with
-// the right cause.
+// No call waits for a running job, which is interrupted with the right cause.
 func TestInterrupt(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -247,8 +246,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// A request while the worker looks for what is due ends the look; what it had
-// not found is found later.
+// A request during a scan ends the scan; the next one finds the rest.
 func TestInterruptLook(t *testing.T) {
 	var d *desk
 	calls := 0
@@ -273,8 +271,7 @@ func TestInterruptLook(t *testing.T) {
 	}
 }
 
-// A job's error that says so is a preemption, even where the scheduler knows of
-// no request.
+// A job's ErrPreempted counts as an interruption, even without a known request.
 func TestPreemptedByEngine(t *testing.T) {
 	d := sit(t, &script{
 		due: func(_ context.Context, _ string, kind Kind, _ int) ([]Due, error) {
@@ -289,7 +286,7 @@ func TestPreemptedByEngine(t *testing.T) {
 	}
 }
 
-// Drain waits for a request to end, then goes on.
+// Drain waits for a request to end and continues.
 func TestDrainGoesOn(t *testing.T) {
 	var d *desk
 	var all truth
@@ -320,8 +317,8 @@ func TestDrainGoesOn(t *testing.T) {
 	}
 }
 
-// While documents come in nothing is done, and what runs gives way; behind them
-// nothing is waited for.
+// During an upload no job runs, and a running one is interrupted. Afterwards there is no
+// idle delay.
 func TestIntake(t *testing.T) {
 	var d *desk
 	var end func()

@@ -13,8 +13,8 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// A worker's mistakes do no harm: names too long, numbers below zero, more
-// credits than fit, more jobs than asked for.
+// Invalid results of a worker are harmless: long names, negative numbers, too many
+// credits, too many jobs.
 func TestRoughWorker(t *testing.T) {
 	calls := 0
 	d := sit(t, &script{
@@ -60,8 +60,8 @@ func TestRoughWorker(t *testing.T) {
 	}
 }
 
-// However many jobs are parked or wait, and though the worker names them first,
-// the others are found.
+// Parked or waiting jobs never hide others, however many there are and even if the worker
+// names them first.
 func TestNothingHidden(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -105,7 +105,7 @@ func TestNothingHidden(t *testing.T) {
 	}
 }
 
-// A space that the worker does not know any more has nothing due.
+// A space unknown to the worker has no due work.
 func TestSpaceGone(t *testing.T) {
 	there := true
 	d := sit(t, &script{due: func(_ context.Context, _ string, kind Kind, _ int) ([]Due, error) {
@@ -122,7 +122,7 @@ func TestSpaceGone(t *testing.T) {
 	}
 }
 
-// What is named wrongly is refused, or passed over.
+// Invalid names are refused or ignored.
 func TestWrongNames(t *testing.T) {
 	d := sit(t, &script{})
 	for _, id := range []string{"", "zz", "00112233445566", "0011223344556677"} {
@@ -140,8 +140,8 @@ func TestWrongNames(t *testing.T) {
 	}
 }
 
-// Credits of what is gone go by themselves: when documents are forgotten, and
-// when many came in.
+// Credits of deleted things are deleted automatically: after Forget, and when many
+// accumulated.
 func TestAlive(t *testing.T) {
 	calls := 0
 	d := sit(t, &script{

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// noon is when the tests of the device begin.
+// noon is the start time of the device tests.
 func noon() time.Time { return time.Date(2024, 3, 9, 12, 0, 0, 0, time.UTC) }
 
-// tree makes the system's files: each folder with its files as "name=text".
+// tree creates the system's files: folders with files as "name=text".
 func tree(folders map[string]string) fstest.MapFS {
 	sys := fstest.MapFS{}
 	for folder, files := range folders {
@@ -31,7 +31,7 @@ func device(charging *bool, battery, temperature *float64, at time.Time) Device 
 	return Device{Charging: charging, Battery: battery, Temperature: temperature, At: at}
 }
 
-// What is read from the system's files.
+// The device state from various system files.
 func TestSystem(t *testing.T) {
 	const (
 		bat0 = "power_supply/BAT0"
@@ -75,7 +75,7 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// broken fails to open what it names, and to list folders that it names.
+// broken fails to open the named files and to list the named folders.
 type broken struct {
 	fs.FS
 	names string
@@ -88,8 +88,7 @@ func (b broken) Open(name string) (fs.File, error) {
 	return b.FS.Open(name)
 }
 
-// A file that cannot be read leaves what was known to grow old; a sensor that
-// is not there any more is forgotten.
+// An unreadable file lets the known value become stale; a missing sensor removes it.
 func TestSensorsThatFail(t *testing.T) {
 	r := Default().Device
 	files := map[string]string{"power_supply/BAT0": "type=Battery,status=Discharging,capacity=80", "thermal/thermal_zone0": "temp=40000"}
@@ -97,7 +96,7 @@ func TestSensorsThatFail(t *testing.T) {
 	for name, tt := range map[string]struct {
 		then  fs.FS
 		known Device
-		codes []string // after so long that what is known is stale
+		codes []string // after the known values became stale
 	}{
 		"folders":    {broken{tree(files), "class/power_supply class/thermal"}, before, []string{ReasonDeviceStale}},
 		"capacity":   {broken{tree(files), "class/power_supply/BAT0/capacity"}, before, []string{ReasonDeviceStale}},
@@ -140,8 +139,7 @@ func (c counting) Open(name string) (fs.File, error) {
 	return c.FS.Open(name)
 }
 
-// The system is asked no more often than it should be, also when the clock is
-// set back.
+// The system is read at most once every ReadEvery, even when the clock is set back.
 func TestReadEvery(t *testing.T) {
 	var n int
 	s := newSensor(counting{fstest.MapFS{}, &n}, Rules{ReadEvery: 30 * time.Second})
@@ -156,7 +154,7 @@ func TestReadEvery(t *testing.T) {
 	}
 }
 
-// Whatever stands in the files, what is known of the device can be.
+// With any system files the device state is valid.
 func FuzzSystem(f *testing.F) {
 	f.Add("Battery", "Charging", "57", "1", "40000", "12345")
 	f.Add("Mains", "", "-1", "0", "-50001", "18446744073709551615")
@@ -189,7 +187,7 @@ func FuzzSystem(f *testing.F) {
 	})
 }
 
-// A system that fails at everything is as none.
+// A system where every read fails counts as none.
 func TestSystemThatFails(t *testing.T) {
 	s := newSensor(failing{}, Default().Device)
 	s.refresh(noon())

@@ -16,13 +16,12 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// story runs the commands of a file in testdata against a scheduler whose
-// worker finds due what the story says. A job takes one second unless a plan
-// says otherwise.
+// story runs the commands of a file in testdata against a scheduler, with a worker that
+// finds due what the story says. A job takes one second unless a plan says otherwise.
 type story struct {
 	*desk
 	truth
-	plans map[string]map[string]string // by subject: what to do, and how
+	plans map[string]map[string]string // by subject: result and details
 	end   func()                       // of the request that runs
 	out   strings.Builder
 }
@@ -47,7 +46,7 @@ func TestStories(t *testing.T) {
 				},
 				do: s.work,
 			})
-			got := s.tell(string(text))
+			got := s.run(string(text))
 			if os.Getenv("PERCACHED_WRITE_STORIES") != "" {
 				must(t, os.WriteFile(name, []byte(got), 0o600))
 			}
@@ -61,13 +60,13 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// tell gives the story with what came of each command below it.
-func (s *story) tell(text string) string {
+// run returns the story with the output of each command below it.
+func (s *story) run(text string) string {
 	var told strings.Builder
 	for line := range strings.Lines(text) {
 		command := strings.TrimSpace(line)
 		if strings.HasPrefix(line, "  ") {
-			continue // what came of it last time
+			continue // earlier output
 		}
 		told.WriteString(line)
 		if command == "" || command[0] == '#' {
@@ -82,7 +81,7 @@ func (s *story) tell(text string) string {
 	return told.String()
 }
 
-// work does a job as its plan says.
+// work does a job according to its plan.
 func (s *story) work(ctx context.Context, j Job) (Done, error) {
 	p := s.plans[j.Subject]
 	took, err := time.ParseDuration(p["takes"])
@@ -100,7 +99,7 @@ func (s *story) work(ctx context.Context, j Job) (Done, error) {
 	switch p["ends"] {
 	case "failed":
 		return d, fault.Wrap("idle.Do", fault.New(fault.Unavailable, "bank.Put", "text of a document"))
-	case "interrupted": // a request comes while it runs
+	case "interrupted": // a request begins while it runs
 		end := s.s.Foreground()
 		s.now = s.now.Add(2 * time.Second)
 		end()

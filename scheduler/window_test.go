@@ -19,8 +19,8 @@ func zone(t testing.TB, name string) *time.Location {
 	return z
 }
 
-// told writes a span as people of a time zone read it.
-func told(s span, z *time.Location) string {
+// localSpan prints a span in a time zone.
+func localSpan(s span, z *time.Location) string {
 	at := func(t time.Time) string {
 		if t.IsZero() {
 			return "never"
@@ -33,8 +33,8 @@ func told(s span, z *time.Location) string {
 	return "closed, next " + at(s.Next)
 }
 
-// When windows are open. Times are local ones; an offset tells those of an hour
-// that comes twice apart.
+// When windows are open, in local times; an offset distinguishes those of a repeated
+// hour.
 func TestWindows(t *testing.T) {
 	type moments [][2]string
 	nightly := []Window{{"0 22 * * *", 8 * time.Hour}}
@@ -85,7 +85,7 @@ func TestWindows(t *testing.T) {
 		}},
 		{"of another time zone", "Europe/Berlin", []Window{{"CRON_TZ=Asia/Tokyo 0 0 * * *", time.Hour}, {"TZ=America/New_York 0 22 * * 5", time.Hour}}, moments{
 			{"2024-03-08 16:30 +01", "open Fri 08 16:00 +01 to Fri 08 17:00 +01, next Sat 09 04:00 +01"},
-			{"2024-03-15 17:00 +01", "closed, next Sat 16 03:00 +01"}, // New York has summer, Berlin not yet
+			{"2024-03-15 17:00 +01", "closed, next Sat 16 03:00 +01"}, // New York already has summer time, Berlin does not
 		}},
 		{"two that overlap", "Europe/Berlin", []Window{{"0 22 * * *", 4 * time.Hour}, {"0 1 * * *", 4 * time.Hour}}, moments{
 			{"2024-03-09 22:00 +01", "open Sat 09 22:00 +01 to Sun 10 05:00 +01, next Sun 10 22:00 +01"},
@@ -135,7 +135,7 @@ func TestWindows(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(m[1], told(w.at(now), z)); diff != "" {
+				if diff := cmp.Diff(m[1], localSpan(w.at(now), z)); diff != "" {
 					t.Errorf("at %s: %s", m[0], diff)
 				}
 			}
@@ -143,9 +143,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// Days on which the clocks of some zone were moved, and the day before
-// them: whatever was looked at before, a span is the same, holds the time
-// asked for, and follows the one before it.
+// On days of clock changes and the day before: independently of earlier calls, a span is
+// the same, contains the requested time, and follows the previous one.
 func TestSpansFollowEachOther(t *testing.T) {
 	long := []Window{{"0 9 * * *", 14 * time.Hour}, {"15 2 * * 6", 30 * time.Hour}}
 	for _, tt := range []struct{ zone, begin string }{
@@ -184,18 +183,18 @@ func TestSpansFollowEachOther(t *testing.T) {
 				where := fmt.Sprintf("%s, %v, at %v", tt.zone, ws, now)
 				holds(t, where, s, now)
 				if fresh, _ := newWindows(ws, z); now.Minute() == 20 && fresh.at(now) != s {
-					t.Fatalf("%s: %s, but %s when looked at first", where, told(s, z), told(fresh.at(now), z))
+					t.Fatalf("%s: %s, but %s when looked at first", where, localSpan(s, z), localSpan(fresh.at(now), z))
 				}
 				switch {
 				case s == last || last == span{}:
 				case s.Open && !s.Start.Equal(last.Next):
-					t.Fatalf("%s: %s after %s", where, told(s, z), told(last, z))
+					t.Fatalf("%s: %s after %s", where, localSpan(s, z), localSpan(last, z))
 				case !s.Open && (!last.Open || !s.Next.Equal(last.Next)):
-					t.Fatalf("%s: %s after %s", where, told(s, z), told(last, z))
+					t.Fatalf("%s: %s after %s", where, localSpan(s, z), localSpan(last, z))
 				}
 				covers := func(o opening) bool { return !o.start.After(now) && o.end.After(now) }
 				if open := ws == nil || slices.ContainsFunc(opens, covers); open != s.Open {
-					t.Fatalf("%s: %s, but open should be %v", where, told(s, z), open)
+					t.Fatalf("%s: %s, but open should be %v", where, localSpan(s, z), open)
 				}
 				last = s
 			}
@@ -203,7 +202,7 @@ func TestSpansFollowEachOther(t *testing.T) {
 	}
 }
 
-// holds checks what any span must keep.
+// holds checks the invariants of a span.
 func holds(t testing.TB, where string, s span, now time.Time) {
 	t.Helper()
 	switch {
@@ -219,8 +218,7 @@ func holds(t testing.TB, where string, s span, now time.Time) {
 }
 
 // oracle lists when windows are open, from two days before begin to three after, by
-// watching the wall's clock minute by minute. It knows the expressions of the
-// test above.
+// watching the wall clock minute by minute. It knows the expressions of the test above.
 func oracle(ws []Window, begin time.Time, z *time.Location) []opening {
 	asks := func(cron string, c time.Time) bool {
 		h, m := c.Hour(), c.Minute()
@@ -247,7 +245,8 @@ func oracle(ws []Window, begin time.Time, z *time.Location) []opening {
 		was := onWall(begin.Add(-2*day), z)
 		for at := begin.Add(-2*day + time.Minute); at.Before(begin.Add(3 * day)); at = at.Add(time.Minute) {
 			is := onWall(at, z)
-			// What the clock shows now and what it jumped over; if it was put back, what it shows.
+			// What the clock shows now and what it skipped; after a step back, what it
+			// shows.
 			for c := is; c.Equal(is) || c.After(was); c = c.Add(-time.Minute) {
 				if asks(w.Cron, c) && (hourly || !shown[c]) {
 					all = append(all, opening{at, at.Add(w.Length)})
@@ -286,7 +285,7 @@ func TestWindowsRefuse(t *testing.T) {
 	}
 }
 
-// Any expression is refused or gives windows that hold what a window must.
+// An expression is refused or gives valid windows.
 func FuzzWindow(f *testing.F) {
 	f.Add("0 22 * * *", int64(8*time.Hour), int64(1711846800), "Europe/Berlin")
 	f.Add("CRON_TZ=Asia/Tokyo */7 1-5 * jan-mar,12 1", int64(time.Minute), int64(0), "America/Havana")
@@ -318,7 +317,7 @@ func FuzzWindow(f *testing.F) {
 		opens := w.at(s.Next)
 		holds(t, cron, opens, s.Next)
 		if !opens.Open || !opens.Start.Equal(s.Next) {
-			t.Fatalf("%q at %v: %s, and then %s", cron, now, told(s, z), told(opens, z))
+			t.Fatalf("%q at %v: %s, and then %s", cron, now, localSpan(s, z), localSpan(opens, z))
 		}
 	})
 }

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// script is a worker made of funcs; those left out find nothing.
+// script is a worker made of funcs; missing ones find nothing.
 type script struct {
 	spaces func() ([]string, error)
 	due    func(ctx context.Context, space string, kind Kind, limit int) ([]Due, error)
@@ -49,7 +49,7 @@ func (s *script) Do(ctx context.Context, j Job) (Done, error) {
 	return s.do(ctx, j)
 }
 
-// truth is what a worker finds to be done, in the order in which it names it.
+// truth is the due work of a worker, in order.
 type truth struct{ due []task }
 
 type task struct {
@@ -98,14 +98,14 @@ func openDB(t testing.TB, dir string) *kv.DB {
 	return db
 }
 
-// atNoon is a configuration without device and time zone of its own.
+// atNoon is a configuration independent of device and time zone.
 func atNoon() Config {
 	c := Default()
 	c.Zone = time.UTC
 	return c
 }
 
-// desk is a scheduler with all that it needs.
+// desk is a scheduler with everything it needs.
 type desk struct {
 	t      testing.TB
 	db     *kv.DB
@@ -118,7 +118,7 @@ type desk struct {
 	ended  []Step
 }
 
-// sit makes a desk with this worker.
+// sit creates a desk with this worker.
 func sit(t testing.TB, w worker) *desk {
 	t.Helper()
 	d := &desk{t: t, db: openDB(t, t.TempDir()), now: noon(), worker: w, config: atNoon()}
@@ -131,7 +131,7 @@ func sit(t testing.TB, w worker) *desk {
 	return d
 }
 
-// open opens the scheduler, as if the one before had been killed.
+// open opens the scheduler, as after a kill.
 func (d *desk) open() {
 	d.t.Helper()
 	s, err := Open(Options{
