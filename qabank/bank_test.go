@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bench is a database with a bank over it that can be opened again.
+// bench is a database with a bank that can be reopened.
 type bench struct {
 	t    testing.TB
 	dir  string
@@ -52,8 +52,8 @@ func (b *bench) open() {
 	}
 }
 
-// reopen closes the database; with lost, as a crash would: without the bank's
-// last words.
+// reopen closes the database and opens it again; lost skips the bank's final flush, as in
+// a crash.
 func (b *bench) reopen(lost bool) {
 	b.t.Helper()
 	if !lost {
@@ -93,7 +93,7 @@ func (b *bench) there(space string, id qabank.ID) bool {
 	return err == nil
 }
 
-// counted holds the bytes counted against those stored.
+// counted compares the counted bytes with the stored ones.
 func (b *bench) counted() {
 	b.t.Helper()
 	var stored int64
@@ -124,7 +124,7 @@ func entry(space, question string, chunks ...byte) qabank.Entry {
 	return e
 }
 
-// unit is a vector of length 1 that the text decides.
+// unit is a vector of length 1 derived from the text.
 func unit(text string) []float32 {
 	r := rand.New(rand.NewPCG(uint64(len(text)), uint64(text[0])<<8|uint64(text[len(text)-1])))
 	v := make([]float32, 16)
@@ -139,7 +139,7 @@ func unit(text string) []float32 {
 	return v
 }
 
-// What Put acknowledged is there again after a crash, in every field.
+// After a crash everything that Put acknowledged is there, in every field.
 func TestPutIsDurable(t *testing.T) {
 	b := start(t, 1<<20)
 	want := entry("mail", "When is the party?", 1, 2)
@@ -162,7 +162,8 @@ func TestPutIsDurable(t *testing.T) {
 	b.counted()
 }
 
-// There is one entry for one question; the last answer counts, hits live on.
+// There is one entry for each question; a new answer replaces the old one and keeps the
+// hits.
 func TestPutReplaces(t *testing.T) {
 	b := start(t, 1<<20)
 	id := b.put(entry("mail", "When is the party?", 1))
@@ -224,7 +225,7 @@ func TestPutRefuses(t *testing.T) {
 	b.counted()
 }
 
-// Match gives the nearest of its space and embedder, in one order.
+// Match returns the nearest entries of its space and embedder, in a fixed order.
 func TestMatch(t *testing.T) {
 	b := start(t, 1<<20)
 	vector := func(x, y float32) []float32 { return []float32{x, y, 0} }
@@ -281,7 +282,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// Hits and confirmations survive a Flush; a crash loses the last ones only.
+// A Flush keeps hits and confirmations; a crash loses only the latest.
 func TestCounters(t *testing.T) {
 	ctx := context.Background()
 	b := start(t, 1<<20)
@@ -309,7 +310,7 @@ func TestCounters(t *testing.T) {
 	b.counted()
 }
 
-// A forgotten chunk takes its entries along, and nothing else.
+// Forget deletes the entries of a chunk and nothing else.
 func TestForget(t *testing.T) {
 	ctx := context.Background()
 	b := start(t, 1<<20)

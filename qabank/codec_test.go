@@ -43,7 +43,7 @@ func TestCodec(t *testing.T) {
 	}
 }
 
-// Every byte that is flipped, and every byte that is missing, is found out.
+// Every flipped or missing byte is detected.
 func TestCodecFindsDamage(t *testing.T) {
 	e := sample()
 	for name, r := range map[string]struct {
@@ -71,9 +71,8 @@ func TestCodecFindsDamage(t *testing.T) {
 	}
 }
 
-// What version 1 wrote is read, and has no sources, nor was it known to be cut; what is written of it is of
-// the version of today. The file holds what an earlier release wrote of the
-// sample.
+// Content of version 1 can be read, without sources and never as cut; it is written in
+// today's version. The file contains the sample as written by an earlier release.
 func TestContentOfVersion1(t *testing.T) {
 	old, err := os.ReadFile("testdata/entry.v1")
 	if err != nil {
@@ -98,8 +97,7 @@ func TestContentOfVersion1(t *testing.T) {
 	}
 }
 
-// A bank of an earlier release opens with all that it held, and its entries go on
-// as any others.
+// A bank of an earlier release opens with all its entries, and they keep working.
 func TestOpenVersion1(t *testing.T) {
 	old, err := os.ReadFile("testdata/entry.v1")
 	if err != nil {
@@ -131,7 +129,7 @@ func TestOpenVersion1(t *testing.T) {
 	if e, err := b.Get("mail", id); err != nil || e.Answer != "Now." || e.Hits != 3 {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if err := b.Veto(t.Context(), "mail", "Other?", id); err != nil { // written anew, without its answer
+	if err := b.Veto(t.Context(), "mail", "Other?", id); err != nil { // rewritten without its answer
 		t.Fatal(err)
 	}
 	if after, _ := b.Usage(); after != before+1-int64(len("Now.")) {
@@ -145,8 +143,8 @@ func TestOpenVersion1(t *testing.T) {
 	}
 }
 
-// sealedAs gives bytes a version and a right checksum, so that the decoders get to
-// see what is between.
+// sealedAs adds a version and a valid checksum, so that the decoders read what is
+// between.
 func sealedAs(version byte, b []byte) []byte {
 	w := sealed.NewWriter(version, nil)
 	w.Raw(b)
@@ -188,8 +186,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// What cannot be read when the bank is opened is removed and told; vetoes hold
-// all the same; what is of a later version is left alone.
+// Open deletes and reports unreadable records. Vetoes still apply, and records of a later
+// version are left alone.
 func TestOpenDamaged(t *testing.T) {
 	o := kv.Default()
 	o.ValueLogFileSize, o.MemTableSize, o.MinFree = 4<<20, 4<<20, 0

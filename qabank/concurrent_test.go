@@ -14,7 +14,7 @@ import (
 	"github.com/percached/percached/qabank"
 )
 
-// Everything at once, for the race detector; at the end the books are right.
+// All calls concurrently, for the race detector; at the end the counts are right.
 func TestConcurrent(t *testing.T) {
 	b := start(t, 60_000)
 	ctx := context.Background()

@@ -14,8 +14,7 @@ import (
 	"github.com/percached/percached/qabank"
 )
 
-// spoil flips a bit on the disk of an answer that is as large as to have a place
-// of its own there.
+// spoil flips a bit on disk of an answer large enough to be in the value log.
 func (b *bench) spoil(answer string) {
 	b.t.Helper()
 	files, err := filepath.Glob(filepath.Join(b.dir, "*.vlog"))
@@ -37,8 +36,7 @@ func (b *bench) spoil(answer string) {
 	b.t.Fatal("no file holds the answer")
 }
 
-// What cannot be read of one entry hides no other, and goes when it is asked to
-// go, or when the bank is opened.
+// An unreadable entry hides no other, and is deleted by Delete or Open.
 func TestUnreadable(t *testing.T) {
 	ctx := context.Background()
 	b := start(t, 1<<20)

@@ -11,7 +11,7 @@ import (
 	"github.com/percached/percached/qabank"
 )
 
-// entrySize is what each entry of these tests takes.
+// entrySize is the size of each entry in these tests.
 func entrySize(t *testing.T) int64 {
 	b := start(t, 1<<20)
 	b.put(entry("mail", "Question 10?", 1))
@@ -21,8 +21,7 @@ func entrySize(t *testing.T) int64 {
 
 func ask(i int) string { return fmt.Sprintf("Question %d?", i+10) }
 
-// What was used least goes first; what was used much, but long ago, goes in
-// the end.
+// The least used entry is evicted first; formerly popular entries are evicted in the end.
 func TestEvictsLeastUsed(t *testing.T) {
 	size := entrySize(t)
 	b := start(t, 3*size)
@@ -66,7 +65,7 @@ func TestEvictsLeastUsed(t *testing.T) {
 	}
 }
 
-// What is put stays, and what serves somebody now too, however low its rank.
+// A new entry stays, and so does one just served, however low its rank.
 func TestEvictSpares(t *testing.T) {
 	size := entrySize(t)
 	b := start(t, 2*size)
@@ -81,7 +80,7 @@ func TestEvictSpares(t *testing.T) {
 	if b.there("mail", first) || !b.there("mail", second) || !b.there("mail", third) {
 		t.Error("the wrong one went")
 	}
-	b.bank.Hit("mail", third) // all serve now: one must go all the same
+	b.bank.Hit("mail", third) // all were just served: one must be evicted anyway
 	fourth := b.put(entry("mail", ask(3), 1))
 	if !b.there("mail", fourth) {
 		t.Error("the new one went")
@@ -89,14 +88,14 @@ func TestEvictSpares(t *testing.T) {
 	b.counted()
 }
 
-// An entry that grows makes the others go, never itself.
+// An entry that grows evicts others, never itself.
 func TestEvictForLarger(t *testing.T) {
 	size := entrySize(t)
 	b := start(t, 3*size)
 	first := b.put(entry("mail", ask(0), 1))
 	others := []qabank.ID{b.put(entry("mail", ask(1), 1)), b.put(entry("mail", ask(2), 1))}
 	for _, id := range others {
-		b.bank.Hit("mail", id) // the first is now the next to go
+		b.bank.Hit("mail", id) // the first is now next to be evicted
 	}
 	larger := entry("mail", ask(0), 1)
 	larger.Answer += strings.Repeat("x", int(size)-10)
@@ -126,8 +125,7 @@ func TestSetLimit(t *testing.T) {
 	}
 }
 
-// One large entry stands for thousands of small ones: more than one transaction
-// can remove.
+// One large entry replaces thousands of small ones: more than one transaction can delete.
 func TestEvictThousands(t *testing.T) {
 	const n = 4000
 	b := start(t, 1<<20)

@@ -10,8 +10,8 @@ import (
 	"github.com/percached/percached/qabank"
 )
 
-// Each change to a candidate that would be served fails exactly one test; what
-// it costs without the guard stands beside it.
+// Each change to a candidate fails exactly one test; the last column is the result
+// without the guard.
 func TestJudge(t *testing.T) {
 	now := time.Date(2025, 6, 2, 9, 0, 0, 0, time.UTC)
 	tests := []struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/percached/percached/qabank"
 )
 
-// Pages give every entry of the space once, by ID, whatever their size.
+// Pages contain every entry of the space once, by ID, for any page size.
 func TestPage(t *testing.T) {
 	b := start(t, 1<<20)
 	var want []qabank.ID
@@ -47,7 +47,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("%d a page: %s", n, d)
 		}
 	}
-	// What is damaged hides nothing behind it.
+	// A damaged entry does not hide those after it.
 	space := kv.NewSpaceID("mail")
 	b.do(b.db.Update(func(tx *kv.Tx) error {
 		return tx.Set(append(append([]byte("Qe"), space[:]...), want[3][:]...), []byte{1, 2, 3})
@@ -64,7 +64,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// PutNew leaves an answer alone, unless it is stale.
+// PutNew keeps an answer unless it is stale.
 func TestPutNew(t *testing.T) {
 	const q = "Who leads Heron?"
 	ctx := context.Background()
@@ -105,7 +105,7 @@ func TestPutNew(t *testing.T) {
 	}
 }
 
-// Of many who would put what is not there, one does.
+// Of many concurrent PutNew calls one succeeds.
 func TestPutNewOnce(t *testing.T) {
 	b := start(t, 1<<20)
 	var all sync.WaitGroup

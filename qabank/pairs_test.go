@@ -15,8 +15,8 @@ import (
 	"github.com/percached/percached/qabank/wording"
 )
 
-// pair is a line of the data: a question that the bank holds, one that is
-// asked, and what they differ in, or that they are paraphrases.
+// pair is a line of the data: a stored question, an asked one, and their difference, or
+// that they are paraphrases.
 type pair struct{ Stored, Asked, Kind string }
 
 func readPairs(t *testing.T, path string) []pair {
@@ -65,7 +65,7 @@ func cosine(a, b []float32) float64 {
 	return sum
 }
 
-// wilson is the interval that holds a share with 95 % confidence.
+// wilson is the 95 % confidence interval of a share.
 func wilson(k, n int) (low, high float64) {
 	if n == 0 {
 		return 0, 1
@@ -77,8 +77,8 @@ func wilson(k, n int) (low, high float64) {
 	return mid - half, mid + half
 }
 
-// No trap may pass for a paraphrase, and of the paraphrases enough must. The
-// shares are floors against getting worse; -v prints what was measured.
+// No trap may pass as a paraphrase, and enough paraphrases must pass. The shares are
+// lower limits against regressions; -v prints the measured ones.
 func TestPairs(t *testing.T) {
 	e, threshold := embedder(t)
 	for _, test := range []struct {
@@ -143,7 +143,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// The gate names what it refuses for.
+// The gate names the difference for which it refuses.
 func TestDifferencesNamed(t *testing.T) {
 	tests := []struct{ stored, asked, test string }{
 		{"Who is coming on Thursday?", "Who is not coming on Thursday?", "negation"},

@@ -20,8 +20,8 @@ func (f fakeEmbedder) Embed(ctx context.Context, p percached.Priority, texts []s
 	return f.embed(ctx, p, texts)
 }
 
-// Entries of another embedder, or of none, get vectors of this one, in the
-// background, and keep all else.
+// Entries of another embedder, or of none, get vectors of this one in the background, and
+// keep everything else.
 func TestReembed(t *testing.T) {
 	ctx := context.Background()
 	b := start(t, 1<<20)
@@ -68,7 +68,7 @@ func TestReembed(t *testing.T) {
 	if len(b.bank.Match("notes", unit("Old?"), "emb", 0.9, 5)) != 1 {
 		t.Error("another space was touched")
 	}
-	// An embedder that fails leaves everything findable as it was.
+	// A failing embedder changes nothing.
 	bad := fakeEmbedder{"bad", func(context.Context, percached.Priority, []string) ([][]float32, error) {
 		return nil, context.Canceled
 	}}
@@ -80,7 +80,7 @@ func TestReembed(t *testing.T) {
 	}
 }
 
-// Longer vectors make room for themselves.
+// Longer vectors evict entries if necessary.
 func TestReembedEvicts(t *testing.T) {
 	b := start(t, 4*entrySize(t))
 	for i := range 4 {

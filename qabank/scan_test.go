@@ -12,7 +12,7 @@ import (
 	"github.com/percached/percached/qabank"
 )
 
-// Scan tells what Get tells, the last to be evicted first.
+// Scan returns what Get returns, next to be evicted last.
 func TestScan(t *testing.T) {
 	ctx := context.Background()
 	b := start(t, 1<<20)
@@ -32,7 +32,7 @@ func TestScan(t *testing.T) {
 	}
 	b.bank.Hit("mail", ids[3])
 	b.now = b.now.Add(time.Hour)
-	b.bank.Hit("mail", ids[0]) // fewer hits, but it serves somebody now
+	b.bank.Hit("mail", ids[0]) // fewer hits, but served just now
 	b.do(b.bank.MarkStale(ctx, "mail", ids[2:3], "why"))
 	for range 2 {
 		var got []qabank.ID
@@ -59,7 +59,7 @@ func TestScan(t *testing.T) {
 		}
 		b.reopen(false)
 	}
-	// What goes first is what came last.
+	// The last one is evicted first.
 	bytes, _ := b.bank.Usage()
 	b.do(b.bank.SetLimit(ctx, bytes-1))
 	if b.there("mail", ids[5]) || !b.there("mail", ids[2]) {
@@ -82,8 +82,8 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// A predicted question goes, or is outdated, with the chunks that it came from,
-// as with its evidence; one that was asked since has no such sources any more.
+// A predicted question is deleted or outdated with its source chunks as with its
+// evidence; a question asked since has no sources.
 func TestSources(t *testing.T) {
 	ctx := context.Background()
 	b := start(t, 1<<20)

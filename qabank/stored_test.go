@@ -11,8 +11,8 @@ import (
 	"github.com/percached/percached/qabank"
 )
 
-// The observer hears of every entry that is put, also in place of another; not of
-// one that is refused.
+// The observer is told of every stored entry, also of a replaced one, but not of a
+// refused one.
 func TestTellsWhatIsStored(t *testing.T) {
 	size := entrySize(t)
 	b := start(t, 10*size)

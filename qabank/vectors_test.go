@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// crowd is a bank with n vectors around some middles, and one near the first.
+// crowd is a bank with n vectors around some centres, and one near the first.
 func crowd(n, dim int) (*Bank, []float32) {
 	r := rand.New(rand.NewPCG(1, 2))
 	random := func() []float32 {
@@ -35,7 +35,7 @@ func crowd(n, dim int) (*Bank, []float32) {
 		v := near(middles[i%len(middles)], r.Float32())
 		for j := range v {
 			if i%3 == 0 && j >= head {
-				v[j] /= 8 // nearly all of it is in its head
+				v[j] /= 8 // nearly all of its length is in its head
 			}
 		}
 		s.addVector(it, v)
@@ -43,7 +43,7 @@ func crowd(n, dim int) (*Bank, []float32) {
 	return &Bank{spaces: map[string]*spaceIndex{"mail": s}}, near(middles[0], 0.1)
 }
 
-// What is found is what a plain search finds, after removals too.
+// The results equal those of a plain search, also after removals.
 func TestNearMisses(t *testing.T) {
 	for _, dim := range []int{1, 7, 8, 64, 100, 128, 131, 256} {
 		b, q := crowd(400, dim)

@@ -8,8 +8,8 @@ import (
 	"github.com/percached/percached/qabank"
 )
 
-// serves says whether a stored question would be served for another, with
-// everything else in its favour.
+// serves reports whether a stored question would be served for another, with everything
+// else in its favour.
 func (b *bench) serves(id qabank.ID, question string, guard bool) bool {
 	b.t.Helper()
 	e := b.get("mail", id)
@@ -21,8 +21,8 @@ func (b *bench) serves(id qabank.ID, question string, guard bool) bool {
 	return qabank.Judge(qabank.Candidate{Entry: e, Similarity: 1}, ask).Serve
 }
 
-// A vetoed pair is served in neither direction, whatever happens to either
-// entry, until the chunks behind it are forgotten.
+// A vetoed pair is served in neither direction, whatever happens to either entry, until
+// the chunks behind it are forgotten.
 func TestVeto(t *testing.T) {
 	ctx := context.Background()
 	const stored, asked = "Where is the spare key?", "Where can I find the spare key?"
@@ -83,8 +83,8 @@ func TestVeto(t *testing.T) {
 	}
 }
 
-// A veto on an exact repeat keeps that question from ever being served to
-// itself; one on an entry that is gone counts too.
+// A veto on an exact repeat stops a question from being served for itself; a veto on a
+// deleted entry also applies.
 func TestVetoOddCases(t *testing.T) {
 	ctx := context.Background()
 	b := start(t, 1<<20)

@@ -9,7 +9,7 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// What lending costs: badger's checksum and ours over every byte.
+// The cost of lending: badger's checksum and ours over every byte.
 func BenchmarkView(b *testing.B) {
 	for _, mib := range []int{1, 16} {
 		b.Run(fmt.Sprintf("%dMiB", mib), func(b *testing.B) {
@@ -47,7 +47,7 @@ func BenchmarkInsert(b *testing.B) {
 	b.ReportMetric(float64(s.Evicted), "evicted")
 }
 
-// What starting with many slices costs.
+// The cost of opening a tree with many slices.
 func BenchmarkOpen(b *testing.B) {
 	const nodes = 20_000
 	db, err := kv.Open(b.TempDir(), kv.Default())

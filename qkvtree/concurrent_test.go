@@ -13,8 +13,7 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// While slices are lent, all else may happen to them; their memory stays, and
-// nobody waits for anybody for ever.
+// Lent slices keep their memory while everything else happens, and nothing deadlocks.
 func TestLentStays(t *testing.T) {
 	db := openDB(t, t.TempDir())
 	tree := openTree(t, db, options(20<<20))

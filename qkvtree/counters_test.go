@@ -35,13 +35,13 @@ func TestCounterBytes(t *testing.T) {
 	}
 }
 
-// What is read encodes to what it was read from.
+// Decoded counters encode to their original bytes.
 func FuzzCounters(f *testing.F) {
 	at := []byte("C-some-key")
 	f.Add(counters{hits: 1, priority: 2, tick: 3, used: 4}.encode(at))
 	f.Add(age{clock: 1, tick: 2}.encode(at))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if len(b) > 4 { // a checksum of its own, or no input would come past it
+		if len(b) > 4 { // add a valid checksum, otherwise no input would pass it
 			b = append(bytes.Clone(b[:len(b)-4]), 0, 0, 0, 0)
 			sum := checksum(at, b[:len(b)-4])
 			for i := range 4 {

@@ -17,8 +17,8 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// library is what the databases of the flip test hold: slices in tables and in
-// the value log, overwritten, evicted and forgotten ones.
+// library fills the databases of the flip test: slices in tables and in the value log,
+// overwritten, evicted and forgotten ones.
 func library(t *testing.T, tree *qkvtree.Tree, ask func(qkvtree.Request, []*percached.Slice)) {
 	t.Helper()
 	for i := range 12 {
@@ -45,8 +45,8 @@ func image(t *testing.T, dir string) map[string][]byte {
 	return files
 }
 
-// flips says how many rounds to go and what to begin with. PERCACHED_FLIPS, as
-// "rounds:seed", has its own idea of both.
+// flips returns the number of rounds and the seed. PERCACHED_FLIPS, as "rounds:seed",
+// overrides both.
 func flips(rounds int) (int, uint64) {
 	seed := uint64(1)
 	if testing.Short() {
@@ -58,9 +58,8 @@ func flips(rounds int) (int, uint64) {
 	return rounds, seed
 }
 
-// Flipped bytes in any file of a closed database, or of one whose process was
-// killed: what is lent is right all the same, no request fails, and nothing
-// ends the process.
+// Bytes flipped in any file of a closed or killed database: lent slices are still right,
+// no request fails, and the process does not end.
 func TestFlippedBytes(t *testing.T) {
 	rounds, seed := flips(200)
 	dir := t.TempDir()
@@ -103,7 +102,7 @@ func flipped(t *testing.T, files map[string][]byte, rnd *rand.Rand) {
 	for name, b := range files {
 		if name == victim && len(b) > 0 {
 			b = slices.Clone(b)
-			used := len(b) // mostly where there is something
+			used := len(b) // mostly where there are data
 			for used > 1 && b[used-1] == 0 {
 				used--
 			}
@@ -151,7 +150,7 @@ func flipped(t *testing.T, files map[string][]byte, rnd *rand.Rand) {
 	}
 }
 
-// clean2 lets the tree mend what Verify finds.
+// clean2 lets the tree repair what Verify finds.
 func clean2(t *testing.T, tree *qkvtree.Tree) {
 	t.Helper()
 	if _, err := tree.Verify(t.Context()); err != nil {
@@ -160,8 +159,8 @@ func clean2(t *testing.T, tree *qkvtree.Tree) {
 	clean(t, tree)
 }
 
-// Bytes flipped under an open database, as a failing disk does: what is lent is
-// right, no request fails, and space is reclaimed all the same.
+// Bytes flipped under an open database, as by a failing disk: lent slices are right, no
+// request fails, and space is still reclaimed.
 func TestFlippedWhileOpen(t *testing.T) {
 	rounds, seed := flips(8)
 	for round := range rounds {
@@ -197,8 +196,7 @@ func TestFlippedWhileOpen(t *testing.T) {
 	}
 }
 
-// flipInPlace flips a bit in a value log, or in a small slice's tensors where
-// they lie in a table.
+// flipInPlace flips a bit in a value log, or in a small slice's tensors inside a table.
 func flipInPlace(t *testing.T, dir string, rnd *rand.Rand) {
 	t.Helper()
 	pattern, inTable := "*.vlog", rnd.IntN(3) == 0

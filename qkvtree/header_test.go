@@ -62,8 +62,8 @@ func TestHeaderBytes(t *testing.T) {
 	}
 }
 
-// What parses is well formed, and parses again from what it encodes to. The MAC
-// is given anew, or no input would come past it.
+// A parsed header is well formed and parses again after encoding. The MAC is replaced,
+// otherwise no input would pass it.
 func FuzzHeader(f *testing.F) {
 	for _, p := range []percached.Planes{percached.KV, percached.QKV} {
 		h, err := sample(p)

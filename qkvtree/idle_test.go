@@ -9,8 +9,8 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// Idle work looks at what is stored unnoticed: neither the counts nor the
-// slices tell of it. What it finds damaged counts all the same.
+// An idle View changes neither the counts nor the slices. Damage that it finds is
+// counted.
 func TestIdleViewCountsNothing(t *testing.T) {
 	db := openDB(t, t.TempDir())
 	tree := openTree(t, db, options(1<<20))
@@ -49,7 +49,7 @@ func TestIdleViewCountsNothing(t *testing.T) {
 	clean(t, tree)
 }
 
-// Nobody used what idle work stored, until somebody does.
+// A slice stored by idle work is unused until a request uses it.
 func TestIdleIsUnused(t *testing.T) {
 	o := options(1 << 20)
 	tree := openTree(t, openDB(t, t.TempDir()), o)
@@ -73,8 +73,7 @@ func TestIdleIsUnused(t *testing.T) {
 	used(true)
 }
 
-// What is free is what comes in before anything goes; a limit that was lowered
-// below what is stored leaves nothing free.
+// FreeIn is what fits before any eviction; a limit below the stored size leaves nothing.
 func TestFree(t *testing.T) {
 	tree := openTree(t, openDB(t, t.TempDir()), options(1<<20))
 	if n := tree.FreeIn("s"); n != 1<<20 {

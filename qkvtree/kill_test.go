@@ -21,8 +21,8 @@ func numbered(n int) qkvtree.Request {
 	return request("s", "m", percached.Parallel, fmt.Sprint("n", n))
 }
 
-// child stores, asks, forgets, evicts and rewrites until it is killed, and says
-// what it has done.
+// child stores, asks, forgets, evicts and rewrites until it is killed, and prints what it
+// has done.
 func child(dir string) error {
 	db, err := kv.Open(dir, dbOptions())
 	if err != nil {
@@ -57,7 +57,7 @@ func child(dir string) error {
 			if err := tree.Compact(context.Background(), func(int64, int64) { fmt.Println("compacting 0") }); err != nil {
 				return err
 			}
-		case n%60 == 59: // from here on nothing is sure to stay
+		case n%60 == 59: // from here on the slices may be evicted
 			fmt.Println("evicting 0")
 			if err := tree.SetLimit(4 << 20); err != nil {
 				return err
@@ -66,8 +66,8 @@ func child(dir string) error {
 	}
 }
 
-// A killed process leaves whole slices or none, all that was acknowledged, and
-// accounts that are right.
+// After a process is killed, slices are complete or absent, acknowledged changes are
+// there, and the counts are right.
 func TestKilled(t *testing.T) {
 	rounds := 12
 	if s := os.Getenv("PERCACHED_KILLS"); s != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// What came in after a View began is not stored for it, and not damaged either.
+// A slice inserted after a View began is neither stored nor damaged for it.
 func TestStoredAfterViewBegan(t *testing.T) {
 	o := kv.Default()
 	o.MinFree = 0

@@ -15,8 +15,8 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// Thousands of operations on the tree and on the naive one: after each they
-// hold the same, and the accounts are right.
+// After each of thousands of operations the tree equals the naive one, and the counts are
+// right.
 func TestAgainstNaive(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 11))
 	dir := t.TempDir()
@@ -159,7 +159,7 @@ func TestAgainstNaive(t *testing.T) {
 	clean(t, tree)
 }
 
-// rightful checks all that is lent of a request.
+// rightful checks everything lent for a request.
 func rightful(t testing.TB, tree *qkvtree.Tree, r qkvtree.Request) (there []bool) {
 	t.Helper()
 	if err := tree.View(r, func(lent []*percached.Slice, _ qkvtree.Match) error {
@@ -176,7 +176,7 @@ func rightful(t testing.TB, tree *qkvtree.Tree, r qkvtree.Request) (there []bool
 	return there
 }
 
-// held checks a lent slice against what an engine computes there.
+// held compares a lent slice with what an engine computes there.
 func held(t testing.TB, r qkvtree.Request, i int, s *percached.Slice) {
 	t.Helper()
 	own, _ := paths(r)

@@ -11,18 +11,18 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// naive is the tree as one would write it without regard to time or disks.
+// naive is the tree written without regard to speed or disks.
 type naive struct {
 	limit, overhead int64
 	clock, tick     uint64
 	nodes           map[spot]*entry
-	limits          map[string]int64  // of spaces, where they have their own
+	limits          map[string]int64  // of spaces with their own limit
 	clocks          map[string]uint64 // of those
 }
 
 func (m *naive) clockIn(space string) uint64 { return max(m.clock, m.clocks[space]) }
 
-// over is by how much a space is above its own limit with so many bytes more.
+// over is by how much a space exceeds its limit with this many more bytes.
 func (m *naive) over(space string, need int64) int64 {
 	limit, ok := m.limits[space]
 	if !ok {
@@ -40,7 +40,7 @@ func (m *naive) sizeIn(space string) (sum int64) {
 	return sum
 }
 
-// free is what may come in before anything goes.
+// free is what fits before any eviction.
 func (m *naive) free(space string) int64 {
 	free := m.limit - m.size()
 	if limit, ok := m.limits[space]; ok {
@@ -61,7 +61,7 @@ type entry struct {
 	bytes          int64
 	hits, priority uint64
 	tick           uint64
-	local          uint64 // priority among those of its space
+	local          uint64 // priority within its space
 }
 
 func at(r qkvtree.Request, p percached.Path) spot { return spot{r.Space, r.Model, r.Placement, p} }
@@ -125,7 +125,7 @@ func (m *naive) insert(r qkvtree.Request, given []*percached.Slice) {
 	}
 }
 
-// most is what a space may ever take.
+// most is the maximum size of a space.
 func (m *naive) most(space string) int64 {
 	if limit, ok := m.limits[space]; ok {
 		return min(limit, m.limit)
@@ -133,9 +133,8 @@ func (m *naive) most(space string) int64 {
 	return m.limit
 }
 
-// evictIdle does for idle work what evict does, with what idle work may evict, or
-// nothing: each limit must hold for itself, but what goes for the space's own
-// counts for the whole.
+// evictIdle is evict for idle work: it evicts only what idle work may, or nothing. Each
+// limit must be met; evictions for the space's own limit count for the total.
 func (m *naive) evictIdle(space string, need int64, keep map[spot]bool) bool {
 	over := m.over(space, need)
 	own := func(k spot, e *entry) bool { return k.space == space && e.local <= m.clockIn(space) }
@@ -158,7 +157,7 @@ func (m *naive) evictIdle(space string, need int64, keep map[spot]bool) bool {
 	return true
 }
 
-// yield removes the worst of what may go until it fits, or nothing is left.
+// yield removes the least valuable candidates until it fits or none is left.
 func (m *naive) yield(fits func() bool, may func(spot, *entry) bool, worst func([]spot) spot, keep map[spot]bool) bool {
 	for !fits() {
 		var free []spot
@@ -219,7 +218,7 @@ func (m *naive) evict(space string, need int64, keep map[spot]bool) {
 	}
 }
 
-// next is what goes next of those that may: system segments last.
+// next is the next candidate to evict: system segments last.
 func (m *naive) next(may func(spot) bool, worst func([]spot) spot) (spot, bool) {
 	var free, pinned []spot
 	for k, e := range m.nodes {
@@ -271,7 +270,7 @@ func (m *naive) view(r qkvtree.Request) []bool {
 	return there
 }
 
-// remove takes out what holds for gone, and all that is behind it.
+// remove removes what gone selects and everything after it.
 func (m *naive) remove(gone func(spot, *entry) bool) (n int, bytes int64) {
 	for again := true; again; {
 		again = false
@@ -288,7 +287,7 @@ func (m *naive) remove(gone func(spot, *entry) bool) (n int, bytes int64) {
 	return n, bytes
 }
 
-// setLimit gives a space a limit of its own; negative: none.
+// setLimit sets a space's own limit; negative: none.
 func (m *naive) setLimit(space string, limit int64) {
 	if limit < 0 {
 		delete(m.limits, space)
@@ -313,7 +312,7 @@ type row struct {
 	Hits, Priority uint64
 }
 
-// rows is what the tree has, by where it stands.
+// rows lists the tree's slices by position.
 func rows(tree *qkvtree.Tree, spaces []string) map[string]row {
 	all := map[string]row{}
 	for _, s := range spaces {

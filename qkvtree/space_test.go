@@ -13,8 +13,8 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// Whatever comes in and goes, neither the accounts nor the files exceed what
-// the limit allows, and a lower limit gives the space back.
+// In any order of inserts and evictions, counts and files stay within the limit, and a
+// lower limit returns disk space.
 func TestDiskStaysInLimit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limit       int64
@@ -64,8 +64,8 @@ func TestDiskStaysInLimit(t *testing.T) {
 	}
 }
 
-// A View keeps files from going: the tree rather stores nothing than to exceed
-// what the files may take, and goes on when the View has ended.
+// While a View keeps files from being deleted, the tree stores nothing rather than exceed
+// its disk space, and continues after the View.
 func TestDiskWhileLent(t *testing.T) {
 	tree := openTree(t, openDB(t, t.TempDir()), options(8<<20))
 	first := request("s", "m", percached.Parallel, "first")
@@ -121,8 +121,8 @@ func TestNoLimit(t *testing.T) {
 	}
 }
 
-// Uses are counted in memory and written now and then: an answer from stored
-// slices costs the disk next to nothing.
+// Uses are counted in memory and written in batches: an answer from stored slices costs
+// almost no disk writes.
 func TestCountersAreBatched(t *testing.T) {
 	db := openDB(t, t.TempDir())
 	o := options(1 << 20)
@@ -152,8 +152,7 @@ func TestCountersAreBatched(t *testing.T) {
 	})
 }
 
-// Without room on the disk nothing comes in and nothing breaks; when there is
-// room again, all is as before.
+// Without disk space nothing is stored and nothing breaks; later everything works again.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	db := openDB(t, dir)
@@ -178,8 +177,8 @@ func TestFullDisk(t *testing.T) {
 	clean(t, tree)
 }
 
-// PERCACHED_SMALL_DISK names a folder on a small disk of its own, some 100 MiB:
-// it is filled until nothing more goes in.
+// PERCACHED_SMALL_DISK names a folder on a small separate disk of about 100 MiB, which
+// the test fills.
 func TestSmallDisk(t *testing.T) {
 	dir := os.Getenv("PERCACHED_SMALL_DISK")
 	if dir == "" {

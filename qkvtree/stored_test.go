@@ -8,8 +8,7 @@ import (
 	"github.com/percached/percached"
 )
 
-// The observer hears once of each call what it stored: not what was there, nor
-// what found no room.
+// The observer is told once for each call what was newly stored.
 func TestTellsWhatIsStored(t *testing.T) {
 	type told struct {
 		Slices int

@@ -14,10 +14,9 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// story runs the commands of a file in testdata against a tree. Sizes are in
-// slices: each takes 1 unless "*2" behind its name says otherwise. Names stand
-// for chunks, the system segment comes before them by itself. "idle" before a
-// command says that nobody waits for it.
+// story runs the commands of a file in testdata against a tree. Sizes are in slices: each
+// has size 1 unless "*2" follows its name. Names are chunks; the system segment precedes
+// them implicitly. "idle" before a command makes an idle request.
 type story struct {
 	t         *testing.T
 	dir       string
@@ -28,7 +27,7 @@ type story struct {
 	space     string
 	model     string
 	placement percached.Placement
-	idle      bool  // "idle" stood before the command
+	idle      bool  // "idle" preceded the command
 	unit      int64 // bytes of a slice with all its records
 }
 
@@ -48,7 +47,7 @@ func TestStories(t *testing.T) {
 			s := &story{t: t, dir: t.TempDir(), names: map[percached.ChunkID]string{{}: "system"}, space: "s", model: "m"}
 			s.measure()
 			s.open(0)
-			got := s.tell(string(text))
+			got := s.run(string(text))
 			if os.Getenv("PERCACHED_WRITE_STORIES") != "" {
 				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 					t.Fatal(err)
@@ -62,7 +61,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// measure finds out what a slice takes.
+// measure finds the size of a slice.
 func (s *story) measure() {
 	tree := openTree(s.t, openDB(s.t, s.t.TempDir()), options(1<<20))
 	r := request("s", "m", percached.Sequential)
@@ -89,8 +88,8 @@ func (s *story) name(n qkvtree.Info) string {
 	return name
 }
 
-// tell gives the story with what came of each command below it.
-func (s *story) tell(text string) string {
+// run returns the story with the output of each command below it.
+func (s *story) run(text string) string {
 	var told strings.Builder
 	for _, line := range strings.SplitAfter(text, "\n") {
 		command := strings.TrimSpace(line)
@@ -127,7 +126,7 @@ func (s *story) do(words []string) {
 		var n int64
 		fmt.Sscan(args[0], &n)
 		err = s.tree.SetLimit(n * s.unit)
-	case "share": // of the tree that the space may take
+	case "share": // part of the tree that the space may use
 		var n int64
 		if fmt.Sscan(args[0], &n); args[0] == "all" {
 			n = -1

@@ -18,8 +18,8 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// What a user is told of a broken record is nothing: it counts as not stored,
-// and the next insert mends it.
+// A user does not notice a broken record: it counts as not stored, and the next insert
+// repairs it.
 func TestDamage(t *testing.T) {
 	flip := func(at int) func([]byte) []byte {
 		return func(b []byte) []byte { b[(at+len(b))%len(b)] ^= 1; return b }
@@ -65,7 +65,7 @@ func TestDamage(t *testing.T) {
 				if reopen {
 					tree.Close()
 					tree = openTree(t, db, o)
-					// What lies in the pieces is not read before it is asked for.
+					// Pieces are only read on request.
 					known := tc.kind == 'H' || tc.cause == qkvtree.ErrMissing
 					if got := tree.Has(r)[2]; got == known {
 						t.Errorf("after Open it counts as stored: %t", got)
@@ -93,7 +93,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// A header of one place is worth nothing in another, nor under another key.
+// A header is invalid at another position or under another key.
 func TestHeaderIsBound(t *testing.T) {
 	db := openDB(t, t.TempDir())
 	tree := openTree(t, db, options(1<<20))
@@ -125,7 +125,7 @@ func TestHeaderIsBound(t *testing.T) {
 	clean(t, other)
 }
 
-// A crash leaves pieces without a header, or records of nothing.
+// A crash leaves pieces without a header, or records without a slice.
 func TestOrphans(t *testing.T) {
 	db := openDB(t, t.TempDir())
 	tree := openTree(t, db, options(1<<20))
@@ -137,13 +137,13 @@ func TestOrphans(t *testing.T) {
 	spoil(t, db, 'C', "m", mine[2].Path, gone)
 	tree.Close()
 	tree = openTree(t, db, options(1<<20))
-	clean(t, tree) // accounts and records agree without Verify's help
+	clean(t, tree) // counts and records agree without Verify
 	if got := fmt.Sprint(lent(t, tree, r, mine)); got != "[true false true]" {
 		t.Error(got)
 	}
 }
 
-// After Forget and Compact no file holds tokens or tensors of the forgotten.
+// After Forget and Compact no file contains tokens or tensors of the forgotten chunk.
 func TestForgottenBytes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "db")
 	db := openDB(t, dir)
@@ -267,7 +267,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// An empty request is no error, and nothing is stored of it.
+// An empty request is valid and stores nothing.
 func TestNothing(t *testing.T) {
 	tree := openTree(t, openDB(t, t.TempDir()), options(1<<20))
 	r := qkvtree.Request{Space: "s", Model: "m"}

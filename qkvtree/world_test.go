@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// whole compares tensors at once: byte by byte, go-cmp takes minutes.
+// whole compares tensors at once; byte by byte, go-cmp needs minutes.
 func whole() cmp.Option { return cmp.Comparer(bytes.Equal) }
 
 func dbOptions() kv.Options {
@@ -61,7 +61,7 @@ func openTree(t testing.TB, db *kv.DB, o qkvtree.Options) *qkvtree.Tree {
 	return tree
 }
 
-// chunk is the name of a chunk; "" is the system segment.
+// chunk is the ID of a chunk; "" is the system segment.
 func chunk(name string) percached.ChunkID {
 	if name == "" {
 		return percached.ChunkID{}
@@ -79,7 +79,7 @@ func tokensOf(name string, n int) []int32 {
 	return ts
 }
 
-// request asks for a system segment and chunks of these names.
+// request is a request for a system segment and chunks of these names.
 func request(space, model string, pl percached.Placement, names ...string) qkvtree.Request {
 	r := qkvtree.Request{Space: space, Model: model, Placement: pl, Segments: []qkvtree.Node{{Tokens: tokensOf("", 4)}}}
 	for _, n := range names {
@@ -88,8 +88,8 @@ func request(space, model string, pl percached.Placement, names ...string) qkvtr
 	return r
 }
 
-// slicesOf computes the slices of a request: what they hold depends on their
-// path and model alone, as it does with an engine.
+// slicesOf computes the slices of a request: as with an engine, their content depends
+// only on path and model.
 func slicesOf(r qkvtree.Request, planes percached.Planes, sizes ...int) []*percached.Slice {
 	var out []*percached.Slice
 	var parent percached.Path
@@ -124,8 +124,8 @@ func noise(model string, p percached.Path, from, n int) []byte {
 	return b
 }
 
-// lent checks what View lends of a request against what its slices are, and
-// gives which are there.
+// lent compares what View lends for a request with its slices, and returns which are
+// stored.
 func lent(t testing.TB, tree *qkvtree.Tree, r qkvtree.Request, want []*percached.Slice) []bool {
 	t.Helper()
 	var there []bool

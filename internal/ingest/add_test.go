@@ -14,7 +14,7 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// forgetful cannot forget for a while.
+// forgetful fails to forget for a while.
 type forgetful struct {
 	*predicted
 	fails error
@@ -27,8 +27,8 @@ func (f *forgetful) Forget(space string, chunks []percached.ChunkID) (parts, pre
 	return f.predicted.Forget(space, chunks)
 }
 
-// What a layer could not do after a document was replaced is done when documents
-// come in again, although nothing of them is new.
+// What a layer failed to do after a document was replaced is done at the next Add, even
+// if its documents are unchanged.
 func TestAddAgainAfterFailure(t *testing.T) {
 	w := newWorld(t)
 	f := &forgetful{predicted: w.pred}
@@ -56,8 +56,7 @@ func TestAddAgainAfterFailure(t *testing.T) {
 	}
 }
 
-// Documents are read ahead by what they hold, not by their number: a large one not at
-// all.
+// Documents are read ahead by size, not by number, and large ones not at all.
 func TestAddReadsLittleAhead(t *testing.T) {
 	w := newWorld(t)
 	var read atomic.Int64

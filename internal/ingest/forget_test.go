@@ -11,8 +11,8 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// A client that goes when something is gone from the knowledge bank leaves nothing
-// of it in the other layers.
+// If the client disconnects after the knowledge bank deleted a document, the other layers
+// still forget it.
 func TestForgettingOutlivesTheClient(t *testing.T) {
 	for name, forget := range map[string]func(w *world, ctx context.Context) error{
 		"document": func(w *world, ctx context.Context) error {
@@ -37,9 +37,9 @@ func TestForgettingOutlivesTheClient(t *testing.T) {
 	}
 }
 
-// A space that is made anew shows nothing of the former one, and stays, wherever
-// the deletion of that one was cut short.
-func TestVacate(t *testing.T) {
+// A space created again shows nothing of the deleted one and stays, wherever that
+// deletion was interrupted.
+func TestFinishDeletion(t *testing.T) {
 	ctx := context.Background()
 	for name, cut := range map[string]func(w *world){
 		"a layer failed": func(w *world) {
@@ -78,8 +78,7 @@ func TestVacate(t *testing.T) {
 	}
 }
 
-// What a deletion that failed has left to do takes nothing away that came in after
-// it; and does all the rest.
+// Completing a failed deletion deletes nothing that was added later, and everything else.
 func TestAddAfterFailedDelete(t *testing.T) {
 	ctx := context.Background()
 	for name, failed := range map[string]func(w *world){
@@ -104,16 +103,16 @@ func TestAddAfterFailedDelete(t *testing.T) {
 	}
 }
 
-// drop takes a document out of the knowledge bank alone.
+// drop deletes a document from the knowledge bank only.
 func (w *world) drop(key string) {
 	w.Helper()
 	_, err := w.Knowledge.Delete(context.Background(), space, percached.NewDocumentID(key))
 	w.ok(err)
 }
 
-// What is taken out of meta is noted before, so that no failure leaves its bytes
-// unmarked; and not while meta is being copied, or the mark would go with that.
-func TestSoil(t *testing.T) {
+// A deletion from meta is noted first, so that no failure leaves bytes unmarked; and it
+// waits while meta is copied, because the mark would be lost.
+func TestRemoveFromMeta(t *testing.T) {
 	w := newWorld(t)
 	failed := errors.New("half of it is removed")
 	if err := w.RemoveFromMeta(context.Background(), func() error { return failed }); !errors.Is(err, failed) {

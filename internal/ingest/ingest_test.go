@@ -30,7 +30,7 @@ func TestAdd(t *testing.T) {
 	if d := cmp.Diff(ingest.Report{Unchanged: 1, Replaced: 1, Chunks: 1}, w.add(note("a", "Ducks fly."), note("b", "Otters swim."))); d != "" {
 		t.Error(d)
 	}
-	// Of the former edition the answer is stale and the tensors are gone.
+	// The answer of the earlier version is stale, and its tensors are deleted.
 	if d := cmp.Diff(stored{Chunks: 2, Indexed: 2, Vectors: 2, Slices: 1, Entries: 2, Stale: 1, History: 2}, w.stored()); d != "" {
 		t.Error(d)
 	}
@@ -42,7 +42,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// What cannot be taken in is named, and the others go on.
+// Documents that cannot be ingested are named, and the others are stored.
 func TestAddSomeBad(t *testing.T) {
 	w := newWorld(t)
 	keyless := note("", "This has no key.")
@@ -112,7 +112,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// With a document goes what rests on its earlier editions.
+// Deleting a document also deletes what depends on its earlier versions.
 func TestDeleteEarlierEditions(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)
@@ -130,8 +130,8 @@ func TestDeleteEarlierEditions(t *testing.T) {
 	}
 }
 
-// An answer that cannot be read any more keeps no document from being forgotten,
-// and goes with its own.
+// An unreadable answer prevents no document from being forgotten, and is deleted with its
+// own.
 func TestDeleteBesideDamage(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)
@@ -140,7 +140,7 @@ func TestDeleteBesideDamage(t *testing.T) {
 	w.ask("Do otters swim?", "b")
 	e, _, err := w.Bank.Exact(space, "Do otters swim?")
 	w.ok(err)
-	e.Answer = strings.Repeat("always ", 10<<10) // too large to stand beside its key
+	e.Answer = strings.Repeat("always ", 10<<10) // so large that it is in the value log
 	_, err = w.Bank.Put(ctx, e)
 	w.ok(err)
 	for _, file := range w.traces(e.Answer) {
@@ -166,7 +166,7 @@ func TestDeleteBesideDamage(t *testing.T) {
 	}
 }
 
-// A chunk that another document holds stays, and what rests on it.
+// A chunk shared with another document stays, with what depends on it.
 func TestDeleteShared(t *testing.T) {
 	w := newWorld(t)
 	one, two := note("a", "Ducks swim."), note("b", "Ducks swim.")
@@ -190,7 +190,7 @@ func TestDeleteSpace(t *testing.T) {
 	w.ok(w.Knowledge.CreateSpace(percached.Space{Name: secret, Kind: "notes"}))
 	_, err := w.Add(ctx, secret, from(note("a", "Tell nobody."), note("b", "Nor them.")), nil)
 	w.ok(err)
-	// One of its documents waits to be cleaned up.
+	// One of its documents waits for CleanUp.
 	_, err = w.Delete(ctx, secret, percached.NewDocumentID("b"))
 	w.ok(err)
 	r, err := w.DeleteSpace(ctx, secret)
@@ -214,7 +214,7 @@ func TestDeleteSpace(t *testing.T) {
 	}
 }
 
-// set writes a note as a process that was killed leaves it: see pending.go.
+// set writes a note as a killed process leaves it; see pending.go.
 func (w *world) set(whole, gone bool, document string, chunks []percached.ChunkID) {
 	w.Helper()
 	p := map[string]any{"space": space, "whole": whole, "gone": gone, "chunks": chunks, "document": percached.DocumentID{}}
@@ -230,7 +230,7 @@ func (w *world) set(whole, gone bool, document string, chunks []percached.ChunkI
 	w.ok(w.Meta.Update(func(tx *kv.Tx) error { return tx.Set(key, append([]byte{1}, b...)) }))
 }
 
-// Delete is cut short behind each of its steps.
+// Recover completes a Delete interrupted after any of its steps.
 func TestRecoverDelete(t *testing.T) {
 	ctx := context.Background()
 	for name, steps := range map[string]func(w *world, id percached.DocumentID, chunks []percached.ChunkID){
@@ -280,7 +280,7 @@ func TestRecoverDeleteSpace(t *testing.T) {
 			w.add(note("a", "The password of Zyxwv is swordfish."))
 			w.ask("What is the password of Zyxwv?", "a")
 			w.set(true, gone, "", nil)
-			if gone { // and made anew, without what rested on it being forgotten
+			if gone { // and created again before the dependent data was forgotten
 				_, _, err := w.Knowledge.DeleteSpace(space)
 				w.ok(err)
 				w.ok(w.Knowledge.CreateSpace(percached.Space{Name: space, Kind: "notes"}))
@@ -303,7 +303,7 @@ func TestRecoverDeleteSpace(t *testing.T) {
 	}
 }
 
-// Add is cut short before the other layers followed.
+// Recover completes an Add interrupted before the other layers followed.
 func TestRecoverAdd(t *testing.T) {
 	w := newWorld(t)
 	w.add(note("a", "Ducks swim."))
@@ -316,8 +316,8 @@ func TestRecoverAdd(t *testing.T) {
 	}
 }
 
-// A Delete that failed on its way is ended before the clean-up that a later one
-// brings: else its note would be struck out, and its answers stay.
+// CleanUp completes a failed Delete first; otherwise its note would be deleted and its
+// answers would stay.
 func TestCleanUpEndsWhatFailed(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)
@@ -337,7 +337,7 @@ func TestCleanUpEndsWhatFailed(t *testing.T) {
 	}
 }
 
-// A Delete that did nothing deletes nothing later.
+// A Delete without effect deletes nothing later.
 func TestDeleteThatFailed(t *testing.T) {
 	w := newWorld(t)
 	w.add(note("a", "Ducks swim."))
@@ -352,12 +352,12 @@ func TestDeleteThatFailed(t *testing.T) {
 	}
 }
 
-// ended is a context whose end is seen by who asks for it.
+// ended is a context that ends when Err is called.
 type ended struct{ context.Context }
 
 func (ended) Err() error { return context.Canceled }
 
-// Who waits for another change can stop waiting.
+// A caller that waits for another change can give up.
 func TestWaiting(t *testing.T) {
 	w := newWorld(t)
 	w.add(note("a", "Ducks swim."))

@@ -12,8 +12,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// stuck is an embedder that never ends for texts which hold a word, unless it is
-// told to.
+// stuck is an embedder that hangs on texts with a certain word until it is released.
 type stuck struct {
 	percachedEmbedder
 	word   string
@@ -42,8 +41,7 @@ func (s *stuck) Embed(ctx context.Context, p percached.Priority, texts []string)
 
 const other = "other"
 
-// newStuckWorld has two spaces, a document in each, and something being added to
-// the first that never ends.
+// newStuckWorld has two spaces with a document each, and an Add to the first that hangs.
 func newStuckWorld(t *testing.T) (w *world, s *stuck, cancel context.CancelFunc, added <-chan error) {
 	t.Helper()
 	w = newWorld(t)
@@ -64,7 +62,7 @@ func newStuckWorld(t *testing.T) (w *world, s *stuck, cancel context.CancelFunc,
 	return w, s, cancel, end
 }
 
-// within fails the test if fn does not return: the time bounds a failure alone.
+// within fails the test if fn does not return; the timeout only limits a failure.
 func (w *world) within(fn func() error) error {
 	w.Helper()
 	end := make(chan error, 1)
@@ -78,8 +76,7 @@ func (w *world) within(fn func() error) error {
 	}
 }
 
-// What is added to one space holds up no change of another, nor what is taken out
-// of meta.
+// An Add to one space delays neither changes of another nor deletions from meta.
 func TestSpacesDoNotWait(t *testing.T) {
 	w, _, cancel, added := newStuckWorld(t)
 	ctx := context.Background()
@@ -109,8 +106,8 @@ func TestSpacesDoNotWait(t *testing.T) {
 	}
 }
 
-// A space that is forgotten does not wait for what is added to it: that ends, and
-// is told to come back, as the space may stay.
+// Deleting a space does not wait for an Add to it: the Add ends with an error that
+// suggests a retry, because the space may stay.
 func TestDeleteSpaceEndsAdd(t *testing.T) {
 	w, _, _, added := newStuckWorld(t)
 	if err := w.within(func() error { _, err := w.DeleteSpace(context.Background(), space); return err }); err != nil {
@@ -127,8 +124,7 @@ func TestDeleteSpaceEndsAdd(t *testing.T) {
 	}
 }
 
-// A document whose adding was ended when it was in already is found once CatchUp
-// has returned.
+// A document stored by an interrupted Add can be found after CatchUp.
 func TestCatchUp(t *testing.T) {
 	w, s, cancel, added := newStuckWorld(t)
 	cancel()
@@ -143,7 +139,7 @@ func TestCatchUp(t *testing.T) {
 	}
 }
 
-// Who waits for a turn goes when nobody waits for it any more.
+// A caller that waits for a turn can give up.
 func TestWaitingEnds(t *testing.T) {
 	w, _, _, _ := newStuckWorld(t)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -106,7 +106,7 @@ func (j jobs) Forget(string) error { return nil }
 
 func (j jobs) DropSpace(string) error { j.dropped++; return nil }
 
-// world is a library with all its layers, on a folder that lives longer.
+// world is a library with all its layers, on a folder that outlives it.
 type world struct {
 	*testing.T
 	dir string
@@ -145,7 +145,7 @@ func (w *world) ok(err error) {
 	}
 }
 
-// reembed does what the next process does that has another embedder of the same name.
+// reembed acts like the next process with another embedder of the same name.
 func (w *world) reembed(e percachedEmbedder) {
 	w.Helper()
 	w.close()
@@ -192,7 +192,7 @@ func (w *world) open() {
 	}
 }
 
-// reopen does what the next process does.
+// reopen acts like the next process.
 func (w *world) reopen(unclean bool) {
 	w.Helper()
 	w.close()
@@ -287,7 +287,7 @@ func (w *world) stored() stored {
 	return s
 }
 
-// traces are the files that hold a word as it is written.
+// traces lists the files that contain a word.
 func (w *world) traces(word string) (found []string) {
 	w.Helper()
 	w.ok(filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, err error) error {
