@@ -41,7 +41,7 @@ func Open(db *kv.DB, o Options) (*Bank, error) {
 		return nil, fault.New(fault.Invalid, op, "%w", err)
 	}
 	b := &Bank{db: db, o: o, limit: o.Limit, spaces: map[string]*spaceIndex{}}
-	l := loader{bank: b, shelves: map[kv.SpaceID]*spaceIndex{}, states: map[string]state{}}
+	l := loader{bank: b, indexes: map[kv.SpaceID]*spaceIndex{}, states: map[string]state{}}
 	if err := db.View(l.load); err != nil {
 		return nil, fault.Wrap(op, err)
 	}

@@ -218,7 +218,7 @@ func decodeVeto(value []byte) (chunks []percached.ChunkID, err error) {
 // loader fills a bank before it is shared.
 type loader struct {
 	bank    *Bank
-	shelves map[kv.SpaceID]*spaceIndex
+	indexes map[kv.SpaceID]*spaceIndex
 	states  map[string]state // by key, until an entry takes them
 	damaged [][]byte         // keys
 }
@@ -264,7 +264,7 @@ func (l *loader) space(k, v []byte) error {
 		return sealed.ErrDamaged
 	}
 	s := newSpaceIndex(name)
-	l.bank.spaces[name], l.shelves[hash] = s, s
+	l.bank.spaces[name], l.indexes[hash] = s, s
 	return nil
 }
 
@@ -283,7 +283,7 @@ func (l *loader) entry(k, v []byte) error {
 		return err
 	}
 	hash, ids, ok := splitKey(k, 1)
-	s := l.shelves[hash]
+	s := l.indexes[hash]
 	st, known := l.states[string(k[2:])]
 	if !ok || s == nil || !known || ids[0] != NewID(s.name, e.Question) || !s.matchesDimension(e.Embedder, e.Vector) {
 		return sealed.ErrDamaged
@@ -304,7 +304,7 @@ func (l *loader) veto(k, v []byte) error {
 		return err
 	}
 	hash, ids, ok := splitKey(k, 2)
-	s := l.shelves[hash]
+	s := l.indexes[hash]
 	if !ok || s == nil {
 		return sealed.ErrDamaged
 	}
