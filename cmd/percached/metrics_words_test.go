@@ -36,12 +36,12 @@ func TestMetricsKnowTheWords(t *testing.T) {
 		}
 		state.Queue[string(k)], state.Ledger[string(k)] = 1, telemetry.Account{Spent: 1, Saved: 1}
 	}
-	uploads := (&telemetry.Recorder{Metrics: m, Hub: &api.EventBus{}, Now: time.Now}).Inbox()
+	uploads := (&telemetry.Recorder{Metrics: m, Events: &api.EventBus{}, Now: time.Now}).Inbox()
 	for _, s := range []inbox.State{inbox.Queued, inbox.Running, inbox.Done, inbox.Failed} {
 		uploads.Moved(inbox.Upload{State: s})
 	}
 	uploads.Moved(inbox.Upload{State: inbox.Failed, Dropped: true})
-	m.Watch(func() (telemetry.State, error) { return state, nil })
+	m.WatchState(func() (telemetry.State, error) { return state, nil })
 	for _, s := range []scheduler.State{scheduler.Working, scheduler.Idle, scheduler.Waiting, scheduler.Paused} {
 		state.Idle = string(s)
 		w := httptest.NewRecorder()

@@ -163,7 +163,7 @@ func tokenList() *cobra.Command {
 func tokenCreate() *cobra.Command {
 	var name, space, role string
 	cmd := tokenSubcommand("create", "Create a token for one space or for all, and print it", cobra.NoArgs, withStore(func(s *token.Store, _ []string) (cmdline.Report, error) {
-		if !token.Role(role).Known() {
+		if !token.Role(role).IsValid() {
 			return nil, cmdline.Misusef("--role must be ask, write or admin, not %q", role)
 		}
 		secret, t, err := s.Create(name, space, token.Role(role))

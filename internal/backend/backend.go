@@ -23,7 +23,7 @@ type Backend struct {
 	Inbox    *inbox.Inbox
 	recorder *telemetry.Recorder
 
-	Hub     *api.EventBus
+	Events  *api.EventBus
 	Tokens  *token.Store
 	Config  *config.Loaded
 	About   func() api.About
@@ -72,7 +72,7 @@ func (b *Backend) API() api.Backend {
 
 // publish publishes an event.
 func (b *Backend) publish(kind, space string, data map[string]any) {
-	b.Hub.Publish(api.Event{Type: kind, At: b.Now(), Space: space, Data: data})
+	b.Events.Publish(api.Event{Type: kind, At: b.Now(), Space: space, Data: data})
 }
 
 func (b *Backend) aboutAll(context.Context, api.Nothing) (api.About, error) { return b.About(), nil }

@@ -58,10 +58,10 @@ func scriptedBackend(t *testing.T) *Backend {
 	conf := config.Of(config.DaemonDefault(), node.CheckConfig)
 	conf.OnChange(func(_, to config.Config) error { return s.Tree.SetLimit(to.TensorLimit) })
 	f := &Backend{
-		Node: s, Hub: &api.EventBus{}, Tokens: tokens, Config: conf, Logger: slog.New(slog.DiscardHandler),
+		Node: s, Events: &api.EventBus{}, Tokens: tokens, Config: conf, Logger: slog.New(slog.DiscardHandler),
 		About: func() api.About { return api.About{Version: "test"} },
 	}
-	f.recorder = &telemetry.Recorder{Metrics: telemetry.New(), Hub: f.Hub, Now: s.Now, Log: f.Logger, IDs: s.Knowledge.PublicIDs}
+	f.recorder = &telemetry.Recorder{Metrics: telemetry.New(), Events: f.Events, Now: s.Now, Log: f.Logger, IDs: s.Knowledge.PublicIDs}
 	if f.Inbox, err = node.OpenInbox(s, node.InboxLimits{Disk: node.InboxDisk, Documents: 1000, Expanded: 1 << 30}, f.Logger, f.recorder.Inbox()); err != nil {
 		t.Fatal(err)
 	}

@@ -185,7 +185,7 @@ func TestNews(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()
 	o := api.Default()
-	o.Events, o.Ready = f.Hub, func() api.Ready { return api.Ready{Ready: true} }
+	o.Events, o.Ready = f.Events, func() api.Ready { return api.Ready{Ready: true} }
 	o.Authorize = func(string) (api.Grant, bool) { return api.Grant{Token: "t", Role: api.RoleAdmin}, true }
 	o.Spec = []byte("openapi: 3.0.3\n")
 	server, err := api.New(b, o)
@@ -194,7 +194,7 @@ func TestNews(t *testing.T) {
 	}
 	web := httptest.NewServer(server)
 	defer web.Close()
-	defer f.Hub.Close()
+	defer f.Events.Close()
 	r, err := http.NewRequestWithContext(ctx, "GET", web.URL+"/v1/events", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -128,8 +128,8 @@ func TestSpaceAfterFailedDeletion(t *testing.T) {
 // resting is a face on a service whose inbox takes nothing in by itself.
 func resting(t *testing.T, s *node.Node) *Backend {
 	t.Helper()
-	f := &Backend{Node: s, Hub: &api.EventBus{}, Logger: slog.New(slog.DiscardHandler)}
-	f.recorder = &telemetry.Recorder{Metrics: telemetry.New(), Hub: f.Hub, Now: s.Now, Log: f.Logger, IDs: s.Knowledge.PublicIDs}
+	f := &Backend{Node: s, Events: &api.EventBus{}, Logger: slog.New(slog.DiscardHandler)}
+	f.recorder = &telemetry.Recorder{Metrics: telemetry.New(), Events: f.Events, Now: s.Now, Log: f.Logger, IDs: s.Knowledge.PublicIDs}
 	var err error
 	if f.Inbox, err = node.OpenInbox(s, node.InboxLimits{Disk: node.InboxDisk, Documents: 1000, Expanded: 1 << 30}, f.Logger, f.recorder.Inbox()); err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func (b *Backend) State() (telemetry.State, error) {
 	m := telemetry.State{
 		Tensors: telemetry.Room{Bytes: tree.Bytes, Limit: tree.Limit}, Disk: telemetry.Room{Bytes: tree.Disk, Limit: tree.Limit + tree.Slack},
 		Slices: tree.Nodes, Queue: map[string]int{}, Ledger: map[string]telemetry.Account{},
-		Questions: b.Asker.Waiting(), Uploads: b.Inbox.Waiting(), Listeners: b.Hub.Subscribers(),
+		Questions: b.Asker.Waiting(), Uploads: b.Inbox.Waiting(), Listeners: b.Events.Subscribers(),
 	}
 	m.Bank.Bytes, m.Bank.Limit = b.Bank.Usage()
 	spaces, err := b.Knowledge.Spaces()

@@ -120,7 +120,7 @@ func TestCut(t *testing.T) {
 	whole := archive(t, 30)
 	for n := range whole {
 		_, err := backup.Verify(bytes.NewReader(whole[:n]))
-		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "cut") && n > 10 {
+		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "truncated") && n > 10 {
 			t.Errorf("%d of %d bytes: %v", n, len(whole), err)
 		}
 	}
@@ -196,26 +196,26 @@ func TestRefuses(t *testing.T) {
 		{"nothing", nil, fault.Invalid, "not compressed"},
 		{"text", []byte("Dear Ana, ..."), fault.Invalid, "not compressed"},
 		{"another archive", made(t, "letter.txt|Dear Ana"), fault.Invalid, "does not begin with percached-backup"},
-		{"a compressed text", gzipped(t, strings.Repeat("Dear Ana ", 100)), fault.Invalid, "no backup of percached"},
+		{"a compressed text", gzipped(t, strings.Repeat("Dear Ana ", 100)), fault.Invalid, "does not begin with percached-backup"},
 		{"newer", made(t, `percached-backup|{"format":2}`, empty), fault.Unsupported, "newer percached"},
 		{"no version", made(t, `percached-backup|{}`, empty), fault.Invalid, "no version"},
-		{"no end", made(t, head), fault.Invalid, "cut"},
-		{"an end before the end", made(t, head, empty, empty), fault.Invalid, "follows its end"},
+		{"no end", made(t, head), fault.Invalid, "truncated"},
+		{"an end before the end", made(t, head, empty, empty), fault.Invalid, "after its end"},
 		{"other records", made(t, head, "meta/000001|\x01\x01ab", empty), fault.Invalid, "1 records"},
 		{"a file too many", made(t, head, "percached.conf|k = 4", empty), fault.Invalid, "1 files"},
-		{"out of the folder", made(t, head, "prompts/../../x.txt|x", empty), fault.Invalid, "no place"},
-		{"from the root", made(t, head, "/prompts/x.txt|x", empty), fault.Invalid, "no place"},
-		{"the key", made(t, head, "key|x", empty), fault.Invalid, "no place"},
+		{"out of the folder", made(t, head, "prompts/../../x.txt|x", empty), fault.Invalid, "unexpected entry"},
+		{"from the root", made(t, head, "/prompts/x.txt|x", empty), fault.Invalid, "unexpected entry"},
+		{"the key", made(t, head, "key|x", empty), fault.Invalid, "unexpected entry"},
 		{"a link", made(t, head, "prompts/a.txt|->/etc/passwd", empty), fault.Invalid, "not a file"},
 		{"a huge prompt", made(t, head, "prompts/a.txt|"+strings.Repeat("x", 1<<20+1), empty), fault.Invalid, "too large"},
-		{"a file behind records", made(t, head, "meta/000001|", "percached.conf|", empty), fault.Invalid, "no place"},
-		{"another piece", made(t, head, "meta/000002|\x01\x01ab", empty), fault.Invalid, "no place"},
+		{"a file behind records", made(t, head, "meta/000001|", "percached.conf|", empty), fault.Invalid, "unexpected entry"},
+		{"another piece", made(t, head, "meta/000002|\x01\x01ab", empty), fault.Invalid, "unexpected entry"},
 		{"half a record", made(t, head, "meta/000001|\x01\x05ab", empty), fault.Invalid, "longer than its piece"},
-		{"half a length", made(t, head, "meta/000001|\xff", empty), fault.Invalid, "cut"},
+		{"half a length", made(t, head, "meta/000001|\xff", empty), fault.Invalid, "truncated"},
 		{"a huge record", made(t, head, "meta/000001|\x01\xff\xff\xff\xff\xff\xff\xff\xff\x7f", empty), fault.Invalid, "longer than its piece"},
-		{"disorder", made(t, head, "meta/000001|\x01\x00b\x01\x00a", empty), fault.Invalid, "disorder"},
-		{"twice", made(t, head, "meta/000001|\x01\x00b\x01\x00b", empty), fault.Invalid, "disorder"},
-		{"two members", append(archive(t, 1), archive(t, 1)...), fault.Invalid, "follows its end"},
+		{"disorder", made(t, head, "meta/000001|\x01\x00b\x01\x00a", empty), fault.Invalid, "not sorted"},
+		{"twice", made(t, head, "meta/000001|\x01\x00b\x01\x00b", empty), fault.Invalid, "not sorted"},
+		{"two members", append(archive(t, 1), archive(t, 1)...), fault.Invalid, "after its end"},
 		{"something behind", append(archive(t, 1), 'x'), fault.Invalid, "damaged"},
 	} {
 		_, err := backup.Verify(bytes.NewReader(tc.in))

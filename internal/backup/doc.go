@@ -1,15 +1,14 @@
-// Package backup writes and reads the archive that percached backup makes.
+// Package backup writes and reads the archives of percached backup.
 //
-// Purpose: a Writer puts a header, files and records of a database into one
-// stream; Read checks such a stream from its first to its last byte and hands out
-// what it holds.
+// Purpose: a Writer writes a header, files and database records to one stream. Read checks such
+// a stream completely and passes on its content.
 //
-// Invariants: what Read hands out is trusted only when Read has returned without
-// an error: an archive that was cut, damaged or added to is an error at its end at
-// the latest. Names that are not an archive's are refused, and no name leads out of
-// a folder. Memory is bounded, whatever the archive says of its sizes.
+// Invariants: the caller trusts the content only after Read has returned nil. If an archive was
+// truncated, damaged or extended, Read returns an error, at the latest at the end. Read refuses
+// unknown names; no name leaves its folder. Memory is limited whatever sizes the archive
+// declares.
 //
 // Goroutines: none.
 //
-// State on disk: none of its own; FORMAT.md describes the archive.
+// State on disk: none; FORMAT.md describes the archive.
 package backup

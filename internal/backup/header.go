@@ -14,25 +14,25 @@ import (
 // format is the version of the archive.
 const format = 1
 
-// The entries of an archive.
+// The names of an archive's entries.
 const (
 	headerName = "percached-backup"
 	endName    = "end"
 	metaFolder = "meta/"
 )
 
-// Header says what an archive is.
+// Header describes an archive.
 type Header struct {
 	Format    int       `json:"format"`
-	Schema    int       `json:"schema"` // version of the data folder
+	Schema    int       `json:"schema"` // the data folder's version
 	Percached string    `json:"percached"`
 	Made      time.Time `json:"made"`
 	Spaces    int       `json:"spaces"`
 	Documents int       `json:"documents"`
-	Uploads   int       `json:"uploads"` // that wait
+	Uploads   int       `json:"uploads"` // uploads that are not processed yet
 }
 
-// end closes an archive.
+// end is the last entry of an archive.
 type end struct {
 	Records int    `json:"records"`
 	Files   int    `json:"files"`
@@ -40,10 +40,10 @@ type end struct {
 }
 
 const (
-	maxJSON    = 1 << 20  // of header and end
-	maxText    = 1 << 20  // of percached.conf and a prompt
-	maxKey     = 64 << 10 // of a record
-	maxValue   = 16 << 20 // of a record; the database takes half of it
+	maxJSON    = 1 << 20  // bytes of header and end
+	maxText    = 1 << 20  // bytes of percached.conf or a prompt
+	maxKey     = 64 << 10 // bytes of a record's key
+	maxValue   = 16 << 20 // bytes of a record's value; twice the database's limit
 	pieceBytes = 4 << 20  // a piece of meta ends with the record that exceeds it
 	maxPiece   = pieceBytes + maxKey + maxValue + 2*binary.MaxVarintLen64
 )
@@ -53,18 +53,18 @@ var (
 	promptName = regexp.MustCompile(`^prompts/([^/]+/)?[^/]+\.txt$`)
 )
 
-// isFile says whether an entry of this name is a file of the data folder.
-func isFile(name string) bool {
+// isDataFile says whether the name is that of a file of the data folder.
+func isDataFile(name string) bool {
 	return fs.ValidPath(name) && (name == "percached.conf" || inboxName.MatchString(name) || promptName.MatchString(name)) &&
 		!strings.ContainsAny(name, "\\\x00")
 }
 
-// tooLarge: what people write is short. An upload may be as large as it is.
+// tooLarge says whether a file exceeds its limit. Uploads have none; the other files are short.
 func tooLarge(name string, size int64) bool { return size > maxText && !inboxName.MatchString(name) }
 
-var errCut = errors.New("it ends too early: it was cut")
+var errTruncated = errors.New("it is truncated")
 
-// unfit is the fault of an archive that is not whole.
-func unfit(op string, err error) error {
+// damagedError makes an error of a damaged archive.
+func damagedError(op string, err error) error {
 	return fault.New(fault.Invalid, op, "the backup is damaged: %w", err)
 }

@@ -18,14 +18,13 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Target takes what an archive holds. Any func may be nil.
+// Target receives the content of an archive. Any func may be nil.
 type Target struct {
-	// Header is called first. Its error ends the reading.
+	// Header is called first. Its error stops Read.
 	Header func(Header) error
-	// File is called for each file of the data folder, and reads what it wants.
+	// File is called for each file of the data folder. It may read a part only.
 	File func(name string, size int64, from io.Reader) error
-	// Record is called for each record of the database, in ascending order of the
-	// keys. Both are the callee's.
+	// Record is called for each database record, in ascending order of keys. It may keep both slices.
 	Record func(key, value []byte) error
 }
 
@@ -34,42 +33,42 @@ type Target struct {
 func Read(from io.Reader, to Target) (Header, error) {
 	const op = "backup.Read"
 	r := &reader{to: to, sum: sha256.New()}
-	source := &source{from: from}
+	source := &senderReader{from: from}
 	in := bufio.NewReader(source)
 	gz, err := gzip.NewReader(in)
 	switch {
-	case source.failed() != nil:
+	case source.senderError() != nil:
 		return Header{}, source.err
 	case err != nil:
-		return Header{}, fault.New(fault.Invalid, op, "this is no backup of percached: it is not compressed with gzip")
+		return Header{}, fault.New(fault.Invalid, op, "this is not a backup of percached: it is not compressed with gzip")
 	}
-	err = r.all(gz)
+	err = r.readAll(gz)
 	var target *targetError
 	switch {
 	case err == nil:
 		return r.header, nil
 	case errors.As(err, &target):
 		return r.header, target.error
-	case source.failed() != nil: // of who sends it
+	case source.senderError() != nil: // the source failed
 		return r.header, source.err
 	case fault.KindOf(err) != fault.Internal:
 		return r.header, err
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		err = errCut
+		err = errTruncated
 	}
-	return r.header, unfit(op, err)
+	return r.header, damagedError(op, err)
 }
 
-// Verify reads an archive to its end, and gives its header.
+// Verify reads an archive to its end and returns its header.
 func Verify(from io.Reader) (Header, error) { return Read(from, Target{}) }
 
-// source keeps an error of who sends apart from faults of what is sent.
-type source struct {
+// senderReader separates errors of the source from faults of the data.
+type senderReader struct {
 	from io.Reader
 	err  error
 }
 
-func (s *source) Read(p []byte) (int, error) {
+func (s *senderReader) Read(p []byte) (int, error) {
 	n, err := s.from.Read(p)
 	if err != nil && err != io.EOF {
 		s.err = err
@@ -77,15 +76,15 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failed is why nothing came any more, unless it was just too short.
-func (s *source) failed() error {
+// senderError returns why the source failed, or nil if the data just ended early.
+func (s *senderReader) senderError() error {
 	if s.err == io.ErrUnexpectedEOF {
 		return nil
 	}
 	return s.err
 }
 
-// targetError is an error of the target's.
+// targetError is an error of the target.
 type targetError struct{ error }
 
 type reader struct {
@@ -97,7 +96,7 @@ type reader struct {
 	last   []byte // key
 }
 
-func (r *reader) all(gz *gzip.Reader) error {
+func (r *reader) readAll(gz *gzip.Reader) error {
 	archive := tar.NewReader(gz)
 	if err := r.begin(archive); err != nil {
 		return err
@@ -110,7 +109,7 @@ func (r *reader) all(gz *gzip.Reader) error {
 	for {
 		h, err := archive.Next()
 		if err != nil {
-			return err // of io.EOF, too: the end comes before
+			return err // also io.EOF: the end entry is missing
 		}
 		switch {
 		case h.Typeflag != tar.TypeReg:
@@ -119,13 +118,13 @@ func (r *reader) all(gz *gzip.Reader) error {
 			if err := r.finish(h, archive); err != nil {
 				return err
 			}
-			return rest(archive, gz)
+			return checkEnd(archive, gz)
 		case strings.HasPrefix(h.Name, metaFolder):
 			err = r.records(h, archive)
-		case r.pieces == 0 && isFile(h.Name):
+		case r.pieces == 0 && isDataFile(h.Name):
 			err = r.file(h, archive)
 		default:
-			return fmt.Errorf("%q has no place in it", h.Name)
+			return fmt.Errorf("it contains the unexpected entry %q", h.Name)
 		}
 		if err != nil {
 			return err
@@ -136,7 +135,7 @@ func (r *reader) all(gz *gzip.Reader) error {
 func (r *reader) begin(archive *tar.Reader) error {
 	h, err := archive.Next()
 	if errors.Is(err, tar.ErrHeader) || err == nil && h.Name != headerName {
-		return fault.New(fault.Invalid, "backup.Read", "this is no backup of percached: it does not begin with %s", headerName)
+		return fault.New(fault.Invalid, "backup.Read", "this is not a backup of percached: it does not begin with %s", headerName)
 	}
 	if err != nil {
 		return err
@@ -145,15 +144,15 @@ func (r *reader) begin(archive *tar.Reader) error {
 		return err
 	}
 	if r.header.Format > format {
-		return fault.New(fault.Unsupported, "backup.Read", "a newer percached made this backup (format %d, this one reads %d)", r.header.Format, format)
+		return fault.New(fault.Unsupported, "backup.Read", "the backup has format %d and this percached reads format %d; use a newer percached", r.header.Format, format)
 	}
 	if r.header.Format < 1 {
-		return errors.New("its header has no version")
+		return errors.New("its header contains no version")
 	}
 	return nil
 }
 
-// decode reads an entry of JSON.
+// decode reads a JSON entry.
 func decode(h *tar.Header, from io.Reader, v any) error {
 	if h.Size > maxJSON {
 		return fmt.Errorf("%s is too large", h.Name)
@@ -163,7 +162,7 @@ func decode(h *tar.Header, from io.Reader, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(b, v); err != nil {
-		return fmt.Errorf("%s cannot be read: %w", h.Name, err)
+		return fmt.Errorf("%s is not valid JSON: %w", h.Name, err)
 	}
 	return nil
 }
@@ -174,7 +173,7 @@ func (r *reader) file(h *tar.Header, from io.Reader) error {
 	}
 	r.seen.Files++
 	if r.to.File != nil {
-		counted := &source{from: from}
+		counted := &senderReader{from: from}
 		if err := r.to.File(h.Name, h.Size, counted); err != nil {
 			if counted.err != nil {
 				return counted.err
@@ -186,11 +185,11 @@ func (r *reader) file(h *tar.Header, from io.Reader) error {
 	return err
 }
 
-// records reads a piece of meta.
+// records reads one entry of records.
 func (r *reader) records(h *tar.Header, from io.Reader) error {
 	r.pieces++
 	if h.Name != fmt.Sprintf("%s%06d", metaFolder, r.pieces) || h.Size > maxPiece {
-		return fmt.Errorf("%q has no place in it", h.Name)
+		return fmt.Errorf("it contains the unexpected entry %q", h.Name)
 	}
 	in := bufio.NewReader(io.TeeReader(from, r.sum))
 	for {
@@ -201,7 +200,7 @@ func (r *reader) records(h *tar.Header, from io.Reader) error {
 		for i := range sizes {
 			n, err := binary.ReadUvarint(in)
 			if err != nil {
-				return short(err)
+				return unexpectedEOF(err)
 			}
 			sizes[i] = n
 		}
@@ -211,11 +210,11 @@ func (r *reader) records(h *tar.Header, from io.Reader) error {
 		key, value := make([]byte, sizes[0]), make([]byte, sizes[1])
 		for _, b := range [][]byte{key, value} {
 			if _, err := io.ReadFull(in, b); err != nil {
-				return short(err)
+				return unexpectedEOF(err)
 			}
 		}
 		if r.seen.Records > 0 && bytes.Compare(key, r.last) <= 0 {
-			return errors.New("its records are in disorder")
+			return errors.New("its records are not sorted")
 		}
 		r.last = append(r.last[:0], key...)
 		r.seen.Records++
@@ -227,31 +226,31 @@ func (r *reader) records(h *tar.Header, from io.Reader) error {
 	}
 }
 
-// short is why a record could not be read to its end.
-func short(err error) error {
+// unexpectedEOF turns io.EOF within a record into io.ErrUnexpectedEOF.
+func unexpectedEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
 	}
 	return err
 }
 
-// finish holds what was read against what was written.
+// finish compares what was read with the end entry.
 func (r *reader) finish(h *tar.Header, from io.Reader) error {
 	var want end
 	if err := decode(h, from, &want); err != nil {
 		return err
 	}
 	if r.seen.SHA256 = hex.EncodeToString(r.sum.Sum(nil)); r.seen != want {
-		return fmt.Errorf("it has %d records and %d files where %d and %d were written, or other ones", r.seen.Records, r.seen.Files, want.Records, want.Files)
+		return fmt.Errorf("it contains %d records and %d files instead of %d and %d, or its records differ", r.seen.Records, r.seen.Files, want.Records, want.Files)
 	}
 	return nil
 }
 
-// rest reads to the end of all, where the checksum is.
-func rest(archive *tar.Reader, gz *gzip.Reader) error {
+// checkEnd reads to the end of the stream and verifies its checksum.
+func checkEnd(archive *tar.Reader, gz *gzip.Reader) error {
 	if _, err := archive.Next(); err != io.EOF {
 		if err == nil {
-			err = errors.New("something follows its end")
+			err = errors.New("it continues after its end")
 		}
 		return err
 	}
@@ -259,7 +258,7 @@ func rest(archive *tar.Reader, gz *gzip.Reader) error {
 	for {
 		n, err := gz.Read(buf)
 		if len(bytes.Trim(buf[:n], "\x00")) > 0 {
-			return errors.New("something follows its end")
+			return errors.New("it continues after its end")
 		}
 		if err == io.EOF {
 			return nil

@@ -25,7 +25,7 @@ type Writer struct {
 	sum   hash.Hash
 }
 
-// NewWriter begins an archive.
+// NewWriter starts an archive.
 func NewWriter(w io.Writer, h Header) (*Writer, error) {
 	gz, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {
@@ -36,11 +36,11 @@ func NewWriter(w io.Writer, h Header) (*Writer, error) {
 	return a, a.json(headerName, h)
 }
 
-// File puts a file into the archive. It must have the size that is told.
+// File adds a file of exactly size bytes.
 func (a *Writer) File(name string, size int64, from io.Reader) error {
 	const op = "backup.File"
-	if !isFile(name) {
-		return fault.New(fault.Invalid, op, "%q is no file of a backup", name)
+	if !isDataFile(name) {
+		return fault.New(fault.Invalid, op, "%q does not belong in a backup", name)
 	}
 	if tooLarge(name, size) {
 		return fault.New(fault.Invalid, op, "%s is too large for a backup", name)
@@ -50,16 +50,16 @@ func (a *Writer) File(name string, size int64, from io.Reader) error {
 	if err == nil {
 		var n int64
 		if n, err = io.Copy(a.tar, io.LimitReader(from, size)); err == nil && n < size {
-			err = fmt.Errorf("%s became shorter", name)
+			err = fmt.Errorf("%s shrank while it was read", name)
 		}
 	}
-	return unwritten(op, err)
+	return writeError(op, err)
 }
 
-// Record puts a record of the database into the archive. Keys ascend.
+// Record adds a database record. The caller adds keys in ascending order.
 func (a *Writer) Record(key, value []byte) error {
 	if len(key) > maxKey || len(value) > maxValue {
-		return fault.New(fault.Unsupported, "backup.Record", "a record of %d bytes is too large for a backup", len(value))
+		return fault.New(fault.Unsupported, "backup.Record", "the record of %d bytes is too large for a backup", len(value))
 	}
 	a.piece.Write(binary.AppendUvarint(nil, uint64(len(key))))
 	a.piece.Write(binary.AppendUvarint(nil, uint64(len(value))))
@@ -83,7 +83,7 @@ func (a *Writer) flush() error {
 	return err
 }
 
-// Close ends the archive. Without it, the archive is not whole.
+// Close completes the archive. Without it the archive is invalid.
 func (a *Writer) Close() error {
 	if err := a.flush(); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (a *Writer) Close() error {
 	if err == nil {
 		err = a.gz.Close()
 	}
-	return unwritten("backup.Close", err)
+	return writeError("backup.Close", err)
 }
 
 func (a *Writer) json(name string, v any) error {
@@ -112,10 +112,10 @@ func (a *Writer) put(name string, b []byte) error {
 	if err == nil {
 		_, err = a.tar.Write(b)
 	}
-	return unwritten("backup.put", err)
+	return writeError("backup.put", err)
 }
 
-func unwritten(op string, err error) error {
+func writeError(op string, err error) error {
 	if err == nil {
 		return nil
 	}

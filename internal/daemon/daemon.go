@@ -102,7 +102,7 @@ func newDaemon(conf *config.Loaded, as mode, stderr io.Writer) (*daemon, error) 
 
 // prepare makes the backend, which gets its node later.
 func (d *daemon) prepare() {
-	d.backend = &backend.Backend{Hub: d.hub, Tokens: d.tokens, Config: d.conf, About: d.about, Started: d.started, Logger: d.log}
+	d.backend = &backend.Backend{Events: d.hub, Tokens: d.tokens, Config: d.conf, About: d.about, Started: d.started, Logger: d.log}
 	if d.daemon {
 		d.backend.Restorer = d.restore
 	}
@@ -196,7 +196,7 @@ func (d *daemon) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 		d.log.Warn("this binary does not use all instructions of the CPU", "instructions", cpu.Idle, "cure", cpu.Cure)
 	}
 	c := node.Options{Config: d.config, Dependencies: d.Dependencies}
-	rec := &telemetry.Recorder{Metrics: d.metrics, Hub: d.hub, Now: time.Now, Log: d.log}
+	rec := &telemetry.Recorder{Metrics: d.metrics, Events: d.hub, Now: time.Now, Log: d.log}
 	c.Observers = node.Observers{
 		Lost: rec.Damaged, BankObserver: rec.Bank(), TreeObserver: rec.Tree(), SchedulerObserver: rec.Scheduler(), Asked: rec.Asked,
 		Stopped: d.metrics.EngineCancelled, Restarted: d.metrics.EngineRestarted,
@@ -228,7 +228,7 @@ func (d *daemon) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 		}
 		return nil
 	})
-	d.metrics.Watch(func() (telemetry.State, error) {
+	d.metrics.WatchState(func() (telemetry.State, error) {
 		d.stateMu.RLock()
 		defer d.stateMu.RUnlock()
 		if d.closed {

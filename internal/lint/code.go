@@ -5,8 +5,8 @@ import (
 	"go/token"
 )
 
-// exportedDoc: what a package exports has a comment. Methods that the standard
-// library names, and so explains, are let off.
+// exportedDoc: every exported name has a comment. Methods that the standard library defines
+// need none.
 func exportedDoc(t *Tree, report Report) {
 	t.code(func(f *File) {
 		if f.Go.Name.Name == "main" {
@@ -25,8 +25,8 @@ func exportedDoc(t *Tree, report Report) {
 	})
 }
 
-// exportedSpecs calls bare for each exported name without a comment of its own
-// or, for constants and variables, of its group.
+// exportedSpecs calls bare for each exported name without a comment of its own or, for
+// constants and variables, of its group.
 func exportedSpecs(d *ast.GenDecl, bare func(id *ast.Ident)) {
 	for _, s := range d.Specs {
 		switch s := s.(type) {
@@ -80,12 +80,12 @@ func wellKnown(d *ast.FuncDecl) bool {
 	return false
 }
 
-// noInit: nothing runs before main.
+// noInit: no func init.
 func noInit(t *Tree, report Report) {
 	t.code(func(f *File) {
 		for _, d := range f.Go.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
-				report(f.Path, t.line(fn), "func init: do it in a constructor")
+				report(f.Path, t.line(fn), "func init is not allowed; use a constructor")
 			}
 		}
 	})
@@ -101,7 +101,7 @@ func storedContext(t *Tree, report Report) {
 			}
 			for _, field := range s.Fields.List {
 				if selector(field.Type) == "context.Context" {
-					report(f.Path, t.line(field), "a context is stored in a struct")
+					report(f.Path, t.line(field), "a struct stores a context; pass it as an argument")
 				}
 			}
 			return true
@@ -109,8 +109,8 @@ func storedContext(t *Tree, report Report) {
 	})
 }
 
-// sleep: a test waits for an event, not for a while. In the bubble of
-// testing/synctest sleeping costs nothing and is exact.
+// sleep: a test waits for an event and does not sleep. In a bubble of testing/synctest it may
+// sleep, because the clock is fake.
 func sleep(t *Tree, report Report) {
 	for _, f := range t.Files {
 		if f.Go == nil || !f.Test() {
@@ -125,14 +125,14 @@ func sleep(t *Tree, report Report) {
 			case "synctest.Test":
 				return false
 			case "time.Sleep":
-				report(f.Path, t.line(call), "a test sleeps")
+				report(f.Path, t.line(call), "a test sleeps; wait for an event instead")
 			}
 			return true
 		})
 	}
 }
 
-// selector gives "x.Y" for that expression, a plain name for a plain name.
+// selector returns "x.Y" for a selector expression, and the name for an identifier.
 func selector(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -145,7 +145,7 @@ func selector(e ast.Expr) string {
 	return ""
 }
 
-// root gives the variable at the bottom of x.f[i].g, or nil.
+// root returns the variable at the start of x.f[i].g, or nil.
 func root(e ast.Expr) *ast.Ident {
 	for {
 		switch x := e.(type) {

@@ -1,8 +1,7 @@
-// Package lint holds the rules of this house that a compiler does not know: who
-// may import whom, how long a file may be, where cgo may live, what a package
-// must say of itself. Its tests run every rule over the repository, and show of
-// every rule that it can fail.
+// Package lint holds the repository's rules that a compiler does not check: who may import
+// whom, the maximum length of a file, where cgo is allowed, what a package must document. Its
+// tests apply every rule to the repository, and show that every rule can fail.
 //
-// Invariants: a rule reads a Tree and nothing else, so that it can be tried on
-// a made-up one. Packages do not import this one.
+// Invariants: a rule reads a Tree only, so a test can run it on an invented one. No package
+// imports this one.
 package lint

@@ -5,12 +5,10 @@ import (
 	"strings"
 )
 
-// globals: no package-level state. A variable may stand there if it is a
-// constant in all but the word: an error, an embedded file, a value made once
-// by a function known to give something fixed, an assertion that a type fits an
-// interface, or a table that is not exported and that nothing in its package
-// writes to. In internal/base/kv, which cannot do without, another module's variable
-// may stand there by go:linkname.
+// globals: no package-level state. A package variable is allowed if it never changes: an error,
+// an embedded file, a value made by a function known to be deterministic, an interface
+// assertion, or an unexported table that the package never writes to. internal/base/kv may also
+// use go:linkname to reach another module's variable.
 func globals(t *Tree, report Report) {
 	writes := map[string]map[string]bool{} // folder → names that are written to somewhere
 	t.code(func(f *File) {
@@ -40,7 +38,7 @@ func globals(t *Tree, report Report) {
 				}
 				for i, id := range v.Names {
 					if id.Name != "_" && !constant(v, i, writes[f.Folder()]) {
-						report(f.Path, t.line(id), "%s is state of the package: pass it in, or make it a table that nothing writes to", id.Name)
+						report(f.Path, t.line(id), "%s is package state; pass it as an argument, or make it a table that is never written", id.Name)
 					}
 				}
 			}
@@ -48,8 +46,8 @@ func globals(t *Tree, report Report) {
 	})
 }
 
-// constant says whether the i-th variable of a declaration may stand, given
-// the names that its package writes to.
+// constant says whether the i-th variable of a declaration is allowed, given the names that its
+// package writes to.
 func constant(v *ast.ValueSpec, i int, writes map[string]bool) bool {
 	id := v.Names[i]
 	if len(v.Values) != len(v.Names) || writes[id.Name] {
@@ -58,7 +56,7 @@ func constant(v *ast.ValueSpec, i int, writes map[string]bool) bool {
 	fixed := !id.IsExported()
 	switch x := v.Values[i].(type) {
 	case *ast.CompositeLit:
-		// A lock, a pool or an atomic is state even where no field is assigned.
+		// A lock, a pool or an atomic is state even if no field is assigned.
 		lock := strings.HasPrefix(selector(x.Type), "sync.") || strings.HasPrefix(selector(x.Type), "atomic.")
 		return fixed && !lock
 	case *ast.CallExpr:
@@ -75,7 +73,7 @@ func constant(v *ast.ValueSpec, i int, writes map[string]bool) bool {
 	return false
 }
 
-// directed says whether a declaration has a directive to the compiler.
+// directed says whether a declaration has a compiler directive.
 func directed(doc *ast.CommentGroup, directive string) bool {
 	if doc == nil {
 		return false

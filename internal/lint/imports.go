@@ -9,15 +9,15 @@ import (
 
 const module = "github.com/percached/percached"
 
-// layer is a part of the house and what of the house it may import. Each name
-// stands for the folder alone, with "/..." also for all below it.
+// layer is a part of the repository and what it may import. A name means the folder itself;
+// with "/..." also all folders below it.
 type layer struct {
 	folder string
 	may    []string
 }
 
-// layers is the plan of the house: docs/architecture.md in short. A folder that
-// fits no layer is a finding, so that a new one is thought about.
+// layers is the import plan; docs/architecture.md describes it. A folder in no layer is a
+// finding, so that a new folder is placed deliberately.
 func layers() []layer {
 	nouns := []string{".", "internal/base/durable", "internal/base/fault"}
 	stores := append(nouns, "internal/base/kv", "internal/base/sealed")
@@ -84,13 +84,13 @@ func layers() []layer {
 	}
 }
 
-// inTests is what the tests of every layer may import besides.
+// inTests lists what tests of every layer may import in addition.
 func inTests() []string {
 	return []string{".", "internal/node/nodetest", "internal/base/fault", "internal/base/kv", "internal/base/sealed", "llm", "llm/llmtest", "llm/gguf", "llm/jinja", "llm/static", "models"}
 }
 
-// imports: the house's packages import each other only in the directions of
-// its plan, and the root package imports the standard library alone.
+// imports: packages import each other only as planned, and the root package imports the
+// standard library only.
 func imports(t *Tree, report Report) {
 	for _, f := range t.Files {
 		if f.Go == nil {
@@ -98,7 +98,7 @@ func imports(t *Tree, report Report) {
 		}
 		at := slices.IndexFunc(layers(), func(l layer) bool { return within(f.Folder(), l.folder) })
 		if at < 0 {
-			report(f.Path, 0, "folder %s is not in the plan of the house: enter it in internal/lint/imports.go", f.Folder())
+			report(f.Path, 0, "folder %s is not in the import plan; add it to internal/lint/imports.go", f.Folder())
 			continue
 		}
 		own := layers()[at]
@@ -107,7 +107,7 @@ func imports(t *Tree, report Report) {
 			to, inside := strings.CutPrefix(name, module)
 			if !inside || to != "" && to[0] != '/' {
 				if own.folder == "." && !f.Test() && strings.Contains(name, ".") {
-					report(f.Path, t.line(spec), "the root package imports the standard library alone, not %s", name)
+					report(f.Path, t.line(spec), "the root package may import the standard library only, not %s", name)
 				}
 				continue
 			}
@@ -121,8 +121,7 @@ func imports(t *Tree, report Report) {
 	}
 }
 
-// within says whether a folder is the one named, or below it if the name ends
-// in "/...".
+// within says whether a folder is the named one, or below it if the name ends in "/...".
 func within(folder, name string) bool {
 	if base, deep := strings.CutSuffix(name, "/..."); deep {
 		return folder == base || strings.HasPrefix(folder, base+"/")
@@ -130,7 +129,7 @@ func within(folder, name string) bool {
 	return folder == name
 }
 
-// doors names for each vendor the one folder that may import it.
+// doors names the only folder that may import each vendor.
 func doors() map[string]string {
 	return map[string]string{
 		"github.com/go-chi/":       "api/...",
@@ -148,7 +147,7 @@ func doors() map[string]string {
 	}
 }
 
-// vendors: one vendor, one door.
+// vendors: each vendor is imported by one folder.
 func vendors(t *Tree, report Report) {
 	for _, f := range t.Files {
 		if f.Go == nil {
@@ -158,34 +157,34 @@ func vendors(t *Tree, report Report) {
 			name, _ := strconv.Unquote(spec.Path.Value)
 			for vendor, door := range doors() {
 				if strings.HasPrefix(name, vendor) && !within(f.Folder(), door) {
-					report(f.Path, t.line(spec), "%s is imported in %s only", name, strings.TrimSuffix(door, "/..."))
+					report(f.Path, t.line(spec), "only %[2]s may import %[1]s", name, strings.TrimSuffix(door, "/..."))
 				}
 			}
 		}
 	}
 }
 
-// cgo: C lives in llm/llamacpp alone, as does its source.
+// cgo: C and its source are in llm/llamacpp only.
 func cgo(t *Tree, report Report) {
 	for _, f := range t.Files {
 		if within(f.Folder(), "llm/llamacpp/...") {
 			continue
 		}
 		if native(f.Path) {
-			report(f.Path, 0, "C and C++ live in llm/llamacpp")
+			report(f.Path, 0, "C and C++ source belongs in llm/llamacpp")
 		}
 		if f.Go == nil {
 			continue
 		}
 		for _, spec := range f.Go.Imports {
 			if spec.Path.Value == `"C"` {
-				report(f.Path, t.line(spec), "cgo lives in llm/llamacpp")
+				report(f.Path, t.line(spec), "cgo belongs in llm/llamacpp")
 			}
 		}
 	}
 }
 
-// native says whether a file is source that cgo hands to a C compiler.
+// native says whether a file is source that cgo passes to a C compiler.
 func native(p string) bool {
 	switch path.Ext(p) {
 	case ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".inc", ".m", ".mm", ".S":

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Rule is one rule of the house.
+// Rule is one rule of the repository.
 type Rule struct {
 	Name  string
 	Check func(t *Tree, report Report)
 }
 
-// Report takes one finding of a rule: where, and what is wrong there.
+// Report receives one finding of a rule.
 type Report func(path string, line int, format string, args ...any)
 
-// Rules are the rules of the house.
+// Rules returns all rules.
 func Rules() []Rule {
 	return []Rule{
 		{"imports", imports},
@@ -35,7 +35,7 @@ func Rules() []Rule {
 	}
 }
 
-// Check runs rules over a tree and gives what they found, by path and line.
+// Check applies rules to a tree and returns the findings, sorted by path and line.
 func Check(t *Tree, rules []Rule) []Finding {
 	var found []Finding
 	for _, r := range rules {

@@ -11,8 +11,7 @@ import (
 
 const doc = "// Package p says in some twenty words what it is for, what always holds in it, and who may call it from where.\n"
 
-// Each rule is given a small tree that breaks it, beside what is right, and
-// must find exactly the breach.
+// Each rule finds exactly the violations in a small tree.
 func TestRulesCanFail(t *testing.T) {
 	long := "package p\n" + strings.Repeat("// line\n", maxLines)
 	tests := []struct {

@@ -9,19 +9,19 @@ import (
 
 const maxLines = 400
 
-// length: a source file stays short enough to be read at one go.
+// length: a source file has at most maxLines lines.
 func length(t *Tree, report Report) {
 	for _, f := range t.Files {
 		if f.Go == nil && !native(f.Path) || f.Generated() {
 			continue
 		}
 		if n := bytes.Count(f.Data, []byte("\n")); n > maxLines {
-			report(f.Path, 0, "%d lines, more than %d", n, maxLines)
+			report(f.Path, 0, "the file has %d lines, the maximum is %d", n, maxLines)
 		}
 	}
 }
 
-// names: no drawer for odds and ends.
+// names: no vague names such as util.
 func names(t *Tree, report Report) {
 	vague := func(name string) bool {
 		for _, word := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("_-.", r) }) {
@@ -35,16 +35,16 @@ func names(t *Tree, report Report) {
 	for _, f := range t.Files {
 		for _, part := range strings.Split(f.Path, "/") {
 			if vague(part) {
-				report(f.Path, 0, "the name %s says nothing of what is inside", part)
+				report(f.Path, 0, "the name %s does not say what it contains", part)
 			}
 		}
 		if f.Go != nil && vague(f.Go.Name.Name) {
-			report(f.Path, t.line(f.Go.Name), "package %s says nothing of what is inside", f.Go.Name.Name)
+			report(f.Path, t.line(f.Go.Name), "the package name %s does not say what it contains", f.Go.Name.Name)
 		}
 	}
 }
 
-// packageDoc: every package has a doc.go that says what it is for.
+// packageDoc: every package has a doc.go that says its purpose.
 func packageDoc(t *Tree, report Report) {
 	const minWords = 15
 	seen := map[string]bool{}
@@ -67,28 +67,28 @@ func packageDoc(t *Tree, report Report) {
 		if !strings.HasPrefix(text, start) {
 			report(doc.Path, 1, "the package comment does not start with %q", start)
 		} else if n := len(strings.Fields(text)); n < minWords {
-			report(doc.Path, 1, "the package comment says too little: %d words", n)
+			report(doc.Path, 1, "the package comment is too short: %d words", n)
 		}
 	})
 }
 
-// machinePath: nothing in the tree names a folder of somebody's machine.
+// machinePath: no file contains a path of a developer's machine.
 func machinePath(t *Tree, report Report) {
-	// A path starts where no word, dot or tilde stands before it; "https://host/work/" has none.
+	// A path does not follow a word, dot or tilde, so "https://host/work/" contains none.
 	home := regexp.MustCompile(`(^|[^\w.~-])/(root|home|work|Users)/`)
 	for _, f := range t.Files {
 		n := 0
 		for line := range bytes.Lines(f.Data) {
 			n++
 			if m := home.Find(line); m != nil {
-				report(f.Path, n, "a path of one machine: %s", bytes.TrimSpace(line))
+				report(f.Path, n, "the line contains a path of one machine: %s", bytes.TrimSpace(line))
 			}
 		}
 	}
 }
 
-// makeTargets: CONTRIBUTING.md tells of each target of the Makefile that a
-// person may call, as `make target`.
+// makeTargets: CONTRIBUTING.md mentions each documented target of the Makefile, as `make
+// target`.
 func makeTargets(t *Tree, report Report) {
 	mk, told := t.file("Makefile"), t.file("CONTRIBUTING.md")
 	if mk == nil || told == nil {
@@ -98,7 +98,7 @@ func makeTargets(t *Tree, report Report) {
 	target := regexp.MustCompile(`(?m)^([a-z][a-z0-9-]*):.*## `)
 	for _, m := range target.FindAllSubmatch(mk.Data, -1) {
 		if call := "`make " + string(m[1]) + "`"; !bytes.Contains(told.Data, []byte(call)) {
-			report("CONTRIBUTING.md", 0, "says nothing of %s", call)
+			report("CONTRIBUTING.md", 0, "%s is not mentioned", call)
 		}
 	}
 }

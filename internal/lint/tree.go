@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Tree is a source tree, read and parsed.
+// Tree is a parsed source tree.
 type Tree struct {
 	Files []*File // by path
 	fset  *token.FileSet
@@ -21,13 +21,13 @@ type Tree struct {
 type File struct {
 	Path string // with slashes, from the root of the tree
 	Data []byte
-	Go   *ast.File // nil unless this is Go
+	Go   *ast.File // nil unless it is Go source
 }
 
-// Finding is one breach of one rule.
+// Finding is one violation of a rule.
 type Finding struct {
 	Rule, Path string
-	Line       int // 0 = the file or folder as a whole
+	Line       int // 0: the whole file or folder
 	Text       string
 }
 
@@ -38,8 +38,8 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: %s (%s)", f.Path, f.Text, f.Rule)
 }
 
-// Read reads a source tree: every text file that .gitignore does not name.
-// Folders of test data are read as text, never parsed.
+// Read reads a source tree: every text file that .gitignore does not exclude. It does not parse
+// files in testdata.
 func Read(fsys fs.FS) (*Tree, error) {
 	t := &Tree{fset: token.NewFileSet()}
 	ignored, err := ignore(fsys)
@@ -72,8 +72,8 @@ func Read(fsys fs.FS) (*Tree, error) {
 	return t, err
 }
 
-// ignore reads the two forms of .gitignore that this project uses, /folder/
-// and *.ending. Git's own folder is ignored always.
+// ignore supports two forms of .gitignore lines: /folder/ and *.ending. It always excludes
+// .git.
 func ignore(fsys fs.FS) (func(p string, dir bool) bool, error) {
 	data, err := fs.ReadFile(fsys, ".gitignore")
 	if err != nil {
@@ -96,17 +96,17 @@ func ignore(fsys fs.FS) (func(p string, dir bool) bool, error) {
 		if dir {
 			return folders[p]
 		}
-		return endings[path.Ext(p)] || p == ".git" // a file in a linked work tree
+		return endings[path.Ext(p)] || p == ".git" // .git is a file in a linked work tree
 	}, nil
 }
 
-// Folder is the folder of the file, "." for the root.
+// Folder returns the folder of the file, "." for the root.
 func (f *File) Folder() string { return path.Dir(f.Path) }
 
-// Test says whether the file is Go's test code.
+// Test says whether the file is a Go test.
 func (f *File) Test() bool { return strings.HasSuffix(f.Path, "_test.go") }
 
-// Generated says whether the file says of itself that a program wrote it.
+// Generated says whether the file declares that it is generated.
 func (f *File) Generated() bool {
 	if f.Go != nil {
 		return ast.IsGenerated(f.Go)
@@ -115,7 +115,7 @@ func (f *File) Generated() bool {
 	return bytes.Contains(head, []byte("Code generated")) && bytes.Contains(head, []byte("DO NOT EDIT"))
 }
 
-// file gives the file with this path, nil when there is none.
+// file returns the file with this path, or nil.
 func (t *Tree) file(p string) *File {
 	for _, f := range t.Files {
 		if f.Path == p {

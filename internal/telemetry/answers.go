@@ -1,29 +1,29 @@
 package telemetry
 
 import (
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Answer is what there is to count of an answered question.
+// Answer holds the figures of one answered question.
 type Answer struct {
 	Outcome string  // answer_hit, tensor_hit, miss
-	Refused bool    // it says that the documents do not say
-	Stages  []Stage // what took no time did not take place
+	Refused bool    // the answer says that the documents do not contain it
+	Stages  []Stage // a stage of no duration did not occur
 	Total   time.Duration
-	// Tokens of the prompt, of which some were reused, and of the answer.
+	// Prompt tokens, of which some were reused, and generated tokens.
 	Prompt, Reused, Computed, Generated int
-	// Chunks of the prompt, and how many of their tensors were stored.
+	// Chunks of the prompt with stored tensors, and all of them.
 	ChunksStored, ChunksAll int
-	// GateRefusals has for each stored answer that the gate held back the name of
-	// the first test that failed.
+	// GateRefusals names the first failed test of each stored answer that the gate refused.
 	GateRefusals []string
-	// Saved is how much longer it would have taken without anything stored.
+	// Saved is how much longer the answer would have taken without stored data.
 	Saved time.Duration
 }
 
-// Stage is a stage of an answer, and how long it took.
+// Stage is a stage of an answer with its duration.
 type Stage struct {
 	Name string
 	Took time.Duration
@@ -31,15 +31,15 @@ type Stage struct {
 
 const answerHit = "answer_hit"
 
-// answers counts questions. All series are made beforehand, so that counting
-// looks nothing up under a lock.
+// answers counts questions. All series are created in advance, so that counting needs no lookup
+// under a lock.
 type answers struct {
-	total    by[prometheus.Counter]
-	took     by[prometheus.Observer]
-	stages   by[prometheus.Observer]
-	refusals by[prometheus.Counter]
-	saved    by[prometheus.Counter]
-	failures by[prometheus.Counter]
+	total    byLabel[prometheus.Counter]
+	took     byLabel[prometheus.Observer]
+	stages   byLabel[prometheus.Observer]
+	refusals byLabel[prometheus.Counter]
+	saved    byLabel[prometheus.Counter]
+	failures byLabel[prometheus.Counter]
 	refused  prometheus.Counter
 	prompt   prometheus.Observer
 
@@ -49,24 +49,24 @@ type answers struct {
 	recent *recent
 }
 
-func newAnswers(to maker) answers {
-	total := to.counters("percached_answers_total", "Questions that were answered.", "outcome")
-	took := to.histograms("percached_answer_duration_seconds", "How long answers took.", buckets(), "outcome")
-	steps := to.histograms("percached_answer_stage_duration_seconds", "How long the stages of answers took, where they took place.", buckets(), "stage")
-	refusals := to.counters("percached_gate_refusals_total", "Stored answers that the gate held back, by the first test that failed.", "test")
-	saved := to.counters("percached_answer_saved_seconds_total", "How much longer answers would have taken without what was stored.", "layer")
-	failures := to.counters("percached_answer_failures_total", "Questions that got no answer.", "kind")
-	tokens := to.counters("percached_answer_tokens_total", "Tokens of prompts that were reused or computed, and of answers that were generated.", "source")
-	chunks := to.counters("percached_answer_chunks_total", "Chunks in prompts, by where their tensors came from.", "source")
-	prompt := to.histograms("percached_prompt_tokens", "How long prompts were.", []float64{64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384})
+func newAnswers(to registrar) answers {
+	total := to.counters("percached_answers_total", "Answered questions.", "outcome")
+	took := to.histograms("percached_answer_duration_seconds", "Duration of answers.", buckets(), "outcome")
+	steps := to.histograms("percached_answer_stage_duration_seconds", "Duration of the stages of answers.", buckets(), "stage")
+	refusals := to.counters("percached_gate_refusals_total", "Stored answers refused by the gate, by the first failed test.", "test")
+	saved := to.counters("percached_answer_saved_seconds_total", "Estimated time saved by stored data.", "layer")
+	failures := to.counters("percached_answer_failures_total", "Questions without an answer, by kind of error.", "kind")
+	tokens := to.counters("percached_answer_tokens_total", "Reused and computed prompt tokens, and generated tokens.", "source")
+	chunks := to.counters("percached_answer_chunks_total", "Chunks in prompts, by the source of their tensors.", "source")
+	prompt := to.histograms("percached_prompt_tokens", "Length of prompts in tokens.", []float64{64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384})
 	a := answers{
-		total:          each(outcomes, func(w string) prometheus.Counter { return total.WithLabelValues(w) }),
-		took:           each(outcomes, func(w string) prometheus.Observer { return took.WithLabelValues(w) }),
-		stages:         each(stages, func(w string) prometheus.Observer { return steps.WithLabelValues(w) }),
-		refusals:       each(gateTests, func(w string) prometheus.Counter { return refusals.WithLabelValues(w) }),
-		failures:       each(faultKinds(), func(w string) prometheus.Counter { return failures.WithLabelValues(w) }),
-		saved:          by[prometheus.Counter]{},
-		refused:        to.counter("percached_answers_refused_total", "Answers that say that the documents do not say."),
+		total:          forLabels(outcomes, func(w string) prometheus.Counter { return total.WithLabelValues(w) }),
+		took:           forLabels(outcomes, func(w string) prometheus.Observer { return took.WithLabelValues(w) }),
+		stages:         forLabels(stages, func(w string) prometheus.Observer { return steps.WithLabelValues(w) }),
+		refusals:       forLabels(gateTests, func(w string) prometheus.Counter { return refusals.WithLabelValues(w) }),
+		failures:       forLabels(faultKinds(), func(w string) prometheus.Counter { return failures.WithLabelValues(w) }),
+		saved:          byLabel[prometheus.Counter]{},
+		refused:        to.counter("percached_answers_refused_total", "Answers that say that the documents do not contain the answer."),
 		prompt:         prompt.WithLabelValues(),
 		reused:         tokens.WithLabelValues("reused"),
 		computed:       tokens.WithLabelValues("computed"),
@@ -81,7 +81,7 @@ func newAnswers(to maker) answers {
 	return a
 }
 
-// Answer counts that a question was answered.
+// Answer counts an answered question.
 func (m *Metrics) Answer(said Answer) {
 	a := &m.answers
 	a.total.of(said.Outcome).Inc()
@@ -90,7 +90,7 @@ func (m *Metrics) Answer(said Answer) {
 		a.refused.Inc()
 	}
 	for _, s := range said.Stages {
-		if s.Took > 0 && s.Name != "total" { // which is counted by outcome
+		if s.Took > 0 && s.Name != "total" { // counted by outcome
 			observe(a.stages.of(s.Name), s.Took)
 		}
 	}
@@ -116,6 +116,62 @@ func (m *Metrics) Answer(said Answer) {
 	a.recent.add(hit, stored, chunks)
 }
 
-// AnswerFailed counts that a question got no answer, by the kind of error as
-// internal/base/fault calls it.
+// AnswerFailed counts a question without an answer. kind is a kind of internal/base/fault.
 func (m *Metrics) AnswerFailed(kind string) { m.answers.failures.of(faultKind(kind)).Inc() }
+
+// recentAnswers is how many answers the hit ratios cover.
+const recentAnswers = 1000
+
+// recent holds the hits of each layer for the latest answers.
+type recent struct {
+	mu    sync.Mutex
+	ring  [recentAnswers][2]share
+	asked uint64
+	sum   [2]share
+}
+
+// share counts the hits and lookups of a layer.
+type share struct{ had, wanted int }
+
+// The layers of recent, in the order of caches.
+const (
+	inBank = iota
+	inTensors
+)
+
+func newRecent(to registrar) *recent {
+	r := &recent{}
+	for i, layer := range caches {
+		to.in.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name:        "percached_recent_hit_ratio",
+			Help:        "Share of the latest 1,000 answers that came from the bank, and share of their prompts' chunks with stored tensors; NaN without data.",
+			ConstLabels: prometheus.Labels{"layer": layer},
+		}, func() float64 { return r.ratio(i) }))
+	}
+	return r
+}
+
+// add counts an answer: whether it came from the bank, and how many of its prompt's chunks had
+// stored tensors.
+func (r *recent) add(hit bool, stored, all int) {
+	now := [2]share{inBank: {wanted: 1}, inTensors: {had: stored, wanted: all}}
+	if hit {
+		now[inBank].had = 1
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old := &r.ring[r.asked%recentAnswers]
+	for i := range now {
+		r.sum[i].had += now[i].had - old[i].had
+		r.sum[i].wanted += now[i].wanted - old[i].wanted
+	}
+	*old = now
+	r.asked++
+}
+
+// ratio returns hits by lookups; NaN without lookups.
+func (r *recent) ratio(layer int) float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return float64(r.sum[layer].had) / float64(r.sum[layer].wanted)
+}

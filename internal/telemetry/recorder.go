@@ -18,10 +18,10 @@ import (
 // Recorder turns what the layers observe into metrics and events.
 type Recorder struct {
 	Metrics *Metrics
-	Hub     *api.EventBus
+	Events  *api.EventBus
 	Now     func() time.Time
 	Log     *slog.Logger
-	// IDs are the knowledge bank's. Set them before the first question or job.
+	// IDs returns public IDs from the knowledge bank. Set it before the first question or job.
 	IDs PublicIDs
 
 	mu    sync.Mutex
@@ -37,7 +37,7 @@ func (r *Recorder) Questions() api.StatusQuestions {
 }
 
 // counted counts a question that was answered.
-func (r *Recorder) counted(a Answer) {
+func (r *Recorder) countAnswer(a Answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch answer.Outcome(a.Outcome) {
@@ -53,14 +53,14 @@ func (r *Recorder) counted(a Answer) {
 }
 
 // failed counts a question that got no answer.
-func (r *Recorder) failed() {
+func (r *Recorder) countFailure() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count.Failed++
 }
 
 func (r *Recorder) publish(kind, space string, data map[string]any) {
-	r.Hub.Publish(api.Event{Type: kind, At: r.Now(), Space: space, Data: data})
+	r.Events.Publish(api.Event{Type: kind, At: r.Now(), Space: space, Data: data})
 }
 
 // Damaged records that a layer lost a record.
@@ -132,13 +132,13 @@ func (r *Recorder) Asked(space, _ string) func(answer.Answer, error) {
 		if err != nil {
 			kind := fault.KindOf(err).String()
 			r.Metrics.AnswerFailed(kind)
-			r.failed()
+			r.countFailure()
 			r.publish(api.EventRefused, space, map[string]any{"kind": kind})
 			return
 		}
-		told := r.summary(a)
-		r.Metrics.Answer(told)
-		r.counted(told)
+		summary := r.summary(a)
+		r.Metrics.Answer(summary)
+		r.countAnswer(summary)
 		r.publish(api.EventAnswer, space, map[string]any{
 			"outcome": a.Outcome, "ms": float64(a.Times.Total.Microseconds()) / 1000,
 			"chunks": r.chunksOf(space, a), "chunks_stored": a.Chunks.Stored, "chunks_all": a.Chunks.All, "tokens_reused": a.Tokens.Reused, "tokens_computed": a.Tokens.Computed,

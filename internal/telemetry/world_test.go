@@ -145,7 +145,7 @@ func grown(before, after scraped) map[string]float64 {
 // description. A busy machine does not make their state late.
 func pedantic() *Metrics {
 	m := newIn(prometheus.NewPedanticRegistry())
-	m.watcher.patience = time.Hour
+	m.watcher.timeout = time.Hour
 	return m
 }
 
@@ -167,7 +167,7 @@ func busy(m *Metrics) {
 	m.EngineRestarted()
 	m.EngineCancelled()
 	m.ConnectionDropped()
-	m.Watch(func() (State, error) { return standing(), nil })
+	m.WatchState(func() (State, error) { return standing(), nil })
 }
 
 func standing() State {

@@ -8,37 +8,37 @@ import (
 	"time"
 )
 
-// settles is how long ago a file must have been written for its stat to tell it
-// from the next: two within one tick of the file system's clock look the same.
-const settles = 2 * time.Second
+// settleTime is the least age of a file at which its stat identifies its content. Two writes
+// within one tick of the file system's clock look the same.
+const settleTime = 2 * time.Second
 
-// known is what the files held when they were read last.
+// known is the content of the files when they were last read.
 type known struct {
-	main, list sight
-	tokens     []held
+	main, list fileState
+	tokens     []storedToken
 }
 
-// sight is what was seen of a file.
-type sight struct {
-	info    os.FileInfo // nil: it is not there, or cannot be looked at
+// fileState is the stat of a file.
+type fileState struct {
+	info    os.FileInfo // nil: the file is missing or not accessible
 	settled bool
 }
 
-// look says what is to be seen of a file that was read a moment ago, or will be.
-func look(path string) sight {
-	now := time.Now() // the file system's clock
+// statFile returns the state of a file, shortly before or after it is read.
+func statFile(path string) fileState {
+	now := time.Now() // file times use the machine's clock
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return sight{settled: true}
+		return fileState{settled: true}
 	case err != nil:
-		return sight{}
+		return fileState{}
 	}
-	return sight{info, now.Sub(info.ModTime()) > settles}
+	return fileState{info, now.Sub(info.ModTime()) > settleTime}
 }
 
-// same says whether a file is the one seen before, for certain.
-func (s sight) same(path string) bool {
+// matches says whether a file is certainly unchanged.
+func (s fileState) matches(path string) bool {
 	if !s.settled {
 		return false
 	}
@@ -49,14 +49,15 @@ func (s sight) same(path string) bool {
 	return os.SameFile(s.info, info) && s.info.Size() == info.Size() && s.info.ModTime().Equal(info.ModTime()) && s.info.Mode() == info.Mode()
 }
 
-// Check says whose a secret is. It sees at once what any process has changed.
+// Check returns the token of a secret, and false if there is none. It sees changes by other
+// processes at once.
 func (s *Store) Check(secret string) (Token, bool) {
 	k := s.current()
 	if len(secret) != secretLen {
 		return Token{}, false
 	}
 	sum, at := sumOf(secret), -1
-	for i := range k.tokens { // all of them, whichever it is
+	for i := range k.tokens { // constant time: compare with all tokens
 		at = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], k.tokens[i].sum[:]), i, at)
 	}
 	if at < 0 {
@@ -65,26 +66,25 @@ func (s *Store) Check(secret string) (Token, bool) {
 	return k.tokens[at].Token, true
 }
 
-// current gives what the files hold now.
+// current returns the current content of the files.
 func (s *Store) current() *known {
-	if k := s.known.Load(); s.fresh(k) {
+	if k := s.known.Load(); s.isCurrent(k) {
 		return k
 	}
 	s.reading.Lock()
 	defer s.reading.Unlock()
-	if k := s.known.Load(); s.fresh(k) {
+	if k := s.known.Load(); s.isCurrent(k) {
 		return k
 	}
-	// They are looked at before they are read: what changes between is seen the
-	// next time.
-	k := &known{main: look(s.path(mainFile)), list: look(s.path(listFile))}
+	// Stat before reading: a change in between is detected at the next call.
+	k := &known{main: statFile(s.path(mainFile)), list: statFile(s.path(listFile))}
 	secret, info, err := s.main()
-	s.tell(mainFile, err)
+	s.reportTrouble(mainFile, err)
 	if err == nil {
-		k.tokens = append(k.tokens, held{mainToken(info), sumOf(secret)})
+		k.tokens = append(k.tokens, storedToken{mainToken(info), sumOf(secret)})
 	}
 	scoped, _, err := s.list()
-	s.tell(listFile, err)
+	s.reportTrouble(listFile, err)
 	if err == nil {
 		k.tokens = append(k.tokens, scoped...)
 	}
@@ -92,24 +92,24 @@ func (s *Store) current() *known {
 	return k
 }
 
-func (s *Store) fresh(k *known) bool {
-	return k != nil && k.main.same(s.path(mainFile)) && k.list.same(s.path(listFile))
+func (s *Store) isCurrent(k *known) bool {
+	return k != nil && k.main.matches(s.path(mainFile)) && k.list.matches(s.path(listFile))
 }
 
 func mainToken(info os.FileInfo) Token {
 	return Token{ID: MainID, Name: MainID, Role: RoleAdmin, Made: info.ModTime()}
 }
 
-// tell tells of trouble with a file, unless it was told already.
-func (s *Store) tell(file string, err error) {
+// reportTrouble reports an unusable file to the Observer, once per error.
+func (s *Store) reportTrouble(file string, err error) {
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		delete(s.told, file)
+		delete(s.reported, file)
 		return
 	}
-	if s.told[file] == err.Error() {
+	if s.reported[file] == err.Error() {
 		return
 	}
-	s.told[file] = err.Error()
+	s.reported[file] = err.Error()
 	if s.Observer.Trouble != nil {
 		s.Observer.Trouble(err)
 	}

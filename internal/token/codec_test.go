@@ -11,15 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func sample() []held {
+func sample() []storedToken {
 	made := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	return []held{
+	return []storedToken{
 		{Token{"5e0f6c1d2b3a", "phone", "mail", RoleAsk, made}, sumOf("a")},
 		{Token{"000000000000", "", "", RoleAdmin, made}, sumOf("b")},
 	}
 }
 
-func comparer() cmp.Option { return cmp.AllowUnexported(held{}) }
+func comparer() cmp.Option { return cmp.AllowUnexported(storedToken{}) }
 
 // listing is a list of these tokens in JSON, with the checksum right.
 func listing(tokens string) []byte {
@@ -27,7 +27,7 @@ func listing(tokens string) []byte {
 }
 
 func TestCodec(t *testing.T) {
-	for _, want := range [][]held{sample(), {}} {
+	for _, want := range [][]storedToken{sample(), {}} {
 		b := encode(want)
 		got, err := decode(b)
 		if d := cmp.Diff(want, got, comparer()); d != "" || err != nil {
@@ -77,7 +77,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"an odd role":      "[" + one("role", "root") + "]",
 		"an odd name":      "[" + one("name", "\x00") + "]",
 		"another field":    "[" + one("expires", "never") + "]",
-		"too many":         "[" + strings.Repeat(well+",", maxScope) + well + "]",
+		"too many":         "[" + strings.Repeat(well+",", maxTokens) + well + "]",
 	} {
 		if all, err := decode(listing(tokens)); err == nil {
 			t.Errorf("%s: %v", name, all)

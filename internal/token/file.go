@@ -12,13 +12,13 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// source is a file of tokens, and what a person does about one that cannot be used.
+// source is a token file, with advice for each reason that it cannot be used.
 type source struct {
 	name    string
 	limit   int64  // bytes
-	exposed string // other users can access it
-	damaged string // it does not contain what it should
-	moved   string // there is something else in its place
+	exposed string // advice if other users can access it
+	damaged string // advice if its content is invalid
+	moved   string // advice if it is not a regular file
 }
 
 var (
@@ -32,12 +32,12 @@ var (
 	}
 )
 
-// unusable says that a file cannot be used, why, and what to do.
+// unusable makes an error that says why a file cannot be used and what to do.
 func unusable(kind fault.Kind, path string, why error, cure string) error {
 	return fault.New(kind, "token.read", "cannot use %s: %w; %s", path, why, cure)
 }
 
-// read reads a file that is for its owner alone. One that is not there is
+// read reads a file that only its owner can access. If it is missing, the error is
 // fs.ErrNotExist.
 func (s *Store) read(from source) ([]byte, os.FileInfo, error) {
 	path := s.path(from.name)
@@ -48,7 +48,7 @@ func (s *Store) read(from source) ([]byte, os.FileInfo, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return fault.New(fault.NotFound, "token.read", "%w", err)
 		}
-		if p, ok := errors.AsType[*fs.PathError](err); ok { // it names the file once more
+		if p, ok := errors.AsType[*fs.PathError](err); ok { // its text repeats the file name
 			err = p.Err
 		}
 		return unusable(fault.Unavailable, path, err, "make it readable for the user that runs percached, or "+from.moved)
@@ -57,7 +57,7 @@ func (s *Store) read(from source) ([]byte, os.FileInfo, error) {
 	switch {
 	case err != nil:
 		return nil, nil, unread(err)
-	case !info.Mode().IsRegular(): // before it is opened, as a pipe would wait
+	case !info.Mode().IsRegular(): // check before opening; a pipe would block
 		return nil, info, refuse(from.moved, "it is not a regular file")
 	}
 	f, err := os.Open(path)
@@ -68,7 +68,7 @@ func (s *Store) read(from source) ([]byte, os.FileInfo, error) {
 	if info, err = f.Stat(); err != nil {
 		return nil, nil, unread(err)
 	}
-	if exposed(info) {
+	if isExposed(info) {
 		return nil, info, refuse(from.exposed, "other users can access it (mode %04o)", info.Mode().Perm())
 	}
 	b, err := io.ReadAll(io.LimitReader(f, from.limit+1))
@@ -81,25 +81,25 @@ func (s *Store) read(from source) ([]byte, os.FileInfo, error) {
 	return b, info, nil
 }
 
-// replace puts a file there whole or not at all, for its owner alone. When it
-// returns, the file is durable.
+// replace writes a file completely or not at all, for its owner only. When it returns nil, the
+// file is durable.
 func replace(path string, b []byte) error {
-	if err := put(path, b); err != nil {
+	if err := writeFile(path, b); err != nil {
 		return fault.New(fault.Unavailable, "token.replace", "%w", err)
 	}
 	return nil
 }
 
-func put(path string, b []byte) error {
+func writeFile(path string, b []byte) error {
 	part := path + ".part"
-	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) { // what a crash left may have other rights
+	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) { // a file left by a crash may have other permissions
 		return err
 	}
 	f, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	err = give(f)
+	err = chownToFolderOwner(f)
 	if err == nil {
 		_, err = f.Write(b)
 	}

@@ -70,8 +70,8 @@ func TestListOfNoUse(t *testing.T) {
 		kind  fault.Kind // of Open, and of what would change it
 		says  string
 	}{
-		{"cut", func(p string, b []byte) error { return os.WriteFile(p, b[:len(b)/2], 0o600) }, fault.Unavailable, "not the JSON it should be"},
-		{"empty", func(p string, _ []byte) error { return os.Truncate(p, 0) }, fault.Unavailable, "not the JSON it should be"},
+		{"cut", func(p string, b []byte) error { return os.WriteFile(p, b[:len(b)/2], 0o600) }, fault.Unavailable, "not valid JSON"},
+		{"empty", func(p string, _ []byte) error { return os.Truncate(p, 0) }, fault.Unavailable, "not valid JSON"},
 		{"another space", func(p string, b []byte) error {
 			return os.WriteFile(p, []byte(strings.Replace(string(b), `"mail"`, `"male"`, 1)), 0o600)
 		}, fault.Unavailable, "checksum"},

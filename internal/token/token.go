@@ -1,11 +1,15 @@
 package token
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,7 +19,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Role is what the bearer of a token may do; each may do what those before may.
+// Role is what a token may do. Each role includes those before it.
 type Role string
 
 // The roles.
@@ -25,25 +29,24 @@ const (
 	RoleAdmin Role = "admin"
 )
 
-// Known says whether there is such a role.
-func (r Role) Known() bool { return r == RoleAsk || r == RoleWrite || r == RoleAdmin }
+// IsValid says whether the role exists.
+func (r Role) IsValid() bool { return r == RoleAsk || r == RoleWrite || r == RoleAdmin }
 
 // MainID is the ID of the main token.
 const MainID = "main"
 
-// Token is what is known of a token, but for its secret.
+// Token describes a token without its secret.
 type Token struct {
 	ID    string
-	Name  string // what a person calls it
-	Space string // empty: all spaces, and what belongs to none
+	Name  string // chosen by the user
+	Space string // empty: all spaces, and operations that concern no space
 	Role  Role
 	Made  time.Time
 }
 
-// Observer is told what nobody asked for. Its func may be nil, and must not call
-// the Store.
+// Observer receives problems. Its func may be nil and must not call the Store.
 type Observer struct {
-	// Trouble: a file cannot be used, and no token in it holds. It is told once.
+	// Trouble reports once that a file cannot be used and its tokens are rejected.
 	Trouble func(err error)
 }
 
@@ -52,36 +55,36 @@ const (
 	listFile = "tokens.json"
 	lockFile = "tokens.lock"
 
-	maxName  = 100 // characters
-	maxScope = 1000
-	maxMain  = 4 << 10 // bytes of the file
-	maxList  = 1 << 20
+	maxName   = 100 // characters
+	maxTokens = 1000
+	maxMain   = 4 << 10 // bytes of the file
+	maxList   = 1 << 20
 )
 
-// As the knowledge bank has it.
+// The rule of package knowledgebank.
 var spaceName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
-// Store is the tokens of one data folder.
+// Store manages the tokens of one data folder.
 type Store struct {
-	// Now is the clock. It and Observer may be set before the Store is used.
+	// Now is the clock. Now and Observer may be set before the Store is used.
 	Now      func() time.Time
 	Observer Observer
 
 	dir      string
-	changing sync.Mutex // held by who changes a file
+	changing sync.Mutex // held while a file is changed
 	known    atomic.Pointer[known]
-	reading  sync.Mutex // held by who reads the files for Check
-	told     map[string]string
+	reading  sync.Mutex // held while Check reads the files
+	reported map[string]string
 }
 
-// Dir is the data folder.
+// Dir returns the data folder.
 func (s *Store) Dir() string { return s.dir }
 
-// Open looks at a data folder and changes nothing in it. It refuses token files
-// that cannot be used, and its error says what to do.
+// Open opens the tokens of a data folder and changes nothing. It refuses unusable token files;
+// its error says what to do.
 func Open(dir string) (*Store, error) {
 	const op = "token.Open"
-	s, err := at(dir)
+	s, err := openFolder(dir)
 	if err != nil {
 		return nil, fault.Wrap(op, err)
 	}
@@ -95,21 +98,20 @@ func Open(dir string) (*Store, error) {
 	return s, nil
 }
 
-// Verify says why the token files of a data folder cannot be used. A folder that is
-// not there yet, or not percached's, has none.
+// Verify says why the token files of a data folder cannot be used. It returns nil if the folder
+// is missing or not percached's.
 func Verify(dir string) error {
-	if _, err := at(dir); err != nil {
+	if _, err := openFolder(dir); err != nil {
 		return nil
 	}
 	_, err := Open(dir)
 	return err
 }
 
-// Renew puts a new main token in the place of the old one, whatever is wrong with
-// that, and gives it.
+// Renew replaces the main token, in whatever state it is, and returns the new one.
 func Renew(dir string) (secret string, err error) {
 	const op = "token.Renew"
-	s, err := at(dir)
+	s, err := openFolder(dir)
 	if err != nil {
 		return "", fault.Wrap(op, err)
 	}
@@ -120,12 +122,12 @@ func Renew(dir string) (secret string, err error) {
 	return secret, fault.Wrap(op, err)
 }
 
-// at is the store of a data folder, whatever its files hold.
-func at(dir string) (*Store, error) {
+// openFolder returns the store of a data folder without reading its token files.
+func openFolder(dir string) (*Store, error) {
 	const op = "token.at"
 	switch _, err := os.Stat(dir); {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fault.New(fault.NotFound, op, "there is no data folder %s yet", dir)
+		return nil, fault.New(fault.NotFound, op, "the data folder %s does not exist yet", dir)
 	case err != nil:
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
@@ -135,25 +137,85 @@ func at(dir string) (*Store, error) {
 	case err != nil:
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
-	return &Store{Now: time.Now, dir: dir, told: map[string]string{}}, nil
+	return &Store{Now: time.Now, dir: dir, reported: map[string]string{}}, nil
 }
 
 func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
 
-// check names what is wrong with what a token is to be.
+// check validates the name, space and role of a new token.
 func (t Token) check() error {
 	switch {
-	case !t.Role.Known():
-		return fault.New(fault.Invalid, "token.check", "a role is ask, write or admin")
+	case !t.Role.IsValid():
+		return fault.New(fault.Invalid, "token.check", "invalid role: use ask, write or admin")
 	case t.Space != "" && !spaceName.MatchString(t.Space):
-		return fault.New(fault.Invalid, "token.check", "a space's name has 1 to 64 of a-z, 0-9, dot, dash and underscore, and begins with a letter or digit")
+		return fault.New(fault.Invalid, "token.check", "invalid space name: use 1 to 64 characters of a-z, 0-9, dot, dash and underscore, beginning with a letter or digit")
 	case !utf8.ValidString(t.Name) || utf8.RuneCountInString(t.Name) > maxName:
-		return fault.New(fault.Invalid, "token.check", "a token's name has at most %d characters", maxName)
+		return fault.New(fault.Invalid, "token.check", "invalid token name: use at most %d characters", maxName)
 	}
 	for _, r := range t.Name {
 		if !unicode.IsPrint(r) {
-			return fault.New(fault.Invalid, "token.check", "a token's name has letters, digits, signs and spaces only")
+			return fault.New(fault.Invalid, "token.check", "invalid token name: use printable characters only")
 		}
 	}
 	return nil
 }
+
+const secretLen = 46
+
+var secretForm = regexp.MustCompile(`^pc_[A-Za-z0-9_-]{43}$`)
+
+// newSecret returns a random secret.
+func newSecret() string {
+	b := make([]byte, 32)
+	rand.Read(b)
+	return "pc_" + base64.RawURLEncoding.EncodeToString(b)
+}
+
+// Main returns the main token, which allows everything in all spaces. The first call creates
+// it.
+func (s *Store) Main() (secret string, made bool, err error) {
+	const op = "token.Main"
+	secret, _, err = s.main()
+	if !errors.Is(err, fs.ErrNotExist) {
+		return secret, false, fault.Wrap(op, err)
+	}
+	unlock, err := s.lock()
+	if err != nil {
+		return "", false, fault.Wrap(op, err)
+	}
+	defer unlock()
+	if secret, _, err = s.main(); !errors.Is(err, fs.ErrNotExist) { // another process created it meanwhile
+		return secret, false, fault.Wrap(op, err)
+	}
+	if secret, err = s.renewMain(); err != nil {
+		return "", false, fault.Wrap(op, err)
+	}
+	return secret, true, nil
+}
+
+// main reads the main token.
+func (s *Store) main() (string, os.FileInfo, error) {
+	b, info, err := s.read(mainSource)
+	if err != nil {
+		return "", info, err
+	}
+	secret := strings.TrimSpace(string(b))
+	if !secretForm.MatchString(secret) {
+		return "", info, unusable(fault.Unavailable, s.path(mainFile), errors.New("it does not contain a token"), mainSource.damaged)
+	}
+	return secret, info, nil
+}
+
+// renewMain replaces the main token. The caller holds the lock.
+func (s *Store) renewMain() (string, error) {
+	secret := newSecret()
+	return secret, replace(s.path(mainFile), []byte(secret+"\n"))
+}
+
+// storedToken is a token with the hash of its secret.
+type storedToken struct {
+	Token
+	sum [sha256.Size]byte
+}
+
+func sumOf(secret string) [sha256.Size]byte { return sha256.Sum256([]byte(secret)) }

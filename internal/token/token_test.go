@@ -84,7 +84,7 @@ func TestOpenRefuses(t *testing.T) {
 		kind fault.Kind
 		says string
 	}{
-		{"no folder", func(t *testing.T) string { return filepath.Join(t.TempDir(), "typo") }, fault.NotFound, "there is no data folder"},
+		{"no folder", func(t *testing.T) string { return filepath.Join(t.TempDir(), "typo") }, fault.NotFound, "does not exist yet"},
 		{"another's folder", func(t *testing.T) string { return t.TempDir() }, fault.Invalid, "a data folder of percached"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

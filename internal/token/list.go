@@ -11,8 +11,8 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Create makes a token for a space, or for all if none is named. The secret is
-// told now and never again. Whether there is such a space is not asked.
+// Create makes a token for a space, or for all spaces if space is empty. It returns the secret,
+// which cannot be read again. It does not check that the space exists.
 func (s *Store) Create(name, space string, role Role) (secret string, t Token, err error) {
 	const op = "token.Create"
 	t = Token{Name: name, Space: space, Role: role, Made: s.Now().UTC().Round(0)}
@@ -20,14 +20,14 @@ func (s *Store) Create(name, space string, role Role) (secret string, t Token, e
 		return "", Token{}, fault.Wrap(op, err)
 	}
 	secret = newSecret()
-	err = s.change(func(all []held) ([]held, error) {
-		if len(all) >= maxScope {
-			return nil, fault.New(fault.Conflict, op, "there are %d tokens, and no more can be: revoke some", len(all))
+	err = s.change(func(all []storedToken) ([]storedToken, error) {
+		if len(all) >= maxTokens {
+			return nil, fault.New(fault.Conflict, op, "%d tokens exist, which is the maximum; revoke one with percached token revoke", len(all))
 		}
-		for t.ID = newID(); slices.ContainsFunc(all, func(h held) bool { return h.ID == t.ID }); {
+		for t.ID = newID(); slices.ContainsFunc(all, func(h storedToken) bool { return h.ID == t.ID }); {
 			t.ID = newID()
 		}
-		return append(all, held{t, sumOf(secret)}), nil
+		return append(all, storedToken{t, sumOf(secret)}), nil
 	})
 	if err != nil {
 		return "", Token{}, fault.Wrap(op, err)
@@ -41,8 +41,8 @@ func newID() string {
 	return hex.EncodeToString(b)
 }
 
-// List gives all tokens, the main one first, if it was made, and then as they
-// were made.
+// List returns all tokens: the main one first, if it exists, then the others in order of
+// creation.
 func (s *Store) List() ([]Token, error) {
 	const op = "token.List"
 	var all []Token
@@ -62,8 +62,7 @@ func (s *Store) List() ([]Token, error) {
 	return all, nil
 }
 
-// Revoke ends a token. In the place of the main one a new one is made at once, so
-// that there is no moment without, and Main gives that.
+// Revoke revokes a token. The main token is replaced by a new one at once; Main returns it.
 func (s *Store) Revoke(id string) error {
 	const op = "token.Revoke"
 	if id == MainID {
@@ -75,10 +74,10 @@ func (s *Store) Revoke(id string) error {
 		_, err = s.renewMain()
 		return fault.Wrap(op, err)
 	}
-	return fault.Wrap(op, s.change(func(all []held) ([]held, error) {
-		rest := slices.DeleteFunc(slices.Clone(all), func(h held) bool { return h.ID == id })
+	return fault.Wrap(op, s.change(func(all []storedToken) ([]storedToken, error) {
+		rest := slices.DeleteFunc(slices.Clone(all), func(h storedToken) bool { return h.ID == id })
 		if len(rest) == len(all) {
-			return nil, fault.New(fault.NotFound, op, "there is no token of this ID: percached token list shows them")
+			return nil, fault.New(fault.NotFound, op, "no token has this ID; percached token list shows the IDs")
 		}
 		return rest, nil
 	}))
@@ -87,16 +86,16 @@ func (s *Store) Revoke(id string) error {
 // DropSpace revokes all tokens of a space.
 func (s *Store) DropSpace(space string) error {
 	const op = "token.DropSpace"
-	if space == "" { // tokens for all spaces are of none
-		return fault.New(fault.Invalid, op, "no space is named")
+	if space == "" { // would match the tokens for all spaces
+		return fault.New(fault.Invalid, op, "the space is empty")
 	}
-	return fault.Wrap(op, s.change(func(all []held) ([]held, error) {
-		return slices.DeleteFunc(slices.Clone(all), func(h held) bool { return h.Space == space }), nil
+	return fault.Wrap(op, s.change(func(all []storedToken) ([]storedToken, error) {
+		return slices.DeleteFunc(slices.Clone(all), func(h storedToken) bool { return h.Space == space }), nil
 	}))
 }
 
-// list reads the tokens of the list.
-func (s *Store) list() ([]held, os.FileInfo, error) {
+// list reads tokens.json.
+func (s *Store) list() ([]storedToken, os.FileInfo, error) {
 	b, info, err := s.read(listSource)
 	if err != nil {
 		return nil, info, err
@@ -111,8 +110,8 @@ func (s *Store) list() ([]held, os.FileInfo, error) {
 	return all, info, err
 }
 
-// change replaces the list by what fn makes of it, unless that is the same.
-func (s *Store) change(fn func(all []held) ([]held, error)) error {
+// change replaces the list by the result of fn, unless the number of tokens is unchanged.
+func (s *Store) change(fn func(all []storedToken) ([]storedToken, error)) error {
 	unlock, err := s.lock()
 	if err != nil {
 		return err
@@ -129,7 +128,7 @@ func (s *Store) change(fn func(all []held) ([]held, error)) error {
 	return replace(s.path(listFile), encode(changed))
 }
 
-// lock keeps all others from changing the files, in this process and elsewhere.
+// lock excludes other writers, in this process and others.
 func (s *Store) lock() (unlock func(), err error) {
 	s.changing.Lock()
 	let, err := lock(s.path(lockFile))

@@ -8,11 +8,10 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// other is what a label says of a word that is in none of the tables.
+// other labels a word that is in no table.
 const other = "other"
 
-// The words of the labels. They are those of the packages that observe; tests
-// hold the tables to them.
+// The values of labels, as the observed packages use them. Tests compare the tables with those packages.
 var (
 	outcomes = []string{"answer_hit", "tensor_hit", "miss"}
 
@@ -35,12 +34,11 @@ var (
 
 	uploadStates = []string{"queued", "running", "done", "failed", "dropped"}
 
-	// caches are the layers that answers come from. The stores can find damage,
-	// too.
+	// caches are the layers that answers come from; stores are the layers that can find damage.
 	caches = []string{"bank", "tensors"}
 	stores = []string{"bank", "tensors", "knowledge", "predictor", "scheduler"}
 
-	// operations are those of openapi.yaml.
+	// operations are the operationIds of openapi.yaml.
 	operations = []string{
 		"page", "pageFile", "health", "ready", "openapi", "metrics", "about", "getStatus", "events",
 		"listSpaces", "createSpace", "getSpace", "changeSpace", "deleteSpace",
@@ -55,25 +53,25 @@ var (
 	}
 )
 
-// by has something for each word of a label, and for other.
-type by[T any] map[string]T
+// byLabel holds a value for each word of a label, and for other.
+type byLabel[T any] map[string]T
 
-func each[T any](words []string, of func(word string) T) by[T] {
-	b := by[T]{other: of(other)}
+func forLabels[T any](words []string, of func(word string) T) byLabel[T] {
+	b := byLabel[T]{other: of(other)}
 	for _, w := range words {
 		b[w] = of(w)
 	}
 	return b
 }
 
-func (b by[T]) of(word string) T {
+func (b byLabel[T]) of(word string) T {
 	if t, ok := b[word]; ok {
 		return t
 	}
 	return b[other]
 }
 
-// faultKinds are the kinds of errors, as labels have them.
+// faultKinds returns the labels of error kinds.
 func faultKinds() (words []string) {
 	for k := fault.Invalid; k <= fault.Internal; k++ {
 		words = append(words, faultKind(k.String()))
@@ -83,17 +81,17 @@ func faultKinds() (words []string) {
 
 func faultKind(name string) string { return strings.ReplaceAll(name, " ", "_") }
 
-// closed is what proxies call a request whose client went before the answer.
-const closed = 499
+// statusClientClosed is the status of a request whose client disconnected before the response.
+const statusClientClosed = 499
 
 func status(code int) string {
-	if http.StatusText(code) == "" && code != closed {
+	if http.StatusText(code) == "" && code != statusClientClosed {
 		return other
 	}
 	return strconv.Itoa(code)
 }
 
-// class is the first digit of a status, as in 2xx.
+// class returns the class of a status, such as 2xx.
 func class(code int) string {
 	if status(code) == other {
 		return other

@@ -79,7 +79,7 @@ func TestHostileWords(t *testing.T) {
 	for _, code := range []int{math.MinInt, -1, 0, 1, 99, 299, 600, 999, math.MaxInt} {
 		m.Request("ask", code, 0)
 	}
-	m.Watch(func() (State, error) {
+	m.WatchState(func() (State, error) {
 		s := standing()
 		s.Queue, s.Ledger = map[string]int{"decode": 1}, map[string]Account{"decode": {1, 1}}
 		for _, w := range words {

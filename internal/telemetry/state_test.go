@@ -34,7 +34,7 @@ func TestStateIsDown(t *testing.T) {
 	}
 	var failing atomic.Bool
 	failing.Store(true)
-	m.Watch(func() (State, error) {
+	m.WatchState(func() (State, error) {
 		if failing.Load() {
 			return standing(), errors.New("the disk is gone")
 		}
@@ -68,7 +68,7 @@ func TestSlowState(t *testing.T) {
 		busy(m)
 		free := make(chan struct{})
 		var looks atomic.Int32
-		m.Watch(func() (State, error) {
+		m.WatchState(func() (State, error) {
 			looks.Add(1)
 			<-free
 			return standing(), nil
@@ -85,7 +85,7 @@ func TestSlowState(t *testing.T) {
 			began := time.Now()
 			s := scrape()
 			kept(t, s)
-			if took := time.Since(began); s.values["percached_state_up"] != 0 || took != patience {
+			if took := time.Since(began); s.values["percached_state_up"] != 0 || took != readTimeout {
 				t.Errorf("up: %v after %v", s.values["percached_state_up"], took)
 			}
 		}
@@ -105,9 +105,9 @@ func TestScrapesShareALook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New()
 		var looks atomic.Int32
-		m.Watch(func() (State, error) {
+		m.WatchState(func() (State, error) {
 			looks.Add(1)
-			time.Sleep(patience / 2)
+			time.Sleep(readTimeout / 2)
 			return standing(), nil
 		})
 		var all sync.WaitGroup

@@ -10,17 +10,17 @@ import (
 	"syscall"
 )
 
-// lock waits for a file and holds it until unlock is called, or the process ends.
+// lock waits for the lock on a file and holds it until unlock is called or the process ends.
 func lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	switch {
-	case err == nil: // and no link of somebody's: it is given away
-		err = give(f)
+	case err == nil: // O_EXCL: the file is new and not a link
+		err = chownToFolderOwner(f)
 	case errors.Is(err, fs.ErrExist):
 		f, err = os.OpenFile(path, os.O_RDWR, 0)
 	}
 	if err != nil {
-		f.Close() // of none, too
+		f.Close() // a no-op if f is nil
 		return nil, err
 	}
 	for {
@@ -36,10 +36,10 @@ func lock(path string) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// give makes a new file the data folder's owner's, if it is root who made it: else
-// that owner's daemon could not read it. Not every root may do that, on every disk;
-// then the file stays as it is.
-func give(f *os.File) error {
+// chownToFolderOwner gives a file created by root to the owner of the data folder, because that
+// user's daemon must read it. If root may not change the owner on this disk, the file stays as
+// it is.
+func chownToFolderOwner(f *os.File) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
@@ -58,5 +58,5 @@ func give(f *os.File) error {
 	return err
 }
 
-// exposed says whether others than its owner can do anything with a file.
-func exposed(info os.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
+// isExposed says whether other users have any permission on a file.
+func isExposed(info os.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
