@@ -318,7 +318,7 @@ const (
 	UploadStateRunning UploadState = "running"
 )
 
-// About What answers here.
+// About The daemon and its models.
 type About struct {
 	// Embedder The embedding model.
 	Embedder AboutEmbedder `json:"embedder"`
@@ -338,30 +338,30 @@ type AboutEmbedder struct {
 
 // AboutModel The language model.
 type AboutModel struct {
-	// Context Tokens that a prompt and its answer may take.
+	// Context Maximum tokens of prompt and answer together.
 	Context int `json:"context"`
 
-	// Fingerprint Of all that shapes a tensor: slices of another one do not fit.
+	// Fingerprint Identifies everything that shapes a tensor. Slices with another fingerprint cannot be used.
 	Fingerprint string `json:"fingerprint"`
 	KeyType     string `json:"key_type"`
 	Name        string `json:"name"`
 
-	// NoSlices Why tensors cannot be stored.
+	// NoSlices Why tensors are not stored.
 	NoSlices   *string `json:"no_slices,omitempty"`
 	Parameters int64   `json:"parameters"`
 
-	// Shape The measures of the language model, by which it can be reckoned what a token takes.
+	// Shape The architecture of the language model.
 	Shape     ModelShape `json:"shape"`
 	Threads   int        `json:"threads"`
 	ValueType string     `json:"value_type"`
 }
 
-// Account What jobs of a kind cost, and what they earned.
+// Account Costs and savings of one kind of job.
 type Account struct {
 	BytesWritten   int64 `json:"bytes_written"`
 	ComputedTokens int   `json:"computed_tokens"`
 
-	// EarnedSeconds That nobody had to wait, as what was made was used.
+	// EarnedSeconds Waiting time saved by the results.
 	EarnedSeconds float64 `json:"earned_seconds"`
 
 	// Failed Attempts that failed.
@@ -369,72 +369,74 @@ type Account struct {
 	GeneratedTokens int `json:"generated_tokens"`
 	Jobs            int `json:"jobs"`
 
-	// Joules Of the whole machine, where it tells.
+	// Joules Energy of the whole machine, if it is measured.
 	Joules float64 `json:"joules"`
 
-	// Kind What a job does; the most useful first.
+	// Kind The task of a job; the most useful first.
 	Kind JobKind `json:"kind"`
 
-	// Preempted Attempts that stepped aside for a question.
+	// Preempted Attempts that a question interrupted.
 	Preempted int `json:"preempted"`
 
-	// Seconds Of compute.
+	// Seconds Compute time.
 	Seconds float64 `json:"seconds"`
 	Uses    int     `json:"uses"`
 }
 
-// Answer What a question gets.
+// Answer The answer to a question.
 type Answer struct {
 	Answer string `json:"answer"`
 
 	// Chunks Chunks of the prompt.
 	Chunks Reuse `json:"chunks"`
 
-	// Citations What the answer rests on, most relevant first.
+	// Citations The sources of the answer, most relevant first.
 	Citations []Citation `json:"citations"`
 	Entry     *EntryID   `json:"entry,omitempty"`
 
 	// Finish Why an answer ended: `end` the model ended it, `stop` a stop string came, `length` it reached the maximum of tokens, `loop` the model repeated itself and the repetition was cut off, `thought` it had not ended thinking; thoughts are never part of an answer. A stored answer has `length` or none.
 	Finish *Finish `json:"finish,omitempty"`
 
-	// Gate Why a stored answer was served, or why none was.
+	// Gate Why a stored answer was served or refused.
 	Gate Gate `json:"gate"`
 
-	// Grounded The answer's numbers, dates, names and at least half of its other words stand in the citations. If not, do not trust
-	// the answer: show `instead`. It is not stored. True where the answer says that the documents do not say, and of all
+	// Grounded The citations contain the answer's numbers, dates and names and at least half of its
+	// other words. If false, show `instead` and do not trust the answer; it is not stored. It
+	// is true if the answer says that the documents do not contain the answer, and for all
 	// stored answers. A grounded answer may still be wrong.
 	Grounded bool `json:"grounded"`
 
-	// Instead The part of the citations that fits the question best, for an answer that is not grounded. Show it as
-	// "Not sure; the documents say:".
+	// Instead The part of the citations that fits the question best, for an answer that is not grounded.
+	// Show it as "Not sure; the documents say:".
 	Instead *Instead `json:"instead,omitempty"`
 
-	// Missing Words of the answer that were looked for and stand in no citation.
+	// Missing Words of the answer that no citation contains.
 	Missing []string `json:"missing,omitempty"`
 
-	// Notes What did not work, and was done without.
+	// Notes Steps that failed and were skipped.
 	Notes []string `json:"notes,omitempty"`
 
-	// Outcome How an answer came: stored (`answer_hit`), computed with the stored tensors of at least one chunk (`tensor_hit`), or
-	// computed from nothing (`miss`).
+	// Outcome How percached answered: from the QA bank (`answer_hit`), computed with stored tensors of at
+	// least one chunk (`tensor_hit`), or computed without any (`miss`).
 	Outcome Outcome `json:"outcome"`
 
-	// Refused The answer says that the documents do not say.
+	// Refused The answer says that the documents do not contain the answer.
 	Refused bool `json:"refused"`
 
-	// Spans Where words of the answer stand, each once.
+	// Spans Where the citations contain words of the answer, once per word.
 	Spans []Span `json:"spans,omitempty"`
 
-	// Times Milliseconds by stage: `match_question_ms`, `retrieve_ms`, `match_tensors_ms`, `queue_ms`, `load_tensors_ms`,
-	// `prefill_ms`, `first_token_ms`, `decode_ms`, `capture_ms`, `store_ms`, `total_ms`. A stage that did not take place took 0.
-	// A token for one space gets `total_ms` alone: the others would show what other spaces do.
+	// Times Milliseconds by stage: `match_question_ms`, `retrieve_ms`, `match_tensors_ms`, `queue_ms`,
+	// `load_tensors_ms`, `prefill_ms`, `first_token_ms`, `decode_ms`, `capture_ms`, `store_ms`,
+	// `total_ms`. A stage that did not occur is 0. A token for one space gets `total_ms` only,
+	// because the others depend on other spaces.
 	Times Times `json:"times"`
 
-	// Tokens Tokens of the prompt and of the answer. The prompt's are reused or computed.
+	// Tokens Tokens of the prompt (reused or computed) and of the answer.
 	Tokens TokenCounts `json:"tokens"`
 }
 
-// Bank What the QA bank holds of the space.
+// Bank Counts of the space's QA bank.
 type Bank struct {
 	Answered int   `json:"answered"`
 	Bytes    int64 `json:"bytes"`
@@ -444,16 +446,16 @@ type Bank struct {
 	Vetoes   int   `json:"vetoes"`
 }
 
-// Budget What idle work may cost in one window.
+// Budget Limits of background work in one window.
 type Budget struct {
 	BytesWritten   int64   `json:"bytes_written"`
 	ComputeSeconds float64 `json:"compute_seconds"`
 	Questions      int     `json:"questions"`
 }
 
-// Cache What the tree of tensors holds; and, from `requests` to `written_bytes`, what happened to it since the daemon began.
+// Cache Counts of the tensor tree. Those from `requests` to `written_bytes` count since the daemon started.
 type Cache struct {
-	// Absent Slices that were wanted and not stored.
+	// Absent Slices that were looked up and not stored.
 	Absent    int64        `json:"absent"`
 	Bytes     int64        `json:"bytes"`
 	Damaged   int64        `json:"damaged"`
@@ -461,11 +463,11 @@ type Cache struct {
 	Evicted   int64        `json:"evicted"`
 	Groups    []CacheGroup `json:"groups"`
 
-	// Hits Slices that were lent.
+	// Hits Reused slices.
 	Hits  int64 `json:"hits"`
 	Limit int64 `json:"limit"`
 
-	// Refused Slices for which there was no room.
+	// Refused Slices that did not fit.
 	Refused      int64 `json:"refused"`
 	Requests     int64 `json:"requests"`
 	Slices       int   `json:"slices"`
@@ -473,7 +475,7 @@ type Cache struct {
 	WrittenBytes int64 `json:"written_bytes"`
 }
 
-// CacheGroup Slices that can stand in one prompt.
+// CacheGroup Slices that one prompt can combine.
 type CacheGroup struct {
 	Bytes int64 `json:"bytes"`
 	Hits  int64 `json:"hits"`
@@ -481,12 +483,12 @@ type CacheGroup struct {
 	// Model The fingerprint of the model.
 	Model string `json:"model"`
 
-	// Placement What a chunk's tensors depend on: `sequential` on the chunks before it; `parallel` on the instructions alone, so that
-	// a chunk is stored once.
+	// Placement What a chunk's tensors depend on. `sequential`: the chunks before it. `parallel`: the
+	// instructions only, so that a chunk is stored once.
 	Placement Placement `json:"placement"`
 	Slices    int       `json:"slices"`
 
-	// Space 1 to 64 of a-z, 0-9, dot, dash and underscore, with a letter or digit first.
+	// Space 1 to 64 characters of a-z, 0-9, dot, dash and underscore; the first is a letter or digit.
 	Space SpaceName  `json:"space"`
 	Used  *time.Time `json:"used,omitempty"`
 }
@@ -501,7 +503,7 @@ type CacheLimit struct {
 type ChatAnswer struct {
 	Content string `json:"content"`
 
-	// Refusal Always null: that the documents do not say is an answer.
+	// Refusal Always null; "the documents do not say" counts as an answer.
 	Refusal map[string]interface{} `json:"refusal"`
 	Role    ChatAnswerRole         `json:"role"`
 }
@@ -519,7 +521,7 @@ type ChatChoice struct {
 	Message  ChatAnswer             `json:"message"`
 }
 
-// ChatChunk A piece of the answer. The last one with a choice has its `finish_reason` and `percached`.
+// ChatChunk A piece of the answer. The last chunk with a choice has `finish_reason` and `percached`.
 type ChatChunk struct {
 	Choices []ChatChunkChoice `json:"choices"`
 	Created int64             `json:"created"`
@@ -527,7 +529,7 @@ type ChatChunk struct {
 	Model   string            `json:"model"`
 	Object  ChatChunkObject   `json:"object"`
 
-	// Percached What percached says of an answer besides; as in `Answer`.
+	// Percached What percached adds to the answer; as in `Answer`.
 	Percached *ChatExtra `json:"percached,omitempty"`
 	Usage     *ChatUsage `json:"usage,omitempty"`
 }
@@ -557,7 +559,7 @@ type ChatCompletion struct {
 	Model   string               `json:"model"`
 	Object  ChatCompletionObject `json:"object"`
 
-	// Percached What percached says of an answer besides; as in `Answer`.
+	// Percached What percached adds to the answer; as in `Answer`.
 	Percached ChatExtra `json:"percached"`
 	Usage     ChatUsage `json:"usage"`
 }
@@ -579,33 +581,34 @@ type ChatDelta struct {
 // ChatDeltaRole defines model for ChatDelta.Role.
 type ChatDeltaRole string
 
-// ChatExtra What percached says of an answer besides; as in `Answer`.
+// ChatExtra What percached adds to the answer; as in `Answer`.
 type ChatExtra struct {
 	// Chunks Chunks of the prompt.
 	Chunks    Reuse      `json:"chunks"`
 	Citations []Citation `json:"citations"`
 
-	// Gate Why a stored answer was served, or why none was.
+	// Gate Why a stored answer was served or refused.
 	Gate     Gate `json:"gate"`
 	Grounded bool `json:"grounded"`
 
-	// Instead The part of the citations that fits the question best, for an answer that is not grounded. Show it as
-	// "Not sure; the documents say:".
+	// Instead The part of the citations that fits the question best, for an answer that is not grounded.
+	// Show it as "Not sure; the documents say:".
 	Instead *Instead `json:"instead,omitempty"`
 	Missing []string `json:"missing,omitempty"`
 
-	// Outcome How an answer came: stored (`answer_hit`), computed with the stored tensors of at least one chunk (`tensor_hit`), or
-	// computed from nothing (`miss`).
+	// Outcome How percached answered: from the QA bank (`answer_hit`), computed with stored tensors of at
+	// least one chunk (`tensor_hit`), or computed without any (`miss`).
 	Outcome Outcome `json:"outcome"`
 	Refused bool    `json:"refused"`
 	Spans   []Span  `json:"spans,omitempty"`
 
-	// Times Milliseconds by stage: `match_question_ms`, `retrieve_ms`, `match_tensors_ms`, `queue_ms`, `load_tensors_ms`,
-	// `prefill_ms`, `first_token_ms`, `decode_ms`, `capture_ms`, `store_ms`, `total_ms`. A stage that did not take place took 0.
-	// A token for one space gets `total_ms` alone: the others would show what other spaces do.
+	// Times Milliseconds by stage: `match_question_ms`, `retrieve_ms`, `match_tensors_ms`, `queue_ms`,
+	// `load_tensors_ms`, `prefill_ms`, `first_token_ms`, `decode_ms`, `capture_ms`, `store_ms`,
+	// `total_ms`. A stage that did not occur is 0. A token for one space gets `total_ms` only,
+	// because the others depend on other spaces.
 	Times Times `json:"times"`
 
-	// Tokens Tokens of the prompt and of the answer. The prompt's are reused or computed.
+	// Tokens Tokens of the prompt (reused or computed) and of the answer.
 	Tokens TokenCounts `json:"tokens"`
 }
 
@@ -633,15 +636,15 @@ type ChatPartType string
 // ChatParts defines model for ChatParts.
 type ChatParts = []ChatPart
 
-// ChatRequest As OpenAI has it. Members that are not listed here are ignored.
+// ChatRequest As defined by OpenAI. Unlisted fields are ignored.
 type ChatRequest struct {
-	// MaxCompletionTokens Instead of `max_tokens`.
+	// MaxCompletionTokens Replaces `max_tokens`.
 	MaxCompletionTokens *int `json:"max_completion_tokens,omitempty"`
 
-	// MaxTokens Of an answer that is computed, if it is less than the setting `max-tokens`; a stored one is given whole.
+	// MaxTokens Limit of a computed answer, if it is below the setting `max-tokens`. A stored answer is returned complete.
 	MaxTokens *int `json:"max_tokens,omitempty"`
 
-	// Messages The last one is the question, and a user's.
+	// Messages The last message is the question, with the role user.
 	Messages []ChatMessage `json:"messages"`
 
 	// Model The name of a space.
@@ -652,7 +655,7 @@ type ChatRequest struct {
 
 // ChatStreamOptions defines model for ChatStreamOptions.
 type ChatStreamOptions struct {
-	// IncludeUsage A last chunk without choices tells the usage.
+	// IncludeUsage Send a last chunk with the usage and without choices.
 	IncludeUsage *bool `json:"include_usage,omitempty"`
 }
 
@@ -669,14 +672,14 @@ type ChatUsage struct {
 
 // ChatUsageDetails defines model for ChatUsageDetails.
 type ChatUsageDetails struct {
-	// CachedTokens Tokens whose tensors were stored.
+	// CachedTokens Tokens with stored tensors.
 	CachedTokens int `json:"cached_tokens"`
 }
 
 // ChunkID The same text has another id in every space, and in a space that is created again.
 type ChunkID = string
 
-// ChunkText A chunk as it stands in prompts.
+// ChunkText A chunk as prompts contain it.
 type ChunkText struct {
 	// About Title, source and date.
 	About string `json:"about"`
@@ -686,7 +689,7 @@ type ChunkText struct {
 	Chunk ChunkID `json:"chunk"`
 }
 
-// Citation A chunk that an answer rests on.
+// Citation A chunk in the prompt of an answer.
 type Citation struct {
 	// About Title, source and date.
 	About string `json:"about"`
@@ -701,7 +704,7 @@ type Citation struct {
 
 // Cleared defines model for Cleared.
 type Cleared struct {
-	// CleanedUp No file of the data folder holds any of it any more.
+	// CleanedUp No file of the data folder contains the deleted data.
 	CleanedUp bool `json:"cleaned_up"`
 	Removed   int  `json:"removed"`
 }
@@ -714,11 +717,11 @@ type Config struct {
 // ConfigChange New values, by key.
 type ConfigChange map[string]string
 
-// Considered A stored question that went before the gate.
+// Considered A stored question that the gate tested.
 type Considered struct {
 	Entry EntryID `json:"entry"`
 
-	// Exact The same words, but for case, spaces and punctuation.
+	// Exact The same words, ignoring case, spaces and punctuation.
 	Exact      bool       `json:"exact"`
 	Question   string     `json:"question"`
 	Served     bool       `json:"served"`
@@ -726,12 +729,12 @@ type Considered struct {
 	Tests      []GateTest `json:"tests"`
 }
 
-// Device The state of the device, as far as it is known.
+// Device The known state of the device.
 type Device struct {
-	// At When it was so.
+	// At Time of the measurement.
 	At *time.Time `json:"at,omitempty"`
 
-	// Battery Of full, 0 to 1.
+	// Battery Level, 0 to 1.
 	Battery  *float64 `json:"battery,omitempty"`
 	Charging *bool    `json:"charging,omitempty"`
 
@@ -739,12 +742,12 @@ type Device struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 }
 
-// DeviceState The state of the device. One member at least; leave out what you do not know.
+// DeviceState The state of the device. Send at least one field; leave out what you do not know.
 type DeviceState struct {
-	// At When it was so. Absent: now.
+	// At Time of the measurement. The default is now.
 	At *time.Time `json:"at,omitempty"`
 
-	// Battery Of full.
+	// Battery Level, 0 to 1.
 	Battery  *float64 `json:"battery,omitempty"`
 	Charging *bool    `json:"charging,omitempty"`
 
@@ -752,23 +755,23 @@ type DeviceState struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 }
 
-// Document A source as it was taken in.
+// Document A stored source.
 type Document struct {
 	Added  time.Time `json:"added"`
 	Chunks int       `json:"chunks"`
 
-	// Date Of the document itself.
+	// Date The document's own date.
 	Date   *time.Time     `json:"date,omitempty"`
 	Format DocumentFormat `json:"format"`
 
 	// ID The same document has another id in every space, and in a space that is created again.
 	ID DocumentID `json:"id"`
 
-	// Path The file that it was read from, or sent in: the name of the latest one. Documents of a JSON body have
+	// Path The name of the latest file that contained the document. Documents of a JSON body have
 	// `documents.jsonl`.
 	Path *string `json:"path,omitempty"`
 
-	// Source As prompts name it.
+	// Source The source as prompts name it.
 	//
 	// Example: mail from Ana Ruiz
 	Source string `json:"source"`
@@ -787,18 +790,18 @@ type DocumentText struct {
 	Added  time.Time `json:"added"`
 	Chunks int       `json:"chunks"`
 
-	// Date Of the document itself.
+	// Date The document's own date.
 	Date   *time.Time     `json:"date,omitempty"`
 	Format DocumentFormat `json:"format"`
 
 	// ID The same document has another id in every space, and in a space that is created again.
 	ID DocumentID `json:"id"`
 
-	// Path The file that it was read from, or sent in: the name of the latest one. Documents of a JSON body have
+	// Path The name of the latest file that contained the document. Documents of a JSON body have
 	// `documents.jsonl`.
 	Path *string `json:"path,omitempty"`
 
-	// Source As prompts name it.
+	// Source The source as prompts name it.
 	//
 	// Example: mail from Ana Ruiz
 	Source string      `json:"source"`
@@ -811,37 +814,37 @@ type DocumentText struct {
 type Documents struct {
 	Documents []Document `json:"documents"`
 
-	// Next Give it as `after` to get the next page. Absent on the last one.
+	// Next Send it as `after` to get the next page. Absent on the last page.
 	Next *string `json:"next,omitempty"`
 
-	// Total Documents in the space, whatever `find` leaves out.
+	// Total Documents in the space, with or without `find`.
 	Total int `json:"total"`
 }
 
-// Drained What was done, and why it ended.
+// Drained The work that was done, and why the run ended.
 type Drained struct {
 	BytesWritten   int64 `json:"bytes_written"`
 	ComputedTokens int   `json:"computed_tokens"`
 	Done           int   `json:"done"`
 
-	// Failed Attempts, those that parked a job too.
+	// Failed Failed attempts.
 	Failed          int `json:"failed"`
 	GeneratedTokens int `json:"generated_tokens"`
 
-	// Kinds The same by kind, in the order in which the kinds came.
+	// Kinds Work by kind, in order of occurrence.
 	Kinds []KindWork `json:"kinds"`
 
-	// Nothing Jobs that had nothing to do any more.
+	// Nothing Jobs without work.
 	Nothing int `json:"nothing"`
 	Parked  int `json:"parked"`
 
-	// Preempted Attempts that gave way to a request; 0 for a token for one space.
+	// Preempted Attempts that a request interrupted; 0 for a token for one space.
 	Preempted int `json:"preempted"`
 
-	// Questions Questions that were predicted or answered.
+	// Questions Predicted or answered questions.
 	Questions int `json:"questions"`
 
-	// Reasons Why it ended.
+	// Reasons Why the run ended.
 	Reasons []Reason `json:"reasons"`
 
 	// Seconds For a token for one space, rounded down to a power of two; 0 below one second.
@@ -856,7 +859,7 @@ type Dropped struct {
 
 // Embedding defines model for Embedding.
 type Embedding struct {
-	// Embedding Numbers, or with `encoding_format` base64 the same as little-endian 32-bit floats.
+	// Embedding Numbers, or a base64 string of little-endian 32-bit floats if `encoding_format` is base64.
 	Embedding Vector          `json:"embedding"`
 	Index     int             `json:"index"`
 	Object    EmbeddingObject `json:"object"`
@@ -865,7 +868,7 @@ type Embedding struct {
 // EmbeddingObject defines model for Embedding.Object.
 type EmbeddingObject string
 
-// EmbeddingInput One text, or up to 256.
+// EmbeddingInput One text, or up to 256 texts.
 type EmbeddingInput struct {
 	union json.RawMessage
 }
@@ -876,23 +879,23 @@ type EmbeddingList struct {
 	Model  string              `json:"model"`
 	Object EmbeddingListObject `json:"object"`
 
-	// Usage Zero: the tokens are not counted.
+	// Usage Always zero; tokens are not counted.
 	Usage EmbeddingUsage `json:"usage"`
 }
 
 // EmbeddingListObject defines model for EmbeddingList.Object.
 type EmbeddingListObject string
 
-// EmbeddingRequest As OpenAI has it. Members that are not listed here are ignored.
+// EmbeddingRequest As defined by OpenAI. Unlisted fields are ignored.
 type EmbeddingRequest struct {
-	// Dimensions If there, it must be the embedding model's own.
+	// Dimensions If present, it must be the embedding model's own.
 	Dimensions     *int                            `json:"dimensions,omitempty"`
 	EncodingFormat *EmbeddingRequestEncodingFormat `json:"encoding_format,omitempty"`
 
-	// Input One text, or up to 256.
+	// Input One text, or up to 256 texts.
 	Input EmbeddingInput `json:"input"`
 
-	// Model Any: there is one embedding model.
+	// Model Any value; there is one embedding model.
 	Model *string `json:"model,omitempty"`
 }
 
@@ -905,7 +908,7 @@ type EmbeddingText = string
 // EmbeddingTexts defines model for EmbeddingTexts.
 type EmbeddingTexts = []string
 
-// EmbeddingUsage Zero: the tokens are not counted.
+// EmbeddingUsage Always zero; tokens are not counted.
 type EmbeddingUsage struct {
 	PromptTokens int `json:"prompt_tokens"`
 	TotalTokens  int `json:"total_tokens"`
@@ -913,11 +916,11 @@ type EmbeddingUsage struct {
 
 // Entries defines model for Entries.
 type Entries struct {
-	// Bank What the QA bank holds of the space.
+	// Bank Counts of the space's QA bank.
 	Bank    *Bank   `json:"bank,omitempty"`
 	Entries []Entry `json:"entries"`
 
-	// Next Give it as `after` to get the next page. Absent on the last one.
+	// Next Send it as `after` to get the next page. Absent on the last page.
 	Next *string `json:"next,omitempty"`
 }
 
@@ -925,30 +928,30 @@ type Entries struct {
 type Entry struct {
 	Answer string `json:"answer"`
 
-	// Answered False: it is prefilled, and its answer comes when it is asked.
+	// Answered False if the prompt is prefilled and the answer is generated when the question is asked.
 	Answered bool `json:"answered"`
 
-	// Cut The answer ended at the limit of tokens.
+	// Cut The answer ended at the token limit.
 	Cut      *bool      `json:"cut,omitempty"`
 	Evidence []Evidence `json:"evidence"`
 	Expires  *time.Time `json:"expires,omitempty"`
 
-	// Hits How often it was served.
+	// Hits How often the answer was served.
 	Hits int64     `json:"hits"`
 	ID   EntryID   `json:"id"`
 	Made time.Time `json:"made"`
 
-	// Origin Where a stored question came from.
+	// Origin Where a stored question comes from.
 	Origin   Origin `json:"origin"`
 	Question string `json:"question"`
 
-	// Refused The answer says that the documents do not say.
+	// Refused The answer says that the documents do not contain the answer.
 	Refused bool `json:"refused"`
 
-	// Similarity To what was searched for.
+	// Similarity Similarity to the search text.
 	Similarity *float64 `json:"similarity,omitempty"`
 
-	// Stale It is not served, and answered anew when the device is idle.
+	// Stale The answer is outdated. It is not served, and background work computes it anew.
 	Stale    bool       `json:"stale"`
 	StaleWhy *string    `json:"stale_why,omitempty"`
 	Used     *time.Time `json:"used,omitempty"`
@@ -957,67 +960,68 @@ type Entry struct {
 // EntryID defines model for EntryId.
 type EntryID = string
 
-// Event News of what the cache does.
+// Event An event of percached.
 type Event struct {
 	At   time.Time              `json:"at"`
 	Data map[string]interface{} `json:"data,omitempty"`
 
-	// Space 1 to 64 of a-z, 0-9, dot, dash and underscore, with a letter or digit first.
+	// Space 1 to 64 characters of a-z, 0-9, dot, dash and underscore; the first is a letter or digit.
 	Space *SpaceName `json:"space,omitempty"`
 
-	// Type | type | what happened | in `data` |
+	// Type | type | event | `data` |
 	// |---|---|---|
-	// | `answer` | a question was answered | outcome, ms, `chunks`: the ids of those in the prompt or behind the stored answer, in order; chunks stored and all, tokens reused and computed |
+	// | `answer` | a question was answered | outcome, ms, `chunks` (ids of the chunks in the prompt or of the stored answer, in order), stored and all chunks, reused and computed tokens |
 	// | `refused` | a question failed | kind |
-	// | `stored` | tensors came in | slices, bytes |
-	// | `evicted` | something made room | layer (tensors, bank), count, bytes |
-	// | `job` | idle work ended | kind, end, seconds |
-	// | `upload` | an upload moved on | id, state, counts |
-	// | `forgotten` | documents went | the counts of the receipt |
+	// | `stored` | tensors were stored | slices, bytes |
+	// | `evicted` | items were evicted | layer (tensors, bank), count, bytes |
+	// | `job` | a job ended | kind, end, seconds |
+	// | `upload` | an upload made progress | id, state, counts |
+	// | `forgotten` | documents were deleted | the counts of the receipt |
 	// | `settings` | settings of a space or of the daemon changed | keys |
-	// | `lost` | you were too slow | events that you missed |
+	// | `lost` | the client was too slow | number of missed events |
 	Type EventType `json:"type"`
 }
 
-// EventType | type | what happened | in `data` |
+// EventType | type | event | `data` |
 // |---|---|---|
-// | `answer` | a question was answered | outcome, ms, `chunks`: the ids of those in the prompt or behind the stored answer, in order; chunks stored and all, tokens reused and computed |
+// | `answer` | a question was answered | outcome, ms, `chunks` (ids of the chunks in the prompt or of the stored answer, in order), stored and all chunks, reused and computed tokens |
 // | `refused` | a question failed | kind |
-// | `stored` | tensors came in | slices, bytes |
-// | `evicted` | something made room | layer (tensors, bank), count, bytes |
-// | `job` | idle work ended | kind, end, seconds |
-// | `upload` | an upload moved on | id, state, counts |
-// | `forgotten` | documents went | the counts of the receipt |
+// | `stored` | tensors were stored | slices, bytes |
+// | `evicted` | items were evicted | layer (tensors, bank), count, bytes |
+// | `job` | a job ended | kind, end, seconds |
+// | `upload` | an upload made progress | id, state, counts |
+// | `forgotten` | documents were deleted | the counts of the receipt |
 // | `settings` | settings of a space or of the daemon changed | keys |
-// | `lost` | you were too slow | events that you missed |
+// | `lost` | the client was too slow | number of missed events |
 type EventType string
 
-// Evidence A chunk that an answer was made from, at the version that it had.
+// Evidence A chunk in the prompt of an answer, with its version.
 type Evidence struct {
 	// Chunk The same text has another id in every space, and in a space that is created again.
 	Chunk   ChunkID `json:"chunk"`
 	Version int64   `json:"version"`
 }
 
-// ExportedEntry A line of an export. `settings` is the mark of the model, prompt and retrieval that made the answer.
+// ExportedEntry A line of an export. `settings` identifies the model, prompt and retrieval settings that made the answer.
 type ExportedEntry struct {
 	Answer string `json:"answer"`
 	Cut    *bool  `json:"cut,omitempty"`
 
-	// Evidence The chunks that the answer rests on, by the hash of their text: the same in every space, so that the entry can be
-	// imported where the same documents are. An import also takes the ids that the chunks have in the space.
+	// Evidence The chunks of the answer, as hashes of their text. These are the same in every space, so
+	// the entry can be imported wherever the same documents are. An import also accepts the
+	// chunk ids of the space.
 	Evidence []ChunkID  `json:"evidence"`
 	Expires  *time.Time `json:"expires,omitempty"`
 	Hits     int64      `json:"hits"`
 	Made     time.Time  `json:"made"`
 
-	// Origin Where a stored question came from.
+	// Origin Where a stored question comes from.
 	Origin   Origin `json:"origin"`
 	Question string `json:"question"`
 	Refused  *bool  `json:"refused,omitempty"`
 	Settings string `json:"settings"`
 
-	// Sources As evidence, of the chunks that the question was predicted from.
+	// Sources As evidence, for the chunks that the question was predicted from.
 	Sources []ChunkID `json:"sources,omitempty"`
 }
 
@@ -1031,7 +1035,7 @@ type Failure struct {
 type FieldError struct {
 	Detail string `json:"detail"`
 
-	// Field A JSON pointer into the body, or path:NAME, query:NAME, header:NAME.
+	// Field A JSON pointer into the body, or path:NAME, query:NAME or header:NAME.
 	//
 	// Example: /settings/k
 	Field string `json:"field"`
@@ -1040,14 +1044,14 @@ type FieldError struct {
 // Finish Why an answer ended: `end` the model ended it, `stop` a stop string came, `length` it reached the maximum of tokens, `loop` the model repeated itself and the repetition was cut off, `thought` it had not ended thinking; thoughts are never part of an answer. A stored answer has `length` or none.
 type Finish string
 
-// Gate Why a stored answer was served, or why none was.
+// Gate Why a stored answer was served or refused.
 type Gate struct {
 	Considered []Considered `json:"considered,omitempty"`
 
-	// Similarity Of the nearest question that was considered.
+	// Similarity Similarity of the nearest stored question.
 	Similarity *float64 `json:"similarity,omitempty"`
 
-	// Why For people.
+	// Why The reason as a sentence.
 	Why string `json:"why"`
 }
 
@@ -1055,14 +1059,14 @@ type Gate struct {
 type GateTest struct {
 	Detail *string `json:"detail,omitempty"`
 
-	// Name `answered` to `overlap` look at the stored answer; `negation` to `topic` compare the wordings of the two questions;
-	// `fresh` looks for documents that came in later.
+	// Name `answered` to `overlap` test the stored answer. `negation` to `topic` compare the two
+	// questions. `fresh` looks for newer documents.
 	Name   GateTestName `json:"name"`
 	Passed bool         `json:"passed"`
 }
 
-// GateTestName `answered` to `overlap` look at the stored answer; `negation` to `topic` compare the wordings of the two questions;
-// `fresh` looks for documents that came in later.
+// GateTestName `answered` to `overlap` test the stored answer. `negation` to `topic` compare the two
+// questions. `fresh` looks for newer documents.
 type GateTestName string
 
 // Health defines model for Health.
@@ -1074,40 +1078,40 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
-// Idle What there is to know of idle work.
+// Idle The state of background work.
 type Idle struct {
-	// Device The state of the device, as far as it is known.
+	// Device The known state of the device.
 	Device Device `json:"device"`
 
-	// Jobs How many jobs wait, by kind.
+	// Jobs Waiting jobs by kind.
 	Jobs map[string]int `json:"jobs"`
 
-	// Pace How prediction fares, by space.
+	// Pace Pace of prediction by space.
 	Pace map[string]Pace `json:"pace"`
 
 	// Parked Jobs that failed too often.
 	Parked int `json:"parked"`
 
-	// Reasons Why nothing is done now; all reasons.
+	// Reasons All reasons for not working now.
 	Reasons []Reason `json:"reasons"`
 
-	// Running One piece of idle work.
+	// Running One job of background work.
 	Running *Job `json:"running,omitempty"`
 
-	// Since When the running job began.
+	// Since Start of the running job.
 	Since *time.Time `json:"since,omitempty"`
 
-	// State A job runs (`working`), there is none (`idle`), there may be one but not now (`waiting`), or somebody paused it: then a job that runs stops.
+	// State A job runs (`working`), no job is due (`idle`), due jobs may not run now (`waiting`), or the user has paused background work (`paused`).
 	State IdleState `json:"state"`
 
-	// Window The window that is open, or when the next one opens.
+	// Window The open window, or the start of the next.
 	Window Window `json:"window"`
 
-	// Windows When work may be done: a cron expression and a length. None: always.
+	// Windows When work may run: a cron expression and a duration. Empty: always.
 	Windows []string `json:"windows"`
 }
 
-// IdleState A job runs (`working`), there is none (`idle`), there may be one but not now (`waiting`), or somebody paused it: then a job that runs stops.
+// IdleState A job runs (`working`), no job is due (`idle`), due jobs may not run now (`waiting`), or the user has paused background work (`paused`).
 type IdleState string
 
 // ImportRefused A line that was not imported.
@@ -1120,80 +1124,80 @@ type ImportRefused struct {
 type Imported struct {
 	Imported int `json:"imported"`
 
-	// Refused The lines that were not imported, but for `unnamed` more.
+	// Refused The lines that were not imported, except `unnamed` more.
 	Refused []ImportRefused `json:"refused"`
 
-	// Skipped The bank has an answer for their questions.
+	// Skipped Lines whose question has an answer already.
 	Skipped int `json:"skipped"`
 
-	// Unnamed How many more than those in `refused`, of which there are 1,000 at most.
+	// Unnamed Number of refused lines that are not in `refused`, which has at most 1,000.
 	Unnamed *int `json:"unnamed,omitempty"`
 }
 
-// Instead The part of the citations that fits the question best, for an answer that is not grounded. Show it as
-// "Not sure; the documents say:".
+// Instead The part of the citations that fits the question best, for an answer that is not grounded.
+// Show it as "Not sure; the documents say:".
 type Instead struct {
-	// Citation Its place in `citations`, from 0.
+	// Citation Index in `citations`, from 0.
 	Citation int `json:"citation"`
 
 	// Marks The words of `text` that may answer the question.
 	Marks []Mark `json:"marks"`
 
-	// Text A part of its quote.
+	// Text A part of the citation's quote.
 	Text string `json:"text"`
 }
 
-// Job One piece of idle work.
+// Job One job of background work.
 type Job struct {
 	Added time.Time `json:"added"`
 
-	// Attempts That failed.
+	// Attempts Failed attempts.
 	Attempts int `json:"attempts"`
 
-	// From Not before.
+	// From Earliest start.
 	From *time.Time `json:"from,omitempty"`
 	ID   string     `json:"id"`
 
-	// Kind What a job does; the most useful first.
+	// Kind The task of a job; the most useful first.
 	Kind JobKind `json:"kind"`
 
-	// Parked It failed too often, and waits for `retryJob`.
+	// Parked The job failed too often and waits for `retryJob`.
 	Parked bool `json:"parked"`
 
-	// Reason Why it failed.
+	// Reason The reason of the last failure.
 	Reason *string `json:"reason,omitempty"`
 
-	// Space 1 to 64 of a-z, 0-9, dot, dash and underscore, with a letter or digit first.
+	// Space 1 to 64 characters of a-z, 0-9, dot, dash and underscore; the first is a letter or digit.
 	Space SpaceName `json:"space"`
 
-	// Subject What it is about; for a kind of job always the same form.
+	// Subject What the job works on; the form depends on the kind.
 	Subject string `json:"subject"`
 }
 
-// JobKind What a job does; the most useful first.
+// JobKind The task of a job; the most useful first.
 type JobKind string
 
-// KindWork What was done of one kind.
+// KindWork Work of one kind.
 type KindWork struct {
 	BytesWritten   int64 `json:"bytes_written"`
 	ComputedTokens int   `json:"computed_tokens"`
 	Done           int   `json:"done"`
 
-	// Failed Attempts, those that parked a job too.
+	// Failed Failed attempts.
 	Failed          int `json:"failed"`
 	GeneratedTokens int `json:"generated_tokens"`
 
-	// Kind What a job does; the most useful first.
+	// Kind The task of a job; the most useful first.
 	Kind JobKind `json:"kind"`
 
-	// Nothing Jobs that had nothing to do any more.
+	// Nothing Jobs without work.
 	Nothing int `json:"nothing"`
 	Parked  int `json:"parked"`
 
-	// Preempted Attempts that gave way to a request; 0 for a token for one space.
+	// Preempted Attempts that a request interrupted; 0 for a token for one space.
 	Preempted int `json:"preempted"`
 
-	// Questions Questions that were predicted or answered.
+	// Questions Predicted or answered questions.
 	Questions int `json:"questions"`
 
 	// Seconds For a token for one space, rounded down to a power of two; 0 below one second.
@@ -1206,18 +1210,18 @@ type Ledger struct {
 	Since    time.Time `json:"since"`
 }
 
-// Mark A part of a text.
+// Mark A range of a text.
 type Mark struct {
-	// End The character behind it.
+	// End Character after the last.
 	End int `json:"end"`
 
-	// Start Its first character (Unicode code point), from 0.
+	// Start First character (Unicode code point), from 0.
 	Start int `json:"start"`
 }
 
 // Model A space, or the embedding model.
 type Model struct {
-	// Created Seconds since 1970: when the daemon began.
+	// Created Start of the daemon, in seconds since 1970.
 	Created int64       `json:"created"`
 	ID      string      `json:"id"`
 	Object  ModelObject `json:"object"`
@@ -1236,62 +1240,62 @@ type ModelList struct {
 // ModelListObject defines model for ModelList.Object.
 type ModelListObject string
 
-// ModelShape The measures of the language model, by which it can be reckoned what a token takes.
+// ModelShape The architecture of the language model.
 type ModelShape struct {
-	// BytesPerToken What keys and values of a token take where they are stored. 0: tensors cannot be stored.
+	// BytesPerToken Stored size of a token's keys and values. 0 if tensors are not stored.
 	BytesPerToken int `json:"bytes_per_token"`
 
-	// FeedForward Numbers within the feed-forward part of a layer.
+	// FeedForward Size of the feed-forward layer.
 	FeedForward int `json:"feed_forward"`
 
-	// HeadSize Numbers of a key.
+	// HeadSize Size of a key.
 	HeadSize int `json:"head_size"`
 
-	// Heads Of attention in a layer.
+	// Heads Attention heads per layer.
 	Heads int `json:"heads"`
 
-	// HeadsKV Heads that have keys and values.
+	// HeadsKV Heads with keys and values.
 	HeadsKV int `json:"heads_kv"`
 	Layers  int `json:"layers"`
 
-	// Vocabulary How many different tokens there are.
+	// Vocabulary Number of different tokens.
 	Vocabulary int `json:"vocabulary"`
 
-	// Width Numbers that stand for a token between layers.
+	// Width Size of a token's vector between layers.
 	Width int `json:"width"`
 }
 
-// NewDocument A text to be taken in.
+// NewDocument A text to add.
 type NewDocument struct {
-	// Date A time as in RFC 3339, or its day alone, from 1970 to 2100.
+	// Date An RFC 3339 time or date, from 1970 to 2100.
 	//
 	// Example: 2025-05-30
 	Date *string `json:"date,omitempty"`
 
-	// Key What the source goes by with you. The same key again replaces the document. Without it the text itself names the document.
+	// Key Your identifier of the source. The same key again replaces the document. Without a key the text identifies the document.
 	Key *string `json:"key,omitempty"`
 
-	// Source As prompts are to name it, in up to 120 characters: "note", "mail from Ana Ruiz".
+	// Source The source as prompts name it, at most 120 characters: "note", "mail from Ana Ruiz".
 	Source *string `json:"source,omitempty"`
 	Text   string  `json:"text"`
 
-	// Title Its first 120 characters count.
+	// Title At most 120 characters are used.
 	Title *string `json:"title,omitempty"`
 }
 
-// NewSpace A space to be made.
+// NewSpace A space to create.
 type NewSpace struct {
-	// Kind What a space holds; it stands in prompts.
+	// Kind The kind of documents in a space. Prompts contain it.
 	Kind *SpaceKind `json:"kind,omitempty"`
 
-	// Name 1 to 64 of a-z, 0-9, dot, dash and underscore, with a letter or digit first.
+	// Name 1 to 64 characters of a-z, 0-9, dot, dash and underscore; the first is a letter or digit.
 	Name SpaceName `json:"name"`
 
-	// Settings New settings. What is left out stays as it is; null takes a setting back.
+	// Settings New settings. Absent settings stay as they are; null resets a setting.
 	Settings *SettingsChange `json:"settings,omitempty"`
 }
 
-// OpenAIError The same in OpenAI's form, on the paths that its clients call.
+// OpenAIError The same problem in OpenAI's format, on the paths of OpenAI's interface.
 type OpenAIError struct {
 	Code    string  `json:"code"`
 	Message string  `json:"message"`
@@ -1299,24 +1303,24 @@ type OpenAIError struct {
 	Type    string  `json:"type"`
 }
 
-// Order How the chunks of a prompt stand: `relevance` puts the best first; `canonical` puts the same chunks always in the
-// same order, so that more tensors fit.
+// Order Order of the chunks in a prompt. `relevance` puts the best first. `canonical` always puts
+// the same chunks in the same order, so that more tensors are reused.
 type Order string
 
-// Origin Where a stored question came from.
+// Origin Where a stored question comes from.
 type Origin string
 
-// Outcome How an answer came: stored (`answer_hit`), computed with the stored tensors of at least one chunk (`tensor_hit`), or
-// computed from nothing (`miss`).
+// Outcome How percached answered: from the QA bank (`answer_hit`), computed with stored tensors of at
+// least one chunk (`tensor_hit`), or computed without any (`miss`).
 type Outcome string
 
-// Pace How prediction fares in a space.
+// Pace How fast percached predicts in a space, and why.
 type Pace struct {
-	// EarnedSeconds That nobody had to wait.
+	// EarnedSeconds Waiting time saved.
 	EarnedSeconds float64   `json:"earned_seconds"`
 	Speed         PaceSpeed `json:"speed"`
 
-	// SpentSeconds Of compute.
+	// SpentSeconds Compute time.
 	SpentSeconds float64    `json:"spent_seconds"`
 	Until        *time.Time `json:"until,omitempty"`
 	Why          string     `json:"why"`
@@ -1325,55 +1329,55 @@ type Pace struct {
 // PaceSpeed defines model for Pace.Speed.
 type PaceSpeed string
 
-// Placement What a chunk's tensors depend on: `sequential` on the chunks before it; `parallel` on the instructions alone, so that
-// a chunk is stored once.
+// Placement What a chunk's tensors depend on. `sequential`: the chunks before it. `parallel`: the
+// instructions only, so that a chunk is stored once.
 type Placement string
 
-// Planes Which tensors are stored. Reuse needs `kv` alone.
+// Planes Which tensors are stored. Reuse needs only `kv`.
 type Planes string
 
-// Prediction A question that may be asked.
+// Prediction A predicted question.
 type Prediction struct {
 	Chunks []ChunkID `json:"chunks"`
 
-	// From What it was predicted from.
+	// From Source of the prediction.
 	From    PredictionFrom `json:"from"`
 	Hits    int64          `json:"hits"`
 	ID      string         `json:"id"`
 	LastHit *time.Time     `json:"last_hit,omitempty"`
 	Made    time.Time      `json:"made"`
 
-	// Populated It is prefilled or answered.
+	// Populated The question is prefilled or answered.
 	Populated bool   `json:"populated"`
 	Question  string `json:"question"`
 
-	// Space 1 to 64 of a-z, 0-9, dot, dash and underscore, with a letter or digit first.
+	// Space 1 to 64 characters of a-z, 0-9, dot, dash and underscore; the first is a letter or digit.
 	Space SpaceName `json:"space"`
 }
 
-// PredictionFrom What it was predicted from.
+// PredictionFrom Source of the prediction.
 type PredictionFrom string
 
-// PredictionMode What is kept of predicted questions.
+// PredictionMode What is stored for predicted questions.
 type PredictionMode string
 
 // PredictionStats defines model for PredictionStats.
 type PredictionStats struct {
-	// Asked Predictions that somebody asked.
+	// Asked Predictions that were asked.
 	Asked int   `json:"asked"`
 	Bytes int64 `json:"bytes"`
 
-	// Dropped What the model wrote and was of no use, by reason.
+	// Dropped Unusable output of the model, by reason.
 	Dropped map[string]int64 `json:"dropped"`
 
-	// Empty Summaries of chunks that say nothing worth summing up.
+	// Empty Summaries of chunks without content.
 	Empty       int `json:"empty"`
 	FromHistory int `json:"from_history"`
 	Populated   int `json:"populated"`
 	Predictions int `json:"predictions"`
 	Summaries   int `json:"summaries"`
 
-	// Unused Summaries from which nothing was predicted yet.
+	// Unused Summaries without predictions so far.
 	Unused int `json:"unused"`
 }
 
@@ -1383,52 +1387,52 @@ type Predictions struct {
 	Stats       PredictionStats `json:"stats"`
 }
 
-// Problem Why a request was not served (RFC 9457).
+// Problem Why a request failed (RFC 9457).
 type Problem struct {
-	// Detail What is wrong this time. It holds no text of documents or questions.
+	// Detail What is wrong in this case. It contains no text of documents or questions.
 	Detail *string `json:"detail,omitempty"`
 
-	// Error The same in OpenAI's form, on the paths that its clients call.
+	// Error The same problem in OpenAI's format, on the paths of OpenAI's interface.
 	Error *OpenAIError `json:"error,omitempty"`
 
-	// Errors What is wrong, field by field.
+	// Errors The invalid fields.
 	Errors []FieldError `json:"errors,omitempty"`
 
-	// Fix What to do.
+	// Fix What the client can do.
 	Fix string `json:"fix"`
 
-	// Instance urn:percached:request: and the id of the request.
+	// Instance urn:percached:request: followed by the id of the request.
 	Instance string `json:"instance"`
 
 	// Status The status of the response.
 	Status int `json:"status"`
 
-	// Title What kind of problem it is; the same for each problem of the type.
+	// Title A short text that is the same for each problem of this type.
 	Title string `json:"title"`
 
-	// Type Tells problems apart. New ones may come.
+	// Type The type of the problem. New types may be added.
 	Type ProblemType `json:"type"`
 }
 
-// ProblemType Tells problems apart. New ones may come.
+// ProblemType The type of the problem. New types may be added.
 type ProblemType string
 
-// Prompts A space's own wordings of prompts. What is absent is built in.
+// Prompts The prompts of a space. An absent prompt is the built-in one.
 type Prompts struct {
-	// Abstract Asks for the summary of a chunk, which stands at `{text}`.
+	// Abstract Asks for the summary of a chunk; `{text}` is replaced by the chunk.
 	Abstract *string `json:"abstract,omitempty"`
 
-	// History Asks for questions from what was asked, which stands at `{history}`; `{count}` is how many are wanted.
+	// History Asks for questions from the history; `{history}` is replaced by the history, `{count}` by their number.
 	History *string `json:"history,omitempty"`
 
-	// Instructions With what every prompt begins; `{kind}` stands for the kind of the space.
+	// Instructions The start of every prompt; `{kind}` is replaced by the kind of the space.
 	Instructions *string `json:"instructions,omitempty"`
 
-	// Knowledge Asks for questions from summaries, which stand at `{abstract}`; `{count}` is how many are wanted.
+	// Knowledge Asks for questions from summaries; `{abstract}` is replaced by the summaries, `{count}` by their number.
 	Knowledge *string `json:"knowledge,omitempty"`
 }
 
-// PromptsChange New wordings. What is left out stays as it is; null takes one back.
+// PromptsChange New prompts. Absent prompts stay as they are; null resets a prompt.
 type PromptsChange struct {
 	Abstract     *string `json:"abstract,omitempty"`
 	History      *string `json:"history,omitempty"`
@@ -1436,21 +1440,21 @@ type PromptsChange struct {
 	Knowledge    *string `json:"knowledge,omitempty"`
 }
 
-// Question What somebody asks.
+// Question A question.
 type Question struct {
-	// Bypass Leave stored answers alone. What is computed is stored, if there is no answer yet.
+	// Bypass Ignore stored answers. The computed answer is stored if there is none.
 	Bypass *bool `json:"bypass,omitempty"`
 
-	// MaxAgeSeconds Serve no stored answer that is older. 0: any age will do.
+	// MaxAgeSeconds Maximum age of a stored answer that is served. 0: any age.
 	MaxAgeSeconds *float64 `json:"max_age_seconds,omitempty"`
 
 	// Question At most 8192 bytes.
 	Question string `json:"question"`
 
-	// Refresh Compute the answer anew and store it in place of the old one.
+	// Refresh Compute the answer anew and replace the stored one.
 	Refresh *bool `json:"refresh,omitempty"`
 
-	// Threshold Instead of the space's threshold.
+	// Threshold Replaces the space's threshold.
 	Threshold *float64 `json:"threshold,omitempty"`
 }
 
@@ -1459,9 +1463,9 @@ type Queue struct {
 	Jobs []Job `json:"jobs"`
 }
 
-// Ready Whether questions can be answered, and how far loading is.
+// Ready Whether percached accepts questions, and the progress of loading.
 type Ready struct {
-	// Progress Of the stage, 0 to 1.
+	// Progress Progress of the stage, 0 to 1.
 	Progress float64    `json:"progress"`
 	Ready    bool       `json:"ready"`
 	Stage    ReadyStage `json:"stage"`
@@ -1470,36 +1474,37 @@ type Ready struct {
 // ReadyStage defines model for Ready.Stage.
 type ReadyStage string
 
-// Reason Why there is no idle work now.
+// Reason Why background work does not run now.
 type Reason struct {
 	Code ReasonCode `json:"code"`
 
-	// Text For people.
+	// Text The reason as a sentence.
 	Text string `json:"text"`
 
-	// Until When it ends by itself, if that is known.
+	// Until When the reason ends, if known.
 	Until *time.Time `json:"until,omitempty"`
 }
 
 // ReasonCode defines model for ReasonCode.
 type ReasonCode string
 
-// Receipt Counts what was forgotten.
+// Receipt Counts the deleted data.
 type Receipt struct {
 	Chunks int `json:"chunks"`
 
-	// CleanedUp No file of the data folder holds any of it any more. Of a document this is not said while an upload that was
-	// accepted before has not ended, as it may hold that document; what was sent goes when it ends.
+	// CleanedUp No file of the data folder contains the deleted data. Of a document this is false while
+	// an earlier upload is not finished, because it may contain the document. The uploaded
+	// files are deleted when it ends.
 	CleanedUp bool `json:"cleaned_up"`
 	Documents int  `json:"documents"`
 
 	// Entries Stored answers.
 	Entries int `json:"entries"`
 
-	// History Questions that were asked.
+	// History Questions of the history.
 	History int `json:"history"`
 
-	// Indexed Chunks in the index of words.
+	// Indexed Chunks removed from the word index.
 	Indexed     int   `json:"indexed"`
 	Predictions int   `json:"predictions"`
 	SliceBytes  int64 `json:"slice_bytes"`
@@ -1514,11 +1519,11 @@ type Receipt struct {
 type Record struct {
 	Asked time.Time `json:"asked"`
 
-	// Chunks What its answer rested on.
+	// Chunks The chunks of its answer.
 	Chunks []ChunkID `json:"chunks"`
 
-	// Outcome How an answer came: stored (`answer_hit`), computed with the stored tensors of at least one chunk (`tensor_hit`), or
-	// computed from nothing (`miss`).
+	// Outcome How percached answered: from the QA bank (`answer_hit`), computed with stored tensors of at
+	// least one chunk (`tensor_hit`), or computed without any (`miss`).
 	Outcome  Outcome `json:"outcome"`
 	Question string  `json:"question"`
 
@@ -1539,7 +1544,7 @@ type Restored struct {
 	Made   time.Time `json:"made"`
 	Spaces int       `json:"spaces"`
 
-	// Uploads That wait to be taken in.
+	// Uploads Uploads that are not processed yet.
 	Uploads int `json:"uploads"`
 }
 
@@ -1547,7 +1552,7 @@ type Restored struct {
 type Reuse struct {
 	All int `json:"all"`
 
-	// Stored Whose tensors were there.
+	// Stored Chunks with stored tensors.
 	Stored int `json:"stored"`
 }
 
@@ -1555,71 +1560,72 @@ type Reuse struct {
 type Setting struct {
 	About string `json:"about"`
 
-	// Changeable It can be changed while the daemon runs.
+	// Changeable Whether the setting can be changed at run time.
 	Changeable bool   `json:"changeable"`
 	Default    string `json:"default"`
 	Key        string `json:"key"`
 
-	// Source Where the value came from.
+	// Source Source of the value.
 	Source SettingSource `json:"source"`
 	Value  string        `json:"value"`
 }
 
-// SettingSource Where the value came from.
+// SettingSource Source of the value.
 type SettingSource string
 
-// Settings What a space wants otherwise than the service. What is absent is the service's own.
+// Settings The settings of a space. An absent setting is inherited from the service.
 type Settings struct {
-	// Adaptive Whether the threshold decides if predicted questions are answered or prefilled only.
+	// Adaptive Whether the threshold decides if predicted questions are answered or only prefilled.
 	Adaptive *bool `json:"adaptive,omitempty"`
 
-	// Bank Whether stored answers are used and kept.
+	// Bank Whether stored answers are used and new ones stored.
 	Bank *bool `json:"bank,omitempty"`
 
-	// Conversion Whether tensors become answers, and answers tensors, as threshold and room change.
+	// Conversion Whether tensors become answers and answers become tensors when threshold and storage change.
 	Conversion *bool `json:"conversion,omitempty"`
 
-	// Guard Whether the whole gate decides; else similarity does, alone.
+	// Guard Whether the whole gate decides. If false, only the similarity decides.
 	Guard *bool `json:"guard,omitempty"`
 
-	// K How many chunks a prompt gets, 1 to 64.
+	// K Number of chunks in a prompt, 1 to 64.
 	K *int `json:"k,omitempty"`
 
-	// Order How the chunks of a prompt stand: `relevance` puts the best first; `canonical` puts the same chunks always in the
-	// same order, so that more tensors fit.
+	// Order Order of the chunks in a prompt. `relevance` puts the best first. `canonical` always puts
+	// the same chunks in the same order, so that more tensors are reused.
 	Order *Order `json:"order,omitempty"`
 
-	// Placement What a chunk's tensors depend on: `sequential` on the chunks before it; `parallel` on the instructions alone, so that
-	// a chunk is stored once.
+	// Placement What a chunk's tensors depend on. `sequential`: the chunks before it. `parallel`: the
+	// instructions only, so that a chunk is stored once.
 	Placement *Placement `json:"placement,omitempty"`
 
-	// Planes Which tensors are stored. Reuse needs `kv` alone.
+	// Planes Which tensors are stored. Reuse needs only `kv`.
 	Planes *Planes `json:"planes,omitempty"`
 
-	// Prediction What is kept of predicted questions.
+	// Prediction What is stored for predicted questions.
 	Prediction *PredictionMode `json:"prediction,omitempty"`
 
-	// Prompts A space's own wordings of prompts. What is absent is built in.
+	// Prompts The prompts of a space. An absent prompt is the built-in one.
 	Prompts *Prompts `json:"prompts,omitempty"`
 
-	// Stride How many questions are predicted at a time, 1 to 50.
+	// Stride Number of questions predicted at a time, 1 to 50.
 	Stride *int `json:"stride,omitempty"`
 
-	// TensorLimit How many bytes the tensors of the space may take.
+	// TensorLimit Storage limit of the space's tensors, in bytes.
 	TensorLimit *int64 `json:"tensor_limit,omitempty"`
 
-	// Tensors Whether stored tensors are used and kept.
+	// Tensors Whether stored tensors are used and new ones stored.
 	Tensors *bool `json:"tensors,omitempty"`
 
-	// Threshold The similarity from which on a stored answer may be served, 0 to 1.
+	// Threshold Minimum similarity (0-1) of a stored answer that is served.
 	Threshold *float64 `json:"threshold,omitempty"`
 
-	// Whole Whether the instructions and all chunks of a prompt are made tokens as one text, and not each on its own. Then no
-	// tensors are used or kept, and chunks stand in the sequential placement. It shows what that costs or is worth.
+	// Whole Whether instructions and chunks are tokenised as one text instead of one by one. Then no
+	// tensors are used or stored, and the placement is sequential. Use it to measure the
+	// effect.
 	Whole *bool `json:"whole,omitempty"`
 }
 
-// SettingsChange New settings. What is left out stays as it is; null takes a setting back.
+// SettingsChange New settings. Absent settings stay as they are; null resets a setting.
 type SettingsChange struct {
 	Adaptive    *bool           `json:"adaptive,omitempty"`
 	Bank        *bool           `json:"bank,omitempty"`
@@ -1642,7 +1648,7 @@ type SettingsChange struct {
 type Slice struct {
 	Bytes int64 `json:"bytes"`
 
-	// Chunk Null: these are the instructions.
+	// Chunk Null for the instructions.
 	Chunk *ChunkID `json:"chunk"`
 	Depth int      `json:"depth"`
 	Hits  int64    `json:"hits"`
@@ -1650,17 +1656,17 @@ type Slice struct {
 	// Model The fingerprint of the model.
 	Model string `json:"model"`
 
-	// Path Names the slice behind all before it.
+	// Path Identifies the slice and all its parents.
 	Path string `json:"path"`
 
-	// Placement What a chunk's tensors depend on: `sequential` on the chunks before it; `parallel` on the instructions alone, so that
-	// a chunk is stored once.
+	// Placement What a chunk's tensors depend on. `sequential`: the chunks before it. `parallel`: the
+	// instructions only, so that a chunk is stored once.
 	Placement Placement `json:"placement"`
 
-	// Planes Which tensors are stored. Reuse needs `kv` alone.
+	// Planes Which tensors are stored. Reuse needs only `kv`.
 	Planes Planes `json:"planes"`
 
-	// Space 1 to 64 of a-z, 0-9, dot, dash and underscore, with a letter or digit first.
+	// Space 1 to 64 characters of a-z, 0-9, dot, dash and underscore; the first is a letter or digit.
 	Space  SpaceName  `json:"space"`
 	Tokens int        `json:"tokens"`
 	Used   *time.Time `json:"used,omitempty"`
@@ -1671,20 +1677,20 @@ type Space struct {
 	Chunks    int `json:"chunks"`
 	Documents int `json:"documents"`
 
-	// Effective What holds in the space, its own settings and the service's together; without prompts.
+	// Effective The settings in effect: the space's and the service's combined, without prompts.
 	Effective Settings `json:"effective"`
 
-	// Kind What a space holds; it stands in prompts.
+	// Kind The kind of documents in a space. Prompts contain it.
 	Kind SpaceKind `json:"kind"`
 
-	// Name 1 to 64 of a-z, 0-9, dot, dash and underscore, with a letter or digit first.
+	// Name 1 to 64 characters of a-z, 0-9, dot, dash and underscore; the first is a letter or digit.
 	Name SpaceName `json:"name"`
 
-	// Settings What a space wants otherwise than the service. What is absent is the service's own.
+	// Settings The settings of a space. An absent setting is inherited from the service.
 	Settings Settings `json:"settings"`
 }
 
-// SpaceCache What the tree holds of one space.
+// SpaceCache Counts of one space's tensors.
 type SpaceCache struct {
 	Bytes  int64        `json:"bytes"`
 	Groups []CacheGroup `json:"groups"`
@@ -1695,10 +1701,10 @@ type SpaceCache struct {
 	Slices int    `json:"slices"`
 }
 
-// SpaceKind What a space holds; it stands in prompts.
+// SpaceKind The kind of documents in a space. Prompts contain it.
 type SpaceKind string
 
-// SpaceName 1 to 64 of a-z, 0-9, dot, dash and underscore, with a letter or digit first.
+// SpaceName 1 to 64 characters of a-z, 0-9, dot, dash and underscore; the first is a letter or digit.
 type SpaceName = string
 
 // Spaces defines model for Spaces.
@@ -1706,161 +1712,164 @@ type Spaces struct {
 	Spaces []Space `json:"spaces"`
 }
 
-// Span Where a word of an answer stands.
+// Span The location of an answer's word in a citation.
 type Span struct {
-	// Citation Its place in `citations`, from 0.
+	// Citation Index in `citations`, from 0.
 	Citation int `json:"citation"`
 
-	// End The character behind it.
+	// End Character after the last.
 	End int `json:"end"`
 
-	// In In which text of the citation.
+	// In The field of the citation.
 	In SpanIn `json:"in"`
 
-	// Start The first of its characters (Unicode code points), from 0.
+	// Start First character (Unicode code point), from 0.
 	Start int `json:"start"`
 
-	// Word As the answer has it: the citation may have another form of it.
+	// Word As in the answer; the citation may have another form of it.
 	Word string `json:"word"`
 }
 
-// SpanIn In which text of the citation.
+// SpanIn The field of the citation.
 type SpanIn string
 
-// Stage A stage of the answer that ended.
+// Stage A stage that ended.
 type Stage struct {
 	Ms float64 `json:"ms"`
 
-	// Name As in `times`; without _ms.
+	// Name As in `times`, without _ms.
 	Name string `json:"name"`
 }
 
-// Status How things stand.
+// Status The status of percached.
 type Status struct {
-	// Idle Idle work.
+	// Idle Background work.
 	Idle StatusIdle `json:"idle"`
 
-	// Placements One for each kind of documents. Spaces whose own settings say the placement are left out.
+	// Placements One for each kind of documents. Spaces that set their own placement are left out.
 	Placements []StatusPlacement `json:"placements"`
 
-	// Questions What was asked since the daemon began.
+	// Questions Questions since the start of the daemon.
 	Questions StatusQuestions `json:"questions"`
 
-	// Started When the daemon began.
+	// Started Start of the daemon.
 	Started time.Time `json:"started"`
 
-	// Stored What is stored, over all spaces.
+	// Stored Stored data of all spaces.
 	Stored StatusStored `json:"stored"`
 
-	// Waiting What is not done yet.
+	// Waiting Pending work.
 	Waiting StatusWaiting `json:"waiting"`
 }
 
-// StatusIdle Idle work.
+// StatusIdle Background work.
 type StatusIdle struct {
-	// SavedSeconds That nobody had to wait for that, in the last 30 days.
+	// SavedSeconds Waiting time saved in the last 30 days.
 	SavedSeconds float64 `json:"saved_seconds"`
 
-	// SpentSeconds Of compute, in the last 30 days.
+	// SpentSeconds Compute time of the last 30 days.
 	SpentSeconds float64 `json:"spent_seconds"`
 
-	// State A job runs (`working`), there is none (`idle`), there may be one but not now (`waiting`), or somebody paused it: then a job that runs stops.
+	// State A job runs (`working`), no job is due (`idle`), due jobs may not run now (`waiting`), or the user has paused background work (`paused`).
 	State IdleState `json:"state"`
 }
 
-// StatusPlacement How the model reads the chunks of prompts over documents of a kind.
+// StatusPlacement The placement that is used for a kind of documents.
 type StatusPlacement struct {
-	// Decided When that was enough to decide.
+	// Decided Time of the decision.
 	Decided *time.Time `json:"decided,omitempty"`
 
-	// F1Parallel The same, chunks side by side.
+	// F1Parallel Agreement in parallel placement.
 	F1Parallel float64 `json:"f1_parallel"`
 
-	// F1Sequential How well answers agree with the documents, from 0 to 1: one chunk behind the other.
+	// F1Sequential Agreement of answers with the documents (0-1) in sequential placement.
 	F1Sequential float64 `json:"f1_sequential"`
 
-	// From What it rests on: questions over these documents (`measured`), measurements of the model's family (`family`),
-	// nothing yet (`default`), the key `placement` (`configuration`), or how the model was made (`model`).
+	// From The basis of the decision: questions over these documents (`measured`), measurements of
+	// the model's family (`family`), none yet (`default`), the key `placement`
+	// (`configuration`), or the model's architecture (`model`).
 	From StatusPlacementFrom `json:"from"`
 
-	// Kind Of documents, as spaces name it.
+	// Kind Kind of the spaces.
 	Kind string `json:"kind"`
 
-	// Placement What a chunk's tensors depend on: `sequential` on the chunks before it; `parallel` on the instructions alone, so that
-	// a chunk is stored once.
+	// Placement What a chunk's tensors depend on. `sequential`: the chunks before it. `parallel`: the
+	// instructions only, so that a chunk is stored once.
 	Placement Placement `json:"placement"`
 
-	// Questions That were answered in both placements.
+	// Questions Questions answered in both placements.
 	Questions int `json:"questions"`
 
-	// Why The reason in words.
+	// Why The reason as a sentence.
 	Why string `json:"why"`
 }
 
-// StatusPlacementFrom What it rests on: questions over these documents (`measured`), measurements of the model's family (`family`),
-// nothing yet (`default`), the key `placement` (`configuration`), or how the model was made (`model`).
+// StatusPlacementFrom The basis of the decision: questions over these documents (`measured`), measurements of
+// the model's family (`family`), none yet (`default`), the key `placement`
+// (`configuration`), or the model's architecture (`model`).
 type StatusPlacementFrom string
 
-// StatusQuestions What was asked since the daemon began.
+// StatusQuestions Questions since the start of the daemon.
 type StatusQuestions struct {
 	AnswerHits int `json:"answer_hits"`
 
-	// Failed Questions that got no answer.
+	// Failed Questions without an answer.
 	Failed int `json:"failed"`
 	Misses int `json:"misses"`
 
-	// ReusedTokens Tokens of prompts whose tensors were stored.
+	// ReusedTokens Prompt tokens with stored tensors.
 	ReusedTokens int `json:"reused_tokens"`
 
-	// SavedSeconds How much longer answers would have taken without anything stored, about.
+	// SavedSeconds Estimate of the time saved, compared with answers without stored data.
 	SavedSeconds float64 `json:"saved_seconds"`
 	TensorHits   int     `json:"tensor_hits"`
 }
 
-// StatusStored What is stored, over all spaces.
+// StatusStored Stored data of all spaces.
 type StatusStored struct {
-	// Answered Entries that have an answer.
+	// Answered Entries with an answer.
 	Answered  int   `json:"answered"`
 	BankBytes int64 `json:"bank_bytes"`
 	BankLimit int64 `json:"bank_limit"`
 	Chunks    int   `json:"chunks"`
 
-	// DiskBytes That the files of the slices really take.
+	// DiskBytes Disk usage of the slices' files.
 	DiskBytes int64 `json:"disk_bytes"`
 	Documents int   `json:"documents"`
 
-	// Entries Of the QA bank.
+	// Entries Entries of the QA bank.
 	Entries int `json:"entries"`
 	Slices  int `json:"slices"`
 	Spaces  int `json:"spaces"`
 
-	// Stale Entries whose answer must be made anew.
+	// Stale Entries whose answer is outdated.
 	Stale       int   `json:"stale"`
 	TensorBytes int64 `json:"tensor_bytes"`
 	TensorLimit int64 `json:"tensor_limit"`
 }
 
-// StatusWaiting What is not done yet.
+// StatusWaiting Pending work.
 type StatusWaiting struct {
-	// Jobs Pieces of idle work.
+	// Jobs Jobs of background work.
 	Jobs int `json:"jobs"`
 
 	// Parked Jobs that failed too often.
 	Parked int `json:"parked"`
 
-	// Questions That wait for the model.
+	// Questions Questions that wait for the model.
 	Questions int `json:"questions"`
 	Uploads   int `json:"uploads"`
 }
 
-// Texts Texts to be taken in as documents.
+// Texts Texts to add as documents.
 type Texts struct {
 	Documents []NewDocument `json:"documents"`
 }
 
-// Times Milliseconds by stage: `match_question_ms`, `retrieve_ms`, `match_tensors_ms`, `queue_ms`, `load_tensors_ms`,
-// `prefill_ms`, `first_token_ms`, `decode_ms`, `capture_ms`, `store_ms`, `total_ms`. A stage that did not take place took 0.
-// A token for one space gets `total_ms` alone: the others would show what other spaces do.
+// Times Milliseconds by stage: `match_question_ms`, `retrieve_ms`, `match_tensors_ms`, `queue_ms`,
+// `load_tensors_ms`, `prefill_ms`, `first_token_ms`, `decode_ms`, `capture_ms`, `store_ms`,
+// `total_ms`. A stage that did not occur is 0. A token for one space gets `total_ms` only,
+// because the others depend on other spaces.
 type Times map[string]float64
 
 // Token The next piece of the answer's text.
@@ -1868,10 +1877,10 @@ type Token struct {
 	Text string `json:"text"`
 }
 
-// TokenCounts Tokens of the prompt and of the answer. The prompt's are reused or computed.
+// TokenCounts Tokens of the prompt (reused or computed) and of the answer.
 type TokenCounts struct {
-	// Attended How many tokens each token that was computed or generated could see, itself among them, added up. In the parallel
-	// placement a chunk's token sees the instructions and its own chunk.
+	// Attended The number of tokens visible to each computed or generated token, itself included,
+	// summed. In parallel placement a chunk's token sees the instructions and its own chunk.
 	Attended  int64 `json:"attended"`
 	Computed  int   `json:"computed"`
 	Generated int   `json:"generated"`
@@ -1881,7 +1890,7 @@ type TokenCounts struct {
 
 // Tree defines model for Tree.
 type Tree struct {
-	// More There are more than the limit.
+	// More The space has more slices than the limit.
 	More   bool    `json:"more"`
 	Slices []Slice `json:"slices"`
 }
@@ -1889,43 +1898,43 @@ type Tree struct {
 // UploadState defines model for UploadState.
 type UploadState string
 
-// UploadStatus An upload as it stands.
+// UploadStatus The status of an upload.
 type UploadStatus struct {
 	Accepted time.Time `json:"accepted"`
 
-	// Added Documents that are new.
+	// Added New documents.
 	Added int   `json:"added"`
 	Bytes int64 `json:"bytes"`
 
-	// Chunks Chunks that are new.
+	// Chunks New chunks.
 	Chunks int        `json:"chunks"`
 	Ended  *time.Time `json:"ended,omitempty"`
 
-	// Error Why the upload failed as a whole.
+	// Error Why the whole upload failed.
 	Error *string `json:"error,omitempty"`
 
-	// Failed Documents or files that could not be taken in.
+	// Failed Documents or files that could not be added.
 	Failed int `json:"failed"`
 
-	// Failures What could not be taken in; 1,000 of it at most.
+	// Failures What could not be added, at most 1,000 items.
 	Failures []Failure `json:"failures"`
 	Files    int       `json:"files"`
 	ID       string    `json:"id"`
 
-	// LeftOut Parts of documents that were left out, such as pictures in mails.
+	// LeftOut Skipped parts of documents, such as pictures in mails.
 	LeftOut []Failure `json:"left_out"`
 
-	// ReadBytes Of them, so far.
+	// ReadBytes Bytes processed so far.
 	ReadBytes int64 `json:"read_bytes"`
 
-	// Replaced Documents that have changed.
+	// Replaced Documents that were replaced.
 	Replaced int `json:"replaced"`
 
-	// Space 1 to 64 of a-z, 0-9, dot, dash and underscore, with a letter or digit first.
+	// Space 1 to 64 characters of a-z, 0-9, dot, dash and underscore; the first is a letter or digit.
 	Space SpaceName   `json:"space"`
 	State UploadState `json:"state"`
 
-	// Unchanged Documents that were there already.
+	// Unchanged Documents that existed unchanged.
 	Unchanged int `json:"unchanged"`
 }
 
@@ -1934,7 +1943,7 @@ type Uploads struct {
 	Uploads []UploadStatus `json:"uploads"`
 }
 
-// Vector Numbers, or with `encoding_format` base64 the same as little-endian 32-bit floats.
+// Vector Numbers, or a base64 string of little-endian 32-bit floats if `encoding_format` is base64.
 type Vector struct {
 	union json.RawMessage
 }
@@ -1956,42 +1965,42 @@ type Verified struct {
 
 // Veto defines model for Veto.
 type Veto struct {
-	// Asked The question for which the answer was wrong.
+	// Asked The question that got the wrong answer.
 	Asked string `json:"asked"`
 }
 
-// Window The window that is open, or when the next one opens.
+// Window The open window, or the start of the next.
 type Window struct {
 	End *time.Time `json:"end,omitempty"`
 
-	// Left What idle work may cost in one window.
+	// Left Limits of background work in one window.
 	Left  Budget     `json:"left"`
 	Next  *time.Time `json:"next,omitempty"`
 	Open  bool       `json:"open"`
 	Start *time.Time `json:"start,omitempty"`
 
-	// Used What idle work may cost in one window.
+	// Used Limits of background work in one window.
 	Used Budget `json:"used"`
 }
 
-// Work Jobs that ended.
+// Work Jobs by result.
 type Work struct {
 	BytesWritten   int64 `json:"bytes_written"`
 	ComputedTokens int   `json:"computed_tokens"`
 	Done           int   `json:"done"`
 
-	// Failed Attempts, those that parked a job too.
+	// Failed Failed attempts.
 	Failed          int `json:"failed"`
 	GeneratedTokens int `json:"generated_tokens"`
 
-	// Nothing Jobs that had nothing to do any more.
+	// Nothing Jobs without work.
 	Nothing int `json:"nothing"`
 	Parked  int `json:"parked"`
 
-	// Preempted Attempts that gave way to a request; 0 for a token for one space.
+	// Preempted Attempts that a request interrupted; 0 for a token for one space.
 	Preempted int `json:"preempted"`
 
-	// Questions Questions that were predicted or answered.
+	// Questions Predicted or answered questions.
 	Questions int `json:"questions"`
 
 	// Seconds For a token for one space, rounded down to a power of two; 0 below one second.
@@ -2010,61 +2019,62 @@ type PageAfter = string
 // PageLimit defines model for PageLimit.
 type PageLimit = int
 
-// SpacePath 1 to 64 of a-z, 0-9, dot, dash and underscore, with a letter or digit first.
+// SpacePath 1 to 64 characters of a-z, 0-9, dot, dash and underscore; the first is a letter or digit.
 type SpacePath = SpaceName
 
 // DrainIdleParams defines parameters for DrainIdle.
 type DrainIdleParams struct {
-	// Space The space whose work is done. Without it, that of all.
+	// Space The space whose jobs run. The default is all spaces.
 	Space *SpaceName `form:"space,omitempty" json:"space,omitempty"`
 
-	// Kind The kinds of jobs that are done, with commas between them. Without it, all.
+	// Kind The kinds of jobs to run, separated by commas. The default is all kinds.
 	Kind []JobKind `form:"kind,omitempty" json:"kind,omitempty"`
 
-	// Jobs It ends when so many jobs are done. Those that had nothing to do do not count.
+	// Jobs Maximum number of jobs. Jobs without work do not count.
 	Jobs *int `form:"jobs,omitempty" json:"jobs,omitempty"`
 
-	// Tokens It ends when its jobs have computed and generated so many tokens, those among them that failed or stepped aside. The
-	// job that comes past that is finished.
+	// Tokens Maximum of computed and generated tokens, including those of failed or preempted jobs.
+	// The job that exceeds it is finished.
 	Tokens *int `form:"tokens,omitempty" json:"tokens,omitempty"`
 }
 
 // GetLedgerParams defines parameters for GetLedger.
 type GetLedgerParams struct {
-	// Since Whole days from this time on. Else the last 30 days.
+	// Since Start of the period, in whole days. The default is 30 days ago.
 	Since *time.Time `form:"since,omitempty" json:"since,omitempty"`
 
-	// Space One space. Else all together.
+	// Space One space. The default is the sum of all.
 	Space *SpaceName `form:"space,omitempty" json:"space,omitempty"`
 }
 
 // RestoreParams defines parameters for Restore.
 type RestoreParams struct {
-	// Force Replace spaces or uploads that are there. Without it they are a conflict.
+	// Force Replace existing spaces and uploads. By default they are a conflict.
 	Force *bool `form:"force,omitempty" json:"force,omitempty"`
 }
 
 // DeleteSpaceParams defines parameters for DeleteSpace.
 type DeleteSpaceParams struct {
-	// CleanUp Wait until the bytes have left the disk, too.
+	// CleanUp Wait until the bytes are removed from the disk.
 	CleanUp *CleanUp `form:"clean_up,omitempty" json:"clean_up,omitempty"`
 }
 
 // GetTreeParams defines parameters for GetTree.
 type GetTreeParams struct {
-	// Limit How many at most.
+	// Limit Maximum number of results.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListDocumentsParams defines parameters for ListDocuments.
 type ListDocumentsParams struct {
-	// Limit How many at most.
+	// Limit Maximum number of results.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// After The `next` of the page before.
+	// After The `next` of the previous page.
 	After *PageAfter `form:"after,omitempty" json:"after,omitempty"`
 
-	// Find Only documents whose title or source holds this text, in any case. Spaces around it do not count.
+	// Find Return only documents whose title or source contains this text. Case and surrounding
+	// spaces are ignored.
 	Find *string `form:"find,omitempty" json:"find,omitempty"`
 }
 
@@ -2075,56 +2085,56 @@ type UploadMultipartBody struct {
 
 // UploadParams defines parameters for Upload.
 type UploadParams struct {
-	// Wait Answer when all is in.
+	// Wait Wait until processing ends.
 	Wait *bool `form:"wait,omitempty" json:"wait,omitempty"`
 
-	// Name The name of the file that is the body; else Content-Disposition gives one. Leave it out for JSON and for
-	// `multipart/form-data`, where each part has a file name of its own.
+	// Name The file name, if the body is one file. The default is the name in Content-Disposition.
+	// Leave it out for JSON and `multipart/form-data`.
 	Name *string `form:"name,omitempty" json:"name,omitempty"`
 
-	// IdempotencyKey Any string that names this upload and no other.
+	// IdempotencyKey A string that identifies this upload.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
 // DeleteDocumentParams defines parameters for DeleteDocument.
 type DeleteDocumentParams struct {
-	// CleanUp Wait until the bytes have left the disk, too.
+	// CleanUp Wait until the bytes are removed from the disk.
 	CleanUp *CleanUp `form:"clean_up,omitempty" json:"clean_up,omitempty"`
 }
 
 // ListEntriesParams defines parameters for ListEntries.
 type ListEntriesParams struct {
-	// Limit How many at most.
+	// Limit Maximum number of results.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// After The `next` of the page before.
+	// After The `next` of the previous page.
 	After *PageAfter `form:"after,omitempty" json:"after,omitempty"`
 }
 
 // SearchEntriesParams defines parameters for SearchEntries.
 type SearchEntriesParams struct {
-	// Q A question, or words of one.
+	// Q A question or words of it.
 	Q string `form:"q" json:"q"`
 
-	// Limit How many at most.
+	// Limit Maximum number of results.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ClearHistoryParams defines parameters for ClearHistory.
 type ClearHistoryParams struct {
-	// CleanUp Wait until the bytes have left the disk, too.
+	// CleanUp Wait until the bytes are removed from the disk.
 	CleanUp *CleanUp `form:"clean_up,omitempty" json:"clean_up,omitempty"`
 }
 
 // ListHistoryParams defines parameters for ListHistory.
 type ListHistoryParams struct {
-	// Limit How many at most.
+	// Limit Maximum number of results.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListUploadsParams defines parameters for ListUploads.
 type ListUploadsParams struct {
-	// Limit How many at most.
+	// Limit Maximum number of results.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
@@ -2421,27 +2431,28 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
-	// Page The page
+	// Page The web page
 	//
-	// What a person opens in a browser: it asks, and shows what the cache does. It holds no data and calls the operations
-	// below, with the token that its address has behind `#token=`, which a browser sends nowhere, or that the person enters.
-	// Another site may link to it, and do no more with it: it can be shown in no frame.
+	// The web page asks questions and shows the cache. It contains no data: it calls the
+	// operations below with the token that follows `#token=` in its address, or that the user
+	// enters. Browsers do not send that part of an address. Other sites may link to the page but
+	// cannot embed it in a frame.
 	// No token is needed.
 	//
 	// Corresponds with GET / (the `Page` operationId).
 	Page(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Health Is it alive?
+	// Health Liveness
 	//
-	// Answers as soon as the daemon listens, also while it loads.
+	// Returns 200 as soon as the daemon listens, also while it loads.
 	// No token is needed.
 	//
 	// Corresponds with GET /healthz (the `Health` operationId).
 	Health(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Metrics Metrics for Prometheus
+	// Metrics Prometheus metrics
 	//
-	// Counters and histograms of all spaces together, without any text.
+	// Counters and histograms of all spaces together, without user text.
 	// Token: ask, for all spaces.
 	//
 	// Corresponds with GET /metrics (the `Metrics` operationId).
@@ -2449,32 +2460,32 @@ type ClientInterface interface {
 
 	// Openapi This document
 	//
-	// The document that this daemon keeps to.
+	// The OpenAPI document of this daemon.
 	// No token is needed.
 	//
 	// Corresponds with GET /openapi.yaml (the `Openapi` operationId).
 	Openapi(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PageFile A file of the page
+	// PageFile A file of the web page
 	//
-	// Styles, scripts and pictures that the page is made of.
+	// Styles, scripts and pictures of the page.
 	// No token is needed.
 	//
 	// Corresponds with GET /page/{file} (the `PageFile` operationId).
 	PageFile(ctx context.Context, file string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Ready Can questions be answered?
+	// Ready Readiness
 	//
-	// Tells how far loading is. Until it is done, everything that wants a token is answered
-	// with 503 and the problem `starting`.
+	// Shows the progress of loading. Until loading ends, every operation that needs a token
+	// returns 503 with the problem `starting`.
 	// No token is needed.
 	//
 	// Corresponds with GET /readyz (the `Ready` operationId).
 	Ready(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// About What answers here
+	// About Version and models
 	//
-	// Version and models.
+	// Returns the version and the models.
 	// Token: ask, for any space.
 	//
 	// Corresponds with GET /v1/about (the `About` operationId).
@@ -2482,33 +2493,35 @@ type ClientInterface interface {
 
 	// Backup Back up all spaces
 	//
-	// A gzip-compressed tar archive, streamed: documents, stored answers, history and predictions of all spaces as they are at
-	// one moment, uploads that wait, and prompts. Changes may go on meanwhile. Tokens, the key that signs tensors,
-	// tensors and the index are left out. A backup that ends without an error is whole.
+	// Streams a gzip-compressed tar archive. It contains documents, stored answers, history and
+	// predictions of all spaces at one moment, waiting uploads, and prompts. It does not contain
+	// tokens, the signing key, tensors and the index. Changes may continue meanwhile. A response
+	// that ends without an error is complete.
 	// Token: admin, for all spaces.
 	//
 	// Corresponds with GET /v1/backup (the `Backup` operationId).
 	Backup(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ClearCache Drop the tensors of all spaces
+	// ClearCache Delete the tensors of all spaces
 	//
-	// Answers and documents stay. What is dropped is computed again when it is needed.
+	// Answers and documents stay. Deleted tensors are computed again when they are needed.
 	// Token: admin, for all spaces.
 	//
 	// Corresponds with DELETE /v1/cache (the `ClearCache` operationId).
 	ClearCache(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetCache Count what is stored of all spaces
+	// GetCache Count stored tensors
 	//
-	// What the tree of tensors holds, and what happened to it since the daemon began.
+	// Counts the tensor tree of all spaces, and its events since the daemon started.
 	// Token: ask, for all spaces.
 	//
 	// Corresponds with GET /v1/cache (the `GetCache` operationId).
 	GetCache(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LimitCacheWithBody Change how many bytes the tensors may take
+	// LimitCacheWithBody Change the storage limit of tensors
 	//
-	// Takes effect now: what is too much is evicted before this answers. It holds until the daemon ends.
+	// Takes effect at once: tensors beyond the limit are evicted before the response. The limit
+	// holds until the daemon stops.
 	// Token: admin, for all spaces.
 	//
 	// Takes any type of body and a specified content type.
@@ -2516,9 +2529,10 @@ type ClientInterface interface {
 	// Corresponds with PATCH /v1/cache (the `LimitCache` operationId).
 	LimitCacheWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LimitCache Change how many bytes the tensors may take
+	// LimitCache Change the storage limit of tensors
 	//
-	// Takes effect now: what is too much is evicted before this answers. It holds until the daemon ends.
+	// Takes effect at once: tensors beyond the limit are evicted before the response. The limit
+	// holds until the daemon stops.
 	// Token: admin, for all spaces.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2526,26 +2540,27 @@ type ClientInterface interface {
 	// Corresponds with PATCH /v1/cache (the `LimitCache` operationId).
 	LimitCache(ctx context.Context, body LimitCacheJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// VerifyCache Read every stored tensor and check it
+	// VerifyCache Verify stored tensors
 	//
-	// What is damaged is dropped. This reads all that is stored, so it may take a while.
+	// Reads all stored tensors and deletes damaged ones. This may take a while.
 	// Token: admin, for all spaces.
 	//
 	// Corresponds with POST /v1/cache/verify (the `VerifyCache` operationId).
 	VerifyCache(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateChatCompletionWithBody Ask, in the words of OpenAI's interface
+	// CreateChatCompletionWithBody Chat completion
 	//
-	// The last message is the question; `model` names the space. With earlier turns, or with instructions of the client's
-	// own (a system or developer message), stored answers have no part in it. Beside OpenAI's members the reply has
-	// `percached`, with outcome and citations. Problems have the member `error`, as OpenAI's clients expect.
+	// The last message is the question; `model` names the space. Stored answers are not used if
+	// there are earlier turns, or a system or developer message. The response has the additional
+	// field `percached`, with outcome and citations. Problems have the additional field `error`,
+	// in OpenAI's format.
 	//
-	// With `stream` the reply comes as server-sent events without a name: each `data:` is a `ChatChunk`, the last is
-	// `[DONE]`.
+	// With `stream` the response is a stream of server-sent events without a name: each `data:` is
+	// a `ChatChunk`, and the last is `[DONE]`.
 	//
-	// Answers are computed greedily: `temperature`, `top_p` and `seed` are read and have no effect. Tools, several choices,
-	// stop strings, formats other than text and what else would make another answer (log probabilities, penalties, biases,
-	// audio) are refused; all other members that are not listed here are ignored.
+	// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect.
+	// Tools, several choices, stop strings, formats other than text, log probabilities, penalties,
+	// biases and audio are refused. All other unlisted fields are ignored.
 	// Token: ask, for any space.
 	//
 	// Takes any type of body and a specified content type.
@@ -2553,18 +2568,19 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/chat/completions (the `CreateChatCompletion` operationId).
 	CreateChatCompletionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateChatCompletion Ask, in the words of OpenAI's interface
+	// CreateChatCompletion Chat completion
 	//
-	// The last message is the question; `model` names the space. With earlier turns, or with instructions of the client's
-	// own (a system or developer message), stored answers have no part in it. Beside OpenAI's members the reply has
-	// `percached`, with outcome and citations. Problems have the member `error`, as OpenAI's clients expect.
+	// The last message is the question; `model` names the space. Stored answers are not used if
+	// there are earlier turns, or a system or developer message. The response has the additional
+	// field `percached`, with outcome and citations. Problems have the additional field `error`,
+	// in OpenAI's format.
 	//
-	// With `stream` the reply comes as server-sent events without a name: each `data:` is a `ChatChunk`, the last is
-	// `[DONE]`.
+	// With `stream` the response is a stream of server-sent events without a name: each `data:` is
+	// a `ChatChunk`, and the last is `[DONE]`.
 	//
-	// Answers are computed greedily: `temperature`, `top_p` and `seed` are read and have no effect. Tools, several choices,
-	// stop strings, formats other than text and what else would make another answer (log probabilities, penalties, biases,
-	// audio) are refused; all other members that are not listed here are ignored.
+	// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect.
+	// Tools, several choices, stop strings, formats other than text, log probabilities, penalties,
+	// biases and audio are refused. All other unlisted fields are ignored.
 	// Token: ask, for any space.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2572,18 +2588,18 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/chat/completions (the `CreateChatCompletion` operationId).
 	CreateChatCompletion(ctx context.Context, body CreateChatCompletionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetConfig List the settings of the daemon
+	// GetConfig List the daemon's settings
 	//
-	// Each with its value, where that came from, and whether it can be changed while the daemon runs.
+	// Returns each setting with its value, its source, and whether it can be changed at run time.
 	// Token: admin, for all spaces.
 	//
 	// Corresponds with GET /v1/config (the `GetConfig` operationId).
 	GetConfig(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangeConfigWithBody Change settings of the daemon
+	// ChangeConfigWithBody Change the daemon's settings
 	//
-	// New values by key, written as in the configuration file. Only what is `changeable` can be changed; all changes are
-	// made, or none. They hold until the daemon ends.
+	// Send new values by key, written as in the configuration file. Only `changeable` settings can
+	// be changed. Either all changes are made or none. They hold until the daemon stops.
 	// Token: admin, for all spaces.
 	//
 	// Takes any type of body and a specified content type.
@@ -2591,10 +2607,10 @@ type ClientInterface interface {
 	// Corresponds with PATCH /v1/config (the `ChangeConfig` operationId).
 	ChangeConfigWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangeConfig Change settings of the daemon
+	// ChangeConfig Change the daemon's settings
 	//
-	// New values by key, written as in the configuration file. Only what is `changeable` can be changed; all changes are
-	// made, or none. They hold until the daemon ends.
+	// Send new values by key, written as in the configuration file. Only `changeable` settings can
+	// be changed. Either all changes are made or none. They hold until the daemon stops.
 	// Token: admin, for all spaces.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2602,10 +2618,10 @@ type ClientInterface interface {
 	// Corresponds with PATCH /v1/config (the `ChangeConfig` operationId).
 	ChangeConfig(ctx context.Context, body ChangeConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateEmbeddingWithBody Get the vectors of texts
+	// CreateEmbeddingWithBody Embed texts
 	//
-	// Made by the embedding model; no space has a part in it. Texts are embedded as they are: a client
-	// adds the prefix that the model wants for its purpose.
+	// Embeds texts with the embedding model, independent of any space. Texts are embedded
+	// unchanged; the client adds the prefix that the model expects.
 	// Token: ask, for any space.
 	//
 	// Takes any type of body and a specified content type.
@@ -2613,10 +2629,10 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/embeddings (the `CreateEmbedding` operationId).
 	CreateEmbeddingWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateEmbedding Get the vectors of texts
+	// CreateEmbedding Embed texts
 	//
-	// Made by the embedding model; no space has a part in it. Texts are embedded as they are: a client
-	// adds the prefix that the model wants for its purpose.
+	// Embeds texts with the embedding model, independent of any space. Texts are embedded
+	// unchanged; the client adds the prefix that the model expects.
 	// Token: ask, for any space.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2624,31 +2640,36 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/embeddings (the `CreateEmbedding` operationId).
 	CreateEmbedding(ctx context.Context, body CreateEmbeddingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Events Hear what the cache does, as it happens
+	// Events Stream events
 	//
-	// A stream of server-sent events that does not end by itself: answers and how they came, tensors stored and
-	// evicted, idle work, uploads. Each has the event's type as `event:` and one line of JSON as `data:`. They hold no
-	// text of documents or questions. A line that begins with a colon comes every 15 seconds when nothing else does.
-	// Who reads too slowly misses events, and is told how many by an event `lost`. A token for one space hears of that
-	// space alone. It does not get `evicted`, nor a `job` that gave way, and gets `ms` and `seconds` rounded down to a
-	// power of two seconds: other spaces cause those, too.
+	// An endless stream of server-sent events: answers, stored and evicted tensors, background
+	// work, uploads. Each event has its type as `event:` and one line of JSON as `data:`. Events
+	// contain no text of documents or questions. After 15 seconds of silence the server sends a
+	// line that begins with a colon. A slow reader misses events and receives `lost` with their
+	// number.
+	//
+	// A token for one space receives that space's events only. It receives no `evicted` and no
+	// preempted `job`, and `ms` and `seconds` are rounded down to a power of two seconds, because
+	// other spaces influence them.
 	// Token: ask, for any space.
 	//
 	// Corresponds with GET /v1/events (the `Events` operationId).
 	Events(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetIdle See whether idle work is done, and if not, why
+	// GetIdle Get the state of background work
 	//
-	// State, all reasons against working now, windows, the device as it is known, and what waits.
+	// Returns the state, all reasons for not working now, windows, the known device state, and
+	// waiting jobs.
 	// Token: ask, for all spaces.
 	//
 	// Corresponds with GET /v1/idle (the `GetIdle` operationId).
 	GetIdle(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PostDeviceWithBody Tell the state of the device
+	// PostDeviceWithBody Report the state of the device
 	//
-	// A phone app posts it when it changes, and at least every few minutes: what is old forbids idle work. Leave out what
-	// you do not know. Idle work is done while the device charges or its battery is well filled, and while it is not hot.
+	// A phone app sends this when the state changes, and at least every few minutes: an old state
+	// stops background work. Leave out what you do not know. Background work runs while the device
+	// is charging or its battery is sufficient, and while it is not hot.
 	// Token: write, for all spaces.
 	//
 	// Takes any type of body and a specified content type.
@@ -2656,10 +2677,11 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/idle/device (the `PostDevice` operationId).
 	PostDeviceWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PostDevice Tell the state of the device
+	// PostDevice Report the state of the device
 	//
-	// A phone app posts it when it changes, and at least every few minutes: what is old forbids idle work. Leave out what
-	// you do not know. Idle work is done while the device charges or its battery is well filled, and while it is not hot.
+	// A phone app sends this when the state changes, and at least every few minutes: an old state
+	// stops background work. Leave out what you do not know. Background work runs while the device
+	// is charging or its battery is sufficient, and while it is not hot.
 	// Token: write, for all spaces.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2667,76 +2689,77 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/idle/device (the `PostDevice` operationId).
 	PostDevice(ctx context.Context, body PostDeviceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DrainIdle Do all idle work now
+	// DrainIdle Run background work now
 	//
-	// Does what is due, whatever the time, the battery and the budget, and answers when nothing is due any more. A
-	// question steps before it. It ends when the client goes; what was done stays done. With `space` or `kind` it does
-	// that part of the work alone; with `jobs` or `tokens` it ends at that bound, for the reason `bound`.
+	// Runs all due jobs, regardless of the time, the battery and the budget, and returns when no
+	// job is due. A question takes precedence. If the client disconnects, the run stops; finished
+	// work stays. `space` and `kind` select jobs; `jobs` and `tokens` limit the run, which then
+	// ends with the reason `bound`.
 	// Token: admin, for all spaces.
 	//
 	// Corresponds with POST /v1/idle/drain (the `DrainIdle` operationId).
 	DrainIdle(ctx context.Context, params *DrainIdleParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetLedger See what idle work cost and saved
+	// GetLedger Get the costs and savings of background work
 	//
-	// An account for each kind of job. Kinds without any are left out.
+	// Returns one account for each kind of job that has one.
 	// Token: ask, for all spaces.
 	//
 	// Corresponds with GET /v1/idle/ledger (the `GetLedger` operationId).
 	GetLedger(ctx context.Context, params *GetLedgerParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PauseIdle Do no idle work until it is resumed
+	// PauseIdle Pause background work
 	//
-	// The running job stops. It holds over a restart.
+	// Stops the running job. The pause survives a restart.
 	// Token: admin, for all spaces.
 	//
 	// Corresponds with POST /v1/idle/pause (the `PauseIdle` operationId).
 	PauseIdle(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListQueue List the jobs that wait
+	// ListQueue List waiting jobs
 	//
-	// In the order in which they would be done; those that failed too often are at the end.
+	// Returns the jobs in order of execution. Jobs that failed too often are last.
 	// Token: ask, for all spaces.
 	//
 	// Corresponds with GET /v1/idle/queue (the `ListQueue` operationId).
 	ListQueue(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RetryJob Try a job again that failed
+	// RetryJob Retry a failed job
 	//
-	// It need not wait any longer, and its failed attempts are forgotten.
+	// The job is due at once, and its failed attempts are reset.
 	// Token: admin, for all spaces.
 	//
 	// Corresponds with POST /v1/idle/queue/{job}/retry (the `RetryJob` operationId).
 	RetryJob(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResumeIdle Do idle work again
+	// ResumeIdle Resume background work
 	//
-	// Takes a pause back.
+	// Ends a pause.
 	// Token: admin, for all spaces.
 	//
 	// Corresponds with POST /v1/idle/resume (the `ResumeIdle` operationId).
 	ResumeIdle(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListModels List what can be named as a model
+	// ListModels List models
 	//
-	// The spaces that the token is for, and the embedding model.
+	// Returns the spaces that the token includes, and the embedding model.
 	// Token: ask, for any space.
 	//
 	// Corresponds with GET /v1/models (the `ListModels` operationId).
 	ListModels(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetModel See whether something can be named as a model
+	// GetModel Get a model
 	//
-	// One of those that `listModels` lists.
+	// Returns one item of `listModels`.
 	// Token: ask, for any space.
 	//
 	// Corresponds with GET /v1/models/{model} (the `GetModel` operationId).
 	GetModel(ctx context.Context, model string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ForgetPlacements Measure anew how the model reads chunks best
+	// ForgetPlacements Forget measured placements
 	//
-	// Forgets which placement was found to serve the model over each kind of documents. Idle work of the kind `calibrate` finds it anew;
-	// until then the measurements of the model's family hold.
+	// Forgets the measured placement of each kind of documents. Jobs of the kind `calibrate`
+	// measure it again. Until then the measurements of the model's family apply.
 	// Token: admin, for all spaces.
 	//
 	// Corresponds with DELETE /v1/placements (the `ForgetPlacements` operationId).
@@ -2744,10 +2767,11 @@ type ClientInterface interface {
 
 	// RestoreWithBody Restore a backup
 	//
-	// Replaces everything in all spaces by what a backup holds. The whole archive is verified before anything is replaced; a
-	// damaged one changes nothing. Then the daemon opens the restored data: `/readyz` says `restoring` until it does.
-	// Requests that may change something have a minute to end; if they do not, nothing is replaced. Tensors and the index are made anew. Tokens stay.
-	// A backup holds what was deleted after it was made: delete it again.
+	// Replaces all data of all spaces by a backup. The whole archive is verified first; a damaged
+	// archive changes nothing. Then the daemon opens the restored data, and `/readyz` reports
+	// `restoring` until it is ready. Running requests that change data have one minute to end;
+	// otherwise nothing is replaced. Tensors and the index are rebuilt. Tokens stay. A backup
+	// contains documents that were deleted after it was made; delete them again.
 	// Token: admin, for all spaces.
 	//
 	// Takes any type of body and a specified content type.
@@ -2755,17 +2779,17 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/restore (the `Restore` operationId).
 	RestoreWithBody(ctx context.Context, params *RestoreParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListSpaces List the spaces
+	// ListSpaces List spaces
 	//
-	// All that the token is for.
+	// Returns the spaces that the token includes.
 	// Token: ask, for any space.
 	//
 	// Corresponds with GET /v1/spaces (the `ListSpaces` operationId).
 	ListSpaces(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateSpaceWithBody Make a space
+	// CreateSpaceWithBody Create a space
 	//
-	// Makes an empty space. One of that name must not be there.
+	// Creates an empty space. The name must be unused.
 	// Token: admin, for all spaces.
 	//
 	// Takes any type of body and a specified content type.
@@ -2773,9 +2797,9 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/spaces (the `CreateSpace` operationId).
 	CreateSpaceWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateSpace Make a space
+	// CreateSpace Create a space
 	//
-	// Makes an empty space. One of that name must not be there.
+	// Creates an empty space. The name must be unused.
 	// Token: admin, for all spaces.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2783,12 +2807,12 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/spaces (the `CreateSpace` operationId).
 	CreateSpace(ctx context.Context, body CreateSpaceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteSpace Forget a space and all in it
+	// DeleteSpace Delete a space
 	//
-	// Documents, stored answers, tensors, history, predictions, settings and the tokens for this space alone go. The
-	// receipt counts what was stored. With
-	// `clean_up` the answer waits until their bytes have left the disk; without it, idle work in
-	// the other spaces sees to that, and if there is none, they go at once.
+	// Deletes documents, stored answers, tensors, history, predictions, settings and the tokens
+	// for this space only. The receipt counts the deleted data. With `clean_up` the response waits
+	// until the bytes are removed from the disk. Otherwise background work removes them; if there
+	// is none, they are removed at once.
 	// Token: admin, for this space.
 	//
 	// Corresponds with DELETE /v1/spaces/{space} (the `DeleteSpace` operationId).
@@ -2796,7 +2820,7 @@ type ClientInterface interface {
 
 	// GetSpace Get a space
 	//
-	// Counts, settings, and what holds in the space.
+	// Returns counts, settings and the settings in effect.
 	// Token: ask, for this space.
 	//
 	// Corresponds with GET /v1/spaces/{space} (the `GetSpace` operationId).
@@ -2804,22 +2828,23 @@ type ClientInterface interface {
 
 	// AskWithBody Ask a question
 	//
-	// Answers from the documents of the space: with a stored answer if the same or a similar question was answered before
-	// and nothing speaks against it, else with the model. The answer tells which (`outcome`), why (`gate`), what it rests
-	// on (`citations`), what was reused, and where the time went.
+	// Answers from the documents of the space. If the same or a similar question has a stored
+	// answer that passes the gate, percached returns it; otherwise the model answers. The response
+	// contains `outcome`, the reason (`gate`), the sources (`citations`), what was reused, and
+	// times.
 	//
-	// With `Accept: text/event-stream` the answer comes while it is made, as server-sent events. Each has one line of JSON
-	// as its `data:`.
+	// With `Accept: text/event-stream` the answer is streamed as server-sent events. Each has one
+	// line of JSON as `data:`.
 	//
 	// | event | data | |
 	// |---|---|---|
-	// | `stage` | `Stage` | a stage ended; those of the model are told when it has ended |
-	// | `citation` | `Citation` | a chunk that the answer rests on |
-	// | `token` | `Token` | the next piece of the answer's text |
-	// | `done` | `Answer` | the whole answer; the last event |
-	// | `error` | `Problem` | it failed on the way; the last event instead |
+	// | `stage` | `Stage` | a stage ended; the stages of the model are sent when the model ends |
+	// | `citation` | `Citation` | a source of the answer |
+	// | `token` | `Token` | the next piece of text |
+	// | `done` | `Answer` | the complete answer; the last event |
+	// | `error` | `Problem` | the question failed; the last event |
 	//
-	// When the client goes, the work stops.
+	// If the client disconnects, the work stops.
 	// Token: ask, for this space.
 	//
 	// Takes any type of body and a specified content type.
@@ -2829,22 +2854,23 @@ type ClientInterface interface {
 
 	// Ask Ask a question
 	//
-	// Answers from the documents of the space: with a stored answer if the same or a similar question was answered before
-	// and nothing speaks against it, else with the model. The answer tells which (`outcome`), why (`gate`), what it rests
-	// on (`citations`), what was reused, and where the time went.
+	// Answers from the documents of the space. If the same or a similar question has a stored
+	// answer that passes the gate, percached returns it; otherwise the model answers. The response
+	// contains `outcome`, the reason (`gate`), the sources (`citations`), what was reused, and
+	// times.
 	//
-	// With `Accept: text/event-stream` the answer comes while it is made, as server-sent events. Each has one line of JSON
-	// as its `data:`.
+	// With `Accept: text/event-stream` the answer is streamed as server-sent events. Each has one
+	// line of JSON as `data:`.
 	//
 	// | event | data | |
 	// |---|---|---|
-	// | `stage` | `Stage` | a stage ended; those of the model are told when it has ended |
-	// | `citation` | `Citation` | a chunk that the answer rests on |
-	// | `token` | `Token` | the next piece of the answer's text |
-	// | `done` | `Answer` | the whole answer; the last event |
-	// | `error` | `Problem` | it failed on the way; the last event instead |
+	// | `stage` | `Stage` | a stage ended; the stages of the model are sent when the model ends |
+	// | `citation` | `Citation` | a source of the answer |
+	// | `token` | `Token` | the next piece of text |
+	// | `done` | `Answer` | the complete answer; the last event |
+	// | `error` | `Problem` | the question failed; the last event |
 	//
-	// When the client goes, the work stops.
+	// If the client disconnects, the work stops.
 	// Token: ask, for this space.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2852,17 +2878,17 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/ask (the `Ask` operationId).
 	Ask(ctx context.Context, space SpacePath, body AskJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ClearSpaceCache Drop the tensors of a space
+	// ClearSpaceCache Delete the tensors of a space
 	//
-	// Answers and documents stay. What is dropped is computed again when it is needed.
+	// Answers and documents stay. Deleted tensors are computed again when they are needed.
 	// Token: admin, for this space.
 	//
 	// Corresponds with DELETE /v1/spaces/{space}/cache (the `ClearSpaceCache` operationId).
 	ClearSpaceCache(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetSpaceCache Count what is stored of a space
+	// GetSpaceCache Count the stored tensors of a space
 	//
-	// What the tree of tensors holds of this space.
+	// Counts this space's part of the tensor tree.
 	// Token: ask, for this space.
 	//
 	// Corresponds with GET /v1/spaces/{space}/cache (the `GetSpaceCache` operationId).
@@ -2870,40 +2896,46 @@ type ClientInterface interface {
 
 	// GetTree List the stored slices of a space
 	//
-	// Each slice stands before those behind it; `depth` tells how deep it is in the tree.
+	// Lists each slice before its children; `depth` is its depth in the tree.
 	// Token: ask, for this space.
 	//
 	// Corresponds with GET /v1/spaces/{space}/cache/tree (the `GetTree` operationId).
 	GetTree(ctx context.Context, space SpacePath, params *GetTreeParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListDocuments List the documents
+	// ListDocuments List documents
 	//
-	// A page of them, in an order that stays. Give `next` of a page as `after` to get the one behind it; with `find`, give that again, too.
+	// Returns one page, in a stable order. Send `next` as `after` to get the next page, with the
+	// same `find`.
 	// Token: ask, for this space.
 	//
 	// Corresponds with GET /v1/spaces/{space}/documents (the `ListDocuments` operationId).
 	ListDocuments(ctx context.Context, space SpacePath, params *ListDocumentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UploadWithBody Take documents in
+	// UploadWithBody Add documents
 	//
-	// Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
-	// HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-	// their first bytes tell which. A charset that the Content-Type of a text names holds. Files are streamed, so they
-	// may be large. A file's name keeps its folders (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes
-	// by, never a place on the daemon's disk. It has up to 1000 bytes and no `..`; a backslash counts as a slash. Files
-	// in the folders `cur` and `new` of a Maildir are mails.
+	// There are three forms: texts as JSON, one file as the body, or files as
+	// `multipart/form-data`. Files may be text, Markdown, HTML, mail (.eml, .mbox), transcripts
+	// (WebVTT, SRT), PDF or JSON lines, also compressed with gzip. percached detects the format
+	// from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
+	// streamed and may be large.
 	//
-	// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
-	// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
-	// received is taken in although the client goes.
+	// A file name keeps its folders (`notes/a/plan.md`) and identifies the document; it is not a
+	// path on the daemon's disk. It has at most 1000 bytes and no `..`; a backslash counts as a
+	// slash. Files in the folders `cur` and `new` of a Maildir are mails.
 	//
-	// An upload holds up to 1,000,000 documents (`max-documents`), and its compressed files unpack to 4 GiB at most
-	// (`max-upload`). One that holds more ends as `failed`: its `error` names the limit, and its counts tell what is in
-	// by then, which stays. JSON is parsed in memory: when too many bodies wait for that, 429 says when to come back.
+	// The response 202 means that the upload is stored and will be processed, even if the daemon
+	// restarts. `Location` is the path of its status. With `wait=true` the response is 200 and
+	// waits until processing ends. A received upload is processed even if the client disconnects.
 	//
-	// The same document again does nothing, and a changed one replaces its former self: a document is known by its
-	// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
-	// with the same content is the same upload, and with other content it is refused with 409.
+	// An upload contains at most 1,000,000 documents (`max-documents`), and its compressed files
+	// unpack to at most 4 GiB (`max-upload`). A larger upload ends as `failed`: `error` names the
+	// limit, and the documents counted so far stay. JSON is parsed in memory; if too many bodies
+	// wait, the response is 429.
+	//
+	// An unchanged document is skipped, and a changed one replaces its earlier version. A document
+	// is identified by its `key`, a mail's Message-ID, or a file's full name. Send an
+	// `Idempotency-Key` to retry safely: the same key with the same content is the same upload,
+	// and with other content it returns 409.
 	// Token: write, for this space.
 	//
 	// Takes any type of body and a specified content type.
@@ -2911,26 +2943,31 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/documents (the `Upload` operationId).
 	UploadWithBody(ctx context.Context, space SpacePath, params *UploadParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Upload Take documents in
+	// Upload Add documents
 	//
-	// Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
-	// HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-	// their first bytes tell which. A charset that the Content-Type of a text names holds. Files are streamed, so they
-	// may be large. A file's name keeps its folders (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes
-	// by, never a place on the daemon's disk. It has up to 1000 bytes and no `..`; a backslash counts as a slash. Files
-	// in the folders `cur` and `new` of a Maildir are mails.
+	// There are three forms: texts as JSON, one file as the body, or files as
+	// `multipart/form-data`. Files may be text, Markdown, HTML, mail (.eml, .mbox), transcripts
+	// (WebVTT, SRT), PDF or JSON lines, also compressed with gzip. percached detects the format
+	// from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
+	// streamed and may be large.
 	//
-	// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
-	// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
-	// received is taken in although the client goes.
+	// A file name keeps its folders (`notes/a/plan.md`) and identifies the document; it is not a
+	// path on the daemon's disk. It has at most 1000 bytes and no `..`; a backslash counts as a
+	// slash. Files in the folders `cur` and `new` of a Maildir are mails.
 	//
-	// An upload holds up to 1,000,000 documents (`max-documents`), and its compressed files unpack to 4 GiB at most
-	// (`max-upload`). One that holds more ends as `failed`: its `error` names the limit, and its counts tell what is in
-	// by then, which stays. JSON is parsed in memory: when too many bodies wait for that, 429 says when to come back.
+	// The response 202 means that the upload is stored and will be processed, even if the daemon
+	// restarts. `Location` is the path of its status. With `wait=true` the response is 200 and
+	// waits until processing ends. A received upload is processed even if the client disconnects.
 	//
-	// The same document again does nothing, and a changed one replaces its former self: a document is known by its
-	// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
-	// with the same content is the same upload, and with other content it is refused with 409.
+	// An upload contains at most 1,000,000 documents (`max-documents`), and its compressed files
+	// unpack to at most 4 GiB (`max-upload`). A larger upload ends as `failed`: `error` names the
+	// limit, and the documents counted so far stay. JSON is parsed in memory; if too many bodies
+	// wait, the response is 429.
+	//
+	// An unchanged document is skipped, and a changed one replaces its earlier version. A document
+	// is identified by its `key`, a mail's Message-ID, or a file's full name. Send an
+	// `Idempotency-Key` to retry safely: the same key with the same content is the same upload,
+	// and with other content it returns 409.
 	// Token: write, for this space.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2938,35 +2975,37 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/documents (the `Upload` operationId).
 	Upload(ctx context.Context, space SpacePath, params *UploadParams, body UploadJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteDocument Forget a document
+	// DeleteDocument Delete a document
 	//
-	// The document goes, and all that was made from it: chunks, vectors, tensors, stored answers, summaries, predictions
-	// and the questions that it answered. The receipt counts them. With `clean_up` the answer waits until their bytes have
-	// left the disk; without it, idle work sees to that.
+	// Deletes the document and everything made from it: chunks, vectors, tensors, stored answers,
+	// summaries, predictions and the questions that it answered. The receipt counts the deleted
+	// data. With `clean_up` the response waits until the bytes are removed from the disk;
+	// otherwise background work removes them.
 	// Token: write, for this space.
 	//
 	// Corresponds with DELETE /v1/spaces/{space}/documents/{document} (the `DeleteDocument` operationId).
 	DeleteDocument(ctx context.Context, space SpacePath, document DocumentID, params *DeleteDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetDocument Get a document with its text
+	// GetDocument Get a document and its text
 	//
-	// The text comes in chunks, as they stand in prompts.
+	// The text is divided into chunks, as prompts contain them.
 	// Token: ask, for this space.
 	//
 	// Corresponds with GET /v1/spaces/{space}/documents/{document} (the `GetDocument` operationId).
 	GetDocument(ctx context.Context, space SpacePath, document DocumentID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListEntries List the stored answers
+	// ListEntries List stored answers
 	//
-	// A page of them, and counts of all. Give `next` of a page as `after` to get the one behind it.
+	// Returns one page of entries, and the counts of the space. Send `next` as `after` to get the
+	// next page.
 	// Token: ask, for this space.
 	//
 	// Corresponds with GET /v1/spaces/{space}/entries (the `ListEntries` operationId).
 	ListEntries(ctx context.Context, space SpacePath, params *ListEntriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ExportEntries Export the stored answers
+	// ExportEntries Export stored answers
 	//
-	// A JSON object a line (`ExportedEntry`), streamed. What has no answer yet is left out.
+	// Streams one JSON object per line (`ExportedEntry`). Entries without an answer are left out.
 	// Token: admin, for this space.
 	//
 	// Corresponds with GET /v1/spaces/{space}/entries/export (the `ExportEntries` operationId).
@@ -2974,9 +3013,10 @@ type ClientInterface interface {
 
 	// ImportEntriesWithBody Import stored answers
 	//
-	// Takes what `exportEntries` gave: a JSON object a line (`application/jsonl` is read, too). Each line is imported whole or not at all: an answer is taken
-	// if its chunks are in this space and the bank has none for its question. It is served only under the settings that
-	// made it.
+	// Reads the output of `exportEntries`, one JSON object per line; `application/jsonl` works
+	// too. Each line is imported completely or not at all. An answer is imported if its chunks are
+	// in this space and the bank has no answer for its question. percached serves it only under
+	// the settings that made it.
 	// Token: admin, for this space.
 	//
 	// Takes any type of body and a specified content type.
@@ -2984,9 +3024,9 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/entries/import (the `ImportEntries` operationId).
 	ImportEntriesWithBody(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SearchEntries Find stored questions like a text
+	// SearchEntries Search stored questions
 	//
-	// The most similar first, each with its similarity. The gate is not asked.
+	// Returns the most similar questions first, with their similarity. It does not use the gate.
 	// Token: ask, for this space.
 	//
 	// Corresponds with GET /v1/spaces/{space}/entries/search (the `SearchEntries` operationId).
@@ -2994,7 +3034,7 @@ type ClientInterface interface {
 
 	// DeleteEntry Delete a stored answer
 	//
-	// The question is answered anew when it is asked next.
+	// The next time the question is asked, it is computed anew.
 	// Token: write, for this space.
 	//
 	// Corresponds with DELETE /v1/spaces/{space}/entries/{entry} (the `DeleteEntry` operationId).
@@ -3002,17 +3042,17 @@ type ClientInterface interface {
 
 	// GetEntry Get a stored answer
 	//
-	// The question, its answer, and what it rests on.
+	// Returns the question, the answer and its sources.
 	// Token: ask, for this space.
 	//
 	// Corresponds with GET /v1/spaces/{space}/entries/{entry} (the `GetEntry` operationId).
 	GetEntry(ctx context.Context, space SpacePath, entry EntryPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// VetoEntryWithBody Say that a stored answer was wrong for a question
+	// VetoEntryWithBody Report a wrong stored answer
 	//
-	// The entry loses its answer, and the two questions are never served for each other again. Where they are the same
-	// question, it is computed anew each time. Call this when a person says that an answer does not fit: `entry` and the
-	// question that they asked.
+	// The entry loses its answer, and the two questions are never answered by each other's answer
+	// again. If they are the same question, it is computed every time. Call this if the user says
+	// that an answer is wrong, with the answer's `entry` and the question that was asked.
 	// Token: write, for this space.
 	//
 	// Takes any type of body and a specified content type.
@@ -3020,11 +3060,11 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/entries/{entry}/veto (the `VetoEntry` operationId).
 	VetoEntryWithBody(ctx context.Context, space SpacePath, entry EntryPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// VetoEntry Say that a stored answer was wrong for a question
+	// VetoEntry Report a wrong stored answer
 	//
-	// The entry loses its answer, and the two questions are never served for each other again. Where they are the same
-	// question, it is computed anew each time. Call this when a person says that an answer does not fit: `entry` and the
-	// question that they asked.
+	// The entry loses its answer, and the two questions are never answered by each other's answer
+	// again. If they are the same question, it is computed every time. Call this if the user says
+	// that an answer is wrong, with the answer's `entry` and the question that was asked.
 	// Token: write, for this space.
 	//
 	// Takes a body of the `application/json` content type.
@@ -3032,25 +3072,26 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/entries/{entry}/veto (the `VetoEntry` operationId).
 	VetoEntry(ctx context.Context, space SpacePath, entry EntryPath, body VetoEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ClearHistory Forget what was asked
+	// ClearHistory Delete the history
 	//
-	// Stored answers stay; only the list of questions goes.
+	// Deletes the list of questions. Stored answers stay.
 	// Token: write, for this space.
 	//
 	// Corresponds with DELETE /v1/spaces/{space}/history (the `ClearHistory` operationId).
 	ClearHistory(ctx context.Context, space SpacePath, params *ClearHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListHistory List what was asked
+	// ListHistory List the history
 	//
-	// The latest questions, the last one at the end.
+	// Returns the latest questions, the newest last.
 	// Token: ask, for this space.
 	//
 	// Corresponds with GET /v1/spaces/{space}/history (the `ListHistory` operationId).
 	ListHistory(ctx context.Context, space SpacePath, params *ListHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListPredictions List what may be asked next
+	// ListPredictions List predicted questions
 	//
-	// Predicted questions, the latest first, and counts. An app may offer those that are `populated`: they are answered fast.
+	// Returns the newest predictions first, and counts. Questions that are `populated` are
+	// answered fast.
 	// Token: ask, for this space.
 	//
 	// Corresponds with GET /v1/spaces/{space}/predictions (the `ListPredictions` operationId).
@@ -3058,9 +3099,10 @@ type ClientInterface interface {
 
 	// Predict Predict now
 	//
-	// Sums up what is new in this space, predicts questions and makes their answers ready, now and not when the device is
-	// idle: on a small device that can take minutes, whatever the battery. A question steps before it. Answers when it is
-	// done, or ends when the client goes; what was done stays done. The events `job` tell how far it is.
+	// Summarises new chunks of this space, predicts questions and prepares their answers now,
+	// without waiting for an idle device. On a small device this takes minutes and ignores the
+	// battery. A question takes precedence. The request returns when all is done, and stops if the
+	// client disconnects; finished work stays. The events `job` show the progress.
 	// Token: write, for this space.
 	//
 	// Corresponds with POST /v1/spaces/{space}/predictions (the `Predict` operationId).
@@ -3068,8 +3110,8 @@ type ClientInterface interface {
 
 	// ChangeSpaceWithBody Change the settings of a space
 	//
-	// A JSON merge patch (RFC 7396): what is left out stays as it is, and `null` takes a setting back, so that the
-	// service's own holds again. All of it is done, or nothing.
+	// A JSON merge patch (RFC 7396). Absent settings stay as they are; `null` resets a setting to
+	// the service's value. Either all changes are made or none.
 	// Token: admin, for this space.
 	//
 	// Takes any type of body and a specified content type.
@@ -3079,8 +3121,8 @@ type ClientInterface interface {
 
 	// ChangeSpace Change the settings of a space
 	//
-	// A JSON merge patch (RFC 7396): what is left out stays as it is, and `null` takes a setting back, so that the
-	// service's own holds again. All of it is done, or nothing.
+	// A JSON merge patch (RFC 7396). Absent settings stay as they are; `null` resets a setting to
+	// the service's value. Either all changes are made or none.
 	// Token: admin, for this space.
 	//
 	// Takes a body of the `application/json` content type.
@@ -3088,7 +3130,7 @@ type ClientInterface interface {
 	// Corresponds with PATCH /v1/spaces/{space}/settings (the `ChangeSpace` operationId).
 	ChangeSpace(ctx context.Context, space SpacePath, body ChangeSpaceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListUploads List the uploads
+	// ListUploads List uploads
 	//
 	// The latest first.
 	// Token: write, for this space.
@@ -3098,34 +3140,36 @@ type ClientInterface interface {
 
 	// CancelUpload Cancel an upload
 	//
-	// What is in of it stays; the rest is not taken in, and the upload is not known any more.
+	// Added documents stay. The rest is not processed, and the upload is removed from the list.
 	// Token: write, for this space.
 	//
 	// Corresponds with DELETE /v1/spaces/{space}/uploads/{upload} (the `CancelUpload` operationId).
 	CancelUpload(ctx context.Context, space SpacePath, upload string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetUpload See how far an upload is
+	// GetUpload Get the status of an upload
 	//
-	// Ask again while `state` is queued or running.
+	// Repeat the request while `state` is queued or running.
 	// Token: write, for this space.
 	//
 	// Corresponds with GET /v1/spaces/{space}/uploads/{upload} (the `GetUpload` operationId).
 	GetUpload(ctx context.Context, space SpacePath, upload string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetStatus How things stand, at a glance
+	// GetStatus Status summary
 	//
-	// What was asked since the start and what that saved, what is stored, what waits, and what idle work cost and saved.
+	// Counts questions and the time saved since the start, stored data, waiting work, and the cost
+	// and savings of background work.
 	// Token: ask, for all spaces.
 	//
 	// Corresponds with GET /v1/status (the `GetStatus` operationId).
 	GetStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
-// Page The page
+// Page The web page
 //
-// What a person opens in a browser: it asks, and shows what the cache does. It holds no data and calls the operations
-// below, with the token that its address has behind `#token=`, which a browser sends nowhere, or that the person enters.
-// Another site may link to it, and do no more with it: it can be shown in no frame.
+// The web page asks questions and shows the cache. It contains no data: it calls the
+// operations below with the token that follows `#token=` in its address, or that the user
+// enters. Browsers do not send that part of an address. Other sites may link to the page but
+// cannot embed it in a frame.
 // No token is needed.
 //
 // Corresponds with GET / (the `Page` operationId).
@@ -3141,9 +3185,9 @@ func (c *Client) Page(ctx context.Context, reqEditors ...RequestEditorFn) (*http
 	return c.Client.Do(req)
 }
 
-// Health Is it alive?
+// Health Liveness
 //
-// Answers as soon as the daemon listens, also while it loads.
+// Returns 200 as soon as the daemon listens, also while it loads.
 // No token is needed.
 //
 // Corresponds with GET /healthz (the `Health` operationId).
@@ -3159,9 +3203,9 @@ func (c *Client) Health(ctx context.Context, reqEditors ...RequestEditorFn) (*ht
 	return c.Client.Do(req)
 }
 
-// Metrics Metrics for Prometheus
+// Metrics Prometheus metrics
 //
-// Counters and histograms of all spaces together, without any text.
+// Counters and histograms of all spaces together, without user text.
 // Token: ask, for all spaces.
 //
 // Corresponds with GET /metrics (the `Metrics` operationId).
@@ -3179,7 +3223,7 @@ func (c *Client) Metrics(ctx context.Context, reqEditors ...RequestEditorFn) (*h
 
 // Openapi This document
 //
-// The document that this daemon keeps to.
+// The OpenAPI document of this daemon.
 // No token is needed.
 //
 // Corresponds with GET /openapi.yaml (the `Openapi` operationId).
@@ -3195,9 +3239,9 @@ func (c *Client) Openapi(ctx context.Context, reqEditors ...RequestEditorFn) (*h
 	return c.Client.Do(req)
 }
 
-// PageFile A file of the page
+// PageFile A file of the web page
 //
-// Styles, scripts and pictures that the page is made of.
+// Styles, scripts and pictures of the page.
 // No token is needed.
 //
 // Corresponds with GET /page/{file} (the `PageFile` operationId).
@@ -3213,10 +3257,10 @@ func (c *Client) PageFile(ctx context.Context, file string, reqEditors ...Reques
 	return c.Client.Do(req)
 }
 
-// Ready Can questions be answered?
+// Ready Readiness
 //
-// Tells how far loading is. Until it is done, everything that wants a token is answered
-// with 503 and the problem `starting`.
+// Shows the progress of loading. Until loading ends, every operation that needs a token
+// returns 503 with the problem `starting`.
 // No token is needed.
 //
 // Corresponds with GET /readyz (the `Ready` operationId).
@@ -3232,9 +3276,9 @@ func (c *Client) Ready(ctx context.Context, reqEditors ...RequestEditorFn) (*htt
 	return c.Client.Do(req)
 }
 
-// About What answers here
+// About Version and models
 //
-// Version and models.
+// Returns the version and the models.
 // Token: ask, for any space.
 //
 // Corresponds with GET /v1/about (the `About` operationId).
@@ -3252,9 +3296,10 @@ func (c *Client) About(ctx context.Context, reqEditors ...RequestEditorFn) (*htt
 
 // Backup Back up all spaces
 //
-// A gzip-compressed tar archive, streamed: documents, stored answers, history and predictions of all spaces as they are at
-// one moment, uploads that wait, and prompts. Changes may go on meanwhile. Tokens, the key that signs tensors,
-// tensors and the index are left out. A backup that ends without an error is whole.
+// Streams a gzip-compressed tar archive. It contains documents, stored answers, history and
+// predictions of all spaces at one moment, waiting uploads, and prompts. It does not contain
+// tokens, the signing key, tensors and the index. Changes may continue meanwhile. A response
+// that ends without an error is complete.
 // Token: admin, for all spaces.
 //
 // Corresponds with GET /v1/backup (the `Backup` operationId).
@@ -3270,9 +3315,9 @@ func (c *Client) Backup(ctx context.Context, reqEditors ...RequestEditorFn) (*ht
 	return c.Client.Do(req)
 }
 
-// ClearCache Drop the tensors of all spaces
+// ClearCache Delete the tensors of all spaces
 //
-// Answers and documents stay. What is dropped is computed again when it is needed.
+// Answers and documents stay. Deleted tensors are computed again when they are needed.
 // Token: admin, for all spaces.
 //
 // Corresponds with DELETE /v1/cache (the `ClearCache` operationId).
@@ -3288,9 +3333,9 @@ func (c *Client) ClearCache(ctx context.Context, reqEditors ...RequestEditorFn) 
 	return c.Client.Do(req)
 }
 
-// GetCache Count what is stored of all spaces
+// GetCache Count stored tensors
 //
-// What the tree of tensors holds, and what happened to it since the daemon began.
+// Counts the tensor tree of all spaces, and its events since the daemon started.
 // Token: ask, for all spaces.
 //
 // Corresponds with GET /v1/cache (the `GetCache` operationId).
@@ -3306,9 +3351,10 @@ func (c *Client) GetCache(ctx context.Context, reqEditors ...RequestEditorFn) (*
 	return c.Client.Do(req)
 }
 
-// LimitCacheWithBody Change how many bytes the tensors may take
+// LimitCacheWithBody Change the storage limit of tensors
 //
-// Takes effect now: what is too much is evicted before this answers. It holds until the daemon ends.
+// Takes effect at once: tensors beyond the limit are evicted before the response. The limit
+// holds until the daemon stops.
 // Token: admin, for all spaces.
 //
 // Takes any type of body and a specified content type.
@@ -3326,9 +3372,10 @@ func (c *Client) LimitCacheWithBody(ctx context.Context, contentType string, bod
 	return c.Client.Do(req)
 }
 
-// LimitCache Change how many bytes the tensors may take
+// LimitCache Change the storage limit of tensors
 //
-// Takes effect now: what is too much is evicted before this answers. It holds until the daemon ends.
+// Takes effect at once: tensors beyond the limit are evicted before the response. The limit
+// holds until the daemon stops.
 // Token: admin, for all spaces.
 //
 // Takes a body of the `application/json` content type.
@@ -3346,9 +3393,9 @@ func (c *Client) LimitCache(ctx context.Context, body LimitCacheJSONRequestBody,
 	return c.Client.Do(req)
 }
 
-// VerifyCache Read every stored tensor and check it
+// VerifyCache Verify stored tensors
 //
-// What is damaged is dropped. This reads all that is stored, so it may take a while.
+// Reads all stored tensors and deletes damaged ones. This may take a while.
 // Token: admin, for all spaces.
 //
 // Corresponds with POST /v1/cache/verify (the `VerifyCache` operationId).
@@ -3364,18 +3411,19 @@ func (c *Client) VerifyCache(ctx context.Context, reqEditors ...RequestEditorFn)
 	return c.Client.Do(req)
 }
 
-// CreateChatCompletionWithBody Ask, in the words of OpenAI's interface
+// CreateChatCompletionWithBody Chat completion
 //
-// The last message is the question; `model` names the space. With earlier turns, or with instructions of the client's
-// own (a system or developer message), stored answers have no part in it. Beside OpenAI's members the reply has
-// `percached`, with outcome and citations. Problems have the member `error`, as OpenAI's clients expect.
+// The last message is the question; `model` names the space. Stored answers are not used if
+// there are earlier turns, or a system or developer message. The response has the additional
+// field `percached`, with outcome and citations. Problems have the additional field `error`,
+// in OpenAI's format.
 //
-// With `stream` the reply comes as server-sent events without a name: each `data:` is a `ChatChunk`, the last is
-// `[DONE]`.
+// With `stream` the response is a stream of server-sent events without a name: each `data:` is
+// a `ChatChunk`, and the last is `[DONE]`.
 //
-// Answers are computed greedily: `temperature`, `top_p` and `seed` are read and have no effect. Tools, several choices,
-// stop strings, formats other than text and what else would make another answer (log probabilities, penalties, biases,
-// audio) are refused; all other members that are not listed here are ignored.
+// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect.
+// Tools, several choices, stop strings, formats other than text, log probabilities, penalties,
+// biases and audio are refused. All other unlisted fields are ignored.
 // Token: ask, for any space.
 //
 // Takes any type of body and a specified content type.
@@ -3393,18 +3441,19 @@ func (c *Client) CreateChatCompletionWithBody(ctx context.Context, contentType s
 	return c.Client.Do(req)
 }
 
-// CreateChatCompletion Ask, in the words of OpenAI's interface
+// CreateChatCompletion Chat completion
 //
-// The last message is the question; `model` names the space. With earlier turns, or with instructions of the client's
-// own (a system or developer message), stored answers have no part in it. Beside OpenAI's members the reply has
-// `percached`, with outcome and citations. Problems have the member `error`, as OpenAI's clients expect.
+// The last message is the question; `model` names the space. Stored answers are not used if
+// there are earlier turns, or a system or developer message. The response has the additional
+// field `percached`, with outcome and citations. Problems have the additional field `error`,
+// in OpenAI's format.
 //
-// With `stream` the reply comes as server-sent events without a name: each `data:` is a `ChatChunk`, the last is
-// `[DONE]`.
+// With `stream` the response is a stream of server-sent events without a name: each `data:` is
+// a `ChatChunk`, and the last is `[DONE]`.
 //
-// Answers are computed greedily: `temperature`, `top_p` and `seed` are read and have no effect. Tools, several choices,
-// stop strings, formats other than text and what else would make another answer (log probabilities, penalties, biases,
-// audio) are refused; all other members that are not listed here are ignored.
+// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect.
+// Tools, several choices, stop strings, formats other than text, log probabilities, penalties,
+// biases and audio are refused. All other unlisted fields are ignored.
 // Token: ask, for any space.
 //
 // Takes a body of the `application/json` content type.
@@ -3422,9 +3471,9 @@ func (c *Client) CreateChatCompletion(ctx context.Context, body CreateChatComple
 	return c.Client.Do(req)
 }
 
-// GetConfig List the settings of the daemon
+// GetConfig List the daemon's settings
 //
-// Each with its value, where that came from, and whether it can be changed while the daemon runs.
+// Returns each setting with its value, its source, and whether it can be changed at run time.
 // Token: admin, for all spaces.
 //
 // Corresponds with GET /v1/config (the `GetConfig` operationId).
@@ -3440,10 +3489,10 @@ func (c *Client) GetConfig(ctx context.Context, reqEditors ...RequestEditorFn) (
 	return c.Client.Do(req)
 }
 
-// ChangeConfigWithBody Change settings of the daemon
+// ChangeConfigWithBody Change the daemon's settings
 //
-// New values by key, written as in the configuration file. Only what is `changeable` can be changed; all changes are
-// made, or none. They hold until the daemon ends.
+// Send new values by key, written as in the configuration file. Only `changeable` settings can
+// be changed. Either all changes are made or none. They hold until the daemon stops.
 // Token: admin, for all spaces.
 //
 // Takes any type of body and a specified content type.
@@ -3461,10 +3510,10 @@ func (c *Client) ChangeConfigWithBody(ctx context.Context, contentType string, b
 	return c.Client.Do(req)
 }
 
-// ChangeConfig Change settings of the daemon
+// ChangeConfig Change the daemon's settings
 //
-// New values by key, written as in the configuration file. Only what is `changeable` can be changed; all changes are
-// made, or none. They hold until the daemon ends.
+// Send new values by key, written as in the configuration file. Only `changeable` settings can
+// be changed. Either all changes are made or none. They hold until the daemon stops.
 // Token: admin, for all spaces.
 //
 // Takes a body of the `application/json` content type.
@@ -3482,10 +3531,10 @@ func (c *Client) ChangeConfig(ctx context.Context, body ChangeConfigJSONRequestB
 	return c.Client.Do(req)
 }
 
-// CreateEmbeddingWithBody Get the vectors of texts
+// CreateEmbeddingWithBody Embed texts
 //
-// Made by the embedding model; no space has a part in it. Texts are embedded as they are: a client
-// adds the prefix that the model wants for its purpose.
+// Embeds texts with the embedding model, independent of any space. Texts are embedded
+// unchanged; the client adds the prefix that the model expects.
 // Token: ask, for any space.
 //
 // Takes any type of body and a specified content type.
@@ -3503,10 +3552,10 @@ func (c *Client) CreateEmbeddingWithBody(ctx context.Context, contentType string
 	return c.Client.Do(req)
 }
 
-// CreateEmbedding Get the vectors of texts
+// CreateEmbedding Embed texts
 //
-// Made by the embedding model; no space has a part in it. Texts are embedded as they are: a client
-// adds the prefix that the model wants for its purpose.
+// Embeds texts with the embedding model, independent of any space. Texts are embedded
+// unchanged; the client adds the prefix that the model expects.
 // Token: ask, for any space.
 //
 // Takes a body of the `application/json` content type.
@@ -3524,14 +3573,17 @@ func (c *Client) CreateEmbedding(ctx context.Context, body CreateEmbeddingJSONRe
 	return c.Client.Do(req)
 }
 
-// Events Hear what the cache does, as it happens
+// Events Stream events
 //
-// A stream of server-sent events that does not end by itself: answers and how they came, tensors stored and
-// evicted, idle work, uploads. Each has the event's type as `event:` and one line of JSON as `data:`. They hold no
-// text of documents or questions. A line that begins with a colon comes every 15 seconds when nothing else does.
-// Who reads too slowly misses events, and is told how many by an event `lost`. A token for one space hears of that
-// space alone. It does not get `evicted`, nor a `job` that gave way, and gets `ms` and `seconds` rounded down to a
-// power of two seconds: other spaces cause those, too.
+// An endless stream of server-sent events: answers, stored and evicted tensors, background
+// work, uploads. Each event has its type as `event:` and one line of JSON as `data:`. Events
+// contain no text of documents or questions. After 15 seconds of silence the server sends a
+// line that begins with a colon. A slow reader misses events and receives `lost` with their
+// number.
+//
+// A token for one space receives that space's events only. It receives no `evicted` and no
+// preempted `job`, and `ms` and `seconds` are rounded down to a power of two seconds, because
+// other spaces influence them.
 // Token: ask, for any space.
 //
 // Corresponds with GET /v1/events (the `Events` operationId).
@@ -3547,9 +3599,10 @@ func (c *Client) Events(ctx context.Context, reqEditors ...RequestEditorFn) (*ht
 	return c.Client.Do(req)
 }
 
-// GetIdle See whether idle work is done, and if not, why
+// GetIdle Get the state of background work
 //
-// State, all reasons against working now, windows, the device as it is known, and what waits.
+// Returns the state, all reasons for not working now, windows, the known device state, and
+// waiting jobs.
 // Token: ask, for all spaces.
 //
 // Corresponds with GET /v1/idle (the `GetIdle` operationId).
@@ -3565,10 +3618,11 @@ func (c *Client) GetIdle(ctx context.Context, reqEditors ...RequestEditorFn) (*h
 	return c.Client.Do(req)
 }
 
-// PostDeviceWithBody Tell the state of the device
+// PostDeviceWithBody Report the state of the device
 //
-// A phone app posts it when it changes, and at least every few minutes: what is old forbids idle work. Leave out what
-// you do not know. Idle work is done while the device charges or its battery is well filled, and while it is not hot.
+// A phone app sends this when the state changes, and at least every few minutes: an old state
+// stops background work. Leave out what you do not know. Background work runs while the device
+// is charging or its battery is sufficient, and while it is not hot.
 // Token: write, for all spaces.
 //
 // Takes any type of body and a specified content type.
@@ -3586,10 +3640,11 @@ func (c *Client) PostDeviceWithBody(ctx context.Context, contentType string, bod
 	return c.Client.Do(req)
 }
 
-// PostDevice Tell the state of the device
+// PostDevice Report the state of the device
 //
-// A phone app posts it when it changes, and at least every few minutes: what is old forbids idle work. Leave out what
-// you do not know. Idle work is done while the device charges or its battery is well filled, and while it is not hot.
+// A phone app sends this when the state changes, and at least every few minutes: an old state
+// stops background work. Leave out what you do not know. Background work runs while the device
+// is charging or its battery is sufficient, and while it is not hot.
 // Token: write, for all spaces.
 //
 // Takes a body of the `application/json` content type.
@@ -3607,11 +3662,12 @@ func (c *Client) PostDevice(ctx context.Context, body PostDeviceJSONRequestBody,
 	return c.Client.Do(req)
 }
 
-// DrainIdle Do all idle work now
+// DrainIdle Run background work now
 //
-// Does what is due, whatever the time, the battery and the budget, and answers when nothing is due any more. A
-// question steps before it. It ends when the client goes; what was done stays done. With `space` or `kind` it does
-// that part of the work alone; with `jobs` or `tokens` it ends at that bound, for the reason `bound`.
+// Runs all due jobs, regardless of the time, the battery and the budget, and returns when no
+// job is due. A question takes precedence. If the client disconnects, the run stops; finished
+// work stays. `space` and `kind` select jobs; `jobs` and `tokens` limit the run, which then
+// ends with the reason `bound`.
 // Token: admin, for all spaces.
 //
 // Corresponds with POST /v1/idle/drain (the `DrainIdle` operationId).
@@ -3627,9 +3683,9 @@ func (c *Client) DrainIdle(ctx context.Context, params *DrainIdleParams, reqEdit
 	return c.Client.Do(req)
 }
 
-// GetLedger See what idle work cost and saved
+// GetLedger Get the costs and savings of background work
 //
-// An account for each kind of job. Kinds without any are left out.
+// Returns one account for each kind of job that has one.
 // Token: ask, for all spaces.
 //
 // Corresponds with GET /v1/idle/ledger (the `GetLedger` operationId).
@@ -3645,9 +3701,9 @@ func (c *Client) GetLedger(ctx context.Context, params *GetLedgerParams, reqEdit
 	return c.Client.Do(req)
 }
 
-// PauseIdle Do no idle work until it is resumed
+// PauseIdle Pause background work
 //
-// The running job stops. It holds over a restart.
+// Stops the running job. The pause survives a restart.
 // Token: admin, for all spaces.
 //
 // Corresponds with POST /v1/idle/pause (the `PauseIdle` operationId).
@@ -3663,9 +3719,9 @@ func (c *Client) PauseIdle(ctx context.Context, reqEditors ...RequestEditorFn) (
 	return c.Client.Do(req)
 }
 
-// ListQueue List the jobs that wait
+// ListQueue List waiting jobs
 //
-// In the order in which they would be done; those that failed too often are at the end.
+// Returns the jobs in order of execution. Jobs that failed too often are last.
 // Token: ask, for all spaces.
 //
 // Corresponds with GET /v1/idle/queue (the `ListQueue` operationId).
@@ -3681,9 +3737,9 @@ func (c *Client) ListQueue(ctx context.Context, reqEditors ...RequestEditorFn) (
 	return c.Client.Do(req)
 }
 
-// RetryJob Try a job again that failed
+// RetryJob Retry a failed job
 //
-// It need not wait any longer, and its failed attempts are forgotten.
+// The job is due at once, and its failed attempts are reset.
 // Token: admin, for all spaces.
 //
 // Corresponds with POST /v1/idle/queue/{job}/retry (the `RetryJob` operationId).
@@ -3699,9 +3755,9 @@ func (c *Client) RetryJob(ctx context.Context, job string, reqEditors ...Request
 	return c.Client.Do(req)
 }
 
-// ResumeIdle Do idle work again
+// ResumeIdle Resume background work
 //
-// Takes a pause back.
+// Ends a pause.
 // Token: admin, for all spaces.
 //
 // Corresponds with POST /v1/idle/resume (the `ResumeIdle` operationId).
@@ -3717,9 +3773,9 @@ func (c *Client) ResumeIdle(ctx context.Context, reqEditors ...RequestEditorFn) 
 	return c.Client.Do(req)
 }
 
-// ListModels List what can be named as a model
+// ListModels List models
 //
-// The spaces that the token is for, and the embedding model.
+// Returns the spaces that the token includes, and the embedding model.
 // Token: ask, for any space.
 //
 // Corresponds with GET /v1/models (the `ListModels` operationId).
@@ -3735,9 +3791,9 @@ func (c *Client) ListModels(ctx context.Context, reqEditors ...RequestEditorFn) 
 	return c.Client.Do(req)
 }
 
-// GetModel See whether something can be named as a model
+// GetModel Get a model
 //
-// One of those that `listModels` lists.
+// Returns one item of `listModels`.
 // Token: ask, for any space.
 //
 // Corresponds with GET /v1/models/{model} (the `GetModel` operationId).
@@ -3753,10 +3809,10 @@ func (c *Client) GetModel(ctx context.Context, model string, reqEditors ...Reque
 	return c.Client.Do(req)
 }
 
-// ForgetPlacements Measure anew how the model reads chunks best
+// ForgetPlacements Forget measured placements
 //
-// Forgets which placement was found to serve the model over each kind of documents. Idle work of the kind `calibrate` finds it anew;
-// until then the measurements of the model's family hold.
+// Forgets the measured placement of each kind of documents. Jobs of the kind `calibrate`
+// measure it again. Until then the measurements of the model's family apply.
 // Token: admin, for all spaces.
 //
 // Corresponds with DELETE /v1/placements (the `ForgetPlacements` operationId).
@@ -3774,10 +3830,11 @@ func (c *Client) ForgetPlacements(ctx context.Context, reqEditors ...RequestEdit
 
 // RestoreWithBody Restore a backup
 //
-// Replaces everything in all spaces by what a backup holds. The whole archive is verified before anything is replaced; a
-// damaged one changes nothing. Then the daemon opens the restored data: `/readyz` says `restoring` until it does.
-// Requests that may change something have a minute to end; if they do not, nothing is replaced. Tensors and the index are made anew. Tokens stay.
-// A backup holds what was deleted after it was made: delete it again.
+// Replaces all data of all spaces by a backup. The whole archive is verified first; a damaged
+// archive changes nothing. Then the daemon opens the restored data, and `/readyz` reports
+// `restoring` until it is ready. Running requests that change data have one minute to end;
+// otherwise nothing is replaced. Tensors and the index are rebuilt. Tokens stay. A backup
+// contains documents that were deleted after it was made; delete them again.
 // Token: admin, for all spaces.
 //
 // Takes any type of body and a specified content type.
@@ -3795,9 +3852,9 @@ func (c *Client) RestoreWithBody(ctx context.Context, params *RestoreParams, con
 	return c.Client.Do(req)
 }
 
-// ListSpaces List the spaces
+// ListSpaces List spaces
 //
-// All that the token is for.
+// Returns the spaces that the token includes.
 // Token: ask, for any space.
 //
 // Corresponds with GET /v1/spaces (the `ListSpaces` operationId).
@@ -3813,9 +3870,9 @@ func (c *Client) ListSpaces(ctx context.Context, reqEditors ...RequestEditorFn) 
 	return c.Client.Do(req)
 }
 
-// CreateSpaceWithBody Make a space
+// CreateSpaceWithBody Create a space
 //
-// Makes an empty space. One of that name must not be there.
+// Creates an empty space. The name must be unused.
 // Token: admin, for all spaces.
 //
 // Takes any type of body and a specified content type.
@@ -3833,9 +3890,9 @@ func (c *Client) CreateSpaceWithBody(ctx context.Context, contentType string, bo
 	return c.Client.Do(req)
 }
 
-// CreateSpace Make a space
+// CreateSpace Create a space
 //
-// Makes an empty space. One of that name must not be there.
+// Creates an empty space. The name must be unused.
 // Token: admin, for all spaces.
 //
 // Takes a body of the `application/json` content type.
@@ -3853,12 +3910,12 @@ func (c *Client) CreateSpace(ctx context.Context, body CreateSpaceJSONRequestBod
 	return c.Client.Do(req)
 }
 
-// DeleteSpace Forget a space and all in it
+// DeleteSpace Delete a space
 //
-// Documents, stored answers, tensors, history, predictions, settings and the tokens for this space alone go. The
-// receipt counts what was stored. With
-// `clean_up` the answer waits until their bytes have left the disk; without it, idle work in
-// the other spaces sees to that, and if there is none, they go at once.
+// Deletes documents, stored answers, tensors, history, predictions, settings and the tokens
+// for this space only. The receipt counts the deleted data. With `clean_up` the response waits
+// until the bytes are removed from the disk. Otherwise background work removes them; if there
+// is none, they are removed at once.
 // Token: admin, for this space.
 //
 // Corresponds with DELETE /v1/spaces/{space} (the `DeleteSpace` operationId).
@@ -3876,7 +3933,7 @@ func (c *Client) DeleteSpace(ctx context.Context, space SpacePath, params *Delet
 
 // GetSpace Get a space
 //
-// Counts, settings, and what holds in the space.
+// Returns counts, settings and the settings in effect.
 // Token: ask, for this space.
 //
 // Corresponds with GET /v1/spaces/{space} (the `GetSpace` operationId).
@@ -3894,22 +3951,23 @@ func (c *Client) GetSpace(ctx context.Context, space SpacePath, reqEditors ...Re
 
 // AskWithBody Ask a question
 //
-// Answers from the documents of the space: with a stored answer if the same or a similar question was answered before
-// and nothing speaks against it, else with the model. The answer tells which (`outcome`), why (`gate`), what it rests
-// on (`citations`), what was reused, and where the time went.
+// Answers from the documents of the space. If the same or a similar question has a stored
+// answer that passes the gate, percached returns it; otherwise the model answers. The response
+// contains `outcome`, the reason (`gate`), the sources (`citations`), what was reused, and
+// times.
 //
-// With `Accept: text/event-stream` the answer comes while it is made, as server-sent events. Each has one line of JSON
-// as its `data:`.
+// With `Accept: text/event-stream` the answer is streamed as server-sent events. Each has one
+// line of JSON as `data:`.
 //
 // | event | data | |
 // |---|---|---|
-// | `stage` | `Stage` | a stage ended; those of the model are told when it has ended |
-// | `citation` | `Citation` | a chunk that the answer rests on |
-// | `token` | `Token` | the next piece of the answer's text |
-// | `done` | `Answer` | the whole answer; the last event |
-// | `error` | `Problem` | it failed on the way; the last event instead |
+// | `stage` | `Stage` | a stage ended; the stages of the model are sent when the model ends |
+// | `citation` | `Citation` | a source of the answer |
+// | `token` | `Token` | the next piece of text |
+// | `done` | `Answer` | the complete answer; the last event |
+// | `error` | `Problem` | the question failed; the last event |
 //
-// When the client goes, the work stops.
+// If the client disconnects, the work stops.
 // Token: ask, for this space.
 //
 // Takes any type of body and a specified content type.
@@ -3929,22 +3987,23 @@ func (c *Client) AskWithBody(ctx context.Context, space SpacePath, contentType s
 
 // Ask Ask a question
 //
-// Answers from the documents of the space: with a stored answer if the same or a similar question was answered before
-// and nothing speaks against it, else with the model. The answer tells which (`outcome`), why (`gate`), what it rests
-// on (`citations`), what was reused, and where the time went.
+// Answers from the documents of the space. If the same or a similar question has a stored
+// answer that passes the gate, percached returns it; otherwise the model answers. The response
+// contains `outcome`, the reason (`gate`), the sources (`citations`), what was reused, and
+// times.
 //
-// With `Accept: text/event-stream` the answer comes while it is made, as server-sent events. Each has one line of JSON
-// as its `data:`.
+// With `Accept: text/event-stream` the answer is streamed as server-sent events. Each has one
+// line of JSON as `data:`.
 //
 // | event | data | |
 // |---|---|---|
-// | `stage` | `Stage` | a stage ended; those of the model are told when it has ended |
-// | `citation` | `Citation` | a chunk that the answer rests on |
-// | `token` | `Token` | the next piece of the answer's text |
-// | `done` | `Answer` | the whole answer; the last event |
-// | `error` | `Problem` | it failed on the way; the last event instead |
+// | `stage` | `Stage` | a stage ended; the stages of the model are sent when the model ends |
+// | `citation` | `Citation` | a source of the answer |
+// | `token` | `Token` | the next piece of text |
+// | `done` | `Answer` | the complete answer; the last event |
+// | `error` | `Problem` | the question failed; the last event |
 //
-// When the client goes, the work stops.
+// If the client disconnects, the work stops.
 // Token: ask, for this space.
 //
 // Takes a body of the `application/json` content type.
@@ -3962,9 +4021,9 @@ func (c *Client) Ask(ctx context.Context, space SpacePath, body AskJSONRequestBo
 	return c.Client.Do(req)
 }
 
-// ClearSpaceCache Drop the tensors of a space
+// ClearSpaceCache Delete the tensors of a space
 //
-// Answers and documents stay. What is dropped is computed again when it is needed.
+// Answers and documents stay. Deleted tensors are computed again when they are needed.
 // Token: admin, for this space.
 //
 // Corresponds with DELETE /v1/spaces/{space}/cache (the `ClearSpaceCache` operationId).
@@ -3980,9 +4039,9 @@ func (c *Client) ClearSpaceCache(ctx context.Context, space SpacePath, reqEditor
 	return c.Client.Do(req)
 }
 
-// GetSpaceCache Count what is stored of a space
+// GetSpaceCache Count the stored tensors of a space
 //
-// What the tree of tensors holds of this space.
+// Counts this space's part of the tensor tree.
 // Token: ask, for this space.
 //
 // Corresponds with GET /v1/spaces/{space}/cache (the `GetSpaceCache` operationId).
@@ -4000,7 +4059,7 @@ func (c *Client) GetSpaceCache(ctx context.Context, space SpacePath, reqEditors 
 
 // GetTree List the stored slices of a space
 //
-// Each slice stands before those behind it; `depth` tells how deep it is in the tree.
+// Lists each slice before its children; `depth` is its depth in the tree.
 // Token: ask, for this space.
 //
 // Corresponds with GET /v1/spaces/{space}/cache/tree (the `GetTree` operationId).
@@ -4016,9 +4075,10 @@ func (c *Client) GetTree(ctx context.Context, space SpacePath, params *GetTreePa
 	return c.Client.Do(req)
 }
 
-// ListDocuments List the documents
+// ListDocuments List documents
 //
-// A page of them, in an order that stays. Give `next` of a page as `after` to get the one behind it; with `find`, give that again, too.
+// Returns one page, in a stable order. Send `next` as `after` to get the next page, with the
+// same `find`.
 // Token: ask, for this space.
 //
 // Corresponds with GET /v1/spaces/{space}/documents (the `ListDocuments` operationId).
@@ -4034,26 +4094,31 @@ func (c *Client) ListDocuments(ctx context.Context, space SpacePath, params *Lis
 	return c.Client.Do(req)
 }
 
-// UploadWithBody Take documents in
+// UploadWithBody Add documents
 //
-// Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
-// HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-// their first bytes tell which. A charset that the Content-Type of a text names holds. Files are streamed, so they
-// may be large. A file's name keeps its folders (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes
-// by, never a place on the daemon's disk. It has up to 1000 bytes and no `..`; a backslash counts as a slash. Files
-// in the folders `cur` and `new` of a Maildir are mails.
+// There are three forms: texts as JSON, one file as the body, or files as
+// `multipart/form-data`. Files may be text, Markdown, HTML, mail (.eml, .mbox), transcripts
+// (WebVTT, SRT), PDF or JSON lines, also compressed with gzip. percached detects the format
+// from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
+// streamed and may be large.
 //
-// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
-// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
-// received is taken in although the client goes.
+// A file name keeps its folders (`notes/a/plan.md`) and identifies the document; it is not a
+// path on the daemon's disk. It has at most 1000 bytes and no `..`; a backslash counts as a
+// slash. Files in the folders `cur` and `new` of a Maildir are mails.
 //
-// An upload holds up to 1,000,000 documents (`max-documents`), and its compressed files unpack to 4 GiB at most
-// (`max-upload`). One that holds more ends as `failed`: its `error` names the limit, and its counts tell what is in
-// by then, which stays. JSON is parsed in memory: when too many bodies wait for that, 429 says when to come back.
+// The response 202 means that the upload is stored and will be processed, even if the daemon
+// restarts. `Location` is the path of its status. With `wait=true` the response is 200 and
+// waits until processing ends. A received upload is processed even if the client disconnects.
 //
-// The same document again does nothing, and a changed one replaces its former self: a document is known by its
-// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
-// with the same content is the same upload, and with other content it is refused with 409.
+// An upload contains at most 1,000,000 documents (`max-documents`), and its compressed files
+// unpack to at most 4 GiB (`max-upload`). A larger upload ends as `failed`: `error` names the
+// limit, and the documents counted so far stay. JSON is parsed in memory; if too many bodies
+// wait, the response is 429.
+//
+// An unchanged document is skipped, and a changed one replaces its earlier version. A document
+// is identified by its `key`, a mail's Message-ID, or a file's full name. Send an
+// `Idempotency-Key` to retry safely: the same key with the same content is the same upload,
+// and with other content it returns 409.
 // Token: write, for this space.
 //
 // Takes any type of body and a specified content type.
@@ -4071,26 +4136,31 @@ func (c *Client) UploadWithBody(ctx context.Context, space SpacePath, params *Up
 	return c.Client.Do(req)
 }
 
-// Upload Take documents in
+// Upload Add documents
 //
-// Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
-// HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-// their first bytes tell which. A charset that the Content-Type of a text names holds. Files are streamed, so they
-// may be large. A file's name keeps its folders (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes
-// by, never a place on the daemon's disk. It has up to 1000 bytes and no `..`; a backslash counts as a slash. Files
-// in the folders `cur` and `new` of a Maildir are mails.
+// There are three forms: texts as JSON, one file as the body, or files as
+// `multipart/form-data`. Files may be text, Markdown, HTML, mail (.eml, .mbox), transcripts
+// (WebVTT, SRT), PDF or JSON lines, also compressed with gzip. percached detects the format
+// from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
+// streamed and may be large.
 //
-// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
-// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
-// received is taken in although the client goes.
+// A file name keeps its folders (`notes/a/plan.md`) and identifies the document; it is not a
+// path on the daemon's disk. It has at most 1000 bytes and no `..`; a backslash counts as a
+// slash. Files in the folders `cur` and `new` of a Maildir are mails.
 //
-// An upload holds up to 1,000,000 documents (`max-documents`), and its compressed files unpack to 4 GiB at most
-// (`max-upload`). One that holds more ends as `failed`: its `error` names the limit, and its counts tell what is in
-// by then, which stays. JSON is parsed in memory: when too many bodies wait for that, 429 says when to come back.
+// The response 202 means that the upload is stored and will be processed, even if the daemon
+// restarts. `Location` is the path of its status. With `wait=true` the response is 200 and
+// waits until processing ends. A received upload is processed even if the client disconnects.
 //
-// The same document again does nothing, and a changed one replaces its former self: a document is known by its
-// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
-// with the same content is the same upload, and with other content it is refused with 409.
+// An upload contains at most 1,000,000 documents (`max-documents`), and its compressed files
+// unpack to at most 4 GiB (`max-upload`). A larger upload ends as `failed`: `error` names the
+// limit, and the documents counted so far stay. JSON is parsed in memory; if too many bodies
+// wait, the response is 429.
+//
+// An unchanged document is skipped, and a changed one replaces its earlier version. A document
+// is identified by its `key`, a mail's Message-ID, or a file's full name. Send an
+// `Idempotency-Key` to retry safely: the same key with the same content is the same upload,
+// and with other content it returns 409.
 // Token: write, for this space.
 //
 // Takes a body of the `application/json` content type.
@@ -4108,11 +4178,12 @@ func (c *Client) Upload(ctx context.Context, space SpacePath, params *UploadPara
 	return c.Client.Do(req)
 }
 
-// DeleteDocument Forget a document
+// DeleteDocument Delete a document
 //
-// The document goes, and all that was made from it: chunks, vectors, tensors, stored answers, summaries, predictions
-// and the questions that it answered. The receipt counts them. With `clean_up` the answer waits until their bytes have
-// left the disk; without it, idle work sees to that.
+// Deletes the document and everything made from it: chunks, vectors, tensors, stored answers,
+// summaries, predictions and the questions that it answered. The receipt counts the deleted
+// data. With `clean_up` the response waits until the bytes are removed from the disk;
+// otherwise background work removes them.
 // Token: write, for this space.
 //
 // Corresponds with DELETE /v1/spaces/{space}/documents/{document} (the `DeleteDocument` operationId).
@@ -4128,9 +4199,9 @@ func (c *Client) DeleteDocument(ctx context.Context, space SpacePath, document D
 	return c.Client.Do(req)
 }
 
-// GetDocument Get a document with its text
+// GetDocument Get a document and its text
 //
-// The text comes in chunks, as they stand in prompts.
+// The text is divided into chunks, as prompts contain them.
 // Token: ask, for this space.
 //
 // Corresponds with GET /v1/spaces/{space}/documents/{document} (the `GetDocument` operationId).
@@ -4146,9 +4217,10 @@ func (c *Client) GetDocument(ctx context.Context, space SpacePath, document Docu
 	return c.Client.Do(req)
 }
 
-// ListEntries List the stored answers
+// ListEntries List stored answers
 //
-// A page of them, and counts of all. Give `next` of a page as `after` to get the one behind it.
+// Returns one page of entries, and the counts of the space. Send `next` as `after` to get the
+// next page.
 // Token: ask, for this space.
 //
 // Corresponds with GET /v1/spaces/{space}/entries (the `ListEntries` operationId).
@@ -4164,9 +4236,9 @@ func (c *Client) ListEntries(ctx context.Context, space SpacePath, params *ListE
 	return c.Client.Do(req)
 }
 
-// ExportEntries Export the stored answers
+// ExportEntries Export stored answers
 //
-// A JSON object a line (`ExportedEntry`), streamed. What has no answer yet is left out.
+// Streams one JSON object per line (`ExportedEntry`). Entries without an answer are left out.
 // Token: admin, for this space.
 //
 // Corresponds with GET /v1/spaces/{space}/entries/export (the `ExportEntries` operationId).
@@ -4184,9 +4256,10 @@ func (c *Client) ExportEntries(ctx context.Context, space SpacePath, reqEditors 
 
 // ImportEntriesWithBody Import stored answers
 //
-// Takes what `exportEntries` gave: a JSON object a line (`application/jsonl` is read, too). Each line is imported whole or not at all: an answer is taken
-// if its chunks are in this space and the bank has none for its question. It is served only under the settings that
-// made it.
+// Reads the output of `exportEntries`, one JSON object per line; `application/jsonl` works
+// too. Each line is imported completely or not at all. An answer is imported if its chunks are
+// in this space and the bank has no answer for its question. percached serves it only under
+// the settings that made it.
 // Token: admin, for this space.
 //
 // Takes any type of body and a specified content type.
@@ -4204,9 +4277,9 @@ func (c *Client) ImportEntriesWithBody(ctx context.Context, space SpacePath, con
 	return c.Client.Do(req)
 }
 
-// SearchEntries Find stored questions like a text
+// SearchEntries Search stored questions
 //
-// The most similar first, each with its similarity. The gate is not asked.
+// Returns the most similar questions first, with their similarity. It does not use the gate.
 // Token: ask, for this space.
 //
 // Corresponds with GET /v1/spaces/{space}/entries/search (the `SearchEntries` operationId).
@@ -4224,7 +4297,7 @@ func (c *Client) SearchEntries(ctx context.Context, space SpacePath, params *Sea
 
 // DeleteEntry Delete a stored answer
 //
-// The question is answered anew when it is asked next.
+// The next time the question is asked, it is computed anew.
 // Token: write, for this space.
 //
 // Corresponds with DELETE /v1/spaces/{space}/entries/{entry} (the `DeleteEntry` operationId).
@@ -4242,7 +4315,7 @@ func (c *Client) DeleteEntry(ctx context.Context, space SpacePath, entry EntryPa
 
 // GetEntry Get a stored answer
 //
-// The question, its answer, and what it rests on.
+// Returns the question, the answer and its sources.
 // Token: ask, for this space.
 //
 // Corresponds with GET /v1/spaces/{space}/entries/{entry} (the `GetEntry` operationId).
@@ -4258,11 +4331,11 @@ func (c *Client) GetEntry(ctx context.Context, space SpacePath, entry EntryPath,
 	return c.Client.Do(req)
 }
 
-// VetoEntryWithBody Say that a stored answer was wrong for a question
+// VetoEntryWithBody Report a wrong stored answer
 //
-// The entry loses its answer, and the two questions are never served for each other again. Where they are the same
-// question, it is computed anew each time. Call this when a person says that an answer does not fit: `entry` and the
-// question that they asked.
+// The entry loses its answer, and the two questions are never answered by each other's answer
+// again. If they are the same question, it is computed every time. Call this if the user says
+// that an answer is wrong, with the answer's `entry` and the question that was asked.
 // Token: write, for this space.
 //
 // Takes any type of body and a specified content type.
@@ -4280,11 +4353,11 @@ func (c *Client) VetoEntryWithBody(ctx context.Context, space SpacePath, entry E
 	return c.Client.Do(req)
 }
 
-// VetoEntry Say that a stored answer was wrong for a question
+// VetoEntry Report a wrong stored answer
 //
-// The entry loses its answer, and the two questions are never served for each other again. Where they are the same
-// question, it is computed anew each time. Call this when a person says that an answer does not fit: `entry` and the
-// question that they asked.
+// The entry loses its answer, and the two questions are never answered by each other's answer
+// again. If they are the same question, it is computed every time. Call this if the user says
+// that an answer is wrong, with the answer's `entry` and the question that was asked.
 // Token: write, for this space.
 //
 // Takes a body of the `application/json` content type.
@@ -4302,9 +4375,9 @@ func (c *Client) VetoEntry(ctx context.Context, space SpacePath, entry EntryPath
 	return c.Client.Do(req)
 }
 
-// ClearHistory Forget what was asked
+// ClearHistory Delete the history
 //
-// Stored answers stay; only the list of questions goes.
+// Deletes the list of questions. Stored answers stay.
 // Token: write, for this space.
 //
 // Corresponds with DELETE /v1/spaces/{space}/history (the `ClearHistory` operationId).
@@ -4320,9 +4393,9 @@ func (c *Client) ClearHistory(ctx context.Context, space SpacePath, params *Clea
 	return c.Client.Do(req)
 }
 
-// ListHistory List what was asked
+// ListHistory List the history
 //
-// The latest questions, the last one at the end.
+// Returns the latest questions, the newest last.
 // Token: ask, for this space.
 //
 // Corresponds with GET /v1/spaces/{space}/history (the `ListHistory` operationId).
@@ -4338,9 +4411,10 @@ func (c *Client) ListHistory(ctx context.Context, space SpacePath, params *ListH
 	return c.Client.Do(req)
 }
 
-// ListPredictions List what may be asked next
+// ListPredictions List predicted questions
 //
-// Predicted questions, the latest first, and counts. An app may offer those that are `populated`: they are answered fast.
+// Returns the newest predictions first, and counts. Questions that are `populated` are
+// answered fast.
 // Token: ask, for this space.
 //
 // Corresponds with GET /v1/spaces/{space}/predictions (the `ListPredictions` operationId).
@@ -4358,9 +4432,10 @@ func (c *Client) ListPredictions(ctx context.Context, space SpacePath, reqEditor
 
 // Predict Predict now
 //
-// Sums up what is new in this space, predicts questions and makes their answers ready, now and not when the device is
-// idle: on a small device that can take minutes, whatever the battery. A question steps before it. Answers when it is
-// done, or ends when the client goes; what was done stays done. The events `job` tell how far it is.
+// Summarises new chunks of this space, predicts questions and prepares their answers now,
+// without waiting for an idle device. On a small device this takes minutes and ignores the
+// battery. A question takes precedence. The request returns when all is done, and stops if the
+// client disconnects; finished work stays. The events `job` show the progress.
 // Token: write, for this space.
 //
 // Corresponds with POST /v1/spaces/{space}/predictions (the `Predict` operationId).
@@ -4378,8 +4453,8 @@ func (c *Client) Predict(ctx context.Context, space SpacePath, reqEditors ...Req
 
 // ChangeSpaceWithBody Change the settings of a space
 //
-// A JSON merge patch (RFC 7396): what is left out stays as it is, and `null` takes a setting back, so that the
-// service's own holds again. All of it is done, or nothing.
+// A JSON merge patch (RFC 7396). Absent settings stay as they are; `null` resets a setting to
+// the service's value. Either all changes are made or none.
 // Token: admin, for this space.
 //
 // Takes any type of body and a specified content type.
@@ -4399,8 +4474,8 @@ func (c *Client) ChangeSpaceWithBody(ctx context.Context, space SpacePath, conte
 
 // ChangeSpace Change the settings of a space
 //
-// A JSON merge patch (RFC 7396): what is left out stays as it is, and `null` takes a setting back, so that the
-// service's own holds again. All of it is done, or nothing.
+// A JSON merge patch (RFC 7396). Absent settings stay as they are; `null` resets a setting to
+// the service's value. Either all changes are made or none.
 // Token: admin, for this space.
 //
 // Takes a body of the `application/json` content type.
@@ -4418,7 +4493,7 @@ func (c *Client) ChangeSpace(ctx context.Context, space SpacePath, body ChangeSp
 	return c.Client.Do(req)
 }
 
-// ListUploads List the uploads
+// ListUploads List uploads
 //
 // The latest first.
 // Token: write, for this space.
@@ -4438,7 +4513,7 @@ func (c *Client) ListUploads(ctx context.Context, space SpacePath, params *ListU
 
 // CancelUpload Cancel an upload
 //
-// What is in of it stays; the rest is not taken in, and the upload is not known any more.
+// Added documents stay. The rest is not processed, and the upload is removed from the list.
 // Token: write, for this space.
 //
 // Corresponds with DELETE /v1/spaces/{space}/uploads/{upload} (the `CancelUpload` operationId).
@@ -4454,9 +4529,9 @@ func (c *Client) CancelUpload(ctx context.Context, space SpacePath, upload strin
 	return c.Client.Do(req)
 }
 
-// GetUpload See how far an upload is
+// GetUpload Get the status of an upload
 //
-// Ask again while `state` is queued or running.
+// Repeat the request while `state` is queued or running.
 // Token: write, for this space.
 //
 // Corresponds with GET /v1/spaces/{space}/uploads/{upload} (the `GetUpload` operationId).
@@ -4472,9 +4547,10 @@ func (c *Client) GetUpload(ctx context.Context, space SpacePath, upload string, 
 	return c.Client.Do(req)
 }
 
-// GetStatus How things stand, at a glance
+// GetStatus Status summary
 //
-// What was asked since the start and what that saved, what is stored, what waits, and what idle work cost and saved.
+// Counts questions and the time saved since the start, stored data, waiting work, and the cost
+// and savings of background work.
 // Token: ask, for all spaces.
 //
 // Corresponds with GET /v1/status (the `GetStatus` operationId).
@@ -6922,11 +6998,12 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
-	// PageWithResponse The page
+	// PageWithResponse The web page
 	//
-	// What a person opens in a browser: it asks, and shows what the cache does. It holds no data and calls the operations
-	// below, with the token that its address has behind `#token=`, which a browser sends nowhere, or that the person enters.
-	// Another site may link to it, and do no more with it: it can be shown in no frame.
+	// The web page asks questions and shows the cache. It contains no data: it calls the
+	// operations below with the token that follows `#token=` in its address, or that the user
+	// enters. Browsers do not send that part of an address. Other sites may link to the page but
+	// cannot embed it in a frame.
 	// No token is needed.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -6934,9 +7011,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET / (the `Page` operationId).
 	PageWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*PageResponse, error)
 
-	// HealthWithResponse Is it alive?
+	// HealthWithResponse Liveness
 	//
-	// Answers as soon as the daemon listens, also while it loads.
+	// Returns 200 as soon as the daemon listens, also while it loads.
 	// No token is needed.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -6944,9 +7021,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /healthz (the `Health` operationId).
 	HealthWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*HealthResponse, error)
 
-	// MetricsWithResponse Metrics for Prometheus
+	// MetricsWithResponse Prometheus metrics
 	//
-	// Counters and histograms of all spaces together, without any text.
+	// Counters and histograms of all spaces together, without user text.
 	// Token: ask, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -6956,7 +7033,7 @@ type ClientWithResponsesInterface interface {
 
 	// OpenapiWithResponse This document
 	//
-	// The document that this daemon keeps to.
+	// The OpenAPI document of this daemon.
 	// No token is needed.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -6964,9 +7041,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /openapi.yaml (the `Openapi` operationId).
 	OpenapiWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*OpenapiResponse, error)
 
-	// PageFileWithResponse A file of the page
+	// PageFileWithResponse A file of the web page
 	//
-	// Styles, scripts and pictures that the page is made of.
+	// Styles, scripts and pictures of the page.
 	// No token is needed.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -6974,10 +7051,10 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /page/{file} (the `PageFile` operationId).
 	PageFileWithResponse(ctx context.Context, file string, reqEditors ...RequestEditorFn) (*PageFileResponse, error)
 
-	// ReadyWithResponse Can questions be answered?
+	// ReadyWithResponse Readiness
 	//
-	// Tells how far loading is. Until it is done, everything that wants a token is answered
-	// with 503 and the problem `starting`.
+	// Shows the progress of loading. Until loading ends, every operation that needs a token
+	// returns 503 with the problem `starting`.
 	// No token is needed.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -6985,9 +7062,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /readyz (the `Ready` operationId).
 	ReadyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ReadyResponse, error)
 
-	// AboutWithResponse What answers here
+	// AboutWithResponse Version and models
 	//
-	// Version and models.
+	// Returns the version and the models.
 	// Token: ask, for any space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -6997,9 +7074,10 @@ type ClientWithResponsesInterface interface {
 
 	// BackupWithResponse Back up all spaces
 	//
-	// A gzip-compressed tar archive, streamed: documents, stored answers, history and predictions of all spaces as they are at
-	// one moment, uploads that wait, and prompts. Changes may go on meanwhile. Tokens, the key that signs tensors,
-	// tensors and the index are left out. A backup that ends without an error is whole.
+	// Streams a gzip-compressed tar archive. It contains documents, stored answers, history and
+	// predictions of all spaces at one moment, waiting uploads, and prompts. It does not contain
+	// tokens, the signing key, tensors and the index. Changes may continue meanwhile. A response
+	// that ends without an error is complete.
 	// Token: admin, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7007,9 +7085,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/backup (the `Backup` operationId).
 	BackupWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*BackupResponse, error)
 
-	// ClearCacheWithResponse Drop the tensors of all spaces
+	// ClearCacheWithResponse Delete the tensors of all spaces
 	//
-	// Answers and documents stay. What is dropped is computed again when it is needed.
+	// Answers and documents stay. Deleted tensors are computed again when they are needed.
 	// Token: admin, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7017,9 +7095,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /v1/cache (the `ClearCache` operationId).
 	ClearCacheWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ClearCacheResponse, error)
 
-	// GetCacheWithResponse Count what is stored of all spaces
+	// GetCacheWithResponse Count stored tensors
 	//
-	// What the tree of tensors holds, and what happened to it since the daemon began.
+	// Counts the tensor tree of all spaces, and its events since the daemon started.
 	// Token: ask, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7027,9 +7105,10 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/cache (the `GetCache` operationId).
 	GetCacheWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetCacheResponse, error)
 
-	// LimitCacheWithBodyWithResponse Change how many bytes the tensors may take
+	// LimitCacheWithBodyWithResponse Change the storage limit of tensors
 	//
-	// Takes effect now: what is too much is evicted before this answers. It holds until the daemon ends.
+	// Takes effect at once: tensors beyond the limit are evicted before the response. The limit
+	// holds until the daemon stops.
 	// Token: admin, for all spaces.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -7037,9 +7116,10 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /v1/cache (the `LimitCache` operationId).
 	LimitCacheWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LimitCacheResponse, error)
 
-	// LimitCacheWithResponse Change how many bytes the tensors may take
+	// LimitCacheWithResponse Change the storage limit of tensors
 	//
-	// Takes effect now: what is too much is evicted before this answers. It holds until the daemon ends.
+	// Takes effect at once: tensors beyond the limit are evicted before the response. The limit
+	// holds until the daemon stops.
 	// Token: admin, for all spaces.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -7047,9 +7127,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /v1/cache (the `LimitCache` operationId).
 	LimitCacheWithResponse(ctx context.Context, body LimitCacheJSONRequestBody, reqEditors ...RequestEditorFn) (*LimitCacheResponse, error)
 
-	// VerifyCacheWithResponse Read every stored tensor and check it
+	// VerifyCacheWithResponse Verify stored tensors
 	//
-	// What is damaged is dropped. This reads all that is stored, so it may take a while.
+	// Reads all stored tensors and deletes damaged ones. This may take a while.
 	// Token: admin, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7057,18 +7137,19 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/cache/verify (the `VerifyCache` operationId).
 	VerifyCacheWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*VerifyCacheResponse, error)
 
-	// CreateChatCompletionWithBodyWithResponse Ask, in the words of OpenAI's interface
+	// CreateChatCompletionWithBodyWithResponse Chat completion
 	//
-	// The last message is the question; `model` names the space. With earlier turns, or with instructions of the client's
-	// own (a system or developer message), stored answers have no part in it. Beside OpenAI's members the reply has
-	// `percached`, with outcome and citations. Problems have the member `error`, as OpenAI's clients expect.
+	// The last message is the question; `model` names the space. Stored answers are not used if
+	// there are earlier turns, or a system or developer message. The response has the additional
+	// field `percached`, with outcome and citations. Problems have the additional field `error`,
+	// in OpenAI's format.
 	//
-	// With `stream` the reply comes as server-sent events without a name: each `data:` is a `ChatChunk`, the last is
-	// `[DONE]`.
+	// With `stream` the response is a stream of server-sent events without a name: each `data:` is
+	// a `ChatChunk`, and the last is `[DONE]`.
 	//
-	// Answers are computed greedily: `temperature`, `top_p` and `seed` are read and have no effect. Tools, several choices,
-	// stop strings, formats other than text and what else would make another answer (log probabilities, penalties, biases,
-	// audio) are refused; all other members that are not listed here are ignored.
+	// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect.
+	// Tools, several choices, stop strings, formats other than text, log probabilities, penalties,
+	// biases and audio are refused. All other unlisted fields are ignored.
 	// Token: ask, for any space.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -7076,18 +7157,19 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/chat/completions (the `CreateChatCompletion` operationId).
 	CreateChatCompletionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateChatCompletionResponse, error)
 
-	// CreateChatCompletionWithResponse Ask, in the words of OpenAI's interface
+	// CreateChatCompletionWithResponse Chat completion
 	//
-	// The last message is the question; `model` names the space. With earlier turns, or with instructions of the client's
-	// own (a system or developer message), stored answers have no part in it. Beside OpenAI's members the reply has
-	// `percached`, with outcome and citations. Problems have the member `error`, as OpenAI's clients expect.
+	// The last message is the question; `model` names the space. Stored answers are not used if
+	// there are earlier turns, or a system or developer message. The response has the additional
+	// field `percached`, with outcome and citations. Problems have the additional field `error`,
+	// in OpenAI's format.
 	//
-	// With `stream` the reply comes as server-sent events without a name: each `data:` is a `ChatChunk`, the last is
-	// `[DONE]`.
+	// With `stream` the response is a stream of server-sent events without a name: each `data:` is
+	// a `ChatChunk`, and the last is `[DONE]`.
 	//
-	// Answers are computed greedily: `temperature`, `top_p` and `seed` are read and have no effect. Tools, several choices,
-	// stop strings, formats other than text and what else would make another answer (log probabilities, penalties, biases,
-	// audio) are refused; all other members that are not listed here are ignored.
+	// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect.
+	// Tools, several choices, stop strings, formats other than text, log probabilities, penalties,
+	// biases and audio are refused. All other unlisted fields are ignored.
 	// Token: ask, for any space.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -7095,9 +7177,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/chat/completions (the `CreateChatCompletion` operationId).
 	CreateChatCompletionWithResponse(ctx context.Context, body CreateChatCompletionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateChatCompletionResponse, error)
 
-	// GetConfigWithResponse List the settings of the daemon
+	// GetConfigWithResponse List the daemon's settings
 	//
-	// Each with its value, where that came from, and whether it can be changed while the daemon runs.
+	// Returns each setting with its value, its source, and whether it can be changed at run time.
 	// Token: admin, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7105,10 +7187,10 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/config (the `GetConfig` operationId).
 	GetConfigWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetConfigResponse, error)
 
-	// ChangeConfigWithBodyWithResponse Change settings of the daemon
+	// ChangeConfigWithBodyWithResponse Change the daemon's settings
 	//
-	// New values by key, written as in the configuration file. Only what is `changeable` can be changed; all changes are
-	// made, or none. They hold until the daemon ends.
+	// Send new values by key, written as in the configuration file. Only `changeable` settings can
+	// be changed. Either all changes are made or none. They hold until the daemon stops.
 	// Token: admin, for all spaces.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -7116,10 +7198,10 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /v1/config (the `ChangeConfig` operationId).
 	ChangeConfigWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeConfigResponse, error)
 
-	// ChangeConfigWithResponse Change settings of the daemon
+	// ChangeConfigWithResponse Change the daemon's settings
 	//
-	// New values by key, written as in the configuration file. Only what is `changeable` can be changed; all changes are
-	// made, or none. They hold until the daemon ends.
+	// Send new values by key, written as in the configuration file. Only `changeable` settings can
+	// be changed. Either all changes are made or none. They hold until the daemon stops.
 	// Token: admin, for all spaces.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -7127,10 +7209,10 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /v1/config (the `ChangeConfig` operationId).
 	ChangeConfigWithResponse(ctx context.Context, body ChangeConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeConfigResponse, error)
 
-	// CreateEmbeddingWithBodyWithResponse Get the vectors of texts
+	// CreateEmbeddingWithBodyWithResponse Embed texts
 	//
-	// Made by the embedding model; no space has a part in it. Texts are embedded as they are: a client
-	// adds the prefix that the model wants for its purpose.
+	// Embeds texts with the embedding model, independent of any space. Texts are embedded
+	// unchanged; the client adds the prefix that the model expects.
 	// Token: ask, for any space.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -7138,10 +7220,10 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/embeddings (the `CreateEmbedding` operationId).
 	CreateEmbeddingWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateEmbeddingResponse, error)
 
-	// CreateEmbeddingWithResponse Get the vectors of texts
+	// CreateEmbeddingWithResponse Embed texts
 	//
-	// Made by the embedding model; no space has a part in it. Texts are embedded as they are: a client
-	// adds the prefix that the model wants for its purpose.
+	// Embeds texts with the embedding model, independent of any space. Texts are embedded
+	// unchanged; the client adds the prefix that the model expects.
 	// Token: ask, for any space.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -7149,14 +7231,17 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/embeddings (the `CreateEmbedding` operationId).
 	CreateEmbeddingWithResponse(ctx context.Context, body CreateEmbeddingJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateEmbeddingResponse, error)
 
-	// EventsWithResponse Hear what the cache does, as it happens
+	// EventsWithResponse Stream events
 	//
-	// A stream of server-sent events that does not end by itself: answers and how they came, tensors stored and
-	// evicted, idle work, uploads. Each has the event's type as `event:` and one line of JSON as `data:`. They hold no
-	// text of documents or questions. A line that begins with a colon comes every 15 seconds when nothing else does.
-	// Who reads too slowly misses events, and is told how many by an event `lost`. A token for one space hears of that
-	// space alone. It does not get `evicted`, nor a `job` that gave way, and gets `ms` and `seconds` rounded down to a
-	// power of two seconds: other spaces cause those, too.
+	// An endless stream of server-sent events: answers, stored and evicted tensors, background
+	// work, uploads. Each event has its type as `event:` and one line of JSON as `data:`. Events
+	// contain no text of documents or questions. After 15 seconds of silence the server sends a
+	// line that begins with a colon. A slow reader misses events and receives `lost` with their
+	// number.
+	//
+	// A token for one space receives that space's events only. It receives no `evicted` and no
+	// preempted `job`, and `ms` and `seconds` are rounded down to a power of two seconds, because
+	// other spaces influence them.
 	// Token: ask, for any space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7164,9 +7249,10 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/events (the `Events` operationId).
 	EventsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*EventsResponse, error)
 
-	// GetIdleWithResponse See whether idle work is done, and if not, why
+	// GetIdleWithResponse Get the state of background work
 	//
-	// State, all reasons against working now, windows, the device as it is known, and what waits.
+	// Returns the state, all reasons for not working now, windows, the known device state, and
+	// waiting jobs.
 	// Token: ask, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7174,10 +7260,11 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/idle (the `GetIdle` operationId).
 	GetIdleWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetIdleResponse, error)
 
-	// PostDeviceWithBodyWithResponse Tell the state of the device
+	// PostDeviceWithBodyWithResponse Report the state of the device
 	//
-	// A phone app posts it when it changes, and at least every few minutes: what is old forbids idle work. Leave out what
-	// you do not know. Idle work is done while the device charges or its battery is well filled, and while it is not hot.
+	// A phone app sends this when the state changes, and at least every few minutes: an old state
+	// stops background work. Leave out what you do not know. Background work runs while the device
+	// is charging or its battery is sufficient, and while it is not hot.
 	// Token: write, for all spaces.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -7185,10 +7272,11 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/idle/device (the `PostDevice` operationId).
 	PostDeviceWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PostDeviceResponse, error)
 
-	// PostDeviceWithResponse Tell the state of the device
+	// PostDeviceWithResponse Report the state of the device
 	//
-	// A phone app posts it when it changes, and at least every few minutes: what is old forbids idle work. Leave out what
-	// you do not know. Idle work is done while the device charges or its battery is well filled, and while it is not hot.
+	// A phone app sends this when the state changes, and at least every few minutes: an old state
+	// stops background work. Leave out what you do not know. Background work runs while the device
+	// is charging or its battery is sufficient, and while it is not hot.
 	// Token: write, for all spaces.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -7196,11 +7284,12 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/idle/device (the `PostDevice` operationId).
 	PostDeviceWithResponse(ctx context.Context, body PostDeviceJSONRequestBody, reqEditors ...RequestEditorFn) (*PostDeviceResponse, error)
 
-	// DrainIdleWithResponse Do all idle work now
+	// DrainIdleWithResponse Run background work now
 	//
-	// Does what is due, whatever the time, the battery and the budget, and answers when nothing is due any more. A
-	// question steps before it. It ends when the client goes; what was done stays done. With `space` or `kind` it does
-	// that part of the work alone; with `jobs` or `tokens` it ends at that bound, for the reason `bound`.
+	// Runs all due jobs, regardless of the time, the battery and the budget, and returns when no
+	// job is due. A question takes precedence. If the client disconnects, the run stops; finished
+	// work stays. `space` and `kind` select jobs; `jobs` and `tokens` limit the run, which then
+	// ends with the reason `bound`.
 	// Token: admin, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7208,9 +7297,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/idle/drain (the `DrainIdle` operationId).
 	DrainIdleWithResponse(ctx context.Context, params *DrainIdleParams, reqEditors ...RequestEditorFn) (*DrainIdleResponse, error)
 
-	// GetLedgerWithResponse See what idle work cost and saved
+	// GetLedgerWithResponse Get the costs and savings of background work
 	//
-	// An account for each kind of job. Kinds without any are left out.
+	// Returns one account for each kind of job that has one.
 	// Token: ask, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7218,9 +7307,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/idle/ledger (the `GetLedger` operationId).
 	GetLedgerWithResponse(ctx context.Context, params *GetLedgerParams, reqEditors ...RequestEditorFn) (*GetLedgerResponse, error)
 
-	// PauseIdleWithResponse Do no idle work until it is resumed
+	// PauseIdleWithResponse Pause background work
 	//
-	// The running job stops. It holds over a restart.
+	// Stops the running job. The pause survives a restart.
 	// Token: admin, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7228,9 +7317,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/idle/pause (the `PauseIdle` operationId).
 	PauseIdleWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*PauseIdleResponse, error)
 
-	// ListQueueWithResponse List the jobs that wait
+	// ListQueueWithResponse List waiting jobs
 	//
-	// In the order in which they would be done; those that failed too often are at the end.
+	// Returns the jobs in order of execution. Jobs that failed too often are last.
 	// Token: ask, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7238,9 +7327,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/idle/queue (the `ListQueue` operationId).
 	ListQueueWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListQueueResponse, error)
 
-	// RetryJobWithResponse Try a job again that failed
+	// RetryJobWithResponse Retry a failed job
 	//
-	// It need not wait any longer, and its failed attempts are forgotten.
+	// The job is due at once, and its failed attempts are reset.
 	// Token: admin, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7248,9 +7337,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/idle/queue/{job}/retry (the `RetryJob` operationId).
 	RetryJobWithResponse(ctx context.Context, job string, reqEditors ...RequestEditorFn) (*RetryJobResponse, error)
 
-	// ResumeIdleWithResponse Do idle work again
+	// ResumeIdleWithResponse Resume background work
 	//
-	// Takes a pause back.
+	// Ends a pause.
 	// Token: admin, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7258,9 +7347,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/idle/resume (the `ResumeIdle` operationId).
 	ResumeIdleWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ResumeIdleResponse, error)
 
-	// ListModelsWithResponse List what can be named as a model
+	// ListModelsWithResponse List models
 	//
-	// The spaces that the token is for, and the embedding model.
+	// Returns the spaces that the token includes, and the embedding model.
 	// Token: ask, for any space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7268,9 +7357,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/models (the `ListModels` operationId).
 	ListModelsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListModelsResponse, error)
 
-	// GetModelWithResponse See whether something can be named as a model
+	// GetModelWithResponse Get a model
 	//
-	// One of those that `listModels` lists.
+	// Returns one item of `listModels`.
 	// Token: ask, for any space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7278,10 +7367,10 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/models/{model} (the `GetModel` operationId).
 	GetModelWithResponse(ctx context.Context, model string, reqEditors ...RequestEditorFn) (*GetModelResponse, error)
 
-	// ForgetPlacementsWithResponse Measure anew how the model reads chunks best
+	// ForgetPlacementsWithResponse Forget measured placements
 	//
-	// Forgets which placement was found to serve the model over each kind of documents. Idle work of the kind `calibrate` finds it anew;
-	// until then the measurements of the model's family hold.
+	// Forgets the measured placement of each kind of documents. Jobs of the kind `calibrate`
+	// measure it again. Until then the measurements of the model's family apply.
 	// Token: admin, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7291,10 +7380,11 @@ type ClientWithResponsesInterface interface {
 
 	// RestoreWithBodyWithResponse Restore a backup
 	//
-	// Replaces everything in all spaces by what a backup holds. The whole archive is verified before anything is replaced; a
-	// damaged one changes nothing. Then the daemon opens the restored data: `/readyz` says `restoring` until it does.
-	// Requests that may change something have a minute to end; if they do not, nothing is replaced. Tensors and the index are made anew. Tokens stay.
-	// A backup holds what was deleted after it was made: delete it again.
+	// Replaces all data of all spaces by a backup. The whole archive is verified first; a damaged
+	// archive changes nothing. Then the daemon opens the restored data, and `/readyz` reports
+	// `restoring` until it is ready. Running requests that change data have one minute to end;
+	// otherwise nothing is replaced. Tensors and the index are rebuilt. Tokens stay. A backup
+	// contains documents that were deleted after it was made; delete them again.
 	// Token: admin, for all spaces.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -7302,9 +7392,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/restore (the `Restore` operationId).
 	RestoreWithBodyWithResponse(ctx context.Context, params *RestoreParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RestoreResponse, error)
 
-	// ListSpacesWithResponse List the spaces
+	// ListSpacesWithResponse List spaces
 	//
-	// All that the token is for.
+	// Returns the spaces that the token includes.
 	// Token: ask, for any space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7312,9 +7402,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/spaces (the `ListSpaces` operationId).
 	ListSpacesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListSpacesResponse, error)
 
-	// CreateSpaceWithBodyWithResponse Make a space
+	// CreateSpaceWithBodyWithResponse Create a space
 	//
-	// Makes an empty space. One of that name must not be there.
+	// Creates an empty space. The name must be unused.
 	// Token: admin, for all spaces.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -7322,9 +7412,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/spaces (the `CreateSpace` operationId).
 	CreateSpaceWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSpaceResponse, error)
 
-	// CreateSpaceWithResponse Make a space
+	// CreateSpaceWithResponse Create a space
 	//
-	// Makes an empty space. One of that name must not be there.
+	// Creates an empty space. The name must be unused.
 	// Token: admin, for all spaces.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -7332,12 +7422,12 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/spaces (the `CreateSpace` operationId).
 	CreateSpaceWithResponse(ctx context.Context, body CreateSpaceJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSpaceResponse, error)
 
-	// DeleteSpaceWithResponse Forget a space and all in it
+	// DeleteSpaceWithResponse Delete a space
 	//
-	// Documents, stored answers, tensors, history, predictions, settings and the tokens for this space alone go. The
-	// receipt counts what was stored. With
-	// `clean_up` the answer waits until their bytes have left the disk; without it, idle work in
-	// the other spaces sees to that, and if there is none, they go at once.
+	// Deletes documents, stored answers, tensors, history, predictions, settings and the tokens
+	// for this space only. The receipt counts the deleted data. With `clean_up` the response waits
+	// until the bytes are removed from the disk. Otherwise background work removes them; if there
+	// is none, they are removed at once.
 	// Token: admin, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7347,7 +7437,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetSpaceWithResponse Get a space
 	//
-	// Counts, settings, and what holds in the space.
+	// Returns counts, settings and the settings in effect.
 	// Token: ask, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7357,22 +7447,23 @@ type ClientWithResponsesInterface interface {
 
 	// AskWithBodyWithResponse Ask a question
 	//
-	// Answers from the documents of the space: with a stored answer if the same or a similar question was answered before
-	// and nothing speaks against it, else with the model. The answer tells which (`outcome`), why (`gate`), what it rests
-	// on (`citations`), what was reused, and where the time went.
+	// Answers from the documents of the space. If the same or a similar question has a stored
+	// answer that passes the gate, percached returns it; otherwise the model answers. The response
+	// contains `outcome`, the reason (`gate`), the sources (`citations`), what was reused, and
+	// times.
 	//
-	// With `Accept: text/event-stream` the answer comes while it is made, as server-sent events. Each has one line of JSON
-	// as its `data:`.
+	// With `Accept: text/event-stream` the answer is streamed as server-sent events. Each has one
+	// line of JSON as `data:`.
 	//
 	// | event | data | |
 	// |---|---|---|
-	// | `stage` | `Stage` | a stage ended; those of the model are told when it has ended |
-	// | `citation` | `Citation` | a chunk that the answer rests on |
-	// | `token` | `Token` | the next piece of the answer's text |
-	// | `done` | `Answer` | the whole answer; the last event |
-	// | `error` | `Problem` | it failed on the way; the last event instead |
+	// | `stage` | `Stage` | a stage ended; the stages of the model are sent when the model ends |
+	// | `citation` | `Citation` | a source of the answer |
+	// | `token` | `Token` | the next piece of text |
+	// | `done` | `Answer` | the complete answer; the last event |
+	// | `error` | `Problem` | the question failed; the last event |
 	//
-	// When the client goes, the work stops.
+	// If the client disconnects, the work stops.
 	// Token: ask, for this space.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -7382,22 +7473,23 @@ type ClientWithResponsesInterface interface {
 
 	// AskWithResponse Ask a question
 	//
-	// Answers from the documents of the space: with a stored answer if the same or a similar question was answered before
-	// and nothing speaks against it, else with the model. The answer tells which (`outcome`), why (`gate`), what it rests
-	// on (`citations`), what was reused, and where the time went.
+	// Answers from the documents of the space. If the same or a similar question has a stored
+	// answer that passes the gate, percached returns it; otherwise the model answers. The response
+	// contains `outcome`, the reason (`gate`), the sources (`citations`), what was reused, and
+	// times.
 	//
-	// With `Accept: text/event-stream` the answer comes while it is made, as server-sent events. Each has one line of JSON
-	// as its `data:`.
+	// With `Accept: text/event-stream` the answer is streamed as server-sent events. Each has one
+	// line of JSON as `data:`.
 	//
 	// | event | data | |
 	// |---|---|---|
-	// | `stage` | `Stage` | a stage ended; those of the model are told when it has ended |
-	// | `citation` | `Citation` | a chunk that the answer rests on |
-	// | `token` | `Token` | the next piece of the answer's text |
-	// | `done` | `Answer` | the whole answer; the last event |
-	// | `error` | `Problem` | it failed on the way; the last event instead |
+	// | `stage` | `Stage` | a stage ended; the stages of the model are sent when the model ends |
+	// | `citation` | `Citation` | a source of the answer |
+	// | `token` | `Token` | the next piece of text |
+	// | `done` | `Answer` | the complete answer; the last event |
+	// | `error` | `Problem` | the question failed; the last event |
 	//
-	// When the client goes, the work stops.
+	// If the client disconnects, the work stops.
 	// Token: ask, for this space.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -7405,9 +7497,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/ask (the `Ask` operationId).
 	AskWithResponse(ctx context.Context, space SpacePath, body AskJSONRequestBody, reqEditors ...RequestEditorFn) (*AskResponse, error)
 
-	// ClearSpaceCacheWithResponse Drop the tensors of a space
+	// ClearSpaceCacheWithResponse Delete the tensors of a space
 	//
-	// Answers and documents stay. What is dropped is computed again when it is needed.
+	// Answers and documents stay. Deleted tensors are computed again when they are needed.
 	// Token: admin, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7415,9 +7507,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /v1/spaces/{space}/cache (the `ClearSpaceCache` operationId).
 	ClearSpaceCacheWithResponse(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*ClearSpaceCacheResponse, error)
 
-	// GetSpaceCacheWithResponse Count what is stored of a space
+	// GetSpaceCacheWithResponse Count the stored tensors of a space
 	//
-	// What the tree of tensors holds of this space.
+	// Counts this space's part of the tensor tree.
 	// Token: ask, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7427,7 +7519,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetTreeWithResponse List the stored slices of a space
 	//
-	// Each slice stands before those behind it; `depth` tells how deep it is in the tree.
+	// Lists each slice before its children; `depth` is its depth in the tree.
 	// Token: ask, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7435,9 +7527,10 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/spaces/{space}/cache/tree (the `GetTree` operationId).
 	GetTreeWithResponse(ctx context.Context, space SpacePath, params *GetTreeParams, reqEditors ...RequestEditorFn) (*GetTreeResponse, error)
 
-	// ListDocumentsWithResponse List the documents
+	// ListDocumentsWithResponse List documents
 	//
-	// A page of them, in an order that stays. Give `next` of a page as `after` to get the one behind it; with `find`, give that again, too.
+	// Returns one page, in a stable order. Send `next` as `after` to get the next page, with the
+	// same `find`.
 	// Token: ask, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7445,26 +7538,31 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/spaces/{space}/documents (the `ListDocuments` operationId).
 	ListDocumentsWithResponse(ctx context.Context, space SpacePath, params *ListDocumentsParams, reqEditors ...RequestEditorFn) (*ListDocumentsResponse, error)
 
-	// UploadWithBodyWithResponse Take documents in
+	// UploadWithBodyWithResponse Add documents
 	//
-	// Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
-	// HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-	// their first bytes tell which. A charset that the Content-Type of a text names holds. Files are streamed, so they
-	// may be large. A file's name keeps its folders (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes
-	// by, never a place on the daemon's disk. It has up to 1000 bytes and no `..`; a backslash counts as a slash. Files
-	// in the folders `cur` and `new` of a Maildir are mails.
+	// There are three forms: texts as JSON, one file as the body, or files as
+	// `multipart/form-data`. Files may be text, Markdown, HTML, mail (.eml, .mbox), transcripts
+	// (WebVTT, SRT), PDF or JSON lines, also compressed with gzip. percached detects the format
+	// from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
+	// streamed and may be large.
 	//
-	// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
-	// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
-	// received is taken in although the client goes.
+	// A file name keeps its folders (`notes/a/plan.md`) and identifies the document; it is not a
+	// path on the daemon's disk. It has at most 1000 bytes and no `..`; a backslash counts as a
+	// slash. Files in the folders `cur` and `new` of a Maildir are mails.
 	//
-	// An upload holds up to 1,000,000 documents (`max-documents`), and its compressed files unpack to 4 GiB at most
-	// (`max-upload`). One that holds more ends as `failed`: its `error` names the limit, and its counts tell what is in
-	// by then, which stays. JSON is parsed in memory: when too many bodies wait for that, 429 says when to come back.
+	// The response 202 means that the upload is stored and will be processed, even if the daemon
+	// restarts. `Location` is the path of its status. With `wait=true` the response is 200 and
+	// waits until processing ends. A received upload is processed even if the client disconnects.
 	//
-	// The same document again does nothing, and a changed one replaces its former self: a document is known by its
-	// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
-	// with the same content is the same upload, and with other content it is refused with 409.
+	// An upload contains at most 1,000,000 documents (`max-documents`), and its compressed files
+	// unpack to at most 4 GiB (`max-upload`). A larger upload ends as `failed`: `error` names the
+	// limit, and the documents counted so far stay. JSON is parsed in memory; if too many bodies
+	// wait, the response is 429.
+	//
+	// An unchanged document is skipped, and a changed one replaces its earlier version. A document
+	// is identified by its `key`, a mail's Message-ID, or a file's full name. Send an
+	// `Idempotency-Key` to retry safely: the same key with the same content is the same upload,
+	// and with other content it returns 409.
 	// Token: write, for this space.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -7472,26 +7570,31 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/documents (the `Upload` operationId).
 	UploadWithBodyWithResponse(ctx context.Context, space SpacePath, params *UploadParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadResponse, error)
 
-	// UploadWithResponse Take documents in
+	// UploadWithResponse Add documents
 	//
-	// Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
-	// HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-	// their first bytes tell which. A charset that the Content-Type of a text names holds. Files are streamed, so they
-	// may be large. A file's name keeps its folders (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes
-	// by, never a place on the daemon's disk. It has up to 1000 bytes and no `..`; a backslash counts as a slash. Files
-	// in the folders `cur` and `new` of a Maildir are mails.
+	// There are three forms: texts as JSON, one file as the body, or files as
+	// `multipart/form-data`. Files may be text, Markdown, HTML, mail (.eml, .mbox), transcripts
+	// (WebVTT, SRT), PDF or JSON lines, also compressed with gzip. percached detects the format
+	// from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
+	// streamed and may be large.
 	//
-	// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
-	// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
-	// received is taken in although the client goes.
+	// A file name keeps its folders (`notes/a/plan.md`) and identifies the document; it is not a
+	// path on the daemon's disk. It has at most 1000 bytes and no `..`; a backslash counts as a
+	// slash. Files in the folders `cur` and `new` of a Maildir are mails.
 	//
-	// An upload holds up to 1,000,000 documents (`max-documents`), and its compressed files unpack to 4 GiB at most
-	// (`max-upload`). One that holds more ends as `failed`: its `error` names the limit, and its counts tell what is in
-	// by then, which stays. JSON is parsed in memory: when too many bodies wait for that, 429 says when to come back.
+	// The response 202 means that the upload is stored and will be processed, even if the daemon
+	// restarts. `Location` is the path of its status. With `wait=true` the response is 200 and
+	// waits until processing ends. A received upload is processed even if the client disconnects.
 	//
-	// The same document again does nothing, and a changed one replaces its former self: a document is known by its
-	// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
-	// with the same content is the same upload, and with other content it is refused with 409.
+	// An upload contains at most 1,000,000 documents (`max-documents`), and its compressed files
+	// unpack to at most 4 GiB (`max-upload`). A larger upload ends as `failed`: `error` names the
+	// limit, and the documents counted so far stay. JSON is parsed in memory; if too many bodies
+	// wait, the response is 429.
+	//
+	// An unchanged document is skipped, and a changed one replaces its earlier version. A document
+	// is identified by its `key`, a mail's Message-ID, or a file's full name. Send an
+	// `Idempotency-Key` to retry safely: the same key with the same content is the same upload,
+	// and with other content it returns 409.
 	// Token: write, for this space.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -7499,11 +7602,12 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/documents (the `Upload` operationId).
 	UploadWithResponse(ctx context.Context, space SpacePath, params *UploadParams, body UploadJSONRequestBody, reqEditors ...RequestEditorFn) (*UploadResponse, error)
 
-	// DeleteDocumentWithResponse Forget a document
+	// DeleteDocumentWithResponse Delete a document
 	//
-	// The document goes, and all that was made from it: chunks, vectors, tensors, stored answers, summaries, predictions
-	// and the questions that it answered. The receipt counts them. With `clean_up` the answer waits until their bytes have
-	// left the disk; without it, idle work sees to that.
+	// Deletes the document and everything made from it: chunks, vectors, tensors, stored answers,
+	// summaries, predictions and the questions that it answered. The receipt counts the deleted
+	// data. With `clean_up` the response waits until the bytes are removed from the disk;
+	// otherwise background work removes them.
 	// Token: write, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7511,9 +7615,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /v1/spaces/{space}/documents/{document} (the `DeleteDocument` operationId).
 	DeleteDocumentWithResponse(ctx context.Context, space SpacePath, document DocumentID, params *DeleteDocumentParams, reqEditors ...RequestEditorFn) (*DeleteDocumentResponse, error)
 
-	// GetDocumentWithResponse Get a document with its text
+	// GetDocumentWithResponse Get a document and its text
 	//
-	// The text comes in chunks, as they stand in prompts.
+	// The text is divided into chunks, as prompts contain them.
 	// Token: ask, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7521,9 +7625,10 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/spaces/{space}/documents/{document} (the `GetDocument` operationId).
 	GetDocumentWithResponse(ctx context.Context, space SpacePath, document DocumentID, reqEditors ...RequestEditorFn) (*GetDocumentResponse, error)
 
-	// ListEntriesWithResponse List the stored answers
+	// ListEntriesWithResponse List stored answers
 	//
-	// A page of them, and counts of all. Give `next` of a page as `after` to get the one behind it.
+	// Returns one page of entries, and the counts of the space. Send `next` as `after` to get the
+	// next page.
 	// Token: ask, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7531,9 +7636,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/spaces/{space}/entries (the `ListEntries` operationId).
 	ListEntriesWithResponse(ctx context.Context, space SpacePath, params *ListEntriesParams, reqEditors ...RequestEditorFn) (*ListEntriesResponse, error)
 
-	// ExportEntriesWithResponse Export the stored answers
+	// ExportEntriesWithResponse Export stored answers
 	//
-	// A JSON object a line (`ExportedEntry`), streamed. What has no answer yet is left out.
+	// Streams one JSON object per line (`ExportedEntry`). Entries without an answer are left out.
 	// Token: admin, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7543,9 +7648,10 @@ type ClientWithResponsesInterface interface {
 
 	// ImportEntriesWithBodyWithResponse Import stored answers
 	//
-	// Takes what `exportEntries` gave: a JSON object a line (`application/jsonl` is read, too). Each line is imported whole or not at all: an answer is taken
-	// if its chunks are in this space and the bank has none for its question. It is served only under the settings that
-	// made it.
+	// Reads the output of `exportEntries`, one JSON object per line; `application/jsonl` works
+	// too. Each line is imported completely or not at all. An answer is imported if its chunks are
+	// in this space and the bank has no answer for its question. percached serves it only under
+	// the settings that made it.
 	// Token: admin, for this space.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -7553,9 +7659,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/entries/import (the `ImportEntries` operationId).
 	ImportEntriesWithBodyWithResponse(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ImportEntriesResponse, error)
 
-	// SearchEntriesWithResponse Find stored questions like a text
+	// SearchEntriesWithResponse Search stored questions
 	//
-	// The most similar first, each with its similarity. The gate is not asked.
+	// Returns the most similar questions first, with their similarity. It does not use the gate.
 	// Token: ask, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7565,7 +7671,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteEntryWithResponse Delete a stored answer
 	//
-	// The question is answered anew when it is asked next.
+	// The next time the question is asked, it is computed anew.
 	// Token: write, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7575,7 +7681,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetEntryWithResponse Get a stored answer
 	//
-	// The question, its answer, and what it rests on.
+	// Returns the question, the answer and its sources.
 	// Token: ask, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7583,11 +7689,11 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/spaces/{space}/entries/{entry} (the `GetEntry` operationId).
 	GetEntryWithResponse(ctx context.Context, space SpacePath, entry EntryPath, reqEditors ...RequestEditorFn) (*GetEntryResponse, error)
 
-	// VetoEntryWithBodyWithResponse Say that a stored answer was wrong for a question
+	// VetoEntryWithBodyWithResponse Report a wrong stored answer
 	//
-	// The entry loses its answer, and the two questions are never served for each other again. Where they are the same
-	// question, it is computed anew each time. Call this when a person says that an answer does not fit: `entry` and the
-	// question that they asked.
+	// The entry loses its answer, and the two questions are never answered by each other's answer
+	// again. If they are the same question, it is computed every time. Call this if the user says
+	// that an answer is wrong, with the answer's `entry` and the question that was asked.
 	// Token: write, for this space.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -7595,11 +7701,11 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/entries/{entry}/veto (the `VetoEntry` operationId).
 	VetoEntryWithBodyWithResponse(ctx context.Context, space SpacePath, entry EntryPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VetoEntryResponse, error)
 
-	// VetoEntryWithResponse Say that a stored answer was wrong for a question
+	// VetoEntryWithResponse Report a wrong stored answer
 	//
-	// The entry loses its answer, and the two questions are never served for each other again. Where they are the same
-	// question, it is computed anew each time. Call this when a person says that an answer does not fit: `entry` and the
-	// question that they asked.
+	// The entry loses its answer, and the two questions are never answered by each other's answer
+	// again. If they are the same question, it is computed every time. Call this if the user says
+	// that an answer is wrong, with the answer's `entry` and the question that was asked.
 	// Token: write, for this space.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -7607,9 +7713,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/entries/{entry}/veto (the `VetoEntry` operationId).
 	VetoEntryWithResponse(ctx context.Context, space SpacePath, entry EntryPath, body VetoEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*VetoEntryResponse, error)
 
-	// ClearHistoryWithResponse Forget what was asked
+	// ClearHistoryWithResponse Delete the history
 	//
-	// Stored answers stay; only the list of questions goes.
+	// Deletes the list of questions. Stored answers stay.
 	// Token: write, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7617,9 +7723,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /v1/spaces/{space}/history (the `ClearHistory` operationId).
 	ClearHistoryWithResponse(ctx context.Context, space SpacePath, params *ClearHistoryParams, reqEditors ...RequestEditorFn) (*ClearHistoryResponse, error)
 
-	// ListHistoryWithResponse List what was asked
+	// ListHistoryWithResponse List the history
 	//
-	// The latest questions, the last one at the end.
+	// Returns the latest questions, the newest last.
 	// Token: ask, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7627,9 +7733,10 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/spaces/{space}/history (the `ListHistory` operationId).
 	ListHistoryWithResponse(ctx context.Context, space SpacePath, params *ListHistoryParams, reqEditors ...RequestEditorFn) (*ListHistoryResponse, error)
 
-	// ListPredictionsWithResponse List what may be asked next
+	// ListPredictionsWithResponse List predicted questions
 	//
-	// Predicted questions, the latest first, and counts. An app may offer those that are `populated`: they are answered fast.
+	// Returns the newest predictions first, and counts. Questions that are `populated` are
+	// answered fast.
 	// Token: ask, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7639,9 +7746,10 @@ type ClientWithResponsesInterface interface {
 
 	// PredictWithResponse Predict now
 	//
-	// Sums up what is new in this space, predicts questions and makes their answers ready, now and not when the device is
-	// idle: on a small device that can take minutes, whatever the battery. A question steps before it. Answers when it is
-	// done, or ends when the client goes; what was done stays done. The events `job` tell how far it is.
+	// Summarises new chunks of this space, predicts questions and prepares their answers now,
+	// without waiting for an idle device. On a small device this takes minutes and ignores the
+	// battery. A question takes precedence. The request returns when all is done, and stops if the
+	// client disconnects; finished work stays. The events `job` show the progress.
 	// Token: write, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7651,8 +7759,8 @@ type ClientWithResponsesInterface interface {
 
 	// ChangeSpaceWithBodyWithResponse Change the settings of a space
 	//
-	// A JSON merge patch (RFC 7396): what is left out stays as it is, and `null` takes a setting back, so that the
-	// service's own holds again. All of it is done, or nothing.
+	// A JSON merge patch (RFC 7396). Absent settings stay as they are; `null` resets a setting to
+	// the service's value. Either all changes are made or none.
 	// Token: admin, for this space.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -7662,8 +7770,8 @@ type ClientWithResponsesInterface interface {
 
 	// ChangeSpaceWithResponse Change the settings of a space
 	//
-	// A JSON merge patch (RFC 7396): what is left out stays as it is, and `null` takes a setting back, so that the
-	// service's own holds again. All of it is done, or nothing.
+	// A JSON merge patch (RFC 7396). Absent settings stay as they are; `null` resets a setting to
+	// the service's value. Either all changes are made or none.
 	// Token: admin, for this space.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -7671,7 +7779,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /v1/spaces/{space}/settings (the `ChangeSpace` operationId).
 	ChangeSpaceWithResponse(ctx context.Context, space SpacePath, body ChangeSpaceJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeSpaceResponse, error)
 
-	// ListUploadsWithResponse List the uploads
+	// ListUploadsWithResponse List uploads
 	//
 	// The latest first.
 	// Token: write, for this space.
@@ -7683,7 +7791,7 @@ type ClientWithResponsesInterface interface {
 
 	// CancelUploadWithResponse Cancel an upload
 	//
-	// What is in of it stays; the rest is not taken in, and the upload is not known any more.
+	// Added documents stay. The rest is not processed, and the upload is removed from the list.
 	// Token: write, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7691,9 +7799,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /v1/spaces/{space}/uploads/{upload} (the `CancelUpload` operationId).
 	CancelUploadWithResponse(ctx context.Context, space SpacePath, upload string, reqEditors ...RequestEditorFn) (*CancelUploadResponse, error)
 
-	// GetUploadWithResponse See how far an upload is
+	// GetUploadWithResponse Get the status of an upload
 	//
-	// Ask again while `state` is queued or running.
+	// Repeat the request while `state` is queued or running.
 	// Token: write, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7701,9 +7809,10 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/spaces/{space}/uploads/{upload} (the `GetUpload` operationId).
 	GetUploadWithResponse(ctx context.Context, space SpacePath, upload string, reqEditors ...RequestEditorFn) (*GetUploadResponse, error)
 
-	// GetStatusWithResponse How things stand, at a glance
+	// GetStatusWithResponse Status summary
 	//
-	// What was asked since the start and what that saved, what is stored, what waits, and what idle work cost and saved.
+	// Counts questions and the time saved since the start, stored data, waiting work, and the cost
+	// and savings of background work.
 	// Token: ask, for all spaces.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -9117,11 +9226,12 @@ func (r GetStatusResponse) StatusCode() int {
 	return 0
 }
 
-// PageWithResponse The page
+// PageWithResponse The web page
 //
-// What a person opens in a browser: it asks, and shows what the cache does. It holds no data and calls the operations
-// below, with the token that its address has behind `#token=`, which a browser sends nowhere, or that the person enters.
-// Another site may link to it, and do no more with it: it can be shown in no frame.
+// The web page asks questions and shows the cache. It contains no data: it calls the
+// operations below with the token that follows `#token=` in its address, or that the user
+// enters. Browsers do not send that part of an address. Other sites may link to the page but
+// cannot embed it in a frame.
 // No token is needed.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9135,9 +9245,9 @@ func (c *ClientWithResponses) PageWithResponse(ctx context.Context, reqEditors .
 	return ParsePageResponse(rsp)
 }
 
-// HealthWithResponse Is it alive?
+// HealthWithResponse Liveness
 //
-// Answers as soon as the daemon listens, also while it loads.
+// Returns 200 as soon as the daemon listens, also while it loads.
 // No token is needed.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9151,9 +9261,9 @@ func (c *ClientWithResponses) HealthWithResponse(ctx context.Context, reqEditors
 	return ParseHealthResponse(rsp)
 }
 
-// MetricsWithResponse Metrics for Prometheus
+// MetricsWithResponse Prometheus metrics
 //
-// Counters and histograms of all spaces together, without any text.
+// Counters and histograms of all spaces together, without user text.
 // Token: ask, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9169,7 +9279,7 @@ func (c *ClientWithResponses) MetricsWithResponse(ctx context.Context, reqEditor
 
 // OpenapiWithResponse This document
 //
-// The document that this daemon keeps to.
+// The OpenAPI document of this daemon.
 // No token is needed.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9183,9 +9293,9 @@ func (c *ClientWithResponses) OpenapiWithResponse(ctx context.Context, reqEditor
 	return ParseOpenapiResponse(rsp)
 }
 
-// PageFileWithResponse A file of the page
+// PageFileWithResponse A file of the web page
 //
-// Styles, scripts and pictures that the page is made of.
+// Styles, scripts and pictures of the page.
 // No token is needed.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9199,10 +9309,10 @@ func (c *ClientWithResponses) PageFileWithResponse(ctx context.Context, file str
 	return ParsePageFileResponse(rsp)
 }
 
-// ReadyWithResponse Can questions be answered?
+// ReadyWithResponse Readiness
 //
-// Tells how far loading is. Until it is done, everything that wants a token is answered
-// with 503 and the problem `starting`.
+// Shows the progress of loading. Until loading ends, every operation that needs a token
+// returns 503 with the problem `starting`.
 // No token is needed.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9216,9 +9326,9 @@ func (c *ClientWithResponses) ReadyWithResponse(ctx context.Context, reqEditors 
 	return ParseReadyResponse(rsp)
 }
 
-// AboutWithResponse What answers here
+// AboutWithResponse Version and models
 //
-// Version and models.
+// Returns the version and the models.
 // Token: ask, for any space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9234,9 +9344,10 @@ func (c *ClientWithResponses) AboutWithResponse(ctx context.Context, reqEditors 
 
 // BackupWithResponse Back up all spaces
 //
-// A gzip-compressed tar archive, streamed: documents, stored answers, history and predictions of all spaces as they are at
-// one moment, uploads that wait, and prompts. Changes may go on meanwhile. Tokens, the key that signs tensors,
-// tensors and the index are left out. A backup that ends without an error is whole.
+// Streams a gzip-compressed tar archive. It contains documents, stored answers, history and
+// predictions of all spaces at one moment, waiting uploads, and prompts. It does not contain
+// tokens, the signing key, tensors and the index. Changes may continue meanwhile. A response
+// that ends without an error is complete.
 // Token: admin, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9250,9 +9361,9 @@ func (c *ClientWithResponses) BackupWithResponse(ctx context.Context, reqEditors
 	return ParseBackupResponse(rsp)
 }
 
-// ClearCacheWithResponse Drop the tensors of all spaces
+// ClearCacheWithResponse Delete the tensors of all spaces
 //
-// Answers and documents stay. What is dropped is computed again when it is needed.
+// Answers and documents stay. Deleted tensors are computed again when they are needed.
 // Token: admin, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9266,9 +9377,9 @@ func (c *ClientWithResponses) ClearCacheWithResponse(ctx context.Context, reqEdi
 	return ParseClearCacheResponse(rsp)
 }
 
-// GetCacheWithResponse Count what is stored of all spaces
+// GetCacheWithResponse Count stored tensors
 //
-// What the tree of tensors holds, and what happened to it since the daemon began.
+// Counts the tensor tree of all spaces, and its events since the daemon started.
 // Token: ask, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9282,9 +9393,10 @@ func (c *ClientWithResponses) GetCacheWithResponse(ctx context.Context, reqEdito
 	return ParseGetCacheResponse(rsp)
 }
 
-// LimitCacheWithBodyWithResponse Change how many bytes the tensors may take
+// LimitCacheWithBodyWithResponse Change the storage limit of tensors
 //
-// Takes effect now: what is too much is evicted before this answers. It holds until the daemon ends.
+// Takes effect at once: tensors beyond the limit are evicted before the response. The limit
+// holds until the daemon stops.
 // Token: admin, for all spaces.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -9298,9 +9410,10 @@ func (c *ClientWithResponses) LimitCacheWithBodyWithResponse(ctx context.Context
 	return ParseLimitCacheResponse(rsp)
 }
 
-// LimitCacheWithResponse Change how many bytes the tensors may take
+// LimitCacheWithResponse Change the storage limit of tensors
 //
-// Takes effect now: what is too much is evicted before this answers. It holds until the daemon ends.
+// Takes effect at once: tensors beyond the limit are evicted before the response. The limit
+// holds until the daemon stops.
 // Token: admin, for all spaces.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -9314,9 +9427,9 @@ func (c *ClientWithResponses) LimitCacheWithResponse(ctx context.Context, body L
 	return ParseLimitCacheResponse(rsp)
 }
 
-// VerifyCacheWithResponse Read every stored tensor and check it
+// VerifyCacheWithResponse Verify stored tensors
 //
-// What is damaged is dropped. This reads all that is stored, so it may take a while.
+// Reads all stored tensors and deletes damaged ones. This may take a while.
 // Token: admin, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9330,18 +9443,19 @@ func (c *ClientWithResponses) VerifyCacheWithResponse(ctx context.Context, reqEd
 	return ParseVerifyCacheResponse(rsp)
 }
 
-// CreateChatCompletionWithBodyWithResponse Ask, in the words of OpenAI's interface
+// CreateChatCompletionWithBodyWithResponse Chat completion
 //
-// The last message is the question; `model` names the space. With earlier turns, or with instructions of the client's
-// own (a system or developer message), stored answers have no part in it. Beside OpenAI's members the reply has
-// `percached`, with outcome and citations. Problems have the member `error`, as OpenAI's clients expect.
+// The last message is the question; `model` names the space. Stored answers are not used if
+// there are earlier turns, or a system or developer message. The response has the additional
+// field `percached`, with outcome and citations. Problems have the additional field `error`,
+// in OpenAI's format.
 //
-// With `stream` the reply comes as server-sent events without a name: each `data:` is a `ChatChunk`, the last is
-// `[DONE]`.
+// With `stream` the response is a stream of server-sent events without a name: each `data:` is
+// a `ChatChunk`, and the last is `[DONE]`.
 //
-// Answers are computed greedily: `temperature`, `top_p` and `seed` are read and have no effect. Tools, several choices,
-// stop strings, formats other than text and what else would make another answer (log probabilities, penalties, biases,
-// audio) are refused; all other members that are not listed here are ignored.
+// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect.
+// Tools, several choices, stop strings, formats other than text, log probabilities, penalties,
+// biases and audio are refused. All other unlisted fields are ignored.
 // Token: ask, for any space.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -9355,18 +9469,19 @@ func (c *ClientWithResponses) CreateChatCompletionWithBodyWithResponse(ctx conte
 	return ParseCreateChatCompletionResponse(rsp)
 }
 
-// CreateChatCompletionWithResponse Ask, in the words of OpenAI's interface
+// CreateChatCompletionWithResponse Chat completion
 //
-// The last message is the question; `model` names the space. With earlier turns, or with instructions of the client's
-// own (a system or developer message), stored answers have no part in it. Beside OpenAI's members the reply has
-// `percached`, with outcome and citations. Problems have the member `error`, as OpenAI's clients expect.
+// The last message is the question; `model` names the space. Stored answers are not used if
+// there are earlier turns, or a system or developer message. The response has the additional
+// field `percached`, with outcome and citations. Problems have the additional field `error`,
+// in OpenAI's format.
 //
-// With `stream` the reply comes as server-sent events without a name: each `data:` is a `ChatChunk`, the last is
-// `[DONE]`.
+// With `stream` the response is a stream of server-sent events without a name: each `data:` is
+// a `ChatChunk`, and the last is `[DONE]`.
 //
-// Answers are computed greedily: `temperature`, `top_p` and `seed` are read and have no effect. Tools, several choices,
-// stop strings, formats other than text and what else would make another answer (log probabilities, penalties, biases,
-// audio) are refused; all other members that are not listed here are ignored.
+// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect.
+// Tools, several choices, stop strings, formats other than text, log probabilities, penalties,
+// biases and audio are refused. All other unlisted fields are ignored.
 // Token: ask, for any space.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -9380,9 +9495,9 @@ func (c *ClientWithResponses) CreateChatCompletionWithResponse(ctx context.Conte
 	return ParseCreateChatCompletionResponse(rsp)
 }
 
-// GetConfigWithResponse List the settings of the daemon
+// GetConfigWithResponse List the daemon's settings
 //
-// Each with its value, where that came from, and whether it can be changed while the daemon runs.
+// Returns each setting with its value, its source, and whether it can be changed at run time.
 // Token: admin, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9396,10 +9511,10 @@ func (c *ClientWithResponses) GetConfigWithResponse(ctx context.Context, reqEdit
 	return ParseGetConfigResponse(rsp)
 }
 
-// ChangeConfigWithBodyWithResponse Change settings of the daemon
+// ChangeConfigWithBodyWithResponse Change the daemon's settings
 //
-// New values by key, written as in the configuration file. Only what is `changeable` can be changed; all changes are
-// made, or none. They hold until the daemon ends.
+// Send new values by key, written as in the configuration file. Only `changeable` settings can
+// be changed. Either all changes are made or none. They hold until the daemon stops.
 // Token: admin, for all spaces.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -9413,10 +9528,10 @@ func (c *ClientWithResponses) ChangeConfigWithBodyWithResponse(ctx context.Conte
 	return ParseChangeConfigResponse(rsp)
 }
 
-// ChangeConfigWithResponse Change settings of the daemon
+// ChangeConfigWithResponse Change the daemon's settings
 //
-// New values by key, written as in the configuration file. Only what is `changeable` can be changed; all changes are
-// made, or none. They hold until the daemon ends.
+// Send new values by key, written as in the configuration file. Only `changeable` settings can
+// be changed. Either all changes are made or none. They hold until the daemon stops.
 // Token: admin, for all spaces.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -9430,10 +9545,10 @@ func (c *ClientWithResponses) ChangeConfigWithResponse(ctx context.Context, body
 	return ParseChangeConfigResponse(rsp)
 }
 
-// CreateEmbeddingWithBodyWithResponse Get the vectors of texts
+// CreateEmbeddingWithBodyWithResponse Embed texts
 //
-// Made by the embedding model; no space has a part in it. Texts are embedded as they are: a client
-// adds the prefix that the model wants for its purpose.
+// Embeds texts with the embedding model, independent of any space. Texts are embedded
+// unchanged; the client adds the prefix that the model expects.
 // Token: ask, for any space.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -9447,10 +9562,10 @@ func (c *ClientWithResponses) CreateEmbeddingWithBodyWithResponse(ctx context.Co
 	return ParseCreateEmbeddingResponse(rsp)
 }
 
-// CreateEmbeddingWithResponse Get the vectors of texts
+// CreateEmbeddingWithResponse Embed texts
 //
-// Made by the embedding model; no space has a part in it. Texts are embedded as they are: a client
-// adds the prefix that the model wants for its purpose.
+// Embeds texts with the embedding model, independent of any space. Texts are embedded
+// unchanged; the client adds the prefix that the model expects.
 // Token: ask, for any space.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -9464,14 +9579,17 @@ func (c *ClientWithResponses) CreateEmbeddingWithResponse(ctx context.Context, b
 	return ParseCreateEmbeddingResponse(rsp)
 }
 
-// EventsWithResponse Hear what the cache does, as it happens
+// EventsWithResponse Stream events
 //
-// A stream of server-sent events that does not end by itself: answers and how they came, tensors stored and
-// evicted, idle work, uploads. Each has the event's type as `event:` and one line of JSON as `data:`. They hold no
-// text of documents or questions. A line that begins with a colon comes every 15 seconds when nothing else does.
-// Who reads too slowly misses events, and is told how many by an event `lost`. A token for one space hears of that
-// space alone. It does not get `evicted`, nor a `job` that gave way, and gets `ms` and `seconds` rounded down to a
-// power of two seconds: other spaces cause those, too.
+// An endless stream of server-sent events: answers, stored and evicted tensors, background
+// work, uploads. Each event has its type as `event:` and one line of JSON as `data:`. Events
+// contain no text of documents or questions. After 15 seconds of silence the server sends a
+// line that begins with a colon. A slow reader misses events and receives `lost` with their
+// number.
+//
+// A token for one space receives that space's events only. It receives no `evicted` and no
+// preempted `job`, and `ms` and `seconds` are rounded down to a power of two seconds, because
+// other spaces influence them.
 // Token: ask, for any space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9485,9 +9603,10 @@ func (c *ClientWithResponses) EventsWithResponse(ctx context.Context, reqEditors
 	return ParseEventsResponse(rsp)
 }
 
-// GetIdleWithResponse See whether idle work is done, and if not, why
+// GetIdleWithResponse Get the state of background work
 //
-// State, all reasons against working now, windows, the device as it is known, and what waits.
+// Returns the state, all reasons for not working now, windows, the known device state, and
+// waiting jobs.
 // Token: ask, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9501,10 +9620,11 @@ func (c *ClientWithResponses) GetIdleWithResponse(ctx context.Context, reqEditor
 	return ParseGetIdleResponse(rsp)
 }
 
-// PostDeviceWithBodyWithResponse Tell the state of the device
+// PostDeviceWithBodyWithResponse Report the state of the device
 //
-// A phone app posts it when it changes, and at least every few minutes: what is old forbids idle work. Leave out what
-// you do not know. Idle work is done while the device charges or its battery is well filled, and while it is not hot.
+// A phone app sends this when the state changes, and at least every few minutes: an old state
+// stops background work. Leave out what you do not know. Background work runs while the device
+// is charging or its battery is sufficient, and while it is not hot.
 // Token: write, for all spaces.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -9518,10 +9638,11 @@ func (c *ClientWithResponses) PostDeviceWithBodyWithResponse(ctx context.Context
 	return ParsePostDeviceResponse(rsp)
 }
 
-// PostDeviceWithResponse Tell the state of the device
+// PostDeviceWithResponse Report the state of the device
 //
-// A phone app posts it when it changes, and at least every few minutes: what is old forbids idle work. Leave out what
-// you do not know. Idle work is done while the device charges or its battery is well filled, and while it is not hot.
+// A phone app sends this when the state changes, and at least every few minutes: an old state
+// stops background work. Leave out what you do not know. Background work runs while the device
+// is charging or its battery is sufficient, and while it is not hot.
 // Token: write, for all spaces.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -9535,11 +9656,12 @@ func (c *ClientWithResponses) PostDeviceWithResponse(ctx context.Context, body P
 	return ParsePostDeviceResponse(rsp)
 }
 
-// DrainIdleWithResponse Do all idle work now
+// DrainIdleWithResponse Run background work now
 //
-// Does what is due, whatever the time, the battery and the budget, and answers when nothing is due any more. A
-// question steps before it. It ends when the client goes; what was done stays done. With `space` or `kind` it does
-// that part of the work alone; with `jobs` or `tokens` it ends at that bound, for the reason `bound`.
+// Runs all due jobs, regardless of the time, the battery and the budget, and returns when no
+// job is due. A question takes precedence. If the client disconnects, the run stops; finished
+// work stays. `space` and `kind` select jobs; `jobs` and `tokens` limit the run, which then
+// ends with the reason `bound`.
 // Token: admin, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9553,9 +9675,9 @@ func (c *ClientWithResponses) DrainIdleWithResponse(ctx context.Context, params 
 	return ParseDrainIdleResponse(rsp)
 }
 
-// GetLedgerWithResponse See what idle work cost and saved
+// GetLedgerWithResponse Get the costs and savings of background work
 //
-// An account for each kind of job. Kinds without any are left out.
+// Returns one account for each kind of job that has one.
 // Token: ask, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9569,9 +9691,9 @@ func (c *ClientWithResponses) GetLedgerWithResponse(ctx context.Context, params 
 	return ParseGetLedgerResponse(rsp)
 }
 
-// PauseIdleWithResponse Do no idle work until it is resumed
+// PauseIdleWithResponse Pause background work
 //
-// The running job stops. It holds over a restart.
+// Stops the running job. The pause survives a restart.
 // Token: admin, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9585,9 +9707,9 @@ func (c *ClientWithResponses) PauseIdleWithResponse(ctx context.Context, reqEdit
 	return ParsePauseIdleResponse(rsp)
 }
 
-// ListQueueWithResponse List the jobs that wait
+// ListQueueWithResponse List waiting jobs
 //
-// In the order in which they would be done; those that failed too often are at the end.
+// Returns the jobs in order of execution. Jobs that failed too often are last.
 // Token: ask, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9601,9 +9723,9 @@ func (c *ClientWithResponses) ListQueueWithResponse(ctx context.Context, reqEdit
 	return ParseListQueueResponse(rsp)
 }
 
-// RetryJobWithResponse Try a job again that failed
+// RetryJobWithResponse Retry a failed job
 //
-// It need not wait any longer, and its failed attempts are forgotten.
+// The job is due at once, and its failed attempts are reset.
 // Token: admin, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9617,9 +9739,9 @@ func (c *ClientWithResponses) RetryJobWithResponse(ctx context.Context, job stri
 	return ParseRetryJobResponse(rsp)
 }
 
-// ResumeIdleWithResponse Do idle work again
+// ResumeIdleWithResponse Resume background work
 //
-// Takes a pause back.
+// Ends a pause.
 // Token: admin, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9633,9 +9755,9 @@ func (c *ClientWithResponses) ResumeIdleWithResponse(ctx context.Context, reqEdi
 	return ParseResumeIdleResponse(rsp)
 }
 
-// ListModelsWithResponse List what can be named as a model
+// ListModelsWithResponse List models
 //
-// The spaces that the token is for, and the embedding model.
+// Returns the spaces that the token includes, and the embedding model.
 // Token: ask, for any space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9649,9 +9771,9 @@ func (c *ClientWithResponses) ListModelsWithResponse(ctx context.Context, reqEdi
 	return ParseListModelsResponse(rsp)
 }
 
-// GetModelWithResponse See whether something can be named as a model
+// GetModelWithResponse Get a model
 //
-// One of those that `listModels` lists.
+// Returns one item of `listModels`.
 // Token: ask, for any space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9665,10 +9787,10 @@ func (c *ClientWithResponses) GetModelWithResponse(ctx context.Context, model st
 	return ParseGetModelResponse(rsp)
 }
 
-// ForgetPlacementsWithResponse Measure anew how the model reads chunks best
+// ForgetPlacementsWithResponse Forget measured placements
 //
-// Forgets which placement was found to serve the model over each kind of documents. Idle work of the kind `calibrate` finds it anew;
-// until then the measurements of the model's family hold.
+// Forgets the measured placement of each kind of documents. Jobs of the kind `calibrate`
+// measure it again. Until then the measurements of the model's family apply.
 // Token: admin, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9684,10 +9806,11 @@ func (c *ClientWithResponses) ForgetPlacementsWithResponse(ctx context.Context, 
 
 // RestoreWithBodyWithResponse Restore a backup
 //
-// Replaces everything in all spaces by what a backup holds. The whole archive is verified before anything is replaced; a
-// damaged one changes nothing. Then the daemon opens the restored data: `/readyz` says `restoring` until it does.
-// Requests that may change something have a minute to end; if they do not, nothing is replaced. Tensors and the index are made anew. Tokens stay.
-// A backup holds what was deleted after it was made: delete it again.
+// Replaces all data of all spaces by a backup. The whole archive is verified first; a damaged
+// archive changes nothing. Then the daemon opens the restored data, and `/readyz` reports
+// `restoring` until it is ready. Running requests that change data have one minute to end;
+// otherwise nothing is replaced. Tensors and the index are rebuilt. Tokens stay. A backup
+// contains documents that were deleted after it was made; delete them again.
 // Token: admin, for all spaces.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -9701,9 +9824,9 @@ func (c *ClientWithResponses) RestoreWithBodyWithResponse(ctx context.Context, p
 	return ParseRestoreResponse(rsp)
 }
 
-// ListSpacesWithResponse List the spaces
+// ListSpacesWithResponse List spaces
 //
-// All that the token is for.
+// Returns the spaces that the token includes.
 // Token: ask, for any space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9717,9 +9840,9 @@ func (c *ClientWithResponses) ListSpacesWithResponse(ctx context.Context, reqEdi
 	return ParseListSpacesResponse(rsp)
 }
 
-// CreateSpaceWithBodyWithResponse Make a space
+// CreateSpaceWithBodyWithResponse Create a space
 //
-// Makes an empty space. One of that name must not be there.
+// Creates an empty space. The name must be unused.
 // Token: admin, for all spaces.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -9733,9 +9856,9 @@ func (c *ClientWithResponses) CreateSpaceWithBodyWithResponse(ctx context.Contex
 	return ParseCreateSpaceResponse(rsp)
 }
 
-// CreateSpaceWithResponse Make a space
+// CreateSpaceWithResponse Create a space
 //
-// Makes an empty space. One of that name must not be there.
+// Creates an empty space. The name must be unused.
 // Token: admin, for all spaces.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -9749,12 +9872,12 @@ func (c *ClientWithResponses) CreateSpaceWithResponse(ctx context.Context, body 
 	return ParseCreateSpaceResponse(rsp)
 }
 
-// DeleteSpaceWithResponse Forget a space and all in it
+// DeleteSpaceWithResponse Delete a space
 //
-// Documents, stored answers, tensors, history, predictions, settings and the tokens for this space alone go. The
-// receipt counts what was stored. With
-// `clean_up` the answer waits until their bytes have left the disk; without it, idle work in
-// the other spaces sees to that, and if there is none, they go at once.
+// Deletes documents, stored answers, tensors, history, predictions, settings and the tokens
+// for this space only. The receipt counts the deleted data. With `clean_up` the response waits
+// until the bytes are removed from the disk. Otherwise background work removes them; if there
+// is none, they are removed at once.
 // Token: admin, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9770,7 +9893,7 @@ func (c *ClientWithResponses) DeleteSpaceWithResponse(ctx context.Context, space
 
 // GetSpaceWithResponse Get a space
 //
-// Counts, settings, and what holds in the space.
+// Returns counts, settings and the settings in effect.
 // Token: ask, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9786,22 +9909,23 @@ func (c *ClientWithResponses) GetSpaceWithResponse(ctx context.Context, space Sp
 
 // AskWithBodyWithResponse Ask a question
 //
-// Answers from the documents of the space: with a stored answer if the same or a similar question was answered before
-// and nothing speaks against it, else with the model. The answer tells which (`outcome`), why (`gate`), what it rests
-// on (`citations`), what was reused, and where the time went.
+// Answers from the documents of the space. If the same or a similar question has a stored
+// answer that passes the gate, percached returns it; otherwise the model answers. The response
+// contains `outcome`, the reason (`gate`), the sources (`citations`), what was reused, and
+// times.
 //
-// With `Accept: text/event-stream` the answer comes while it is made, as server-sent events. Each has one line of JSON
-// as its `data:`.
+// With `Accept: text/event-stream` the answer is streamed as server-sent events. Each has one
+// line of JSON as `data:`.
 //
 // | event | data | |
 // |---|---|---|
-// | `stage` | `Stage` | a stage ended; those of the model are told when it has ended |
-// | `citation` | `Citation` | a chunk that the answer rests on |
-// | `token` | `Token` | the next piece of the answer's text |
-// | `done` | `Answer` | the whole answer; the last event |
-// | `error` | `Problem` | it failed on the way; the last event instead |
+// | `stage` | `Stage` | a stage ended; the stages of the model are sent when the model ends |
+// | `citation` | `Citation` | a source of the answer |
+// | `token` | `Token` | the next piece of text |
+// | `done` | `Answer` | the complete answer; the last event |
+// | `error` | `Problem` | the question failed; the last event |
 //
-// When the client goes, the work stops.
+// If the client disconnects, the work stops.
 // Token: ask, for this space.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -9817,22 +9941,23 @@ func (c *ClientWithResponses) AskWithBodyWithResponse(ctx context.Context, space
 
 // AskWithResponse Ask a question
 //
-// Answers from the documents of the space: with a stored answer if the same or a similar question was answered before
-// and nothing speaks against it, else with the model. The answer tells which (`outcome`), why (`gate`), what it rests
-// on (`citations`), what was reused, and where the time went.
+// Answers from the documents of the space. If the same or a similar question has a stored
+// answer that passes the gate, percached returns it; otherwise the model answers. The response
+// contains `outcome`, the reason (`gate`), the sources (`citations`), what was reused, and
+// times.
 //
-// With `Accept: text/event-stream` the answer comes while it is made, as server-sent events. Each has one line of JSON
-// as its `data:`.
+// With `Accept: text/event-stream` the answer is streamed as server-sent events. Each has one
+// line of JSON as `data:`.
 //
 // | event | data | |
 // |---|---|---|
-// | `stage` | `Stage` | a stage ended; those of the model are told when it has ended |
-// | `citation` | `Citation` | a chunk that the answer rests on |
-// | `token` | `Token` | the next piece of the answer's text |
-// | `done` | `Answer` | the whole answer; the last event |
-// | `error` | `Problem` | it failed on the way; the last event instead |
+// | `stage` | `Stage` | a stage ended; the stages of the model are sent when the model ends |
+// | `citation` | `Citation` | a source of the answer |
+// | `token` | `Token` | the next piece of text |
+// | `done` | `Answer` | the complete answer; the last event |
+// | `error` | `Problem` | the question failed; the last event |
 //
-// When the client goes, the work stops.
+// If the client disconnects, the work stops.
 // Token: ask, for this space.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -9846,9 +9971,9 @@ func (c *ClientWithResponses) AskWithResponse(ctx context.Context, space SpacePa
 	return ParseAskResponse(rsp)
 }
 
-// ClearSpaceCacheWithResponse Drop the tensors of a space
+// ClearSpaceCacheWithResponse Delete the tensors of a space
 //
-// Answers and documents stay. What is dropped is computed again when it is needed.
+// Answers and documents stay. Deleted tensors are computed again when they are needed.
 // Token: admin, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9862,9 +9987,9 @@ func (c *ClientWithResponses) ClearSpaceCacheWithResponse(ctx context.Context, s
 	return ParseClearSpaceCacheResponse(rsp)
 }
 
-// GetSpaceCacheWithResponse Count what is stored of a space
+// GetSpaceCacheWithResponse Count the stored tensors of a space
 //
-// What the tree of tensors holds of this space.
+// Counts this space's part of the tensor tree.
 // Token: ask, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9880,7 +10005,7 @@ func (c *ClientWithResponses) GetSpaceCacheWithResponse(ctx context.Context, spa
 
 // GetTreeWithResponse List the stored slices of a space
 //
-// Each slice stands before those behind it; `depth` tells how deep it is in the tree.
+// Lists each slice before its children; `depth` is its depth in the tree.
 // Token: ask, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9894,9 +10019,10 @@ func (c *ClientWithResponses) GetTreeWithResponse(ctx context.Context, space Spa
 	return ParseGetTreeResponse(rsp)
 }
 
-// ListDocumentsWithResponse List the documents
+// ListDocumentsWithResponse List documents
 //
-// A page of them, in an order that stays. Give `next` of a page as `after` to get the one behind it; with `find`, give that again, too.
+// Returns one page, in a stable order. Send `next` as `after` to get the next page, with the
+// same `find`.
 // Token: ask, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9910,26 +10036,31 @@ func (c *ClientWithResponses) ListDocumentsWithResponse(ctx context.Context, spa
 	return ParseListDocumentsResponse(rsp)
 }
 
-// UploadWithBodyWithResponse Take documents in
+// UploadWithBodyWithResponse Add documents
 //
-// Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
-// HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-// their first bytes tell which. A charset that the Content-Type of a text names holds. Files are streamed, so they
-// may be large. A file's name keeps its folders (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes
-// by, never a place on the daemon's disk. It has up to 1000 bytes and no `..`; a backslash counts as a slash. Files
-// in the folders `cur` and `new` of a Maildir are mails.
+// There are three forms: texts as JSON, one file as the body, or files as
+// `multipart/form-data`. Files may be text, Markdown, HTML, mail (.eml, .mbox), transcripts
+// (WebVTT, SRT), PDF or JSON lines, also compressed with gzip. percached detects the format
+// from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
+// streamed and may be large.
 //
-// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
-// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
-// received is taken in although the client goes.
+// A file name keeps its folders (`notes/a/plan.md`) and identifies the document; it is not a
+// path on the daemon's disk. It has at most 1000 bytes and no `..`; a backslash counts as a
+// slash. Files in the folders `cur` and `new` of a Maildir are mails.
 //
-// An upload holds up to 1,000,000 documents (`max-documents`), and its compressed files unpack to 4 GiB at most
-// (`max-upload`). One that holds more ends as `failed`: its `error` names the limit, and its counts tell what is in
-// by then, which stays. JSON is parsed in memory: when too many bodies wait for that, 429 says when to come back.
+// The response 202 means that the upload is stored and will be processed, even if the daemon
+// restarts. `Location` is the path of its status. With `wait=true` the response is 200 and
+// waits until processing ends. A received upload is processed even if the client disconnects.
 //
-// The same document again does nothing, and a changed one replaces its former self: a document is known by its
-// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
-// with the same content is the same upload, and with other content it is refused with 409.
+// An upload contains at most 1,000,000 documents (`max-documents`), and its compressed files
+// unpack to at most 4 GiB (`max-upload`). A larger upload ends as `failed`: `error` names the
+// limit, and the documents counted so far stay. JSON is parsed in memory; if too many bodies
+// wait, the response is 429.
+//
+// An unchanged document is skipped, and a changed one replaces its earlier version. A document
+// is identified by its `key`, a mail's Message-ID, or a file's full name. Send an
+// `Idempotency-Key` to retry safely: the same key with the same content is the same upload,
+// and with other content it returns 409.
 // Token: write, for this space.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -9943,26 +10074,31 @@ func (c *ClientWithResponses) UploadWithBodyWithResponse(ctx context.Context, sp
 	return ParseUploadResponse(rsp)
 }
 
-// UploadWithResponse Take documents in
+// UploadWithResponse Add documents
 //
-// Three ways: texts as JSON; one file as the body; many files as `multipart/form-data`. Files may be text, Markdown,
-// HTML, mails (.eml, .mbox), transcripts (WebVTT, SRT), PDF or JSON lines, each also packed with gzip; their name and
-// their first bytes tell which. A charset that the Content-Type of a text names holds. Files are streamed, so they
-// may be large. A file's name keeps its folders (`notes/a/plan.md`, `/mail/inbox.mbox`): it is what the document goes
-// by, never a place on the daemon's disk. It has up to 1000 bytes and no `..`; a backslash counts as a slash. Files
-// in the folders `cur` and `new` of a Maildir are mails.
+// There are three forms: texts as JSON, one file as the body, or files as
+// `multipart/form-data`. Files may be text, Markdown, HTML, mail (.eml, .mbox), transcripts
+// (WebVTT, SRT), PDF or JSON lines, also compressed with gzip. percached detects the format
+// from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
+// streamed and may be large.
 //
-// 202 says that everything has been received and will be taken in, whatever happens to the daemon; ask for the upload
-// at `Location` to see how far it is. With `wait=true` the answer is 200, and comes when all is in. What was
-// received is taken in although the client goes.
+// A file name keeps its folders (`notes/a/plan.md`) and identifies the document; it is not a
+// path on the daemon's disk. It has at most 1000 bytes and no `..`; a backslash counts as a
+// slash. Files in the folders `cur` and `new` of a Maildir are mails.
 //
-// An upload holds up to 1,000,000 documents (`max-documents`), and its compressed files unpack to 4 GiB at most
-// (`max-upload`). One that holds more ends as `failed`: its `error` names the limit, and its counts tell what is in
-// by then, which stays. JSON is parsed in memory: when too many bodies wait for that, 429 says when to come back.
+// The response 202 means that the upload is stored and will be processed, even if the daemon
+// restarts. `Location` is the path of its status. With `wait=true` the response is 200 and
+// waits until processing ends. A received upload is processed even if the client disconnects.
 //
-// The same document again does nothing, and a changed one replaces its former self: a document is known by its
-// `key`, a mail's Message-ID, or a file's whole name. Send an `Idempotency-Key` to try an upload again safely: the same key
-// with the same content is the same upload, and with other content it is refused with 409.
+// An upload contains at most 1,000,000 documents (`max-documents`), and its compressed files
+// unpack to at most 4 GiB (`max-upload`). A larger upload ends as `failed`: `error` names the
+// limit, and the documents counted so far stay. JSON is parsed in memory; if too many bodies
+// wait, the response is 429.
+//
+// An unchanged document is skipped, and a changed one replaces its earlier version. A document
+// is identified by its `key`, a mail's Message-ID, or a file's full name. Send an
+// `Idempotency-Key` to retry safely: the same key with the same content is the same upload,
+// and with other content it returns 409.
 // Token: write, for this space.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -9976,11 +10112,12 @@ func (c *ClientWithResponses) UploadWithResponse(ctx context.Context, space Spac
 	return ParseUploadResponse(rsp)
 }
 
-// DeleteDocumentWithResponse Forget a document
+// DeleteDocumentWithResponse Delete a document
 //
-// The document goes, and all that was made from it: chunks, vectors, tensors, stored answers, summaries, predictions
-// and the questions that it answered. The receipt counts them. With `clean_up` the answer waits until their bytes have
-// left the disk; without it, idle work sees to that.
+// Deletes the document and everything made from it: chunks, vectors, tensors, stored answers,
+// summaries, predictions and the questions that it answered. The receipt counts the deleted
+// data. With `clean_up` the response waits until the bytes are removed from the disk;
+// otherwise background work removes them.
 // Token: write, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9994,9 +10131,9 @@ func (c *ClientWithResponses) DeleteDocumentWithResponse(ctx context.Context, sp
 	return ParseDeleteDocumentResponse(rsp)
 }
 
-// GetDocumentWithResponse Get a document with its text
+// GetDocumentWithResponse Get a document and its text
 //
-// The text comes in chunks, as they stand in prompts.
+// The text is divided into chunks, as prompts contain them.
 // Token: ask, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10010,9 +10147,10 @@ func (c *ClientWithResponses) GetDocumentWithResponse(ctx context.Context, space
 	return ParseGetDocumentResponse(rsp)
 }
 
-// ListEntriesWithResponse List the stored answers
+// ListEntriesWithResponse List stored answers
 //
-// A page of them, and counts of all. Give `next` of a page as `after` to get the one behind it.
+// Returns one page of entries, and the counts of the space. Send `next` as `after` to get the
+// next page.
 // Token: ask, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10026,9 +10164,9 @@ func (c *ClientWithResponses) ListEntriesWithResponse(ctx context.Context, space
 	return ParseListEntriesResponse(rsp)
 }
 
-// ExportEntriesWithResponse Export the stored answers
+// ExportEntriesWithResponse Export stored answers
 //
-// A JSON object a line (`ExportedEntry`), streamed. What has no answer yet is left out.
+// Streams one JSON object per line (`ExportedEntry`). Entries without an answer are left out.
 // Token: admin, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10044,9 +10182,10 @@ func (c *ClientWithResponses) ExportEntriesWithResponse(ctx context.Context, spa
 
 // ImportEntriesWithBodyWithResponse Import stored answers
 //
-// Takes what `exportEntries` gave: a JSON object a line (`application/jsonl` is read, too). Each line is imported whole or not at all: an answer is taken
-// if its chunks are in this space and the bank has none for its question. It is served only under the settings that
-// made it.
+// Reads the output of `exportEntries`, one JSON object per line; `application/jsonl` works
+// too. Each line is imported completely or not at all. An answer is imported if its chunks are
+// in this space and the bank has no answer for its question. percached serves it only under
+// the settings that made it.
 // Token: admin, for this space.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -10060,9 +10199,9 @@ func (c *ClientWithResponses) ImportEntriesWithBodyWithResponse(ctx context.Cont
 	return ParseImportEntriesResponse(rsp)
 }
 
-// SearchEntriesWithResponse Find stored questions like a text
+// SearchEntriesWithResponse Search stored questions
 //
-// The most similar first, each with its similarity. The gate is not asked.
+// Returns the most similar questions first, with their similarity. It does not use the gate.
 // Token: ask, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10078,7 +10217,7 @@ func (c *ClientWithResponses) SearchEntriesWithResponse(ctx context.Context, spa
 
 // DeleteEntryWithResponse Delete a stored answer
 //
-// The question is answered anew when it is asked next.
+// The next time the question is asked, it is computed anew.
 // Token: write, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10094,7 +10233,7 @@ func (c *ClientWithResponses) DeleteEntryWithResponse(ctx context.Context, space
 
 // GetEntryWithResponse Get a stored answer
 //
-// The question, its answer, and what it rests on.
+// Returns the question, the answer and its sources.
 // Token: ask, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10108,11 +10247,11 @@ func (c *ClientWithResponses) GetEntryWithResponse(ctx context.Context, space Sp
 	return ParseGetEntryResponse(rsp)
 }
 
-// VetoEntryWithBodyWithResponse Say that a stored answer was wrong for a question
+// VetoEntryWithBodyWithResponse Report a wrong stored answer
 //
-// The entry loses its answer, and the two questions are never served for each other again. Where they are the same
-// question, it is computed anew each time. Call this when a person says that an answer does not fit: `entry` and the
-// question that they asked.
+// The entry loses its answer, and the two questions are never answered by each other's answer
+// again. If they are the same question, it is computed every time. Call this if the user says
+// that an answer is wrong, with the answer's `entry` and the question that was asked.
 // Token: write, for this space.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -10126,11 +10265,11 @@ func (c *ClientWithResponses) VetoEntryWithBodyWithResponse(ctx context.Context,
 	return ParseVetoEntryResponse(rsp)
 }
 
-// VetoEntryWithResponse Say that a stored answer was wrong for a question
+// VetoEntryWithResponse Report a wrong stored answer
 //
-// The entry loses its answer, and the two questions are never served for each other again. Where they are the same
-// question, it is computed anew each time. Call this when a person says that an answer does not fit: `entry` and the
-// question that they asked.
+// The entry loses its answer, and the two questions are never answered by each other's answer
+// again. If they are the same question, it is computed every time. Call this if the user says
+// that an answer is wrong, with the answer's `entry` and the question that was asked.
 // Token: write, for this space.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -10144,9 +10283,9 @@ func (c *ClientWithResponses) VetoEntryWithResponse(ctx context.Context, space S
 	return ParseVetoEntryResponse(rsp)
 }
 
-// ClearHistoryWithResponse Forget what was asked
+// ClearHistoryWithResponse Delete the history
 //
-// Stored answers stay; only the list of questions goes.
+// Deletes the list of questions. Stored answers stay.
 // Token: write, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10160,9 +10299,9 @@ func (c *ClientWithResponses) ClearHistoryWithResponse(ctx context.Context, spac
 	return ParseClearHistoryResponse(rsp)
 }
 
-// ListHistoryWithResponse List what was asked
+// ListHistoryWithResponse List the history
 //
-// The latest questions, the last one at the end.
+// Returns the latest questions, the newest last.
 // Token: ask, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10176,9 +10315,10 @@ func (c *ClientWithResponses) ListHistoryWithResponse(ctx context.Context, space
 	return ParseListHistoryResponse(rsp)
 }
 
-// ListPredictionsWithResponse List what may be asked next
+// ListPredictionsWithResponse List predicted questions
 //
-// Predicted questions, the latest first, and counts. An app may offer those that are `populated`: they are answered fast.
+// Returns the newest predictions first, and counts. Questions that are `populated` are
+// answered fast.
 // Token: ask, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10194,9 +10334,10 @@ func (c *ClientWithResponses) ListPredictionsWithResponse(ctx context.Context, s
 
 // PredictWithResponse Predict now
 //
-// Sums up what is new in this space, predicts questions and makes their answers ready, now and not when the device is
-// idle: on a small device that can take minutes, whatever the battery. A question steps before it. Answers when it is
-// done, or ends when the client goes; what was done stays done. The events `job` tell how far it is.
+// Summarises new chunks of this space, predicts questions and prepares their answers now,
+// without waiting for an idle device. On a small device this takes minutes and ignores the
+// battery. A question takes precedence. The request returns when all is done, and stops if the
+// client disconnects; finished work stays. The events `job` show the progress.
 // Token: write, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10212,8 +10353,8 @@ func (c *ClientWithResponses) PredictWithResponse(ctx context.Context, space Spa
 
 // ChangeSpaceWithBodyWithResponse Change the settings of a space
 //
-// A JSON merge patch (RFC 7396): what is left out stays as it is, and `null` takes a setting back, so that the
-// service's own holds again. All of it is done, or nothing.
+// A JSON merge patch (RFC 7396). Absent settings stay as they are; `null` resets a setting to
+// the service's value. Either all changes are made or none.
 // Token: admin, for this space.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -10229,8 +10370,8 @@ func (c *ClientWithResponses) ChangeSpaceWithBodyWithResponse(ctx context.Contex
 
 // ChangeSpaceWithResponse Change the settings of a space
 //
-// A JSON merge patch (RFC 7396): what is left out stays as it is, and `null` takes a setting back, so that the
-// service's own holds again. All of it is done, or nothing.
+// A JSON merge patch (RFC 7396). Absent settings stay as they are; `null` resets a setting to
+// the service's value. Either all changes are made or none.
 // Token: admin, for this space.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -10244,7 +10385,7 @@ func (c *ClientWithResponses) ChangeSpaceWithResponse(ctx context.Context, space
 	return ParseChangeSpaceResponse(rsp)
 }
 
-// ListUploadsWithResponse List the uploads
+// ListUploadsWithResponse List uploads
 //
 // The latest first.
 // Token: write, for this space.
@@ -10262,7 +10403,7 @@ func (c *ClientWithResponses) ListUploadsWithResponse(ctx context.Context, space
 
 // CancelUploadWithResponse Cancel an upload
 //
-// What is in of it stays; the rest is not taken in, and the upload is not known any more.
+// Added documents stay. The rest is not processed, and the upload is removed from the list.
 // Token: write, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10276,9 +10417,9 @@ func (c *ClientWithResponses) CancelUploadWithResponse(ctx context.Context, spac
 	return ParseCancelUploadResponse(rsp)
 }
 
-// GetUploadWithResponse See how far an upload is
+// GetUploadWithResponse Get the status of an upload
 //
-// Ask again while `state` is queued or running.
+// Repeat the request while `state` is queued or running.
 // Token: write, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10292,9 +10433,10 @@ func (c *ClientWithResponses) GetUploadWithResponse(ctx context.Context, space S
 	return ParseGetUploadResponse(rsp)
 }
 
-// GetStatusWithResponse How things stand, at a glance
+// GetStatusWithResponse Status summary
 //
-// What was asked since the start and what that saved, what is stored, what waits, and what idle work cost and saved.
+// Counts questions and the time saved since the start, stored data, waiting work, and the cost
+// and savings of background work.
 // Token: ask, for all spaces.
 //
 // Returns a wrapper object for the known response body format(s).
