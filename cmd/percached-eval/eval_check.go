@@ -95,7 +95,7 @@ func (r checkReport) Table(w io.Writer) error {
 			fmt.Fprintf(w, "WRONG  %s: must be %s, is %s\n", f.What, f.Want, f.Got)
 		}
 	}
-	_, err := fmt.Fprintf(w, "%d of %d numbers are what they must be.\n", len(r.Findings)-wrong, len(r.Findings))
+	_, err := fmt.Fprintf(w, "%d of %d numbers are correct.\n", len(r.Findings)-wrong, len(r.Findings))
 	return err
 }
 

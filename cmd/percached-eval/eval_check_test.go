@@ -59,7 +59,7 @@ func TestEvalCheckTells(t *testing.T) {
 	if err := r.Table(&out); err != nil {
 		t.Fatal(err)
 	}
-	want := "ok     b: 3\nWRONG  a: it must be 1, and is 2\n1 of 2 numbers are what they must be.\n"
+	want := "ok     b: 3\nWRONG  a: must be 1, is 2\n1 of 2 numbers are correct.\n"
 	if got := out.String(); got != want {
 		t.Errorf("%s", strings.TrimSpace(got))
 	}

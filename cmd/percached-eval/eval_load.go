@@ -106,8 +106,8 @@ func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error
 	defer log.Close()
 	d, err := child.Start(ctx, exe, filepath.Join(dir, "data"), log)
 	if err != nil {
-		if said, unread := os.ReadFile(log.Name()); unread == nil {
-			cmdline.Say(stderr, "%s", said)
+		if text, unread := os.ReadFile(log.Name()); unread == nil {
+			cmdline.Say(stderr, "%s", text)
 		}
 		return nil, err
 	}

@@ -40,7 +40,7 @@ type serviceLine struct {
 
 // ask asks every question of every service. The services take turns at being first.
 func (b *predictionBench) ask(ctx context.Context, questions []string) error {
-	said := time.Now()
+	shown := time.Now()
 	for i, text := range questions {
 		for j := range b.services {
 			a := b.services[(i+j)%len(b.services)]
@@ -70,8 +70,8 @@ func (b *predictionBench) ask(ctx context.Context, questions []string) error {
 				}
 			}
 		}
-		if now := time.Now(); now.Sub(said) > 5*time.Second {
-			said = now
+		if now := time.Now(); now.Sub(shown) > 5*time.Second {
+			shown = now
 			cmdline.Say(b.stderr, "%d of %d questions", i+1, len(questions))
 		}
 	}

@@ -126,14 +126,14 @@ func (a *asking) open(ctx context.Context, c node.Options, jobs string, stderr i
 
 // drain runs all due and allowed idle work.
 func (a *asking) drain(ctx context.Context, stderr io.Writer) error {
-	said := time.Now()
+	shown := time.Now()
 	_, err := a.jobs.Drain(ctx, scheduler.DrainRequest{}, func(st scheduler.Step) {
 		if st.Job == nil {
 			return
 		}
 		a.did.Add(st)
-		if now := time.Now(); now.Sub(said) > 5*time.Second {
-			said = now
+		if now := time.Now(); now.Sub(shown) > 5*time.Second {
+			shown = now
 			cmdline.Say(stderr, "%s: %s; %.0f s so far", a.name, st.Job.Kind, a.did.Took.Seconds())
 		}
 	})

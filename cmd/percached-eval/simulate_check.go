@@ -86,7 +86,7 @@ func (s *simulator) stored() error {
 func (s *simulator) alive() error {
 	ok, id := true, qabank.ID{}
 	if err := s.Bank.Scan(simulated, func(i qabank.Info) error {
-		if !i.Stale && !s.told.allAlive(i.Chunks) {
+		if !i.Stale && !s.mirror.allAlive(i.Chunks) {
 			ok, id = false, i.ID
 		}
 		return nil
@@ -99,7 +99,7 @@ func (s *simulator) alive() error {
 // versions checks that an entry that is not stale has the current versions of its chunks.
 func (s *simulator) versions() error {
 	var ids []percached.ChunkID
-	for id := range s.told.holders {
+	for id := range s.mirror.holders {
 		ids = append(ids, id)
 	}
 	now, err := s.Knowledge.Versions(simulated, ids)
@@ -133,7 +133,7 @@ func (s *simulator) forgotten() error {
 		return err
 	}
 	for _, layer := range slices.Sorted(maps.Keys(layers)) {
-		if err := s.hold("forgotten", s.told.allAlive(layers[layer]), "a document was deleted, but the %s name its chunk", layer); err != nil {
+		if err := s.hold("forgotten", s.mirror.allAlive(layers[layer]), "a document was deleted, but the %s name its chunk", layer); err != nil {
 			return err
 		}
 	}

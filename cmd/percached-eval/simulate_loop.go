@@ -144,7 +144,7 @@ func (s *simulator) arrive(ctx context.Context, e persona.Event) error {
 	if err != nil {
 		return err
 	}
-	s.told.put(d.ID, d.Chunks)
+	s.mirror.put(d.ID, d.Chunks)
 	return nil
 }
 
@@ -155,6 +155,6 @@ func (s *simulator) remove(ctx context.Context, e persona.Event) error {
 		return err
 	}
 	s.count.documents(0, 0, r.Documents)
-	s.told.remove(id)
+	s.mirror.remove(id)
 	return nil
 }

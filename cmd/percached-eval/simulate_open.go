@@ -68,7 +68,7 @@ type simulator struct {
 	profile persona.Profile
 	events  []event
 	count   *counting
-	told    documents
+	mirror  documents
 	guard   guard
 
 	// cold answers each question again without stored data, on a separate device.
@@ -86,7 +86,7 @@ type event struct {
 func (o *simulate) open(ctx context.Context, p persona.Profile, dir string, stderr io.Writer) (s *simulator, err error) {
 	start := time.Date(2025, time.January, 6, 0, 0, 0, 0, time.UTC) // a Monday
 	month := persona.New(p, o.seed, start)
-	s = &simulator{simulate: *o, profile: p, events: calendar(month.Events(), start, p.Days), count: newCounting(), told: newDocuments()}
+	s = &simulator{simulate: *o, profile: p, events: calendar(month.Events(), start, p.Days), count: newCounting(), mirror: newDocuments()}
 	s.device = newDevice(start, month.Script(), s.watch)
 	s.coldDevice = newDevice(start, month.Script(), nil)
 	defer func() {

@@ -81,12 +81,12 @@ func (r *monthReport) Table(w io.Writer) error {
 	}
 	p := &cmdline.Printer{W: w}
 	p.Line("")
-	const told = 5
+	const maxListed = 5
 	for i, c := range r.Pace {
-		if i < told || i+1 == len(r.Pace) {
+		if i < maxListed || i+1 == len(r.Pace) {
 			p.Line("prediction from day %d on: %s (%s)", c.Day, c.Speed, c.Why)
-		} else if i == told {
-			p.Line("  ... %d more changes ...", len(r.Pace)-told-1)
+		} else if i == maxListed {
+			p.Line("  ... %d more changes ...", len(r.Pace)-maxListed-1)
 		}
 	}
 	for _, l := range r.of(r.All) {

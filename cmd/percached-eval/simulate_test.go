@@ -78,7 +78,7 @@ func TestSimulate(t *testing.T) {
 				}
 			}
 			var out strings.Builder
-			if err := r.Table(&out); err != nil || !strings.Contains(out.String(), "and held.") {
+			if err := r.Table(&out); err != nil || !strings.Contains(out.String(), "checks of invariants") {
 				t.Error(err, out.String())
 			}
 		})
@@ -174,7 +174,7 @@ func TestGuard(t *testing.T) {
 		do   func(s *simulator) error
 		says string
 	}{
-		{"a step without a reason", func(s *simulator) error { return s.stepped(scheduler.Step{}, s.now()) }, "did not say why"},
+		{"a step without a reason", func(s *simulator) error { return s.stepped(scheduler.Step{}, s.now()) }, "waiting_has_a_reason"},
 		{"a hot loop", func(s *simulator) error {
 			for range mostSteps {
 				if err := s.stepped(scheduler.Step{Reasons: []scheduler.Reason{{Code: "window"}}}, s.now()); err != nil {
@@ -190,21 +190,21 @@ func TestGuard(t *testing.T) {
 		{"too much", func(s *simulator) error {
 			s.guard.day, s.guard.spent.Compute = s.now().Truncate(24*time.Hour), time.Minute
 			return s.stepped(ended(scheduler.EndDone, time.Second), s.now())
-		}, "was spent when answer began"},
+		}, "budget"},
 		{"a job that does not give way", func(s *simulator) error {
 			s.guard.gaveWay = func() {}
 			return s.stepped(ended(scheduler.EndDone, time.Second), s.now())
-		}, "a question came"},
+		}, "gives_way"},
 		{"a batch too many", func(s *simulator) error {
 			s.guard.working, s.guard.gaveWay = true, func() {}
 			s.watch(computes)
 			return s.stepped(ended(scheduler.EndPreempted, 0), s.now())
-		}, "computes on"},
+		}, "interrupted"},
 		{"a job amidst a question", func(s *simulator) error {
 			s.guard.asking = true
 			s.watch(computes)
 			return s.served(persona.Event{}, answer.Answer{}, answer.Answer{})
-		}, "while a question is answered"},
+		}, "during a question"},
 		{"an old answer", func(s *simulator) error {
 			return s.served(persona.Event{Expect: persona.Expect{Never: []string{"Platform 4"}}}, answer.Answer{Text: "platform 4."}, answer.Answer{Text: "platform 4."})
 		}, "is said no more"},

@@ -269,7 +269,7 @@ func TestRestoreInDaemon(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if status, text := a.restore(archive, ""); status != http.StatusConflict || !strings.Contains(text, "restore with force") {
+		if status, text := a.restore(archive, ""); status != http.StatusConflict || !strings.Contains(text, "force=true") {
 			t.Fatalf("%d %s", status, text)
 		}
 		status, text := a.restore(archive, "?force=true")

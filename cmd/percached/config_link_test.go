@@ -29,7 +29,7 @@ func TestConfigOfTheFolderIsALink(t *testing.T) {
 	if err != nil || c.Now().K != 5 || c.Now().BankLimit != 1<<30 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if out, err := printed(t, "config", "check", "--data", dir); err != nil || !strings.Contains(out, "it sets 2 of") {
+	if out, err := printed(t, "config", "check", "--data", dir); err != nil || !strings.Contains(out, " 2 of ") {
 		t.Error(out, err)
 	}
 	if err := os.Remove(real); err != nil {

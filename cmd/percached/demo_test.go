@@ -76,7 +76,7 @@ func TestDemo(t *testing.T) {
 
 // Whenever it is interrupted, neither its daemon nor its folder is left.
 func TestDemoInterrupted(t *testing.T) {
-	for _, at := range []string{"Starting", "Taking in", "Nobody asks", "Ctrl-C"} {
+	for _, at := range []string{"Starting", "Adding", "Running idle work", "Ctrl-C"} {
 		t.Run(at, func(t *testing.T) {
 			temp := t.TempDir()
 			ctx, cancel := context.WithCancel(t.Context())
@@ -98,7 +98,7 @@ func TestDemoFails(t *testing.T) {
 	temp := t.TempDir()
 	out := &trigger{}
 	err := shownIn(t.Context(), temp, out)
-	if !errors.Is(err, cmdline.Unwell{}) || !strings.Contains(out.String(), "Not as it must be: the stored answer was not given when the question came in other words") {
+	if !errors.Is(err, cmdline.Unwell{}) || !strings.Contains(out.String(), "FAILED: ") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	out.gone(t)
@@ -107,13 +107,13 @@ func TestDemoFails(t *testing.T) {
 
 // A daemon that dies is told of, with the end of its log.
 func TestDemoDaemonDies(t *testing.T) {
-	for _, at := range []string{"Nobody asks", "Ctrl-C"} {
+	for _, at := range []string{"Running idle work", "Ctrl-C"} {
 		t.Run(at, func(t *testing.T) {
 			temp := t.TempDir()
 			out := &trigger{at: at}
 			out.pull = func() { out.process(t).Kill() }
 			err := shownIn(t.Context(), temp, out)
-			if err == nil || !strings.Contains(err.Error(), "killed") || !strings.Contains(out.String(), "log ends so:\n  ") {
+			if err == nil || !strings.Contains(err.Error(), "killed") || !strings.Contains(out.String(), "daemon's log:\n  ") {
 				t.Errorf("%v\n%s", err, out.String())
 			}
 			out.gone(t)

@@ -21,7 +21,7 @@ func (w *world) backupScene(ctx context.Context) {
 	const kind = "application/gzip"
 	refused, err := w.all.RestoreWithBodyWithResponse(ctx, nil, kind, bytes.NewReader(archive.Body))
 	w.is(409, refused, err)
-	if !strings.Contains(string(refused.Body), "to replace what is there, restore with force") {
+	if !strings.Contains(string(refused.Body), "force=true") {
 		w.Errorf("%s", refused.Body)
 	}
 	force := &client.RestoreParams{Force: new(true)}

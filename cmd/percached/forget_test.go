@@ -242,7 +242,7 @@ func TestStartTidies(t *testing.T) {
 	a := startServing(t, c.Data, func(ctx context.Context, stdout, stderr io.Writer) error {
 		return daemon.Serve(ctx, config.Of(conf, daemon.CheckConfig), g, stdout, stderr)
 	})
-	if err := a.log.await(patiently(t), "has left the disk"); err != nil {
+	if err := a.log.await(patiently(t), "removed the bytes of deleted data"); err != nil {
 		t.Fatalf("%v\n%s", err, a.log)
 	}
 	a.end()

@@ -222,7 +222,7 @@ func TestServeWhileLoading(t *testing.T) {
 
 // A daemon that is told to end before it is loaded ends well, how far ever it is.
 func TestServeEndsWhileLoading(t *testing.T) {
-	for _, at := range []string{"main token was made", "opening the data folder", "loading the model", "msg=ready"} {
+	for _, at := range []string{"created the main token", "opening the data folder", "loading the model", "msg=ready"} {
 		a := startServe(t, t.TempDir())
 		if err := a.log.await(patiently(t), at); err != nil {
 			t.Fatal(err)

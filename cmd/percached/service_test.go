@@ -45,7 +45,7 @@ func TestOpensWithWorkLeft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !s.Home.Unclean || !strings.Contains(log.String(), "left undone") {
+		if !s.Home.Unclean || !strings.Contains(log.String(), "work of an earlier process") {
 			t.Errorf("unclean %v, log %q", s.Home.Unclean, log.String())
 		}
 		if _, err := s.Asker.Ask(ctx, answer.Question{Space: nodetest.Space, Text: "Who leads Otter?"}, answer.Listener{}); err != nil {

@@ -135,7 +135,7 @@ func TestExportImport(t *testing.T) {
 		given[api.Receipt](t)(to.deleteDocument(t.Context(), api.DeleteRequest{InSpace: api.InSpace{Space: nodetest.Space}, Document: d.ID}))
 	}
 	got = imported(t, to, strings.NewReader(lines))
-	if len(got.Refused) != len(scripted()) || got.Imported != 0 || !strings.Contains(got.Refused[0].Reason, "not in this space") {
+	if len(got.Refused) != len(scripted()) || got.Imported != 0 || !strings.Contains(got.Refused[0].Reason, "chunk of the evidence") {
 		t.Errorf("without the documents: %+v", got)
 	}
 	if exported(t, to) != "" {
@@ -240,25 +240,25 @@ func TestImportRefuses(t *testing.T) {
 		return strings.Replace(good, old, now, 1)
 	}
 	for name, tc := range map[string]struct{ line, why string }{
-		"no JSON":         {"secret", "no exported entry"},
+		"no JSON":         {"secret", "not an exported entry"},
 		"two":             {good + good, "more than one"},
-		"no object":       {`["secret"]`, "no exported entry"},
-		"null":            {`null`, "question says nothing"},
-		"a type":          {with(`"hits":0`, `"hits":"secret"`), "hits is of another type"},
-		"a negative":      {with(`"hits":0`, `"hits":-1`), "hits is of another type"},
-		"a time":          {with(`"made":"2`, `"made":"secret`), "no exported entry"},
-		"an unknown word": {with(`"hits":0`, `"secret":0`), "no exported entry"},
-		"no UTF-8":        {with(`"question":"`, "\"question\":\"\xff"), "no UTF-8"},
-		"no question":     {with(`"question":"W`, `"question":"?","origin":"W`), "question says nothing"},
-		"no answer":       {with(`"answer":"`, `"answer":" ","origin":"`), "answer says nothing"},
+		"no object":       {`["secret"]`, "not an exported entry"},
+		"null":            {`null`, "question is empty"},
+		"a type":          {with(`"hits":0`, `"hits":"secret"`), "hits"},
+		"a negative":      {with(`"hits":0`, `"hits":-1`), "hits"},
+		"a time":          {with(`"made":"2`, `"made":"secret`), "not an exported entry"},
+		"an unknown word": {with(`"hits":0`, `"secret":0`), "not an exported entry"},
+		"no UTF-8":        {with(`"question":"`, "\"question\":\"\xff"), "UTF-8"},
+		"no question":     {with(`"question":"W`, `"question":"?","origin":"W`), "question is empty"},
+		"no answer":       {with(`"answer":"`, `"answer":" ","origin":"`), "answer is empty"},
 		"long question":   {with(`"question":"`, `"question":"`+strings.Repeat("x", maxImportQuestion)), "question is too long"},
 		"long origin":     {with(`"origin":"`, `"origin":"`+strings.Repeat("x", 2000)), "the origin is neither asked nor predicted"},
 		"other origin":    {with(`"origin":"asked"`, `"origin":"secret"`), "the origin is neither asked nor predicted"},
-		"no evidence":     {with(`"evidence":[`, `"evidence":[],"sources":[`), "names no evidence"},
-		"other evidence":  {with(`"evidence":["`, `"evidence":["00000000000000000000000000000001","`), "not in this space"},
-		"other sources":   {with(`"evidence"`, `"sources":["00000000000000000000000000000001"],"evidence"`), "not in this space"},
-		"no name":         {with(`"evidence":["`, `"evidence":["secret","`), "no exported entry"},
-		"far away":        {with(`"made":"2`, `"expires":"9999-01-01T00:00:00Z","made":"2`), "out of range"},
+		"no evidence":     {with(`"evidence":[`, `"evidence":[],"sources":[`), "evidence is empty"},
+		"other evidence":  {with(`"evidence":["`, `"evidence":["00000000000000000000000000000001","`), "chunk of the evidence"},
+		"other sources":   {with(`"evidence"`, `"sources":["00000000000000000000000000000001"],"evidence"`), "chunk of the evidence"},
+		"no name":         {with(`"evidence":["`, `"evidence":["secret","`), "not an exported entry"},
+		"far away":        {with(`"made":"2`, `"expires":"9999-01-01T00:00:00Z","made":"2`), "too far away"},
 		"long":            {with(`"answer":"`, `"answer":"`+strings.Repeat("x", maxImportLine)), "1 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
