@@ -1,12 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"log/slog"
-	"os"
-	"slices"
 
 	"github.com/percached/percached/internal/daemon"
 
@@ -17,9 +12,6 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/home"
-	"github.com/percached/percached/internal/base/kv"
-	"github.com/percached/percached/internal/config"
-	"github.com/percached/percached/knowledgebank"
 )
 
 func repairCommand() *cobra.Command {
@@ -49,7 +41,19 @@ list of documents.`,
 			for _, name := range spaces {
 				named = append(named, percached.Space{Name: name, Kind: kind})
 			}
-			return repair(cmd.Context(), c, named, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			stderr := cmd.ErrOrStderr()
+			r, err := node.Repair(cmd.Context(), c, named, daemon.NewLog(stderr, "text", c.Serving.Level), stderr)
+			p := &cmdline.Printer{W: cmd.OutOrStdout()}
+			if err == nil || len(r.Spaces) > 0 {
+				printRepaired(p, r)
+			}
+			if err != nil {
+				return err
+			}
+			if r.Changed {
+				p.Line("Repaired the data folder.")
+			}
+			return p.Err
 		},
 	}
 	linkFlags(cmd)
@@ -58,110 +62,18 @@ list of documents.`,
 	return cmd
 }
 
-// repair saves what can be read, makes the spaces consistent, and lets what is
-// derived from documents be built anew.
-func repair(ctx context.Context, c config.Config, named []percached.Space, stdout, stderr io.Writer) (err error) {
-	h, err := home.Open(c.Data)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if shut := h.Close(); err == nil {
-			err = shut
-		}
-	}()
-	if err := node.CheckMeta(h); err != nil {
-		return err
-	}
-	log := daemon.NewLog(stderr, "text", c.Serving.Level)
-	saved, err := kv.Salvage(ctx, h.Path("meta"), node.MetaOptions(log))
-	if err != nil {
-		return err
-	}
-	p := &cmdline.Printer{W: stdout}
-	for _, d := range saved.Lost {
+// printRepaired prints the result of a repair.
+func printRepaired(p *cmdline.Printer, r node.Repaired) {
+	for _, d := range r.Damage {
 		p.Line("damaged: %s: %s", d.File, d.What)
 	}
-	found, err := repairSpaces(h, log, named)
-	if err != nil {
-		return err
-	}
-	found.tell(p)
-	if saved.Sound && !found.changed {
-		p.Line("Found no damage; changed nothing.")
-		return p.Err
-	}
-	if !saved.Sound {
-		p.Line("Kept the damaged database in %s.", saved.Aside)
-	}
-	if err := os.RemoveAll(h.Path("index")); err != nil { // it may be newer than the documents
-		return err
-	}
-	h.Unclean = true // open deletes answers and tensors of lost chunks
-	s, err := node.Open(ctx, node.Options{Config: c, Dependencies: node.Dependencies{Folder: h}}, false, stderr)
-	if err != nil {
-		return err
-	}
-	if err := s.Close(); err != nil {
-		return err
-	}
-	p.Line("Repaired the data folder.")
-	return p.Err
-}
-
-// repaired is the result of a repair, space by space.
-type repaired struct {
-	spaces  []string
-	of      map[string]knowledgebank.Repaired
-	lost    int // documents of spaces whose names are lost
-	changed bool
-}
-
-func repairSpaces(h *home.Home, log *slog.Logger, named []percached.Space) (r repaired, err error) {
-	r.of = map[string]knowledgebank.Repaired{}
-	db, err := kv.Open(h.Path("meta"), node.MetaOptions(log))
-	if err != nil {
-		return r, err
-	}
-	defer func() {
-		if shut := db.Close(); err == nil {
-			err = shut
-		}
-	}()
-	bank, err := knowledgebank.Open(db, knowledgebank.Default())
-	if err != nil {
-		return r, err
-	}
-	all, err := bank.Spaces()
-	if err != nil {
-		return r, err
-	}
-	for _, s := range named {
-		if !slices.ContainsFunc(all, func(a percached.Space) bool { return a.Name == s.Name }) {
-			all = append(all, s)
-		}
-	}
-	for _, s := range all {
-		done, err := bank.Repair(s)
-		if err != nil {
-			return r, err
-		}
-		r.spaces, r.of[s.Name] = append(r.spaces, s.Name), done
-		r.changed = r.changed || done.Changed
-	}
-	r.lost, err = bank.Lost()
-	return r, err
-}
-
-func (r repaired) tell(p *cmdline.Printer) {
-	if len(r.spaces) == 0 && r.lost == 0 {
+	if len(r.Spaces) == 0 && r.Lost == 0 {
 		p.Line("Found no readable space or document.")
 	}
-	for _, name := range r.spaces {
-		done := r.of[name]
-		p.Line("%s: %d documents recovered, %d lost", name, done.Whole, len(done.Lost))
+	for _, s := range r.Spaces {
+		p.Line("%s: %d documents recovered, %d lost", s.Name, s.Whole, len(s.Lost))
 		nameless := 0
-		for _, d := range done.Lost {
+		for _, d := range s.Lost {
 			if d.Title == "" && d.Key == "" {
 				nameless++
 				continue
@@ -172,8 +84,14 @@ func (r repaired) tell(p *cmdline.Printer) {
 			p.Line("  lost: %d documents without a readable title", nameless)
 		}
 	}
-	if r.lost > 0 {
-		p.Line("%d documents belong to spaces whose names are lost; name the spaces, for example: percached repair --space mail --kind emails", r.lost)
+	if r.Lost > 0 {
+		p.Line("%d documents belong to spaces whose names are lost; name the spaces, for example: percached repair --space mail --kind emails", r.Lost)
+	}
+	switch {
+	case !r.Changed:
+		p.Line("Found no damage; changed nothing.")
+	case r.Aside != "":
+		p.Line("Kept the damaged database in %s.", r.Aside)
 	}
 }
 

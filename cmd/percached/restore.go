@@ -18,10 +18,8 @@ import (
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/api/client"
-	"github.com/percached/percached/internal/backup"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
-	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/config"
 )
 
@@ -103,7 +101,7 @@ func restore(ctx context.Context, c config.Config, from io.Reader, force bool, s
 		return api.Restored{}, err
 	}
 	if l == nil {
-		out, err := restoreFolder(ctx, c, from, force, stderr)
+		out, err := node.Restore(ctx, c, from, force, daemon.NewLog(stderr, "text", c.Serving.Level), stderr)
 		return api.Restored(out), err
 	}
 	defer l.Close() //nolint:errcheck // the request ended
@@ -115,7 +113,7 @@ func restore(ctx context.Context, c config.Config, from io.Reader, force bool, s
 		return api.Restored{}, err
 	}
 	if err := awaitReady(ctx, l, stderr); err != nil {
-		return api.Restored{}, notUsable(err)
+		return api.Restored{}, node.NotUsable(err)
 	}
 	r := got.JSON200
 	return api.Restored{Made: r.Made, Spaces: r.Spaces, Documents: r.Documents, Uploads: r.Uploads}, nil
@@ -130,52 +128,4 @@ func awaitReady(ctx context.Context, l *link.Link, stderr io.Writer) (err error)
 		}
 	}
 	return err
-}
-
-// restoreFolder restores a backup in a data folder that is not in use, and creates a
-// missing one.
-func restoreFolder(ctx context.Context, c config.Config, from io.Reader, force bool, stderr io.Writer) (out node.Restored, err error) {
-	h, err := home.Open(c.Data)
-	if err != nil {
-		return out, err
-	}
-	defer func() {
-		if shut := h.Close(); err == nil {
-			err = shut
-		}
-	}()
-	log := daemon.NewLog(stderr, "text", c.Serving.Level)
-	out, err = node.StageRestore(ctx, h, log, from, func(b backup.Header) error {
-		if force {
-			return nil
-		}
-		there, err := node.CountFolder(h, node.MetaOptions(log))
-		if err != nil {
-			return fault.New(fault.Conflict, "percached: restore", "cannot read the contents of %s (%s); pass --force to replace them", c.Data, cmdline.Sentence(err))
-		}
-		return node.CheckReplace(c.Data, there, b, false)
-	})
-	if err == nil {
-		err = h.CommitRestore()
-	}
-	if err == nil {
-		err = h.EndRestore()
-	}
-	if err != nil {
-		return out, err
-	}
-	// Opening the folder rebuilds derived data, and proves that it can be opened.
-	s, err := node.Open(ctx, node.Options{Config: c, Dependencies: node.Dependencies{Folder: h, Log: log}}, false, stderr)
-	if err != nil {
-		return out, notUsable(err)
-	}
-	return out, s.Close()
-}
-
-// notUsable is the error of a restore whose data cannot be served yet.
-func notUsable(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return err
-	}
-	return fault.New(fault.KindOf(err), "percached: restore", "restored the backup, but cannot open it: %s", cmdline.Sentence(err))
 }

@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"github.com/percached/percached/internal/backup"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/knowledgebank"
 )
 
@@ -25,6 +27,53 @@ type Restored struct {
 	Spaces    int
 	Documents int
 	Uploads   int
+}
+
+// Restore restores a backup in a data folder that is not in use, and creates a
+// missing one.
+func Restore(ctx context.Context, c config.Config, from io.Reader, force bool, log *slog.Logger, stderr io.Writer) (out Restored, err error) {
+	h, err := home.Open(c.Data)
+	if err != nil {
+		return out, err
+	}
+	defer func() {
+		if shut := h.Close(); err == nil {
+			err = shut
+		}
+	}()
+	out, err = StageRestore(ctx, h, log, from, func(b backup.Header) error {
+		if force {
+			return nil
+		}
+		there, err := CountFolder(h, MetaOptions(log))
+		if err != nil {
+			return fault.New(fault.Conflict, "percached: restore", "cannot read the contents of %s (%s); pass --force to replace them", c.Data, cmdline.Sentence(err))
+		}
+		return CheckReplace(c.Data, there, b, false)
+	})
+	if err == nil {
+		err = h.CommitRestore()
+	}
+	if err == nil {
+		err = h.EndRestore()
+	}
+	if err != nil {
+		return out, err
+	}
+	// Opening the folder rebuilds derived data, and proves that it can be opened.
+	n, err := Open(ctx, Options{Config: c, Dependencies: Dependencies{Folder: h, Log: log}}, false, stderr)
+	if err != nil {
+		return out, NotUsable(err)
+	}
+	return out, n.Close()
+}
+
+// NotUsable is the error of a restore whose data cannot be served yet.
+func NotUsable(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fault.New(fault.KindOf(err), "percached: restore", "restored the backup, but cannot open it: %s", cmdline.Sentence(err))
 }
 
 // stagedRestore is a backup that is unpacked beside the data that it will replace.
