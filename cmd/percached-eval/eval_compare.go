@@ -40,7 +40,7 @@ the same run.`,
 			case a != "":
 				pairs = append(pairs, report.Pair{A: a, B: b})
 			case b != "":
-				return cmdline.Misusef("--against goes with --system")
+				return cmdline.Misusef("--against needs --system")
 			}
 			c, err := report.Compare(first, second, pairs...)
 			if err != nil {

@@ -38,7 +38,7 @@ func (s *dataSource) check() error {
 	case !slices.Contains([]string{"emails", "dialog", "meetings", "notes"}, s.kind):
 		return cmdline.Misusef("--kind must be emails, dialog, meetings or notes, not %q", s.kind)
 	case s.inboxes != "" && s.dataset != "enronqa":
-		return cmdline.Misusef("--inboxes goes with --dataset enronqa")
+		return cmdline.Misusef("--inboxes needs --dataset enronqa")
 	}
 	return nil
 }

@@ -95,9 +95,9 @@ func (s *scheduleSide) drained(ctx context.Context) (tally, error) {
 	}
 	stored, spent := st.Stored, processorTime()
 	_, drained := s.Scheduler.Drain(ctx, scheduler.DrainRequest{}, func(step scheduler.Step) {
-		st, told := s.Tree.Stats()
-		if told != nil {
-			err = told
+		st, statsErr := s.Tree.Stats()
+		if statsErr != nil {
+			err = statsErr
 			return
 		}
 		now := processorTime()

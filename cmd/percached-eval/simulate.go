@@ -115,7 +115,7 @@ func (o *simulate) run(ctx context.Context, p persona.Profile, stderr io.Writer)
 		defer func() { err = errors.Join(err, os.RemoveAll(made)) }()
 		dir = filepath.Join(made, "data")
 	case home.Exists(dir):
-		return nil, cmdline.Misusef("--data: %s is there already, and a month begins with an empty one", dir)
+		return nil, cmdline.Misusef("--data: %s exists; name a new folder", dir)
 	}
 	began := time.Now()
 	s, err := o.open(ctx, p, dir, stderr)

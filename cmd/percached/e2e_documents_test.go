@@ -130,7 +130,7 @@ func boxed(w *world) (body []byte, kind string) {
 	return form.Bytes(), m.FormDataContentType()
 }
 
-// taken waits until an upload has ended: news of it come as events.
+// taken waits until an upload has ended, which an event reports.
 func (w *world) taken(ctx context.Context, id string) *client.UploadStatus {
 	w.Helper()
 	events := w.listen(ctx)

@@ -94,8 +94,8 @@ func (w *world) namesChunks(told client.Message, cited []client.Citation) {
 }
 
 func (w *world) streamScene(ctx context.Context) {
-	news := w.listen(ctx)
-	defer news.close()
+	events := w.listen(ctx)
+	defer events.close()
 	r, err := w.all.Ask(ctx, mail, client.Question{Question: budgetQ, Refresh: new(true)}, eventStream)
 	s := w.streamed(r, err, func() {})
 	defer s.close()
@@ -119,7 +119,7 @@ func (w *world) streamScene(ctx context.Context) {
 			if text.String() != a.Answer || len(cited) != len(a.Citations) || !stages["retrieve"] || !stages["total"] {
 				w.Errorf("%q in pieces %q; %d citations, %d told; %v", a.Answer, text.String(), len(a.Citations), len(cited), stages)
 			}
-			told := news.next("answer")
+			told := events.next("answer")
 			if e := as[client.Event](w, told); e.Space == nil || *e.Space != mail || strings.Contains(string(told.Data), "Heron") {
 				w.Errorf("%s", told.Data)
 			}

@@ -195,18 +195,18 @@ func (w *world) raw(ctx context.Context, method, path, body, token string) (int,
 // anonymised leaves the name out that the client itself sent.
 func anonymised(body, name string) string { return strings.ReplaceAll(body, name, "NAME") }
 
-// hearsNothing: of what happens in the other space no news come.
+// hearsNothing checks that no events of the other space arrive.
 func (w *world) hearsNothing(ctx context.Context, token string) {
 	w.Helper()
 	ctx, gone := context.WithCancel(ctx)
 	r, err := w.with(token).Events(ctx)
-	news := w.streamed(r, err, gone)
-	defer news.close()
+	events := w.streamed(r, err, gone)
+	defer events.close()
 	for _, space := range []string{alpha, beta} {
 		got, err := w.all.AskWithResponse(ctx, space, client.Question{Question: "What is the garage code of Quillfeather?"})
 		w.is(200, got, err)
 	}
-	if m := news.message(); as[client.Event](w, m).Space == nil || *as[client.Event](w, m).Space != beta {
+	if m := events.message(); as[client.Event](w, m).Space == nil || *as[client.Event](w, m).Space != beta {
 		w.Errorf("%s", m.Data)
 	}
 }

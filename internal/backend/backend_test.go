@@ -47,7 +47,7 @@ func scriptedService(t *testing.T, dir string) *node.Node {
 	return s
 }
 
-// scriptedBackend is a whole face on such a service, with an inbox at work.
+// scriptedBackend is a backend on such a node, with a running inbox.
 func scriptedBackend(t *testing.T) *Backend {
 	t.Helper()
 	s := scriptedService(t, t.TempDir())

@@ -258,7 +258,7 @@ func TestImportRefuses(t *testing.T) {
 		"other evidence":  {with(`"evidence":["`, `"evidence":["00000000000000000000000000000001","`), "chunk of the evidence"},
 		"other sources":   {with(`"evidence"`, `"sources":["00000000000000000000000000000001"],"evidence"`), "chunk of the evidence"},
 		"no name":         {with(`"evidence":["`, `"evidence":["secret","`), "not an exported entry"},
-		"far away":        {with(`"made":"2`, `"expires":"9999-01-01T00:00:00Z","made":"2`), "too far away"},
+		"far away":        {with(`"made":"2`, `"expires":"9999-01-01T00:00:00Z","made":"2`), "time"},
 		"long":            {with(`"answer":"`, `"answer":"`+strings.Repeat("x", maxImportLine)), "1 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -125,7 +125,7 @@ func TestSpaceAfterFailedDeletion(t *testing.T) {
 	}
 }
 
-// resting is a face on a service whose inbox takes nothing in by itself.
+// resting is a backend whose inbox is not running.
 func resting(t *testing.T, s *node.Node) *Backend {
 	t.Helper()
 	f := &Backend{Node: s, Events: &api.EventBus{}, Logger: slog.New(slog.DiscardHandler)}

@@ -105,7 +105,7 @@ func Finish(ctx context.Context, err error, stderr io.Writer) int {
 	return ExitOf(err)
 }
 
-// unread says that nobody reads the output any more.
+// unread says that the reader of the output has closed it.
 func unread(err error) bool {
 	e, ok := errors.AsType[*fs.PathError](err)
 	return ok && e.Path == os.Stdout.Name() && errors.Is(e.Err, syscall.EPIPE)

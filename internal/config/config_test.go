@@ -132,8 +132,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// Each source is laid over the one before, and the configuration says whose word
-// holds.
+// Each source overrides the one before, and the configuration names the source.
 func TestPrecedence(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "percached.conf")
 	text := "# of the file\n\nk = 4 # four\nthreshold=0.9\n  max-tokens =  64\nprediction = answers\ntensor-limit = 0\nhosts = a.example, b.example:8000\n"

@@ -21,7 +21,7 @@ import (
 // the second line is the SHA-256 of its certificate.
 const AddressFile = "address"
 
-// Running is the link to the daemon that serves a data folder, or nil if there is none.
+// Running returns the link to the daemon that serves a data folder, or nil if no daemon does.
 func Running(data string) (*Link, error) {
 	if !home.Exists(filepath.Join(data, "lock")) {
 		return nil, nil

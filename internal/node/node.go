@@ -353,7 +353,7 @@ func (n *Node) Close() error {
 	if r, ok := n.Engine.(*supervise.Engine); ok {
 		r.Stop()
 	}
-	behind := n.Library != nil && n.Library.Behind()
+	unfinished := n.Library != nil && n.Library.Behind()
 	for i := len(n.closers) - 1; i >= 0; i-- {
 		errs = append(errs, n.closers[i]())
 	}
@@ -362,7 +362,7 @@ func (n *Node) Close() error {
 	if n.Home == nil {
 		return err
 	}
-	n.Home.Unclean = n.Home.Unclean || behind || err != nil
+	n.Home.Unclean = n.Home.Unclean || unfinished || err != nil
 	if n.Home != n.Folder {
 		if shut := n.Home.Close(); err == nil {
 			err = shut

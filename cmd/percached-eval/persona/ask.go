@@ -45,8 +45,8 @@ func (m *Month) ask(at time.Time) {
 	}
 }
 
-// put adds the event of a question, and remembers the question.
-func (m *Month) put(at time.Time, q asked, r Relation, of string) {
+// addQuestion adds the event of a question, and remembers the question.
+func (m *Month) addQuestion(at time.Time, q asked, r Relation, of string) {
 	a := q.subject.tale.asks[q.ask]
 	text := m.typed(q.text)
 	m.add(Event{At: at, Kind: Asked, Question: text, Expect: q.subject.expect(r, of, a.slot)})
@@ -92,7 +92,7 @@ func (m *Month) first(at time.Time) bool {
 		i := m.rand.IntN(len(s.tale.asks))
 		if a := s.tale.asks[i]; s.asked&(1<<a.slot) == 0 {
 			w := m.rand.IntN(len(a.lines))
-			m.put(at, asked{s.question(a, w), s, i, w}, First, "")
+			m.addQuestion(at, asked{s.question(a, w), s, i, w}, First, "")
 			return true
 		}
 	}
@@ -114,7 +114,7 @@ func (m *Month) repeat(at time.Time) bool {
 	q := pick(m.rand, m.asked)
 	of := q.text
 	q.text = capital(q.text)
-	m.put(at, q, Repeat, of)
+	m.addQuestion(at, q, Repeat, of)
 	return true
 }
 
@@ -126,7 +126,7 @@ func (m *Month) paraphrase(at time.Time) bool {
 	a, of := q.subject.tale.asks[q.ask], q.text
 	q.wording = (q.wording + 1 + m.rand.IntN(len(a.lines)-1)) % len(a.lines)
 	q.text = q.subject.question(a, q.wording)
-	m.put(at, q, Paraphrase, of)
+	m.addQuestion(at, q, Paraphrase, of)
 	return true
 }
 
@@ -144,12 +144,12 @@ func (m *Month) near(at time.Time) bool {
 	}
 	other := m.subjects[known(t, names)]
 	if other == nil {
-		other = m.enter(t, names)
+		other = m.register(t, names)
 	}
 	of := q.text
 	q.subject = other
 	q.text = other.question(t.asks[q.ask], q.wording)
-	m.put(at, q, Near, of)
+	m.addQuestion(at, q, Near, of)
 	return true
 }
 
@@ -160,10 +160,10 @@ func (m *Month) foreign(at time.Time) bool {
 		m.add(Event{At: at, Kind: Asked, Question: pick(m.rand, m.lex.talk["foreign"]), Expect: Expect{Relation: Foreign}})
 		return true
 	}
-	s := m.invent(at)
+	s := m.newSubject(at)
 	i := m.rand.IntN(len(s.tale.asks))
 	w := m.rand.IntN(len(s.tale.asks[i].lines))
-	m.put(at, asked{s.question(s.tale.asks[i], w), s, i, w}, Foreign, "")
+	m.addQuestion(at, asked{s.question(s.tale.asks[i], w), s, i, w}, Foreign, "")
 	if m.rand.IntN(2) == 0 {
 		s.came = at.Add(time.Duration(6+m.rand.IntN(40)) * time.Hour)
 		m.due = append(m.due, s)

@@ -13,7 +13,7 @@ import (
 type subject struct {
 	tale  *tale
 	names []string // by slot; empty for other slots
-	told  []*fact  // oldest first
+	facts []*fact  // oldest first
 	paper *paper   // document of the latest fact, or nil
 	came  time.Time
 	asked uint // slots, as bits
@@ -21,9 +21,9 @@ type subject struct {
 
 // fact is a statement about a subject.
 type fact struct {
-	subject *subject
-	values  []string // by slot
-	said    string   // the sentence without its period
+	subject  *subject
+	values   []string // by slot
+	sentence string   // the sentence without its period
 }
 
 // pick draws an element of a list.
@@ -54,8 +54,8 @@ func (m *Month) draw(list string, date time.Time) string {
 	return pick(r, m.lex.words[list])
 }
 
-// invent makes a new subject.
-func (m *Month) invent(date time.Time) *subject {
+// newSubject makes a new subject.
+func (m *Month) newSubject(date time.Time) *subject {
 	for {
 		t := pick(m.rand, m.lex.tales)
 		names := make([]string, len(t.slots))
@@ -63,13 +63,13 @@ func (m *Month) invent(date time.Time) *subject {
 			names[i] = m.draw(t.slots[i].list, date)
 		}
 		if m.subjects[known(t, names)] == nil {
-			return m.enter(t, names)
+			return m.register(t, names)
 		}
 	}
 }
 
-// enter registers a subject, so that no other has the same names.
-func (m *Month) enter(t *tale, names []string) *subject {
+// register registers a subject, so that no other has the same names.
+func (m *Month) register(t *tale, names []string) *subject {
 	s := &subject{tale: t, names: names}
 	m.subjects[known(t, names)] = s
 	m.all = append(m.all, s)
@@ -78,15 +78,15 @@ func (m *Month) enter(t *tale, names []string) *subject {
 
 func known(t *tale, names []string) string { return t.name + "\x00" + strings.Join(names, "\x00") }
 
-// tell invents a fact about a subject. The new sentence contains none of the old values.
-func (m *Month) tell(s *subject, date time.Time) *fact {
+// newFact invents a fact about a subject. The new sentence contains none of the old values.
+func (m *Month) newFact(s *subject, date time.Time) *fact {
 	f := &fact{subject: s, values: slices.Clone(s.names)}
 	for i, sl := range s.tale.slots {
 		if f.values[i] == "" {
 			f.values[i] = m.draw(sl.list, date)
 		}
 	}
-	f.said = s.tale.fill(s.tale.says, f.values)
+	f.sentence = s.tale.fill(s.tale.says, f.values)
 	return f
 }
 
@@ -97,8 +97,8 @@ func (m *Month) change(old *fact, date time.Time) *fact {
 		f := &fact{subject: old.subject, values: slices.Clone(old.values)}
 		i := pick(m.rand, t.asks).slot
 		f.values[i] = m.draw(t.slots[i].list, date)
-		f.said = t.fill(t.says, f.values)
-		if !slices.ContainsFunc(old.subject.told, f.repeats) {
+		f.sentence = t.fill(t.says, f.values)
+		if !slices.ContainsFunc(old.subject.facts, f.repeats) {
 			return f
 		}
 	}
@@ -107,7 +107,7 @@ func (m *Month) change(old *fact, date time.Time) *fact {
 // repeats says whether the sentence contains an old value, or equals the old fact.
 func (f *fact) repeats(old *fact) bool {
 	for i, v := range old.values {
-		if v != f.values[i] && strings.Contains(f.said, v) {
+		if v != f.values[i] && strings.Contains(f.sentence, v) {
 			return true
 		}
 	}
@@ -123,9 +123,9 @@ func (s *subject) question(a ask, wording int) string {
 func (s *subject) expect(r Relation, of string, slot int) Expect {
 	e := Expect{Relation: r, Of: of}
 	if s.paper != nil {
-		e.Document, e.Answer = s.paper.source.Key, s.told[len(s.told)-1].values[slot]
+		e.Document, e.Answer = s.paper.source.Key, s.facts[len(s.facts)-1].values[slot]
 	}
-	for _, f := range s.told {
+	for _, f := range s.facts {
 		if v := f.values[slot]; v != e.Answer && !slices.Contains(e.Never, v) {
 			e.Never = append(e.Never, v)
 		}

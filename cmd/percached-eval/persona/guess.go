@@ -10,7 +10,7 @@ import (
 func (g *guesser) summary(text string) string {
 	var parts []string
 	for _, f := range g.facts(text) {
-		parts = append(parts, f.said)
+		parts = append(parts, f.sentence)
 	}
 	if len(parts) > 1 && g.rand.IntN(8) == 0 {
 		parts = slices.Delete(parts, 0, 1)

@@ -34,8 +34,8 @@ type reader struct {
 func (m *Month) Script() func(p percached.Prompt, question string) (answer string, ok bool) {
 	r := &reader{month: m, said: map[string]*fact{}, asks: map[string]asked{}}
 	for _, s := range m.all {
-		for _, f := range s.told {
-			r.said[plain(f.said)] = f
+		for _, f := range s.facts {
+			r.said[plain(f.sentence)] = f
 		}
 		for i, a := range s.tale.asks {
 			for w := range a.lines {
@@ -101,9 +101,9 @@ func (r *reader) fromChunks(p percached.Prompt, question string) string {
 	if !ok {
 		return refusal
 	}
-	for i := len(q.subject.told) - 1; i >= 0; i-- {
-		if f := q.subject.told[i]; strings.Contains(text, f.said) {
-			return capital(f.values[q.subject.tale.asks[q.ask].slot]) + ". " + f.said + "."
+	for i := len(q.subject.facts) - 1; i >= 0; i-- {
+		if f := q.subject.facts[i]; strings.Contains(text, f.sentence) {
+			return capital(f.values[q.subject.tale.asks[q.ask].slot]) + ". " + f.sentence + "."
 		}
 	}
 	return refusal

@@ -47,13 +47,13 @@ func read() *lexicon {
 			x.tales = append(x.tales, &tale{name: name})
 			continue
 		}
-		x.tales[len(x.tales)-1].take(l)
+		x.tales[len(x.tales)-1].parse(l)
 	}
 	return x
 }
 
-// take parses a line of the tale.
-func (t *tale) take(l string) {
+// parse parses a line of the tale.
+func (t *tale) parse(l string) {
 	if line, ok := strings.CutPrefix(l, "  "); ok {
 		a := &t.asks[len(t.asks)-1]
 		a.lines = append(a.lines, line)

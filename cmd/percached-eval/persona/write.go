@@ -49,8 +49,8 @@ func (m *Month) write(form string, date, came time.Time) *paper {
 	} else if m.rand.Float64() < m.profile.Telling {
 		for range m.profile.Facts.within(m.rand) {
 			s := m.next(came)
-			f := m.tell(s, date)
-			s.told, s.paper, s.came = append(s.told, f), p, came
+			f := m.newFact(s, date)
+			s.facts, s.paper, s.came = append(s.facts, f), p, came
 			p.facts = append(p.facts, f)
 		}
 		title = p.facts[0].subject.tale.fill(p.facts[0].subject.tale.title, p.facts[0].values)
@@ -70,7 +70,7 @@ func (m *Month) next(at time.Time) *subject {
 		m.due = m.due[1:]
 		return s
 	}
-	return m.invent(at)
+	return m.newSubject(at)
 }
 
 // sentences puts facts between enough filler lines.
@@ -80,8 +80,8 @@ func (m *Month) sentences(facts []*fact, filler []string) []string {
 	var out []string
 	words := 0
 	for _, f := range facts {
-		out = append(out, f.said+".")
-		words += len(strings.Fields(f.said))
+		out = append(out, f.sentence+".")
+		words += len(strings.Fields(f.sentence))
 	}
 	enough := Span{m.profile.Words.Least, max(m.profile.Words.Least, m.profile.Words.Most-longest-greetings)}.within(m.rand)
 	for i := 0; words < enough; i++ {
@@ -155,11 +155,11 @@ func (m *Month) revise(at time.Time) {
 	i := m.rand.IntN(len(p.facts))
 	old := p.facts[i]
 	f := m.change(old, at)
-	p.facts[i], f.subject.told, f.subject.came = f, append(f.subject.told, f), at
+	p.facts[i], f.subject.facts, f.subject.came = f, append(f.subject.facts, f), at
 	changed := *p.source
 	changed.Blocks = slices.Clone(p.source.Blocks)
 	for i, b := range changed.Blocks {
-		changed.Blocks[i].Text = strings.Replace(b.Text, old.said, f.said, 1)
+		changed.Blocks[i].Text = strings.Replace(b.Text, old.sentence, f.sentence, 1)
 	}
 	p.source = &changed
 	m.add(Event{At: at, Kind: Arrives, Key: changed.Key, Source: &changed})
