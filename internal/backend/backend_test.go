@@ -24,12 +24,12 @@ import (
 	"github.com/percached/percached/llm/llmtest"
 )
 
-// scripted are the answers of the model that faces stand on.
+// scripted are the answers of the model in the backends of tests.
 func scripted() map[string]string {
 	return map[string]string{"Who leads Otter?": "Somebody leads it.", "What is the code of Heron?": "It is a number."}
 }
 
-// scriptedService is a service on a scripted engine, with the letters in it.
+// scriptedService is a node on a scripted engine, with the letters.
 func scriptedService(t *testing.T, dir string) *node.Node {
 	t.Helper()
 	c := node.Default()
@@ -77,7 +77,7 @@ func scriptedBackend(t *testing.T) *Backend {
 	return f
 }
 
-// given gives what a func of the backend gave.
+// given returns the result of a function of the backend.
 func given[T any](t *testing.T) func(v T, err error) T {
 	return func(v T, err error) T {
 		t.Helper()
@@ -88,7 +88,7 @@ func given[T any](t *testing.T) func(v T, err error) T {
 	}
 }
 
-// wantFault holds an error to its kind, and to the fields that it names.
+// wantFault checks the kind of an error, and the fields that it names.
 func wantFault(t *testing.T, what string, err error, kind fault.Kind, fields ...string) {
 	t.Helper()
 	if fault.KindOf(err) != kind {
@@ -105,7 +105,7 @@ func wantFault(t *testing.T, what string, err error, kind fault.Kind, fields ...
 	}
 }
 
-// The backend has every func, also before there is a service.
+// The backend has every function, also before a node is open.
 func TestBackendIsWhole(t *testing.T) {
 	b := reflect.ValueOf((&Backend{}).API())
 	for i := range b.NumField() {
@@ -115,8 +115,7 @@ func TestBackendIsWhole(t *testing.T) {
 	}
 }
 
-// What is not there is NotFound, whatever is asked of it, and the sentence names
-// it.
+// Every function returns NotFound for something that does not exist, and the error names it.
 func TestNotThere(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()
@@ -187,7 +186,7 @@ func TestNotThere(t *testing.T) {
 	}
 }
 
-// The limit of tensors is a setting of the daemon, by whichever way it is changed.
+// Each way of changing the limit of tensors changes the key of the daemon.
 func TestConfig(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()
@@ -208,7 +207,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// files are what an upload sends: names and what is in them, in turn.
+// files are the files of an upload: names and contents in turn.
 func files(namesAndTexts ...string) func(take func(name string, body io.Reader) error) error {
 	return func(take func(name string, body io.Reader) error) error {
 		for i := 0; i < len(namesAndTexts); i += 2 {

@@ -21,7 +21,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Pages hold every document once; a document has its text.
+// Pages list every document once. A document has its text.
 func TestDocuments(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()
@@ -55,8 +55,8 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// Documents are found by title and source, in any case and over pages; the total
-// stays that of the space.
+// Documents are found by title and source, in any case and over pages. The total is that of
+// the space.
 func TestFindDocuments(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()
@@ -93,8 +93,7 @@ func TestFindDocuments(t *testing.T) {
 	}
 }
 
-// A document that is deleted is counted in the receipt, and gone; its bytes leave
-// the disk when that was asked for.
+// The receipt counts a deleted document. Its bytes leave the disk if that was requested.
 func TestReceipts(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()
@@ -152,8 +151,7 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
-// Questions that are cleared are gone, and idle work takes their bytes off the
-// disk.
+// A cleared history is deleted, and idle work removes its bytes from disk.
 func TestHistory(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()
@@ -179,8 +177,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// Who listens hears of uploads, of what was forgotten and of settings, and of no
-// text.
+// Events report uploads, deletions and settings, and contain no text.
 func TestNews(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()
@@ -236,14 +233,14 @@ func TestNews(t *testing.T) {
 	for i := range want {
 		want[i] = strings.Replace(want[i], "life", nodetest.Space, 1)
 	}
-	slices.Sort(want) // who waits for an upload may go on before its end is told
+	slices.Sort(want) // a waiting client may continue before the event arrives
 	slices.Sort(heard)
 	if d := cmp.Diff(want, heard); d != "" {
 		t.Error(d)
 	}
 }
 
-// publicID is the id by which clients know the document with a key.
+// publicID is the public ID of the document with a key.
 func (f *Backend) publicID(t *testing.T, key string) percached.DocumentID {
 	t.Helper()
 	return given[percached.PublicIDs](t)(f.Knowledge.PublicIDs(nodetest.Space)).Document(percached.NewDocumentID(key))

@@ -20,7 +20,7 @@ import (
 	"github.com/percached/percached/qabank"
 )
 
-// askAll asks every question that there is a script for.
+// askAll asks every scripted question.
 func (f *Backend) askAll(t *testing.T) {
 	t.Helper()
 	for q := range scripted() {
@@ -28,7 +28,7 @@ func (f *Backend) askAll(t *testing.T) {
 	}
 }
 
-// Pages hold every entry once, in order.
+// Pages list every entry once, in order.
 func TestEntries(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()
@@ -61,7 +61,7 @@ func TestEntries(t *testing.T) {
 	_, err := b.Entries(ctx, api.Page{InSpace: in, Limit: 1, After: "x"})
 	wantFault(t, "a cursor", err, fault.Invalid, "query:after")
 
-	// The same question comes first, the others by likeness.
+	// The same question comes first, the others by similarity.
 	found := given[api.Entries](t)(b.SearchEntries(ctx, api.EntrySearch{InSpace: in, Query: "what was agreed on in week 3", Limit: 3}))
 	if len(found.Entries) != 3 || found.Entries[0].Question != "What was agreed on in week 3?" || *found.Entries[0].Similarity != 1 {
 		t.Errorf("%+v", found)
@@ -74,7 +74,7 @@ func TestEntries(t *testing.T) {
 	_, err = b.SearchEntries(ctx, api.EntrySearch{InSpace: in, Query: " ?", Limit: 3})
 	wantFault(t, "a search for nothing", err, fault.Invalid, "query:q")
 
-	// What is vetoed has no answer; what is deleted is gone.
+	// A vetoed answer is not served, and a deleted one does not exist.
 	one := api.OneEntry{InSpace: in, Entry: found.Entries[0].ID}
 	_, err = b.VetoEntry(ctx, api.VetoRequest{OneEntry: one, Veto: api.Veto{Asked: " "}})
 	wantFault(t, "a veto for nothing", err, fault.Invalid, "/asked")
@@ -87,7 +87,7 @@ func TestEntries(t *testing.T) {
 	wantFault(t, "a deleted entry", err, fault.NotFound)
 }
 
-// exported is what a space exports, as lines.
+// exported returns the lines that a space exports.
 func exported(t *testing.T, f *Backend) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -102,12 +102,12 @@ func imported(t *testing.T, f *Backend, lines io.Reader) api.Imported {
 	return given[api.Imported](t)(f.API().Import(t.Context(), api.Import{InSpace: api.InSpace{Space: nodetest.Space}, Lines: lines}))
 }
 
-// What one data folder exports is served in another with the same documents, and
-// exported there as it was; where the documents are not, it is refused.
+// A data folder serves the exported answers of another one with the same documents, and
+// exports them unchanged. Without the documents it refuses them.
 func TestExportImport(t *testing.T) {
 	from, to := scriptedBackend(t), scriptedBackend(t)
 	from.askAll(t)
-	from.askAll(t) // each is served once
+	from.askAll(t) // each entry is served once
 	lines := exported(t, from)
 	if n := strings.Count(lines, "\n"); n != len(scripted()) {
 		t.Fatalf("%d lines: %s", n, lines)
@@ -120,7 +120,7 @@ func TestExportImport(t *testing.T) {
 		t.Error(d)
 	}
 	for q, want := range scripted() {
-		for range 2 { // the first is held against the documents
+		for range 2 { // the first time it is compared with the documents
 			a := given[api.Answer](t)(to.ask(t.Context(), api.AskRequest{Space: nodetest.Space, Question: api.Question{Question: q}}, api.Listener{}))
 			if a.Outcome != "answer_hit" || a.Answer != want {
 				t.Errorf("%q: %s, %q: %+v", q, a.Outcome, a.Answer, a.Gate)
@@ -143,8 +143,7 @@ func TestExportImport(t *testing.T) {
 	}
 }
 
-// An import may name chunks as the space does, too. What another space calls them is
-// no chunk of this one.
+// An import may use the public IDs of chunks in this space, but not those of another space.
 func TestImportByPublicIDs(t *testing.T) {
 	from, to := scriptedBackend(t), scriptedBackend(t)
 	from.askAll(t)
@@ -171,8 +170,7 @@ func TestImportByPublicIDs(t *testing.T) {
 	}
 }
 
-// An answer that was made under other settings is kept with their mark, and so is
-// not served; one that is stale is replaced.
+// An answer of other settings keeps their mark and is not served. A stale one is replaced.
 func TestImportKeepsTheMark(t *testing.T) {
 	from, to := scriptedBackend(t), scriptedBackend(t)
 	from.askAll(t)
@@ -194,7 +192,7 @@ func TestImportKeepsTheMark(t *testing.T) {
 	}
 }
 
-// Two questions that were told apart for good stay so, whatever is imported.
+// A veto stays, whatever is imported.
 func TestVetoOutlivesImport(t *testing.T) {
 	f := scriptedBackend(t)
 	f.askAll(t)
@@ -226,8 +224,7 @@ func TestVetoOutlivesImport(t *testing.T) {
 	}
 }
 
-// Each line that cannot be taken in is named with the reason, which says nothing of
-// what stands in it, and the others go on.
+// Each refused line has a reason that quotes nothing of it, and the others are imported.
 func TestImportRefuses(t *testing.T) {
 	from, to := scriptedBackend(t), scriptedBackend(t)
 	from.askAll(t)
@@ -268,7 +265,7 @@ func TestImportRefuses(t *testing.T) {
 			}
 		})
 	}
-	// Who writes a line need not say where it came from.
+	// A line written by hand needs no origin.
 	got := imported(t, to, strings.NewReader("x\n"+with(`"origin":"asked",`, "")+"\n\n"+strings.Repeat("y", 3<<20)+"\n"+good+"\nz"))
 	want := api.Imported{Imported: 1, Skipped: 1}
 	for _, line := range []int{1, 4, 6} {
@@ -288,7 +285,7 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// An import that is cut short has what it took in, and says why it ended.
+// An interrupted import keeps its earlier lines, and returns the error.
 func TestImportIsCut(t *testing.T) {
 	from, to := scriptedBackend(t), scriptedBackend(t)
 	from.askAll(t)
@@ -310,7 +307,7 @@ type brokenWire struct{}
 
 func (brokenWire) Read([]byte) (int, error) { return 0, fmt.Errorf("the wire broke") }
 
-// Whatever a line is: it is refused with a reason, or holds what an entry needs.
+// Any line is refused with a reason, or has everything that an entry needs.
 func FuzzReadImported(f *testing.F) {
 	for _, seed := range []string{
 		`{"question":"Who?","answer":"Me.","evidence":["00000000000000000000000000000001"],"origin":"asked","settings":"x","made":"2025-02-01T09:00:00Z","hits":1}`,

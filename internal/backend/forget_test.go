@@ -18,7 +18,7 @@ import (
 	"github.com/percached/percached/internal/token"
 )
 
-// accepts has the inbox accept files, and take them in if it is to work.
+// accepts makes the inbox accept files, and add them if it runs.
 func accepts(t *testing.T, in *inbox.Inbox, work bool, namesAndTexts ...string) {
 	t.Helper()
 	u, err := in.Accept(t.Context(), nodetest.Space, "", func(take inbox.Take) error { return files(namesAndTexts...)(take) })
@@ -30,7 +30,7 @@ func accepts(t *testing.T, in *inbox.Inbox, work bool, namesAndTexts ...string) 
 	}
 }
 
-// works lets the inbox work until an upload has ended.
+// works runs the inbox until an upload has ended.
 func works(t *testing.T, in *inbox.Inbox, id string) inbox.Upload {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -44,8 +44,8 @@ func works(t *testing.T, in *inbox.Inbox, id string) inbox.Upload {
 	return u
 }
 
-// A command that forgets does so for what a daemon accepted and has not taken in
-// yet, too: neither a document nor a space comes back with it.
+// A deletion also covers uploads that are accepted but not yet added: neither a document nor
+// a space reappears.
 func TestCommandForgetsWhatWaits(t *testing.T) {
 	s, ctx := scriptedService(t, t.TempDir()), t.Context()
 	in, err := node.OpenInbox(s, node.InboxLimits{Disk: node.InboxDisk, Documents: 1000, Expanded: 1 << 30}, slog.New(slog.DiscardHandler), inbox.Observer{})
@@ -54,7 +54,7 @@ func TestCommandForgetsWhatWaits(t *testing.T) {
 	}
 	accepts(t, in, true, "note.txt", "The soup is on the stove.")
 	accepts(t, in, false, "note.txt", "The soup is in the fridge.", "other.txt", "The bread is in the box.")
-	if err := in.Close(); err != nil { // the daemon ends
+	if err := in.Close(); err != nil { // the daemon stops
 		t.Fatal(err)
 	}
 	f := resting(t, s)
@@ -102,8 +102,8 @@ func TestCommandForgetsWhatWaits(t *testing.T) {
 	wantFault(t, "again", err, fault.NotFound)
 }
 
-// A space whose deletion failed on its way takes its uploads with it, and one that is
-// made anew under its name shows nothing of it.
+// A space whose deletion failed halfway loses its uploads, and a new space of the same name
+// shows nothing of it.
 func TestSpaceAfterFailedDeletion(t *testing.T) {
 	s, ctx := scriptedService(t, t.TempDir()), t.Context()
 	f := resting(t, s)
@@ -140,7 +140,7 @@ func resting(t *testing.T, s *node.Node) *Backend {
 	return f
 }
 
-// fullHistory cannot let a space go.
+// fullHistory fails to delete a space.
 type fullHistory struct{ *answer.History }
 
 func (fullHistory) DropSpace(string) (int, error) {

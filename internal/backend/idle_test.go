@@ -15,7 +15,7 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// An answer tells what the listener heard, and names its entry.
+// A returned answer equals the events of its listener, and names its entry.
 func TestAsk(t *testing.T) {
 	f := scriptedBackend(t)
 	var text string
@@ -72,7 +72,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// Who has texts embedded is a person's request, for which idle work steps aside.
+// A request for embeddings is a foreground request, which preempts idle work.
 func TestEmbedIsForeground(t *testing.T) {
 	f := scriptedBackend(t)
 	recent := func() bool {
@@ -99,8 +99,8 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// Idle work is looked at, posted to, paused, and done to its end; predicting in a
-// space does what predicts, and only there.
+// Idle work can be shown, paused and run, and accepts the device's state. Predicting in a
+// space runs only the jobs of prediction, only there.
 func TestIdle(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()
@@ -157,7 +157,7 @@ func TestIdle(t *testing.T) {
 	wantFault(t, "nobody waits", err, fault.Timeout)
 }
 
-// drainParts does a part of the work: of one space, of some kinds, of both.
+// drainParts runs a part of the work: of one space, of some kinds, of both.
 func (f *Backend) drainParts(t *testing.T) {
 	t.Helper()
 	b, ctx := f.API(), t.Context()
@@ -167,7 +167,7 @@ func (f *Backend) drainParts(t *testing.T) {
 		_, err := b.Drain(ctx, api.DrainRequest{Kinds: kinds})
 		wantFault(t, string(kinds), err, fault.Invalid, "query:kind")
 	}
-	did := func() map[string]int { // jobs of each kind, that were done until now in the other space, and in all
+	did := func() map[string]int { // finished jobs by kind, in the other space and in all
 		jobs := map[string]int{}
 		for _, space := range []api.Given{"", "other"} {
 			for _, a := range given[api.Ledger](t)(b.Ledger(ctx, api.LedgerQuery{Space: space})).Accounts {
@@ -176,7 +176,7 @@ func (f *Backend) drainParts(t *testing.T) {
 		}
 		return jobs
 	}
-	for _, in := range []api.DrainRequest{{Jobs: 1}, {Tokens: 1}} { // of what is left in the first space
+	for _, in := range []api.DrainRequest{{Jobs: 1}, {Tokens: 1}} { // of the rest in the first space
 		in.Space = nodetest.Space
 		if got := given[api.Drained](t)(b.Drain(ctx, in)); got.Done != 1 || len(got.Reasons) != 1 || got.Reasons[0].Code != scheduler.ReasonBound {
 			t.Errorf("%+v: %+v", in, got)
@@ -204,7 +204,7 @@ func (f *Backend) drainParts(t *testing.T) {
 	}
 }
 
-// What is asked of the cache is told as the tree has it.
+// The figures of the cache are those of the tree.
 func TestCache(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()

@@ -20,7 +20,7 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// keepersIn are letters that say who keeps which lighthouse.
+// keepersIn are letters that name the keepers of lighthouses.
 func keepersIn(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
 	for i := range 40 {
 		text := fmt.Sprintf("The lighthouse on island number%c%c has since last winter been kept by Keeper%c%c alone.", 'a'+i/26, 'a'+i%26, 'a'+i/26, 'a'+i%26)
@@ -31,8 +31,8 @@ func keepersIn(_ context.Context, emit func(*knowledgebank.Source) error, _ func
 	return nil
 }
 
-// What is measured of a model decides how it reads; the status says so, and what is
-// forgotten is measured anew. A configured placement is left alone.
+// The measurement of a model decides the placement, and the status shows it. A discarded
+// measurement is repeated. A configured placement does not change.
 func TestPlacements(t *testing.T) {
 	for configured, from := range map[string]string{"": "measured", "sequential": "configuration"} {
 		t.Run(from, func(t *testing.T) {

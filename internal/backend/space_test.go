@@ -20,7 +20,7 @@ import (
 	"github.com/percached/percached/internal/token"
 )
 
-// A merge patch: what is named changes, null takes it back, and the rest stays.
+// A merge patch changes the named settings, null removes one, and the others stay.
 func TestMerged(t *testing.T) {
 	const before = `{"threshold":0.9,"k":4,"order":"canonical","prompts":{"instructions":"Speak.","history":"Of {history}"}}`
 	for _, tc := range []struct {
@@ -71,8 +71,7 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// Whatever a patch is: it is refused, or what it makes can be written and merged
-// with nothing.
+// Any patch is refused, or its result can be written and merged with an empty patch.
 func FuzzMerged(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"k":3,"k":null}`, `{"prompts":{"abstract":null}}`, `{"prompts":{"abstract":"\ud800"}}`, `{"threshold":1e400}`, `{"order":["a"]}`, `null`, `{"K":1}`, "\x00",
@@ -95,7 +94,7 @@ func FuzzMerged(f *testing.F) {
 	})
 }
 
-// Settings that no space can have are refused before anything is made or changed.
+// Invalid settings are refused before anything is created or changed.
 func TestSettingsAreChecked(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()
@@ -141,7 +140,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 }
 
-// A space from its making to its end.
+// A space from its creation to its deletion.
 func TestSpaceLife(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()
@@ -179,7 +178,7 @@ func TestSpaceLife(t *testing.T) {
 	if _, ok, err := f.Prompt("fresh", "instructions"); ok || err != nil {
 		t.Errorf("the prompt is still there: %v", err)
 	}
-	// What its owner put into the folder is told, and in nobody's way.
+	// Files that the user put into the folder are shown, and disturb nothing.
 	if err := os.WriteFile(f.Home.Path("prompts", "fresh", "knowledge.txt"), []byte("No slot."), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +189,7 @@ func TestSpaceLife(t *testing.T) {
 		t.Errorf("%+v", got.Effective)
 	}
 
-	// With it go its prompts, its tokens, and what was uploaded.
+	// Its prompts, tokens and uploads are deleted with it.
 	if _, _, err := f.Tokens.Create("app", "fresh", token.RoleAsk); err != nil {
 		t.Fatal(err)
 	}
@@ -216,14 +215,14 @@ func TestSpaceLife(t *testing.T) {
 	}
 }
 
-// A change that cannot be made in whole is not made at all.
+// A change is applied completely or not at all.
 func TestChangeIsWhole(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()
 	in := api.InSpace{Space: nodetest.Space}
 	first := `{"k":5,"prompts":{"abstract":"One: {text}"}}`
 	given[api.Space](t)(b.ChangeSpace(ctx, api.SpaceChange{InSpace: in, Merge: []byte(first)}))
-	// The prompts are written before the limit of tensors is found not to hold.
+	// The prompts are written before the limit of tensors fails.
 	if err := f.Tree.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -242,8 +241,8 @@ func TestChangeIsWhole(t *testing.T) {
 	}
 }
 
-// The name of a space never leads out of the folder of prompts, and never to the
-// prompts of all spaces.
+// The name of a space never leads out of the folder of prompts, nor to the prompts of all
+// spaces.
 func TestPromptsStayInside(t *testing.T) {
 	s := scriptedService(t, t.TempDir())
 	for _, name := range []string{"", ".", "..", "../x", "a/b", "/etc", "..\\x", "a\x00b", "abstract.txt", "instructions.txt", ".hidden"} {
@@ -264,7 +263,7 @@ func TestPromptsStayInside(t *testing.T) {
 	if err := os.MkdirAll(s.Home.Path("prompts"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// A space may be called like a prompt of all spaces: that one holds there, too.
+	// A space may have the name of a prompt of all spaces, which applies there, too.
 	if err := os.WriteFile(s.Home.Path("prompts", "abstract.txt"), []byte("{text}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -281,8 +280,8 @@ func TestPromptsStayInside(t *testing.T) {
 	}
 }
 
-// One text: no tensors and nothing side by side is what holds then, whatever the
-// service has. Chunks side by side besides are refused, in one request or in two.
+// whole switches off tensors and parallel placement, whatever the configuration says. whole
+// together with parallel is refused, in one request or in two.
 func TestWhole(t *testing.T) {
 	f := scriptedBackend(t)
 	b, ctx := f.API(), t.Context()

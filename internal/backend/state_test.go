@@ -19,9 +19,8 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// shows holds a conversion to its duty: whatever is changed in what it is given
-// changes the JSON of what it gives, but for the fields named. A slice has the
-// field #, its length.
+// shows checks a conversion: every change of the input changes the JSON of the output, except
+// the named fields. A slice has the field #, its length.
 func shows[From, To any](t *testing.T, convert func(From) To, but ...string) {
 	t.Helper()
 	var from From
@@ -57,12 +56,12 @@ func shows[From, To any](t *testing.T, convert func(From) To, but ...string) {
 	}
 }
 
-// fieldWalker goes to all that can be changed in a value.
+// fieldWalker visits everything that can be changed in a value.
 type fieldWalker struct {
 	leaf func(path string, change, back func())
 }
 
-// walk fills a value and all below it; set brings it where it belongs.
+// walk fills a value and everything below it. set stores the filled value.
 func (w fieldWalker) walk(path string, v reflect.Value, set func()) {
 	at := func(name string) string {
 		if path == "" {
@@ -112,16 +111,16 @@ func (w fieldWalker) walk(path string, v reflect.Value, set func()) {
 		one(path, "text")
 	case reflect.Float64, reflect.Float32:
 		one(path, 0.5)
-	case reflect.Uint8: // of a few known values
+	case reflect.Uint8: // one of a few known values
 		one(path, 1)
 	case reflect.Int, reflect.Int64, reflect.Uint64, reflect.Uint32:
-		one(path, 7_000_000) // 7 ms, as a time
+		one(path, 7_000_000) // 7 ms as a duration
 	default:
 		panic(fmt.Sprintf("%s is a %s", path, v.Kind()))
 	}
 }
 
-// What there is to know of anything is told, but for what is nobody's business.
+// Conversions lose no field, except private ones.
 func TestConversionsShowAll(t *testing.T) {
 	none := percached.PublicIDs{}
 	shows(t, func(a answer.Answer) api.Answer { return wireAnswer(none, a) }, "Loaded", "Loaded.#", "Made", "Made.#", "Written")
@@ -146,7 +145,7 @@ func TestConversionsShowAll(t *testing.T) {
 	shows(t, wireUpload, "Key", "Report.Notes", "Dropped")
 }
 
-// parkedFields are the fields of jobs that are counted only.
+// parkedFields are the fields of jobs that are only counted.
 func parkedFields() (paths []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[scheduler.Job]()) {
 		paths = append(paths, "Parked."+f.Name)

@@ -14,7 +14,7 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// The status counts what there is, and what was asked.
+// The status counts stored data and questions.
 func TestStatus(t *testing.T) {
 	f := scriptedBackend(t)
 	f.Started = time.Date(2025, 6, 2, 7, 0, 0, 0, time.UTC)
@@ -32,8 +32,8 @@ func TestStatus(t *testing.T) {
 	}
 	ask(nodetest.Space, "?")(answer.Answer{}, errors.New("it broke"))
 	got := given[api.Status](t)(b.Status(ctx, api.Nothing{}))
-	// Without stored tensors the second had taken 4 s more, and 9 s in all: answers
-	// take a sixteenth less than 10 s then.
+	// Without stored tensors the second question would have taken 4 s more, 9 s in all. Answers
+	// then take a sixteenth less than 10 s.
 	cold := 10 - 1.0/16
 	want := api.StatusQuestions{AnswerHits: 2, TensorHits: 1, Misses: 1, Failed: 1, ReusedTokens: 50, SavedSeconds: 4 + 2*(cold-1)}
 	if d := cmp.Diff(want, got.Questions); d != "" || !got.Started.Equal(f.Started) {

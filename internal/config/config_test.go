@@ -17,8 +17,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// docs/configuration.md has every key, with its default, whether it can change while
-// the daemon runs, and what it is.
+// docs/configuration.md has every key with its default, whether it is live, and its meaning.
 func TestConfigurationIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/configuration.md")
 	if err != nil {
@@ -49,7 +48,7 @@ func TestConfigurationIsDocumented(t *testing.T) {
 	}
 }
 
-// A key has one name, a default that can be read back, and a variable of its own.
+// A key has one name, a default that can be parsed, and its own variable.
 func TestKeys(t *testing.T) {
 	names := map[string]bool{}
 	for _, k := range Keys() {
@@ -80,7 +79,7 @@ func TestFields(t *testing.T) {
 		name string
 		f    Value
 		text string
-		want string // in its usual form; empty: it is refused
+		want string // in its usual form; empty: refused
 	}{
 		{"size", size(&bytes), "0", "0"},
 		{"size", size(&bytes), "1048576", "1MiB"},
@@ -203,7 +202,7 @@ func TestConfigFaults(t *testing.T) {
 	}
 }
 
-// Addresses that other machines can reach want TLS, or somebody who insists.
+// An address that other machines can reach needs TLS or insecure-listen.
 func TestListenIsRefused(t *testing.T) {
 	for _, tc := range []struct {
 		listen, more string
@@ -236,16 +235,16 @@ func TestListenIsRefused(t *testing.T) {
 	}
 }
 
-// A change at run time takes effect whole or not at all.
+// A change at run time is applied completely or not at all.
 func TestChange(t *testing.T) {
 	refuse := false
 	for _, tc := range []struct {
 		name   string
 		change map[string]string
 		refuse bool
-		want   map[string]string // of the keys that change
+		want   map[string]string // of the changed keys
 		kind   fault.Kind
-		keys   []string // that are refused
+		keys   []string // refused keys
 	}{
 		{"some", map[string]string{"tensor-limit": "2GiB", "log-level": "debug", "windows": "@daily 1h"}, false, map[string]string{"tensor-limit": "2GiB", "log-level": "debug", "windows": "@daily 1h"}, 0, nil},
 		{"none", nil, false, nil, 0, nil},
@@ -300,7 +299,7 @@ func texts(c *Loaded) map[string]Shown {
 	return all
 }
 
-// Whatever a file holds, each of its lines is a comment, a setting or a fault.
+// Each line of any file is a comment, a setting or an error.
 func FuzzParseConfig(f *testing.F) {
 	for _, s := range []string{"", "k = 3\n", "# a\n\nwindows = 0 1 * * * 4h; @daily 1h # night\r\n", "a=b=c\n=\n\xff\n", "k=1\nk=2"} {
 		f.Add(s)
@@ -328,7 +327,7 @@ func FuzzParseConfig(f *testing.F) {
 				t.Errorf("%s: %q is told as %q, which is read as %q, %v", one.Key, one.Value, text, field.Get(), err)
 			}
 		}
-		_ = c.Validate() // it panics at nothing
+		_ = c.Validate() // it never panics
 	})
 }
 

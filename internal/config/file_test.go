@@ -15,8 +15,7 @@ import (
 
 var commentedKey = regexp.MustCompile(`(?m)^# ([a-z0-9-]+) =( |$)`)
 
-// A configuration as it is first written says nothing but the defaults: as it is,
-// and with every key in force.
+// A new configuration file sets the defaults, both as written and with every key uncommented.
 func TestConfigTextIsTheDefaults(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -87,7 +86,7 @@ func TestConfigHeadings(t *testing.T) {
 	}
 }
 
-// What is there is left alone, and what cannot be written leaves nothing behind.
+// An existing file stays, and a failed write leaves no file.
 func TestInitConfig(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "a", "data")
 	file := filepath.Join(data, FileName)
@@ -120,7 +119,7 @@ func TestInitConfig(t *testing.T) {
 	}
 }
 
-// Comments of a written file are not so long that an editor breaks them.
+// The comments of a new file fit into an editor's width.
 func TestFolded(t *testing.T) {
 	for _, tc := range []struct {
 		text  string

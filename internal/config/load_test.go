@@ -9,10 +9,10 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// What lies in the data folder holds, wherever the folder was named, unless a file
-// is named in its place.
+// The file in the data folder applies, wherever the folder was named, unless --config names
+// another file.
 func TestConfigOfTheFolder(t *testing.T) {
-	set := t.TempDir() // with a file of its own
+	set := t.TempDir() // with a configuration file
 	elsewhere := filepath.Join(t.TempDir(), "a.conf")
 	writeFile(t, filepath.Join(set, FileName), "k = 4\nmax-tokens = 6\n")
 	writeFile(t, elsewhere, "data = "+set+"\nk = 7\n")
@@ -30,7 +30,7 @@ func TestConfigOfTheFolder(t *testing.T) {
 		env        []string
 		flags      []Setting
 		data, k    string
-		from       string // who said k
+		from       string // source of k
 	}{
 		{"by a flag", "", []string{"PERCACHED_DATA=/nowhere"}, flag("data", set), set, "4", "file"},
 		{"by a variable", "", []string{"PERCACHED_DATA=" + set}, nil, set, "4", "file"},
@@ -64,7 +64,7 @@ func TestConfigOfTheFolder(t *testing.T) {
 	}
 }
 
-// The file in the folder cannot say where the folder is; that is told with all else.
+// The file in the folder cannot name another folder. Load reports that with all other errors.
 func TestConfigOfTheFolderFaults(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, FileName)

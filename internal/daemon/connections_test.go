@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// table is a table of connections that nobody is behind.
+// table is a table of connections without clients.
 type table struct {
 	*connections
 	t       *testing.T
@@ -22,7 +22,7 @@ type table struct {
 	dropped int
 }
 
-// blank is a connection that notes when it is closed.
+// blank is a connection that records its closing.
 type blank struct {
 	net.Conn
 	from net.Addr
@@ -64,12 +64,12 @@ func (t *table) dial(name, from string) net.Conn {
 	return c
 }
 
-// begin begins a request of a token.
+// begin starts a request of a token.
 func (t *table) begin(c net.Conn, token string) (done func()) {
 	return t.beginRequest(withConnection(context.Background(), c), token)
 }
 
-// gone checks which connections were closed since the last time.
+// gone checks which connections were closed since the last check.
 func (t *table) gone(want ...string) {
 	t.t.Helper()
 	if diff := cmp.Diff(want, t.closed); diff != "" {
@@ -78,11 +78,11 @@ func (t *table) gone(want ...string) {
 	t.closed = nil
 }
 
-// Where there are too many connections without a token, the oldest of the address that
-// has most of them is closed for the next, once it had time to send a request.
+// If there are too many connections without a token, the oldest of the address with the most
+// is closed for the next one, once it had time to send a request.
 func TestAnonymousConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tb := newTable(t, 8) // of which 4 without a token
+		tb := newTable(t, 8) // 4 of them without a token
 		began := time.Now()
 		tb.dial("a1", "10.0.0.1")
 		tb.dial("b1", "10.0.0.2")
@@ -103,7 +103,7 @@ func TestAnonymousConnections(t *testing.T) {
 		tb.gone("c1")
 		tb.dial("e1", "2001:db8::1:1")
 		tb.gone()
-		tb.dial("e2", "2001:db8::2:2") // as good as the same
+		tb.dial("e2", "2001:db8::2:2") // counts as the same network
 		tb.gone("e1")
 		if tb.dropped != 3 {
 			t.Errorf("%d were told", tb.dropped)
@@ -111,7 +111,7 @@ func TestAnonymousConnections(t *testing.T) {
 	})
 }
 
-// Who waits for a place gets it as soon as one is free.
+// A waiting client gets a place as soon as one is free.
 func TestWaitForConnection(t *testing.T) {
 	for name, free := range map[string]func(*table, net.Conn){
 		"closed":       func(_ *table, c net.Conn) { c.Close() },
@@ -135,8 +135,8 @@ func TestWaitForConnection(t *testing.T) {
 	}
 }
 
-// Connections of tokens are counted apart. Where there are too many, the oldest idle
-// one of the token that has most is closed; one that serves a request never is.
+// Connections of tokens are counted separately. If there are too many, the oldest idle one of
+// the token with the most is closed. A busy one is never closed.
 func TestOwnedConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := newTable(t, 6) // 3 without a token, 3 with one
@@ -147,13 +147,13 @@ func TestOwnedConnections(t *testing.T) {
 		for _, name := range []string{"x1", "x2", "x3", "x4", "x5"} {
 			tb.dial(name, "127.0.0.1")
 		}
-		tb.gone("x1", "x2") // and none of the token's
+		tb.gone("x1", "x2") // none of the token's
 		tb.begin(tb.dial("o1", "127.0.0.1"), "other")
 		tb.gone("x3", "f2")
 		tb.begin(tb.dial("o2", "127.0.0.1"), "other")
-		tb.gone("f3") // the other token has as many, but they serve requests
+		tb.gone("f3") // the other token has as many, but they are busy
 		tb.begin(tb.dial("f4", "127.0.0.1"), "flood")
-		tb.gone() // all serve requests, whose places bound them
+		tb.gone() // all are busy; admission limits them
 		done()
 		tb.begin(tb.dial("o3", "127.0.0.1"), "other")
 		tb.gone("f1")
@@ -161,7 +161,7 @@ func TestOwnedConnections(t *testing.T) {
 	})
 }
 
-// What was used last is closed last.
+// The connection that was used last is closed last.
 func TestOldestIdleConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := newTable(t, 6)
@@ -175,8 +175,8 @@ func TestOldestIdleConnection(t *testing.T) {
 	})
 }
 
-// A client without a token may be silent for a short time, one with a token for as
-// long as the server allows.
+// A client without a token may be silent for a short time, one with a token as long as the
+// server allows.
 func TestSilentConnections(t *testing.T) {
 	const short, long = 10 * time.Second, 2 * time.Minute
 	synctest.Test(t, func(t *testing.T) {

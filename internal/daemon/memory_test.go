@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The limit follows what is in use, so that a large store is not collected all the
-// time, and is as it was behind the end.
+// The limit follows the live heap, so that a large store is not collected all the time. At
+// the end the old limit is restored.
 func TestLimitMemory(t *testing.T) {
 	if got, want := memoryLimit(256<<20, 100<<20), int64(512<<20); got != want {
 		t.Errorf("%d, want %d", got, want)

@@ -16,7 +16,7 @@ import (
 	"github.com/percached/percached/internal/link"
 )
 
-// linked is the way to somebody who says one thing to everything.
+// linked is a link to a server that gives one response to every request.
 func linked(t *testing.T, status int, body string) (*link.Link, context.Context) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +39,7 @@ func linked(t *testing.T, status int, body string) (*link.Link, context.Context)
 	return l, ctx
 }
 
-// Who never says how far it is will not be waited for.
+// Ready does not wait for a server that never reports its stage.
 func TestReadyOfOthers(t *testing.T) {
 	const refused = `{"type":"about:blank","title":"Not here","status":403}`
 	for _, tc := range []struct {
@@ -70,7 +70,7 @@ func TestReadyOfOthers(t *testing.T) {
 	}
 }
 
-// Why nobody answers is told without what was asked.
+// The error of a missing response does not contain the question.
 func TestNobodyAnswers(t *testing.T) {
 	gone := errors.New("it is gone")
 	l, err := link.New("http://localhost", "secret", &http.Transport{
@@ -85,7 +85,7 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
-// A redirect is no answer.
+// A redirect is an error.
 func TestRedirect(t *testing.T) {
 	l, ctx := linked(t, http.StatusFound, "")
 	if r, err := l.ListSpacesWithResponse(ctx); err == nil {

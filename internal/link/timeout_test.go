@@ -15,8 +15,8 @@ import (
 	"github.com/percached/percached/internal/link"
 )
 
-// stopped is the way to a daemon that takes connections and does not answer, or begins
-// to and goes silent: as one does whose process was stopped.
+// stopped is a link to a daemon that accepts connections and does not respond, or responds
+// partly, as a stopped process does.
 func stopped(t *testing.T, begins bool) *link.Link {
 	t.Helper()
 	end := make(chan struct{})
@@ -42,8 +42,7 @@ func stopped(t *testing.T, begins bool) *link.Link {
 	return l
 }
 
-// A daemon that is stopped keeps nobody waiting for what is answered at once, and the
-// error says what to do.
+// A short request to a stopped daemon times out, and the error says what to do.
 func TestStoppedDaemon(t *testing.T) {
 	for _, begins := range []bool{false, true} {
 		l := stopped(t, begins)
@@ -66,8 +65,7 @@ func TestStoppedDaemon(t *testing.T) {
 	}
 }
 
-// Questions, uploads, exports and events have no deadline: they end when who asked
-// leaves.
+// Questions, uploads, exports and events have no deadline. They end with their context.
 func TestNoDeadline(t *testing.T) {
 	l := stopped(t, false)
 	for name, call := range map[string]func(ctx context.Context) error{
@@ -92,7 +90,7 @@ func TestNoDeadline(t *testing.T) {
 		}
 		leave()
 	}
-	l.Daemon = "" // it is this process
+	l.Daemon = "" // this process
 	ctx, leave := context.WithTimeout(t.Context(), 5*l.Timeout)
 	defer leave()
 	if _, err := l.GetStatusWithResponse(ctx); err != context.DeadlineExceeded {
