@@ -15,7 +15,7 @@ import (
 	"github.com/percached/percached/internal/base/cmdline"
 )
 
-// printed runs a command of which the test needs the output.
+// printed runs a command and returns its output.
 func printed(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -23,7 +23,7 @@ func printed(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// A file that cannot be sent, or is not accepted, spoils nothing but itself.
+// A file that cannot be sent, or is refused, does not keep out other files.
 func TestAddGoesOn(t *testing.T) {
 	const unreadable = "/proc/self/mem" // it can be opened
 	dir, deep := t.TempDir(), strings.Repeat("a", 200)

@@ -19,7 +19,7 @@ import (
 	"github.com/percached/percached/internal/commands"
 )
 
-// titles are the documents of the space notes, with their ids.
+// titles returns the titles and IDs of the documents in the space notes.
 func (a *atWork) titles() map[string]string {
 	a.Helper()
 	found := map[string]string{}
@@ -35,7 +35,7 @@ func (a *atWork) titles() map[string]string {
 	}
 }
 
-// settled waits until every upload is taken in.
+// settled waits until all uploads have ended.
 func (a *atWork) settled() {
 	a.Helper()
 	for ctx := patiently(a.T); ; {
@@ -48,7 +48,7 @@ func (a *atWork) settled() {
 	}
 }
 
-// send uploads a note, or deletes one, and says whether that was acknowledged.
+// send uploads or deletes a note, and says whether the daemon confirmed it.
 func (a *atWork) send(method, path, text string) bool {
 	a.Helper()
 	r := a.request(method, "/v1/spaces/notes/documents"+path, strings.NewReader(text))
@@ -70,7 +70,7 @@ func (a *atWork) addNote(name string) bool {
 	return a.send("POST", "?name="+name+".txt", fmt.Sprintf("The code for gate %s is %d. %s\n", name, 6000+len(name), strings.Repeat(name+" is painted green. ", 60)))
 }
 
-// backup is what GET /v1/backup gives.
+// backup returns the body of GET /v1/backup.
 func (a *atWork) backup() []byte {
 	a.Helper()
 	resp, err := a.client.Do(a.request("GET", "/v1/backup", nil))
@@ -85,7 +85,7 @@ func (a *atWork) backup() []byte {
 	return b
 }
 
-// restore sends an archive, and gives the response.
+// restore sends an archive and returns the response.
 func (a *atWork) restore(archive []byte, query string) (status int, text string) {
 	a.Helper()
 	r := a.request("POST", "/v1/restore"+query, bytes.NewReader(archive))
@@ -102,7 +102,7 @@ func (a *atWork) restore(archive []byte, query string) (status int, text string)
 	return resp.StatusCode, string(b)
 }
 
-// isReady waits until the daemon is ready, again.
+// isReady waits until the daemon is ready again.
 func (a *atWork) isReady() (stages []string) {
 	a.Helper()
 	for ctx := patiently(a.T); ; {
@@ -139,8 +139,8 @@ func restoreInto(t *testing.T, data string, archive []byte, flags ...string) (er
 	return errs, status
 }
 
-// A backup that is made while notes come and go holds all that was acknowledged
-// before it began, and nothing that was forgotten before.
+// A backup made while notes are added and deleted holds everything that was confirmed before
+// it began, and nothing that was deleted before.
 func TestBackupWhileItChanges(t *testing.T) {
 	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0")
 	a := startServe(t, filepath.Join(t.TempDir(), "data"))
@@ -245,8 +245,8 @@ func slicesDelete(names []string, gone map[string]bool) (left []string) {
 	return left
 }
 
-// A running daemon restores and goes on at the same address, with the same token;
-// what is under way ends.
+// A running daemon restores and continues at the same address with the same token. Requests
+// in progress end.
 func TestRestoreInDaemon(t *testing.T) {
 	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0")
 	a := startServe(t, filepath.Join(t.TempDir(), "data"))
@@ -307,7 +307,7 @@ func TestRestoreInDaemon(t *testing.T) {
 	b.end()
 }
 
-// What is acknowledged when a restore has been is not lost, though it was sent before.
+// A write that is confirmed after a restore is not lost, even if it was sent before.
 func TestRestoreAmongUploads(t *testing.T) {
 	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0")
 	a := startServe(t, filepath.Join(t.TempDir(), "data"))

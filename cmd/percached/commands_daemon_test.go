@@ -27,7 +27,7 @@ import (
 	"github.com/percached/percached/internal/config"
 )
 
-// dataOf is a data folder that holds one note, and its files.
+// dataOf returns a data folder with one note, and its files.
 func dataOf(t *testing.T) (data, note string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +41,7 @@ func dataOf(t *testing.T) (data, note string) {
 	return data, note
 }
 
-// writeAddress says that a daemon listens somewhere.
+// writeAddress writes an address file.
 func writeAddress(t *testing.T, data, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(data, link.AddressFile), []byte(text), 0o600); err != nil {
@@ -49,7 +49,7 @@ func writeAddress(t *testing.T, data, text string) {
 	}
 }
 
-// impostor says that it is a percached, and keeps what it is sent.
+// impostor claims to be percached, and keeps what it receives.
 type impostor struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -78,8 +78,7 @@ func (i *impostor) quiet(t *testing.T) {
 	}
 }
 
-// The address that a killed daemon leaves behind may be another program's by now: it
-// is sent nothing, whoever has the folder.
+// Another program may use the address of a killed daemon. Commands send nothing to it.
 func TestStaleAddress(t *testing.T) {
 	data, _ := dataOf(t)
 	other := newImpostor(t)
@@ -131,8 +130,7 @@ func TestStaleAddress(t *testing.T) {
 	}
 }
 
-// A daemon that holds a folder and has not said yet where it listens is waited for by
-// nobody: who it is is told.
+// No command waits for a daemon that has not written its address. The error names the process.
 func TestDaemonWithoutAddress(t *testing.T) {
 	data, _ := dataOf(t)
 	h, err := home.Open(data)
@@ -147,7 +145,7 @@ func TestDaemonWithoutAddress(t *testing.T) {
 	}
 }
 
-// cutter is between a command and its daemon, which it kills at some point.
+// cutter is a proxy between a command and its daemon, which it kills at some point.
 type cutter struct {
 	at   string // of what the command sends, or the daemon
 	kill func()
@@ -177,7 +175,7 @@ func (c *cutter) serve(t *testing.T, daemon string) (address string) {
 	return l.Addr().String()
 }
 
-// copy goes byte by byte, so that it is known how far the other side is.
+// copy copies byte by byte, so that the position is exact.
 func (c *cutter) copy(to, from net.Conn) {
 	defer to.Close()
 	defer from.Close()
@@ -196,7 +194,7 @@ func (c *cutter) copy(to, from net.Conn) {
 	}
 }
 
-// A command whose daemon is killed says so, wherever it is, and does not hang.
+// A command reports that its daemon was killed, at any moment, and does not hang.
 func TestDaemonKilled(t *testing.T) {
 	data, note := dataOf(t)
 	for _, tc := range []struct {
@@ -233,8 +231,7 @@ func TestDaemonKilled(t *testing.T) {
 	}
 }
 
-// With TLS, commands trust the certificate that the daemon has said it has, and no
-// other.
+// With TLS, commands trust only the certificate that the daemon announced.
 func TestCommandsWithTLS(t *testing.T) {
 	data, note := dataOf(t)
 	dir := t.TempDir()

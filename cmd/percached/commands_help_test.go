@@ -13,7 +13,7 @@ import (
 	"github.com/percached/percached/internal/commands"
 )
 
-// everyCommand calls fn with all commands of the command line but cobra's own.
+// everyCommand calls fn with every command except cobra's own.
 func everyCommand(fn func(cmd *cobra.Command)) {
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
@@ -28,8 +28,7 @@ func everyCommand(fn func(cmd *cobra.Command)) {
 	walk(root(strings.NewReader(""), io.Discard, io.Discard))
 }
 
-// Whoever asks for help of any command gets it: what it does, an example, what its
-// flags are for; of a group, what is under it.
+// The help of every command has its description, an example, its flags and its subcommands.
 func TestHelpIsWhole(t *testing.T) {
 	everyCommand(func(cmd *cobra.Command) {
 		path := strings.Fields(cmd.CommandPath())[1:]
@@ -75,8 +74,8 @@ func TestHelpIsWhole(t *testing.T) {
 	})
 }
 
-// Examples are calls that are understood: commands and flags that there are, and as
-// many arguments as may be.
+// Every example is a valid command line: known commands and flags, and the right number of
+// arguments.
 func TestExamplesAreUnderstood(t *testing.T) {
 	everyCommand(func(cmd *cobra.Command) {
 		for line := range strings.Lines(cmd.Example) {
@@ -102,7 +101,7 @@ func TestExamplesAreUnderstood(t *testing.T) {
 	})
 }
 
-// shellWords are the words of a call, as a shell cuts them.
+// shellWords splits a command line like a shell.
 func shellWords(call string) (all []string) {
 	for i, part := range strings.Split(call, `"`) {
 		if i%2 == 1 {
@@ -114,7 +113,7 @@ func shellWords(call string) (all []string) {
 	return all
 }
 
-// A name that there is not is refused wherever it stands.
+// An unknown name is refused everywhere.
 func TestUnknownCommands(t *testing.T) {
 	everyCommand(func(cmd *cobra.Command) {
 		if !cmd.HasSubCommands() {

@@ -15,9 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// The commands do the same whether a daemon uses the data folder or none. Without
-// one, each is a process that loads all and does what the daemon does: where races
-// are watched for, the daemon is enough.
+// Commands behave the same with and without a daemon. Without one, each command is a slow
+// process, so under the race detector only the daemon is tested.
 func TestCommands(t *testing.T) {
 	t.Setenv("PERCACHED_THREADS", "1")
 	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0") // idle work is done when it is asked for
@@ -65,7 +64,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// tested has scripts call the percached that is under test, if one was named.
+// tested makes scripts run the percached under test, if one is named.
 func tested(e *testscript.Env) error {
 	exe := os.Getenv("TEST_PERCACHED")
 	if exe == "" {
@@ -79,10 +78,10 @@ func tested(e *testscript.Env) error {
 	return os.Symlink(exe, filepath.Join(dir, "percached"))
 }
 
-// scriptCommands are what scripts have beside testscript's own commands.
+// scriptCommands are the commands of scripts beside testscript's own.
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "many": many, "keep": keep}
 
-// exits STATUS COMMAND... wants a command to end with this status.
+// exits STATUS COMMAND... requires an exit status.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits STATUS COMMAND...")
@@ -100,8 +99,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// keep NAME PATTERN puts what the pattern's group matches of the last output into a
-// variable.
+// keep NAME PATTERN stores the group of a match in the last output in a variable.
 func keep(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: keep NAME PATTERN")
@@ -115,7 +113,7 @@ func keep(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], found[1])
 }
 
-// many FOLDER COUNT makes so many small notes in a folder.
+// many FOLDER COUNT writes a number of small notes to a folder.
 func many(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: many FOLDER COUNT")

@@ -21,7 +21,7 @@ func called(ctx context.Context, args ...string) (stdout, stderr string, status 
 	return out.String(), errs.String(), status
 }
 
-// reports counts the reports that a command writes, and does something at one.
+// reports counts the reports that a command writes, and calls a function at one of them.
 type reports struct {
 	all  bytes.Buffer
 	part string // that each has once
@@ -38,9 +38,8 @@ func (r *reports) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Who watches sees one report behind the other until it is interrupted, which is no
-// fault. Without a daemon the folder is the command's own as long: a second one is
-// told who has it.
+// status --watch prints one report after the other until it is interrupted, with status 0.
+// Without a daemon it keeps the folder locked, and a second command names its process.
 func TestStatusWatches(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	if out, errs, status := called(patiently(t), "spaces", "create", "mail", "--data", data); status != commands.ExitDone {
@@ -89,7 +88,7 @@ func TestStatusWatches(t *testing.T) {
 	}
 }
 
-// A command that is interrupted says that and no more, with a daemon and without.
+// An interrupted command prints only that, with and without a daemon.
 func TestCommandsInterrupted(t *testing.T) {
 	data, note := dataOf(t)
 	gone, cancel := context.WithCancel(patiently(t))

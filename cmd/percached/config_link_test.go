@@ -11,8 +11,8 @@ import (
 	"github.com/percached/percached/internal/config"
 )
 
-// The file in the folder may be a link, as the package's is. If what it names is
-// gone, the defaults do not hold: limits would fall, and what is above them go.
+// The file in the folder may be a link, as in the package. A broken link is an error,
+// because the defaults could lower limits and delete data.
 func TestConfigOfTheFolderIsALink(t *testing.T) {
 	dir, real := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "percached.conf")
 	writeFile(t, real, "k = 5\nbank-limit = 1GiB\n")

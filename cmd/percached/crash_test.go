@@ -60,9 +60,8 @@ func TestKill(t *testing.T) {
 	t.Log("killed", v.killed, "ended", v.ended)
 }
 
-// run runs a command and kills it at a moment within the time that the last of
-// its kind took; ok is true if it came to its end first. The first of a kind is
-// not killed.
+// run runs a command and kills it within the time that the last one of its kind took. ok says
+// that it ended before. The first of a kind is not killed.
 func (v *victim) run(what string, args ...string) (stdout string, ok bool) {
 	v.Helper()
 	exe, err := os.Executable()
@@ -119,7 +118,7 @@ func (v *victim) ask(what string, limit int) {
 	}
 }
 
-// add takes in a few documents, some of them known.
+// add adds a few documents, some of them known.
 func (v *victim) add() {
 	v.Helper()
 	var files, titles []string
@@ -174,7 +173,7 @@ func (v *victim) delete() {
 	clear(v.answers) // which of them rested on it is not known here
 }
 
-// examine opens the folder as the next process would.
+// examine opens the folder like the next process.
 func (v *victim) examine(when string) {
 	v.Helper()
 	c := node.Default()

@@ -15,7 +15,7 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// ownThreshold is an embedder that names its threshold.
+// ownThreshold is an embedder with its own threshold.
 type ownThreshold struct {
 	llm.Embedder
 	at float32
@@ -23,8 +23,8 @@ type ownThreshold struct {
 
 func (e ownThreshold) Threshold() (float32, bool) { return e.at, true }
 
-// Whatever the embedding model and the configured threshold: predicted questions are
-// decoded, and tensors become answers, but in a space that wants more likeness.
+// With any embedding model and threshold, predicted questions are decoded and tensors become
+// answers, except in a space with a higher threshold.
 func TestCutoffLiesAboveTheThreshold(t *testing.T) {
 	fake := llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
 	embedders := []llm.Embedder{fake}
@@ -61,7 +61,7 @@ func TestCutoffLiesAboveTheThreshold(t *testing.T) {
 	}
 }
 
-// Who names a cut-off gets that one.
+// A configured cut-off applies.
 func TestCutoffIsConfigured(t *testing.T) {
 	c := node.Default()
 	c.Idle.Cutoff = 0.5
@@ -71,7 +71,7 @@ func TestCutoffIsConfigured(t *testing.T) {
 	}
 }
 
-// With a real encoder and nothing configured, idle work answers what it predicts.
+// With a real encoder and the defaults, idle work answers predicted questions.
 func TestPredictedQuestionsAreAnsweredWithARealEncoder(t *testing.T) {
 	c := node.Default()
 	c.Data, c.Create, c.Volatile, c.Now = t.TempDir(), true, true, time.Now

@@ -21,7 +21,7 @@ import (
 	"github.com/percached/percached/knowledgebank"
 )
 
-// A byte flipped in any file of the stored tensors costs time, never an answer.
+// A flipped byte in any file of stored tensors costs time, never an answer.
 func TestFlippedBytes(t *testing.T) {
 	ctx := context.Background()
 	c := node.Default()
@@ -92,8 +92,8 @@ func flipIn(t *testing.T, rng *rand.Rand, dir string) {
 	}
 }
 
-// On a full disk nothing new comes in, what is there is read, and all goes on
-// when there is room again.
+// On a full disk nothing new is stored and stored data stays readable. With free space
+// everything works again.
 func TestFullDisk(t *testing.T) {
 	ctx := context.Background()
 	c := node.Default()

@@ -9,8 +9,7 @@ import (
 	"github.com/percached/percached/internal/commands"
 )
 
-// The environment says to every command which data folder is meant, and the flag
-// says it better.
+// The environment names the data folder for every command, and the flag overrides it.
 func TestDataOfEnvironment(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", t.TempDir()) // nothing is there
 	data := filepath.Join(t.TempDir(), "data")

@@ -22,7 +22,7 @@ import (
 	"github.com/percached/percached/internal/base/cmdline"
 )
 
-// The demo shows on a real daemon what it says it does, and deletes the mail for good.
+// The demo meets its expectations on a real daemon, and deletes the mail completely.
 func TestDemo(t *testing.T) {
 	temp, data := t.TempDir(), filepath.Join(t.TempDir(), "kept")
 	var out, errs bytes.Buffer
@@ -74,7 +74,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// Whenever it is interrupted, neither its daemon nor its folder is left.
+// An interrupted demo leaves neither a daemon nor a folder.
 func TestDemoInterrupted(t *testing.T) {
 	for _, at := range []string{"Starting", "Adding", "Running idle work", "Ctrl-C"} {
 		t.Run(at, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestDemoInterrupted(t *testing.T) {
 	}
 }
 
-// What does not come as it must is told of.
+// Failed expectations are reported.
 func TestDemoFails(t *testing.T) {
 	t.Setenv("PERCACHED_THRESHOLD", "0.99") // other words are not near enough
 	temp := t.TempDir()
@@ -105,7 +105,7 @@ func TestDemoFails(t *testing.T) {
 	empty(t, temp)
 }
 
-// A daemon that dies is told of, with the end of its log.
+// If the daemon dies, the demo prints the end of its log.
 func TestDemoDaemonDies(t *testing.T) {
 	for _, at := range []string{"Running idle work", "Ctrl-C"} {
 		t.Run(at, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestDemoDaemonDies(t *testing.T) {
 	}
 }
 
-// What is asked stands among the questions of the inbox.
+// The questions of the demo are among those of the inbox.
 func TestDemoQuestions(t *testing.T) {
 	b, err := os.ReadFile("../../models/demo/questions.jsonl")
 	if err != nil {
@@ -143,13 +143,13 @@ func TestDemoQuestions(t *testing.T) {
 	t.Errorf("%q with %q is not there", demo.Question, demo.OtherName)
 }
 
-// shownIn shows all, with hardly any prediction, in a folder for what goes.
+// shownIn runs the demo with little prediction, and temporary folders below temp.
 func shownIn(ctx context.Context, temp string, out *trigger) error {
 	o := demo.Demo{Temp: temp, PredictionTime: time.Millisecond}
 	return o.Run(ctx, out, out)
 }
 
-// trigger keeps what is written, and is pulled when a text appears in it.
+// trigger keeps its output, and calls a function when a text appears in it.
 type trigger struct {
 	text bytes.Buffer // not embedded: its WriteString would go past Write
 	at   string
@@ -167,7 +167,7 @@ func (g *trigger) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// process is the daemon that was told of.
+// process finds the process of the daemon in the output.
 func (g *trigger) process(t *testing.T) *os.Process {
 	t.Helper()
 	m := regexp.MustCompile(`Process (\d+) listens`).FindStringSubmatch(g.String())
@@ -185,7 +185,7 @@ func (g *trigger) process(t *testing.T) *os.Process {
 	return p
 }
 
-// gone fails the test if the daemon lives.
+// gone fails the test if the daemon is running.
 func (g *trigger) gone(t *testing.T) {
 	t.Helper()
 	if err := g.process(t).Signal(syscall.Signal(0)); !errors.Is(err, os.ErrProcessDone) {
@@ -193,7 +193,7 @@ func (g *trigger) gone(t *testing.T) {
 	}
 }
 
-// empty fails the test if something is in a folder.
+// empty fails the test if a folder is not empty.
 func empty(t *testing.T, dir string) {
 	t.Helper()
 	left, err := os.ReadDir(dir)

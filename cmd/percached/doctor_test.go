@@ -12,7 +12,7 @@ import (
 	"github.com/percached/percached/internal/selftest"
 )
 
-// Doctor finds a data folder that no command could use, although no process uses it.
+// Doctor reports a data folder that no command can use, even if it is not in use.
 func TestDoctorFindsAWrongFolder(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

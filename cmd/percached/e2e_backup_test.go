@@ -8,7 +8,7 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-// backupScene backs up, loses a document, and gets it back without a restart.
+// backupScene backs up, deletes a document, and restores it without a restart.
 func (w *world) backupScene(ctx context.Context) {
 	asked := w.asks(ctx, client.Question{Question: budgetQ})
 	archive, err := w.all.BackupWithResponse(ctx)

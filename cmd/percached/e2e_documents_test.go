@@ -71,7 +71,7 @@ func (w *world) documentsScene(ctx context.Context) {
 	}
 }
 
-// folders: files go by their whole names, and nothing of them becomes a place on
+// folders checks that names of files with folders are kept, and are never used as paths on
 // disk.
 func (w *world) folders(ctx context.Context) {
 	w.Helper()

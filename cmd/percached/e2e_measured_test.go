@@ -14,7 +14,7 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-// filled makes a space with these settings that holds the mailbox.
+// filled creates a space with settings that holds the mailbox.
 func (w *world) filled(ctx context.Context, name string, set client.SettingsChange) {
 	w.Helper()
 	made, err := w.all.CreateSpaceWithResponse(ctx, client.NewSpace{Name: name, Settings: &set})
@@ -34,9 +34,8 @@ func (w *world) asksIn(ctx context.Context, space string, q client.Question) *cl
 	return got.JSON200
 }
 
-// TestMeasured asks the same with different layouts of the prompt: what the real
-// model's tokens saw is what the counts of tokens give, and one text is made of the
-// same chunks as segments.
+// TestMeasured asks with different layouts of the prompt. The token counts must match those of
+// the real model, and a prompt as one text must have the same chunks.
 func TestMeasured(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
@@ -101,8 +100,8 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// TestDeletedAnswer: an answer that is deleted stays away, whatever idle work
-// predicts, makes ready and restores; that the question was asked stays known.
+// TestDeletedAnswer: idle work does not restore a deleted answer. The history keeps its
+// question.
 func TestDeletedAnswer(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
@@ -135,9 +134,8 @@ func TestDeletedAnswer(t *testing.T) {
 	}
 }
 
-// TestImportedLine: a line with a question, an answer and a chunk is all that an
-// import wants. Where similarity decides alone it is served, right or wrong; behind
-// the whole gate it is not, as nobody knows what made it.
+// TestImportedLine: an imported line needs a question, an answer and a chunk. It is served if
+// only similarity is tested, and not by the whole gate, because its origin is unknown.
 func TestImportedLine(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()

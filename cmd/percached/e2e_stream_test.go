@@ -24,8 +24,7 @@ type stream struct {
 	close func()
 }
 
-// streamed reads a response as a stream; closing it is what a client that goes away
-// does.
+// streamed reads a response as a stream. Closing it is like a client that disconnects.
 func (w *world) streamed(r *http.Response, err error, gone func()) *stream {
 	w.Helper()
 	if err != nil {
@@ -39,7 +38,7 @@ func (w *world) streamed(r *http.Response, err error, gone func()) *stream {
 	return &stream{w, next, func() { gone(); r.Body.Close(); stop() }}
 }
 
-// listen hears of what the daemon does.
+// listen opens the daemon's stream of events.
 func (w *world) listen(ctx context.Context) *stream {
 	w.Helper()
 	ctx, gone := context.WithCancel(ctx)
@@ -47,7 +46,7 @@ func (w *world) listen(ctx context.Context) *stream {
 	return w.streamed(r, err, gone)
 }
 
-// message gives the next event.
+// message returns the next event.
 func (s *stream) message() client.Message {
 	s.w.Helper()
 	m, err, ok := s.pull()
@@ -57,7 +56,7 @@ func (s *stream) message() client.Message {
 	return m
 }
 
-// next gives the next event of a type.
+// next returns the next event of a type.
 func (s *stream) next(event string) client.Message {
 	s.w.Helper()
 	for {
@@ -67,7 +66,7 @@ func (s *stream) next(event string) client.Message {
 	}
 }
 
-// as reads an event's data.
+// as decodes the data of an event.
 func as[T any](w *world, m client.Message) (v T) {
 	w.Helper()
 	if err := json.Unmarshal([]byte(m.Data), &v); err != nil {
@@ -76,13 +75,13 @@ func as[T any](w *world, m client.Message) (v T) {
 	return v
 }
 
-// eventStream asks for a stream.
+// eventStream requests a stream.
 func eventStream(_ context.Context, r *http.Request) error {
 	r.Header.Set("Accept", "text/event-stream")
 	return nil
 }
 
-// namesChunks: the event of an answer names the chunks that the answer cites.
+// namesChunks: the event of an answer names the cited chunks.
 func (w *world) namesChunks(told client.Message, cited []client.Citation) {
 	w.Helper()
 	named := as[struct {
@@ -165,7 +164,7 @@ func (w *world) openaiScene(ctx context.Context) {
 	}
 }
 
-// TestClientGoesAway: the engine stops when nobody waits for the answer any more.
+// TestClientGoesAway: the engine stops when no client waits for the answer.
 func TestClientGoesAway(t *testing.T) {
 	ctx := context.Background()
 	// A model of random weights never ends by itself.

@@ -19,7 +19,7 @@ const (
 	budgetQ = "What is the budget for Heron?"
 )
 
-// TestEndToEnd goes through all that the interface can do, as an app would.
+// TestEndToEnd uses the whole interface like an app.
 func TestEndToEnd(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
@@ -138,7 +138,7 @@ func (w *world) questionsScene(ctx context.Context) {
 	}
 }
 
-// asks gets an answer.
+// asks asks a question and returns the answer.
 func (w *world) asks(ctx context.Context, q client.Question) *client.Answer {
 	w.Helper()
 	got, err := w.all.AskWithResponse(ctx, mail, q)
@@ -308,7 +308,7 @@ func (w *world) forgetScene(ctx context.Context) {
 	w.is(404, none, err)
 }
 
-// restartScene: what was acknowledged is there after a restart, and after a crash.
+// restartScene: confirmed writes survive a restart and a crash.
 func (w *world) restartScene(ctx context.Context) {
 	a := w.asks(ctx, client.Question{Question: budgetQ, Refresh: new(true)})
 	if err := w.Stop(); err != nil {
@@ -329,7 +329,7 @@ func (w *world) restartScene(ctx context.Context) {
 	}
 }
 
-// of is the same world, in another test.
+// of is the same world in another test.
 func (w *world) of(t *testing.T) *world {
 	w.T = t
 	return w

@@ -25,7 +25,7 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// heard is an embedder that wants prefixes, and remembers what it was given.
+// heard is an embedder with prefixes that records its texts.
 type heard struct {
 	llm.Embedder
 	mu    sync.Mutex
@@ -45,7 +45,7 @@ func (h *heard) Embed(ctx context.Context, p percached.Priority, texts []string)
 	return h.Embedder.Embed(ctx, p, texts)
 }
 
-// since are the texts that came since the last call.
+// since returns the texts since the last call.
 func (h *heard) since() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -54,8 +54,8 @@ func (h *heard) since() []string {
 	return texts
 }
 
-// Chunks are embedded as documents; questions that are asked, searched for,
-// predicted, imported or embedded anew, as questions; a client's texts as they are.
+// Chunks are embedded as documents. Questions that are asked, searched for, predicted,
+// imported or embedded again are embedded as questions. A client's texts get no prefix.
 func TestTextsGetTheirPrefixes(t *testing.T) {
 	ctx := context.Background()
 	h := &heard{Embedder: llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())}
@@ -105,8 +105,8 @@ func TestTextsGetTheirPrefixes(t *testing.T) {
 	}
 }
 
-// Vectors made under other prefixes are not compared with today's: they are made
-// anew, in index and bank.
+// Vectors with other prefixes are not compared with current ones. Index and bank compute them
+// again.
 func TestOtherPrefixesAreAnotherEncoder(t *testing.T) {
 	ctx := context.Background()
 	model := filepath.Join(t.TempDir(), "model.gguf")

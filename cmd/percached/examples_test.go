@@ -19,7 +19,7 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-// play is one call of the story that the examples of openapi.yaml tell.
+// play is one request in the sequence of openapi.yaml's examples.
 type play struct {
 	op      string // operationId
 	example string // its name, of request and response; empty: the call is needed, and not shown
@@ -27,7 +27,7 @@ type play struct {
 	query   string
 }
 
-// examplePlays is the story, in order.
+// examplePlays is the sequence of requests.
 func examplePlays() []play {
 	return []play{
 		{op: "health", example: "alive", status: 200},
@@ -68,8 +68,8 @@ func examplePlays() []play {
 	}
 }
 
-// TestExamplesAreReal plays the examples of openapi.yaml: each request is answered as
-// its example says, but for names, times and numbers that are of one run.
+// TestExamplesAreReal sends the examples of openapi.yaml. Each response matches its example,
+// except names, times and numbers of one run.
 func TestExamplesAreReal(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
@@ -132,7 +132,7 @@ func (w *world) operation(id string) (path, method string, op *openapi3.Operatio
 	return "", "", nil
 }
 
-// exampleBody gives a request the body of its example; the mailbox is the demo's.
+// exampleBody sets the body of a request to its example. The mailbox is the demo's.
 func (w *world) exampleBody(r *http.Request, op *openapi3.Operation, p play) {
 	w.Helper()
 	if op.RequestBody == nil {
@@ -163,7 +163,7 @@ func (w *world) exampleBody(r *http.Request, op *openapi3.Operation, p play) {
 	w.Fatalf("%s has no request %s", p.op, p.example)
 }
 
-// heron is the document that tells of Heron's budget.
+// heron is the ID of the document with Heron's budget.
 func (w *world) heron(ctx context.Context) string {
 	w.Helper()
 	for after := (*string)(nil); ; {
@@ -180,7 +180,7 @@ func (w *world) heron(ctx context.Context) string {
 	}
 }
 
-// exampleOf is a response's example in JSON.
+// exampleOf is the example of a response as JSON.
 func exampleOf(r *openapi3.ResponseRef, name string) (any, bool) {
 	if r == nil {
 		return nil, false
@@ -195,9 +195,9 @@ func exampleOf(r *openapi3.ResponseRef, name string) (any, bool) {
 // names and times of one run
 var ofOneRun = regexp.MustCompile(`[0-9a-f]{12,}|\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)|u-[0-9a-z-]{8,}|chatcmpl-\S+|\(devel\)|v\d+\.\S+`)
 
-// shape lists what a value holds, line by line: fields, words, and the kinds of
-// numbers. Of lists the first element stands for all, as examples are shortened.
-// Which jobs wait depends on how far the scheduler has looked.
+// shape lists the contents of a value line by line: fields, words, and kinds of numbers. The
+// first element stands for a list, because examples are shortened. Waiting jobs depend on the
+// progress of the scheduler.
 func shape(at string, v any) []string {
 	if at == "/jobs" {
 		return nil

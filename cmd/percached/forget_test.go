@@ -26,14 +26,14 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// The canary is in a document, in questions about it, and nowhere else.
+// The canary is in a document and in questions about it, and nowhere else.
 const (
 	canary      = "Zyxwvquorn"
 	canaryLower = "zyxwvquorn"
 )
 
-// traces says in which files of a folder the canary is: as it is written, in
-// compressed blocks, or as tokens.
+// traces returns the files of a folder that contain the canary: as text, in compressed
+// blocks, or as tokens.
 func traces(t *testing.T, dir string, tokens []byte) (found []string) {
 	t.Helper()
 	holds := func(b []byte) string {
@@ -76,8 +76,8 @@ func traces(t *testing.T, dir string, tokens []byte) (found []string) {
 	return found
 }
 
-// unsnap decodes a block of Snappy at the head of b as far as it is one. Unlike
-// the libraries it need not be told where the block ends.
+// unsnap decodes a Snappy block at the start of b as far as possible. Unlike the libraries it
+// does not need the length of the block.
 func unsnap(b []byte) []byte {
 	size, n := binary.Uvarint(b)
 	if n <= 0 || size < uint64(len(canary)) || size > 1<<20 {
@@ -120,7 +120,7 @@ func unsnap(b []byte) []byte {
 	return out
 }
 
-// What the search for traces rests on.
+// The assumptions of the search for traces.
 func TestUnsnap(t *testing.T) {
 	// 30 bytes: the canary as it is, then 20 bytes from 10 bytes before.
 	block := append([]byte("\x1e\x24"), canary+"\x4e\x0a\x00 and what is behind it"...)
@@ -219,8 +219,8 @@ func TestForgottenIsGone(t *testing.T) {
 	}
 }
 
-// A daemon is there at once, although bytes of what was forgotten are still on the disk,
-// and takes them off it whether idle work is allowed or not.
+// A daemon is ready although bytes of deleted data are on disk, and removes them whether idle
+// work is allowed or not.
 func TestStartTidies(t *testing.T) {
 	c := node.Default()
 	c.Data = t.TempDir()
@@ -262,8 +262,7 @@ func untidy(t *testing.T, s *node.Node, want bool) {
 	}
 }
 
-// canaryTokens are the tokens of the canary inside its chunk, as they stand in
-// the headers of slices.
+// canaryTokens are the tokens of the canary in its chunk, as in the headers of slices.
 func canaryTokens(t *testing.T, s *node.Node, secret *knowledgebank.Source) []byte {
 	t.Helper()
 	d, err := s.Knowledge.Document(nodetest.Space, percached.NewDocumentID(secret.Key))

@@ -23,7 +23,7 @@ import (
 	"github.com/percached/percached/internal/base/kv/kvtest"
 )
 
-// onSmallDisk is a daemon, a process of its own, whose disk is filled.
+// onSmallDisk is a daemon process whose disk the test fills.
 type onSmallDisk struct {
 	*testing.T
 	*child.Process
@@ -39,7 +39,7 @@ func (o *onSmallDisk) start() {
 	}
 }
 
-// send sends a request. The daemon must answer, whatever it is.
+// send sends a request, which the daemon must answer in any way.
 func (o *onSmallDisk) send(method, path, kind, body string) (status int, text []byte) {
 	r, err := http.NewRequestWithContext(patiently(o.T), method, o.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -61,7 +61,7 @@ func (o *onSmallDisk) send(method, path, kind, body string) (status int, text []
 	return resp.StatusCode, text
 }
 
-// add sends a note that says nothing of gates.
+// add adds a note that does not mention gates.
 func (o *onSmallDisk) add(name string) int {
 	status, _ := o.send("POST", "/v1/spaces/notes/documents?name="+name+".txt", "text/plain", strings.Repeat("Bread wants flour, water and "+name+". ", 300))
 	return status
@@ -83,7 +83,7 @@ func (o *onSmallDisk) ask(gate string) (a api.Answer) {
 	return a
 }
 
-// documents are the titles that are listed, with their ids.
+// documents returns the listed titles and IDs.
 func (o *onSmallDisk) documents() map[string]string {
 	status, text := o.send("GET", "/v1/spaces/notes/documents?limit=500", "", "")
 	var all api.Documents
@@ -97,7 +97,7 @@ func (o *onSmallDisk) documents() map[string]string {
 	return found
 }
 
-// settled waits until every upload is taken in.
+// settled waits until all uploads have ended.
 func (o *onSmallDisk) settled() {
 	for ctx := patiently(o.T); ctx.Err() == nil; {
 		_, text := o.send("GET", "/metrics", "", "")
@@ -108,9 +108,8 @@ func (o *onSmallDisk) settled() {
 	o.Error("uploads wait")
 }
 
-// A disk that another program fills, at whatever moment, ends no daemon: what is
-// stored is answered and read, what was acknowledged is there when there is room
-// again, and the end is an error in one line.
+// A full disk, at any moment, stops no daemon. Stored data stays readable, confirmed writes are
+// there when space is free again, and the daemon ends with an error of one line.
 func TestFullDiskEndsNoDaemon(t *testing.T) {
 	for _, kind := range kvtest.Kinds() {
 		t.Run(kind, func(t *testing.T) {
@@ -180,8 +179,7 @@ func (o *onSmallDisk) fillDisk(disk *kvtest.Disk, when string, leave int64) {
 	o.recovered(disk, stored, known, deleted)
 }
 
-// busy does something again and again, fills the disk meanwhile, and goes on for
-// a while.
+// busy repeats an action, fills the disk meanwhile, and continues for a while.
 func busy(do func(n int), fill func()) {
 	begun, filled, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -204,7 +202,7 @@ func busy(do func(n int), fill func()) {
 	<-ended
 }
 
-// whileFull does what a client may do, and gives the document that was deleted.
+// whileFull does what a client may do, and returns the deleted document.
 func (o *onSmallDisk) whileFull(stored []string, known api.Answer) (deleted string) {
 	if a := o.ask("south"); a.Outcome != "answer_hit" || a.Answer != known.Answer {
 		o.Errorf("a stored answer on a full disk: %+v", a)
@@ -231,7 +229,7 @@ func (o *onSmallDisk) whileFull(stored []string, known api.Answer) (deleted stri
 	return ""
 }
 
-// ends holds how the daemon ends on a full disk.
+// ends checks how the daemon ends on a full disk.
 func (o *onSmallDisk) ends() {
 	err := o.Stop()
 	if err == nil { // it found the room that it needed
@@ -244,7 +242,7 @@ func (o *onSmallDisk) ends() {
 	}
 }
 
-// recovered holds what is there once there is room.
+// recovered checks the data when space is free again.
 func (o *onSmallDisk) recovered(disk *kvtest.Disk, stored []string, known api.Answer, deleted string) {
 	if err := disk.Empty(0); err != nil {
 		o.Fatal(err)
@@ -268,7 +266,7 @@ func (o *onSmallDisk) recovered(disk *kvtest.Disk, stored []string, known api.An
 	}
 }
 
-// An end that waits for room on a full disk is not waited for.
+// The daemon ends even if a database waits for disk space.
 func TestStuckOnFullDisk(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	stop()

@@ -24,8 +24,8 @@ import (
 	"github.com/percached/percached/retrieval"
 )
 
-// pair is a stored question and one that is asked later. A pair that is no
-// paraphrase is a trap: the stored answer would be wrong.
+// pair is a stored question and a later question. If it is not a paraphrase it is a trap: the
+// stored answer would be wrong.
 type pair struct {
 	ID     string `json:"id"`
 	World  string `json:"world"`
@@ -36,7 +36,7 @@ type pair struct {
 
 const paraphrase = "paraphrase"
 
-// share counts how many of a kind passed.
+// share counts how many of a kind pass.
 type share struct{ passed, all int }
 
 func (s *share) count(passed bool) {
@@ -48,7 +48,7 @@ func (s *share) count(passed bool) {
 
 func (s share) plus(o share) share { return share{s.passed + o.passed, s.all + o.all} }
 
-// interval is Wilson's, at 95 %.
+// interval is Wilson's interval at 95 %.
 func (s share) interval() (low, high float64) {
 	if s.all == 0 {
 		return 0, 1
@@ -59,9 +59,8 @@ func (s share) interval() (low, high float64) {
 	return max(0, (mid-half)/(1+z*z/n)), (mid + half) / (1 + z*z/n)
 }
 
-// The gate lets none of the traps pass that somebody wrote who did not know it,
-// and the log tells how many of the paraphrases it lets pass, over the documents
-// that the questions are about.
+// The gate passes none of the traps, which were written without knowledge of it. The log
+// shows how many paraphrases pass, over the documents of the questions.
 func TestGateOnHeldOutPairs(t *testing.T) {
 	t.Run("built in", func(t *testing.T) { testGate(t, "") })
 	t.Run(llmtest.MiniLM, func(t *testing.T) { testGate(t, llmtest.RealModel(t, llmtest.MiniLM)) })
@@ -172,8 +171,8 @@ func pairs(t *testing.T, path string) (all []pair) {
 	return all
 }
 
-// judged is what goes before the gate if the stored question was answered from
-// its own chunks, and the other is asked right after.
+// judged returns the input of the gate if the stored question was answered from its own
+// chunks and the other one follows immediately.
 func judged(t *testing.T, s *node.Node, k int, p pair) (qabank.Candidate, qabank.Ask) {
 	t.Helper()
 	ctx := context.Background()

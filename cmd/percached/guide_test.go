@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// scene is a block of the guide: what is run, and what it prints.
+// scene is a block of the guide: a command and its output.
 type scene struct {
 	line        int
 	script      string
 	prints, how string // how it is written: json, text, or nothing
 }
 
-// scenes reads the shell blocks of a page, each with what stands right behind it.
+// scenes reads the shell blocks of a page, each with the output that follows it.
 func scenes(t *testing.T, path string) (all []scene) {
 	t.Helper()
 	page, err := os.ReadFile(path)
@@ -55,8 +55,8 @@ func scenes(t *testing.T, path string) (all []scene) {
 	return all
 }
 
-// TestGuide runs docs/guide.md: each of its shell blocks, in order and in one
-// shell, prints what it is said to print.
+// TestGuide runs docs/guide.md: each shell block, in order and in one shell, prints the
+// output of the guide.
 func TestGuide(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("docs/guide.md is not tried: there is no curl")
@@ -110,7 +110,7 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// faults is what a block does not print although it is said to.
+// faults lists the expected output that a block does not print.
 func (s scene) faults(printed []byte) []string {
 	switch s.how {
 	case "text":
@@ -139,9 +139,8 @@ func (s scene) faults(printed []byte) []string {
 	return nil
 }
 
-// lacks is what a value does not hold of another: members, words, and the kinds of
-// numbers. Ids and times are of one run, and … stands for the rest of a text. Of
-// lists the first element stands for all.
+// lacks lists what a value lacks: members, words, and kinds of numbers. IDs and times are of
+// one run, and … stands for the rest of a text. The first element stands for a list.
 func lacks(at string, want, got any) (faults []string) {
 	differs := []string{fmt.Sprintf("%s is said to be %v, and is %v", at, want, got)}
 	switch want := want.(type) {

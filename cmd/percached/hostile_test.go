@@ -17,8 +17,8 @@ import (
 	"github.com/percached/percached/internal/config"
 )
 
-// TestHostileRequests: a daemon answers each bad request as it should, lives, and
-// nothing has changed.
+// TestHostileRequests: a daemon answers each bad request correctly, keeps running, and changes
+// nothing.
 func TestHostileRequests(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
@@ -49,7 +49,7 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// sent sends a request as it is and reads status and problem of the answer.
+// sent sends a raw request, and reads status and problem of the response.
 func sent(t *testing.T, address, text string) (status int, problem string) {
 	r, err := hostile.Send(address, text)
 	if err != nil {
@@ -64,7 +64,7 @@ func sent(t *testing.T, address, text string) (status int, problem string) {
 	return r.StatusCode, strings.TrimPrefix(p.Type, "urn:percached:problem:")
 }
 
-// TestSlowSenders: who stops in the middle of a request holds nothing for long.
+// TestSlowSenders: a client that stops within a request blocks nothing for long.
 func TestSlowSenders(t *testing.T) {
 	a := startServeWith(t, func(c *config.Config) {
 		c.Serving.SendTimeout, c.Serving.HeaderTimeout = 200*time.Millisecond, 3*time.Second

@@ -28,7 +28,7 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// stepLine is a job that ended, as programs are told of it.
+// stepLine is a finished job in the JSON output.
 type stepLine struct {
 	ID        string         `json:"id"`
 	Kind      scheduler.Kind `json:"kind"`
@@ -55,8 +55,7 @@ type toil struct {
 	redone int // jobs that had nothing left to do
 }
 
-// What idle work has done stays done, whenever its process is killed, and is not
-// done again.
+// Finished idle work stays, whenever its process is killed, and is not repeated.
 func TestKillIdleWork(t *testing.T) {
 	kills := 100
 	if testing.Short() {
@@ -122,7 +121,7 @@ func (h *toil) demo() {
 	}
 }
 
-// percached is the command, in a process of its own.
+// percached is the command as a separate process.
 func (h *toil) percached(ctx context.Context, args ...string) *exec.Cmd {
 	h.Helper()
 	exe, err := os.Executable()
@@ -135,7 +134,7 @@ func (h *toil) percached(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// supply brings so many mails, and questions: some of them twice, in other words.
+// supply adds mails and questions, some of them twice in other words.
 func (h *toil) supply(mails int) {
 	h.Helper()
 	n := min(mails, len(h.mails))
@@ -172,8 +171,8 @@ func (h *toil) supply(mails int) {
 	}
 }
 
-// run does idle work and notes the jobs that ended. With kill it is killed: while it starts,
-// or a moment after some of its jobs. It tells if it came to its end.
+// run runs idle work and records finished jobs. With kill it is killed while it starts or
+// shortly after some of its jobs. It says whether it ended by itself.
 func (h *toil) run(kill bool) bool {
 	h.Helper()
 	ctx, cancel := context.WithCancel(h.Context())
@@ -242,7 +241,7 @@ func (h *toil) note(l stepLine) {
 	}
 }
 
-// open opens the folder as the next process would.
+// open opens the folder like the next process.
 func (h *toil) open() *node.Node {
 	h.Helper()
 	c := node.Default()
@@ -254,7 +253,7 @@ func (h *toil) open() *node.Node {
 	return s
 }
 
-// examine holds what is there against what was told.
+// examine compares the stored data with the reported jobs.
 func (h *toil) examine(when string) {
 	h.Helper()
 	s := h.open()
@@ -300,7 +299,7 @@ func (h *toil) examine(when string) {
 	}
 }
 
-// kept says what is missing of a job that was told as done.
+// kept says what is missing of a job that was reported as done.
 func kept(s *node.Node, ids percached.PublicIDs, l stepLine, bare []percached.ChunkID) error {
 	var id qabank.ID
 	if id.UnmarshalText([]byte(l.Subject)) != nil {

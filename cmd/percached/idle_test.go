@@ -27,8 +27,7 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// An idle run that is interrupted has done what it told of, and the next one goes
-// on behind it.
+// An interrupted idle run has done the reported jobs, and the next one continues after them.
 func TestIdleRunIsInterrupted(t *testing.T) {
 	c := node.Default()
 	c.Data, c.Create, c.Volatile, c.Now = t.TempDir(), true, true, time.Now
@@ -95,8 +94,7 @@ func TestIdleRunIsInterrupted(t *testing.T) {
 	}
 }
 
-// insider runs commands on a folder that is opened for each, with the engine of
-// the test.
+// insider runs commands on a folder that is opened for each, with the engine of the test.
 type insider struct{ node.Options }
 
 func (h insider) dial(cmd *cobra.Command, n need) (*link.Link, error) {
@@ -112,7 +110,7 @@ func (h insider) run(ctx context.Context, stdout io.Writer, args ...string) erro
 	return root.ExecuteContext(ctx)
 }
 
-// breaking is where somebody reads so many lines, and then interrupts.
+// breaking interrupts after a number of lines.
 type breaking struct {
 	bytes.Buffer
 	after  int

@@ -10,8 +10,8 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-// Two spaces with the same documents, questions and idle work have no id in common,
-// whatever is asked of them.
+// Two spaces with the same documents, questions and idle work have no ID in common in any
+// response.
 func TestEqualDocumentsHaveOtherIDs(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()

@@ -17,7 +17,7 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-// strange words of a space that the other's token must never see.
+// strange are words of a space that the other space's token must never see.
 var secrets = []string{"alpha", "Quillfeather", "quillfeather", "4711"}
 
 const (
@@ -26,8 +26,8 @@ const (
 	ghost = "ghost" // no such space
 )
 
-// TestTwoSpacesTwoTokens: what is in one space is neither seen nor timed nor listed
-// through the other's token, whatever operation is tried.
+// TestTwoSpacesTwoTokens: no operation with the token of one space shows, times or lists
+// anything of the other.
 func TestTwoSpacesTwoTokens(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
@@ -64,7 +64,7 @@ func TestTwoSpacesTwoTokens(t *testing.T) {
 	w.untimed(ctx, texts)
 }
 
-// tokenFor makes a token for a space, or for all if it is empty.
+// tokenFor creates a token for a space, or for all spaces if it is empty.
 func (w *world) tokenFor(space, role string) string {
 	w.Helper()
 	args := []string{"token", "create", "--data", w.data, "--role", role, "--json"}
@@ -86,7 +86,7 @@ func (w *world) tokenFor(space, role string) string {
 	return made.Secret
 }
 
-// pictureOf is all that a space shows of itself.
+// pictureOf is everything that a space shows.
 func (w *world) pictureOf(ctx context.Context, space string) map[string]string {
 	w.Helper()
 	p := map[string]string{}
@@ -100,9 +100,8 @@ func (w *world) pictureOf(ctx context.Context, space string) map[string]string {
 	return p
 }
 
-// tries calls an operation on the other's things with a token that has no right to
-// them. Where it names a space, the answer is that for a space which is not there;
-// where it names a thing, that for a thing which is not there.
+// tries calls an operation on the other space with a token without the right to it. The
+// response is that for a space, or an object, that does not exist.
 func (w *world) tries(ctx context.Context, method, path, op, token string, theirs map[string]string) {
 	fill := func(space string, things map[string]string) string {
 		p := strings.ReplaceAll(path, "{space}", space)
@@ -152,7 +151,7 @@ func (w *world) tries(ctx context.Context, method, path, op, token string, their
 	}
 }
 
-// bodies are right ones, by operation.
+// bodies are valid bodies, by operation.
 var bodies = map[string]string{
 	"createSpace": `{"name":"gamma"}`, "changeSpace": `{"k":2}`, "upload": `{"documents":[{"text":"new"}]}`,
 	"ask": `{"question":"What is the garage code of Quillfeather?"}`, "vetoEntry": `{"asked":"What?"}`, "importEntries": "{}",
@@ -161,7 +160,7 @@ var bodies = map[string]string{
 	"createEmbedding":      `{"input":"words"}`,
 }
 
-// raw sends a request and gives status and body, the latter without the request's id.
+// raw sends a request, and returns status and body without the request's ID.
 func (w *world) raw(ctx context.Context, method, path, body, token string) (int, string) {
 	w.Helper()
 	var b io.Reader = http.NoBody
@@ -192,7 +191,7 @@ func (w *world) raw(ctx context.Context, method, path, body, token string) (int,
 	return got.StatusCode, string(bytes.TrimSpace(all))
 }
 
-// anonymised leaves the name out that the client itself sent.
+// anonymised removes the name that the client sent.
 func anonymised(body, name string) string { return strings.ReplaceAll(body, name, "NAME") }
 
 // hearsNothing checks that no events of the other space arrive.
@@ -211,7 +210,7 @@ func (w *world) hearsNothing(ctx context.Context, token string) {
 	}
 }
 
-// untimed: what one space has stored makes nothing faster in another.
+// untimed: stored data of one space makes nothing faster in another.
 func (w *world) untimed(ctx context.Context, texts client.Texts) {
 	w.Helper()
 	in, err := w.all.UploadWithResponse(ctx, beta, &client.UploadParams{Wait: new(true)}, texts)

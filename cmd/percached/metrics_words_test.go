@@ -16,7 +16,7 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// The metrics know every word that the packages say: none is counted as other.
+// The metrics know every label of the packages: none is counted as other.
 func TestMetricsKnowTheWords(t *testing.T) {
 	m := telemetry.New()
 	for _, o := range []answer.Outcome{answer.AnswerHit, answer.TensorHit, answer.Miss} {
@@ -66,8 +66,7 @@ func TestMetricsKnowTheWords(t *testing.T) {
 	}
 }
 
-// gateTests are the names of all tests that the gate makes of a question that
-// passes them.
+// gateTests are the names of all tests of the gate for a question that passes them.
 func gateTests(t *testing.T) (names []string) {
 	t.Helper()
 	evidence := percached.ChunkID{1}

@@ -18,8 +18,8 @@ func dot(a, b []float32) (s float64) {
 	return s
 }
 
-// The built-in encoder opens, has its threshold, and puts a paraphrase nearer
-// than a question about something else.
+// The built-in encoder opens, has its threshold, and puts a paraphrase nearer than another
+// question.
 func TestNanoEmbed(t *testing.T) {
 	e, err := static.Parse(context.Background(), "nano-embed", models.NanoEmbed())
 	if err != nil {
@@ -40,8 +40,7 @@ func TestNanoEmbed(t *testing.T) {
 	}
 }
 
-// What the recipe computes in Python, the product computes too: the numbers in
-// models/RESULTS.md are the product's.
+// percached computes the same as the Python recipe, so the numbers in models/RESULTS.md apply.
 func TestNanoEmbedEqualsItsRecipe(t *testing.T) {
 	data, err := os.ReadFile("../../models/testdata/nano-embed.json")
 	if err != nil {

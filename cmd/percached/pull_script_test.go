@@ -18,9 +18,9 @@ import (
 	"github.com/percached/percached/models"
 )
 
-// pullServer gives each script two servers with models, PULL_SERVER and a hub,
-// PULL_HUB, and of the language model there NANO_SHA256, NANO_BYTES, NANO_SIZE for
-// people, and NANO_REST, its bytes behind two million.
+// pullServer gives each script two servers with models, PULL_SERVER and the hub PULL_HUB, and
+// the model's NANO_SHA256, NANO_BYTES, NANO_SIZE in MB, and NANO_REST, its bytes after two
+// million.
 func pullServer(env *testscript.Env) error {
 	nano, err := os.ReadFile("../../models/nano.gguf")
 	if err != nil {
@@ -78,7 +78,7 @@ func pullServer(env *testscript.Env) error {
 	return nil
 }
 
-// cutOff is an answer that is cut behind so many bytes.
+// cutOff is a response that is cut after a number of bytes.
 type cutOff struct {
 	http.ResponseWriter
 	left int

@@ -2,5 +2,5 @@
 
 package main
 
-// raced: the tests watch for races, and all is several times slower.
+// raced says that the race detector is on, so that everything is several times slower.
 const raced = true

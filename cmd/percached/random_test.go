@@ -21,8 +21,8 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// life does things at random to a service, and holds it after each against one
-// that reuses nothing.
+// life performs random operations on a node, and compares it after each one with a node that
+// reuses nothing.
 type life struct {
 	*testing.T
 	rng  *rand.Rand
@@ -100,7 +100,7 @@ func (l *life) close() {
 	}
 }
 
-// operate does one thing.
+// operate performs one operation.
 func (l *life) operate() string {
 	l.Helper()
 	ctx := context.Background()
@@ -153,7 +153,7 @@ func (l *life) operate() string {
 	}
 }
 
-// hold asks a question with and without reuse, and counts what is stored.
+// hold asks a question with and without reuse, and counts stored data.
 func (l *life) hold(after string) {
 	l.Helper()
 	ctx := context.Background()
@@ -214,7 +214,7 @@ func (l *life) hold(after string) {
 	}
 }
 
-// stands: the evidence of a stored answer is there at its versions.
+// stands checks that the evidence of a stored answer exists in its versions.
 func (l *life) stands(after string, id qabank.ID) {
 	l.Helper()
 	e, err := l.s.Bank.Get(nodetest.Space, id)

@@ -10,8 +10,8 @@ import (
 	"github.com/percached/percached/llm/llamacpp"
 )
 
-// A model whose chat template llama.cpp does not recognise gets its own, rendered in a
-// process of this program.
+// A model whose chat template llama.cpp does not recognize uses its own template, rendered in
+// a child process.
 func TestOwnTemplate(t *testing.T) {
 	c := llamacpp.Default()
 	c.Model, c.Context, c.Threads = filepath.Join(t.TempDir(), "m.gguf"), 64, 1

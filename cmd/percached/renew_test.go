@@ -15,8 +15,8 @@ import (
 	"github.com/percached/percached/internal/link"
 )
 
-// A renewal that failed is told once and is no success; what kept one from being
-// done is told.
+// A failed renewal is reported once and is not a success. The reason why nothing was renewed is
+// printed.
 func TestRenewTells(t *testing.T) {
 	const zeros = `"preempted":0,"computed_tokens":0,"generated_tokens":0,"bytes_written":0,"seconds":0,"kinds":[]`
 	for _, tc := range []struct {

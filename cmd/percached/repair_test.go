@@ -18,8 +18,8 @@ import (
 	"github.com/percached/percached/internal/base/kv/kvtest"
 )
 
-// Repair saves what can be read and names the rest: every document is either there
-// afterwards or listed as lost. What was damaged stays beside it.
+// Repair recovers the readable part: every document exists afterwards or is listed as lost.
+// The damaged database stays beside the new one.
 func TestRepair(t *testing.T) {
 	base := t.TempDir()
 	killed, closed, want := usedFolder(t, filepath.Join(base, "data"))
@@ -101,8 +101,8 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// A folder whose database is gone is refused, and stays as it is, also where a
-// repair has left the damaged one beside it.
+// A folder without its database is refused and stays unchanged, also if a repair has left the
+// damaged one.
 func TestMissingDatabase(t *testing.T) {
 	base := t.TempDir()
 	_, closed, _ := usedFolder(t, filepath.Join(base, "data"))
@@ -118,7 +118,7 @@ func TestMissingDatabase(t *testing.T) {
 	}
 }
 
-// Whatever happened to the database, the error names the commands that help.
+// After any damage of the database, the error names the commands that help.
 func TestDamageNamesWayOut(t *testing.T) {
 	base := t.TempDir()
 	_, closed, _ := usedFolder(t, filepath.Join(base, "data"))

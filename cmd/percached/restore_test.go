@@ -30,7 +30,7 @@ import (
 	"github.com/percached/percached/internal/link"
 )
 
-// Archives that are damaged or cut, and those of a newer percached, change nothing.
+// Damaged or truncated archives, and those of a newer percached, change nothing.
 func TestRestoreRefusesDamaged(t *testing.T) {
 	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0")
 	a := startServe(t, filepath.Join(t.TempDir(), "data"))
@@ -78,7 +78,7 @@ func TestRestoreRefusesDamaged(t *testing.T) {
 	}
 }
 
-// filesIn are the files of a folder that say what it holds.
+// filesIn returns the files of a folder that define its contents.
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -95,8 +95,8 @@ func filesIn(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// A restore that is killed at any moment leaves what was there or what was restored,
-// whole. So does one that a daemon does.
+// A restore that is killed at any moment leaves either the old or the restored data, also if
+// a daemon restores.
 func TestRestoreKilled(t *testing.T) {
 	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0")
 	dir := filepath.Join(t.TempDir(), "data")
@@ -139,8 +139,8 @@ type restoreKiller struct {
 	ended    map[string]int
 }
 
-// round restores the other generation, with a daemon or without one, kills what does
-// it, and looks what is there then.
+// round restores the other generation with or without a daemon, kills it, and checks the
+// result.
 func (k *restoreKiller) round(daemon bool) {
 	k.Helper()
 	next := map[string]string{"old": "new", "new": "old"}[k.now]
@@ -203,8 +203,7 @@ func (k *restoreKiller) examine(next string, done bool, log string) {
 	k.ended[fmt.Sprintf("ended %v, %v", done, map[bool]string{true: "restored", false: "as it was"}[now == next])]++
 }
 
-// A restore from standard input can be interrupted while nothing comes, and leaves
-// nothing then.
+// A restore from a blocked standard input can be interrupted, and leaves nothing.
 func TestRestoreInterrupted(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	ctx, cancel := context.WithCancel(patiently(t))
@@ -222,8 +221,8 @@ func TestRestoreInterrupted(t *testing.T) {
 	}
 }
 
-// A daemon that restores drops connections that came at the wrong moment: who waits
-// for it tries again, but not for ever.
+// A restoring daemon may drop connections. A waiting command tries again, a limited number of
+// times.
 func TestReadyAgain(t *testing.T) {
 	for drops, want := range map[int]fault.Kind{0: 0, 1: 0, 2: 0, 99: fault.Unavailable} {
 		var came atomic.Int64
@@ -244,7 +243,7 @@ func TestReadyAgain(t *testing.T) {
 	}
 }
 
-// A file that an archive holds twice is a fault of the archive.
+// A duplicate file in an archive is damage of the archive.
 func TestRestoreRefusesTwoOfOne(t *testing.T) {
 	var b bytes.Buffer
 	w, err := backup.NewWriter(&b, backup.Header{Schema: home.Version})
@@ -262,8 +261,8 @@ func TestRestoreRefusesTwoOfOne(t *testing.T) {
 	}
 }
 
-// Documents that a rewrite of the database was just moving, when it was killed, are
-// not replaced without being asked for it.
+// Documents that an interrupted rewrite of the database was moving are not replaced without
+// force.
 func TestRestoreSeesWhatARewriteLeft(t *testing.T) {
 	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0")
 	a := startServe(t, filepath.Join(t.TempDir(), "data"))

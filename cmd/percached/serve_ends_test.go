@@ -27,7 +27,7 @@ import (
 	"github.com/percached/percached/llm/llmtest"
 )
 
-// halfSent is an upload that sends half of a file and holds the rest back until it is let go.
+// halfSent is an upload that sends half of a file and the rest when it is released.
 type halfSent struct {
 	rest   *io.PipeWriter
 	result chan uploadEnd
@@ -71,8 +71,8 @@ func (a *atWork) sendHalf(space string) *halfSent {
 	return h
 }
 
-// Answers under way end; who listens to events is told the end; nobody new is let
-// in; what was accepted is there afterwards.
+// On shutdown, answers in progress end, event streams close, new connections are refused, and
+// accepted uploads are there afterwards.
 func TestServeLetsRequestsEnd(t *testing.T) {
 	t.Setenv("PERCACHED_SHUTDOWN_GRACE", "1m")
 	a := startServe(t, t.TempDir())
@@ -119,7 +119,7 @@ func TestServeLetsRequestsEnd(t *testing.T) {
 	b.end()
 }
 
-// What does not end within the time of grace is cut short.
+// Requests that exceed the time of grace are cancelled.
 func TestServeCutsRequests(t *testing.T) {
 	t.Setenv("PERCACHED_SHUTDOWN_GRACE", "0")
 	a := startServe(t, t.TempDir())
@@ -139,8 +139,7 @@ func TestServeCutsRequests(t *testing.T) {
 	b.end()
 }
 
-// A question that does not end within the time of grace gets an answer, or hears
-// why there is none.
+// A question that exceeds the time of grace gets an answer or an error.
 func TestServeCutsQuestions(t *testing.T) {
 	conf, g := config.DaemonDefault(), node.Dependencies{}
 	conf.Data, conf.Serving.Listen, conf.Serving.Grace = t.TempDir(), "127.0.0.1:0", 0
@@ -188,7 +187,7 @@ func TestServeCutsQuestions(t *testing.T) {
 	a.end()
 }
 
-// A client sends no more header than it may.
+// A client cannot send more header than the limit.
 func TestServeBounds(t *testing.T) {
 	t.Setenv("PERCACHED_LOG_LEVEL", "debug") // so that each request is a line
 	a := startServe(t, t.TempDir())
@@ -208,8 +207,7 @@ func TestServeBounds(t *testing.T) {
 	a.end()
 }
 
-// What keeps a daemon from beginning is said in a sentence, and leaves nothing
-// behind.
+// If a daemon cannot start, it prints the reason in one sentence and leaves no files.
 func TestServeRefuses(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -273,8 +271,8 @@ func TestServeRefuses(t *testing.T) {
 	used.end()
 }
 
-// The real binary: one signal ends it well, a kill loses nothing that was
-// acknowledged, and the second signal ends what the first could not.
+// The real binary: the first signal stops it, a kill loses no confirmed write, and the second
+// signal ends a slow shutdown.
 func TestServeSignals(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -19,9 +19,8 @@ import (
 	"github.com/percached/percached/llm/llmtest"
 )
 
-// While one token's questions have all the places that it may have at the model, and
-// none of them ends, another token gets stored answers, has its documents taken in, and
-// gets a place of its own.
+// While one token's questions occupy all places that it may have, another token still gets
+// stored answers, uploads, and a place at the model.
 func TestServeFloodOfQuestions(t *testing.T) {
 	conf, g := config.DaemonDefault(), node.Dependencies{}
 	conf.Data, conf.Serving.Listen, conf.MaxWaiting = t.TempDir(), "127.0.0.1:0", 4

@@ -13,8 +13,8 @@ import (
 	"github.com/percached/percached/internal/config"
 )
 
-// Clients without a token, however many and however silent, neither keep one with a
-// token from being served nor cost it its connection.
+// Many silent clients without a token neither block a client with a token nor close its
+// connection.
 func TestServeClosesSilentConnections(t *testing.T) {
 	a := startServeWith(t, func(c *config.Config) {
 		c.Serving.Connections, c.Serving.HeaderTimeout = 8, time.Hour // connections are closed for room alone

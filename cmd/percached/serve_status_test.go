@@ -34,7 +34,7 @@ type atWork struct {
 	process    *exec.Cmd // in place of stop and ended, where it is one of its own
 }
 
-// logged is a log that can be waited for.
+// logged is a log that tests can wait for.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -57,7 +57,7 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// await waits until the log holds a text.
+// await waits until the log contains a text.
 func (l *logged) await(ctx context.Context, text string) error {
 	for {
 		l.mu.Lock()
@@ -74,14 +74,14 @@ func (l *logged) await(ctx context.Context, text string) error {
 	}
 }
 
-// patiently bounds what must come in any case.
+// patiently is a context with a generous deadline.
 func patiently(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// startServe runs percached serve and waits until it can be called.
+// startServe runs percached serve and waits until it listens.
 func startServe(t *testing.T, dir string, args ...string) *atWork {
 	t.Helper()
 	return startServing(t, dir, func(ctx context.Context, stdout, stderr io.Writer) error {
@@ -90,7 +90,7 @@ func startServe(t *testing.T, dir string, args ...string) *atWork {
 	})
 }
 
-// startServeWith serves in this process with what no key sets.
+// startServeWith serves in this process with replaced dependencies.
 func startServeWith(t *testing.T, set func(*config.Config)) *atWork {
 	t.Helper()
 	c := config.DaemonDefault()
@@ -126,7 +126,7 @@ func startServing(t *testing.T, dir string, serve func(ctx context.Context, stdo
 	return a
 }
 
-// newClient sends a body that wants to be asked for when the daemon asks.
+// newClient makes a client that waits for 100 Continue if the daemon asks for it.
 func newClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Hour}}
 }
@@ -140,7 +140,7 @@ func (a *atWork) file(name string) string {
 	return string(b)
 }
 
-// ready waits until it is loaded.
+// ready waits until the daemon is ready.
 func (a *atWork) ready() {
 	a.Helper()
 	if err := a.log.await(patiently(a.T), "msg=ready"); err != nil {
@@ -148,7 +148,7 @@ func (a *atWork) ready() {
 	}
 }
 
-// end stops it as a signal does.
+// end stops the daemon as a signal does.
 func (a *atWork) end() {
 	a.Helper()
 	a.stop()
@@ -170,7 +170,7 @@ func (a *atWork) request(method, path string, body io.Reader) *http.Request {
 	return r
 }
 
-// call sends JSON and reads JSON.
+// call sends and reads JSON.
 func call[T any](a *atWork, method, path, body string) (got T) {
 	a.Helper()
 	var in io.Reader

@@ -23,8 +23,7 @@ import (
 	"github.com/percached/percached/llm/llmtest"
 )
 
-// A daemon takes documents in, answers, is configured, ends, and knows all of it
-// when it is started again.
+// A daemon adds documents, answers, is configured, stops, and has everything after a restart.
 func TestServe(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	a := startServe(t, dir)
@@ -87,7 +86,7 @@ func TestServe(t *testing.T) {
 	b.end()
 }
 
-// What the service does is counted, and told to those who listen.
+// Everything that the daemon does is counted and published as an event.
 func TestServeTells(t *testing.T) {
 	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0") // no idle work
 	a := startServe(t, t.TempDir())
@@ -175,7 +174,7 @@ func (a *atWork) metrics() map[string]string {
 	return all
 }
 
-// slowly is an embedder that lets nobody go on until it is set free.
+// slowly is an embedder that blocks until it is released.
 type slowly struct {
 	llm.Embedder
 	free <-chan struct{}
@@ -186,7 +185,7 @@ func (s slowly) Info() percached.EmbedderInfo {
 	return s.Embedder.Info()
 }
 
-// While it loads, a daemon says so and answers nothing else.
+// While it loads, a daemon reports that and answers nothing else.
 func TestServeWhileLoading(t *testing.T) {
 	conf, g := config.DaemonDefault(), node.Dependencies{}
 	conf.Data, conf.Serving.Listen = t.TempDir(), "127.0.0.1:0"
@@ -220,7 +219,7 @@ func TestServeWhileLoading(t *testing.T) {
 	a.end()
 }
 
-// A daemon that is told to end before it is loaded ends well, how far ever it is.
+// A daemon can be stopped at any stage of loading.
 func TestServeEndsWhileLoading(t *testing.T) {
 	for _, at := range []string{"created the main token", "opening the data folder", "loading the model", "msg=ready"} {
 		a := startServe(t, t.TempDir())

@@ -119,7 +119,7 @@ func TestServeTLS(t *testing.T) {
 	}
 }
 
-// A daemon answers at another loopback address than the usual one.
+// A daemon can listen on another loopback address.
 func TestServeAtOtherLoopback(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.2:0")
 	if err != nil {
@@ -135,7 +135,7 @@ func TestServeAtOtherLoopback(t *testing.T) {
 	a.end()
 }
 
-// What a name in listen has become may be called; what is everybody's says nothing.
+// A client may use the address of a listen name. An unspecified address allows none.
 func TestOwnHost(t *testing.T) {
 	for _, tt := range []struct {
 		at   net.Addr
@@ -154,7 +154,7 @@ func TestOwnHost(t *testing.T) {
 	}
 }
 
-// What can change while it runs changes in every part, or in none.
+// A change at run time is applied in every layer or in none.
 func TestReconfigure(t *testing.T) {
 	c := node.Options{Config: config.DaemonDefault()}
 	c.Data = t.TempDir()
@@ -191,8 +191,8 @@ func TestReconfigure(t *testing.T) {
 	holds(c)
 }
 
-// A daemon that is set to less than is stored drops the rest when it opens; a
-// command that computes nothing may not know what that is set to.
+// A daemon with a limit below the stored size deletes the rest when it opens. A command
+// without an engine deletes nothing, because it may not know the limit.
 func TestLimitsFallWithARestart(t *testing.T) {
 	ctx := context.Background()
 	c := node.Options{Config: config.DaemonDefault()}
@@ -238,7 +238,7 @@ func TestLimitsFallWithARestart(t *testing.T) {
 	}
 }
 
-// A space's own limit holds again when its folder is opened.
+// A space's own limit applies again after its folder is opened.
 func TestSpaceLimitsHold(t *testing.T) {
 	c := node.Options{Config: config.DaemonDefault()}
 	c.Data = t.TempDir()

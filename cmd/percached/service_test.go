@@ -25,8 +25,8 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// What a former process left undone and nobody can end keeps nobody out, and is
-// not taken for done.
+// Unfinished work of an earlier process that cannot be completed does not prevent opening,
+// and is not taken for done.
 func TestOpensWithWorkLeft(t *testing.T) {
 	ctx := context.Background()
 	c := node.Default()
@@ -57,7 +57,7 @@ func TestOpensWithWorkLeft(t *testing.T) {
 	}
 }
 
-// What is counted in memory survives a crash from when it was written down.
+// Counts in memory survive a crash once they are flushed.
 func TestCountsSurviveACrash(t *testing.T) {
 	ctx := context.Background()
 	c := node.Default()
@@ -110,8 +110,8 @@ func TestCountsSurviveACrash(t *testing.T) {
 	}
 }
 
-// copyLive copies a data folder that is used, but for the index: it merges its
-// files at any time, and is made anew where it lacks.
+// copyLive copies a data folder in use without the index, which merges its files at any time
+// and is rebuilt if it is missing.
 func copyLive(t *testing.T, from, to string) {
 	t.Helper()
 	parts, err := os.ReadDir(from)
@@ -133,8 +133,8 @@ func copyLive(t *testing.T, from, to string) {
 	}
 }
 
-// Questions are asked while documents come and go, the limit changes and files
-// are written anew; what is stored in the end rests on what is there.
+// Questions are asked while documents are added and deleted, the limit changes and files are
+// rewritten. Everything stored at the end depends on existing documents only.
 func TestTogether(t *testing.T) {
 	ctx := context.Background()
 	c := node.Default()

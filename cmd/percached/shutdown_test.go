@@ -21,8 +21,8 @@ import (
 	"github.com/percached/percached/internal/link"
 )
 
-// Who reads the output may go: the command ends in good order, and as shells
-// expect it.
+// The reader of the output may close it. The command then ends properly, with the status that
+// shells expect.
 func TestUnread(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	if _, err := printed(t, "spaces", "create", "notes", "--data", data); err != nil {
@@ -51,8 +51,7 @@ func TestUnread(t *testing.T) {
 	h.Close()
 }
 
-// A daemon that ends is not to be found any more, before another program can
-// listen where it did.
+// A stopping daemon removes its address before another program can listen there.
 func TestAddressGoesFirst(t *testing.T) {
 	t.Setenv("PERCACHED_SHUTDOWN_GRACE", "1m")
 	a := startServe(t, t.TempDir())
@@ -75,7 +74,7 @@ func TestAddressGoesFirst(t *testing.T) {
 	a.end()
 }
 
-// A command that computes nothing drops no tensors, whatever limit it was called with.
+// A command without an engine deletes no tensors, whatever its limit.
 func TestTensorsSpared(t *testing.T) {
 	t.Setenv("PERCACHED_THREADS", "1")
 	data, notes := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "gate.txt")
@@ -131,7 +130,7 @@ func TestDeleteNamedTwice(t *testing.T) {
 	}
 }
 
-// What is watched comes as an object a line.
+// status --watch --json prints one object a line.
 func TestWatchLines(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	if _, err := printed(t, "spaces", "create", "notes", "--data", data); err != nil {
@@ -163,7 +162,7 @@ func TestWatchLines(t *testing.T) {
 	}
 }
 
-// Several who add to a space that is new make it once, and each adds its own.
+// Several concurrent adds create a new space once, and each adds its documents.
 func TestAddAtOnce(t *testing.T) {
 	a := startServe(t, t.TempDir())
 	a.ready()

@@ -17,7 +17,7 @@ import (
 	"github.com/percached/percached/scheduler"
 )
 
-// The words that openapi.yaml lists are those that the packages say.
+// The enumerations in openapi.yaml are those of the packages.
 func TestSpecKnowsTheWords(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromData(percached.OpenAPI())
 	if err != nil {

@@ -30,7 +30,7 @@ import (
 // fullSweep is the environment variable that asks for every trial of TestSweep.
 const fullSweep = "TEST_FULL_SWEEP"
 
-// storedIn reads a data folder without what every process that opens it writes.
+// storedIn reads a data folder without the files that every opening process writes.
 func storedIn(t *testing.T, dir string) kvtest.Files {
 	t.Helper()
 	s := kvtest.ReadFiles(t, dir)
@@ -40,8 +40,8 @@ func storedIn(t *testing.T, dir string) kvtest.Files {
 	return s
 }
 
-// usedFolder is a data folder with some history, as it is while a process uses it
-// and after it has ended, and the titles of its documents.
+// usedFolder returns a data folder with some history, both in use and closed, and the titles of
+// its documents.
 func usedFolder(t *testing.T, dir string) (killed, closed kvtest.Files, titles []string) {
 	t.Helper()
 	ctx := context.Background()
@@ -96,9 +96,8 @@ func usedFolder(t *testing.T, dir string) (killed, closed kvtest.Files, titles [
 	return killed, kvtest.ReadFiles(t, dir), titles
 }
 
-// Whatever happens to one file of a data folder: percached starts with every
-// document that was there and none that was deleted, or it refuses, names the file
-// and changes nothing.
+// After any damage of one file of a data folder, percached starts with all its documents and no
+// deleted one, or refuses, names the file and changes nothing.
 func TestSweep(t *testing.T) {
 	base := t.TempDir()
 	killed, closed, want := usedFolder(t, filepath.Join(base, "data"))

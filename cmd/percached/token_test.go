@@ -13,8 +13,8 @@ import (
 	"github.com/percached/percached/internal/token"
 )
 
-// Tokens are made and revoked while another process uses the data folder, which
-// sees it at once.
+// Tokens are created and revoked while another process uses the data folder, and take effect
+// at once.
 func TestTokensBesideADaemon(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	h, err := home.Open(dir)

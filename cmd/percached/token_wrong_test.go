@@ -22,8 +22,7 @@ import (
 	"github.com/percached/percached/internal/token"
 )
 
-// wrongTokens are the ways in which a token file can be of no use, and what a
-// command says of it.
+// wrongTokens are the ways in which a token file can be unusable, with the error of a command.
 var wrongTokens = []struct {
 	name, file string
 	spoil      func(path string) error
@@ -55,22 +54,22 @@ var wrongTokens = []struct {
 
 func folderInstead(p string) error { return errors.Join(os.Remove(p), os.Mkdir(p, 0o700)) }
 
-// linkInstead leads a file to itself.
+// linkInstead replaces a file by a link to itself.
 func linkInstead(name string) func(string) error {
 	return func(p string) error { return errors.Join(os.Remove(p), os.Symlink(name, p)) }
 }
 
-// withoutTokens are the commands that use no token file: they use no data folder, or
-// one of their own, or its settings and models alone.
+// withoutTokens are the commands that use no token file: they use no data folder, their own one,
+// or only its settings and models.
 var withoutTokens = []string{"completion", "config check", "config init", "demo", "help", "pull", "repair", "restore", "version"}
 
-// examples are arguments of commands, in the place of their names.
+// examples are arguments of commands, for the names in their usage.
 var examples = strings.NewReplacer("PATH...", "/dev/null", "QUESTION", "When?", "SIZE", "1GiB", "KEY=VALUE...", "k=3", "SPACE", "mail",
 	"veto ID", "veto --asked When? "+noID, "ID...", noID, "ID", noID, "[JOB]...", noID[:16], " [flags]", "")
 
 const noID = "00000000000000000000000000000000"
 
-// leaves gives every command that uses a token file, with arguments that are right.
+// leaves returns every command that uses a token file, with valid arguments.
 func leaves(cmd *cobra.Command) (all [][]string) {
 	for _, under := range cmd.Commands() {
 		all = append(all, leaves(under)...)
@@ -87,8 +86,8 @@ func leaves(cmd *cobra.Command) (all [][]string) {
 	return all
 }
 
-// A token file that is of no use is an error that says what to do, whichever
-// command meets it, whether a daemon runs or not, and nothing is changed.
+// Every command reports an unusable token file and what to do, with and without a daemon, and
+// changes nothing.
 func TestWrongTokenFiles(t *testing.T) {
 	every := leaves(root(strings.NewReader(""), io.Discard, io.Discard))
 	if len(every) < 35 {
@@ -136,7 +135,7 @@ func TestWrongTokenFiles(t *testing.T) {
 	}
 }
 
-// The command that the message of a wrong main token names makes it good.
+// The command in the error of an unusable main token repairs it.
 func TestWrongMainTokenIsReplaced(t *testing.T) {
 	for _, tc := range wrongTokens {
 		if tc.file != "token" || !strings.Contains(tc.says, "token revoke main") {
@@ -159,7 +158,7 @@ func TestWrongMainTokenIsReplaced(t *testing.T) {
 	}
 }
 
-// withTokens is a data folder with a main token and another.
+// withTokens is a data folder with a main token and another one.
 func withTokens(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -179,7 +178,7 @@ func withTokens(t *testing.T) string {
 	return dir
 }
 
-// holdings is all that lies in a folder.
+// holdings is everything in a folder.
 func holdings(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -24,8 +24,8 @@ import (
 	"github.com/percached/percached/api/client"
 )
 
-// world is a percached that runs as a process of its own, seen through its
-// socket. All that it answers is held against openapi.yaml.
+// world is a percached process, seen through its socket. All responses are validated against
+// openapi.yaml.
 type world struct {
 	*testing.T
 	*child.Process
@@ -39,7 +39,7 @@ type world struct {
 	all    *client.ClientWithResponses // with the token for everything
 }
 
-// underTest is the percached under test: the one that was named, or this very one.
+// underTest is the percached under test: the named one, or this one.
 func underTest(t *testing.T) string {
 	if exe := os.Getenv("TEST_PERCACHED"); exe != "" {
 		return exe
@@ -51,8 +51,7 @@ func underTest(t *testing.T) string {
 	return exe
 }
 
-// newWorld starts a daemon with a new data folder, which does idle work when it
-// is asked for.
+// newWorld starts a daemon with a new data folder, which runs idle work only on request.
 func newWorld(t *testing.T, args ...string) *world {
 	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0")
 	w := &world{T: t, data: t.TempDir(), args: append([]string{"--threads", "1"}, args...), seen: map[string]bool{}}
@@ -76,7 +75,7 @@ func newWorld(t *testing.T, args ...string) *world {
 	return w
 }
 
-// start starts the daemon, with what its folder holds.
+// start starts the daemon on its folder.
 func (w *world) start() {
 	w.Helper()
 	d, err := child.Start(context.Background(), underTest(w.T), w.data, &w.errs, w.args...)
@@ -87,7 +86,7 @@ func (w *world) start() {
 	w.all = w.with(d.Token)
 }
 
-// with is a client that bears a token.
+// with returns a client with a token.
 func (w *world) with(token string) *client.ClientWithResponses {
 	w.Helper()
 	c, err := client.NewClientWithResponses(w.URL, client.WithHTTPClient(&http.Client{Transport: w}), client.WithToken(token))
@@ -97,7 +96,7 @@ func (w *world) with(token string) *client.ClientWithResponses {
 	return c
 }
 
-// RoundTrip sends a request and holds the response against openapi.yaml.
+// RoundTrip sends a request and validates the response against openapi.yaml.
 func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	route, params, err := w.router.FindRoute(r)
 	if err != nil {
@@ -146,7 +145,7 @@ func (w *world) saw(op string, status int) {
 	}
 }
 
-// missed names the operations that never answered well.
+// missed names the operations that never succeeded.
 func (w *world) missed() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -173,8 +172,7 @@ func (w *world) is(want int, got interface{ StatusCode() int }, err error) {
 	}
 }
 
-// metric reads a metric by its name with labels, as /metrics writes it; 0 if it is
-// not there.
+// metric reads a metric by its name with labels, as in /metrics. It is 0 if it is missing.
 func (w *world) metric(name string) string {
 	w.Helper()
 	got, err := w.all.MetricsWithResponse(context.Background())
@@ -202,7 +200,7 @@ func (w *world) becomes(name, want string) {
 	}
 }
 
-// lockedBuffer is written by one and read by another.
+// lockedBuffer is a buffer with a lock for one writer and one reader.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
