@@ -170,7 +170,7 @@ func (g *trigger) Write(p []byte) (int, error) {
 // process finds the process of the daemon in the output.
 func (g *trigger) process(t *testing.T) *os.Process {
 	t.Helper()
-	m := regexp.MustCompile(`Process (\d+) listens`).FindStringSubmatch(g.String())
+	m := regexp.MustCompile(`Process (\d+) `).FindStringSubmatch(g.String())
 	if m == nil {
 		t.Fatalf("no process in\n%s", g.String())
 	}
