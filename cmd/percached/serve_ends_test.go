@@ -247,7 +247,7 @@ func TestServeRefuses(t *testing.T) {
 		{"a wrong flag", []string{"--k", "0"}, "", "--k: 0 is not between 1 and 64", 2},
 		{"no certificate", []string{"--config", file("tls.conf", "tls-cert = a.pem\ntls-key = a.key\n")}, "", "certificate", 2},
 		{"more tokens than the model's context has", nil, "PERCACHED_MAX_TOKENS=9000", "percached: max-tokens: 9000 ", 2},
-		{"a wrong origin", []string{"--config", file("origins.conf", "origins = *\n")}, "", "an origin is", 2},
+		{"a wrong origin", []string{"--config", file("origins.conf", "origins = *\n")}, "", "origins.conf:1: origins: invalid origin", 2},
 		{"no model", []string{"--model", filepath.Join(dir, "no.gguf")}, "", "no.gguf", 3},
 		{"no arguments", []string{"here"}, "", "usage: percached serve", 2},
 	} {

@@ -189,6 +189,9 @@ func CheckConfig(c config.Config) error {
 	}{{"hosts", c.Serving.Hosts, nil}, {"origins", nil, c.Serving.Origins}} {
 		names.Hosts, names.Origins = of.hosts, of.origins
 		if err := names.Validate(); err != nil {
+			if one, ok := errors.AsType[*fault.Error](err); ok { // of joined errors
+				err = one
+			}
 			errs = append(errs, &config.KeyError{Key: of.key, Err: errors.New(cmdline.Sentence(err))})
 		}
 	}
