@@ -1,4 +1,4 @@
-// An answer: how it came, what it rests on, where the time went, and why.
+// Shows an answer: its outcome, citations, times and gate.
 import { call } from "./api.js";
 import { read } from "./dialogs.js";
 import { button, el, tell, worker, wrongLine } from "./dom.js";
@@ -11,7 +11,7 @@ import { count, ms, outcomes, plural, tests, upper } from "./words.js";
 
 const wholly = "The model had read all of these chunks before, and computed only the question.";
 
-/** The elements below an answer's text. Again and past are buttons that ask once more. */
+/** Returns the elements below an answer's text. again and past are buttons that ask again. */
 export function drawAnswer(question, answer, { again, past }) {
   const outcome = outcomes[answer.outcome];
   const after = el("div", { role: "status" });
@@ -19,7 +19,7 @@ export function drawAnswer(question, answer, { again, past }) {
     el("div", { class: "row" },
       el("span", { class: `pill ${answer.outcome}`, id: "answer-outcome", "data-outcome": answer.outcome }, mark(answer.outcome), outcome.name),
       el("strong", { text: ms(answer.times.total_ms ?? 0) })),
-    answer.instead && answer.answer ? el("p", { class: "note small", id: "answer-doubted" }, "The model wrote what does not stand in the documents, and it is not stored: ", el("q", { text: answer.answer })) : null,
+    answer.instead && answer.answer ? el("p", { class: "note small", id: "answer-doubted" }, "The documents do not contain the model's answer, so it is not stored: ", el("q", { text: answer.answer })) : null,
     el("p", { class: "soft small", text: answer.outcome === "tensor_hit" && answer.chunks.stored === answer.chunks.all ? wholly : outcome.about }),
     (answer.notes ?? []).map((n) => el("p", { class: "note small", text: n })),
     drawTimes(answer),
@@ -33,7 +33,7 @@ export function drawAnswer(question, answer, { again, past }) {
   ];
 }
 
-/** What the documents say, where the model's answer does not stand in them. */
+/** Returns the best passage of the documents, for an answer that they do not contain. */
 export function drawInstead({ text, marks }) {
   const letters = [...text]; // marks count characters, not UTF-16
   const cut = (from, to) => letters.slice(from, to).join("");
@@ -46,27 +46,27 @@ export function drawInstead({ text, marks }) {
   return [el("span", { class: "unsure", text: "Not sure; the documents say:" }), " ", ...parts, cut(at)];
 }
 
-// A served answer may be right for other questions: it is kept from this one. One
-// that was computed for this question goes.
+// A served answer may be right for other questions, so it is vetoed for this one only. An answer
+// computed for this question is deleted.
 function wrongAnswer(question, { outcome, entry }, after, again) {
   const served = outcome === "answer_hit";
-  const said = served ? "Noted: this stored answer is not given to this question any more." : "Noted: this answer is not stored any more.";
+  const said = served ? "Noted: this stored answer is no longer used for this question." : "Noted: this answer is deleted.";
   const b = worker("Wrong answer", async () => {
     if (served) await call("POST", at("entries", entry, "veto"), { body: { asked: question } });
     else await call("DELETE", at("entries", entry));
     b.remove();
     after.replaceChildren(el("p", { class: "note" }, `${said} `, again));
     tell(said);
-  }, (e) => after.replaceChildren(wrongLine(e)), { id: "veto", title: "This answer is never given to this question again" });
+  }, (e) => after.replaceChildren(wrongLine(e)), { id: "veto", title: "Never use this answer for this question again" });
   return b;
 }
 
 const seen = "percached-tiny-seen";
 
-// tiny says what to expect of the built-in model, until that was read.
+// tiny warns about the built-in model until the user dismisses it.
 function tiny() {
   if (!here.model.includes("nano") || recall(seen)) return null;
-  const line = el("p", { class: "soft small tiny" }, "Answered by the built-in model, which is tiny and often wrong. ", el("code", { text: "percached pull --list" }), " names better ones. ",
+  const line = el("p", { class: "soft small tiny" }, "Answered by the built-in model, which is tiny and often wrong. ", el("code", { text: "percached pull --list" }), " lists better models. ",
     button("Got it", () => { keep(seen, "yes"); line.remove(); }, { class: "outline" }));
   return line;
 }
@@ -75,8 +75,8 @@ function cited(citations) {
   if (citations.length === 0) return null;
   const documents = new Map();
   for (const c of citations) documents.set(c.document, [...documents.get(c.document) ?? [], c]);
-  return el("section", { "aria-label": "What it rests on" },
-    el("h3", { text: "Rests on" }),
+  return el("section", { "aria-label": "Citations" },
+    el("h3", { text: "Citations" }),
     el("ul", { class: "cards" }, [...documents.values()].map((chunks) => el("li", {}, chunks.length === 1 ? citation(chunks[0], true) : several(chunks)))));
 }
 

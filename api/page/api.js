@@ -1,11 +1,10 @@
-// Speaks to the daemon: requests with the token, problems as errors, events as
-// they come.
+// Calls the daemon: sends the token, turns problems into errors, reads event streams.
 let secret = "";
 
-/** Sets the token that requests carry from now on. */
+/** Sets the token of later requests. */
 export const carry = (token) => { secret = token; };
 
-/** What was refused, and why: a problem (RFC 9457), or no answer at all. */
+/** A failed request: a problem (RFC 9457), or no response. */
 export class Refused extends Error {
   constructor(problem) {
     super([problem.title, problem.detail, (problem.errors ?? []).map((e) => `${e.field} ${e.detail}`).join("; ")]
@@ -13,14 +12,14 @@ export class Refused extends Error {
     this.status = problem.status ?? 0;
     this.kind = (problem.type ?? "").split(":").pop();
     this.fix = problem.fix ?? "";
-    this.body = problem; // as it came: /readyz tells with it how far loading is
+    this.body = problem; // unchanged; /readyz puts the progress of loading in it
   }
 }
 
-/** The path of something in a space; each part is encoded. */
+/** Returns the path of an item in a space, with each part encoded. */
 export const within = (space, ...parts) => ["v1/spaces", ...[space, ...parts].map(encodeURIComponent)].join("/");
 
-/** Sends a request and gives the response, or throws Refused. */
+/** Sends a request and returns the response, or throws Refused. */
 export async function send(method, path, { body, form, accept = "application/json", signal } = {}) {
   const headers = { Accept: accept };
   if (secret) headers.Authorization = `Bearer ${secret}`;
@@ -30,7 +29,7 @@ export async function send(method, path, { body, form, accept = "application/jso
     response = await fetch(path, { method, headers, signal, cache: "no-store", body: form ?? (body === undefined ? undefined : JSON.stringify(body)) });
   } catch (e) {
     if (e.name === "AbortError") throw e;
-    throw new Refused({ title: "percached cannot be reached", fix: "See whether it still runs." });
+    throw new Refused({ title: "Cannot reach percached", fix: "Check that it is running." });
   }
   if (response.ok) return response;
   throw new Refused(await problemOf(response));
@@ -40,11 +39,11 @@ async function problemOf(response) {
   try {
     return { status: response.status, ...await response.json() };
   } catch {
-    return { status: response.status, title: `It answered with the status ${response.status}` };
+    return { status: response.status, title: `The server returned status ${response.status}` };
   }
 }
 
-/** Sends a request and gives the JSON of its answer; null where there is none. */
+/** Sends a request and returns the JSON of the response, or null if it is empty. */
 export async function call(method, path, options) {
   const response = await send(method, path, options);
   return response.status === 204 ? null : response.json();
@@ -52,7 +51,7 @@ export async function call(method, path, options) {
 
 export const get = (path, options) => call("GET", path, options);
 
-/** Gives the result of a request, or null where the token does not allow it. */
+/** Returns the result of a request, or null if the token does not allow it. */
 export async function ifAllowed(path) {
   try {
     return await get(path);
@@ -62,7 +61,7 @@ export async function ifAllowed(path) {
   }
 }
 
-/** Gives the server-sent events of a response: {event, data}. A comment comes as {}. */
+/** Yields the server-sent events of a response as {event, data}, and a comment as {}. */
 export async function* events(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -75,7 +74,7 @@ export async function* events(response) {
       for (const block of blocks) yield eventOf(block);
     }
   } finally {
-    reader.cancel().catch(() => {}); // a stream that broke needs no end
+    reader.cancel().catch(() => {}); // a broken stream needs no cancel
   }
 }
 

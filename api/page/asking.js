@@ -1,4 +1,4 @@
-// Asking: the question, the answer while it comes, and beside it the tree.
+// Asks questions: shows the answer while it arrives, and the tree beside it.
 import { Refused, events, get, send } from "./api.js";
 import { drawAnswer, drawInstead } from "./answer.js";
 import { $, button, el, fill, show } from "./dom.js";
@@ -11,7 +11,7 @@ import { learn } from "./titles.js";
 import { ms } from "./words.js";
 import { wording } from "./wrong.js";
 
-let running = null; // what stops the question that is being answered
+let running = null; // aborts the running question
 
 export function begin() {
   $("ask-form").addEventListener("submit", (e) => {
@@ -46,18 +46,18 @@ export async function refresh() {
   if ($("view-ask").hidden) return;
   $("ask-where").textContent = here.space ? `In the space ${here.space}` : "";
   await Promise.all([empty(), lately(), grove.refresh(), drawSpace($("ask-numbers"))]).catch((e) => {
-    if (e.status !== 401) $("ask-wrong").textContent = wording(e); // 401: the stream of news finds that out, too
+    if (e.status !== 401) $("ask-wrong").textContent = wording(e); // 401: the event stream reports it
   });
 }
 
-// empty says what to do where nothing can be asked yet.
+// empty says what to do if the user cannot ask yet.
 async function empty() {
   const card = $("ask-empty");
   let text = "";
   if (!here.space) {
-    text = here.may.admin ? "There is no space yet: make one with the button above." : "This token sees no space. Whoever runs percached can make one.";
+    text = here.may.admin ? "There is no space yet. Create one with the button above." : "This token includes no space. Ask the owner of percached to create one.";
   } else if ((await get(at())).documents === 0) {
-    text = here.may.write ? "There are no documents in this space yet." : "There are no documents in this space yet, and this token may not add any.";
+    text = here.may.write ? "There are no documents in this space yet." : "There are no documents in this space yet, and this token cannot add any.";
   }
   show(card, text !== "");
   for (const control of [$("question"), $("ask-go")]) control.disabled = !here.space;
@@ -66,7 +66,7 @@ async function empty() {
   }
 }
 
-// lately offers what was asked before, while there is no answer to show.
+// lately offers earlier questions while there is no answer to show.
 async function lately() {
   if (!here.space || !$("answer").hidden) return;
   const { questions } = await get(`${at("history")}?limit=30`);
@@ -84,7 +84,7 @@ function stop() {
   running = null;
 }
 
-/** Puts a question; past leaves stored answers alone. */
+/** Asks a question; past ignores stored answers. */
 async function put(question, past = false) {
   if (!question || !here.space) return;
   stop();
@@ -101,14 +101,14 @@ async function put(question, past = false) {
       else if (event === "error") throw new Refused(data);
       else heard(event, data);
     }
-    if (!whole) throw new Refused({ title: "The answer broke off", fix: "Ask again." });
+    if (!whole) throw new Refused({ title: "The connection ended before the answer was complete", fix: "Ask again." });
     ended(question, whole);
   } catch (e) {
     if (running === mine) failed(e);
     else if (running === null) halted();
   }
   if (running === mine) running = null;
-  if (running === null) busy(false); // else it is the next question's
+  if (running === null) busy(false); // otherwise the next question is running
 }
 
 function busy(yes) {
@@ -124,7 +124,7 @@ function begun(question) {
   $("answer-question").textContent = question;
   $("answer-text").textContent = "";
   $("answer-text").className = "said";
-  $("answer-doing").textContent = "Looking for what was answered before";
+  $("answer-doing").textContent = "Looking for a stored answer";
   fill($("answer-rest"));
   busy(true);
 }
@@ -146,7 +146,7 @@ function ended(question, answer) {
   fill($("answer-text"), answer.instead ? drawInstead(answer.instead) : answer.answer);
   fill($("answer-rest"), drawAnswer(question, answer, {
     again: button("Ask again", () => put(question)),
-    past: button("Compute it anew", () => put(question, true)),
+    past: button("Compute a new answer", () => put(question, true)),
   }));
 }
 
@@ -158,5 +158,5 @@ function failed(e) {
 
 function halted() {
   $("answer").dataset.state = "stopped";
-  $("answer-doing").textContent = "Stopped. Nothing of it is kept.";
+  $("answer-doing").textContent = "Stopped. The answer is not stored.";
 }

@@ -1,5 +1,4 @@
-// The QA bank: stored answers, looked for by their questions; each can be vetoed for
-// a question, or deleted.
+// The QA bank: lists and searches stored answers; each can be vetoed for a question, or deleted.
 import { call, get } from "./api.js";
 import { ask } from "./dialogs.js";
 import { $, el, fill, show, tell, worker } from "./dom.js";
@@ -63,7 +62,7 @@ async function load(after) {
 
 const used = (e) => Date.parse(e.used ?? e.made) || 0;
 
-// unasked are those that idle work got ready, and nobody has asked so far.
+// unasked are predicted questions that nobody has asked so far.
 const unasked = (e) => e.origin !== "asked" && (!e.answered || (e.origin === "predicted" && e.hits === 0));
 
 function draw() {
@@ -74,7 +73,7 @@ function draw() {
   $("answers-predicted").textContent = `Show predicted (${count(away)}${next ? " or more" : ""})`;
   show($("answers-switch"), away > 0);
   const list = rows.slice(0, shown).map(row);
-  if (list.length === 0) list.push(el("li", { class: "soft calm", text: away > 0 ? "Nothing that was asked is stored yet." : "Nothing is stored. Answers come here when they are computed." }));
+  if (list.length === 0) list.push(el("li", { class: "soft calm", text: away > 0 ? "No asked question has a stored answer yet." : "There are no stored answers yet. Computed answers appear here." }));
   fill($("answers-list"), list);
   show($("answers-more"), rows.length > shown || next !== "");
 }
@@ -100,7 +99,7 @@ function row(e) {
 
 async function veto(e) {
   const asked = await ask({
-    title: "For which question was it wrong?",
+    title: "For which question was the answer wrong?",
     text: `“${e.answer}” is then never given to that question again.`,
     yes: "Veto", field: "Question", value: e.question,
   });

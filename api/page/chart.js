@@ -1,4 +1,4 @@
-// Two charts over the questions that were asked, one behind the other.
+// Two charts over the questions in order of time.
 import { svg } from "./dom.js";
 import { form } from "./mark.js";
 import { moment, ms, outcomes, plural } from "./words.js";
@@ -6,7 +6,7 @@ import { moment, ms, outcomes, plural } from "./words.js";
 const height = 220;
 const edge = { left: 58, right: 12, top: 12, bottom: 34 };
 
-/** Each question at the time it took; the axis of times is logarithmic. */
+/** Draws the duration of each question on a logarithmic axis. */
 export function drawLatency(asked, width) {
   const took = asked.map((q) => Math.max(q.took_ms, 0.01));
   const low = Math.floor(Math.log10(Math.min(...took)));
@@ -28,9 +28,9 @@ export function drawLatency(asked, width) {
     }));
 }
 
-const back = 20; // questions of which the share is taken
+const back = 20; // questions per share
 
-/** The shares of hits among the latest questions, as areas upon each other. */
+/** Draws the shares of hits among the latest questions as stacked areas. */
 export function drawShares(asked, width) {
   const x = along(asked.length, width);
   const share = (i, kinds) => {
@@ -59,7 +59,7 @@ const between = (share) => edge.top + (1 - share) * (height - edge.top - edge.bo
 
 const along = (n, width) => (i) => edge.left + (n === 1 ? 0.5 : i / (n - 1)) * (width - edge.left - edge.right - 8) + 4;
 
-// frame draws axes and their labels around a picture.
+// frame draws axes and labels.
 function frame(width, asked, x, words, ticks, picture) {
   const bottom = height - edge.bottom;
   const ends = asked.length === 1 ? [[0, "middle"]] : [[0, "start"], [asked.length - 1, "end"]];

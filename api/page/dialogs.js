@@ -1,4 +1,4 @@
-// Two dialogs: one asks before something goes, one shows a document.
+// Two dialogs: one asks for confirmation, one shows a document.
 import { get, within } from "./api.js";
 import { $, button, el, fill, wrongLine } from "./dom.js";
 import { day, plural } from "./words.js";
@@ -46,10 +46,10 @@ export function ask({ title, text, yes, field, value = "", alone = false, grave 
   });
 }
 
-/** Shows a document, and in it the chunk that was cited. Forget is offered if it is given. */
+/** Shows a document and the cited chunk. If forget is given, it offers to delete the document. */
 export async function read(space, document, chunk, forget) {
   const dialog = $("reader");
-  const title = el("h2", { id: "reader-title", tabindex: "-1", text: "One moment" });
+  const title = el("h2", { id: "reader-title", tabindex: "-1", text: "Loading ..." });
   const about = el("p", { class: "soft small" });
   const body = el("div", { class: "sheet-body" });
   const foot = el("div", { class: "sheet-foot row between" }, button("Close", () => dialog.close()));
@@ -63,10 +63,10 @@ export async function read(space, document, chunk, forget) {
     fill(body, wrongLine(e));
     return;
   }
-  title.textContent = d.title || "Without a title";
+  title.textContent = d.title || "Untitled";
   about.textContent = [d.source, day(d.date), d.format, plural(d.words, "word"), plural(d.chunks, "chunk")].filter(Boolean).join(" · ");
   const parts = d.text.map((c) => el("p", { class: c.chunk === chunk ? "chunk cited" : "chunk", "data-chunk": c.chunk },
-    c.chunk === chunk ? el("span", { class: "tag", text: d.text.length > 1 ? "The answer rests on this chunk" : "The answer rests on this" }) : null, c.body));
+    c.chunk === chunk ? el("span", { class: "tag", text: d.text.length > 1 ? "The answer cites this chunk" : "The answer cites this" }) : null, c.body));
   fill(body, el("div", { class: "text", tabindex: "0", role: "region", "aria-label": "Text of the document" }, parts));
   if (forget) foot.prepend(button("Forget this document", async () => { if (await forget(d)) dialog.close(); }, { class: "bad" }));
   if (d.text.length > 1) body.querySelector(".cited")?.scrollIntoView();

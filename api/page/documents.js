@@ -1,4 +1,4 @@
-// The documents of a space: adding, listing, opening, forgetting.
+// The documents of a space: add, list, open, delete.
 import { get } from "./api.js";
 import { read } from "./dialogs.js";
 import { $, button, el, fill, show, wrongLine } from "./dom.js";
@@ -8,14 +8,14 @@ import { calm, hear } from "./live.js";
 import * as upload from "./upload.js";
 import { count, day, plural } from "./words.js";
 
-const step = 100; // rows that are drawn at once
-const few = 5000; // as many documents are sorted here; more come as they are stored
+const step = 100; // rows drawn at a time
+const few = 5000; // up to this number the page sorts documents itself
 
 let all = [];
 let next = "";
 let total = 0;
 let shown = step;
-let turn = 0; // what was asked for before is not drawn any more
+let turn = 0; // results of earlier requests are not drawn
 
 export function begin(page) {
   upload.begin();
@@ -86,7 +86,7 @@ function draw() {
 }
 
 function row(d) {
-  const title = d.title || "Without a title";
+  const title = d.title || "Untitled";
   return el("li", { class: "doc" },
     el("div", {},
       button(title, () => read(here.space, d.id, "", here.may.write ? forgetDocument : null), { class: "link" }),

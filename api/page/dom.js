@@ -1,15 +1,15 @@
-// Builds the page's elements. Text becomes text nodes and nothing else: what stands
-// in documents, questions and answers is never read as HTML.
+// Builds the page's elements. Text always becomes text nodes, so documents, questions and answers
+// are never parsed as HTML.
 import { wording } from "./wrong.js";
 
 const svgSpace = "http://www.w3.org/2000/svg";
 
 export const $ = (id) => document.getElementById(id);
 
-/** Makes an element: props are attributes, on... are listeners, class and text as named. */
+/** Creates an element. props are attributes; on... are listeners; class and text set those. */
 export const el = (tag, props = {}, ...children) => build(document.createElement(tag), props, children);
 
-/** The same for SVG. */
+/** Creates an SVG element. */
 export const svg = (tag, props = {}, ...children) => build(document.createElementNS(svgSpace, tag), props, children);
 
 function build(node, props, children) {
@@ -23,26 +23,26 @@ function build(node, props, children) {
   return node;
 }
 
-// A click is lost where its button goes before it is let go: what holds one that is
-// pressed is filled when it is not any more.
+// A click is lost if its button is replaced while it is pressed. So a node with a pressed button is
+// filled after the release.
 let pressed = null;
-const later = new Map(); // children, by the node that they are for
+const later = new Map(); // pending children by node
 
 addEventListener("pointerdown", (e) => { pressed = e.target.closest("button, summary, a"); }, true);
 for (const name of ["pointerup", "pointercancel"]) addEventListener(name, loose, true);
-addEventListener("pointermove", (e) => { if (e.buttons === 0) loose(); }, true); // let go outside
+addEventListener("pointermove", (e) => { if (e.buttons === 0) loose(); }, true); // released outside of the window
 
 function loose() {
   if (!pressed) return;
   pressed = null;
-  setTimeout(() => { // behind the click
+  setTimeout(() => { // after the click
     for (const [node, children] of [...later]) fill(node, ...children);
   });
 }
 
 const called = (b) => b.id || b.getAttribute("aria-label") || b.textContent;
 
-/** Puts children in place of what a node holds. Who was at a button is at it again. */
+/** Replaces the children of a node and keeps the keyboard focus. */
 export const fill = (node, ...children) => {
   later.delete(node);
   if (node.contains(pressed)) {
@@ -57,20 +57,20 @@ export const fill = (node, ...children) => {
   return node;
 };
 
-/** Shows or hides. */
+/** Shows or hides a node. */
 export const show = (node, yes = true) => { node.hidden = !yes; };
 
-/** Tells those who do not see the page. */
+/** Announces a text to screen readers. */
 export const tell = (text) => { $("told").textContent = text; };
 
-/** A button. */
+/** Creates a button. */
 export const button = (text, onclick, props = {}) => el("button", { type: "button", ...props, onclick, text });
 
-/** A button that is off while its work lasts; what fails is told by wrong. */
+/** Creates a button that is disabled while its work runs; wrong shows an error. */
 export function worker(text, work, wrong, props = {}) {
   const b = button(text, async () => {
     if (b.hasAttribute("aria-disabled")) return;
-    b.setAttribute("aria-disabled", "true"); // disabled would send away who is at it
+    b.setAttribute("aria-disabled", "true"); // disabled would lose the focus
     try {
       await work();
     } catch (e) {
@@ -82,12 +82,12 @@ export function worker(text, work, wrong, props = {}) {
   return b;
 }
 
-/** A part of a view under a heading. */
+/** Creates a section with a heading. */
 export const part = (title, ...children) => el("section", { class: "card stack tight", "aria-label": title }, el("h2", { text: title }), children);
 
-/** A cell of numbers: what, how much. */
+/** Creates a labelled number. */
 export const number = (what, value, about) => el("div", { class: "number" },
   el("dt", { text: what }), el("dd", {}, el("strong", { text: value }), about ? el("span", { class: "soft small", text: about }) : null));
 
-/** What went wrong, in a line. */
+/** Creates a line with an error. */
 export const wrongLine = (e) => el("p", { class: "wrong", role: "alert", text: wording(e) });

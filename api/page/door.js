@@ -1,12 +1,12 @@
-// Signing in and out. The token comes from the address's fragment or from the
-// field; it is kept for this tab alone and leaves the address at once.
+// Signs in and out. The token comes from the address's fragment or the input field. It is kept for
+// this tab only and is removed from the address at once.
 import { carry, get, send } from "./api.js";
 import { $, show } from "./dom.js";
 import { wording } from "./wrong.js";
 
 const key = "percached-token";
 
-/** Opens the door: calls enter when percached is ready and the token is known. */
+/** Signs in: calls enter when percached is ready and the token is valid. */
 export async function open(enter) {
   $("door-form").addEventListener("submit", (e) => {
     e.preventDefault();
@@ -16,21 +16,21 @@ export async function open(enter) {
     const token = taken();
     if (!token) return;
     sessionStorage.setItem(key, token);
-    location.reload(); // whoever was here before is gone
+    location.reload(); // drop the state of the previous user
   });
   const token = taken() || sessionStorage.getItem(key) || "";
   if (token) await attempt(token, enter);
   else await wanted("");
 }
 
-/** Forgets the token and asks for one, saying why. */
+/** Forgets the token, and asks for one with a reason. */
 export async function close(why) {
   sessionStorage.removeItem(key);
   carry("");
   await wanted(why);
 }
 
-// taken takes the token out of the address.
+// taken removes the token from the address and returns it.
 function taken() {
   const found = /^#token=(.+)$/.exec(location.hash);
   if (!found) return "";
@@ -44,7 +44,7 @@ function taken() {
 
 async function attempt(token, enter) {
   carry(token);
-  say("One moment.");
+  say("Loading ...");
   show($("door-form"), false);
   try {
     await ready();
@@ -54,7 +54,7 @@ async function attempt(token, enter) {
     await enter();
     show($("door"), false);
   } catch (e) {
-    if (e.status === 401) return close("This token is not known. See whether it was copied whole, or was revoked.");
+    if (e.status === 401) return close("This token is not known. Check that it is complete and was not revoked.");
     await wanted(wording(e));
   }
 }
@@ -70,7 +70,7 @@ async function wanted(why) {
 
 const loading = { opening: "percached opens its data folder", loading: "percached loads the model", restoring: "percached restores a backup", closing: "percached is about to end" };
 
-// ready waits until questions can be asked, and tells how far loading is.
+// ready waits until percached is ready and shows the progress of loading.
 async function ready() {
   for (;;) {
     let now;

@@ -1,8 +1,8 @@
-// Files of what was dropped, those in folders with their paths.
+// Collects dropped files, including those in folders, with their paths.
 
-/** Gives {file, name} of all that a drop holds. */
+/** Returns {file, name} for each dropped file. */
 export async function dropped(transfer) {
-  // The list is empty as soon as the event is over: entries are taken first.
+  // The list is emptied after the event, so copy the entries first.
   const entries = [...transfer.items].filter((i) => i.kind === "file").map((i) => i.webkitGetAsEntry?.() ?? i.getAsFile());
   const found = [];
   for (const e of entries) if (e) await collect(e, found);
@@ -18,7 +18,7 @@ async function collect(entry, found) {
   } else {
     const reader = entry.createReader();
     for (;;) {
-      // It gives a part at a time, and none behind the last.
+      // It returns some entries at a time, and none at the end.
       const some = await new Promise((done, wrong) => reader.readEntries(done, wrong));
       if (some.length === 0) break;
       for (const e of some) await collect(e, found);

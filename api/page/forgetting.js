@@ -1,20 +1,20 @@
-// Forgetting a document, and the receipt: what went in each layer.
+// Deletes a document and shows the receipt: the counts of each layer.
 import { call } from "./api.js";
 import { ask } from "./dialogs.js";
 import { $, el, fill, tell, wrongLine } from "./dom.js";
 import { at } from "./here.js";
 import { bytes, count } from "./words.js";
 
-/** Asks whether a document is to go, and lets it go. Gives whether it went. */
+/** Deletes a document after confirmation. Returns whether it did. */
 export async function forgetDocument(d) {
   const sure = await ask({
     title: "Forget this document?",
-    text: `“${d.title || "Without a title"}” goes, and with it all that was made from it: chunks, tensors, stored answers, predictions. It cannot be undone.`,
+    text: `“${d.title || "Untitled"}” goes, and with it all that was made from it: chunks, tensors, stored answers, predictions. It cannot be undone.`,
     yes: "Forget it", grave: true,
   });
   if (!sure) return false;
   location.hash = "#/documents";
-  fill($("receipt"), el("p", { class: "note", text: "Forgetting, down to the last byte on the disk." }));
+  fill($("receipt"), el("p", { class: "note", text: "Deleting the document and its bytes on the disk ..." }));
   try {
     const receipt = await call("DELETE", `${at("documents", d.id)}?clean_up=true`);
     fill($("receipt"), drawReceipt(d, receipt));
@@ -34,7 +34,7 @@ function drawReceipt(d, r) {
   ];
   return el("section", { class: "card receipt", "aria-labelledby": "receipt-title" },
     el("h2", { id: "receipt-title", text: "Forgotten" }),
-    el("p", { text: d.title || "Without a title" }),
+    el("p", { text: d.title || "Untitled" }),
     el("dl", {}, rows.map(([what, n, more]) => el("div", {}, el("dt", { text: what }), el("dd", { text: [count(n), more].filter(Boolean).join(", ") })))),
-    el("p", { class: "soft small", text: r.cleaned_up ? "No file of the data folder holds any of it any more." : "The last bytes leave the disk with idle work, or when an upload that waits has ended." }));
+    el("p", { class: "soft small", text: r.cleaned_up ? "No file of the data folder contains any of it." : "Background work removes the last bytes from the disk, or they are removed when a waiting upload ends." }));
 }

@@ -1,5 +1,5 @@
-// The picture of the tree of tensors. A question lights up the path that its prompt
-// took: what was stored in one colour, what was stored for it in another.
+// Draws the tensor tree. A question highlights the path of its prompt: reused slices in one colour,
+// new ones in another.
 import { get } from "./api.js";
 import { $, el, fill, svg } from "./dom.js";
 import { grow, path } from "./growth.js";
@@ -7,11 +7,11 @@ import { at, here } from "./here.js";
 import { known, titleOf } from "./titles.js";
 import { bytes, count, plural } from "./words.js";
 
-const most = 1000; // slices that are drawn
+const most = 1000; // maximum of drawn slices
 
 const none = () => ({ tree: null, first: new Map(), lit: null, chosen: null, timer: 0, picture: new Map() });
 
-const state = none(); // first: when a chunk was first seen stored
+const state = none(); // first: when the page first saw a chunk
 
 export function begin() {
   const box = $("tree");
@@ -26,7 +26,7 @@ export function begin() {
   for (const type of ["pointermove", "click"]) box.addEventListener(type, point);
 }
 
-// point chooses the node that is nearest to the pointer: dots may be tiny.
+// point selects the node nearest to the pointer, because dots may be tiny.
 function point(e) {
   const picture = $("tree").querySelector("svg");
   if (!picture) return;
@@ -47,9 +47,9 @@ export function reset() {
   $("tree-count").textContent = "";
 }
 
-/** Remembers what an answer used, until the next one. */
+/** Remembers which slices an answer used, until the next one. */
 export function light({ outcome, ms: took, chunks = [], chunks_stored: stored, chunks_all: all }) {
-  const begun = performance.now() - took - 50; // what was seen after that may be the answer's own
+  const begun = performance.now() - took - 50; // slices seen later may belong to the answer
   const reused = new Set(chunks.filter((c) => outcome === "answer_hit" || stored === all || (stored > 0 && state.first.get(c) < begun)));
   state.lit = { outcome, chunks, reused };
   draw();
@@ -78,13 +78,13 @@ function draw() {
   const kind = (n) => (!way.has(n) ? "" : n.chunk === null || lit.reused.has(n.chunk) ? " reused" : " fresh");
   if (nodes.length === 0) {
     $("tree-node").textContent = "";
-    fill($("tree"), el("p", { class: "soft calm", text: "Nothing is stored yet. Each chunk that the model reads for an answer is kept here." }));
+    fill($("tree"), el("p", { class: "soft calm", text: "Nothing is stored yet. Chunks that the model reads for an answer appear here." }));
     legend(false);
     return;
   }
   const far = Math.max(2.6, ...nodes.map((n) => Math.hypot(n.x, n.y)));
-  const dense = way.size > 0 && nodes.length > 100; // then the path would be lost among the rest
-  const bold = dense ? 0.042 * far : 0; // the least radius of what is lit
+  const dense = way.size > 0 && nodes.length > 100; // otherwise the path would be hard to see
+  const bold = dense ? 0.042 * far : 0; // minimum radius of highlighted nodes
   const reach = far + Math.max(0.7, bold + 0.15);
   const tokens = Math.max(...nodes.map((n) => n.tokens));
   const hits = Math.log1p(Math.max(...nodes.map((n) => n.hits), 1));
@@ -94,11 +94,11 @@ function draw() {
     const heat = Math.ceil((4 * Math.log1p(n.hits)) / hits);
     return [n, svg("circle", { class: `leaf heat${heat}${kind(n)}`, cx: n.x.toFixed(2), cy: n.y.toFixed(2), r: r.toFixed(2) })];
   }));
-  const fog = nodes.length > 300; // all branches together
+  const fog = nodes.length > 300; // draw all branches as one path
   const branches = nodes.filter((n) => n.parent.depth >= 0 && (!fog || way.has(n))).map((n) => [n, svg("line", {
     class: `branch${kind(n)}`, x1: n.parent.x.toFixed(2), y1: n.parent.y.toFixed(2), x2: n.x.toFixed(2), y2: n.y.toFixed(2),
   })]);
-  const last = (a, b) => way.has(a[0]) - way.has(b[0]); // what is lit is drawn above
+  const last = (a, b) => way.has(a[0]) - way.has(b[0]); // highlighted nodes on top
   const words = `${plural(nodes.length, "slice")}; ${way.size} on the path of the last question`;
   const picture = svg("svg", { class: dense ? "dense" : null, viewBox: `${-reach} ${-reach} ${2 * reach} ${2 * reach}`, role: "img", "aria-labelledby": "tree-words" },
     svg("title", { id: "tree-words", text: `Tree of stored tensors: ${words}` }),
@@ -109,12 +109,12 @@ function draw() {
   $("tree").dataset.lit = way.size;
   legend(way.size > 0);
   if (state.chosen) state.picture.get(state.chosen).classList.add("chosen");
-  else $("tree-node").textContent = "Each dot is a piece of your documents that need not be read again. Point at one to see which.";
+  else $("tree-node").textContent = "Each dot is a part of your documents that the model need not read again. Point at one to see which.";
 }
 
 function legend(lit) {
   const items = [["heat0", "not used yet"], ["heat4", "used most"]];
-  if (lit) items.push(["reused", state.lit.outcome === "answer_hit" ? "the stored answer rests on it" : "reused for this answer"]);
+  if (lit) items.push(["reused", state.lit.outcome === "answer_hit" ? "in the stored answer" : "reused for this answer"]);
   if (lit && state.lit.reused.size < state.lit.chunks.length) items.push(["fresh", "read and stored now"]);
   fill($("tree-legend"), items.map(([name, text]) => el("li", {}, el("span", { class: `dot ${name}`, "aria-hidden": "true" }), text)));
 }
@@ -128,6 +128,6 @@ function choose(n) {
   const say = (title) => { if (state.chosen?.path === n.path) fill($("tree-node"), el("strong", { text: title }), el("br"), el("span", { class: "soft", text: about })); };
   if (n.chunk === null) return say("Instructions, with which each prompt begins");
   say(known(here.space, n.chunk) ?? "A chunk");
-  // Who only passes by wants no search.
-  state.timer = setTimeout(() => titleOf(here.space, n.chunk).then(say, () => {}), 150); // without a title it stays a chunk
+  // Wait, so that passing over a dot starts no search.
+  state.timer = setTimeout(() => titleOf(here.space, n.chunk).then(say, () => {}), 150); // without a title, the label stays "chunk"
 }

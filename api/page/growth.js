@@ -1,11 +1,10 @@
-// The tree of tensors as points: who stands behind whom, and where each is drawn.
-// Each depth has its rings, around the instructions in the middle; a node stands in
-// the sector of what stands before it. Where very many stand behind the instructions
-// alone, they fill the whole disc, as the seeds of a sunflower do.
+// Computes the layout of the tensor tree. The instructions are in the middle, and each depth has its
+// own rings; a node is in the sector of its parent. If very many nodes have no parent but the
+// instructions, they fill the disc like the seeds of a sunflower.
 const crowded = 200;
 
 
-/** Makes nodes of slices, which come each before those behind it. */
+/** Makes nodes from slices; parents precede their children. */
 export function grow(slices) {
   const trunk = { depth: -1, kids: [], chunk: undefined };
   let way = [trunk];
@@ -29,7 +28,7 @@ function place(trunk, nodes) {
   const lone = trunk.kids.length === 1;
   if (lone && n > crowded && n === trunk.kids[0].kids.length) return sow(trunk.kids[0]);
   const rings = ringsFor(n);
-  sector(trunk, 0, (2 * Math.PI * n) / (n + ((rings - (n % rings)) % rings)), lone); // the last ends as the first begins
+  sector(trunk, 0, (2 * Math.PI * n) / (n + ((rings - (n % rings)) % rings)), lone); // close the circle
   const depths = [];
   for (const n of nodes) (depths[n.depth] ??= []).push(n);
   let from = 0;
@@ -52,7 +51,7 @@ function place(trunk, nodes) {
   }
 }
 
-// sow places the worthiest, which come first, nearest to the middle.
+// sow places the first nodes, the most used ones, nearest to the middle.
 function sow(root) {
   const turn = Math.PI * (3 - Math.sqrt(5));
   Object.assign(root, { x: 0, y: 0 });
@@ -62,18 +61,17 @@ function sow(root) {
   });
 }
 
-// ringsFor is how many rings hold n nodes in the least room.
+// ringsFor returns how many rings hold n nodes in the least space.
 const ringsFor = (n) => Math.max(1, Math.round(Math.sqrt(n / (2 * Math.PI))));
 
-// crowd is how many nodes a row would hold if all stood as near to each other as
-// the nearest two do.
+// crowd returns how many nodes a row could hold at its smallest distance.
 function crowd(row) {
   let near = 2 * Math.PI;
   for (let i = 1; i < row.length; i++) near = Math.min(near, row[i].angle - row[i - 1].angle);
   return (2 * Math.PI) / Math.max(near, 1e-4);
 }
 
-// stride lets neighbours stand in rings that are apart, and each ring be used alike.
+// stride spreads neighbours over distant rings and uses all rings equally.
 const stride = (rings) => (rings % 2 === 1 ? Math.max(1, (rings - 1) / 2) : rings > 4 ? rings / 2 - 1 : 1);
 
 function leaves(n) {
@@ -91,7 +89,7 @@ function sector(n, from, to, whole) {
   }
 }
 
-/** The nodes along which a prompt of these chunks goes, instructions included. */
+/** Returns the nodes on a prompt's path, including the instructions. */
 export function path({ trunk }, chunks) {
   const wanted = new Set(chunks);
   const found = new Set();

@@ -1,24 +1,24 @@
-// What the page is about now: the space, and what the token may do.
+// The current space, and the rights of the token.
 import { get, ifAllowed, within } from "./api.js";
 
 const start = () => ({ space: "", spaces: [], model: "", may: { write: false, whole: false, admin: false } });
 
 export const here = start();
 
-/** Forgets all of it: somebody signed out. */
+/** Clears the state after signing out. */
 export const forget = () => Object.assign(here, start());
 
-/** The path of something in the space that is looked at. */
+/** Returns the path of an item in the current space. */
 export const at = (...parts) => within(here.space, ...parts);
 
-/** Reads which spaces there are. */
+/** Loads the list of spaces. */
 export async function readSpaces() {
   here.spaces = (await get("v1/spaces")).spaces;
   const there = (name) => here.spaces.some((s) => s.name === name);
   if (!there(here.space)) here.space = there("default") ? "default" : here.spaces[0]?.name ?? "";
 }
 
-/** Finds out what the token may do, by what it is let in to. */
+/** Finds out the rights of the token by trying requests. */
 export async function readRights() {
   here.model = (await get("v1/about")).model?.name ?? "";
   here.may.whole = (await ifAllowed("v1/idle")) !== null;

@@ -1,5 +1,4 @@
-// Idle work: whether it is done now and if not why, what waits, what it cost and
-// saved, and what it thinks will be asked.
+// Idle work: its state and reasons, the queue, costs and savings, and predicted questions.
 import { call, get } from "./api.js";
 import { $, el, fill, part, tell, worker, wrongLine } from "./dom.js";
 import { at, here } from "./here.js";
@@ -8,12 +7,12 @@ import { drawTable } from "./table.js";
 import { bytes, count, kinds, moment, plural, reasonOf, seconds } from "./words.js";
 
 const box = () => $("idle");
-let news = null; // what the last button did
+let news = null; // result of the last button
 let draining = false;
 
 export function begin(page) {
   hear(["job", "answer", "settings"], page.refresh);
-  setInterval(() => { if (!$("view-idle").hidden && !document.hidden) page.refresh(); }, 15000); // time itself opens windows
+  setInterval(() => { if (!$("view-idle").hidden && !document.hidden) page.refresh(); }, 15000); // windows open with time
 }
 
 export function reset() {
@@ -27,7 +26,7 @@ export async function refresh() {
     const whole = here.may.whole ? await Promise.all([get("v1/idle"), get("v1/idle/queue"), get("v1/idle/ledger"), get("v1/status")]) : [];
     const predicted = space ? await get(at("predictions")) : null;
     if (space !== here.space) return;
-    fill(box(), whole.length > 0 ? drawWhole(...whole) : el("p", { class: "note", text: "Queue and ledger belong to all spaces: this token sees one alone." }),
+    fill(box(), whole.length > 0 ? drawWhole(...whole) : el("p", { class: "note", text: "Queue and ledger belong to all spaces, and this token is for one space." }),
       predicted ? drawPredicted(predicted) : null);
   } catch (e) {
     fill(box(), wrongLine(e));
@@ -76,13 +75,13 @@ function buttons(i) {
       await done(`${plural(d.done, "job")} done in ${seconds(d.seconds)}${d.failed ? `, ${count(d.failed)} failed` : ""}${why}.`);
     }, wrong, { id: "idle-run", class: "main", "aria-disabled": draining ? "true" : null }) : null,
     i.state === "paused"
-      ? worker("Resume", async () => { await call("POST", "v1/idle/resume"); await done("Idle work goes on."); }, wrong, { id: "idle-toggle" })
+      ? worker("Resume", async () => { await call("POST", "v1/idle/resume"); await done("Idle work is resumed."); }, wrong, { id: "idle-toggle" })
       : worker("Pause", async () => { await call("POST", "v1/idle/pause"); await done("Idle work is paused."); }, wrong, { id: "idle-toggle" }));
 }
 
 const parked = "given up";
 
-// A queue may hold hundreds of a kind: each kind is one line, and opens.
+// A queue may contain hundreds of jobs of a kind, so each kind is one line that expands.
 function drawQueue(jobs) {
   const groups = new Map();
   const state = (j) => (j.parked ? parked : moment(j.from) ? "later" : "due");
@@ -91,7 +90,7 @@ function drawQueue(jobs) {
     groups.set(name, [...groups.get(name) ?? [], j]);
   }
   const open = new Set([...box().querySelectorAll("details[open]")].map((d) => d.dataset.jobs));
-  return part("Queue", groups.size === 0 ? el("p", { class: "soft", text: "Nothing waits." }) : [...groups].map(([name, some]) => el("details", { class: "jobs", "data-jobs": name, open: open.has(name) },
+  return part("Queue", groups.size === 0 ? el("p", { class: "soft", text: "No jobs are waiting." }) : [...groups].map(([name, some]) => el("details", { class: "jobs", "data-jobs": name, open: open.has(name) },
     el("summary", {}, `${some[0].kind} × ${count(some.length)}, ${state(some[0])}`, el("span", { class: "small", text: kinds[some[0].kind] ? `: ${kinds[some[0].kind]}` : "" })),
     drawJobs(some))));
 }
@@ -101,7 +100,7 @@ function drawJobs(jobs) {
   const state = (j) => (j.parked ? `${parked} after ${plural(j.attempts, "try", "tries")}${j.reason ? ` (${j.reason.replaceAll("_", " ")})` : ""}`
     : [moment(j.from) ? `from ${moment(j.from)}` : "due", j.attempts ? plural(j.attempts, "try", "tries") : ""].filter(Boolean).join(", "));
   return [
-    drawTable(`Jobs that wait: ${jobs[0].kind}`, ["Space", "State", "Since"], jobs.slice(0, most).map((j) => [j.space, state(j), moment(j.added)])),
+    drawTable(`Waiting jobs: ${jobs[0].kind}`, ["Space", "State", "Since"], jobs.slice(0, most).map((j) => [j.space, state(j), moment(j.added)])),
     jobs.length > most ? el("p", { class: "soft small", text: `${count(jobs.length - most)} more are not shown.` }) : null,
   ];
 }
@@ -110,7 +109,7 @@ function drawLedger({ since, accounts }) {
   const spent = accounts.reduce((sum, a) => sum + a.seconds, 0);
   const earned = accounts.reduce((sum, a) => sum + a.earned_seconds, 0);
   return part("Ledger, all spaces together",
-    el("p", { class: "soft small", text: `Since ${moment(since)}: ${seconds(spent)} of computing spent, ${seconds(earned)} of waiting saved.` }),
+    el("p", { class: "soft small", text: `Since ${moment(since)}: ${seconds(spent)} of compute time spent, ${seconds(earned)} of waiting time saved.` }),
     accounts.length === 0 ? null : drawTable("What idle work cost and saved", ["Kind", "Jobs", "Spent", "Written", "Used", "Saved"], accounts.map((a) => [
       a.kind, count(a.jobs), seconds(a.seconds), bytes(a.bytes_written), plural(a.uses, "time"), seconds(a.earned_seconds)])));
 }

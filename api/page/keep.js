@@ -1,16 +1,15 @@
-// What this browser remembers of how the page was used. A browser that keeps nothing
-// begins anew each time.
+// Preferences in this browser's storage. If the browser stores nothing, they reset each time.
 
-/** Remembers a text. */
+/** Stores a text. */
 export function keep(name, text) {
   try {
     localStorage.setItem(name, text);
   } catch {
-    // Then it holds until the page is left.
+    // Without storage it is lost when the page closes.
   }
 }
 
-/** What was remembered; empty where nothing was. */
+/** Returns a stored text, or "". */
 export function recall(name) {
   try {
     return localStorage.getItem(name) ?? "";

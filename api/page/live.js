@@ -1,10 +1,9 @@
-// News of the daemon: one stream while the page is seen. It comes back by itself,
-// ever more slowly while it cannot.
+// The daemon's events: one stream while the page is visible. It reconnects with growing delays.
 import { events, send } from "./api.js";
 
 const listeners = new Map();
 
-/** Has fn called with each event of these types; "open" when the stream begins anew. */
+/** Calls fn with each event of these types; "open" reports a new stream. */
 export function hear(types, fn) {
   for (const type of types) {
     if (!listeners.has(type)) listeners.set(type, []);
@@ -14,7 +13,7 @@ export function hear(types, fn) {
 
 const publish = (type, event) => (listeners.get(type) ?? []).forEach((fn) => fn(event));
 
-/** Has fn called a moment after the last of several calls. */
+/** Delays fn until shortly after the last of several calls. */
 export function calm(fn, wait = 300) {
   let timer = 0;
   return () => {
@@ -31,7 +30,7 @@ export function hush() {
   stop = null;
 }
 
-/** Listens until hush; state is told "live", "waiting" or "asleep". lost is called when the token is known no more. */
+/** Listens until hush. state receives "live", "waiting" or "asleep"; lost is called if the token is no longer valid. */
 export function listen(state, lost) {
   hush();
   const all = new AbortController();

@@ -1,4 +1,4 @@
-// Where the page begins: it lets in, then leads to its views.
+// The start of the page: signs in, then switches between views.
 import { call } from "./api.js";
 import * as asking from "./asking.js";
 import * as bank from "./bank.js";
@@ -64,7 +64,7 @@ async function enter() {
   inside = true;
   drawSpaces();
   for (const id of ["tools", "nav", "sign-out", "live"]) show($(id));
-  listen(tellLive, () => leave("This token is known no more: it was revoked."));
+  listen(tellLive, () => leave("This token is not valid any more: it was revoked."));
   for (const view of Object.values(views)) view.reset();
   lead(false);
   if (current() === "ask") $("question").focus();
@@ -92,7 +92,7 @@ const rule = "A name has small letters, digits, dots, dashes and underscores. It
 
 async function newSpace() {
   const name = await ask({
-    title: "New space", text: "Nothing crosses from one space to another: not documents, not answers, not tensors.", yes: "Create", field: "Name",
+    title: "New space", text: "Spaces are separate: documents, answers and tensors stay in their space.", yes: "Create", field: "Name",
     attempt: async (name) => {
       if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name)) throw new Error(rule);
       if (here.spaces.some((s) => s.name === name)) throw new Error("There is a space of this name already.");
@@ -106,9 +106,9 @@ async function newSpace() {
 const grown = calm(async () => {
   if (!inside) return;
   const before = here.space;
-  await readSpaces().catch(() => {}); // the list as it was still serves
+  await readSpaces().catch(() => {}); // keep the old list on failure
   if (here.space !== before) {
-    await readRights().catch(() => {}); // then what was allowed before counts
+    await readRights().catch(() => {}); // keep the old rights on failure
     look(here.space);
   } else drawSpaces();
 });

@@ -1,20 +1,19 @@
-// Numbers at a glance: those of the space, and those of all spaces together where the
-// token sees them.
+// Key figures of the space, and of all spaces if the token allows it.
 import { get, ifAllowed } from "./api.js";
 import { fill, number } from "./dom.js";
 import { at, here } from "./here.js";
 import { bytes, count, plural, seconds } from "./words.js";
 
-/** Draws the numbers of the space into a node. */
+/** Draws the figures of the space into a node. */
 export async function drawSpace(node) {
   if (!here.space) return void fill(node);
   const [cache, { bank }] = await Promise.all([get(at("cache")), get(`${at("entries")}?limit=1`)]);
   fill(node,
-    number("Stored answers", count(bank?.answered ?? 0), `given ${plural(bank?.hits ?? 0, "time")}`),
+    number("Stored answers", count(bank?.answered ?? 0), `used ${plural(bank?.hits ?? 0, "time")}`),
     number("Tensors", bytes(cache.bytes), plural(cache.slices, "slice")));
 }
 
-/** Draws the numbers of all spaces together, and gives whether the token sees them. */
+/** Draws the figures of all spaces. Returns whether the token allows it. */
 export async function drawAll(node) {
   const status = here.may.whole ? await ifAllowed("v1/status") : null;
   fill(node, status ? long(status) : null);

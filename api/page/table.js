@@ -1,5 +1,5 @@
-// A table for people: the caption is for those who hear it. On a small screen each row
-// becomes a card, in which the heads stand before the cells.
+// A table with a caption for screen readers. On a small screen each row becomes a card, with the
+// heading before each cell.
 import { el } from "./dom.js";
 
 export const drawTable = (caption, heads, rows) => el("div", { class: "table", tabindex: "0", role: "region", "aria-label": caption },

@@ -1,5 +1,5 @@
-// Runs before anything is painted: light, dark, or as the system has it. What was
-// chosen stays in this browser.
+// Runs before the first paint: sets the light, dark or system theme. The choice is stored in this
+// browser.
 (() => {
   const key = "percached-theme";
   const themes = ["system", "light", "dark"];
@@ -11,7 +11,7 @@
     const kept = localStorage.getItem(key);
     if (themes.includes(kept)) theme = kept;
   } catch {
-    // A browser that keeps nothing shows the system's theme.
+    // Without storage, use the system's theme.
   }
 
   const apply = () => {
@@ -32,7 +32,7 @@
       try {
         localStorage.setItem(key, theme);
       } catch {
-        // Then it holds until the page is left.
+        // Without storage it is lost when the page closes.
       }
       apply();
     });

@@ -1,5 +1,4 @@
-// How the cache fares over time: the latency of each question, the share of hits,
-// and the same as a table.
+// The cache over time: the latency of each question, the hit rate, and both as a table.
 import { get } from "./api.js";
 import { $, el, fill, part, show, wrongLine } from "./dom.js";
 import { drawLatency, drawShares } from "./chart.js";
@@ -40,7 +39,7 @@ export async function refresh() {
 
 function draw() {
   if ($("view-time").hidden || !here.space) return;
-  if (asked.length === 0) return void fill($("time"), el("p", { class: "card calm soft", text: "Nothing has been asked in this space yet." }));
+  if (asked.length === 0) return void fill($("time"), el("p", { class: "card calm soft", text: "There are no questions in this space yet." }));
   const open = $("time").querySelector("details")?.open;
   const width = Math.max(260, $("time").clientWidth - 2 * 24);
   const latest = [...asked].reverse();

@@ -1,4 +1,4 @@
-// Two bars below an answer: where its time went, and what of it was reused.
+// Two bars below an answer: its time by stage, and its reused tokens.
 import { el } from "./dom.js";
 import { count, ms, plural, stages, upper } from "./words.js";
 
@@ -11,13 +11,13 @@ function timeBar(times) {
   const total = times.total_ms ?? 0;
   const parts = stages.map((s) => ({ ...s, took: s.of.reduce((sum, name) => sum + (times[`${name}_ms`] ?? 0), 0) })).filter((s) => s.took > 0);
   const other = total - parts.reduce((sum, p) => sum + p.took, 0);
-  if (other > total / 200) parts.push({ name: "The rest", class: "wait", took: other });
+  if (other > total / 200) parts.push({ name: "Other", class: "wait", took: other });
   const words = parts.map((p) => `${p.name} ${ms(p.took)}`).join(", ");
   return bar("times", parts, `${ms(total)} in all: ${words}`, (p) => ms(p.took));
 }
 
 function reuse({ outcome, chunks, tokens }) {
-  if (outcome === "answer_hit") return null; // there was no prompt
+  if (outcome === "answer_hit") return null; // no prompt
   const parts = [
     { name: "Tokens reused", class: "load", took: tokens.reused },
     { name: "Tokens computed", class: "read", took: tokens.computed },
@@ -29,7 +29,7 @@ function reuse({ outcome, chunks, tokens }) {
     el("p", { class: "soft small", text: `${upper(words)}; ${plural(tokens.generated, "token")} written.` }));
 }
 
-// bar draws parts of a whole, and below them what each is.
+// bar draws the parts of a total with a legend.
 function bar(id, parts, words, value) {
   const sum = parts.reduce((all, p) => all + p.took, 0);
   const pieces = parts.map((p) => {

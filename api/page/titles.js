@@ -1,24 +1,24 @@
-// What chunks are called. The tree names them by their hash alone: a title is looked
-// for in the documents, when somebody wants to know it, and then remembered.
+// The titles of chunks. The tree knows only their hashes, so a title is searched in the documents
+// when it is needed, and then cached.
 import { get, within } from "./api.js";
 
 const found = new Map(); // space and chunk: title
 let searching = Promise.resolve();
-const seen = new Set(); // documents that were looked through
+const seen = new Set(); // searched documents
 
-/** Remembers what chunks are called that an answer rests on. */
+/** Caches the titles of an answer's citations. */
 export function learn(space, citations) {
   for (const c of citations) found.set(`${space} ${c.chunk}`, c.about);
 }
 
-/** The title of a chunk, as far as it is known. */
+/** Returns the cached title of a chunk. */
 export const known = (space, chunk) => found.get(`${space} ${chunk}`);
 
 function remember(space, document) {
-  for (const c of document.text) found.set(`${space} ${c.chunk}`, c.about || document.title || "Without a title");
+  for (const c of document.text) found.set(`${space} ${c.chunk}`, c.about || document.title || "Untitled");
 }
 
-/** The title of a chunk. One search goes on at a time. */
+/** Searches the title of a chunk. One search runs at a time. */
 export function titleOf(space, chunk) {
   searching = searching.catch(() => {}).then(() => search(space, chunk));
   return searching;

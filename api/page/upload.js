@@ -1,5 +1,4 @@
-// Adding documents: files and folders, chosen or dropped. What becomes of them is
-// told by the daemon's news.
+// Adds chosen or dropped files and folders. The daemon's events report their progress.
 import { call, get } from "./api.js";
 import { $, el, fill, wrongLine } from "./dom.js";
 import { dropped } from "./drop.js";
@@ -25,11 +24,11 @@ export function begin() {
     mark(false)(e);
     add(await dropped(e.dataTransfer));
   });
-  // A file that misses the field would take the place of the page.
+  // A file dropped beside the field would replace the page.
   for (const type of ["dragover", "drop"]) addEventListener(type, (e) => e.preventDefault());
   hear(["upload"], (e) => { if (watched.has(e.data?.id)) look(e.data.id); });
   hear(["open", "lost"], () => { for (const id of watched.keys()) look(id); });
-  setInterval(() => { for (const id of watched.keys()) look(id); }, 15000); // should news be lost
+  setInterval(() => { for (const id of watched.keys()) look(id); }, 15000); // in case events are lost
 }
 
 export function reset() {
@@ -57,7 +56,7 @@ async function add(files) {
 }
 
 const ended = new Set(["done", "failed"]);
-const words = { queued: "Safe on the disk; waiting", running: "Reading", done: "Done", failed: "Failed" };
+const words = { queued: "Stored; waiting", running: "Reading", done: "Done", failed: "Failed" };
 
 async function look(id) {
   const { path, item, names } = watched.get(id);
@@ -65,9 +64,9 @@ async function look(id) {
   try {
     s = await get(path);
   } catch {
-    return; // the next news asks again
+    return; // the next event tries again
   }
-  if (!watched.has(id)) return; // another answer, which came before, told the end
+  if (!watched.has(id)) return; // an earlier response reported the end
   draw(item, names, words[s.state] ?? s.state, s);
   if (ended.has(s.state)) watched.delete(id);
 }

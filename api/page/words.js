@@ -1,7 +1,7 @@
-// How the page says things: numbers, times, outcomes.
+// Formats numbers, times and outcomes.
 const many = new Intl.NumberFormat("en");
 
-/** A text as a sentence begins. */
+/** Capitalises a text. */
 export const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 export const count = (n) => many.format(n);
@@ -9,7 +9,7 @@ export const count = (n) => many.format(n);
 /** "1 chunk", "3 chunks". */
 export const plural = (n, one, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
 
-/** Milliseconds, as exact as one cares. */
+/** Formats milliseconds with sensible precision. */
 export function ms(t) {
   if (t < 0.995) return `${Number(t.toPrecision(2))} ms`;
   if (t < 9.95) return `${Number(t.toFixed(1))} ms`;
@@ -35,10 +35,10 @@ export function bytes(n) {
 
 const given = (t) => t && !t.startsWith("0001-");
 
-/** A day; empty where none is known. */
+/** Formats a day; "" if it is unknown. */
 export const day = (t) => given(t) ? new Date(t).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" }) : "";
 
-/** A moment; the day is left out where it is today. */
+/** Formats a time, without the day if it is today. */
 export function moment(t) {
   if (!given(t)) return "";
   const at = new Date(t);
@@ -46,14 +46,14 @@ export function moment(t) {
   return at.toDateString() === new Date().toDateString() ? clock : `${day(t)}, ${clock}`;
 }
 
-/** The outcomes: a name, a sentence, and the form that stands for it beside its colour. */
+/** The outcomes: name, sentence and shape. */
 export const outcomes = {
-  answer_hit: { name: "From the QA bank", short: "QA bank", about: "This question was answered before. Nothing was computed.", shape: "circle" },
+  answer_hit: { name: "From the QA bank", short: "QA bank", about: "This question was answered before. The model did not run.", shape: "circle" },
   tensor_hit: { name: "From stored tensors", short: "Stored tensors", about: "The model had read some of these chunks before, and computed only the rest.", shape: "diamond" },
   miss: { name: "Computed", short: "Computed", about: "The model read everything anew. What it read is kept for the next question.", shape: "square" },
 };
 
-/** The stages of an answer, by what they are. What the answer's times call otherwise is not a stage of its own. */
+/** Groups of stages; times with other names are not stages. */
 export const stages = [
   { name: "Looking up", class: "look", of: ["match_question", "retrieve", "match_tensors"] },
   { name: "Waiting", class: "wait", of: ["queue"] },
@@ -63,7 +63,7 @@ export const stages = [
   { name: "Storing", class: "store", of: ["capture", "store"] },
 ];
 
-/** The tests of the gate. */
+/** The names of the gate's tests. */
 export const tests = {
   answered: "has an answer", veto: "not vetoed", stale: "not stale", similarity: "near enough", expired: "not expired",
   settings: "same settings", versions: "documents unchanged", fresh: "fresh enough",
@@ -71,7 +71,7 @@ export const tests = {
 
 export const origins = { asked: "asked", predicted: "predicted" };
 
-/** What the kinds of idle work do. */
+/** The names of the kinds of idle work. */
 export const kinds = {
   reembed: "making vectors with another model", check: "looking whether newer documents bear on answers", refresh: "answering again what is stale",
   answer: "answering for real what came from the bank", abstract: "summing up new chunks", predict: "thinking of questions", history: "thinking of questions like those before",
@@ -79,9 +79,9 @@ export const kinds = {
 };
 
 const reasons = {
-  foreground: "A question is being answered, or documents are taken in", recent_request: "It waits a moment after the last question", window: "This is not a time for idle work",
-  device_stale: "It is not known how battery and temperature are", paused: "Idle work is paused", nothing_due: "There is nothing to do",
+  foreground: "A question is being answered, or documents are being added", recent_request: "Waiting for a moment after the last question", window: "Outside of the time windows for idle work",
+  device_stale: "Battery and temperature are unknown", paused: "Idle work is paused", nothing_due: "There is nothing to do",
 };
 
-/** Why idle work is not done. */
+/** Returns why idle work does not run. */
 export const reasonOf = ({ code, text }) => reasons[code] ?? upper(text);

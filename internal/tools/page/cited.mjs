@@ -8,16 +8,16 @@ const long = Array.from({ length: 40 }, (_, i) => `In week ${i} the gate of the 
 export async function disowned(page, daemon) {
   const question = "When does the boathouse get its new door code?";
   assert.notEqual(await ask(page, question), "answer_hit");
-  await page.getByRole("button", { name: "Compute it anew" }).waitFor();
+  await page.getByRole("button", { name: "Compute a new answer" }).waitFor();
   const stored = async () => (await daemon.call("GET", "v1/spaces/mail/entries?limit=1000")).entries.filter((e) => e.question === question).length;
   assert.equal(await stored(), 1);
   await page.getByRole("button", { name: "Wrong answer" }).click();
-  await page.locator(".note", { hasText: "Noted: this answer is not stored any more." }).waitFor();
+  await page.locator(".note", { hasText: "Noted: this answer is deleted." }).waitFor();
   assert.equal(await stored(), 0);
   await page.getByRole("button", { name: "Ask again" }).click();
   await page.locator("#answer-outcome:not([data-outcome=answer_hit])").waitFor();
   assert.equal(await ask(page, question), "answer_hit");
-  await page.getByRole("button", { name: "Compute it anew" }).click();
+  await page.getByRole("button", { name: "Compute a new answer" }).click();
   await page.locator("#answer-outcome:not([data-outcome=answer_hit])").waitFor();
 }
 

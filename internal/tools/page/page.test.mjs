@@ -220,7 +220,7 @@ step("a document that is forgotten is gone from the list and from the answers", 
   const name = await page.locator("#reader-title").textContent();
   await page.getByRole("button", { name: "Forget it" }).click();
   const receipt = page.locator(".receipt");
-  await receipt.getByText("No file of the data folder holds any of it any more.").waitFor();
+  await receipt.getByText("No file of the data folder contains any of it.").waitFor();
   assert.match(await receipt.textContent(), /documents1chunks[1-9]/);
   assert.match(await receipt.textContent(), /stored answers[1-9]/);
   await page.getByText("62 documents").waitFor();
