@@ -1,6 +1,5 @@
 #!/bin/sh
-# Shows that clients can be made from openapi.yaml: TypeScript's types are made of
-# it, and a small app is compiled against them. All of it stays in build/clients.
+# Generates TypeScript types from openapi.yaml and compiles a sample app against them, in\n# build/clients.
 #
 #	internal/tools/clients.sh           what `make clients` does
 #	internal/tools/clients.sh openai    calls a percached with OpenAI's client;
@@ -13,9 +12,9 @@ to=build/clients
 mkdir -p "$to"
 cp internal/tools/clients/* internal/tools/clients/.npmrc "$to"
 
-# npm's own cache keeps packages over clones: with it, nothing is fetched.
+# npm's cache avoids downloads for later clones.
 if ! cmp -s "$to/package-lock.json" "$to/node_modules/.installed"; then
-	echo "Fetching the packages of the clients." >&2
+	echo "Downloading the packages of the clients." >&2
 	(cd "$to" && npm ci --prefer-offline --no-audit --no-fund --ignore-scripts --loglevel=error >&2)
 	cp "$to/package-lock.json" "$to/node_modules/.installed"
 fi

@@ -22,13 +22,13 @@ def opened(path):
 
 
 def packed(path, text):
-    """Writes a compressed file that is the same each time."""
+    """Writes a compressed file reproducibly."""
     with open(path, "wb") as f, gzip.GzipFile("", "wb", fileobj=f, mtime=0) as z:
         z.write(text)
 
 
 def dealt(path, users):
-    """The mails, each with one of the users in turn."""
+    """Assigns the mails to the users in turn."""
     with opened(path) as f:
         for i, line in enumerate(f):
             row = json.loads(line)
@@ -39,7 +39,7 @@ def dealt(path, users):
 
 
 def first(path, n):
-    """The first mails of a mailbox, as it has them."""
+    """Returns the first mails of a mailbox unchanged."""
     with tempfile.NamedTemporaryFile() as f:
         f.write(gzip.open(path).read())
         f.flush()
@@ -48,13 +48,13 @@ def first(path, n):
 
 
 args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-args.add_argument("out", help="folder, made if need be")
+args.add_argument("out", help="output folder; created if necessary")
 args.add_argument("--questions", required=True, help="mails with questions, JSON lines")
 args.add_argument("--inboxes", required=True, help="folder of the inboxes")
 args.add_argument("--dialogs", required=True, help="meetings with dialogs, JSON lines")
 args.add_argument("--users", required=True, nargs="+", help="users, by the names of their inboxes")
-args.add_argument("--inbox", type=int, default=100, help="mails of an inbox (%(default)s)")
-args.add_argument("--meetings", type=int, default=8, help="(%(default)s)")
+args.add_argument("--inbox", type=int, default=100, help="mails per inbox (default %(default)s)")
+args.add_argument("--meetings", type=int, default=8, help="number of meetings (default %(default)s)")
 args = args.parse_args()
 
 os.makedirs(os.path.join(args.out, "inboxes"), exist_ok=True)

@@ -1,7 +1,5 @@
 #!/bin/sh
-# Runs go and keeps its output readable: a line every 15 seconds while C and C++
-# are compiled or tests run, and no compiler warnings of llama.cpp, which are not
-# ours to mend. Errors stay, and so does the exit status.
+# Runs go with readable output: it prints a line every 15 seconds while C++ compiles or tests run,\n# and hides compiler warnings of llama.cpp, which is not our code. It keeps errors and the exit status.
 #
 #	internal/tools/go.sh build ./...
 set -u
@@ -16,8 +14,7 @@ trap end EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# The work folder of go build fills with object files while C++ is compiled:
-# what grows there tells a compile from a build that is cached.
+# While C++ compiles, the work folder of go build fills with object files. Their number shows the\n# progress; a cached build has none.
 tell() {
 	second=0 next=5 told=false began=false
 	while sleep 1 >/dev/null 2>&1; do
@@ -30,18 +27,18 @@ tell() {
 		fi
 		count=$(find "$dir/work" -name '*.o' 2>/dev/null | wc -l)
 		if [ "$count" -le 10 ]; then
-			[ "$second" -lt 15 ] || $began || echo "  $second s: compiling what is written in Go"
+			[ "$second" -lt 15 ] || $began || echo "  $second s: compiling Go"
 			[ "$second" -lt 15 ] || began=true
 			continue
 		fi
-		case ${GOFLAGS:-} in *system_llama*) told=true ;; esac # nothing of it is compiled
+		case ${GOFLAGS:-} in *system_llama*) told=true ;; esac # llama.cpp is not compiled
 		$told || echo "  compiling llama.cpp from source: 2 to 3 minutes on 2 cores, once"
 		told=true
 		echo "  $second s: $((count)) C and C++ files done"
 	done
 }
 
-# Passes on what go says, but for what it says of ollama's packages.
+# Passes on go's output, except about ollama's packages.
 pass() {
 	vendor=false
 	while IFS= read -r line; do
@@ -71,7 +68,7 @@ esac
 } 3>&1 | tee "$dir/log" | pass >&2
 status=$(cat "$dir/status" 2>/dev/null || echo 1)
 
-# A failure in what was held back is shown after all.
+# On failure, show the hidden output that contains an error.
 if [ "$status" -ne 0 ]; then
 	awk '
 		function flush() { if (vendor && bad) printf "%s", block; block = ""; bad = 0 }

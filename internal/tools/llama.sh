@@ -1,8 +1,5 @@
 #!/bin/sh
-# Builds a current llama.cpp, which percached is measured against and tested with
-# (make peer, make system): llama-server, and libllama with its headers and llama.pc, in percached/llama.cpp-0.3.36 in the user's cache folder.
-# Its source comes with the Python package llama-cpp-python. Takes Python 3 with pip,
-# cmake and a C++ compiler, and 6 minutes on two cores; what is there is kept.
+# Builds a current llama.cpp for make peer and make system: llama-server, and libllama with headers\n# and llama.pc. The result is in percached/llama.cpp-0.3.36 in the user's cache folder and is reused.\n# The source comes with the Python package llama-cpp-python. The build needs Python 3 with pip, cmake\n# and a C++ compiler, and takes 6 minutes on 2 cores.
 #
 #	internal/tools/llama.sh          builds it
 #	internal/tools/llama.sh where    prints the folder
@@ -15,7 +12,7 @@ if [ "${1:-}" = where ]; then
 	echo "$prefix"
 	exit 0
 fi
-# pc writes what finds the library into a folder.
+# pc writes llama.pc for a prefix.
 pc() {
 	mkdir -p "$1/lib/pkgconfig"
 	cat >"$1/lib/pkgconfig/llama.pc" <<-END
@@ -32,7 +29,7 @@ pc() {
 }
 if [ -x "$prefix/bin/llama-server" ]; then
 	[ -e "$prefix/lib/pkgconfig/llama.pc" ] || pc "$prefix"
-	echo "llama.cpp is there: $prefix"
+	echo "llama.cpp is already built: $prefix"
 	exit 0
 fi
 for tool in python3 cmake c++ sha256sum; do
@@ -40,12 +37,12 @@ for tool in python3 cmake c++ sha256sum; do
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-echo "Fetching llama-cpp-python $version, 73 MiB."
+echo "Downloading llama-cpp-python $version (73 MiB)."
 python3 -m pip download -q --no-deps --no-binary llama-cpp-python --dest "$work" "llama-cpp-python==$version"
 archive=$work/llama_cpp_python-$version.tar.gz
-echo "$sum  $archive" | sha256sum -c - >/dev/null || { echo "the source is not the one that is known: nothing was built" >&2; exit 1; }
+echo "$sum  $archive" | sha256sum -c - >/dev/null || { echo "the downloaded source has a wrong checksum; nothing was built" >&2; exit 1; }
 tar -xzf "$archive" -C "$work" "llama_cpp_python-$version/vendor/llama.cpp"
-echo "Building llama.cpp, which takes minutes."
+echo "Building llama.cpp. This takes minutes."
 cmake -S "$work/llama_cpp_python-$version/vendor/llama.cpp" -B "$work/build" -DCMAKE_BUILD_TYPE=Release \
 	-DCMAKE_INSTALL_PREFIX="$work/prefix" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_INSTALL_RPATH="$prefix/lib" -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON -DLLAMA_BUILD_IS_DEV=OFF \
 	-DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF -DLLAMA_OPENSSL=OFF >"$work/cmake.log" 2>&1 || { tail -20 "$work/cmake.log" >&2; exit 1; }

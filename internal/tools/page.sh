@@ -1,6 +1,5 @@
 #!/bin/sh
-# Tests the page of a percached in a browser: it is run on a data folder of its own,
-# and used as a person would. What it takes stays in build/page.
+# Tests percached's web page in a browser, on a new data folder. Its files are in build/page.
 #
 #	internal/tools/page.sh bin/percached            what `make page` does
 #	internal/tools/page.sh bin/percached pictures   makes the pictures in docs/
@@ -8,7 +7,7 @@ set -eu
 
 cd "$(dirname "$0")/../.."
 ROOT=$PWD
-case ${1:?which percached is to be tested} in
+case ${1:?name the percached binary to test} in
 /*) PERCACHED=$1 ;;
 *) PERCACHED=$ROOT/$1 ;;
 esac
@@ -22,9 +21,9 @@ browser() {
 }
 
 if ! CHROMIUM=$(browser); then
-	sh internal/tools/need.sh chromium >&2 # or it fails, and names the command that installs it
+	sh internal/tools/need.sh chromium >&2 # or fails with the command that installs it
 	if ! CHROMIUM=$(browser); then
-		echo "Chromium was installed and is not found: set CHROMIUM to its path." >&2
+		echo "Chromium is installed but was not found. Set CHROMIUM to its path." >&2
 		exit 1
 	fi
 fi
@@ -35,9 +34,9 @@ to=build/page
 mkdir -p "$to"
 cp internal/tools/page/* internal/tools/page/.npmrc "$to"
 
-# npm's own cache keeps packages over clones: with it, nothing is fetched.
+# npm's cache avoids downloads for later clones.
 if ! cmp -s "$to/package-lock.json" "$to/node_modules/.installed"; then
-	echo "Fetching what steers the browser." >&2
+	echo "Downloading the packages that control the browser." >&2
 	(cd "$to" && npm ci --prefer-offline --no-audit --no-fund --ignore-scripts --loglevel=error >&2)
 	cp "$to/package-lock.json" "$to/node_modules/.installed"
 fi

@@ -28,7 +28,7 @@ TASK = "Using only the texts above, answer in one sentence.\nQuestion: "
 
 
 def conversation(path, number, folder):
-    """Writes a conversation's sessions as transcripts, and gives its questions."""
+    """Writes a conversation's sessions as transcripts, and returns its questions."""
     with open(path, encoding="utf-8") as f:
         talk = json.load(f)[number]
     n = 1
@@ -82,7 +82,7 @@ class Percached:
                 elif line.startswith("data: ") and event in ("done", "error"):
                     answer = json.loads(line[6:])
         if not answer or "answer" not in answer:
-            raise RuntimeError(f"percached gave no answer: {answer}")
+            raise RuntimeError(f"percached did not answer: {answer}")
         return first or time.monotonic() - began, time.monotonic() - began, answer
 
     def end(self):
@@ -144,8 +144,8 @@ def main():
     p.add_argument("--embed-model", default=os.path.join(CACHE, "all-MiniLM-L6-v2-F16.gguf"))
     p.add_argument("--questions", type=int, default=30)
     p.add_argument("--conversation", type=int, default=0)
-    p.add_argument("--idle", type=int, default=180, help="seconds of idle work at most")
-    p.add_argument("--threads", type=int, default=0, help="of both; 0: as each comes")
+    p.add_argument("--idle", type=int, default=180, help="maximum idle work in seconds (default %(default)s)")
+    p.add_argument("--threads", type=int, default=0, help="threads of both servers; 0: their defaults")
     p.add_argument("--placement", default="")
     a = p.parse_args()
     args = ["--model", a.model, "--embed-model", a.embed_model, "--max-tokens", "32"]

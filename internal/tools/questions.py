@@ -28,7 +28,7 @@ ALL = 50
 
 
 def made(path):
-    """Questions out of the subjects of a mailbox that it has once."""
+    """Makes questions from the unique subjects of a mailbox."""
     with tempfile.NamedTemporaryFile() as f:
         f.write(gzip.open(path).read())
         f.flush()
@@ -41,7 +41,7 @@ def made(path):
 
 
 def asked(path, first):
-    """Questions that stand in a data set."""
+    """Reads the questions of a data set."""
     with gzip.open(path, "rt") if path.endswith(".gz") else open(path) as f:
         for line in f.readlines()[:first]:
             row = json.loads(line)
@@ -52,8 +52,8 @@ def asked(path, first):
 
 
 args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-args.add_argument("--first", type=int, help="lines of a data set to take questions from")
-args.add_argument("--distinct", action="store_true", help="take each question once")
+args.add_argument("--first", type=int, help="number of lines of the data set to read")
+args.add_argument("--distinct", action="store_true", help="use each question once")
 args.add_argument("files", nargs="+")
 args = args.parse_args()
 

@@ -1,9 +1,8 @@
-// Calls a percached with OpenAI's own client, as an app would. It prints one line
-// of JSON with what it saw, and fails when something is not as OpenAI's interface
-// has it.
+// Calls percached with OpenAI's client. It prints its results as one line of JSON, and fails if a
+// response differs from OpenAI's interface.
 //
 //	PERCACHED_URL       http://127.0.0.1:7337
-//	PERCACHED_TOKEN     a token that may ask
+//	PERCACHED_TOKEN     a token with the role ask
 //	PERCACHED_SPACE     the space to ask
 //	PERCACHED_QUESTION  what to ask there
 
@@ -28,7 +27,7 @@ assert.ok(models.includes(model), `${model} is not among ${models}`);
 assert.equal((await client.models.retrieve(model)).id, model);
 seen.models = models;
 
-// A chat, whole.
+// A chat without streaming.
 const whole = await client.chat.completions.create({ model, messages, temperature: 0 });
 assert.equal(whole.object, "chat.completion");
 assert.equal(whole.model, model);
@@ -43,7 +42,7 @@ seen.chat = {
   citations: whole.percached.citations.length,
 };
 
-// The same as a stream, with the usage at its end.
+// The same, streamed, with the usage at the end.
 let told = "";
 let finish, last, usage;
 for await (const chunk of await client.chat.completions.create({
@@ -64,14 +63,14 @@ assert.equal(finish, whole.choices[0].finish_reason);
 assert.ok(usage.total_tokens >= 0);
 seen.stream = { answer: told, outcome: last.outcome };
 
-// The helper that gathers a stream, and one that is left early.
+// The client's stream helper, and a stream that is closed early.
 const gathered = await client.chat.completions.stream({ model, messages }).finalContent();
 assert.equal(gathered, told);
 const left = await client.chat.completions.create({ model, messages, stream: true });
 for await (const _ of left) break;
 left.controller.abort();
 
-// Earlier turns: stored answers have no part in it.
+// With earlier turns, stored answers are not used.
 const turns = await client.chat.completions.create({
   model,
   messages: [{ role: "system", content: "Answer briefly." }, ...messages, { role: "assistant", content: told }, ...messages],
@@ -80,7 +79,7 @@ const turns = await client.chat.completions.create({
 assert.notEqual(turns.percached.outcome, "answer_hit");
 seen.turns = { outcome: turns.percached.outcome };
 
-// Embeddings: the client asks for base64 unless it is told otherwise.
+// Embeddings: the client requests base64 by default.
 const texts = [question, "Another text."];
 const packed = await client.embeddings.create({ model: "any", input: texts });
 const plain = await client.embeddings.create({ model: "any", input: texts, encoding_format: "float" });
@@ -92,7 +91,7 @@ for (const i of texts.keys()) {
 assert.notDeepEqual(plain.data[0].embedding, plain.data[1].embedding);
 seen.embeddings = { model: plain.model, dimensions: plain.data[0].embedding.length };
 
-// Errors are those that OpenAI's client knows.
+// OpenAI's client recognises the errors.
 async function refusal(call) {
   try {
     await call();

@@ -1,6 +1,5 @@
-// A small app on percached: it makes a space, takes a note in, asks, and reads the
-// answer as it comes. The types are those that openapi-typescript makes of
-// openapi.yaml; nothing else is needed. `make clients` compiles it.
+// A small app that uses percached: it creates a space, adds a note, asks, and streams the answer. Its
+// only dependency is the types that openapi-typescript generates. `make clients` compiles it.
 
 import type { components, paths } from "./percached.js";
 
@@ -8,13 +7,13 @@ type Schemas = components["schemas"];
 type Answer = Schemas["Answer"];
 type Problem = Schemas["Problem"];
 
-/** What percached refused, and why. */
+/** A failed request. */
 export class Refused extends Error {
   constructor(readonly problem: Problem) {
     super(`${problem.status} ${problem.title}: ${problem.detail ?? problem.fix}`);
   }
 
-  /** Whether the same request may work later. */
+  /** Whether a retry may succeed. */
   get passing(): boolean {
     switch (this.problem.type) {
       case "urn:percached:problem:overloaded":
@@ -28,7 +27,7 @@ export class Refused extends Error {
   }
 }
 
-/** The events of an answer while it comes. */
+/** The events of a streamed answer. */
 export type AskEvent =
   | { event: "stage"; data: Schemas["Stage"] }
   | { event: "citation"; data: Schemas["Citation"] }
@@ -49,7 +48,7 @@ export class Percached {
     return this.json("POST", "/v1/spaces", space);
   }
 
-  /** Takes texts in, and waits until they can be asked about. */
+  /** Adds texts and waits until they are processed. */
   async upload(
     space: string,
     texts: Schemas["NewDocument"][],
@@ -64,7 +63,7 @@ export class Percached {
     return this.json("POST", `/v1/spaces/${space}/ask`, question);
   }
 
-  /** Asks, and gives the answer piece by piece. Leave the loop to stop the work. */
+  /** Asks and yields the answer piece by piece. Leave the loop to stop the work. */
   async *stream(space: string, question: Schemas["Question"]): AsyncGenerator<AskEvent> {
     const response = await this.send("POST", `/v1/spaces/${space}/ask`, question, "text/event-stream");
     let rest = "";
@@ -102,7 +101,7 @@ export class Percached {
   }
 }
 
-/** Tells how an answer came, for the line below it. */
+/** Describes the outcome of an answer. */
 export function origin(answer: Answer): string {
   const how: Record<Schemas["Outcome"], string> = {
     answer_hit: "remembered",

@@ -1,7 +1,6 @@
-// What people need who see or steer a page otherwise: names of controls, contrast,
-// room on a small screen. These run inside the browser.
+// Accessibility checks that run in the browser: names of controls, contrast, layout on small screens.
 
-/** Controls without a name, names that stand there twice, headings that are missing. */
+/** Returns controls without a name, duplicate names and missing headings. */
 export function unnamed() {
   const seen = (e) => e.checkVisibility({ visibilityProperty: true });
   const text = (id) => document.getElementById(id)?.textContent.trim() ?? "";
@@ -25,7 +24,7 @@ export function unnamed() {
   return faults;
 }
 
-/** Texts that are too faint on what they stand on (WCAG AA). */
+/** Returns texts with too little contrast (WCAG AA). */
 export function faint() {
   const brush = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const colour = (css) => {
@@ -59,7 +58,7 @@ export function faint() {
   return faults;
 }
 
-/** What does not fit on the screen, and is not in something that scrolls. */
+/** Returns elements that overflow the screen outside of scrolling areas. */
 export function wide() {
   const width = document.documentElement.clientWidth;
   const faults = document.documentElement.scrollWidth > width ? [`the page is ${document.documentElement.scrollWidth} wide`] : [];

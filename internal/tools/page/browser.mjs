@@ -1,5 +1,5 @@
-// A browser for a test. What the page must never do is noted: errors on the console,
-// breaches of its policy, requests to another place.
+// A browser for a test. It records what the page must never do: console errors, violations of its
+// policy, requests to other origins.
 import { chromium } from "playwright-core";
 
 /** Starts the browser. */
@@ -33,20 +33,20 @@ export async function open(browser, base, { allowed = [], ...options } = {}) {
   return { page, faults, close: () => context.close() };
 }
 
-/** Signs in by the address, and waits until the page is there. */
+/** Signs in by the address and waits for the page. */
 export async function enter(page, base, token, view = "ask") {
   await page.goto(`${base}/#token=${token}`);
   await page.locator("#view-ask").waitFor();
   if (view !== "ask") await visit(page, view);
 }
 
-/** Goes to a view by its link. */
+/** Opens a view by its link. */
 export async function visit(page, view) {
   await page.locator(`#nav a[href="#/${view}"]`).click();
   await page.locator(`#view-${view}`).waitFor();
 }
 
-/** Presses a button, and lets it go when something else is done. */
+/** Presses a button and releases it after a callback. */
 export async function press(page, button, meanwhile) {
   await button.hover();
   await page.mouse.down();
@@ -54,7 +54,7 @@ export async function press(page, button, meanwhile) {
   await page.mouse.up();
 }
 
-/** Asks by the keyboard, and gives the outcome. */
+/** Asks by keyboard and returns the outcome. */
 export async function ask(page, question) {
   await page.locator("#question").fill(question);
   await page.locator("#question").press("Enter");

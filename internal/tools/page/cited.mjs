@@ -1,10 +1,10 @@
-// Steps of the test about answers that were just computed, and what they rest on.
+// Test steps about computed answers and their citations.
 import assert from "node:assert/strict";
 import { ask, enter, open } from "./browser.mjs";
 
 const long = Array.from({ length: 40 }, (_, i) => `In week ${i} the gate of the garden was painted, and its code stayed 7431, as number ${i * 17} of the list of ${i + 3} says, which hangs in the shed beside the ladder and the two brushes.`).join("\n\n");
 
-/** An answer that was just computed can be called wrong: it is stored no more. */
+/** A computed answer can be marked as wrong; it is then deleted. */
 export async function disowned(page, daemon) {
   const question = "When does the boathouse get its new door code?";
   assert.notEqual(await ask(page, question), "answer_hit");
@@ -21,7 +21,7 @@ export async function disowned(page, daemon) {
   await page.locator("#answer-outcome:not([data-outcome=answer_hit])").waitFor();
 }
 
-/** Chunks of one document are one card; each opens the document where it stands. */
+/** Chunks of one document share a card; each opens the document at its place. */
 export async function together(browser, daemon) {
   await daemon.call("POST", "v1/spaces", { name: "long" });
   await daemon.call("POST", "v1/spaces/long/documents?wait=true", { documents: [{ key: "a", title: "Garden", text: long }] });
@@ -57,7 +57,7 @@ export async function together(browser, daemon) {
 
 const walk = "Ana went to the lighthouse at Port Ellery with Samir. The keeper showed them the lamp and said that storms break a window every winter. They saw gulls on the rocks and ate soup in the harbour. Ana wants to go back with her sister when the ferry runs again.";
 
-/** What stands in no document is no answer: a day is asked for, and the model names a place. */
+/** The page does not show an answer that no document contains: asked for a day, the model names a place. */
 export async function honest(browser, daemon) {
   await daemon.call("POST", "v1/spaces", { name: "walks", kind: "notes" });
   await daemon.call("POST", "v1/spaces/walks/documents?wait=true", { documents: [{ key: "a", title: "walk", text: walk }] });

@@ -1,5 +1,4 @@
-// A percached of its own for a test: the binary that is tested, on a data folder that
-// goes with it.
+// Starts the tested binary on a temporary data folder.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,7 +7,7 @@ import { join } from "node:path";
 /** Starts the binary: {base, token, call, narrow, end}. */
 export async function start(binary) {
   const data = await mkdtemp(join(tmpdir(), "percached-page-"));
-  // Nothing of whoever runs the test comes in: neither settings nor a data folder.
+  // Do not use the settings or the data folder of the user who runs the test.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PERCACHED_")));
   env.PERCACHED_IDLE_AFTER = "1h"; // however long a test takes: what works by itself redraws the page
   const daemon = spawn(binary, ["serve", "--data", data, "--listen", "127.0.0.1:0"], { env, stdio: ["ignore", "pipe", "pipe"] });
@@ -17,7 +16,7 @@ export async function start(binary) {
   await ready(base);
   const token = (await readFile(join(data, "token"), "utf8")).trim();
 
-  /** Calls the daemon past the page. */
+  /** Calls the daemon directly. */
   const call = async (method, path, body) => {
     const headers = { Authorization: `Bearer ${token}`, ...(body === undefined ? {} : { "Content-Type": "application/json" }) };
     const response = await fetch(`${base}/${path}`, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
@@ -25,7 +24,7 @@ export async function start(binary) {
     return response.status === 204 ? null : response.json();
   };
 
-  /** Makes a token that may do less. */
+  /** Makes a token with fewer rights. */
   const narrow = (role, space) => {
     const made = spawnSync(binary, ["token", "create", "--data", data, "--role", role, "--space", space], { env, encoding: "utf8" });
     if (made.status !== 0) throw new Error(made.stderr);
@@ -40,7 +39,7 @@ export async function start(binary) {
   return { base, token, call, narrow, end };
 }
 
-// listening waits until the daemon tells its address.
+// listening waits until the daemon prints its address.
 function listening(daemon) {
   return new Promise((done, wrong) => {
     let said = "";
@@ -55,7 +54,7 @@ function listening(daemon) {
   });
 }
 
-// ready waits until questions can be asked.
+// ready waits until the daemon is ready.
 async function ready(base) {
   while (!(await fetch(`${base}/readyz`)).ok) await new Promise((done) => setTimeout(done, 50));
 }

@@ -1,8 +1,8 @@
-// Steps of the test that take many documents, or several spaces.
+// Test steps with many documents or several spaces.
 import assert from "node:assert/strict";
 import { enter, open, visit } from "./browser.mjs";
 
-/** Documents are found over all pages of a large space, and counted. */
+/** A search finds and counts documents on all pages of a large space. */
 export async function found(browser, daemon) {
   await daemon.call("POST", "v1/spaces", { name: "many" });
   const documents = Array.from({ length: 1200 }, (_, i) => ({ key: `n${i}`, title: i < 1100 ? `Meter ${i}` : `Boiler ${i}`, text: `It is about number ${i}.` }));
@@ -24,7 +24,7 @@ export async function found(browser, daemon) {
   await page.locator("#documents-find").fill("nothing has this");
   await total.filter({ hasText: /^0 found of 1,200 documents$/ }).waitFor();
 
-  // As in a space that is too large to be sorted: a page comes when it is wanted.
+  // As in a space too large to sort: the next page is loaded on demand.
   await page.route("**/many/documents?*", async (route) => {
     const response = await route.fetch();
     await route.fulfill({ response, json: { ...await response.json(), total: 90000 } });
@@ -42,7 +42,7 @@ export async function found(browser, daemon) {
   await close();
 }
 
-/** The page opens with the last used space, else with the one named default. */
+/** The page opens with the last used space, or with the one named default. */
 export async function remembered(browser, daemon) {
   for (const name of ["alpha", "default"]) await daemon.call("POST", "v1/spaces", { name });
   const { page, faults, close } = await open(browser, daemon.base);
@@ -66,7 +66,7 @@ export async function remembered(browser, daemon) {
 
 const job = (kind, i, more = {}) => ({ id: String(i).padStart(16, "0"), kind, space: "mail", subject: `s${i}`, added: "2025-06-02T07:31:12Z", attempts: 0, parked: false, ...more });
 
-/** Jobs of a kind are one line that opens; tables fit a phone. */
+/** Jobs of a kind are one expandable line; tables fit a phone. */
 export async function queued(browser, daemon) {
   const { page, faults, close } = await open(browser, daemon.base, { viewport: { width: 390, height: 844 } });
   const jobs = [...Array.from({ length: 128 }, (_, i) => job("warm", i)), job("predict", 128, { parked: true, attempts: 5, reason: "timeout" })];
@@ -85,7 +85,7 @@ export async function queued(browser, daemon) {
   await close();
 }
 
-/** What nobody has asked yet is shown when it is wanted. */
+/** Predicted questions are shown on request. */
 export async function predicted(browser, daemon) {
   const { page, faults, close } = await open(browser, daemon.base);
   await page.route("**/mail/entries?limit=1000", async (route) => {

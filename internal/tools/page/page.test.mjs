@@ -1,4 +1,4 @@
-// The page in a browser, against a real percached. internal/tools/page.sh runs it.
+// Tests the page in a browser with a real percached. internal/tools/page.sh runs it.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { faint, unnamed, wide } from "./access.mjs";
@@ -23,7 +23,7 @@ let opened; // the page on which most of it happens
 
 before(async () => {
   daemon = await start(process.env.PERCACHED);
-  // What idle work does in between would change what a question finds.
+  // Background work would change the results of questions.
   await daemon.call("POST", "v1/idle/pause");
   browser = await launch();
 }, { timeout: 120000 });
@@ -43,7 +43,7 @@ const step = (name, fn) => test(name, { timeout: 300000 }, async (t) => {
   broken = false;
 });
 
-step("while percached loads, the page tells how far it is", async () => {
+step("the page shows the progress of loading", async () => {
   const { page, faults, close } = await open(browser, daemon.base, { allowed: [503] });
   let go;
   const loaded = new Promise((done) => { go = done; });
@@ -61,7 +61,7 @@ step("while percached loads, the page tells how far it is", async () => {
   await close();
 });
 
-step("a wrong token is told; the right one lets in by the field, and signing out ends it", async () => {
+step("the page refuses a wrong token, signs in with the right one, and signs out", async () => {
   const { page, faults, close } = await open(browser, daemon.base, { allowed: [401] });
   await page.goto(`${daemon.base}/#token=wrong`);
   await page.getByText("This token is not known").waitFor();
@@ -80,7 +80,7 @@ step("a wrong token is told; the right one lets in by the field, and signing out
   await close();
 });
 
-step("the token of the address lets in and leaves the address", async () => {
+step("the page signs in with the address's token and removes it from the address", async () => {
   opened = await open(browser, daemon.base);
   const { page } = opened;
   await enter(page, daemon.base, daemon.token);
@@ -89,7 +89,7 @@ step("the token of the address lets in and leaves the address", async () => {
   await page.locator("#view-ask").waitFor();
 });
 
-step("a space is made, and documents are taken in", async () => {
+step("a space is created and documents are added", async () => {
   const { page } = opened;
   await page.getByRole("button", { name: "New space" }).click();
   await page.getByLabel("Name").fill("mail");
@@ -120,7 +120,7 @@ step("a space is made, and documents are taken in", async () => {
   await page.getByText("63 documents").waitFor();
 });
 
-step("what stands in documents and questions is text", async () => {
+step("documents and questions are shown as text", async () => {
   const { page } = opened;
   await page.locator("#documents-find").fill("garden gate");
   await page.locator("#documents-count", { hasText: /^1 found of 63 documents/ }).waitFor();
@@ -138,7 +138,7 @@ step("what stands in documents and questions is text", async () => {
   await page.locator(".tiny", { hasText: "tiny and often wrong" }).getByRole("button").click(); // it is told once
 });
 
-step("a question is computed, and the tree lights up where it read", async () => {
+step("a question is computed and the tree highlights its path", async () => {
   const { page } = opened;
   await page.locator("#question").fill(" ");
   await page.keyboard.press("Enter");
@@ -154,7 +154,7 @@ step("a question is computed, and the tree lights up where it read", async () =>
   assert.ok(await page.locator("#tree .leaf").count() >= 4);
 });
 
-step("asked again in other letters it comes from the bank, and the page says why", async () => {
+step("the same question in other case comes from the bank, and the page says why", async () => {
   const { page } = opened;
   assert.equal(await ask(page, "what is the BUDGET for heron"), "answer_hit");
   await page.getByText("From the QA bank").waitFor();
@@ -163,7 +163,7 @@ step("asked again in other letters it comes from the bank, and the page says why
   await page.locator("#why .tests .passed", { hasText: "not vetoed" }).waitFor();
 });
 
-step("a tree of thousands of slices is drawn in part, and each dot tells what it is", async () => {
+step("a tree of thousands of slices is drawn in part, and each dot has a label", async () => {
   const { page, faults, close } = await open(browser, daemon.base);
   const slice = (i) => ({ space: "mail", model: "m", placement: "parallel", depth: i ? 1 : 0, chunk: i ? `c${i}` : null, path: `p${i}`, tokens: 100 + i % 90, bytes: 5000, hits: 1000 - i });
   await page.route("**/cache/tree?*", (route) => route.fulfill({ json: { slices: Array.from({ length: 1000 }, (_, i) => slice(i)), more: true } }));
@@ -193,7 +193,7 @@ step("a citation opens the document at its chunk", async () => {
   assert.ok(await citation.evaluate((e) => e === document.activeElement), "the focus is back on the citation");
 });
 
-step("a vetoed answer is not given again", async () => {
+step("a vetoed answer is not used again", async () => {
   const { page } = opened;
   await page.getByRole("button", { name: "Wrong answer" }).click();
   await page.locator(".note", { hasText: "Noted: this stored answer" }).waitFor();
@@ -202,13 +202,13 @@ step("a vetoed answer is not given again", async () => {
   assert.equal(await page.locator("#answer-question").textContent(), "what is the BUDGET for heron");
 });
 
-step("an answer that was just computed can be called wrong", () => cited.disowned(opened.page, daemon));
+step("a computed answer can be marked as wrong", () => cited.disowned(opened.page, daemon));
 
-step("several chunks of a document are one card, and its dialog holds all it needs", () => cited.together(browser, daemon));
+step("chunks of one document share a card with a complete dialog", () => cited.together(browser, daemon));
 
-step("an answer that stands in no document is not given for one", () => cited.honest(browser, daemon));
+step("an answer that no document contains is not shown as one", () => cited.honest(browser, daemon));
 
-step("a document that is forgotten is gone from the list and from the answers", async () => {
+step("a deleted document disappears from the list and the answers", async () => {
   const { page } = opened;
   const question = "What is the door code of the boathouse?";
   await ask(page, question);
@@ -248,7 +248,7 @@ step("a question can be stopped", async () => {
   await page.unroute("**/ask");
 });
 
-step("all is reached by the keyboard", async () => {
+step("every control is reachable by keyboard", async () => {
   const { page } = opened;
   await page.reload();
   await page.locator("#view-ask").waitFor();
@@ -291,7 +291,7 @@ step("stored answers are listed, found, vetoed and deleted", async () => {
   await entry.waitFor({ state: "detached" });
 });
 
-step("what is predicted and not asked is shown when it is wanted", () => many.predicted(browser, daemon));
+step("predicted questions are shown on request", () => many.predicted(browser, daemon));
 
 step("idle work is shown, run, resumed and paused", async () => {
   const { page } = opened;
@@ -305,7 +305,7 @@ step("idle work is shown, run, resumed and paused", async () => {
   await page.getByRole("button", { name: "Run now" }).click();
   await page.locator("#idle-news", { hasText: /[1-9]\d* jobs? done in/ }).waitFor();
   await page.locator("#idle .table:visible").first().waitFor();
-  // News that come while the button is pressed are drawn when it is not any more.
+  // Events that arrive while the button is pressed are drawn after the release.
   const news = () => page.evaluate(async () => (await import("/page/idle.js")).refresh());
   await press(page, page.getByRole("button", { name: "Pause" }), news);
   await page.locator("#idle-state[data-state=paused]").waitFor();
@@ -314,11 +314,11 @@ step("idle work is shown, run, resumed and paused", async () => {
   await page.locator("#space").selectOption("mail");
 });
 
-step("the queue is told by kinds, and fits a phone", () => many.queued(browser, daemon));
+step("the queue is grouped by kind and fits a phone", () => many.queued(browser, daemon));
 
 step("documents are found in a large space", () => many.found(browser, daemon));
 
-step("charts tell of each question, also of those that others ask", async () => {
+step("charts show every question, also those of other clients", async () => {
   const { page } = opened;
   await visit(page, "time");
   const { questions } = await daemon.call("GET", "v1/spaces/mail/history?limit=1000");
@@ -333,7 +333,7 @@ step("charts tell of each question, also of those that others ask", async () => 
   await page.locator("#time-numbers", { hasText: "From the QA bank" }).waitFor();
 });
 
-step("every view has names, contrast and room, in light and dark, on a desk and on a phone", async () => {
+step("every view is accessible, in light and dark, on a desktop and on a phone", async () => {
   for (const [colorScheme, width] of [["light", 1280], ["dark", 1280], ["light", 390], ["dark", 390], ["light", 320]]) {
     const { page, faults, close } = await open(browser, daemon.base, { colorScheme, viewport: { width, height: 844 } });
     await page.goto(daemon.base);
@@ -360,7 +360,7 @@ step("every view has names, contrast and room, in light and dark, on a desk and 
   }
 });
 
-step("the theme can be switched, and stays", async () => {
+step("the theme can be switched and is kept", async () => {
   const { page } = opened;
   const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const theme = page.locator("#theme");
@@ -375,7 +375,7 @@ step("the theme can be switched, and stays", async () => {
   await theme.click();
 });
 
-step("a token that may only ask sees what it may, and is told the rest", async () => {
+step("a token with the role ask sees what it may, and why it sees no more", async () => {
   const { page, faults, close } = await open(browser, daemon.base, { allowed: [403] });
   await enter(page, daemon.base, daemon.narrow("ask", "mail"));
   assert.deepEqual(await page.locator("#space option").allTextContents(), ["mail"]);
@@ -396,7 +396,7 @@ step("a token that may only ask sees what it may, and is told the rest", async (
 
 step("the page opens with the space that was used last", () => many.remembered(browser, daemon));
 
-step("nothing was wrong on the way", async () => {
+step("no console errors, policy violations or foreign requests occurred", async () => {
   assert.deepEqual(opened.faults, []);
   await opened.close();
 });

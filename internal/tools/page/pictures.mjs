@@ -1,5 +1,4 @@
-// Makes the pictures of the page in docs/: light, dark, and on a phone. The documents
-// are those of the demo, the questions its own.
+// Makes the pictures of the page in docs/: light, dark, and on a phone. It uses the demo's documents.
 import { readFile, readdir, stat } from "node:fs/promises";
 import { ask, enter, launch, open } from "./browser.mjs";
 import { start } from "./daemon.mjs";
