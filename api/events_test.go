@@ -42,8 +42,8 @@ func listenTo(t *testing.T, srv *httptest.Server, token string) (*bufio.Reader, 
 
 // Each listener hears what its token may see, in order.
 func TestEvents(t *testing.T) {
-	hub := &EventBus{}
-	srv := testServer(t, Backend{}, func(o *Options) { o.Events = hub })
+	bus := &EventBus{}
+	srv := testServer(t, Backend{}, func(o *Options) { o.Events = bus })
 	whole, end := listenTo(t, srv, askToken)
 	defer end()
 	mail, end := listenTo(t, srv, mailAskToken)
@@ -56,7 +56,7 @@ func TestEvents(t *testing.T) {
 		{EventJob, at, "mail", nil},
 	}
 	for _, e := range sent {
-		hub.Publish(e)
+		bus.Publish(e)
 	}
 	hear := func(in *bufio.Reader, n int) (heard []Event) {
 		for range n {
@@ -75,7 +75,7 @@ func TestEvents(t *testing.T) {
 	if diff := cmp.Diff([]Event{sent[0], sent[3]}, hear(mail, 2)); diff != "" {
 		t.Errorf("one space (-want +got):\n%s", diff)
 	}
-	hub.Close()
+	bus.Close()
 	for _, in := range []*bufio.Reader{whole, mail} {
 		if e, ok := nextEvent(t, in); ok {
 			t.Errorf("behind the end: %+v", e)
@@ -116,9 +116,9 @@ func TestManyListeners(t *testing.T) {
 
 // A token that is taken back ends what it listens to.
 func TestRevokedListener(t *testing.T) {
-	hub, revoked := &EventBus{}, atomic.Bool{}
+	bus, revoked := &EventBus{}, atomic.Bool{}
 	srv := testServer(t, Backend{}, func(o *Options) {
-		o.Events = hub
+		o.Events = bus
 		o.Authorize = func(s string) (Grant, bool) {
 			g, ok := authorize(s)
 			return g, ok && !revoked.Load()
@@ -127,7 +127,7 @@ func TestRevokedListener(t *testing.T) {
 	in, end := listenTo(t, srv, askToken)
 	defer end()
 	revoked.Store(true)
-	hub.Publish(Event{Type: EventAnswer, Space: "mail"})
+	bus.Publish(Event{Type: EventAnswer, Space: "mail"})
 	if e, ok := nextEvent(t, in); ok {
 		t.Errorf("it hears %+v", e)
 	}
@@ -162,11 +162,11 @@ func TestHubSlowListener(t *testing.T) {
 // The slow listener of the daemon is told.
 func TestLostEvent(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	hub := &EventBus{}
+	bus := &EventBus{}
 	first, fall := make(chan bool), make(chan bool)
 	var once sync.Once
 	srv := testServer(t, Backend{}, func(o *Options) {
-		o.Events, o.Now = hub, func() time.Time { return now }
+		o.Events, o.Now = bus, func() time.Time { return now }
 		o.Authorize = func(s string) (Grant, bool) {
 			select {
 			case <-first: // the stream was opened: it looks at its token again
@@ -179,10 +179,10 @@ func TestLostEvent(t *testing.T) {
 	in, end := listenTo(t, srv, askToken)
 	defer end()
 	close(first)
-	hub.Publish(Event{Type: EventJob})
+	bus.Publish(Event{Type: EventJob})
 	// It took that one, or has not looked yet: nothing more is taken until it falls.
 	for range 2*backlog + 1 {
-		hub.Publish(Event{Type: EventStored})
+		bus.Publish(Event{Type: EventStored})
 	}
 	close(fall)
 	heard := 0

@@ -262,8 +262,8 @@ func TestScopedTokensReadCoarseTimes(t *testing.T) {
 // Events that other spaces cause are not for a token of one space: that its own work
 // gave way, that its own tensors made room, and how long an answer waited.
 func TestEventsOfAScopedToken(t *testing.T) {
-	hub := &EventBus{}
-	srv := testServer(t, Backend{}, func(o *Options) { o.Events = hub })
+	bus := &EventBus{}
+	srv := testServer(t, Backend{}, func(o *Options) { o.Events = bus })
 	whole, end := listenTo(t, srv, askToken)
 	defer end()
 	mail, end := listenTo(t, srv, mailAdminToken)
@@ -276,7 +276,7 @@ func TestEventsOfAScopedToken(t *testing.T) {
 		{EventJob, at, "mail", map[string]any{"kind": "predict", "end": "done", "seconds": 5.5}},
 	}
 	for _, e := range sent {
-		hub.Publish(e)
+		bus.Publish(e)
 	}
 	for _, want := range sent {
 		got, _ := nextEvent(t, whole)

@@ -211,8 +211,8 @@ func TestSpecOfProblems(t *testing.T) {
 // Events are as openapi.yaml says.
 func TestSpecOfEvents(t *testing.T) {
 	s := newSampler(t)
-	hub := &EventBus{}
-	srv := testServer(t, s.backend(t, false, nil), func(o *Options) { o.Events = hub })
+	bus := &EventBus{}
+	srv := testServer(t, s.backend(t, false, nil), func(o *Options) { o.Events = bus })
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/v1/events", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -227,9 +227,9 @@ func TestSpecOfEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range words(schemaOf(t, s.doc, "EventType").Value) {
-		hub.Publish(Event{Type: name, At: time.Unix(1748847072, 0), Space: "mail", Data: map[string]any{"ms": 0.24}})
+		bus.Publish(Event{Type: name, At: time.Unix(1748847072, 0), Space: "mail", Data: map[string]any{"ms": 0.24}})
 	}
-	hub.Close()
+	bus.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)

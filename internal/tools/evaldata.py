@@ -1,9 +1,8 @@
-"""Makes a small evaluation set out of data in EnronQA's columns and MISeD's fields:
+"""Makes a small evaluation set from data in EnronQA's columns and MISeD's fields:
 
 python3 evaldata.py OUT --questions MAILS.jsonl --inboxes FOLDER --dialogs MEETINGS.jsonl.gz --users USER...
 
-OUT/enronqa.jsonl            the mails with their questions, dealt out in turn to the
-                             --users
+OUT/enronqa.jsonl            the mails with their questions, assigned to the --users in turn
 OUT/inboxes/USER.mbox.gz     the first --inbox mails of FOLDER/USER.mbox.gz
 OUT/mised.jsonl.gz           the first --meetings meetings
 

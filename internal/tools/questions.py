@@ -1,12 +1,11 @@
-"""Makes questions, a JSON object a line, for percached-eval bench repeats and predict:
+"""Makes questions, one JSON object per line, for percached-eval bench repeats and predict:
 
 python3 questions.py A.mbox.gz B.mbox.gz... > questions.jsonl
-    Questions with paraphrases, out of the subjects of mailboxes. Each mailbox is
-    a space of its name.
+    Makes questions with paraphrases from the subjects of mailboxes. Each mailbox is a space with
+    the mailbox's name.
 python3 questions.py [--first N] [--distinct] A.jsonl[.gz]... > questions.jsonl
-    The questions that people asked, out of mails in EnronQA's columns or
-    meetings in MISeD's fields: of the first N lines, each question as often as it
-    was asked, or once.
+    Reads the questions of mails in EnronQA's columns or of meetings in MISeD's fields, from the
+    first N lines. --distinct uses each question once.
 
 The same files give the same questions."""
 
