@@ -23,10 +23,10 @@ const (
 	events  = "Accept: text/event-stream"
 )
 
-// event is one of a stream; a heartbeat has no name.
+// event is one event of a stream; a heartbeat has no name.
 type event struct{ name, data string }
 
-// nextEvent reads the next event of a stream; false: it ended.
+// nextEvent reads the next event of a stream, and returns false at its end.
 func nextEvent(t *testing.T, r *bufio.Reader) (e event, ok bool) {
 	t.Helper()
 	for {
@@ -62,8 +62,8 @@ func allEvents(t *testing.T, text string) (all []event) {
 	}
 }
 
-// A question reaches the backend with all that was said, and its answer comes
-// back whole, or as events that tell the same.
+// A question reaches the backend completely. Its answer comes back as JSON, or as events with
+// the same content.
 func TestAsk(t *testing.T) {
 	half := 0.5
 	want := AskRequest{Space: "mail", Question: Question{Question: "when\nis it? \"<é>\"", Bypass: true, Refresh: true, Threshold: &half, MaxAge: 1.5}}
@@ -127,8 +127,8 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// A question that is refused at most one stage behind its beginning has its own
-// status, streaming or not; later, an event tells of it.
+// A question refused up to the first stage gets its own status, streaming or not. Later, an
+// event reports the error.
 func TestAskFails(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		srv := testServer(t, Backend{Ask: func(_ context.Context, _ AskRequest, l Listener) (Answer, error) {
@@ -158,7 +158,7 @@ func TestAskFails(t *testing.T) {
 	}
 }
 
-// When the client goes, the question's context ends, and the log says so.
+// If the client disconnects, the question's context ends and the log says so.
 func TestClientGone(t *testing.T) {
 	for _, accept := range []string{"Accept: application/json", events} {
 		t.Run(accept, func(t *testing.T) {
@@ -191,8 +191,7 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// A question ends after AskTimeout; its stream says something now and then until
-// then.
+// A question ends after AskTimeout. Until then its stream sends heartbeats.
 func TestAskTakesTooLong(t *testing.T) {
 	inBubble(t, func(t *testing.T, serve func(*Server) pipes) {
 		l := serve(newServer(t, Backend{Ask: func(ctx context.Context, _ AskRequest, _ Listener) (Answer, error) {
@@ -232,8 +231,8 @@ func TestAskTakesTooLong(t *testing.T) {
 	})
 }
 
-// A stream takes events from many goroutines, whole ones, and none when it is
-// closed.
+// A stream accepts events from several goroutines, keeps each complete, and drops those sent
+// after it is closed.
 func TestStreamFromMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept *eventStream

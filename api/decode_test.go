@@ -17,7 +17,7 @@ import (
 	"github.com/percached/percached"
 )
 
-// fields has every kind of field that inputs have.
+// fields has every kind of field that inputs use.
 type fields struct {
 	OneDocument
 	Text   string                      `json:"text"`
@@ -61,7 +61,7 @@ func faults(t *testing.T, err error) []string {
 	return names
 }
 
-// What does not fit is named field by field, and all at once.
+// The error names all invalid fields together.
 func TestUnmarshalNames(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40)
 	tests := map[string][]string{
@@ -143,7 +143,7 @@ func paramsOf(path, query string) (fields, error) {
 	return params[fields](r)
 }
 
-// Parameters are read by their types, and what does not fit is named.
+// Parameters are read by their types, and the error names the invalid ones.
 func TestParams(t *testing.T) {
 	id := percached.NewDocumentID("x")
 	got, err := paramsOf(id.String(), "limit=-5&since=2026-01-02T03:04:05%2B01:00&full=true&near=0.5&q=a%20b%2bc%26")
@@ -178,8 +178,8 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshal: whatever comes, it is refused as a problem that can be told, or
-// it means what encoding/json says it means, with nothing left out.
+// FuzzUnmarshal: any text is either refused with a valid problem, or decoded as encoding/json
+// decodes it, completely.
 func FuzzUnmarshal(f *testing.F) {
 	for _, s := range []string{
 		`{"text":"a","count":-3,"small":255,"share":1e3,"at":"2026-01-02T03:04:05Z","kind":"parallel","by":{"a":1},"ids":["` + someID + `"]}`,
@@ -217,8 +217,7 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-// FuzzParams: whatever stands in a query, it is refused by name or it is what it
-// says.
+// FuzzParams: any query is either refused by name or decoded to its value.
 func FuzzParams(f *testing.F) {
 	for _, q := range []string{"limit=5&full=true", "since=2026-01-02T03:04:05Z", "near=1e3&q=%00", "q=a&q=b", "%zz", "a=1;b=2", "near=0x1p-2", "limit=+5", "&&=&="} {
 		f.Add(someID, q)
@@ -239,8 +238,8 @@ func FuzzParams(f *testing.F) {
 	})
 }
 
-// FuzzServe: whatever a request is, it is answered with a status of the table, and
-// the backend is not called without a token.
+// FuzzServe: any request gets a status of the table, and the backend is not called without a
+// token.
 func FuzzServe(f *testing.F) {
 	for _, rt := range []string{"GET /v1/spaces/mail", "POST /v1/spaces/mail/ask", "DELETE /v1/spaces/a%2fb", "PATCH /v1/config?x", "OPTIONS *", "GET /v1/../x"} {
 		method, path, _ := strings.Cut(rt, " ")

@@ -17,7 +17,7 @@ import (
 
 func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
 
-// listenTo opens a stream of events, and waits until it is heard.
+// listenTo opens an event stream and waits until it is subscribed.
 func listenTo(t *testing.T, srv *httptest.Server, token string) (*bufio.Reader, func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -40,7 +40,7 @@ func listenTo(t *testing.T, srv *httptest.Server, token string) (*bufio.Reader, 
 	return in, func() { cancel(); resp.Body.Close() }
 }
 
-// Each listener hears what its token may see, in order.
+// Each subscriber receives the events that its token may see, in order.
 func TestEvents(t *testing.T) {
 	bus := &EventBus{}
 	srv := testServer(t, Backend{}, func(o *Options) { o.Events = bus })
@@ -86,7 +86,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A token listens in as many places as are still free, and those are none of other
+// A token may open as many streams as slots are free. Streams use none of the slots of other
 // requests.
 func TestManyListeners(t *testing.T) {
 	srv := testServer(t, Backend{About: func(context.Context, Nothing) (About, error) { return About{}, nil }},
@@ -114,7 +114,7 @@ func TestManyListeners(t *testing.T) {
 	}
 }
 
-// A token that is taken back ends what it listens to.
+// A revoked token's streams end.
 func TestRevokedListener(t *testing.T) {
 	bus, revoked := &EventBus{}, atomic.Bool{}
 	srv := testServer(t, Backend{}, func(o *Options) {
@@ -133,8 +133,8 @@ func TestRevokedListener(t *testing.T) {
 	}
 }
 
-// Publish waits for nobody: what does not fit is counted, and who is slow hears
-// how much that was.
+// Publish does not block: events beyond the backlog are counted, and the slow subscriber
+// receives the count.
 func TestHubSlowListener(t *testing.T) {
 	var h EventBus
 	h.Publish(Event{}) // nobody listens
@@ -159,7 +159,7 @@ func TestHubSlowListener(t *testing.T) {
 	}
 }
 
-// The slow listener of the daemon is told.
+// A slow subscriber of the daemon receives the event lost.
 func TestLostEvent(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	bus := &EventBus{}
@@ -206,7 +206,7 @@ func TestLostEvent(t *testing.T) {
 	}
 }
 
-// Many publish, listen and leave at once.
+// Concurrent publish, subscribe and unsubscribe are safe.
 func TestHubTogether(t *testing.T) {
 	var h EventBus
 	var all sync.WaitGroup

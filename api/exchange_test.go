@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// What a client or a probe asks again and again is logged at DEBUG, as long as it
-// works. What changes something, and what fails, is logged at INFO.
+// Successful reads are logged at DEBUG, because clients poll. Changes and failures are logged
+// at INFO.
 func TestLevelOfRequests(t *testing.T) {
 	var log logs
 	ready, logged := false, make(chan bool, 1)
@@ -51,7 +51,7 @@ func TestLevelOfRequests(t *testing.T) {
 	}
 }
 
-// logs is what was logged, as text.
+// logs is the logged text.
 type logs struct {
 	mu   sync.Mutex
 	text bytes.Buffer

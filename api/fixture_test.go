@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The tokens of tests: a role in all spaces, or in the space "mail".
+// The tokens of tests: one per role, for all spaces or for the space "mail".
 const (
 	adminToken     = "pc_admin"
 	writeToken     = "pc_write"
@@ -35,7 +35,7 @@ func authorize(secret string) (Grant, bool) {
 	return g, ok
 }
 
-// fill gives b a func for each that it lacks: it fails the test.
+// fill sets each nil func of b to one that fails the test.
 func fill(t testing.TB, b Backend) Backend {
 	v := reflect.ValueOf(&b).Elem()
 	for i := range v.NumField() {
@@ -51,7 +51,7 @@ func fill(t testing.TB, b Backend) Backend {
 	return b
 }
 
-// newServer makes a server. change may change the options.
+// newServer makes a server. change may modify the options.
 func newServer(t testing.TB, b Backend, change ...func(*Options)) *Server {
 	t.Helper()
 	o := Default()
@@ -79,8 +79,8 @@ func testServer(t testing.TB, b Backend, change ...func(*Options)) *httptest.Ser
 	return srv
 }
 
-// send makes a request, "POST /path" with headers as "Name: value", and reads
-// the response. The token is of an administrator unless a header says otherwise.
+// send sends a request, "POST /path" with headers as "Name: value", and reads the response. It
+// uses the admin token unless a header sets another.
 func send(t testing.TB, srv *httptest.Server, what, body string, headers ...string) (*http.Response, string) {
 	t.Helper()
 	method, path, _ := strings.Cut(what, " ")

@@ -13,12 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// about is a backend that says what it is.
+// about is a backend that describes itself.
 func about() Backend {
 	return Backend{About: func(context.Context, Nothing) (About, error) { return About{Version: "1"}, nil }}
 }
 
-// The daemon answers to its own names, and to those that it was given.
+// The daemon accepts its own host names and the configured ones.
 func TestHosts(t *testing.T) {
 	srv := testServer(t, about(), func(o *Options) {
 		o.Hosts = []string{"phone.local", "desk.local:7337", "192.168.1.5", "[fd00::5]"}
@@ -35,8 +35,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// Pages of an allowed origin may call, and learn that they may; the daemon's own
-// need not.
+// Pages of an allowed origin may call and get the CORS headers. Pages of the daemon's own
+// origin need none.
 func TestOrigins(t *testing.T) {
 	srv := testServer(t, about(), func(o *Options) { o.Origins = []string{"https://app.example", "http://localhost:3000"} })
 	const allow = "Access-Control-Allow-Origin"
@@ -82,8 +82,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// Every answer has the headers that keep browsers from making something else of
-// it, and the id of its request.
+// Every response has the security headers and the request's id.
 func TestHeadersOfEveryAnswer(t *testing.T) {
 	srv := testServer(t, about())
 	for name, text := range map[string]string{
@@ -107,7 +106,7 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 	}
 }
 
-// A request keeps the id that it came with, if that is a plain one.
+// The server keeps a client's request id if it is a plain name.
 func TestRequestID(t *testing.T) {
 	srv := testServer(t, about())
 	for id, kept := range map[string]bool{
@@ -125,7 +124,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// Where a GET is answered, a HEAD is; other methods are told which there are.
+// HEAD works wherever GET does. Other methods get 405 with Allow.
 func TestMethods(t *testing.T) {
 	srv := testServer(t, about())
 	whole := exchangeRaw(t, srv, raw("GET /v1/about", ""))
@@ -173,11 +172,11 @@ func TestHTTP2(t *testing.T) {
 	}
 }
 
-// busyTimes are those of an answer that waited for the questions of others.
+// busyTimes are the times of an answer that waited for other questions.
 var busyTimes = map[string]float64{"queue_ms": 4321, "prefill_ms": 50, "store_ms": 12, "total_ms": 4400}
 
-// A token of one space is told the time that its caller waited, and nothing that
-// says how much of it went to other spaces. A token of all spaces is told all.
+// A token for one space sees the total time of its answer, and nothing that shows the share of
+// other spaces. A token for all spaces sees all times.
 func TestTimesOfAScopedToken(t *testing.T) {
 	srv := testServer(t, Backend{Ask: func(_ context.Context, _ AskRequest, l Listener) (Answer, error) {
 		a := Answer{Answer: "Monday", Outcome: "miss", Citations: []Citation{}, Times: busyTimes}
@@ -214,8 +213,8 @@ func TestTimesOfAScopedToken(t *testing.T) {
 	}
 }
 
-// What a token of one space reads of questions that others have asked there, and of
-// idle work, is coarse: how long it took depends on other spaces, too.
+// A token for one space sees the durations of other questions and of background work rounded,
+// because they depend on other spaces.
 func TestScopedTokensReadCoarseTimes(t *testing.T) {
 	srv := testServer(t, Backend{
 		History: func(context.Context, Recent) (Records, error) {
@@ -259,8 +258,8 @@ func TestScopedTokensReadCoarseTimes(t *testing.T) {
 	}
 }
 
-// Events that other spaces cause are not for a token of one space: that its own work
-// gave way, that its own tensors made room, and how long an answer waited.
+// A token for one space does not receive events that other spaces cause: preempted jobs,
+// evictions, and exact waiting times.
 func TestEventsOfAScopedToken(t *testing.T) {
 	bus := &EventBus{}
 	srv := testServer(t, Backend{}, func(o *Options) { o.Events = bus })

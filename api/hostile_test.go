@@ -10,8 +10,8 @@ import (
 	"github.com/percached/percached/api/hostile"
 )
 
-// Each bad request has its answer, none reaches the backend, and the daemon
-// serves the next good one.
+// Each bad request gets its response, none reaches the backend, and the server answers the next
+// good request.
 func TestHostile(t *testing.T) {
 	var calls atomic.Int64
 	srv := testServer(t, Backend{Space: func(_ context.Context, in InSpace) (Space, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// busy is a server whose requests go on until they are let.
+// busy is a server whose requests last until the test ends them.
 type busy struct {
 	*httptest.Server
 	t          *testing.T
@@ -46,7 +46,7 @@ func newBusy(t *testing.T, change ...func(*Options)) *busy {
 	return b
 }
 
-// begin makes n requests with a token, and returns when they are being served.
+// begin starts n requests with a token, and returns when they are being served.
 func (b *busy) begin(n int, token, what string, headers ...string) {
 	for range n {
 		b.all.Go(func() {
@@ -59,7 +59,7 @@ func (b *busy) begin(n int, token, what string, headers ...string) {
 	}
 }
 
-// refused makes a request that gets no place.
+// refused sends a request that gets no slot.
 func (b *busy) refused(token, what string, headers ...string) {
 	b.t.Helper()
 	a := exchangeRaw(b.t, b.Server, raw(what, "", append(headers, "Authorization: Bearer "+token)...))
@@ -68,7 +68,7 @@ func (b *busy) refused(token, what string, headers ...string) {
 	}
 }
 
-// end lets n requests end.
+// end ends n requests.
 func (b *busy) end(n int) {
 	for range n {
 		b.let <- struct{}{}
@@ -76,10 +76,9 @@ func (b *busy) end(n int) {
 	b.all.Wait()
 }
 
-// A token gets as many places as are still free: alone half of them. So a token
-// that has none finds one, however many requests another makes, and the last place
-// is the owner's. Who gets none is told at once to come back; whether it lives can be
-// asked at any time, and places that were given back can be taken.
+// A token gets as many slots as are still free: half of them if it is alone. So another token
+// always finds one, and the last is the owner's. A request without a slot is refused at once.
+// Liveness needs no slot, and released slots are used again.
 func TestSharesOfRequests(t *testing.T) {
 	const about = "GET /v1/about"
 	b := newBusy(t, func(o *Options) { o.MaxRequests = 8 }) // 6, and 2 uploads
@@ -105,8 +104,8 @@ func TestSharesOfRequests(t *testing.T) {
 	b.end(4)
 }
 
-// Uploads have places of their own: those of one token keep neither another token's
-// from being sent, nor the token from its other requests.
+// Uploads have their own slots: those of one token block neither another token's uploads nor
+// its own other requests.
 func TestSharesOfUploads(t *testing.T) {
 	const upload, entries = "POST /v1/spaces/mail/documents?name=a.txt", "POST /v1/spaces/mail/entries/import"
 	b := newBusy(t, func(o *Options) { o.MaxRequests = 16 }) // 12, and 4 uploads
@@ -120,7 +119,7 @@ func TestSharesOfUploads(t *testing.T) {
 	b.end(5)
 }
 
-// Where there is one place alone, each token may have it.
+// If there is one slot only, every token may use it.
 func TestOnePlace(t *testing.T) {
 	p := newSlots(1)
 	for _, g := range []Grant{{Token: "a", Role: RoleAdmin}, {Token: "b", Space: "mail", Role: RoleAsk}} {
@@ -137,7 +136,7 @@ func TestOnePlace(t *testing.T) {
 	}
 }
 
-// What has a place is told until it gives it back.
+// The observer learns when a request gets and releases its slot.
 func TestWorking(t *testing.T) {
 	var mu sync.Mutex
 	var told []string
@@ -168,8 +167,8 @@ func TestWorking(t *testing.T) {
 	}
 }
 
-// A handler that panics is a problem like others, its slot is given back, and the
-// daemon lives. What was half sent is cut.
+// A panicking handler causes a problem, its slot is released, and the server goes on. A partial
+// response is cut.
 func TestPanic(t *testing.T) {
 	log := &logs{}
 	srv := testServer(t, Backend{
@@ -213,7 +212,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// Options that cannot be are told all at once.
+// Validate reports all invalid options together.
 func TestValidate(t *testing.T) {
 	good := newServer(t, Backend{}).Options
 	if err := good.Validate(); err != nil {
@@ -242,7 +241,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Who has no token cannot take the slots of those who have one.
+// Requests without a token use no slots.
 func TestOpenOperationsTakeNoSlot(t *testing.T) {
 	inBubble(t, func(t *testing.T, serve func(*Server) pipes) {
 		l := serve(newServer(t, Backend{
@@ -263,8 +262,7 @@ func TestOpenOperationsTakeNoSlot(t *testing.T) {
 	})
 }
 
-// A small body cannot take much memory: neither by many values, nor by many
-// faults.
+// A small body cannot use much memory, neither by many values nor by many faults.
 func TestManyValues(t *testing.T) {
 	many := func(value string) string { return strings.Repeat(value+",", 300_000) + value }
 	for _, tt := range []struct{ name, what, body string }{
@@ -299,7 +297,7 @@ func TestManyValues(t *testing.T) {
 	}
 }
 
-// Whoever sets no bound writes the largest number that there is.
+// The largest number serves as "no limit".
 func TestLargestLimits(t *testing.T) {
 	srv := testServer(t, Backend{
 		Ask: func(context.Context, AskRequest, Listener) (Answer, error) { return Answer{}, nil },

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// refusal checks what is said of a body that is not taken.
+// refusal checks the problem of a refused body.
 func refusal(t *testing.T, err error) {
 	t.Helper()
 	e, ok := errors.AsType[*problemError](err)
@@ -28,8 +28,7 @@ func refusal(t *testing.T, err error) {
 	}
 }
 
-// Whatever a client sends, it is a question to a space or it is refused, and what
-// is taken is fit for the backend.
+// Any body is either a valid question to a space or refused.
 func FuzzChat(f *testing.F) {
 	for _, tt := range wrongOpenAI() {
 		_, body, _ := strings.Cut(tt.text, "\r\n\r\n")

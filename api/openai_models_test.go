@@ -99,7 +99,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// Who sees one space is told the same of another, there or not, word for word.
+// A token for one space gets the same response for another space, whether it exists or not.
 func TestModelsTellNothing(t *testing.T) {
 	srv := testServer(t, housed("mail", "notes"))
 	say := func(what, body string) string {
@@ -115,7 +115,7 @@ func TestModelsTellNothing(t *testing.T) {
 	}
 }
 
-// embedder gives each text a vector of its length and 0.1.
+// embedder returns the vector (length of the text, 0.1).
 func embedder(got *[]string) Backend {
 	return Backend{
 		About: func(context.Context, Nothing) (About, error) {
@@ -164,7 +164,7 @@ func TestEmbeddings(t *testing.T) {
 	}
 }
 
-// In base64 a vector is the same, to the bit.
+// A vector in base64 is the same, bit for bit.
 func TestEmbeddingsBase64(t *testing.T) {
 	var texts []string
 	a := exchangeRaw(t, testServer(t, embedder(&texts)), raw("POST /v1/embeddings", `{"input":"abc","encoding_format":"base64"}`))
@@ -189,7 +189,7 @@ func TestEmbeddingsOtherDimensions(t *testing.T) {
 	}
 }
 
-// Vectors that do not belong to the texts, or are none, are nobody's answer.
+// Vectors that do not match the texts are an internal error.
 func TestEmbeddingsBroken(t *testing.T) {
 	nan := float32(math.NaN())
 	for name, vectors := range map[string][][]float32{"too few": {{1}}, "not a number": {{1}, {nan}}, "endless": {{1}, {float32(math.Inf(1))}}} {

@@ -22,7 +22,7 @@ import (
 
 const chatPath = "POST /v1/chat/completions"
 
-// chatAnswer is an answer from the model, with tensors of one chunk.
+// chatAnswer is an answer of the model with stored tensors of one chunk.
 func chatAnswer() Answer {
 	return Answer{
 		Answer: "On Friday.", Outcome: "tensor_hit", Finish: "end", Grounds: Grounds{Grounded: true},
@@ -32,7 +32,7 @@ func chatAnswer() Answer {
 	}
 }
 
-// asker is a backend that answers, and keeps what it was asked.
+// asker is a backend that answers and records its input.
 type asker struct {
 	pieces []string // that come before the answer
 	answer Answer
@@ -60,7 +60,7 @@ func (a *asker) was() []AskRequest {
 	return a.asked
 }
 
-// fixed makes what a chat's answer names after the request the same in each test.
+// fixed replaces the parts of a response that differ between runs.
 func fixed(o *Options) { o.Now = func() time.Time { return time.Unix(1_700_000_000, 0) } }
 
 func TestChat(t *testing.T) {
@@ -88,7 +88,7 @@ func doubtful() Answer {
 	return a
 }
 
-// In place of an answer that is not grounded stands what the documents say.
+// An answer that is not grounded is replaced by the documents' text.
 func TestChatIsHonest(t *testing.T) {
 	a := &asker{answer: doubtful()}
 	got := exchangeRaw(t, testServer(t, a.backend()), raw(chatPath, `{"model":"mail","messages":[{"role":"user","content":"When?"}]}`))
@@ -150,8 +150,7 @@ func TestChatAsks(t *testing.T) {
 	}
 }
 
-// chunkLines reads a stream as OpenAI's clients do: lines of data, no names of
-// events, up to the end that is said.
+// chunkLines reads a stream as OpenAI's clients do: unnamed data lines up to [DONE].
 func chunkLines(t testing.TB, body string) (chunks []chatChunk, last string) {
 	t.Helper()
 	for event := range strings.SplitSeq(strings.TrimSuffix(body, "\n\n"), "\n\n") {
@@ -229,8 +228,7 @@ func TestChatStream(t *testing.T) {
 	}
 }
 
-// What fails before there is some of an answer has a status; what fails later ends
-// the stream with an error in it.
+// A failure before the first text has a status; a later one ends the stream with an error.
 func TestChatFails(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -265,7 +263,7 @@ func TestChatFails(t *testing.T) {
 	}
 }
 
-// held is a backend whose answer waits until the client is gone.
+// held is a backend whose answer waits until the client disconnects.
 func held() (b Backend, begun chan struct{}, ended chan error) {
 	begun, ended = make(chan struct{}), make(chan error, 1)
 	return Backend{Ask: func(ctx context.Context, _ AskRequest, l Listener) (Answer, error) {
@@ -290,7 +288,7 @@ func post(ctx context.Context, t testing.TB, srv *httptest.Server, path, body st
 	return r
 }
 
-// A client that goes takes its work with it, and that is no failure.
+// If the client disconnects, its work stops, and that is no failure.
 func TestChatDisconnect(t *testing.T) {
 	for _, stream := range []string{"false", "true"} {
 		t.Run("stream "+stream, func(t *testing.T) {
@@ -330,8 +328,7 @@ func TestChatDisconnect(t *testing.T) {
 	}
 }
 
-// An answer may take longer than a client may take to send the question, and to
-// read what there is.
+// An answer may take longer than the timeouts for sending and reading.
 func TestChatTakesItsTime(t *testing.T) {
 	for _, stream := range []string{"false", "true"} {
 		t.Run("stream "+stream, func(t *testing.T) {
@@ -355,7 +352,7 @@ func TestChatTakesItsTime(t *testing.T) {
 	}
 }
 
-// A question that takes too long is given up.
+// A question that exceeds the time limit ends.
 func TestChatTimeout(t *testing.T) {
 	b, _, ended := held()
 	srv := testServer(t, b, func(o *Options) { o.AskTimeout = time.Millisecond })

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// wrongOpenAI are requests of OpenAI's clients that are wrong in one way each.
+// wrongOpenAI lists OpenAI requests that are wrong in one way each.
 func wrongOpenAI() []wrongRequest {
 	const (
 		user   = `{"role":"user","content":"When?"}`
@@ -135,8 +135,7 @@ func wrongOpenAI() []wrongRequest {
 	}
 }
 
-// Each wrong request has its answer in both forms, and the backend hears nothing
-// of it.
+// Each wrong request gets its problem in both formats, and the backend is not called.
 func TestOpenAIWrong(t *testing.T) {
 	for _, tt := range wrongOpenAI() {
 		t.Run(tt.name, func(t *testing.T) {

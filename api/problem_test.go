@@ -18,8 +18,8 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// Every kind of fault has its status and problem; what is internal leaks
-// nothing, and is logged under the request's id.
+// Every kind of fault has its status and problem. Internal errors stay hidden and are logged
+// with the request's id.
 func TestFaultsBecomeProblems(t *testing.T) {
 	const secret = "the dentist is on Monday"
 	type row struct {
@@ -65,8 +65,8 @@ func TestFaultsBecomeProblems(t *testing.T) {
 	}
 }
 
-// Of an error, the client is told what the house wrote; what the system says, and
-// what is internal, stays inside.
+// The client receives percached's own words, and nothing of the operating system's or of
+// internal errors.
 func TestWhatIsTold(t *testing.T) {
 	_, system := os.Open("/nowhere/secret")
 	const sentence = "the disk is full"
@@ -97,7 +97,7 @@ func TestWhatIsTold(t *testing.T) {
 	}
 }
 
-// Fields that are wrong are named, whoever found them.
+// Field errors of the backend reach the client.
 func TestFieldErrors(t *testing.T) {
 	fields := FieldErrors{{"/threshold", "must be 0 to 1"}, {"/stride", "must not be negative"}}
 	srv := testServer(t, Backend{ChangeConfig: func(context.Context, ConfigChange) (Config, error) {
@@ -109,7 +109,7 @@ func TestFieldErrors(t *testing.T) {
 	}
 }
 
-// On the paths of OpenAI's clients, problems have their form besides.
+// On OpenAI's paths, problems also have OpenAI's format.
 func TestProblemsForOpenAI(t *testing.T) {
 	x := &exchange{id: "r1", path: "/v1/models"}
 	field := "model"
@@ -140,7 +140,7 @@ func TestProblemsForOpenAI(t *testing.T) {
 	}
 }
 
-// The table in docs/api.md is the table here.
+// The table in docs/api.md equals the table in problem.go.
 func TestProblemsAreDocumented(t *testing.T) {
 	b, err := os.ReadFile("../docs/api.md")
 	if err != nil {
@@ -162,7 +162,7 @@ func TestProblemsAreDocumented(t *testing.T) {
 	}
 }
 
-// Nothing of what a client sends, but names of fields, is told or logged.
+// Neither responses nor logs contain a client's data, except field names.
 func TestNothingIsGivenAway(t *testing.T) {
 	const secret = "dentist"
 	log := &logs{}

@@ -46,21 +46,20 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// raw writes a request as it goes over the wire, with headers "Name: value": those
-// that a decent client sends, unless one of the same name is given; "Name:" alone
-// leaves it out.
+// raw builds a request as sent over the wire. Headers "Name: value" replace the defaults;
+// "Name:" removes one.
 func raw(what, body string, headers ...string) string {
 	return hostile.Text(adminToken, what, body, headers...)
 }
 
-// answer is a response as tests look at it.
+// answer is a response for tests.
 type answer struct {
 	*http.Response
 	text    string
 	problem Problem
 }
 
-// name is the name of the problem, or empty.
+// name is the problem's name, or "".
 func (a answer) name() string {
 	return strings.TrimPrefix(a.problem.Type, "urn:percached:problem:")
 }
@@ -75,8 +74,7 @@ func exchangeRaw(t testing.TB, srv *httptest.Server, text string) answer {
 	return answerOf(t, resp)
 }
 
-// answerOf reads a response. Where it is a problem, it is checked for what every
-// problem has.
+// answerOf reads a response, and checks the fixed parts of a problem.
 func answerOf(t testing.TB, resp *http.Response) answer {
 	t.Helper()
 	b, err := io.ReadAll(resp.Body)

@@ -17,17 +17,17 @@ import (
 
 const someID = "0123456789abcdef0123456789abcdef"
 
-// at is a route's path with names in it.
+// at fills a route's path with names.
 func (r route) at(space string) string {
 	return strings.NewReplacer("{space}", space, "{document}", someID, "{entry}", "e1", "{upload}", "u1", "{job}", "j1", "{model}", space, "{file}", fileOfPage()).Replace(r.path)
 }
 
-// fileOfPage is the first file that the page names.
+// fileOfPage is the first file that the page references.
 func fileOfPage() string {
 	return string(regexp.MustCompile(`page/([\w.-]+)`).FindSubmatch(page.Index().Content)[1])
 }
 
-// goodBodies are bodies of those operations that want one.
+// goodBodies are valid bodies of operations that need one.
 func goodBodies() map[string]string {
 	return map[string]string{
 		"createSpace":          `{"name":"mail","kind":"emails","settings":{"k":4,"placement":"parallel","prompts":{"history":"x"}}}`,
@@ -45,7 +45,7 @@ func goodBodies() map[string]string {
 	}
 }
 
-// allRoutes are the routes of a server that serves nothing.
+// allRoutes are the routes of an empty server.
 func allRoutes(t *testing.T) []route {
 	s := &Server{backend: fill(t, Backend{})}
 	return s.routes()
@@ -66,14 +66,13 @@ func (r route) request(space string, headers ...string) string {
 	return raw(r.method+" "+r.at(space)+query, body, headers...)
 }
 
-// calls notes what reached the backend: the func's name, and what it was given
-// as JSON.
+// calls records the calls of the backend: the func's name and its input as JSON.
 type calls struct {
 	mu   sync.Mutex
 	seen map[string]reflect.Value
 }
 
-// noting gives a backend that answers with nothing, and notes.
+// noting returns a backend that records calls and returns zero values.
 func (c *calls) noting() Backend {
 	var b Backend
 	v := reflect.ValueOf(&b).Elem()
@@ -98,8 +97,7 @@ func (c *calls) take() map[string]reflect.Value {
 	return seen
 }
 
-// Every operation reaches one func of the backend and no other, with the names
-// of its path.
+// Every operation calls one func of the backend, with the names of its path.
 func TestEveryRouteReachesTheBackend(t *testing.T) {
 	named := map[string]string{ // where the operation's name is not the func's
 		"page": "", "pageFile": "", "health": "", "ready": "", "openapi": "", "getStatus": "Status", "listSpaces": "Spaces", "getSpace": "Space",
@@ -156,7 +154,7 @@ func TestEveryRouteReachesTheBackend(t *testing.T) {
 	}
 }
 
-// ids are what may differ between two answers that say the same.
+// ids matches the parts that differ between equal responses.
 var ids = regexp.MustCompile(`urn:percached:request:[0-9a-f]+`)
 
 func same(a answer) string {
@@ -166,9 +164,8 @@ func same(a answer) string {
 	return a.Status + cmp.Diff(http.Header{}, h) + ids.ReplaceAllString(a.text, "")
 }
 
-// Every operation but those that are open wants a token that is known, of the space, of a role
-// that is large enough, and a backend that is ready, in this order. Nothing
-// reaches the backend before.
+// Every protected operation checks in this order: a known token, its space, its role,
+// readiness. It calls the backend only after that.
 func TestEveryRouteIsGuarded(t *testing.T) {
 	ready := testServer(t, Backend{})
 	starting := testServer(t, Backend{}, func(o *Options) {

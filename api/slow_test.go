@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// pipes is a listener whose connections are pipes: in a bubble, their deadlines
-// pass as fast as nobody does anything.
+// pipes is a listener whose connections are pipes, so that deadlines use the bubble's clock.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -32,8 +31,8 @@ func (p pipes) dial() net.Conn {
 	return near
 }
 
-// inBubble runs f in a bubble. What f serves ends with it. Channels that f waits
-// for must be made in it.
+// inBubble runs f in a bubble and stops what it serves. Channels that f waits for must be made
+// in the bubble.
 func inBubble(t *testing.T, f func(t *testing.T, serve func(*Server) pipes)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := make(pipes)
@@ -63,9 +62,8 @@ func response(t *testing.T, c net.Conn) answer {
 	return answerOf(t, resp)
 }
 
-// A client that sends nothing of its body for SendTimeout is given up, however it
-// began, and so is one that falls so far behind the least rate; one that is slow and
-// keeps to it is not.
+// The server gives up on a client that pauses for SendTimeout or falls below the minimum rate.
+// It does not give up on a slow client above that rate.
 func TestSlowSender(t *testing.T) {
 	const wait = 3 * time.Second
 	server := func(t *testing.T) *Server {
@@ -157,7 +155,7 @@ func TestSlowSender(t *testing.T) {
 	}
 }
 
-// A client that reads nothing for WriteTimeout is given up, and its work stops.
+// The server gives up on a client that reads nothing for WriteTimeout, and stops its work.
 func TestSlowReader(t *testing.T) {
 	const wait = 3 * time.Second
 	type ended struct {
@@ -202,8 +200,8 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// A client that is refused keeps its connection if its body came with its header: else
-// each request of a flood would cost a new one.
+// A refused client keeps its connection if its body arrived with the header, so that a flood of
+// requests needs no new connections.
 func TestRefusedKeepsConnection(t *testing.T) {
 	const ask, body = "POST /v1/spaces/mail/ask", `{"question":"when is it?"}`
 	inBubble(t, func(t *testing.T, serve func(*Server) pipes) {
@@ -235,7 +233,7 @@ func TestRefusedKeepsConnection(t *testing.T) {
 	})
 }
 
-// A client that sends all of its body before it reads learns why nothing came of it.
+// A client that sends its whole body before it reads still receives the refusal.
 func TestRefusedAfterAllIsSent(t *testing.T) {
 	srv := testServer(t, about(), func(o *Options) { o.MaxBody, o.MaxUpload = 1<<20, 8<<20 })
 	rest := strings.Repeat("x", 32<<20)

@@ -17,11 +17,11 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 )
 
-// contract holds responses to openapi.yaml.
+// contract compares responses with openapi.yaml.
 type contract struct{ doc *openapi3.T }
 
-// check says what of a response is not as openapi.yaml has it: status, headers,
-// type, and body, which may hold nothing that is not described.
+// check returns how a response differs from openapi.yaml: status, headers, media type or body.
+// Unknown fields are a difference.
 func (c contract) check(method, path string, resp *http.Response, body string) error {
 	route := c.route(method, path)
 	if route == nil {
@@ -66,7 +66,7 @@ func (c contract) check(method, path string, resp *http.Response, body string) e
 	return nil
 }
 
-// content is what the document says of a response's body.
+// content returns the description of a response's body.
 func (c contract) content(op *openapi3.Operation, resp *http.Response) (*openapi3.MediaType, *openapi3.Schema) {
 	r := op.Responses.Status(resp.StatusCode)
 	if r == nil {
@@ -79,8 +79,8 @@ func (c contract) content(op *openapi3.Operation, resp *http.Response) (*openapi
 	return content, content.Schema.Value
 }
 
-// route finds the operation that a request is for: of two paths that fit, the one
-// with fewer names in it.
+// route finds the operation of a request. If two paths match, it uses the one with fewer
+// parameters.
 func (c contract) route(method, path string) *routers.Route {
 	path, _, _ = strings.Cut(path, "?")
 	parts := strings.Split(path, "/")
@@ -106,8 +106,8 @@ func matches(pattern, parts []string) bool {
 	return true
 }
 
-// events checks a stream of server-sent events: each has the data that x-events
-// names for it. OpenAI's have no name, and end with [DONE].
+// events checks a stream of server-sent events: x-events names the schema of each. OpenAI's
+// events have no name and end with [DONE].
 func (c contract) events(content *openapi3.MediaType, stream string) error {
 	known := content.Extensions["x-events"].(map[string]any)
 	for block := range strings.SplitSeq(strings.TrimRight(stream, "\n"), "\n\n") {
@@ -139,7 +139,7 @@ func (c contract) events(content *openapi3.MediaType, stream string) error {
 	return nil
 }
 
-// value checks a piece of JSON against the schema that a pointer names.
+// value checks a JSON value against a schema.
 func (c contract) value(pointer any, text string) error {
 	ref := c.doc.Components.Schemas[strings.TrimPrefix(pointer.(string), "#/components/schemas/")]
 	if ref == nil {
@@ -155,8 +155,8 @@ func (c contract) value(pointer any, text string) error {
 	return strange(ref.Value, v, "")
 }
 
-// strange looks for members that a schema does not name. Clients let them pass,
-// but what we send is to be described.
+// strange finds fields that a schema does not name. Clients ignore them, but the document must
+// describe what the server sends.
 func strange(s *openapi3.Schema, v any, at string) error {
 	switch v := v.(type) {
 	case []any:
@@ -187,7 +187,7 @@ func strange(s *openapi3.Schema, v any, at string) error {
 	return nil
 }
 
-// The contract notices what is not as it should be.
+// The contract detects each kind of difference.
 func TestContractCanFail(t *testing.T) {
 	c := contract{specification(t)}
 	good := http.Header{"Content-Type": {jsonType}, "X-Request-Id": {"r1"}}

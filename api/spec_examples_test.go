@@ -7,8 +7,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Examples hold what is described and no more, and each of a request has the one
-// of the response that it gets: they bear the same name.
+// Examples contain only described fields. A request's example has the same name as its
+// response's.
 func TestSpecExamples(t *testing.T) {
 	doc := specification(t)
 	c := contract{doc}
@@ -42,8 +42,8 @@ func TestSpecExamples(t *testing.T) {
 	}
 }
 
-// example checks what the document's own validation does not: members that are not
-// described, and what streams are made of.
+// example checks what the document's own validation does not: undescribed fields, and the
+// content of streams.
 func (c contract) example(kind string, content *openapi3.MediaType, e *openapi3.Example) error {
 	switch text, _ := e.Value.(string); kind {
 	case eventsType:

@@ -13,8 +13,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// sample is a value with all that a schema describes: every member, and of lists
-// and maps one element.
+// sample makes a value with everything that a schema describes: every field, and one element of
+// each list and map.
 func sample(t testing.TB, s *openapi3.Schema) any {
 	t.Helper()
 	properties, _ := members(s)
@@ -58,7 +58,7 @@ func sample(t testing.TB, s *openapi3.Schema) any {
 	return nil
 }
 
-// sampler fills Go values with samples of the schemas that they are written as.
+// sampler fills Go values with samples of their schemas.
 type sampler struct {
 	doc     *openapi3.T
 	schemas map[reflect.Type]string
@@ -93,7 +93,7 @@ func (s sampler) fill(t testing.TB, v any) {
 	}
 }
 
-// empty takes all lists and maps away from a value.
+// empty removes all lists and maps from a value.
 func empty(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:
@@ -111,8 +111,8 @@ func empty(v reflect.Value) {
 	}
 }
 
-// backend answers everything with samples, which hold no lists if they are to be
-// bare; with an error, it answers with that.
+// backend returns samples for every operation, without lists if bare is set; with an error, it
+// returns that.
 func (s sampler) backend(t testing.TB, bare bool, err error) (b Backend) {
 	fail := reflect.Zero(reflect.TypeFor[error]())
 	if err != nil {

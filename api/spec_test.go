@@ -23,7 +23,7 @@ func specification(t testing.TB) *openapi3.T {
 	return doc
 }
 
-// schemaOf is a schema by its name.
+// schemaOf returns a schema by name.
 func schemaOf(t testing.TB, doc *openapi3.T, name string) *openapi3.SchemaRef {
 	t.Helper()
 	ref := doc.Components.Schemas[name]
@@ -33,7 +33,7 @@ func schemaOf(t testing.TB, doc *openapi3.T, name string) *openapi3.SchemaRef {
 	return ref
 }
 
-// The document is OpenAPI, and its examples are what its schemas describe.
+// The document is valid OpenAPI, and its examples match their schemas.
 func TestSpecIsValid(t *testing.T) {
 	doc := specification(t)
 	if err := doc.Validate(context.Background()); err != nil {
@@ -45,7 +45,7 @@ func TestSpecIsValid(t *testing.T) {
 	}
 }
 
-// The routes are the operations, and each operation tells who may call it.
+// The routes are the document's operations, and each operation documents who may call it.
 func TestSpecHasTheRoutes(t *testing.T) {
 	told := map[string]string{} // method and path → operationId and rights
 	for path, item := range specification(t).Paths.Map() {
@@ -82,8 +82,7 @@ func rights(n access) string {
 	return "No token is needed."
 }
 
-// Every response bears the request's id, and every operation says how it tells
-// of problems.
+// Every response documents the request's id, and every operation documents its problems.
 func TestSpecResponses(t *testing.T) {
 	for path, item := range specification(t).Paths.Map() {
 		for method, op := range item.Operations() {
@@ -111,7 +110,7 @@ func TestSpecResponses(t *testing.T) {
 	}
 }
 
-// What is one of a few words here is one of them in openapi.yaml.
+// Enumerated values in Go are the enums of openapi.yaml.
 func TestSpecWords(t *testing.T) {
 	doc := specification(t)
 	types := []string{}
@@ -154,7 +153,7 @@ func TestSpecWords(t *testing.T) {
 	}
 }
 
-// words are those of an enum, in order, without null.
+// words returns the values of an enum, in order, without null.
 func words(s *openapi3.Schema) []string {
 	var out []string
 	for _, v := range s.Enum {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// wire is a schema and the type that is read from it or written to it.
+// wire is a schema with its Go type.
 type wire struct {
 	schema string
 	typ    reflect.Type
@@ -24,7 +24,7 @@ type wire struct {
 	needed      []string
 }
 
-// wires are all schemas that are objects.
+// wires lists all object schemas.
 func wires() []wire {
 	gives := func(schema string, typ reflect.Type) wire { return wire{schema: schema, typ: typ} }
 	takes := func(schema string, typ reflect.Type, needed ...string) wire {
@@ -109,8 +109,7 @@ func wires() []wire {
 	}
 }
 
-// Schemas and types say the same: which members there are, which are always
-// there, of what kind they are, and which may be null.
+// Schemas and types agree on fields, required fields, kinds and null.
 func TestSpecTypes(t *testing.T) {
 	doc := specification(t)
 	named := map[string]reflect.Type{}
@@ -173,8 +172,8 @@ func (w wire) compare(t *testing.T, named map[string]reflect.Type, schema *opena
 	}
 }
 
-// members are the properties of an object, and those that must be there, those of
-// all its parts together.
+// members returns the properties and the required fields of an object, including those of
+// allOf.
 func members(s *openapi3.Schema) (openapi3.Schemas, []string) {
 	properties, required := openapi3.Schemas{}, slices.Clone(s.Required)
 	maps.Copy(properties, s.Properties)
@@ -186,7 +185,7 @@ func members(s *openapi3.Schema) (openapi3.Schemas, []string) {
 	return properties, required
 }
 
-// fits checks the kind of a member.
+// fits checks the kind of a field.
 func fits(t *testing.T, named map[string]reflect.Type, at string, typ reflect.Type, ref *openapi3.SchemaRef) {
 	t.Helper()
 	for typ.Kind() == reflect.Pointer {
@@ -233,7 +232,7 @@ func fits(t *testing.T, named map[string]reflect.Type, at string, typ reflect.Ty
 	}
 }
 
-// referred is the name of the schema that a schema is, or adds words to.
+// referred returns the name of the schema that a schema refers to or extends.
 func referred(ref *openapi3.SchemaRef) string {
 	if len(ref.Value.AllOf) == 1 {
 		ref = ref.Value.AllOf[0]

@@ -17,15 +17,15 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// sampled is a request of an operation, with all that it needs.
+// sampled is a complete request of an operation.
 type sampled struct {
 	what, body string
 	headers    []string
 	status     int // of the response if all is well
 }
 
-// requests are requests of an operation: one for each type of body that it reads,
-// and for each way in which it answers.
+// requests returns requests of an operation: one for each media type that it reads and each
+// that it returns.
 func (s sampler) requests(t testing.TB, path, method string, op *openapi3.Operation) (all []sampled) {
 	at := strings.NewReplacer(
 		"{space}", "mail", "{model}", "mail", "{upload}", "u1", "{job}", "j1", "{file}", fileOfPage(),
@@ -76,7 +76,7 @@ func (s sampler) requests(t testing.TB, path, method string, op *openapi3.Operat
 	return all
 }
 
-// body is a request's body with all that its schema describes.
+// body returns a body with everything that its schema describes.
 func (s sampler) body(t testing.TB, schema *openapi3.Schema) string {
 	text, err := json.Marshal(sample(t, schema))
 	if err != nil {
@@ -85,7 +85,7 @@ func (s sampler) body(t testing.TB, schema *openapi3.Schema) string {
 	return string(text)
 }
 
-// each calls f with every operation but that of endless events.
+// each calls f with every operation except the endless event stream.
 func (s sampler) each(f func(path, method string, op *openapi3.Operation)) {
 	for _, path := range s.doc.Paths.InMatchingOrder() {
 		for method, op := range s.doc.Paths.Value(path).Operations() {
@@ -96,7 +96,7 @@ func (s sampler) each(f func(path, method string, op *openapi3.Operation)) {
 	}
 }
 
-// full are options with all that operations want.
+// full returns options with everything that operations need.
 func full(o *Options) {
 	o.Spec = percached.OpenAPI()
 	o.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -105,8 +105,8 @@ func full(o *Options) {
 	})
 }
 
-// What openapi.yaml describes goes through: a body with all that a schema has is
-// taken, and each operation answers with all that its schema has, and as it says.
+// The server accepts bodies with every described field, and each operation returns every
+// described field.
 func TestSpecOfResponses(t *testing.T) {
 	s := newSampler(t)
 	c := contract{s.doc}
@@ -141,7 +141,7 @@ func TestSpecOfResponses(t *testing.T) {
 	})
 }
 
-// A list that holds nothing is an empty list, whatever the backend makes of it.
+// An empty list is sent as an empty list, even if the backend returns nil.
 func TestSpecOfEmptyLists(t *testing.T) {
 	s := newSampler(t)
 	srv := testServer(t, s.backend(t, true, nil), full)
@@ -155,7 +155,7 @@ func TestSpecOfEmptyLists(t *testing.T) {
 	})
 }
 
-// Whatever goes wrong, the response is as openapi.yaml says.
+// Every failure is a response that openapi.yaml describes.
 func TestSpecOfProblems(t *testing.T) {
 	s := newSampler(t)
 	c := contract{s.doc}
@@ -208,7 +208,7 @@ func TestSpecOfProblems(t *testing.T) {
 	})
 }
 
-// Events are as openapi.yaml says.
+// Events match openapi.yaml.
 func TestSpecOfEvents(t *testing.T) {
 	s := newSampler(t)
 	bus := &EventBus{}

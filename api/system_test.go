@@ -18,7 +18,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// What needs no token tells how the daemon is, ready or not.
+// Operations without a token report the daemon's state, ready or not.
 func TestOpenOperations(t *testing.T) {
 	for _, now := range []Ready{{true, "ready", 1}, {false, "loading", 0.25}} {
 		srv := testServer(t, Backend{}, func(o *Options) { o.Ready = func() Ready { return now } })
@@ -43,7 +43,7 @@ func TestOpenOperations(t *testing.T) {
 	}
 }
 
-// Metrics are served by what was given for them.
+// Metrics are served by the configured handler.
 func TestMetrics(t *testing.T) {
 	srv := testServer(t, Backend{}, func(o *Options) {
 		o.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
@@ -56,8 +56,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// A token of one space sees that space alone, and makes the backend look at no
-// other.
+// A token for one space sees that space only, and the backend looks at no other.
 func TestListSpaces(t *testing.T) {
 	there := map[string]bool{"mail": true, "notes": true}
 	srv := testServer(t, Backend{
@@ -90,8 +89,7 @@ func TestListSpaces(t *testing.T) {
 	}
 }
 
-// A change of settings reaches the backend as it was sent: what is null, and what
-// is not there.
+// A change of settings reaches the backend unchanged, with nulls and absent fields.
 func TestChangeSpace(t *testing.T) {
 	var got SpaceChange
 	srv := testServer(t, Backend{ChangeSpace: func(_ context.Context, in SpaceChange) (Space, error) {
@@ -107,7 +105,7 @@ func TestChangeSpace(t *testing.T) {
 	}
 }
 
-// An export is a line for each entry; one that fails on the way does not end well.
+// An export has one line per entry. If it fails in the middle, it does not end normally.
 func TestExport(t *testing.T) {
 	failAfter := -1
 	srv := testServer(t, Backend{Export: func(_ context.Context, in Export) (Nothing, error) {
@@ -174,8 +172,8 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// The page and all files that it names are there, without a token, also while
-// nothing can be asked, and under the page's own policy.
+// The page and its files are served without a token, before percached is ready, and under the
+// page's own policy.
 func TestPage(t *testing.T) {
 	srv := testServer(t, Backend{}, func(o *Options) { o.Ready = func() Ready { return Ready{Stage: "loading"} } })
 	paths := []string{"/"}
@@ -206,8 +204,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// A browser opens the page by its address or by a link, wherever that stands, and
-// the page calls from its own origin.
+// A browser may open the page by address or from any link, and the page may call from its own
+// origin.
 func TestBrowserOpensThePage(t *testing.T) {
 	srv := testServer(t, about())
 	for _, site := range []string{"none", "same-origin", "same-site", "cross-site"} {

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// bodies are those of the wrong uploads, for a start.
+// bodies are seeds: the wrong uploads.
 func bodies(f *testing.F, add func(body string)) {
 	for _, tt := range wrongUploads(f) {
 		if _, body, _ := strings.Cut(tt.text, "\r\n\r\n"); len(body) < 4<<10 {
@@ -27,8 +27,7 @@ func bodies(f *testing.F, add func(body string)) {
 	}
 }
 
-// gather reads a body, and gives the files that came before it turned out to be
-// wrong, if it did.
+// gather reads a body and returns the files that were passed on, and the fault if there is one.
 func gather(each func(fileSink) error) (files []took, err error) {
 	err = each(func(name string, body io.Reader) error {
 		b, err := io.ReadAll(body)
@@ -38,8 +37,8 @@ func gather(each func(fileSink) error) (files []took, err error) {
 	return files, err
 }
 
-// Documents become lines, one for each and in their order, or the body is refused;
-// how it is cut into pieces on its way does not matter.
+// Documents become lines in order, or the body is refused. How the body is split on its way
+// makes no difference.
 func FuzzDocuments(f *testing.F) {
 	bodies(f, func(body string) { f.Add(body) })
 	f.Add(`{"documents":[{"key":"a","title":"t","text":"x","date":"2025-03-20T10:00:00Z","source":"s"},{"text":"\ud800\u2028"}]}`)
@@ -86,8 +85,8 @@ func FuzzDocuments(f *testing.F) {
 	})
 }
 
-// What is taken of a multipart body is what the standard library reads from it,
-// under names that are safe; how it is cut into pieces on its way does not matter.
+// The files of a multipart body equal those that the standard library reads, under safe names.
+// How the body is split on its way makes no difference.
 func FuzzFiles(f *testing.F) {
 	bodies(f, func(body string) { f.Add(body, "b") })
 	body, kind := form(f, took{"a.txt", "text\r\n--"}, took{"b\\c.eml", "From: a\n\n"})
@@ -134,7 +133,7 @@ func safe(t *testing.T, name string) {
 	}
 }
 
-// A file name is what was sent, written in one way, or it is refused.
+// A file name is normalised or refused.
 func FuzzFileName(f *testing.F) {
 	for _, name := range []string{"a.txt", "a/b", `a\b`, "/a//b/./c", "a/../b", "a/.", "a/", "..", "a\x00", "\u0085", "\xff", "", "/", strings.Repeat("ü", 128), "cafe\u0301/re\u0301sume\u0301.txt"} {
 		f.Add(name)
@@ -155,7 +154,7 @@ func FuzzFileName(f *testing.F) {
 	})
 }
 
-// A body that cannot be read on says so, whatever its parser makes of it.
+// A body that breaks off is reported as such, whatever its parser reports.
 func TestBodyBreaksWithinAnyByte(t *testing.T) {
 	multi, kind := form(t, took{"a.txt", "text"}, took{"b.txt", "text"})
 	_, boundary, _ := strings.Cut(kind, "boundary=")

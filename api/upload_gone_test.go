@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A sender that stalls is given up, wherever it does.
+// The server gives up on a sender that stalls, at any point of an upload.
 func TestUploadStalls(t *testing.T) {
 	multi, multiType := form(t, took{"a.txt", "text"}, took{"b.txt", "text"})
 	tests := []struct{ name, query, kind, sent string }{
@@ -37,7 +37,7 @@ func TestUploadStalls(t *testing.T) {
 	}
 }
 
-// A client that goes in the middle leaves nothing behind.
+// A client that disconnects in the middle leaves nothing behind.
 func TestUploadBreaksOff(t *testing.T) {
 	multi, multiType := form(t, took{"a.txt", "text"}, took{"b.txt", strings.Repeat("text", 1000)})
 	tests := []struct{ name, query, kind, sent string }{
@@ -71,7 +71,7 @@ func TestUploadBreaksOff(t *testing.T) {
 	}
 }
 
-// Who waits until all is in may go: the backend hears of it, whatever the body was.
+// A client that waits for the end may disconnect; the backend still receives the whole upload.
 func TestUploadNobodyWaits(t *testing.T) {
 	multi, multiType := form(t, took{"a.txt", "text"})
 	tests := []struct{ name, query, kind, body string }{

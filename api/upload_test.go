@@ -19,10 +19,10 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// took is a file that was taken in.
+// took is a received file.
 type took struct{ Name, Text string }
 
-// intake keeps uploads as a backend must: in whole, or nothing of them.
+// intake stores uploads as a backend must: completely or not at all.
 type intake struct {
 	mu      sync.Mutex
 	uploads []Upload
@@ -60,7 +60,7 @@ func (in *intake) kept() ([]Upload, []took) {
 
 const uploadPath = "POST /v1/spaces/mail/documents"
 
-// form is a multipart body of files, each as name and text.
+// form builds a multipart body of files, each with name and text.
 func form(t testing.TB, files ...took) (body, contentType string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -147,8 +147,8 @@ func TestUpload(t *testing.T) {
 	}
 }
 
-// A file may come in pieces, and is handed on while it comes: the backend has the
-// first half before the second is sent.
+// A file is passed on while it arrives: the backend has its first half before the second is
+// sent.
 func TestUploadIsHandedOnWhileItComes(t *testing.T) {
 	multi, multiType := form(t, took{"a.txt", "HALF"})
 	first, rest, _ := strings.Cut(multi, "HALF")
@@ -206,7 +206,8 @@ func TestUploadIsHandedOnWhileItComes(t *testing.T) {
 	}
 }
 
-// What the backend does not want of a file is passed over, and the next one comes.
+// The server skips the part of a file that the backend does not read, and passes on the next
+// file.
 func TestUploadUnread(t *testing.T) {
 	body, kind := form(t, took{"a.txt", strings.Repeat("a", 100<<10)}, took{"b.txt", "b"})
 	var names []string
@@ -225,7 +226,7 @@ func TestUploadUnread(t *testing.T) {
 	}
 }
 
-// What the backend says is told, unless the body is to blame.
+// The backend's error is returned, unless the body is at fault.
 func TestUploadRefused(t *testing.T) {
 	full := fault.New(fault.Unavailable, "spool", "the disk is full")
 	tests := []struct {
@@ -261,8 +262,7 @@ func TestUploadRefused(t *testing.T) {
 	}
 }
 
-// A body of many documents may be larger than one that is held in memory, up to
-// the bound of uploads: each document has a line.
+// A body with many documents may exceed MaxBody, up to MaxUpload; each document becomes a line.
 func TestUploadManyDocuments(t *testing.T) {
 	const n = 200
 	in := &intake{}
@@ -288,8 +288,7 @@ func manyDocuments(n int) string {
 	return b.String()
 }
 
-// While documents are handed on, no more of the body is in memory than one of them
-// may take, and a little.
+// While documents are passed on, about one document of the body is in memory.
 func TestDocumentsAreNotHeld(t *testing.T) {
 	const most = 8 << 10
 	body := strings.NewReader(manyDocuments(200))
@@ -312,7 +311,7 @@ func TestDocumentsAreNotHeld(t *testing.T) {
 	}
 }
 
-// partWith is a multipart body of one part with a header of its own.
+// partWith builds a multipart body of one part with the given header.
 func partWith(t testing.TB, text string, header ...string) (body, contentType string) {
 	t.Helper()
 	var b bytes.Buffer

@@ -8,14 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// wrongRequest is a request that is wrong in one way, and what must be said of it.
+// wrongRequest is a request that is wrong in one way, with the expected problem.
 type wrongRequest struct {
 	name string
 	text string // as it goes over the wire
 	want wrongAnswer
 }
 
-// wrongAnswer is what a client is told of its request.
+// wrongAnswer is the expected status, problem and field.
 type wrongAnswer struct {
 	Status  int
 	Problem string

@@ -67,7 +67,7 @@ export async function honest(browser, daemon) {
   await ask(page, "When did Ana visit the lighthouse at Port Ellery?");
   await page.locator("#answer-text", { hasText: "Not sure; the documents say: Ana went to the lighthouse at Port Ellery" }).waitFor();
   assert.deepEqual(await page.locator("#answer-text mark").allTextContents(), ["Ana", "lighthouse", "Port Ellery"]);
-  await page.locator("#answer-doubted", { hasText: "The model wrote what does not stand in the documents" }).waitFor();
+  await page.locator("#answer-doubted", { hasText: "The documents do not contain the model's answer" }).waitFor();
   assert.equal((await daemon.call("GET", "v1/spaces/walks/entries")).entries.length, 0);
   assert.deepEqual(faults, []);
   await close();
