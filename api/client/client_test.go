@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The client asks, reads the answer while it comes, and tells of problems.
+// The client asks, reads a streamed answer, and returns problems as errors.
 func TestClient(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -119,7 +119,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// What is an event to one who writes it is one to us, whatever stands in it.
+// Messages returns what a writer of events sends, whatever the data contains.
 func FuzzMessages(f *testing.F) {
 	for _, s := range []string{"", ":\n\n", "event: a\ndata: {}\n\n", "data: 1\r\ndata:2\r\n\r\ndata", "data\n\n", "event\n\n\x00"} {
 		f.Add([]byte(s))

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// all gives the page's files by name.
+// all returns the page's files by name.
 func all(t *testing.T) map[string]string {
 	t.Helper()
 	entries, err := files.ReadDir(".")
@@ -54,7 +54,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestPolicy: nothing is allowed but what the page is made of.
+// TestPolicy: the policy allows only what the page uses.
 func TestPolicy(t *testing.T) {
 	got := map[string]string{}
 	for part := range strings.SplitSeq(Policy, "; ") {
@@ -70,8 +70,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestHTML: the page names files that are there and nothing else, and holds no
-// script, style or handler of its own: the policy would keep them from working.
+// TestHTML: the page references existing files only, and contains no inline script, style or
+// handler, which the policy would block.
 func TestHTML(t *testing.T) {
 	html := all(t)[index]
 	for _, m := range regexp.MustCompile(`(?:src|href|action|data|poster|srcset)="([^"]*)"`).FindAllStringSubmatch(html, -1) {
@@ -104,8 +104,8 @@ func TestHTML(t *testing.T) {
 	}
 }
 
-// TestNothingFromOutside: no file names an address elsewhere, but for the names of
-// XML, which nobody fetches; and none makes HTML of text.
+// TestNothingFromOutside: no file contains an external address, except XML namespaces, and none
+// parses text as HTML.
 func TestNothingFromOutside(t *testing.T) {
 	foreign := regexp.MustCompile(`(?i)https?://[^\s"'<>)]+|["'(]//[a-z]|@import|url\(`)
 	unsafe := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|srcdoc|javascript:|DOMParser`)
@@ -121,8 +121,7 @@ func TestNothingFromOutside(t *testing.T) {
 	}
 }
 
-// TestEveryFileIsUsed: each is reached from the page, by links and imports that
-// name files which are there.
+// TestEveryFileIsUsed: every file is reachable from the page by links and imports.
 func TestEveryFileIsUsed(t *testing.T) {
 	files := all(t)
 	named := regexp.MustCompile(`"(?:page/|\./)([^"]+)"`)
@@ -152,8 +151,8 @@ func TestEveryFileIsUsed(t *testing.T) {
 	}
 }
 
-// TestImportsAreUsed: what a module imports is exported where it says, and used; and
-// what a module exports, some other imports.
+// TestImportsAreUsed: every import is exported by its module and used, and every export is
+// imported.
 func TestImportsAreUsed(t *testing.T) {
 	files := all(t)
 	statement := regexp.MustCompile(`(?m)^import (?:\{ ([^}]*) \}|\* as (\w+)) from "\./([^"]+)";\n`)

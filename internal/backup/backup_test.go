@@ -18,7 +18,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// held is what an archive holds, in its order.
+// held is the content of an archive, in order.
 type held []string
 
 func (h *held) target() backup.Target {
@@ -41,7 +41,7 @@ func (h *held) target() backup.Target {
 
 var upload = strings.Repeat("0a", 16)
 
-// archive has a few of everything.
+// archive makes an archive with some of everything.
 func archive(t testing.TB, records int) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -87,7 +87,7 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// Many records go into several pieces.
+// Many records are split into several pieces.
 func TestPieces(t *testing.T) {
 	var b bytes.Buffer
 	w, err := backup.NewWriter(&b, backup.Header{})
@@ -115,7 +115,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// A cut archive is refused wherever it was cut.
+// A truncated archive is refused wherever it was truncated.
 func TestCut(t *testing.T) {
 	whole := archive(t, 30)
 	for n := range whole {
@@ -126,8 +126,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// With one bit flipped an archive is refused, or the bit is one that says nothing:
-// then it holds what it held.
+// An archive with one flipped bit is refused, or its content is unchanged.
 func TestFlipped(t *testing.T) {
 	whole := archive(t, 30)
 	var want held
@@ -151,7 +150,7 @@ func TestFlipped(t *testing.T) {
 	t.Logf("%d of %d flips change nothing", passed, len(whole)*8)
 }
 
-// made is an archive by hand.
+// made builds an archive by hand.
 func made(t testing.TB, entries ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -236,7 +235,7 @@ func gzipped(t testing.TB, text string) []byte {
 	return b.Bytes()
 }
 
-// Errors of who sends, and of who takes, stay theirs.
+// Read returns errors of the source and of the target unchanged.
 func TestErrorsOfOthers(t *testing.T) {
 	mine := fault.New(fault.Conflict, "test", "mine")
 	whole := archive(t, 3)
@@ -278,7 +277,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// An archive whose sender breaks off is not said to be damaged.
+// If the source fails, the archive is not reported as damaged.
 func TestReadSenderBreaksOff(t *testing.T) {
 	whole := archive(t, 9)
 	for _, n := range []int{0, 5, 10, len(whole) / 2} {

@@ -14,9 +14,8 @@ var (
 	grouping = regexp.MustCompile(`\bby \(([^)]*)\)`)
 )
 
-// answers: a query names series that there are, with labels and words that they
-// have, and asks for a rate where there is one. It gives the labels of what comes
-// of it.
+// answers checks a query: it names existing series, labels and words, and uses a rate where
+// possible. It returns the labels of the result.
 func (s scraped) answers(t *testing.T, q string) map[string]bool {
 	t.Helper()
 	labels := map[string]bool{}
@@ -65,7 +64,7 @@ func (s scraped) answers(t *testing.T, q string) map[string]bool {
 	return kept
 }
 
-// board is what is looked at of docs/grafana.json.
+// board is the checked part of docs/grafana.json.
 type board struct {
 	Schema     int `json:"schemaVersion"`
 	Templating struct {
@@ -82,8 +81,8 @@ type board struct {
 	}
 }
 
-// The board asks for what there is, of a source that whoever loads it chooses, and
-// has a place of its own for each panel.
+// The dashboard queries existing series, lets the user choose the data source, and places each
+// panel separately.
 func TestBoard(t *testing.T) {
 	text, err := os.ReadFile("../../docs/grafana.json")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The operations are those that the interface routes. Those of the other tables
-// are held to their packages where percached is wired.
+// The operations are those of the routes. Tests of the daemon compare the other tables with
+// their packages.
 func TestOperations(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../../api/routes.go", nil, 0)
 	if err != nil {
@@ -44,7 +44,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// hostile are words that must not come into a label.
+// hostile are words that must not appear in a label.
 func hostile() []string {
 	return []string{
 		"", " ", "MISS", "miss ", "miss\n", "miss\x00", "\"miss\"", `miss",space="mail`, "\xff\xfe", "percached_", "Where did Anna leave her passport?",
@@ -52,8 +52,7 @@ func hostile() []string {
 	}
 }
 
-// Whatever words come, the series stay the same, and every word that is not known
-// is counted as other.
+// The set of series never changes, and unknown words are counted as other.
 func TestHostileWords(t *testing.T) {
 	m := pedantic()
 	busy(m)
@@ -138,7 +137,7 @@ func TestHostileWords(t *testing.T) {
 	}
 }
 
-// Nothing that is told makes a counter fall, or fail.
+// No input makes a counter decrease or fail.
 func TestHostileNumbers(t *testing.T) {
 	m := pedantic()
 	busy(m)

@@ -8,8 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// Every metric has help, a name as Prometheus wants it, and the base unit of what
-// it measures.
+// Every metric has help, a name by Prometheus' conventions, and the base unit of its values.
 func TestNames(t *testing.T) {
 	m := pedantic()
 	busy(m)

@@ -11,14 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// listed is a metric as the page has it.
+// listed is a metric in docs/metrics.md.
 type listed struct {
 	Kind   string
 	Labels []string
 }
 
-// page reads docs/metrics.md: its metrics, the words of its labels, and what it
-// suggests to ask.
+// page reads docs/metrics.md: metrics, label values and suggested queries.
 func page(t *testing.T) (metrics map[string]listed, words map[string][]string, queries []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/metrics.md")
@@ -59,8 +58,7 @@ func page(t *testing.T) (metrics map[string]listed, words map[string][]string, q
 	return metrics, words, queries
 }
 
-// The page lists the metrics that there are, no others, with their labels and the
-// words of these.
+// The page lists exactly the existing metrics with their labels and words.
 func TestPage(t *testing.T) {
 	m := pedantic()
 	busy(m)
@@ -97,7 +95,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// What the page suggests to ask names series that there are.
+// The suggested queries name existing series.
 func TestPageQueries(t *testing.T) {
 	m := pedantic()
 	busy(m)
@@ -111,7 +109,7 @@ func TestPageQueries(t *testing.T) {
 	}
 }
 
-// The page for who runs it names metrics that there are.
+// The page for operators names existing metrics.
 func TestOperationsPage(t *testing.T) {
 	m := pedantic()
 	busy(m)

@@ -14,7 +14,7 @@ import (
 	"github.com/percached/percached/internal/answer"
 )
 
-// The ratios are those of the latest thousand questions, whatever came before.
+// The ratios cover the latest thousand answers only.
 func TestRecent(t *testing.T) {
 	r := newRecent(registrar{prometheus.NewRegistry()})
 	if !math.IsNaN(r.ratio(inBank)) || !math.IsNaN(r.ratio(inTensors)) {
@@ -53,8 +53,7 @@ func TestRecent(t *testing.T) {
 	}
 }
 
-// The event of an answer names the chunks that it rests on, in order, as its space
-// does.
+// The event of an answer names its chunks in order, with the space's public ids.
 func TestEventNamesChunks(t *testing.T) {
 	a, b := percached.ChunkID{1}, percached.ChunkID{2}
 	ids := percached.NewPublicIDs([16]byte{1})

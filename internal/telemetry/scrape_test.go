@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// What is told is what is scraped, over a socket.
+// A scrape over a socket returns the counted values.
 func TestScrape(t *testing.T) {
 	m := pedantic()
 	before := scrape(t, m)
@@ -92,7 +92,7 @@ func TestScrape(t *testing.T) {
 	}
 }
 
-// Whoever asks for OpenMetrics gets it, and gzip where that is understood.
+// A client gets OpenMetrics and gzip if it accepts them.
 func TestFormats(t *testing.T) {
 	m := pedantic()
 	busy(m)
@@ -113,8 +113,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// A time is counted in the buckets that it fits in; they reach from 0.1 ms to a
-// minute.
+// Durations are counted in buckets from 0.1 ms to a minute.
 func TestBuckets(t *testing.T) {
 	m := New()
 	for _, took := range []time.Duration{0, 100 * time.Microsecond, 100*time.Microsecond + 1, 3 * time.Millisecond, time.Minute, time.Hour} {

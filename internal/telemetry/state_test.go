@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// kept says whether a scrape has what does not come from the state.
+// kept says whether a scrape has the metrics that do not come from the state.
 func kept(t *testing.T, s scraped) {
 	t.Helper()
 	if s.values[`percached_answers_total{outcome="tensor_hit"}`] != 1 || s.kinds["go_goroutines"] == "" {
@@ -23,8 +23,7 @@ func kept(t *testing.T, s scraped) {
 	}
 }
 
-// Without a state, or with one that cannot be read, the rest is served, and the
-// gauge says so; of what cannot be read nothing is told.
+// Without a readable state, the other metrics are served and percached_state_up is 0.
 func TestStateIsDown(t *testing.T) {
 	m := pedantic()
 	busy(m)
@@ -60,8 +59,7 @@ func TestStateIsDown(t *testing.T) {
 	check(scrape(t, fresh))
 }
 
-// A state that takes for ever holds no scrape up, and is not asked for again
-// while it does.
+// A state that never returns delays no scrape, and is not read a second time meanwhile.
 func TestSlowState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New()
@@ -100,7 +98,7 @@ func TestSlowState(t *testing.T) {
 	})
 }
 
-// Scrapes at the same time share a look.
+// Concurrent scrapes share one reading of the state.
 func TestScrapesShareALook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New()
@@ -127,7 +125,7 @@ func TestScrapesShareALook(t *testing.T) {
 	})
 }
 
-// All may be told at once, while somebody scrapes: nothing is lost.
+// Counting during scrapes loses nothing.
 func TestConcurrent(t *testing.T) {
 	const tellers, times = 8, 200
 	m := pedantic()
@@ -176,7 +174,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// What an answer and a request cost their callers.
+// The cost of counting an answer and a request.
 func BenchmarkAnswer(b *testing.B) {
 	m := New()
 	var took []Stage

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// scraped is what a scrape gave.
+// scraped is the result of a scrape.
 type scraped struct {
 	kinds  map[string]string                     // counter, gauge, histogram, by family
 	words  map[string]map[string]map[string]bool // by family and label
@@ -27,7 +27,7 @@ type scraped struct {
 	upto   map[string]map[float64]uint64         // of a histogram's series, by bucket
 }
 
-// own are the families of percached's own.
+// own returns percached's own metric families.
 func (s scraped) own() (names []string) {
 	for name := range s.kinds {
 		if strings.HasPrefix(name, "percached_") {
@@ -38,7 +38,7 @@ func (s scraped) own() (names []string) {
 	return names
 }
 
-// get scrapes a URL as Prometheus of a format would.
+// get scrapes a URL in a format.
 func get(t testing.TB, url, accept string) (body, contentType string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -61,7 +61,7 @@ func get(t testing.TB, url, accept string) (body, contentType string) {
 	return string(text), res.Header.Get("Content-Type")
 }
 
-// serve opens a socket for the metrics.
+// serve serves the metrics on a socket.
 func serve(t testing.TB, m *Metrics) (url string) {
 	t.Helper()
 	s := httptest.NewServer(m.Handler())
@@ -129,8 +129,7 @@ func series(name string, labels map[string]string) string {
 	return name + "{" + strings.Join(pairs, ",") + "}"
 }
 
-// grown gives the series of percached's own that a scrape has otherwise than one
-// before.
+// grown returns percached's series that changed since an earlier scrape.
 func grown(before, after scraped) map[string]float64 {
 	diff := map[string]float64{}
 	for name, v := range after.values {
@@ -141,15 +140,15 @@ func grown(before, after scraped) map[string]float64 {
 	return diff
 }
 
-// pedantic makes metrics whose registry holds every series against its
-// description. A busy machine does not make their state late.
+// pedantic makes metrics with a registry that checks every series. Its state has no timeout, so
+// that a busy machine does not matter.
 func pedantic() *Metrics {
 	m := newIn(prometheus.NewPedanticRegistry())
 	m.watcher.timeout = time.Hour
 	return m
 }
 
-// busy tells of everything once, so that each metric has a series.
+// busy counts everything once, so that each metric has a series.
 func busy(m *Metrics) {
 	m.Request("ask", 200, 30*time.Millisecond)
 	m.Answer(Answer{

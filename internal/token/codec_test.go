@@ -21,7 +21,7 @@ func sample() []storedToken {
 
 func comparer() cmp.Option { return cmp.AllowUnexported(storedToken{}) }
 
-// listing is a list of these tokens in JSON, with the checksum right.
+// listing is a JSON list of these tokens with a correct checksum.
 func listing(tokens string) []byte {
 	return fmt.Appendf(nil, `{"version": 1, "sum": %q, "tokens": %s}`, sumList([]byte(tokens)), tokens)
 }
@@ -100,7 +100,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// Whatever is read breaks nothing; what is taken is whole and reads back the same.
+// Any input is either refused or decoded to a list that encodes to the same.
 func FuzzDecode(f *testing.F) {
 	f.Add(encode(sample()))
 	f.Add(encode(nil))

@@ -19,7 +19,7 @@ import (
 	"github.com/percached/percached/internal/token"
 )
 
-// What a crash of another process leaves is never read, and in nobody's way.
+// Files left by another process's crash are never read and block nobody.
 func TestTornWrite(t *testing.T) {
 	dir := folder(t)
 	s := open(t, dir)
@@ -52,7 +52,7 @@ func TestTornWrite(t *testing.T) {
 	}
 }
 
-// trouble opens a store, and gives what it is told of.
+// trouble opens a store and collects its reported problems.
 func trouble(t *testing.T, dir string) (*token.Store, *[]error) {
 	t.Helper()
 	s := open(t, dir)
@@ -61,8 +61,8 @@ func trouble(t *testing.T, dir string) (*token.Store, *[]error) {
 	return s, told
 }
 
-// A list that cannot be used admits nobody and is left alone; the main token
-// holds all the same.
+// The tokens of an unusable list are rejected and the list is not changed; the main token still
+// works.
 func TestListOfNoUse(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -177,8 +177,7 @@ func TestMainOfNoUse(t *testing.T) {
 	}
 }
 
-// What another does to the files is seen by the next Check, however they are
-// written.
+// The next Check sees changes by other processes, however they write the files.
 func TestCheckSeesChanges(t *testing.T) {
 	dir := folder(t)
 	s, other := open(t, dir), open(t, dir)
@@ -215,7 +214,7 @@ func TestCheckSeesChanges(t *testing.T) {
 	}
 }
 
-// Two changes within one tick of the clock look the same; the second is seen too.
+// Two changes within one tick of the clock have the same stat; the second is detected too.
 func TestCheckSeesQuickChanges(t *testing.T) {
 	dir := folder(t)
 	s := open(t, dir)
@@ -234,7 +233,7 @@ func TestCheckSeesQuickChanges(t *testing.T) {
 	}
 }
 
-// Files that have not changed are not read again.
+// Unchanged files are not read again.
 func TestCheckReadsOnce(t *testing.T) {
 	dir := folder(t)
 	s := open(t, dir)
@@ -250,8 +249,7 @@ func TestCheckReadsOnce(t *testing.T) {
 	}
 }
 
-// Two stores on one folder: what each made is admitted by both at once, and
-// nothing is lost.
+// Two stores on one folder accept each other's tokens at once, and no token is lost.
 func TestManyAtOnce(t *testing.T) {
 	dir := folder(t)
 	stores := []*token.Store{open(t, dir), open(t, dir)}
@@ -318,8 +316,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// Of files that have long been as they are, the least that shows a change is
-// enough.
+// For files that are old enough, any change of the stat is detected.
 func TestCheckSeesTheStat(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

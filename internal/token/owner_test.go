@@ -12,8 +12,8 @@ import (
 	"github.com/percached/percached/internal/token"
 )
 
-// What root changes can be read by the daemon of the folder's owner, who is not root.
-// A link that the owner put there gives them nothing else.
+// A daemon that runs as the folder's owner can read what root writes. A link placed by the
+// owner gives access to nothing else.
 func TestRootLeavesFilesToTheOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")

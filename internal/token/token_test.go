@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// folder is a data folder, as far as tokens need one.
+// folder is a minimal data folder for tokens.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -57,7 +57,7 @@ func create(t *testing.T, s *token.Store, name, space string, role token.Role) (
 	return secret, made
 }
 
-// holds says whether a secret is admitted.
+// holds says whether a secret is accepted.
 func holds(s *token.Store, secret string) bool {
 	_, ok := s.Check(secret)
 	return ok

@@ -10,7 +10,7 @@ import (
 	"github.com/percached/percached/internal/base/home"
 )
 
-// Check finds what keeps a folder from being used, and changes nothing.
+// Check reports why a folder cannot be used, and changes nothing.
 func TestCheck(t *testing.T) {
 	file := func(name, text string) func(string) error {
 		return func(dir string) error {

@@ -73,7 +73,7 @@ func TestUnclean(t *testing.T) {
 	h.Close()
 }
 
-// A folder may be configured before it is used, and what it is told stays.
+// A folder may be configured before its first use, and the configuration stays.
 func TestConfiguredBefore(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "percached.conf")
@@ -89,8 +89,7 @@ func TestConfiguredBefore(t *testing.T) {
 	}
 }
 
-// Where a daemon that was killed listened is forgotten; a folder that is refused
-// stays as it is.
+// Open removes the address of a killed daemon. It leaves a folder that it refuses unchanged.
 func TestAddressForgotten(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir).Close()
@@ -112,7 +111,7 @@ func TestAddressForgotten(t *testing.T) {
 	h.Close()
 }
 
-// What the refusal of a damaged key advises works.
+// The advice of the error about a damaged key works.
 func TestKeyAnew(t *testing.T) {
 	dir := t.TempDir()
 	h := open(t, dir)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// used is a data folder that was used, with something of its own in each part.
+// used is a data folder after use, with content in each part.
 func used(t *testing.T, dir string) *Home {
 	t.Helper()
 	h, err := Open(dir)
@@ -25,7 +25,7 @@ func used(t *testing.T, dir string) *Home {
 	return h
 }
 
-// stage stages other parts.
+// stage stages other content for each part.
 func stage(t *testing.T, h *Home) {
 	t.Helper()
 	for _, part := range []string{"meta", "inbox", "prompts"} {
@@ -35,7 +35,7 @@ func stage(t *testing.T, h *Home) {
 	}
 }
 
-// parts says what each part holds.
+// parts returns the content of each part.
 func parts(t *testing.T, h *Home) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -58,8 +58,7 @@ var (
 	after  = map[string]string{"meta": "new", "inbox": "new", "prompts": "new"}
 )
 
-// What was staged and not committed is gone when the folder is opened next, and
-// nothing else changed.
+// The next Open removes a restore that was not committed, and nothing else changes.
 func TestRestoreNotCommitted(t *testing.T) {
 	dir := t.TempDir()
 	h := used(t, dir)
@@ -77,7 +76,7 @@ func TestRestoreNotCommitted(t *testing.T) {
 	}
 }
 
-// A restore that was committed is ended by the next Open, wherever it was cut short.
+// The next Open completes a committed restore, wherever it was interrupted.
 func TestRestoreCutShort(t *testing.T) {
 	for n := 0; ; n++ {
 		dir := t.TempDir()
@@ -109,8 +108,8 @@ func TestRestoreCutShort(t *testing.T) {
 	}
 }
 
-// Databases that are links to elsewhere are replaced where they lie. What lies behind
-// a link to prompts is its owner's: the link is replaced.
+// A database behind a link is replaced at the link's target. A link to prompts belongs to the
+// owner, so the link itself is replaced.
 func TestRestoreBehindLinks(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	h := used(t, dir)
@@ -141,7 +140,7 @@ func TestRestoreBehindLinks(t *testing.T) {
 	}
 }
 
-// A decision that could not be made durable is taken back: nothing is replaced later.
+// A commit that did not become durable is undone: nothing is replaced later.
 func TestRestoreTakenBack(t *testing.T) {
 	dir := t.TempDir()
 	h := used(t, dir)

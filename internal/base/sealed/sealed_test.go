@@ -14,7 +14,7 @@ import (
 
 var key = []byte("under this")
 
-// fields are one of each type.
+// fields has one field of each type.
 type fields struct {
 	B byte
 	U uint64
@@ -81,7 +81,7 @@ func TestSealed(t *testing.T) {
 
 func second(_ fields, err error) error { return err }
 
-// Whatever is read, nothing is made for more than there are bytes.
+// No input makes the reader allocate more than its length.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0x0f}, 16)
 	f.Fuzz(func(t *testing.T, b []byte, size int) {
