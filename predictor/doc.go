@@ -9,10 +9,17 @@
 //
 // Invariants:
 //
-//   - A method writes to disk before it returns, except for hits, which Flush and Close write.
-//   - One engine call is stored in one transaction: predictions, the mark on the parts used, and the counts of dropped questions. If the engine or a check fails, nothing changes.
-//   - A part and a prediction name their chunks and are deleted with any of them. After Forget, ForgetHistory or DropSpace has returned, no call that was in progress stores anything.
-//   - An abstract stays within its limit and covers the newest documents. An empty summary is stored as a part without text, so that its chunk is not read again; nothing is predicted from it.
+//   - A method writes to disk before it returns, except for hits, which Flush and Close
+//     write.
+//   - One engine call is stored in one transaction: predictions, the mark on the parts
+//     used, and the counts of dropped questions. If the engine or a check fails, nothing
+//     changes.
+//   - A part and a prediction name their chunks and are deleted with any of them. After
+//     Forget, ForgetHistory or DropSpace has returned, no call that was in progress stores
+//     anything.
+//   - An abstract stays within its limit and covers the newest documents. An empty summary
+//     is stored as a part without text, so that its chunk is not read again; nothing is
+//     predicted from it.
 //
 // Goroutines: none are started. All methods except Close are safe for concurrent use.
 // Writers take turns; no lock is held while the engine runs or a question is checked.

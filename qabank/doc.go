@@ -8,11 +8,14 @@
 //
 // Invariants:
 //
-//   - A method writes to disk before it returns, except for hits and confirmations, which Flush and Close write; a crash loses the latest of them.
+//   - A method writes to disk before it returns, except for hits and confirmations, which
+//     Flush and Close write; a crash loses the latest of them.
 //   - Spaces share only the byte limit.
-//   - A space has one entry for each normalised question, and its ID is derived from that question.
+//   - A space has one entry for each normalised question, and its ID is derived from that
+//     question.
 //   - The counted bytes are those of the stored records.
-//   - Memory changes after the disk, and readers read memory first, so that they never see an old answer with a new state.
+//   - Memory changes after the disk, and readers read memory first, so that they never see
+//     an old answer with a new state.
 //   - After Forget has returned, no call finds an entry of the forgotten chunks.
 //   - A vetoed pair of questions is served in neither direction, with or without the guard.
 //

@@ -24,10 +24,15 @@
 //
 // Invariants:
 //
-//   - A slice exists if its header exists. The header is written last and deleted first, so that a crash leaves a whole slice or none.
-//   - Every slice is checked against its keyed MAC and its checksums in the same View that lends it.
-//   - An unreadable slice is dropped, counted and reported to the Observer; under sequential placement the slices after it are dropped too. To the user it is simply not stored.
-//   - The counted bytes are the stored bytes and never exceed the limits. The database's files exceed the limit by at most Stats.Slack.
+//   - A slice exists if its header exists. The header is written last and deleted first,
+//     so that a crash leaves a whole slice or none.
+//   - Every slice is checked against its keyed MAC and its checksums in the same View that
+//     lends it.
+//   - An unreadable slice is dropped, counted and reported to the Observer; under
+//     sequential placement the slices after it are dropped too. To the user it is simply
+//     not stored.
+//   - The counted bytes are the stored bytes and never exceed the limits. The database's
+//     files exceed the limit by at most Stats.Slack.
 //   - A lent slice is memory of the database, valid only inside the callback.
 //
 // Goroutines: none. Callers of Insert reclaim space and write counters; files are

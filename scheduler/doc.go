@@ -4,9 +4,11 @@
 // Purpose: the package has four parts.
 //
 //   - A queue of jobs ([Job]). The worker names what is due; the queue survives restarts.
-//   - The rules of when work is allowed: idle delay, windows, budget, device state. Every reason against idle work can be read ([Reason]).
+//   - The rules of when work is allowed: idle delay, windows, budget, device state. Every
+//     reason against idle work can be read ([Reason]).
 //   - Retry with back-off, and parking of jobs that fail too often.
-//   - A ledger of what each kind of job costs and earns. Prediction that does not pay slows down and stops ([Pace]).
+//   - A ledger of what each kind of job costs and earns. Prediction that does not pay
+//     slows down and stops ([Pace]).
 //
 // The package knows nothing about questions and chunks; the worker does.
 //

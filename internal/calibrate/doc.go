@@ -8,7 +8,9 @@
 // documents:
 //
 //   - parallel, if F1 is at most 10 % lower with 90 % confidence;
-//   - sequential, if it is more than 10 % lower with 90 % confidence, or with 99 % if the model's family was measured to read well in parallel, on questions with known answers;
+//   - sequential, if it is more than 10 % lower with 90 % confidence, or with 99 % if the
+//     model's family was measured to read well in parallel, on questions with known
+//     answers;
 //   - undecided after 96 questions otherwise.
 //
 // Invariants: a decision depends only on the numbers of its record, and the record
