@@ -89,7 +89,7 @@ func TestIdleRunIsInterrupted(t *testing.T) {
 	if err := here.run(context.Background(), &none, "idle", "run"); err != nil {
 		t.Error(err)
 	}
-	if d := cmp.Diff("there was nothing to do\n", none.String()); d != "" {
+	if d := cmp.Diff("no idle work was done\n", none.String()); d != "" {
 		t.Error(d)
 	}
 }

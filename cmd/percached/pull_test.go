@@ -51,8 +51,8 @@ func TestPullBar(t *testing.T) {
 		live bool
 		want string
 	}{
-		{"lines", false, "going on behind 10.0 MB\nm: 30.0 of 100.0 MB, 30 %, 2.0 MB/s, 35s left\nm: checking, 50 %\n"},
-		{"bar", true, "going on behind 10.0 MB\n" +
+		{"lines", false, "continuing after 10.0 MB\nm: 30.0 of 100.0 MB, 30 %, 2.0 MB/s, 35s left\nm: checking, 50 %\n"},
+		{"bar", true, "continuing after 10.0 MB\n" +
 			"\r\033[K████░░░░░░░░░░░░░░░░░░░░ m: 20.0 of 100.0 MB, 20 %, 2.0 MB/s, 40s left" +
 			"\r\033[K███████░░░░░░░░░░░░░░░░░ m: 30.0 of 100.0 MB, 30 %, 2.0 MB/s, 35s left" +
 			"\r\033[K████████████░░░░░░░░░░░░ m: checking, 50 %\r\033[K"},

@@ -256,7 +256,7 @@ func TestRestoreRefusesTwoOfOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	errs, status := restoreInto(t, filepath.Join(t.TempDir(), "data"), b.Bytes())
-	if status != commands.ExitFailed || !strings.Contains(errs, "the backup is damaged: it holds prompts/instructions.txt twice") {
+	if status != commands.ExitFailed || !strings.Contains(errs, "duplicate file prompts/instructions.txt") {
 		t.Errorf("%d %s", status, errs)
 	}
 }
