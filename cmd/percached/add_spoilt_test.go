@@ -51,7 +51,7 @@ func TestAddGoesOn(t *testing.T) {
 			data := filepath.Join(t.TempDir(), "data")
 			want := map[string]string{
 				dir + "/bad\uFFFD.txt":                              "the file name is not UTF-8",
-				dir + "/line\nbreak.txt":                            "the file name holds control characters",
+				dir + "/line\nbreak.txt":                            "the file name contains control characters",
 				dir + "/" + strings.Repeat(deep+"/", 5) + "far.txt": "the file name is longer than 1000 bytes",
 			}
 			added := 3
@@ -60,7 +60,7 @@ func TestAddGoesOn(t *testing.T) {
 			}
 			if daemon {
 				t.Setenv("PERCACHED_MAX_UPLOAD", "1MiB")
-				want[dir+"/large.txt"] = "1048576 bytes are the most that may come here"
+				want[dir+"/large.txt"] = "the body is longer than the limit of 1048576 bytes"
 				added = 2
 				a := startServe(t, data)
 				defer a.end()
