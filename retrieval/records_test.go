@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/percached/percached"
-
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached"
 )
 
 // Every finite half stays itself, every half becomes a finite number, and a number

@@ -9,12 +9,11 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/percached/percached/internal/selftest"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/selftest"
 	"github.com/percached/percached/llm/llamacpp"
 )
 

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/selftest"
-
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/selftest"
 	"github.com/percached/percached/llm/llamacpp"
 )
 

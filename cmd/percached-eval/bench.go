@@ -3,11 +3,10 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/internal/commands"
-	"github.com/percached/percached/internal/selftest"
-
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/commands"
+	"github.com/percached/percached/internal/selftest"
 )
 
 func benchCommand(open selftest.Opener) *cobra.Command {

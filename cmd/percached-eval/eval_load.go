@@ -9,14 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/percached/percached/internal/child"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/eval/load"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/child"
 	"github.com/percached/percached/knowledgebank"
 )
 

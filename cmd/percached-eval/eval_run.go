@@ -14,10 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/percached/percached/internal/selftest"
-
-	"github.com/percached/percached/internal/child"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
@@ -28,6 +24,8 @@ import (
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/machine"
+	"github.com/percached/percached/internal/child"
+	"github.com/percached/percached/internal/selftest"
 	"github.com/percached/percached/llm/gguf"
 	"github.com/percached/percached/llm/llamacpp"
 )

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/percached/percached/internal/node"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
@@ -20,6 +18,7 @@ import (
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/retrieval"

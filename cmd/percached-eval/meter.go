@@ -6,11 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/percached/percached/internal/selftest"
-
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/selftest"
 )
 
 // meter takes the measurements of bench reuse.

@@ -9,13 +9,12 @@ import (
 	"os"
 	"strings"
 
-	"github.com/percached/percached/internal/commands"
-	"github.com/percached/percached/internal/node"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/commands"
+	"github.com/percached/percached/internal/node"
 )
 
 // predicting has the options of bench predict.

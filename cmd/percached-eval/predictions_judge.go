@@ -6,10 +6,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/idle"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/retrieval"
 )
 

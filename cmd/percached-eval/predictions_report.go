@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/predictor"
 )
 

@@ -6,14 +6,12 @@ import (
 	"io"
 	"time"
 
-	"github.com/percached/percached/internal/backend"
-
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/backend"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/idle"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/scheduler"
 )
 

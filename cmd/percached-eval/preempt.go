@@ -6,13 +6,12 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/percached/percached/internal/selftest"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/selftest"
 	"github.com/percached/percached/llm/llamacpp"
 )
 

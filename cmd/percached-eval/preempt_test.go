@@ -10,12 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/selftest"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/selftest"
 	"github.com/percached/percached/llm/llamacpp"
 )
 

@@ -8,13 +8,12 @@ import (
 	"io"
 	"time"
 
-	"github.com/percached/percached/internal/commands"
-	"github.com/percached/percached/internal/node"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/commands"
+	"github.com/percached/percached/internal/node"
 )
 
 // repeat is one line of input of bench repeats.

@@ -8,16 +8,14 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/percached/percached/internal/commands"
-	"github.com/percached/percached/internal/selftest"
-
-	"github.com/percached/percached/internal/node"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/commands"
+	"github.com/percached/percached/internal/node"
+	"github.com/percached/percached/internal/selftest"
 )
 
 // schedule has the options of bench schedule.

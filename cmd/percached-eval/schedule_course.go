@@ -5,10 +5,9 @@ import (
 	"io"
 	"slices"
 
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/knowledgebank"
 )
 

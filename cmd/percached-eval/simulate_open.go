@@ -7,10 +7,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached/cmd/percached-eval/persona"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/llmtest"
 )

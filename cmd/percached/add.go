@@ -10,13 +10,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/percached/percached/internal/base/cmdline"
-	"github.com/percached/percached/internal/link"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/knowledgebank/reader"
 )
 

@@ -11,11 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/percached/percached/internal/base/cmdline"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 // answerKeys are the configuration keys of commands that answer questions.

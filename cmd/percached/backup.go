@@ -9,11 +9,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/percached/percached/internal/base/cmdline"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/backup"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/fault"
 )

@@ -4,11 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/percached/percached/internal/base/cmdline"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 func calibrateCommand(dial dialer) *cobra.Command {

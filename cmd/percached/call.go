@@ -10,11 +10,10 @@ import (
 	"io"
 	"strings"
 
-	"github.com/percached/percached/internal/link"
+	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/base/cmdline"
-
-	"github.com/spf13/cobra"
+	"github.com/percached/percached/internal/link"
 )
 
 // linkCommands are the commands that send requests to percached.

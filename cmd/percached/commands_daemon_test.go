@@ -15,16 +15,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/child"
 	"github.com/percached/percached/internal/commands"
-
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/daemon"
-
 	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
-
-	"github.com/percached/percached/internal/base/home"
-	"github.com/percached/percached/internal/config"
 )
 
 // dataOf returns a data folder with one note, and its files.

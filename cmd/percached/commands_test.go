@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/percached/percached/internal/child"
-
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/percached/percached/internal/child"
 )
 
 // Commands behave the same with and without a daemon. Without one, each command is a slow

@@ -11,19 +11,17 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/percached/percached/internal/commands"
-	"github.com/percached/percached/internal/daemon"
-
-	"github.com/percached/percached/internal/backend"
-	"github.com/percached/percached/internal/link"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/backend"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/daemon"
+	"github.com/percached/percached/internal/link"
 )
 
 func configCommand() *cobra.Command {

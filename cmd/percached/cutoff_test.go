@@ -5,11 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/node/nodetest"
-
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/node"
+	"github.com/percached/percached/internal/node/nodetest"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/llmtest"
 	"github.com/percached/percached/scheduler"

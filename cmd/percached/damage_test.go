@@ -10,14 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/node/nodetest"
-
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/kv/kvtest"
+	"github.com/percached/percached/internal/node"
+	"github.com/percached/percached/internal/node/nodetest"
 	"github.com/percached/percached/knowledgebank"
 )
 

@@ -4,11 +4,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/percached/percached/internal/demo"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/demo"
 )
 
 func demoCommand() *cobra.Command {

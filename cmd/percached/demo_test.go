@@ -15,11 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/demo"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/demo"
 )
 
 // The demo meets its expectations on a real daemon, and deletes the mail completely.

@@ -5,16 +5,14 @@ import (
 	"os"
 	"strings"
 
-	"github.com/percached/percached/internal/daemon"
-
-	"github.com/percached/percached/internal/link"
-	"github.com/percached/percached/internal/node"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/daemon"
+	"github.com/percached/percached/internal/link"
+	"github.com/percached/percached/internal/node"
 )
 
 // dialer opens the link to percached that a command uses. The command closes it.

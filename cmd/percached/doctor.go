@@ -3,15 +3,13 @@ package main
 import (
 	"path/filepath"
 
-	"github.com/percached/percached/internal/commands"
-	"github.com/percached/percached/internal/selftest"
-
-	"github.com/percached/percached/internal/node"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/machine"
+	"github.com/percached/percached/internal/commands"
+	"github.com/percached/percached/internal/node"
+	"github.com/percached/percached/internal/selftest"
 	"github.com/percached/percached/llm/llamacpp"
 )
 

@@ -8,11 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/percached/percached/internal/base/cmdline"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 func documentsCommand(dial dialer) *cobra.Command {

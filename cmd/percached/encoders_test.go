@@ -9,15 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/backend"
-
-	"github.com/percached/percached/internal/node/nodetest"
-
-	"github.com/percached/percached/api"
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached"
+	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/backend"
+	"github.com/percached/percached/internal/node"
+	"github.com/percached/percached/internal/node/nodetest"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/gguf"
 	"github.com/percached/percached/llm/llmtest"

@@ -12,15 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/daemon"
-
-	"github.com/percached/percached/internal/node/nodetest"
-
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/daemon"
+	"github.com/percached/percached/internal/node"
+	"github.com/percached/percached/internal/node/nodetest"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/llm/llmtest"
 	"github.com/percached/percached/scheduler"

@@ -14,13 +14,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/percached/percached/internal/child"
-	"github.com/percached/percached/internal/commands"
-
-	"github.com/percached/percached/internal/daemon"
-
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/kv/kvtest"
+	"github.com/percached/percached/internal/child"
+	"github.com/percached/percached/internal/commands"
+	"github.com/percached/percached/internal/daemon"
 )
 
 // onSmallDisk is a daemon process whose disk the test fills.

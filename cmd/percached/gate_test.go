@@ -14,9 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/knowledgebank/reader"
 	"github.com/percached/percached/llm/llmtest"

@@ -3,11 +3,10 @@ package main
 import (
 	"context"
 
-	"github.com/percached/percached/internal/base/cmdline"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 func historyCommand(dial dialer) *cobra.Command {

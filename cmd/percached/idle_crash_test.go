@@ -18,12 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/link"
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/link"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/scheduler"
 )

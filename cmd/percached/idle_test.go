@@ -11,18 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/daemon"
-
-	"github.com/percached/percached/internal/link"
-	"github.com/percached/percached/internal/node/nodetest"
-
-	"github.com/percached/percached/internal/node"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/daemon"
+	"github.com/percached/percached/internal/link"
+	"github.com/percached/percached/internal/node"
+	"github.com/percached/percached/internal/node/nodetest"
 	"github.com/percached/percached/llm/llmtest"
 	"github.com/percached/percached/scheduler"
 )

@@ -9,14 +9,13 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/percached/percached/internal/commands"
-
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/commands"
 )
 
 func TestMain(m *testing.M) {

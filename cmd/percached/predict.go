@@ -5,11 +5,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/percached/percached/internal/base/cmdline"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 func predictCommand(dial dialer) *cobra.Command {

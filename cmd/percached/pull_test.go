@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/node"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/node"
 )
 
 func TestPulledName(t *testing.T) {

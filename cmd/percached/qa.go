@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/percached/percached/internal/base/cmdline"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 func qaCommand(dial dialer) *cobra.Command {

@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 
-	"github.com/percached/percached/internal/node"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/internal/token"
 )
 

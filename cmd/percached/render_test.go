@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/percached/percached/internal/selftest"
-
 	"github.com/percached/percached/llm/gguf"
 	"github.com/percached/percached/llm/llamacpp"
 )

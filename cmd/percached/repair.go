@@ -3,15 +3,13 @@ package main
 import (
 	"fmt"
 
-	"github.com/percached/percached/internal/daemon"
-
-	"github.com/percached/percached/internal/node"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/daemon"
+	"github.com/percached/percached/internal/node"
 )
 
 func repairCommand() *cobra.Command {

@@ -10,12 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/commands"
-	"github.com/percached/percached/internal/node/nodetest"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached/internal/base/kv/kvtest"
+	"github.com/percached/percached/internal/commands"
+	"github.com/percached/percached/internal/node/nodetest"
 )
 
 // Repair recovers the readable part: every document exists afterwards or is listed as lost.

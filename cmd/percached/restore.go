@@ -8,19 +8,17 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/percached/percached/internal/commands"
-	"github.com/percached/percached/internal/daemon"
-
-	"github.com/percached/percached/internal/link"
-	"github.com/percached/percached/internal/node"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/daemon"
+	"github.com/percached/percached/internal/link"
+	"github.com/percached/percached/internal/node"
 )
 
 func restoreCommand() *cobra.Command {

@@ -18,15 +18,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/child"
-	"github.com/percached/percached/internal/commands"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/backup"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/child"
+	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/link"
 )
 

@@ -15,15 +15,12 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/child"
 	"github.com/percached/percached/internal/commands"
-
-	"github.com/percached/percached/internal/daemon"
-
-	"github.com/percached/percached/internal/node"
-
-	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/daemon"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/llm/llmtest"
 )
 

@@ -10,12 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/daemon"
-
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/daemon"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/llm/llmtest"
 )
 

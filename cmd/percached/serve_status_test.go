@@ -15,11 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/daemon"
-
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/daemon"
+	"github.com/percached/percached/internal/node"
 )
 
 // atWork is a percached serve in this process.

@@ -10,15 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/daemon"
-
-	"github.com/percached/percached/internal/node"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/daemon"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/llmtest"
 )

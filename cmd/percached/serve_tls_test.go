@@ -19,10 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/daemon"
-
-	"github.com/percached/percached/internal/node"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
@@ -30,6 +26,8 @@ import (
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/daemon"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/llm/llmtest"
 	"github.com/percached/percached/qabank"
 )

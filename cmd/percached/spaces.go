@@ -7,11 +7,10 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/percached/percached/internal/base/cmdline"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 func spacesCommand(dial dialer) *cobra.Command {

@@ -5,13 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/daemon"
-
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/daemon"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/predictor"
 	"github.com/percached/percached/scheduler"

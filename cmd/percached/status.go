@@ -7,11 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/percached/percached/internal/base/cmdline"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 func statusCommand(dial dialer) *cobra.Command {

@@ -14,16 +14,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/node/nodetest"
-
-	"github.com/percached/percached/internal/node"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/kv/kvtest"
+	"github.com/percached/percached/internal/node"
+	"github.com/percached/percached/internal/node/nodetest"
 	"github.com/percached/percached/knowledgebank"
 )
 

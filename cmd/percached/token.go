@@ -4,15 +4,14 @@ import (
 	"io"
 	"time"
 
-	"github.com/percached/percached/internal/commands"
-	"github.com/percached/percached/internal/link"
-	"github.com/percached/percached/internal/node"
-
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/commands"
+	"github.com/percached/percached/internal/link"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/internal/token"
 )
 

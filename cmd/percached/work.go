@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/percached/percached/internal/base/cmdline"
-
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/base/cmdline"
 )
 
 // drainFunc runs idle work now and returns its summary.

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/child"
-
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
@@ -22,6 +20,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/child"
 )
 
 // world is a percached process, seen through its socket. All responses are validated against

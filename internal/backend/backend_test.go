@@ -11,14 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/node/nodetest"
-
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/node"
+	"github.com/percached/percached/internal/node/nodetest"
 	"github.com/percached/percached/internal/telemetry"
 	"github.com/percached/percached/internal/token"
 	"github.com/percached/percached/llm/llmtest"

@@ -12,13 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/percached/percached/internal/node/nodetest"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/node/nodetest"
 )
 
 // Pages list every document once. A document has its text.

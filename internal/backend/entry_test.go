@@ -10,13 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/node/nodetest"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/node/nodetest"
 	"github.com/percached/percached/qabank"
 )
 

@@ -6,15 +6,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/percached/percached/internal/node/nodetest"
-
-	"github.com/percached/percached/internal/node"
-	"github.com/percached/percached/internal/telemetry"
-
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/node"
+	"github.com/percached/percached/internal/node/nodetest"
+	"github.com/percached/percached/internal/telemetry"
 	"github.com/percached/percached/internal/token"
 )
 

@@ -8,13 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/node/nodetest"
-
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/node"
+	"github.com/percached/percached/internal/node/nodetest"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/llm/llmtest"
 	"github.com/percached/percached/scheduler"

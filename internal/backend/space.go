@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/knowledgebank"
 )
 

@@ -5,12 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/percached/percached/internal/node/nodetest"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/node/nodetest"
 	"github.com/percached/percached/scheduler"
 )
 

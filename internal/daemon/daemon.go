@@ -12,18 +12,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/percached/percached/internal/backend"
-
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/backend"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/version"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/internal/telemetry"
 	"github.com/percached/percached/internal/token"
 	"github.com/percached/percached/llm/llamacpp"

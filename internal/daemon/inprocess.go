@@ -8,10 +8,9 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
-
-	"github.com/percached/percached/internal/config"
 )
 
 // InProcess opens a data folder for one command, and serves the daemon's interface to it

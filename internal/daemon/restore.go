@@ -6,11 +6,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/percached/percached/internal/node"
-
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/backup"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/node"
 )
 
 // restorePatience is the maximum time that a restore waits for requests in progress.

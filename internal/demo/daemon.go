@@ -10,9 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/percached/percached/internal/child"
-
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/child"
 	"github.com/percached/percached/internal/config"
 )
 

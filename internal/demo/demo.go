@@ -9,14 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/percached/percached/internal/child"
-	"github.com/percached/percached/internal/link"
-
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/child"
 	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/link"
 )
 
 // Demo has the options of percached demo.

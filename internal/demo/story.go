@@ -9,13 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/percached/percached/internal/child"
-	"github.com/percached/percached/internal/link"
-
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/internal/answer/grounded"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/child"
+	"github.com/percached/percached/internal/link"
 )
 
 // The questions of the demo. models/demo has more.

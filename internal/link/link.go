@@ -9,9 +9,8 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/percached/percached/internal/base/cmdline"
-
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 )
 

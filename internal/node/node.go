@@ -11,8 +11,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/percached/percached/internal/supervise"
-
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/cmdline"
@@ -22,6 +20,7 @@ import (
 	"github.com/percached/percached/internal/calibrate"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/internal/ingest"
+	"github.com/percached/percached/internal/supervise"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/llamacpp"

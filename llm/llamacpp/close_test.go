@@ -6,10 +6,11 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm"
-	"go.uber.org/goleak"
 )
 
 // Close ends what runs and what waits, each with ErrClosed, and all goroutines.

@@ -10,11 +10,12 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/gguf"
-	"go.uber.org/goleak"
 )
 
 // anonymous is the process's own memory, C's included, in KiB.
