@@ -174,9 +174,26 @@ func (o Options) Validate() error {
 	no(o.WriteTimeout <= 0, "WriteTimeout is %v, must be more than 0", o.WriteTimeout)
 	no(o.AskTimeout <= 0, "AskTimeout is %v, must be more than 0", o.AskTimeout)
 	no(o.Heartbeat <= 0, "Heartbeat is %v, must be more than 0", o.Heartbeat)
-	no(slices.ContainsFunc(o.Hosts, func(h string) bool { return h == "" || strings.ContainsAny(h, "/@*?# ") }), "invalid host: use NAME or NAME:PORT")
-	no(slices.ContainsFunc(o.Origins, func(o string) bool { return !isOrigin(o) }), "invalid origin: use SCHEME://NAME or SCHEME://NAME:PORT in lower case, without a default port")
+	for _, err := range []error{CheckHosts(o.Hosts), CheckOrigins(o.Origins)} {
+		no(err != nil, "%w", err)
+	}
 	return errors.Join(faults...)
+}
+
+// CheckHosts says what is wrong with the names in Options.Hosts.
+func CheckHosts(hosts []string) error {
+	if slices.ContainsFunc(hosts, func(h string) bool { return h == "" || strings.ContainsAny(h, "/@*?# ") }) {
+		return errors.New("invalid host: use NAME or NAME:PORT")
+	}
+	return nil
+}
+
+// CheckOrigins says what is wrong with Options.Origins.
+func CheckOrigins(origins []string) error {
+	if slices.ContainsFunc(origins, func(o string) bool { return !isOrigin(o) }) {
+		return errors.New("invalid origin: use SCHEME://NAME or SCHEME://NAME:PORT in lower case, without a default port")
+	}
+	return nil
 }
 
 // isOrigin says whether s is written as browsers and app views send an origin.

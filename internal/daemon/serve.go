@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/percached/percached/api"
-	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/node"
@@ -180,20 +179,12 @@ func (s *stage) ready() api.Ready {
 
 // CheckConfig reports the errors that the interface and the layers find in a configuration.
 func CheckConfig(c config.Config) error {
-	names := api.Default() // hosts and origins are all that can be wrong
-	names.Authorize, names.Ready, names.Events = func(string) (g api.Grant, ok bool) { return }, func() (r api.Ready) { return }, &api.EventBus{}
 	var errs []error
-	for _, of := range []struct {
-		key            string
-		hosts, origins []string
-	}{{"hosts", c.Serving.Hosts, nil}, {"origins", nil, c.Serving.Origins}} {
-		names.Hosts, names.Origins = of.hosts, of.origins
-		if err := names.Validate(); err != nil {
-			if one, ok := errors.AsType[*fault.Error](err); ok { // of joined errors
-				err = one
-			}
-			errs = append(errs, &config.KeyError{Key: of.key, Err: errors.New(cmdline.Sentence(err))})
-		}
+	if err := api.CheckHosts(c.Serving.Hosts); err != nil {
+		errs = append(errs, &config.KeyError{Key: "hosts", Err: err})
+	}
+	if err := api.CheckOrigins(c.Serving.Origins); err != nil {
+		errs = append(errs, &config.KeyError{Key: "origins", Err: err})
 	}
 	return errors.Join(append(errs, node.CheckConfig(c))...)
 }
