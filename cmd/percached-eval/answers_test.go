@@ -9,6 +9,7 @@ import (
 
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/selftest"
+	"github.com/percached/percached/internal/selftest/selftesting"
 	"github.com/percached/percached/llm/llamacpp"
 )
 
@@ -17,7 +18,7 @@ func TestAnswers(t *testing.T) {
 {"question":"alone"}`
 	o := answers{model: "m", kv: "f16", threads: 1, context: 512}
 	var out bytes.Buffer
-	if err := o.run(context.Background(), opening("", ""), strings.NewReader(in), &out, &bytes.Buffer{}); err != nil {
+	if err := o.run(context.Background(), selftesting.Opener("", ""), strings.NewReader(in), &out, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)
 	}
 	lines := json.NewDecoder(&out)
@@ -45,7 +46,7 @@ func TestAnswersToARefusedPrompt(t *testing.T) {
 	both := string(in) + "\n" + `{"question":"short"}`
 	o := answers{model: "m", kv: "f16", threads: 1, context: 512}
 	var out bytes.Buffer
-	if err := o.run(context.Background(), opening("", ""), strings.NewReader(both), &out, &bytes.Buffer{}); err != nil {
+	if err := o.run(context.Background(), selftesting.Opener("", ""), strings.NewReader(both), &out, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")

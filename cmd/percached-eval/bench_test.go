@@ -11,62 +11,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/selftest"
-	"github.com/percached/percached/llm"
-	"github.com/percached/percached/llm/llamacpp"
-	"github.com/percached/percached/llm/llmtest"
+	"github.com/percached/percached/internal/selftest/selftesting"
 )
-
-// measurable is the fake, in which some types of K/V can be broken.
-type measurable struct {
-	llm.Engine
-	wrong bool // warm runs give other logits
-}
-
-func (m measurable) Prefill(ctx context.Context, p percached.Prompt) (percached.Result, error) {
-	r, err := m.Engine.Prefill(ctx, p)
-	return m.spoil(p, r), err
-}
-
-func (m measurable) Generate(ctx context.Context, p percached.Prompt, emit func(string) error) (percached.Result, error) {
-	r, err := m.Engine.Generate(ctx, p, emit)
-	return m.spoil(p, r), err
-}
-
-func (m measurable) spoil(p percached.Prompt, r percached.Result) percached.Result {
-	if m.wrong && p.Segments[0].Slice != nil && len(r.Logits) > 0 {
-		r.Logits[0]++
-	}
-	return r
-}
-
-func (m measurable) SuffixOnly(context.Context, percached.Prompt, int) ([]time.Duration, error) {
-	return []time.Duration{time.Millisecond}, nil
-}
-
-func (m measurable) BareLoop(context.Context, []int32, int) (prefill, decode time.Duration, err error) {
-	return time.Second, time.Second, nil
-}
-
-// opening gives fakes; a type may be wrong or refused.
-func opening(wrong, refused string) selftest.Opener {
-	return func(_ context.Context, c llamacpp.Config) (selftest.Engine, error) {
-		if c.KeyType == refused {
-			return nil, fault.New(fault.Unsupported, "fake", "heads of 10 numbers")
-		}
-		o := llmtest.DefaultOptions()
-		o.Name = "fake " + c.KeyType
-		return measurable{llmtest.NewFake(o), c.KeyType == wrong}, nil
-	}
-}
 
 func TestReuseJSON(t *testing.T) {
 	o := reuse{
 		source: selftest.Source{Model: "m"}, kv: "f16", placement: "parallel", planes: "qkv", chunks: 2, chunkTokens: 20, system: 10, suffix: 5,
 		generate: 4, runs: 2, threads: 1, split: 64,
 	}
-	r, err := o.measure(context.Background(), opening("", ""), &bytes.Buffer{})
+	r, err := o.measure(context.Background(), selftesting.Opener("", ""), &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +55,7 @@ func TestReuseSeesADifference(t *testing.T) {
 		source: selftest.Source{Model: "m"}, kv: "f16", placement: "sequential", planes: "kv", chunks: 1, chunkTokens: 20, system: 10, suffix: 5,
 		generate: 4, runs: 1, threads: 1, split: 64,
 	}
-	r, err := o.measure(context.Background(), opening("f16", ""), &bytes.Buffer{})
+	r, err := o.measure(context.Background(), selftesting.Opener("f16", ""), &bytes.Buffer{})
 	if err != nil || r.LogitsEqual {
 		t.Error("a wrong engine was called right", err)
 	}
@@ -109,7 +63,7 @@ func TestReuseSeesADifference(t *testing.T) {
 
 func TestPreempt(t *testing.T) {
 	o := preempt{source: selftest.Source{Model: "m"}, background: 400, runs: 3, threads: 1, split: 64}
-	r, err := o.measure(context.Background(), opening("", ""), &bytes.Buffer{})
+	r, err := o.measure(context.Background(), selftesting.Opener("", ""), &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/selftest"
+	"github.com/percached/percached/internal/selftest/selftesting"
 	"github.com/percached/percached/llm/llamacpp"
 )
 
@@ -130,7 +131,7 @@ func (w *watched) Generate(ctx context.Context, p percached.Prompt, emit func(st
 func amidst(t *testing.T, w *watched) *preempting {
 	t.Helper()
 	ctx := context.Background()
-	e, err := opening("", "")(ctx, llamacpp.Default())
+	e, err := selftesting.Opener("", "")(ctx, llamacpp.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func layers() []layer {
 	node := slices.Concat(shell, siblings, cases, []string{"internal/pull", "internal/supervise", "llm/...", "models"})
 	backend := slices.Concat(node, []string{"api", "internal/node", "internal/telemetry"})
 	daemon := append(backend, "internal/backend", "internal/link", "internal/base/kv/kvtest")
-	top := slices.Concat(daemon, []string{"internal/node/...", "api/...", "internal/child", "internal/daemon", "internal/selftest", "models/..."})
+	top := slices.Concat(daemon, []string{"internal/node/...", "api/...", "internal/child", "internal/daemon", "internal/selftest/...", "models/..."})
 	return []layer{
 		// The root and what knows nothing of percached's layers.
 		{".", nil},
@@ -74,7 +74,7 @@ func layers() []layer {
 		{"internal/backend", backend},
 		{"internal/link", append(shell, "api/client")},
 		{"internal/child", shell},
-		{"internal/selftest", slices.Concat(shell, engine, []string{"internal/link", "llm/gguf", "llm/jinja", "llm/llamacpp", "models", "qkvtree"})},
+		{"internal/selftest/...", slices.Concat(shell, engine, []string{"internal/link", "llm/gguf", "llm/jinja", "llm/llamacpp", "llm/llmtest", "models", "qkvtree"})},
 		{"internal/daemon", daemon},
 		{"internal/demo/...", append(shell, "api/client", "internal/answer/grounded", "internal/child", "internal/link", "models/...")},
 		{"internal/commands", slices.Concat(shell, []string{"api/client", "internal/daemon", "internal/node", "llm/jinja"})},

@@ -1,4 +1,4 @@
-package selftest
+package selftest_test
 
 import (
 	"bytes"
@@ -7,59 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/percached/percached"
-	"github.com/percached/percached/internal/base/fault"
-	"github.com/percached/percached/llm"
+	"github.com/percached/percached/internal/selftest"
+	"github.com/percached/percached/internal/selftest/selftesting"
 	"github.com/percached/percached/llm/llamacpp"
-	"github.com/percached/percached/llm/llmtest"
 )
-
-// measurable is a fake engine that can give wrong logits.
-type measurable struct {
-	llm.Engine
-	wrong bool // warm runs return other logits
-}
-
-func (m measurable) Prefill(ctx context.Context, p percached.Prompt) (percached.Result, error) {
-	r, err := m.Engine.Prefill(ctx, p)
-	return m.spoil(p, r), err
-}
-
-func (m measurable) Generate(ctx context.Context, p percached.Prompt, emit func(string) error) (percached.Result, error) {
-	r, err := m.Engine.Generate(ctx, p, emit)
-	return m.spoil(p, r), err
-}
-
-func (m measurable) spoil(p percached.Prompt, r percached.Result) percached.Result {
-	if m.wrong && p.Segments[0].Slice != nil && len(r.Logits) > 0 {
-		r.Logits[0]++
-	}
-	return r
-}
-
-func (m measurable) SuffixOnly(context.Context, percached.Prompt, int) ([]time.Duration, error) {
-	return []time.Duration{time.Millisecond}, nil
-}
-
-func (m measurable) BareLoop(context.Context, []int32, int) (prefill, decode time.Duration, err error) {
-	return time.Second, time.Second, nil
-}
-
-// opening returns an opener of fakes. One type may be wrong, one refused.
-func opening(wrong, refused string) Opener {
-	return func(_ context.Context, c llamacpp.Config) (Engine, error) {
-		if c.KeyType == refused {
-			return nil, fault.New(fault.Unsupported, "fake", "heads of 10 numbers")
-		}
-		o := llmtest.DefaultOptions()
-		o.Name = "fake " + c.KeyType
-		return measurable{llmtest.NewFake(o), c.KeyType == wrong}, nil
-	}
-}
 
 func TestDoctor(t *testing.T) {
 	idle := llamacpp.CPUReport{Idle: []string{"avx2"}, Cure: "build it"}
@@ -78,8 +32,8 @@ func TestDoctor(t *testing.T) {
 		{name: "refused", refused: "q4_0", ok: true, types: []string{"f16", "q8_0"}, warn: "heads of 10 numbers"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h := &Health{CPU: tc.cpu}
-			if err := h.Examine(context.Background(), opening(tc.wrong, tc.refused), &Source{Model: "m"}, &bytes.Buffer{}); err != nil {
+			h := &selftest.Health{CPU: tc.cpu}
+			if err := h.Examine(context.Background(), selftesting.Opener(tc.wrong, tc.refused), &selftest.Source{Model: "m"}, &bytes.Buffer{}); err != nil {
 				t.Fatal(err)
 			}
 			h.Conclude()
