@@ -23,6 +23,8 @@ type allocation struct {
 	// volatile: the newest memtable's log got no blocks and is in memory only. Writes are not
 	// durable until the next memtable.
 	volatile bool
+	// unflushed: a memtable that was volatile may not be in a table yet.
+	unflushed bool
 	// stuck: the next value log got no blocks, and the last one is full. Large values are refused
 	// until a small write starts the next log.
 	stuck bool
@@ -57,6 +59,21 @@ func (a *allocation) setVolatile(to bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.volatile = to
+	a.unflushed = a.unflushed || to
+}
+
+// flushed notes that all memtables before the present one are in tables.
+func (a *allocation) flushed() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.unflushed = a.volatile
+}
+
+// hasUnflushed says whether badger may see a write that a crash would undo.
+func (a *allocation) hasUnflushed() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.unflushed
 }
 
 func (a *allocation) setStuck(to bool) {
@@ -244,6 +261,13 @@ func (db *DB) recoverVolatile() error {
 	if volatile, _ := files.state(); !volatile {
 		return nil // another writer did it
 	}
+	return db.flushVolatile()
+}
+
+// flushVolatile writes the memtables to tables and starts the next one, which must be durable.
+// The caller holds writes.
+func (db *DB) flushVolatile() error {
+	files := db.files.Load()
 	if err := checkRoom(db.dir, db.o, files.memBytes+2*db.o.MemTableSize); err != nil {
 		return err
 	}
@@ -252,8 +276,9 @@ func (db *DB) recoverVolatile() error {
 	if err := errors.Join(t.Set(marker, []byte{1}), t.Set(commitMark, []byte{1}), t.Commit(), db.b.DropPrefix(marker)); err != nil {
 		return err
 	}
-	if volatile, _ := files.state(); volatile {
-		return errFull(op)
+	files.flushed()
+	if files.hasUnflushed() {
+		return errFull("kv.commit")
 	}
 	return nil
 }

@@ -258,3 +258,58 @@ func fillAtAnyWrite(t *testing.T, disk *kvtest.Disk, seed uint64) {
 		t.Error(err)
 	}
 }
+
+// A file with garbage is not deleted while the copies of its values are in a
+// memtable without a log: a crash would leave neither.
+func TestReclaimCopiesDurably(t *testing.T) {
+	disk := kvtest.NewDisk(t, "tmpfs", "96")
+	dir := filepath.Join(disk.Dir, "db")
+	db := open(t, dir, tight())
+	for n := range 40 { // a file has values of both kinds
+		value := large(byte(n), 300<<10)
+		if err := db.Update(func(tx *kv.Tx) error {
+			return errors.Join(tx.Set(key(n), value), tx.Set([]byte("garbage"), value))
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := db.ReclaimStep(context.Background(), 0.99, kv.SettleAll); err != nil { // counts the garbage
+		t.Fatal(err)
+	}
+	if err := disk.Fill(0); err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; ; n++ { // until a memtable gets no log
+		if n == 1<<20 {
+			t.Fatal("the full disk refused nothing")
+		}
+		err := db.Update(func(tx *kv.Tx) error { return tx.Set(fmt.Appendf(nil, "small %d", n), large(byte(n), 900)) })
+		if errors.Is(err, syscall.ENOSPC) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := disk.Empty(0); err != nil {
+		t.Fatal(err)
+	}
+	moved, more, err := db.ReclaimStep(context.Background(), 0.01, kv.SettleNone)
+	if err != nil || !more || moved == 0 {
+		t.Fatalf("moved %d bytes, more %t, error %v; want a file with garbage", moved, more, err)
+	}
+	crashed := filepath.Join(t.TempDir(), "db")
+	kvtest.ReadFiles(t, dir).Write(t, crashed)
+	db = open(t, crashed, tight())
+	if err := db.View(func(tx *kv.Tx) error {
+		for n := range 40 {
+			v, err := tx.Get(key(n))
+			if err != nil || string(v) != string(large(byte(n), 300<<10)) {
+				t.Errorf("%s: %d bytes, error %v", key(n), len(v), err)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}

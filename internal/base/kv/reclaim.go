@@ -140,6 +140,9 @@ func (db *DB) ReclaimStep(ctx context.Context, share float64, settle SettleMode)
 
 // collect rewrites one file without concurrent writers: badger looks for newer versions in its
 // memtable without a lock.
+//
+// badger deletes the file after copying the values that it has no newer version of. So the
+// copies and the newer versions must be durable.
 func (db *DB) collect(share float64) error {
 	db.writes.Lock()
 	defer db.writes.Unlock()
@@ -147,8 +150,13 @@ func (db *DB) collect(share float64) error {
 	if err := db.unstickLog(); err != nil {
 		return err
 	}
-	files.waitForLogs(true) // badger deletes the file after copying its values, so the copy must be durable
+	files.waitForLogs(true)
 	defer files.waitForLogs(false)
+	if files.hasUnflushed() {
+		if err := db.flushVolatile(); err != nil {
+			return err
+		}
+	}
 	err := db.b.RunValueLogGC(share)
 	if _, stuck := files.state(); stuck && err != nil {
 		return errFull("kv.collect")
