@@ -121,6 +121,7 @@ func (p Prediction) Known() bool {
 type Settings struct {
 	Threshold *float64   `json:"threshold,omitempty"`
 	Guard     *bool      `json:"guard,omitempty"`
+	MaxWrong  *float64   `json:"max_wrong,omitempty"` // highest share of wrong answers among those served for a question in other words
 	Bank      *bool      `json:"bank,omitempty"`
 	Tensors   *bool      `json:"tensors,omitempty"`
 	K         *int       `json:"k,omitempty"`

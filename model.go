@@ -116,4 +116,7 @@ type Result struct {
 	Logits []float32
 	Usage  Usage
 	Times  Times
+	// Verified says that the first draft, a DraftStored, is the whole answer.
+	Verified bool
+	Drafts   []DraftUse // of the sources that were used
 }

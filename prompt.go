@@ -91,6 +91,30 @@ type Sampling struct {
 	Seed        uint64
 }
 
+// DraftSource is where a draft comes from.
+type DraftSource string
+
+// The sources of drafts.
+const (
+	DraftStored DraftSource = "stored" // a stored answer that may be the whole answer
+	DraftNear   DraftSource = "near"   // an answer over some of the same chunks
+	DraftPrompt DraftSource = "prompt" // the prompt itself: answers quote their chunks
+)
+
+// Draft is a text that the answer may begin with or repeat parts of.
+type Draft struct {
+	Source DraftSource // DraftStored or DraftNear
+	Text   string
+}
+
+// DraftUse counts what drafts of one source did in one run.
+type DraftUse struct {
+	Source   DraftSource
+	Batches  int // in which tokens of the source were checked
+	Proposed int // tokens
+	Accepted int // tokens that the model itself would have chosen
+}
+
 // Prompt is one request to an engine.
 type Prompt struct {
 	Segments  []Segment
@@ -102,6 +126,10 @@ type Prompt struct {
 	Stop      []string // the answer ends before any of these texts
 	EndLoops  bool     // end the answer when it begins to repeat itself
 	Sampling  Sampling
+	// Drafting lets a greedy run check tokens of Drafts and of the prompt in batches. The
+	// answer is the same without it.
+	Drafting bool
+	Drafts   []Draft // best first
 	// Logits requests the scores after the last token of the prompt.
 	Logits bool
 }

@@ -185,9 +185,10 @@ type Outcome string
 
 // The outcomes.
 const (
-	AnswerHit Outcome = "answer_hit" // served from the bank
-	TensorHit Outcome = "tensor_hit" // computed, with the stored tensors of at least one chunk
-	Miss      Outcome = "miss"       // computed
+	AnswerHit   Outcome = "answer_hit"   // served from the bank
+	VerifiedHit Outcome = "verified_hit" // a stored answer, which the model confirmed word by word
+	TensorHit   Outcome = "tensor_hit"   // computed, with the stored tensors of at least one chunk
+	Miss        Outcome = "miss"         // computed
 )
 
 // Asked is the origin of an entry whose question a client asked.

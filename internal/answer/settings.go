@@ -26,10 +26,13 @@ const wholeParallel = "parallel chunks are not one text: set placement to sequen
 type Settings struct {
 	Threshold float64 // minimum similarity at which a stored answer may be served
 	Guard     bool    // the whole gate; without it similarity alone decides, and a hit retrieves nothing
-	Bank      bool    // use and store answers
-	Tensors   bool    // use and store tensors
-	K         int     // chunks of a prompt
-	KRefresh  int     // a new chunk among this many best of a stored question makes its answer stale
+	// MaxWrong is the highest share of wrong answers among those that are served for a
+	// question in other words; 0: only what is proven is served.
+	MaxWrong  float64
+	Bank      bool // use and store answers
+	Tensors   bool // use and store tensors
+	K         int  // chunks of a prompt
+	KRefresh  int  // a new chunk among this many best of a stored question makes its answer stale
 	Order     percached.Order
 	Placement percached.Placement
 	Planes    percached.Planes
@@ -62,7 +65,7 @@ const promptVersion = 1
 // name none.
 func Default() Settings {
 	return Settings{
-		Threshold: 0.85, Guard: true, Bank: true, Tensors: true, K: 3, KRefresh: 3,
+		Threshold: 0.85, Guard: true, MaxWrong: 0.01, Bank: true, Tensors: true, K: 3, KRefresh: 3,
 		Order: percached.Relevance, MaxTokens: 256, Instructions: instructions,
 	}
 }
@@ -76,6 +79,7 @@ func (s Settings) Validate() error {
 		}
 	}
 	bad(!(s.Threshold >= 0 && s.Threshold <= 1), "threshold: %v is not between 0 and 1", s.Threshold)
+	bad(!(s.MaxWrong >= 0 && s.MaxWrong <= 1), "max_wrong: %v is not between 0 and 1", s.MaxWrong)
 	bad(s.K < 1 || s.K > 64, "k: %d is not between 1 and 64", s.K)
 	bad(s.KRefresh < 1 || s.KRefresh > 64, "k_refresh: %d is not between 1 and 64", s.KRefresh)
 	bad(s.MaxTokens < 1, "max_tokens: %d is not positive", s.MaxTokens)
@@ -93,6 +97,7 @@ func (s Settings) Validate() error {
 func (s Settings) With(w percached.Settings) (Settings, error) {
 	replace(&s.Threshold, w.Threshold)
 	replace(&s.Guard, w.Guard)
+	replace(&s.MaxWrong, w.MaxWrong)
 	replace(&s.Bank, w.Bank)
 	replace(&s.Tensors, w.Tensors)
 	replace(&s.K, w.K)
