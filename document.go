@@ -124,6 +124,7 @@ type Settings struct {
 	MaxWrong  *float64   `json:"max_wrong,omitempty"` // highest share of wrong answers among those served for a question in other words
 	Bank      *bool      `json:"bank,omitempty"`
 	Tensors   *bool      `json:"tensors,omitempty"`
+	Drafts    *bool      `json:"drafts,omitempty"` // check tokens of stored answers and of the prompt in batches
 	K         *int       `json:"k,omitempty"`
 	Order     *Order     `json:"order,omitempty"`
 	Placement *Placement `json:"placement,omitempty"`

@@ -31,6 +31,7 @@ type Settings struct {
 	MaxWrong  float64
 	Bank      bool // use and store answers
 	Tensors   bool // use and store tensors
+	Drafts    bool // check tokens of stored answers and of the prompt in batches
 	K         int  // chunks of a prompt
 	KRefresh  int  // a new chunk among this many best of a stored question makes its answer stale
 	Order     percached.Order
@@ -65,7 +66,7 @@ const promptVersion = 1
 // name none.
 func Default() Settings {
 	return Settings{
-		Threshold: 0.85, Guard: true, MaxWrong: 0.01, Bank: true, Tensors: true, K: 3, KRefresh: 3,
+		Threshold: 0.85, Guard: true, MaxWrong: 0.01, Bank: true, Tensors: true, Drafts: true, K: 3, KRefresh: 3,
 		Order: percached.Relevance, MaxTokens: 256, Instructions: instructions,
 	}
 }
@@ -100,6 +101,7 @@ func (s Settings) With(w percached.Settings) (Settings, error) {
 	replace(&s.MaxWrong, w.MaxWrong)
 	replace(&s.Bank, w.Bank)
 	replace(&s.Tensors, w.Tensors)
+	replace(&s.Drafts, w.Drafts)
 	replace(&s.K, w.K)
 	replace(&s.Order, w.Order)
 	replace(&s.Placement, w.Placement)
