@@ -15,6 +15,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/qabank/gate"
 )
 
 // deleteBatch is the maximum number of records in one transaction.
@@ -88,7 +89,7 @@ func (b *Bank) Flush(ctx context.Context) error {
 			return fault.Wrap("qabank.Flush", err)
 		}
 	}
-	return nil
+	return fault.Wrap("qabank.Flush", b.flushChecks())
 }
 
 // Close writes pending changes like Flush. The bank cannot be used afterwards.
@@ -149,6 +150,11 @@ func chunksOf(evidence []percached.Evidence) []percached.ChunkID {
 type Options struct {
 	// Limit is the maximum size of the records of all entries in bytes.
 	Limit int64
+	// Start is what the gate of a space knows before its first check; the zero value lets
+	// only proven answers pass. Scorer names what the scores come from: checks of other
+	// scorers do not count.
+	Start  gate.Calibration
+	Scorer string
 	// Now is the clock.
 	Now      func() time.Time
 	Observer Observer

@@ -154,7 +154,6 @@ func (b *Bank) Veto(ctx context.Context, space, asked string, id ID) error {
 		return fault.Wrap(op, err)
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.spaces[space] = s
 	s.addVeto(v)
 	if it := s.items[id]; it != nil && there {
@@ -162,7 +161,12 @@ func (b *Bank) Veto(ctx context.Context, space, asked string, id ID) error {
 		b.bytes += size - it.size
 		it.size, it.answered = size, false
 	}
-	return nil
+	served := s.checks[[2]ID{NewID(space, asked), id}]
+	b.mu.Unlock()
+	if served == nil || !served.Served {
+		return nil
+	}
+	return fault.Wrap(op, b.learn(space, served.Check, false))
 }
 
 // Forget deletes the entries of a space that cite one of the chunks in their evidence or
@@ -172,6 +176,9 @@ func (b *Bank) Forget(ctx context.Context, space string, chunks []percached.Chun
 	b.write.Lock()
 	defer b.write.Unlock()
 	s, items, pairs := b.citing(space, chunks)
+	if err := b.forgetChecks(s, chunks); err != nil {
+		return 0, fault.Wrap(op, err)
+	}
 	err = b.remove(ctx, items, func(part []*item) {
 		n += len(part)
 		b.dropAll(part)
@@ -250,6 +257,13 @@ func (b *Bank) DropSpace(ctx context.Context, space string) (n int, err error) {
 		for p := range s.pairs {
 			keys = append(keys, key(vetoByte, s.hash, p[0], p[1]))
 		}
+		for p := range s.checks {
+			keys = append(keys, s.checkKey(p))
+		}
+		for _, p := range s.goneChecks {
+			keys = append(keys, s.checkKey(p))
+		}
+		keys = append(keys, key(countsByte, s.hash))
 	}
 	b.mu.RUnlock()
 	if s == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/qabank/gate"
 )
 
 // item is what memory holds of an entry: everything except its texts.
@@ -40,12 +41,19 @@ type spaceIndex struct {
 	blocks map[string]*block // by embedder
 	vetoes map[ID][]ID       // both directions
 	pairs  map[[2]ID][]percached.ChunkID
+
+	checks      map[[2]ID]*check // by question and entry
+	goneChecks  [][2]ID          // still on disk
+	counts      counts
+	countsDirty bool
+	gate        *gate.Gate // nil: not needed yet
 }
 
 func newSpaceIndex(name string) *spaceIndex {
 	return &spaceIndex{
 		name: name, hash: kv.NewSpaceID(name),
 		items: map[ID]*item{}, blocks: map[string]*block{}, vetoes: map[ID][]ID{}, pairs: map[[2]ID][]percached.ChunkID{},
+		checks: map[[2]ID]*check{},
 	}
 }
 

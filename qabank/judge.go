@@ -3,11 +3,9 @@ package qabank
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/qabank/wording"
 )
 
 // Ask is a question with what the gate needs to know.
@@ -39,8 +37,7 @@ type Test struct {
 	Detail string
 }
 
-// The tests of the gate, in order. The tests of the wording are named after the kinds of
-// difference; see wording.Kinds.
+// The tests, in order.
 const (
 	TestAnswered   = "answered"
 	TestVeto       = "veto"
@@ -53,10 +50,9 @@ const (
 	TestOverlap    = "overlap"
 )
 
-// Judge decides whether a candidate may be served for a question. It runs all tests
-// before the wordings; those are compared only if everything else passed. Without the
-// guard, similarity decides, as in the paper; only a missing, vetoed, stale or too old
-// answer is refused as well.
+// Judge makes the tests that do not compare the two questions. Without the guard,
+// similarity decides, as in the paper; only a missing, vetoed, stale or too old answer is
+// refused as well.
 func Judge(c Candidate, ask Ask) Verdict {
 	g := judgement{verdict: Verdict{Serve: true}}
 	g.test(TestAnswered, c.Answered, "it has no answer yet")
@@ -80,9 +76,6 @@ func Judge(c Candidate, ask Ask) Verdict {
 		return g.verdict
 	}
 	g.overlap(c, ask)
-	if g.verdict.Serve {
-		g.wording(c, ask)
-	}
 	return g.verdict
 }
 
@@ -127,14 +120,9 @@ func (g *judgement) versions(c Candidate, ask Ask) {
 	g.test(TestVersions, changed == 0 && len(c.Evidence) > 0, why)
 }
 
-// overlap requires each question's best chunk to be among the other's. A refusal depends
-// on everything that was searched, so for it all chunks of the question must be in the
-// evidence.
+// overlap requires one of the question's best chunks among the evidence. A refusal depends
+// on everything that was searched, so for it all of them must be there.
 func (g *judgement) overlap(c Candidate, ask Ask) {
-	if len(ask.Own) == 0 || len(c.Evidence) == 0 {
-		g.test(TestOverlap, false, "nothing to compare")
-		return
-	}
 	evidence := chunksOf(c.Evidence)
 	shared := 0
 	for _, own := range ask.Own {
@@ -142,21 +130,6 @@ func (g *judgement) overlap(c Candidate, ask Ask) {
 			shared++
 		}
 	}
-	ok := slices.Contains(evidence, ask.Own[0]) && slices.Contains(ask.Own, evidence[0])
-	if c.Refused {
-		ok = ok && shared == len(ask.Own)
-	}
+	ok := shared > 0 && (!c.Refused || shared == len(ask.Own))
 	g.test(TestOverlap, ok, fmt.Sprintf("%d of %d own chunks are in its evidence", shared, len(ask.Own)))
-}
-
-// wording records a test for each kind in which the two questions may differ.
-func (g *judgement) wording(c Candidate, ask Ask) {
-	details := map[wording.Kind][]string{}
-	for _, d := range wording.Compare(c.Question, ask.Question) {
-		details[d.Kind] = append(details[d.Kind], d.Detail)
-	}
-	for _, k := range wording.Kinds() {
-		why, differ := details[k]
-		g.test(string(k), !differ, strings.Join(why, "; "))
-	}
 }

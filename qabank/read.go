@@ -139,6 +139,45 @@ func (b *Bank) nearest(space string, vector []float32, embedder string, threshol
 	return out
 }
 
+// Citing returns n answered entries of a space that cite one of the chunks, those that
+// cite most of them first. It skips unreadable ones.
+func (b *Bank) Citing(space string, chunks []percached.ChunkID, n int) []Entry {
+	type match struct {
+		snapshot
+		shared int
+	}
+	var found []match
+	b.mu.RLock()
+	if s := b.spaces[space]; s != nil {
+		for _, it := range s.items {
+			shared := 0
+			for _, c := range it.cites {
+				if slices.Contains(chunks, c) {
+					shared++
+				}
+			}
+			if shared > 0 && it.answered {
+				found = append(found, match{s.snapshot(it), shared})
+			}
+		}
+	}
+	b.mu.RUnlock()
+	slices.SortFunc(found, func(x, y match) int {
+		return cmp.Or(cmp.Compare(y.shared, x.shared), slices.Compare(x.id[:], y.id[:]))
+	})
+	var out []Entry
+	// The only error is that of a closed database, where nothing is found.
+	_ = b.db.View(func(tx *kv.Tx) error {
+		for _, f := range found[:min(len(found), n)] {
+			if e, err := f.read(tx); err == nil {
+				out = append(out, e)
+			}
+		}
+		return nil
+	})
+	return out
+}
+
 // Each calls fn with every entry of a space, by ID, until fn fails. It may miss entries
 // that come or go meanwhile, and skips damaged ones.
 func (b *Bank) Each(space string, fn func(Entry) error) error {

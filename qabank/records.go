@@ -20,6 +20,8 @@ const (
 	contentByte = 'e'
 	stateByte   = 'c'
 	vetoByte    = 'v'
+	checkByte   = 'k'
+	countsByte  = 'g'
 )
 
 const idAt = 2 + len(kv.SpaceID{})
@@ -96,6 +98,24 @@ func readChunks(r *sealed.Reader) (cs []percached.ChunkID) {
 	return cs
 }
 
+func writeVector(w *sealed.Writer, v []float32) {
+	w.Count(len(v))
+	for _, x := range v {
+		w.Float32(x)
+	}
+}
+
+func readVector(r *sealed.Reader) (v []float32) {
+	if n := r.Count(maxVector, 4); n > 0 {
+		v = make([]float32, n)
+		p := r.Take(4 * n)
+		for i := range v {
+			v[i] = math.Float32frombits(binary.LittleEndian.Uint32(p[4*i:]))
+		}
+	}
+	return v
+}
+
 func flags(e *Entry) (f byte) {
 	if e.Answered {
 		f |= flagAnswered
@@ -123,10 +143,7 @@ func encodeContent(e *Entry) []byte {
 		w.U64(v.Version)
 	}
 	writeChunks(w, e.Sources)
-	w.Count(len(e.Vector))
-	for _, x := range e.Vector {
-		w.Float32(x)
-	}
+	writeVector(w, e.Vector)
 	return w.Seal()
 }
 
@@ -150,13 +167,7 @@ func decodeContent(value []byte) (Entry, error) {
 	if r.Version() >= contentVersion {
 		e.Sources = readChunks(r)
 	}
-	if n := r.Count(maxVector, 4); n > 0 {
-		e.Vector = make([]float32, n)
-		p := r.Take(4 * n)
-		for i := range e.Vector {
-			e.Vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(p[4*i:]))
-		}
-	}
+	e.Vector = readVector(r)
 	if f &^= flagAnswered | flagRefused | flagCut; f != 0 {
 		r.Fail()
 	}
@@ -227,7 +238,7 @@ func (l *loader) load(tx *kv.Tx) error {
 	for _, step := range []struct {
 		kind byte
 		read func(k, v []byte) error
-	}{{spaceByte, l.space}, {stateByte, l.state}, {contentByte, l.entry}, {vetoByte, l.veto}} {
+	}{{spaceByte, l.space}, {stateByte, l.state}, {contentByte, l.entry}, {vetoByte, l.veto}, {checkByte, l.check}, {countsByte, l.counts}} {
 		// An unreadable record comes without a value and counts as damaged.
 		err := tx.Scan([]byte{bankByte, step.kind}, func(k, v []byte, _ error) error {
 			err := step.read(k, v)
@@ -309,6 +320,35 @@ func (l *loader) veto(k, v []byte) error {
 		return sealed.ErrDamaged
 	}
 	s.addVeto(veto{ids[0], ids[1], chunks})
+	return nil
+}
+
+func (l *loader) check(k, v []byte) error {
+	c, err := decodeCheck(v)
+	if err != nil {
+		return err
+	}
+	hash, ids, ok := splitKey(k, 2)
+	s := l.indexes[hash]
+	if !ok || s == nil {
+		return sealed.ErrDamaged
+	}
+	c.Asked, c.Entry = ids[0], ids[1]
+	s.addCheck(&c)
+	return nil
+}
+
+func (l *loader) counts(k, v []byte) error {
+	c, err := decodeCounts(v)
+	if err != nil {
+		return err
+	}
+	hash, _, ok := splitKey(k, 0)
+	s := l.indexes[hash]
+	if !ok || s == nil {
+		return sealed.ErrDamaged
+	}
+	s.counts = c
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/qabank/likeness"
 	"github.com/percached/percached/qkvtree"
 	"github.com/percached/percached/retrieval"
 )
@@ -59,10 +60,13 @@ type Parts struct {
 	Knowledge knowledge
 	Searcher  searcher
 	Bank      *qabank.Bank
-	Tree      tree
-	Embedder  embedder
-	Engine    engine
-	History   *History
+	// Likeness compares questions. Nil: the model for the embedder. The bank must know its
+	// calibration.
+	Likeness *likeness.Model
+	Tree     tree
+	Embedder embedder
+	Engine   engine
+	History  *History
 	// Instructions, if set, returns the instructions of a space; false means that the
 	// space uses the built-in ones.
 	Instructions func(space string) (string, bool, error)
@@ -93,6 +97,9 @@ type Observer struct {
 	// Asked runs when a question comes. The func that it returns receives the result
 	// before the client does.
 	Asked func(space, question string) (answered func(Answer, error))
+	// Checked runs when an answer that was served for a question in other words has been
+	// compared with a fresh one.
+	Checked func(space string, right bool)
 	// Stopped runs when the engine was stopped because no client waits any more.
 	Stopped func()
 }
@@ -122,6 +129,9 @@ func New(p Parts, s Settings) (*Asker, error) {
 	}
 	if p.Waiting < 0 {
 		return nil, fault.New(fault.Invalid, "answer.New", "the queue has %d places; set 0 (no bound) or more", p.Waiting)
+	}
+	if p.Likeness == nil && p.Embedder != nil {
+		p.Likeness = likeness.For(p.Embedder.Info(), s.Threshold)
 	}
 	a := &Asker{Parts: p, queue: queue{limit: p.Waiting, chance: p.Chance}, flights: map[string]*flight{}}
 	a.settings.Store(&s)
@@ -236,12 +246,12 @@ func (a *Asker) answer(ctx context.Context, r request, p *progress) (answer Answ
 	// A stored answer, if one passes the gate.
 	repeat := a.exactRepeat(r, p)
 	found := retrieved{seq: seq}
-	gate, hit, err := a.passGate(ctx, r, found, r.startGate(), repeat, p)
+	w, hit, err := a.passGate(ctx, r, found, r.startGate(), repeat, p)
 	if err != nil {
 		return Answer{}, err
 	}
 	if hit != nil {
-		served := a.serve(r, *hit, gate, found, p)
+		served := a.serve(r, *hit, w.Gate, found, p)
 		p.stageEnded("match_question", &p.times.MatchQuestion)
 		return a.finish(ctx, r, served, nil, p)
 	}
@@ -255,11 +265,11 @@ func (a *Asker) answer(ctx context.Context, r request, p *progress) (answer Answ
 			return Answer{}, err
 		}
 	}
-	if gate, hit, err = a.passGate(ctx, r, found, gate, near, p); err != nil {
+	if w, hit, err = a.passGate(ctx, r, found, w, near, p); err != nil {
 		return Answer{}, err
 	}
 	if hit != nil {
-		return a.finish(ctx, r, a.serve(r, *hit, gate, found, p), nil, p)
+		return a.finish(ctx, r, a.serve(r, *hit, w.Gate, found, p), nil, p)
 	}
 	// A computed answer, when the request's turn has come.
 	place, err := a.admit(r)
@@ -279,10 +289,10 @@ func (a *Asker) answer(ctx context.Context, r request, p *progress) (answer Answ
 	if found, plan, err = a.awaitTurn(ctx, r, found, plan, place, p); err != nil {
 		return Answer{}, err
 	}
-	computed, made, err := a.generate(ctx, r, plan, a.matchTensors(r, plan, p), p)
+	computed, made, err := a.generate(ctx, r, plan, a.matchTensors(r, plan, p), a.drafts(r, w, plan), p)
 	place.pass()
-	computed.Gate, computed.Citations = gate.after(plan), plan.citations
-	return a.finish(ctx, r, draft{Answer: computed, found: found, rests: plan.used(), made: made}, err, p)
+	computed.Gate, computed.Citations = w.after(plan), plan.citations
+	return a.finish(ctx, r, draft{Answer: computed, found: found, rests: plan.used(), made: made, considered: w.check(r, found)}, err, p)
 }
 
 // admit takes a place in the queue for the engine. Idle work has none: it waits in the

@@ -1,21 +1,18 @@
 package answer
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/qabank/gate"
+	"github.com/percached/percached/qabank/likeness"
 )
 
-const (
-	// nearest is how many near questions pass the gate at most.
-	nearest = 4
-	// newerDocuments is why an answer is stale.
-	newerDocuments = "newer documents bear on it"
-)
+// nearest is how many near questions the gate tests at most.
+const nearest = 4
 
 // Gate says why a stored answer was served, or why none was.
 type Gate struct {
@@ -37,13 +34,27 @@ type Considered struct {
 // candidate is a stored question that may answer the request.
 type candidate struct {
 	qabank.Candidate
-	exact bool // it has the same words
+	exact    bool // it has the same words
+	evidence []percached.Chunk
+	tests    []qabank.Test
+	servable bool // it passed all tests so far
+	scored   bool // it was compared with the question
+	proven   bool // the two questions are the same beyond the budget of wrong answers
+	score    float64
+	pair     likeness.Pair
+}
+
+// weighing is the gate's result so far, with the stored questions that it tested.
+type weighing struct {
+	Gate
+	tried []candidate
 }
 
 // bankHit is a stored answer that passed the gate, with the chunks that it rests on.
 type bankHit struct {
 	entry    qabank.Entry
 	evidence []percached.Chunk
+	check    *qabank.Check // nil: the answer needs none
 }
 
 // bypasses says why the bank's answers are not looked at; "": they are.
@@ -64,11 +75,11 @@ func (r *request) bypasses() string {
 }
 
 // startGate is the gate before any stored question was considered.
-func (r *request) startGate() Gate {
+func (r *request) startGate() weighing {
 	if why := r.bypasses(); why != "" {
-		return Gate{Why: why}
+		return weighing{Gate: Gate{Why: why}}
 	}
-	return Gate{Why: "no stored question is near enough"}
+	return weighing{Gate: Gate{Why: "no stored question is near enough"}}
 }
 
 // after adds to the gate why nothing was computed, if the plan is empty.
@@ -91,7 +102,7 @@ func (a *Asker) exactRepeat(r request, p *progress) []candidate {
 	if !ok {
 		return nil
 	}
-	return []candidate{{qabank.Candidate{Entry: e, Similarity: 1}, true}}
+	return []candidate{{Candidate: qabank.Candidate{Entry: e, Similarity: 1}, exact: true}}
 }
 
 // matchBank finds the stored questions nearest to the vector, except the exact repeat,
@@ -101,48 +112,72 @@ func (a *Asker) matchBank(r request, vector []float32, repeat []candidate) []can
 		return nil
 	}
 	var near []candidate
-	for _, c := range a.Bank.Match(r.Space, vector, a.Embedder.Info().Fingerprint, r.settings.Threshold, nearest) {
+	for _, c := range a.Bank.Match(r.Space, vector, a.Embedder.Info().Fingerprint, r.settings.least(), nearest) {
 		if len(repeat) == 0 || repeat[0].Entry.ID != c.Entry.ID {
-			near = append(near, candidate{c, false})
+			near = append(near, candidate{Candidate: c})
 		}
 	}
 	return near
 }
 
-// passGate tests the candidates in turn, until one may be served. The gate that it
-// returns also names those that were tested before.
-func (a *Asker) passGate(ctx context.Context, r request, found retrieved, gate Gate, candidates []candidate, p *progress) (Gate, *bankHit, error) {
+// passGate tests the candidates, and returns the one that may be served, if any. The
+// weighing that it returns also names those that were tested before.
+func (a *Asker) passGate(ctx context.Context, r request, found retrieved, w weighing, candidates []candidate, p *progress) (weighing, *bankHit, error) {
+	for i := range candidates {
+		a.judge(r, found, &candidates[i], p)
+	}
+	if r.settings.Guard {
+		a.compare(ctx, r, found, candidates, p)
+	}
 	for _, c := range candidates {
-		evidence, tests, err := a.judge(ctx, r, found, c, p)
-		if err != nil {
-			return gate, nil, err
-		}
-		failed := slices.IndexFunc(tests, func(t qabank.Test) bool { return !t.Passed })
-		gate.Similarity = max(gate.Similarity, c.Similarity)
-		gate.Considered = append(gate.Considered, Considered{
-			Entry: c.Entry.ID, Question: c.Entry.Question, Exact: c.exact, Similarity: c.Similarity, Served: failed < 0, Tests: tests,
-		})
-		switch {
-		case failed < 0 && c.exact:
-			gate.Why = "the same question was answered before, and its documents are unchanged"
-		case failed < 0:
-			gate.Why = "a question near enough was answered before, and nothing speaks against its answer"
-		case len(gate.Considered) == 1: // the nearest comes first
-			gate.Why = "not served: " + tests[failed].Name
-			if detail := tests[failed].Detail; detail != "" {
-				gate.Why += " (" + detail + ")"
+		if c.servable {
+			fresh, err := a.fresh(ctx, r, found, c, p)
+			if err != nil {
+				return w, nil, err
 			}
+			test := qabank.Test{Name: "fresh", Passed: fresh}
+			if !fresh {
+				test.Detail = newerDocuments
+			}
+			c.tests = append(c.tests, test)
 		}
-		if failed < 0 {
-			return gate, &bankHit{c.Entry, evidence}, nil
+		w = w.with(c)
+		if w.Considered[len(w.Considered)-1].Served {
+			hit := &bankHit{entry: c.Entry, evidence: c.evidence}
+			if c.scored && !c.proven {
+				check := c.check(r, found)
+				hit.check = &check
+			}
+			return w, hit, nil
 		}
 	}
-	return gate, nil, nil
+	return w, nil, nil
 }
 
-// judge makes the tests of the gate on one candidate, and reads its evidence. The last
-// test, whether the answer is fresh, is made only if all others pass.
-func (a *Asker) judge(ctx context.Context, r request, found retrieved, c candidate, p *progress) ([]percached.Chunk, []qabank.Test, error) {
+// with adds a candidate that was tested.
+func (w weighing) with(c candidate) weighing {
+	failed := slices.IndexFunc(c.tests, func(t qabank.Test) bool { return !t.Passed })
+	w.tried = append(w.tried, c)
+	w.Similarity = max(w.Similarity, c.Similarity)
+	w.Considered = append(w.Considered, Considered{
+		Entry: c.Entry.ID, Question: c.Entry.Question, Exact: c.exact, Similarity: c.Similarity, Served: failed < 0, Tests: c.tests,
+	})
+	switch {
+	case failed < 0 && c.exact:
+		w.Why = "the same question was answered before, and its documents are unchanged"
+	case failed < 0:
+		w.Why = "a question near enough was answered before, and nothing speaks against its answer"
+	case len(w.Considered) == 1: // the best comes first
+		w.Why = "not served: " + c.tests[failed].Name
+		if detail := c.tests[failed].Detail; detail != "" {
+			w.Why += " (" + detail + ")"
+		}
+	}
+	return w
+}
+
+// judge makes the tests that do not compare the questions, and reads the evidence.
+func (a *Asker) judge(r request, found retrieved, c *candidate, p *progress) {
 	ids := make([]percached.ChunkID, len(c.Entry.Evidence))
 	for i, e := range c.Entry.Evidence {
 		ids[i] = e.Chunk
@@ -152,7 +187,7 @@ func (a *Asker) judge(ctx context.Context, r request, found retrieved, c candida
 		p.without("the evidence of a stored answer", err)
 	}
 	ask := qabank.Ask{
-		Question: r.Text, Exact: c.exact, Settings: r.mark, Threshold: r.settings.Threshold, MaxAge: r.MaxAge,
+		Question: r.Text, Exact: c.exact, Settings: r.mark, Threshold: r.settings.least(), MaxAge: r.MaxAge,
 		Now: a.Now(), Guard: r.settings.Guard, Versions: map[percached.ChunkID]uint64{},
 	}
 	for _, ch := range evidence {
@@ -162,24 +197,16 @@ func (a *Asker) judge(ctx context.Context, r request, found retrieved, c candida
 		ask.Own = append(ask.Own, ch.ID)
 	}
 	v := qabank.Judge(c.Candidate, ask)
-	if !v.Serve {
-		return nil, v.Tests, nil
-	}
-	fresh, err := a.fresh(ctx, r, found, c, p)
-	if err != nil {
-		return nil, nil, err
-	}
-	test := qabank.Test{Name: "fresh", Passed: fresh}
-	if !fresh {
-		test.Detail = newerDocuments
-	}
-	return evidence, append(v.Tests, test), nil
+	c.evidence, c.tests, c.servable = evidence, v.Tests, v.Serve
 }
 
 // serve makes the answer of a bank hit, and sends it.
 func (a *Asker) serve(r request, hit bankHit, gate Gate, found retrieved, p *progress) draft {
 	e := hit.entry
 	a.Bank.Hit(r.Space, e.ID)
+	if hit.check != nil {
+		a.Bank.Serve(r.Space, *hit.check)
+	}
 	d := draft{Answer: Answer{Text: e.Answer, Outcome: AnswerHit, Refused: e.Refused, Gate: gate, Entry: e.ID}, found: found, rests: hit.evidence}
 	if e.Cut {
 		d.Finish = percached.FinishLength
@@ -189,119 +216,91 @@ func (a *Asker) serve(r request, hit bankHit, gate Gate, found retrieved, p *pro
 	return d
 }
 
-// fresh says whether the answer is, as far as documents decide it, the one that would
-// be computed today. An exact repeat needs a prompt of the same chunks (see outgrown),
-// as does an answer that was never compared with a whole search. A near question needs
-// only that none of its best chunks came in later. An entry that is not fresh is marked
-// stale.
-func (a *Asker) fresh(ctx context.Context, r request, found retrieved, c candidate, p *progress) (bool, error) {
-	e := c.Entry
-	if !r.settings.Guard || e.Seen >= found.seq {
-		return true, nil
-	}
-	fresh, whole := true, c.exact || e.Seen == 0
-	var seen uint64
-	if whole {
-		seen = min(found.seq, a.standing(r.Space).Seq) // read before the search
-		best, err := a.searchStored(ctx, r.Space, e, r.settings, percached.Foreground)
-		if err != nil {
-			return false, err
-		}
-		grown, err := a.outgrown(r.Space, r.settings, best, e)
-		if err != nil {
-			return false, err
-		}
-		fresh = !grown
-	} else {
-		for _, ch := range found.best(r.settings.KRefresh) {
-			fresh = fresh && (ch.Version <= e.Seen || restsOn(e, ch))
+// compare scores the servable candidates, puts the best first, and asks the gate of the
+// space about each.
+func (a *Asker) compare(ctx context.Context, r request, found retrieved, candidates []candidate, p *progress) {
+	for i := range candidates {
+		if c := &candidates[i]; c.servable && !c.exact {
+			c.pair = r.pair(found, candidates, i)
+			c.score, c.scored = a.Likeness.Score(c.pair), true
+			c.proven = likeness.Proven(c.pair, r.settings.Threshold)
 		}
 	}
-	var err error
+	better := func(x, y candidate) int { return cmp.Compare(y.rank(), x.rank()) }
+	slices.SortStableFunc(candidates, better)
+	// The rests of the questions take time, so they are compared only where that may decide.
+	for i := range candidates {
+		c := &candidates[i]
+		if !c.scored || c.proven || c.score < gate.Default().Floor || i > 0 && candidates[0].rank() >= c.score {
+			break
+		}
+		c.pair.Rest = a.restNearness(ctx, r, c.Entry.Question, p)
+		c.score = a.Likeness.Score(c.pair)
+	}
+	slices.SortStableFunc(candidates, better)
+	for i := range candidates {
+		c := &candidates[i]
+		switch {
+		case c.proven:
+			c.tests = append(c.tests, qabank.Test{Name: testLikeness, Passed: true, Detail: "the wordings differ in nothing"})
+		case c.scored:
+			d := a.Bank.Decide(r.Space, c.score, found.vector, r.settings.MaxWrong)
+			c.tests = append(c.tests, qabank.Test{Name: testLikeness, Passed: d.Serve, Detail: d.Why})
+			c.servable = d.Serve
+		}
+	}
+}
+
+// testLikeness is the gate's test that compares the questions.
+const testLikeness = "likeness"
+
+// rank orders candidates: proven ones, then by score, then those that were not compared.
+func (c *candidate) rank() float64 {
 	switch {
-	case !fresh:
-		err = a.Bank.MarkStale(ctx, r.Space, []qabank.ID{e.ID}, newerDocuments)
-	case whole:
-		err = a.Bank.Confirm(ctx, r.Space, e.ID, seen)
+	case c.proven:
+		return 2
+	case c.scored:
+		return c.score
 	}
-	if err != nil && fault.KindOf(err) != fault.NotFound { // NotFound: it was evicted
-		p.without("the bank", err)
-	}
-	return fresh, nil
+	return -1
 }
 
-// outgrown says whether documents have outgrown a stored answer. They have if its
-// question's prompt would hold a chunk that the answer does not rest on, or if such a
-// chunk is among its best and came in after the answer. Where chunks stand in a sequence
-// by relevance, they have also if the order differs.
-func (a *Asker) outgrown(space string, s Settings, best []percached.Chunk, e qabank.Entry) (bool, error) {
-	ordered := s.Placement == percached.Sequential && s.Order == percached.Relevance
-	prompt := best[:min(len(best), s.K)]
-	if len(e.Evidence) < len(prompt) { // they may not all fit the context
-		plan, err := planPrompt(a.Engine, Question{Space: space, Text: e.Question}, s, percached.Foreground, prompt)
-		if err != nil || len(plan.used()) != len(e.Evidence) {
-			return true, err
-		}
-		prompt = plan.used()
+// pair is what the question and a candidate are compared by. The nearness of their rests is
+// taken to be the highest.
+func (r request) pair(found retrieved, candidates []candidate, i int) likeness.Pair {
+	c := candidates[i]
+	pair := likeness.Pair{
+		Asked: likeness.Question{Text: r.Text}, Stored: likeness.Question{Text: c.Entry.Question},
+		Similarity: c.Similarity, Answer: c.Entry.Answer, Rest: 1,
 	}
-	for i, c := range prompt {
-		if !restsOn(e, c) || ordered && e.Evidence[i].Chunk != c.ID {
-			return true, nil
+	for _, ch := range found.best(r.settings.K) {
+		pair.Asked.Chunks = append(pair.Asked.Chunks, ch.ID)
+	}
+	for _, e := range c.Entry.Evidence {
+		pair.Stored.Chunks = append(pair.Stored.Chunks, e.Chunk)
+	}
+	for j, o := range candidates {
+		if j != i && o.Answered && !likeness.SameAnswer(o.Entry.Answer, c.Entry.Answer, r.Text) {
+			pair.Second = max(pair.Second, o.Similarity)
 		}
 	}
-	return e.Seen > 0 && slices.ContainsFunc(best, func(c percached.Chunk) bool { return c.Version > e.Seen && !restsOn(e, c) }), nil
+	return pair
 }
 
-// restsOn says whether an entry's answer was made from a chunk.
-func restsOn(e qabank.Entry, c percached.Chunk) bool {
-	return slices.ContainsFunc(e.Evidence, func(ev percached.Evidence) bool { return ev.Chunk == c.ID })
-}
-
-// Freshen checks every stored answer of a space that is older than the latest change of
-// its documents. Answers that the documents have outgrown are marked stale, the others
-// confirmed. It returns how many became stale.
-func (a *Asker) Freshen(ctx context.Context, space string) (int, error) {
-	const op = "answer.Freshen"
-	set, err := a.Settings(space)
-	if err != nil {
-		return 0, fault.Wrap(op, err)
+// restNearness is the cosine of what the two questions have alone.
+func (a *Asker) restNearness(ctx context.Context, r request, question string, p *progress) float64 {
+	asked, stored := likeness.Rests(r.Text, question)
+	if asked == "" || stored == "" {
+		return 0
 	}
-	seq, err := a.Knowledge.Seq(space)
-	if err != nil {
-		return 0, fault.Wrap(op, err)
+	vectors, err := a.Embed(ctx, r.Caller, []string{asked, stored})
+	if err != nil || len(vectors) != 2 {
+		p.without("the embedder", err)
+		return 0
 	}
-	seq = min(seq, a.standing(space).Seq)
-	var behind []qabank.Entry
-	if err := a.Bank.Each(space, func(e qabank.Entry) error {
-		if !e.Stale && e.Seen < seq {
-			behind = append(behind, e)
-		}
-		return nil
-	}); err != nil {
-		return 0, fault.Wrap(op, err)
+	cosine := 0.0
+	for i, x := range vectors[0] {
+		cosine += float64(x) * float64(vectors[1][i])
 	}
-	var stale []qabank.ID
-	for _, e := range behind {
-		best, err := a.searchStored(ctx, space, e, set, percached.Background)
-		if ctx.Err() != nil { // the entries found stale so far are marked all the same
-			marked := a.Bank.MarkStale(context.WithoutCancel(ctx), space, stale, newerDocuments)
-			return 0, fault.Wrap(op, errors.Join(interruption(ctx, ctx.Err()), marked))
-		}
-		if err != nil {
-			return 0, fault.Wrap(op, err)
-		}
-		grown, err := a.outgrown(space, set, best, e)
-		if err != nil {
-			return 0, fault.Wrap(op, err)
-		}
-		if grown {
-			stale = append(stale, e.ID)
-			continue
-		}
-		err = a.Bank.Confirm(ctx, space, e.ID, seq)
-		if err != nil && fault.KindOf(err) != fault.NotFound { // NotFound: it was evicted
-			return 0, fault.Wrap(op, err)
-		}
-	}
-	return len(stale), fault.Wrap(op, a.Bank.MarkStale(ctx, space, stale, newerDocuments))
+	return cosine
 }

@@ -77,7 +77,7 @@ func (a *Asker) borrow(req qkvtree.Request) (stored []*percached.Slice, release 
 
 // generate has the engine answer, or prefill, and releases the lent slices. With an error
 // it returns the tokens that were computed and the slices that were made until then.
-func (a *Asker) generate(ctx context.Context, r request, plan promptPlan, lent lentSlices, p *progress) (Answer, madeSlices, error) {
+func (a *Asker) generate(ctx context.Context, r request, plan promptPlan, lent lentSlices, drafts []percached.Draft, p *progress) (Answer, madeSlices, error) {
 	defer lent.release()
 	if plan.empty() { // a model would make something up
 		text := strings.TrimSpace(refusal)
@@ -88,6 +88,7 @@ func (a *Asker) generate(ctx context.Context, r request, plan promptPlan, lent l
 		return Answer{}, madeSlices{}, nil // nothing of it could be stored
 	}
 	stored := lent.slices
+	plan.prompt.Drafting, plan.prompt.Drafts = r.settings.Drafts, drafts
 	res, attended, err := a.runEngine(ctx, r, plan.prompt, stored, p)
 	for range stored { // a slice that the engine refuses is computed instead
 		var refused *percached.SliceError
@@ -121,6 +122,10 @@ func (a *Asker) generate(ctx context.Context, r request, plan promptPlan, lent l
 	if answer.Chunks.Stored > 0 {
 		answer.Outcome = TensorHit
 	}
+	if res.Verified {
+		answer.Outcome = VerifiedHit
+	}
+	answer.Drafts = res.Drafts
 	answer.Text, answer.Finish = strings.TrimSpace(res.Text), res.Finish
 	answer.Refused = refuses(answer.Text)
 	if answer.Finish == percached.FinishThought {

@@ -205,6 +205,7 @@ type Answer struct {
 	Chunks Reuse
 	Tokens Tokens
 	Finish percached.Finish
+	Drafts []percached.DraftUse
 	Times  Times
 
 	Entry   qabank.ID           // of the bank: served, or stored

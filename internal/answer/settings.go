@@ -47,6 +47,9 @@ type Settings struct {
 	// Task, unless empty, is repeated right before the question: small models lose sight
 	// of instructions that stand before all chunks.
 	Task string
+	// Strict says that somebody chose the threshold, so that the gate considers no stored
+	// question below it.
+	Strict bool
 	// Fixed says that somebody chose the placement, so that no measured one replaces it.
 	Fixed bool
 }
@@ -56,6 +59,10 @@ const DefaultTask = "Using only the texts above, answer in one sentence."
 
 // freeTask replaces it beside instructions that are not percached's own.
 const freeTask = "Using only the texts above, answer the question."
+
+// belowThreshold is how far below the embedder's own threshold a stored question may be,
+// as similarity is only a part of what the gate compares.
+const belowThreshold = 0.3
 
 // promptVersion counts changes of the prompt's layout. What was measured with another
 // layout is measured again.
@@ -97,6 +104,7 @@ func (s Settings) Validate() error {
 // A space or question that asks for both whole and parallel is refused.
 func (s Settings) With(w percached.Settings) (Settings, error) {
 	replace(&s.Threshold, w.Threshold)
+	s.Strict = s.Strict || w.Threshold != nil
 	replace(&s.Guard, w.Guard)
 	replace(&s.MaxWrong, w.MaxWrong)
 	replace(&s.Bank, w.Bank)
@@ -122,6 +130,14 @@ func (s Settings) With(w percached.Settings) (Settings, error) {
 		return s, fault.New(fault.Invalid, "answer.Settings", "settings: %w", err)
 	}
 	return s, nil
+}
+
+// least is the similarity from which the gate considers a stored question.
+func (s Settings) least() float64 {
+	if s.Guard && !s.Strict {
+		return s.Threshold - belowThreshold
+	}
+	return s.Threshold
 }
 
 func replace[T any](to, from *T) {

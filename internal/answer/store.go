@@ -17,6 +17,8 @@ type draft struct {
 	found retrieved
 	rests []percached.Chunk // the chunks that it was made from, best first
 	made  madeSlices
+	// considered is the stored answer that came nearest to being served instead.
+	considered *qabank.Check
 }
 
 // finish grounds the answer and stores what came of the question. If idle work was cut
@@ -83,6 +85,7 @@ func (a *Asker) store(ctx context.Context, r request, d draft, whole bool, p *pr
 			p.without("the bank", failed)
 		}
 		err = errors.Join(err, failed)
+		a.learn(context.WithoutCancel(ctx), r, d, p)
 	}
 	if r.work == nil {
 		a.remember(r, d, p)

@@ -78,7 +78,7 @@ func (a *Asker) fill(ctx context.Context, space string, ids []percached.ChunkID,
 	if err != nil {
 		return Answer{}, err
 	}
-	answer, made, err := a.generate(ctx, r, plan, a.matchTensors(r, plan, p), p)
+	answer, made, err := a.generate(ctx, r, plan, a.matchTensors(r, plan, p), nil, p)
 	answer, crowded, failed := a.store(ctx, r, draft{Answer: answer, found: found, rests: plan.used(), made: made}, false, p)
 	switch {
 	case err != nil:

@@ -63,7 +63,7 @@ func layers() []layer {
 		{"scheduler/...", stores},
 		{"api/...", stores},
 		// The use cases.
-		{"internal/answer/...", append(stores, "qabank", "qkvtree", "retrieval")},
+		{"internal/answer/...", append(stores, "qabank/...", "qkvtree", "retrieval")},
 		{"internal/calibrate", stores},
 		{"internal/ingest/...", append(stores, "knowledgebank", "qabank", "qkvtree", "retrieval")},
 		{"internal/inbox", append(stores, "internal/ingest", "knowledgebank/...", "qabank", "qkvtree", "retrieval")},

@@ -26,6 +26,8 @@ import (
 	"github.com/percached/percached/llm/llamacpp"
 	"github.com/percached/percached/predictor"
 	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/qabank/gate"
+	"github.com/percached/percached/qabank/likeness"
 	"github.com/percached/percached/qkvtree"
 	"github.com/percached/percached/retrieval"
 	"github.com/percached/percached/scheduler"
@@ -55,10 +57,11 @@ type Node struct {
 	Scheduler  *scheduler.Scheduler
 
 	Dependencies
-	BuiltInModel     bool           // the language model is the built-in one
-	QuestionEmbedder llm.Embedder   // the embedder, with the prefix of questions
-	gate             *llamacpp.Gate // shared by the engine and the embedder
-	closers          []func() error // in order of opening
+	BuiltInModel     bool            // the language model is the built-in one
+	QuestionEmbedder llm.Embedder    // the embedder, with the prefix of questions
+	Likeness         *likeness.Model // compares questions, for this embedder
+	gate             *llamacpp.Gate  // shared by the engine and the embedder
+	closers          []func() error  // in order of opening
 }
 
 // Dependencies replace parts that Open would make itself. The zero value replaces none.
@@ -199,6 +202,15 @@ func (n *Node) openStores(ctx context.Context, c Options, withEngine bool, log *
 	n.closers = append(n.closers, n.Index.Close)
 	b := qabank.Default()
 	b.Limit, b.Now, b.Observer = c.BankLimit, n.Now, n.BankObserver
+	set, err := n.Settings(c.Config)
+	if err != nil { // some values depend on the model
+		return cmdline.Misused(err)
+	}
+	n.Likeness = likeness.For(n.Embedder.Info(), set.Threshold)
+	b.Scorer = n.Likeness.Name
+	for _, s := range n.Likeness.Calibration {
+		b.Start = append(b.Start, gate.Step(s))
+	}
 	if n.Bank, err = qabank.Open(n.Meta, b); err != nil {
 		return err
 	}
@@ -238,7 +250,7 @@ func (n *Node) wire(ctx context.Context, c Options, log *slog.Logger) (err error
 	}
 	watch := &idle.Watch{}
 	n.Asker, err = answer.New(answer.Parts{
-		Knowledge: n.Knowledge, Searcher: n.Index, Bank: n.Bank, Tree: n.Tree, Embedder: n.QuestionEmbedder, Engine: n.Engine,
+		Knowledge: n.Knowledge, Searcher: n.Index, Bank: n.Bank, Likeness: n.Likeness, Tree: n.Tree, Embedder: n.QuestionEmbedder, Engine: n.Engine,
 		History: n.History, Instructions: n.instructions, Placement: n.placement, Patience: cmp.Or(n.Patience, tensorPatience), Now: n.Now, Logger: log,
 		Observer: answer.Observer{Asked: n.Observers.withAsked(watch.Asked), Stopped: n.Stopped}, Waiting: c.MaxWaiting, Chance: rand.Float64, Unchecked: c.Engine != nil, // tests use fake engines
 	}, settings)

@@ -65,7 +65,7 @@ func (n *Node) Settings(c config.Config) (answer.Settings, error) {
 		}
 	}
 	if c.Threshold >= 0 {
-		set.Threshold = c.Threshold
+		set.Threshold, set.Strict = c.Threshold, true
 	}
 	switch {
 	case c.Placement != "":
