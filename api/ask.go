@@ -95,6 +95,9 @@ type Question struct {
 	Refresh bool `json:"refresh,omitempty"`
 	// Threshold is the least similarity at which a stored answer is served.
 	Threshold *float64 `json:"threshold,omitempty"`
+	// MaxWrong is the highest share of wrong answers among those served for a question in other
+	// words.
+	MaxWrong *float64 `json:"max_wrong,omitempty"`
 	// MaxAge is the greatest age in seconds of a stored answer that is served; 0 means any.
 	MaxAge float64 `json:"max_age_seconds,omitempty"`
 }
@@ -133,7 +136,7 @@ type Stage struct {
 // Answer is the reply to a question.
 type Answer struct {
 	Answer  string `json:"answer"`
-	Outcome string `json:"outcome"` // answer_hit, tensor_hit, miss
+	Outcome string `json:"outcome"` // answer_hit, verified_hit, tensor_hit, miss
 	Refused bool   `json:"refused"` // the answer says that the documents do not contain it
 	Grounds
 	Entry     string     `json:"entry,omitempty"` // the entry of the bank that was served or stored
@@ -141,6 +144,7 @@ type Answer struct {
 	Gate      Gate       `json:"gate"`
 	Chunks    Reuse      `json:"chunks"`
 	Tokens    Tokens     `json:"tokens"`
+	Drafts    []DraftUse `json:"drafts,omitempty"` // of the sources that were used
 	Finish    string     `json:"finish,omitempty"` // end, stop, length, loop, thought
 	// Times holds milliseconds by stage. Each name ends in _ms.
 	Times map[string]float64 `json:"times"`
@@ -229,6 +233,15 @@ type Tokens struct {
 	Generated int `json:"generated"`
 	// Attended is the number of tokens visible to each computed or generated token, summed.
 	Attended int64 `json:"attended"`
+}
+
+// DraftUse counts the tokens that drafts of one source proposed, and those that the model
+// accepted.
+type DraftUse struct {
+	Source   string `json:"source"`  // stored, near, prompt
+	Batches  int    `json:"batches"` // in which tokens of the source were checked
+	Proposed int    `json:"proposed"`
+	Accepted int    `json:"accepted"`
 }
 
 // Record is one question of the history.

@@ -66,7 +66,7 @@ func allEvents(t *testing.T, text string) (all []event) {
 // the same content.
 func TestAsk(t *testing.T) {
 	half := 0.5
-	want := AskRequest{Space: "mail", Question: Question{Question: "when\nis it? \"<é>\"", Bypass: true, Refresh: true, Threshold: &half, MaxAge: 1.5}}
+	want := AskRequest{Space: "mail", Question: Question{Question: "when\nis it? \"<é>\"", Bypass: true, Refresh: true, Threshold: &half, MaxWrong: &half, MaxAge: 1.5}}
 	answered := Answer{Answer: "on\nMonday", Outcome: "miss", Citations: []Citation{{About: "mail"}}, Times: map[string]float64{"total_ms": 1}}
 	srv := testServer(t, Backend{Ask: func(ctx context.Context, q AskRequest, l Listener) (Answer, error) {
 		if diff := cmp.Diff(want, q); diff != "" {

@@ -159,7 +159,8 @@ func usageOf(a Answer) chatUsage {
 
 func ownOf(a Answer) chatOwn {
 	return chatOwn{
-		Outcome: a.Outcome, Refused: a.Refused, Grounds: a.Grounds, Citations: a.Citations, Gate: a.Gate, Chunks: a.Chunks, Tokens: a.Tokens, Times: a.Times,
+		Outcome: a.Outcome, Refused: a.Refused, Grounds: a.Grounds, Citations: a.Citations, Gate: a.Gate, Chunks: a.Chunks, Tokens: a.Tokens, Drafts: a.Drafts,
+		Times: a.Times,
 	}
 }
 
@@ -245,6 +246,7 @@ type chatOwn struct {
 	Gate      Gate               `json:"gate"`
 	Chunks    Reuse              `json:"chunks"`
 	Tokens    Tokens             `json:"tokens"`
+	Drafts    []DraftUse         `json:"drafts,omitempty"`
 	Times     map[string]float64 `json:"times"`
 }
 

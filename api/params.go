@@ -252,6 +252,9 @@ func (in *Question) check() error {
 	if t := in.Threshold; t != nil && (*t < 0 || *t > 1) {
 		faults = append(faults, FieldError{"/threshold", "must be 0 to 1"})
 	}
+	if w := in.MaxWrong; w != nil && (*w < 0 || *w > 1) {
+		faults = append(faults, FieldError{"/max_wrong", "must be 0 to 1"})
+	}
 	if in.MaxAge < 0 {
 		faults = append(faults, FieldError{"/max_age_seconds", "must not be negative"})
 	}

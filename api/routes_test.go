@@ -33,7 +33,7 @@ func goodBodies() map[string]string {
 		"createSpace":          `{"name":"mail","kind":"emails","settings":{"k":4,"placement":"parallel","prompts":{"history":"x"}}}`,
 		"changeSpace":          `{"k":null,"threshold":0.9}`,
 		"upload":               `{"documents":[{"text":"a"}]}`,
-		"ask":                  `{"question":"when?","threshold":0.5,"max_age_seconds":2.5}`,
+		"ask":                  `{"question":"when?","threshold":0.5,"max_wrong":0,"max_age_seconds":2.5}`,
 		"importEntries":        `{"question":"when?"}`,
 		"restore":              "an archive",
 		"vetoEntry":            `{"asked":"who?"}`,

@@ -56,7 +56,7 @@ func wires() []wire {
 		gives("Span", reflect.TypeFor[Span]()), gives("Instead", reflect.TypeFor[Instead]()), gives("Mark", reflect.TypeFor[Mark]()),
 		gives("Citation", reflect.TypeFor[Citation]()), gives("Gate", reflect.TypeFor[Gate]()),
 		gives("Considered", reflect.TypeFor[Considered]()), gives("GateTest", reflect.TypeFor[Test]()),
-		gives("Reuse", reflect.TypeFor[Reuse]()), gives("TokenCounts", reflect.TypeFor[Tokens]()),
+		gives("Reuse", reflect.TypeFor[Reuse]()), gives("DraftUse", reflect.TypeFor[DraftUse]()), gives("TokenCounts", reflect.TypeFor[Tokens]()),
 		gives("Times", reflect.TypeFor[map[string]float64]()),
 		gives("Stage", reflect.TypeFor[Stage]()), gives("Token", reflect.TypeFor[token]()),
 		gives("Record", reflect.TypeFor[Record]()), gives("Records", reflect.TypeFor[Records]()),

@@ -19,6 +19,7 @@ type Status struct {
 // StatusQuestions counts questions and the work that was saved.
 type StatusQuestions struct {
 	AnswerHits   int     `json:"answer_hits"`
+	VerifiedHits int     `json:"verified_hits"`
 	TensorHits   int     `json:"tensor_hits"`
 	Misses       int     `json:"misses"`
 	Failed       int     `json:"failed"`

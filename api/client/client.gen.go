@@ -68,6 +68,13 @@ const (
 	DocumentFormatTranscript DocumentFormat = "transcript"
 )
 
+// Defines values for DraftUseSource.
+const (
+	DraftUseSourceNear   DraftUseSource = "near"
+	DraftUseSourcePrompt DraftUseSource = "prompt"
+	DraftUseSourceStored DraftUseSource = "stored"
+)
+
 // Defines values for EmbeddingObject.
 const (
 	EmbeddingObjectEmbedding EmbeddingObject = "embedding"
@@ -185,9 +192,10 @@ const (
 
 // Defines values for Outcome.
 const (
-	OutcomeAnswerHit Outcome = "answer_hit"
-	OutcomeMiss      Outcome = "miss"
-	OutcomeTensorHit Outcome = "tensor_hit"
+	OutcomeAnswerHit   Outcome = "answer_hit"
+	OutcomeMiss        Outcome = "miss"
+	OutcomeTensorHit   Outcome = "tensor_hit"
+	OutcomeVerifiedHit Outcome = "verified_hit"
 )
 
 // Defines values for PaceSpeed.
@@ -392,7 +400,10 @@ type Answer struct {
 
 	// Citations The sources of the answer, most relevant first.
 	Citations []Citation `json:"citations"`
-	Entry     *EntryID   `json:"entry,omitempty"`
+
+	// Drafts What drafts did, by source. Absent if none was used.
+	Drafts []DraftUse `json:"drafts,omitempty"`
+	Entry  *EntryID   `json:"entry,omitempty"`
 
 	// Finish Why an answer ended: `end` the model ended it, `stop` a stop string came, `length` it reached the maximum of tokens, `loop` the model repeated itself and the repetition was cut off, `thought` it had not ended thinking; thoughts are never part of an answer. A stored answer has `length` or none.
 	Finish *Finish `json:"finish,omitempty"`
@@ -416,8 +427,13 @@ type Answer struct {
 	// Notes Steps that failed and were skipped.
 	Notes []string `json:"notes,omitempty"`
 
-	// Outcome How percached answered: from the QA bank (`answer_hit`), computed with stored tensors of at
-	// least one chunk (`tensor_hit`), or computed without any (`miss`).
+	// Outcome How percached answered:
+	//
+	// - `answer_hit`: from the QA bank. The model did not run.
+	// - `verified_hit`: the model read the prompt of this question and confirmed every word of a
+	//   stored answer. It is the answer that the model would have written.
+	// - `tensor_hit`: computed with stored tensors of at least one chunk.
+	// - `miss`: computed without stored tensors.
 	Outcome Outcome `json:"outcome"`
 
 	// Refused The answer says that the documents do not contain the answer.
@@ -586,6 +602,7 @@ type ChatExtra struct {
 	// Chunks Chunks of the prompt.
 	Chunks    Reuse      `json:"chunks"`
 	Citations []Citation `json:"citations"`
+	Drafts    []DraftUse `json:"drafts,omitempty"`
 
 	// Gate Why a stored answer was served or refused.
 	Gate     Gate `json:"gate"`
@@ -596,8 +613,13 @@ type ChatExtra struct {
 	Instead *Instead `json:"instead,omitempty"`
 	Missing []string `json:"missing,omitempty"`
 
-	// Outcome How percached answered: from the QA bank (`answer_hit`), computed with stored tensors of at
-	// least one chunk (`tensor_hit`), or computed without any (`miss`).
+	// Outcome How percached answered:
+	//
+	// - `answer_hit`: from the QA bank. The model did not run.
+	// - `verified_hit`: the model read the prompt of this question and confirmed every word of a
+	//   stored answer. It is the answer that the model would have written.
+	// - `tensor_hit`: computed with stored tensors of at least one chunk.
+	// - `miss`: computed without stored tensors.
 	Outcome Outcome `json:"outcome"`
 	Refused bool    `json:"refused"`
 	Spans   []Span  `json:"spans,omitempty"`
@@ -820,6 +842,28 @@ type Documents struct {
 	// Total Documents in the space, with or without `find`.
 	Total int `json:"total"`
 }
+
+// DraftUse What drafts of one source did. A draft is a text that the answer may contain. The model
+// checks several of its tokens in one batch and accepts those that it would have chosen
+// itself, so drafts do not change the answer.
+type DraftUse struct {
+	// Accepted Tokens that the model accepted.
+	Accepted int `json:"accepted"`
+
+	// Batches Batches in which tokens of the source were checked.
+	Batches int `json:"batches"`
+
+	// Proposed Tokens that were checked.
+	Proposed int `json:"proposed"`
+
+	// Source `stored`: a stored answer to a similar question. `near`: stored answers over some of the
+	// same chunks. `prompt`: words of the prompt itself.
+	Source DraftUseSource `json:"source"`
+}
+
+// DraftUseSource `stored`: a stored answer to a similar question. `near`: stored answers over some of the
+// same chunks. `prompt`: words of the prompt itself.
+type DraftUseSource string
 
 // Drained The work that was done, and why the run ended.
 type Drained struct {
@@ -1310,8 +1354,13 @@ type Order string
 // Origin Where a stored question comes from.
 type Origin string
 
-// Outcome How percached answered: from the QA bank (`answer_hit`), computed with stored tensors of at
-// least one chunk (`tensor_hit`), or computed without any (`miss`).
+// Outcome How percached answered:
+//
+//   - `answer_hit`: from the QA bank. The model did not run.
+//   - `verified_hit`: the model read the prompt of this question and confirmed every word of a
+//     stored answer. It is the answer that the model would have written.
+//   - `tensor_hit`: computed with stored tensors of at least one chunk.
+//   - `miss`: computed without stored tensors.
 type Outcome string
 
 // Pace How fast percached predicts in a space, and why.
@@ -1448,6 +1497,9 @@ type Question struct {
 	// MaxAgeSeconds Maximum age of a stored answer that is served. 0: any age.
 	MaxAgeSeconds *float64 `json:"max_age_seconds,omitempty"`
 
+	// MaxWrong Replaces the space's maximum share of wrong answers.
+	MaxWrong *float64 `json:"max_wrong,omitempty"`
+
 	// Question At most 8192 bytes.
 	Question string `json:"question"`
 
@@ -1522,8 +1574,13 @@ type Record struct {
 	// Chunks The chunks of its answer.
 	Chunks []ChunkID `json:"chunks"`
 
-	// Outcome How percached answered: from the QA bank (`answer_hit`), computed with stored tensors of at
-	// least one chunk (`tensor_hit`), or computed without any (`miss`).
+	// Outcome How percached answered:
+	//
+	// - `answer_hit`: from the QA bank. The model did not run.
+	// - `verified_hit`: the model read the prompt of this question and confirmed every word of a
+	//   stored answer. It is the answer that the model would have written.
+	// - `tensor_hit`: computed with stored tensors of at least one chunk.
+	// - `miss`: computed without stored tensors.
 	Outcome  Outcome `json:"outcome"`
 	Question string  `json:"question"`
 
@@ -1584,11 +1641,18 @@ type Settings struct {
 	// Conversion Whether tensors become answers and answers become tensors when threshold and storage change.
 	Conversion *bool `json:"conversion,omitempty"`
 
+	// Drafts Whether the model checks words of stored answers and of the prompt in batches instead of writing each. The answer is the same.
+	Drafts *bool `json:"drafts,omitempty"`
+
 	// Guard Whether the whole gate decides. If false, only the similarity decides.
 	Guard *bool `json:"guard,omitempty"`
 
 	// K Number of chunks in a prompt, 1 to 64.
 	K *int `json:"k,omitempty"`
+
+	// MaxWrong Maximum share (0-1) of wrong answers among those served for a question in other words. 0:
+	// serve only exact repeats and the same words.
+	MaxWrong *float64 `json:"max_wrong,omitempty"`
 
 	// Order Order of the chunks in a prompt. `relevance` puts the best first. `canonical` always puts
 	// the same chunks in the same order, so that more tensors are reused.
@@ -1630,8 +1694,10 @@ type SettingsChange struct {
 	Adaptive    *bool           `json:"adaptive,omitempty"`
 	Bank        *bool           `json:"bank,omitempty"`
 	Conversion  *bool           `json:"conversion,omitempty"`
+	Drafts      *bool           `json:"drafts,omitempty"`
 	Guard       *bool           `json:"guard,omitempty"`
 	K           *int            `json:"k,omitempty"`
+	MaxWrong    *float64        `json:"max_wrong,omitempty"`
 	Order       *Order          `json:"order,omitempty"`
 	Placement   *Placement      `json:"placement,omitempty"`
 	Planes      *Planes         `json:"planes,omitempty"`
@@ -1823,6 +1889,7 @@ type StatusQuestions struct {
 	// SavedSeconds Estimate of the time saved, compared with answers without stored data.
 	SavedSeconds float64 `json:"saved_seconds"`
 	TensorHits   int     `json:"tensor_hits"`
+	VerifiedHits int     `json:"verified_hits"`
 }
 
 // StatusStored Stored data of all spaces.

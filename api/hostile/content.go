@@ -64,6 +64,7 @@ func bodies(raw text) []Request {
 		{"a null field", raw(ask, `{"question":null}`), 400, "invalid"},
 		{"a number too large", raw(ask, `{"question":"when?","threshold":1e999}`), 400, "invalid"},
 		{"a number out of range", raw(ask, `{"question":"when?","threshold":1.5}`), 400, "invalid"},
+		{"a share out of range", raw(ask, `{"question":"when?","max_wrong":-0.1}`), 400, "invalid"},
 		{"a whole number too large", raw("PATCH /v1/cache", `{"limit":9223372036854775808}`), 400, "invalid"},
 		{"half a byte", raw("PATCH /v1/cache", `{"limit":0.5}`), 400, "invalid"},
 		{"nothing to change", raw("PATCH /v1/cache", `{}`), 400, "invalid"},

@@ -45,14 +45,15 @@ export function drawShares(asked, width) {
   };
   const last = asked.length - 1;
   const hits = share(last, ["answer_hit"]);
-  const either = share(last, ["answer_hit", "tensor_hit"]);
+  const confirmed = share(last, ["answer_hit", "verified_hit"]);
+  const any = share(last, ["answer_hit", "verified_hit", "tensor_hit"]);
   const percent = (s) => `${Math.round(100 * s)} %`;
-  const words = `Hit rate: of the latest questions ${percent(hits)} from the QA bank, ${percent(either - hits)} from stored tensors, ${percent(1 - either)} computed`;
-  const labels = [[hits / 2, hits, "QA bank"], [(hits + either) / 2, either - hits, "Stored tensors"], [(1 + either) / 2, 1 - either, "Computed"]]
+  const words = `Hit rate: of the latest questions ${percent(hits)} from the QA bank, ${percent(confirmed - hits)} confirmed by the model, ${percent(any - confirmed)} from stored tensors, ${percent(1 - any)} computed`;
+  const labels = [[hits / 2, hits, "QA bank"], [(hits + confirmed) / 2, confirmed - hits, "Confirmed"], [(confirmed + any) / 2, any - confirmed, "Stored tensors"], [(1 + any) / 2, 1 - any, "Computed"]]
     .filter(([, size]) => size > 0.09)
     .map(([at, size, text]) => svg("text", { class: "area-label", x: width - edge.right - 8, y: between(at) + 4, "text-anchor": "end", text: `${text} ${percent(size)}` }));
   return frame(width, asked, x, words, [0, 0.5, 1].map((s) => [between(s), percent(s)]),
-    [area(["answer_hit", "tensor_hit"], "tensor_hit"), area(["answer_hit"], "answer_hit"), ...labels]);
+    [area(["answer_hit", "verified_hit", "tensor_hit"], "tensor_hit"), area(["answer_hit", "verified_hit"], "verified_hit"), area(["answer_hit"], "answer_hit"), ...labels]);
 }
 
 const between = (share) => edge.top + (1 - share) * (height - edge.top - edge.bottom);

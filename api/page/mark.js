@@ -6,6 +6,7 @@ import { outcomes } from "./words.js";
 export function form(outcome, x, y, r) {
   const shape = outcomes[outcome]?.shape ?? "square";
   if (shape === "circle") return svg("circle", { class: `mark ${outcome}`, cx: x, cy: y, r });
+  if (shape === "ring") return svg("circle", { class: `mark ${outcome}`, cx: x, cy: y, r: 0.8 * r });
   if (shape === "diamond") {
     const d = 1.25 * r;
     return svg("path", { class: `mark ${outcome}`, d: `M${x} ${y - d}L${x + d} ${y}L${x} ${y + d}L${x - d} ${y}Z` });

@@ -21,10 +21,11 @@ export async function drawAll(node) {
 }
 
 function long({ questions: q, stored: s, idle }) {
-  const all = q.answer_hits + q.tensor_hits + q.misses;
+  const all = q.answer_hits + q.verified_hits + q.tensor_hits + q.misses;
   const share = (n) => (all ? `${Math.round((100 * n) / all)} % of ${count(all)}` : "none yet");
   return [
     number("From the QA bank", count(q.answer_hits), share(q.answer_hits)),
+    number("Confirmed by the model", count(q.verified_hits), share(q.verified_hits)),
     number("From stored tensors", count(q.tensor_hits), share(q.tensor_hits)),
     number("Computed", count(q.misses), q.failed ? `${count(q.failed)} failed` : share(q.misses)),
     number("Time saved", `≈ ${seconds(q.saved_seconds)}`, `${plural(q.reused_tokens, "token")} reused`),

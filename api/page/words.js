@@ -49,6 +49,7 @@ export function moment(t) {
 /** The outcomes: name, sentence and shape. */
 export const outcomes = {
   answer_hit: { name: "From the QA bank", short: "QA bank", about: "This question was answered before. The model did not run.", shape: "circle" },
+  verified_hit: { name: "Confirmed by the model", short: "Confirmed", about: "A stored answer, confirmed by the model: it read this question's chunks and would have written the same words.", shape: "ring" },
   tensor_hit: { name: "From stored tensors", short: "Stored tensors", about: "The model had read some of these chunks before, and computed only the rest.", shape: "diamond" },
   miss: { name: "Computed", short: "Computed", about: "The model read everything anew. What it read is kept for the next question.", shape: "square" },
 };

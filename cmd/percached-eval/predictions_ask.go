@@ -19,6 +19,7 @@ type serviceLine struct {
 	AnswerHits int `json:"answer_hits"`
 	// OfPredictions counts hits on entries that were only predicted.
 	OfPredictions int `json:"answer_hits_of_predictions"`
+	VerifiedHits  int `json:"verified_hits"`
 	TensorHits    int `json:"tensor_hits"`
 	Misses        int `json:"misses"`
 	Refused       int `json:"refused"`
@@ -108,6 +109,8 @@ func (l *serviceLine) count(a, cold, reactive answer.Answer, origin string) {
 		count(&l.MoreAnswers, reactive.Outcome != answer.AnswerHit)
 		count(&l.EqualServed, same)
 		return
+	case answer.VerifiedHit:
+		l.VerifiedHits++
 	case answer.TensorHit:
 		l.TensorHits++
 		count(&l.MoreTensors, reactive.Outcome == answer.Miss)
@@ -128,13 +131,13 @@ func mean(xs []float64) (sum float64) {
 }
 
 func serviceHead(p *cmdline.Printer) {
-	p.Line("%-10s %6s %7s %7s %7s %7s %8s %8s %9s %9s %9s %9s | %7s %7s %7s", "service", "asked", "answer", "of pred", "tensor", "miss",
+	p.Line("%-10s %6s %7s %7s %8s %7s %7s %8s %8s %9s %9s %9s %9s | %7s %7s %7s", "service", "asked", "answer", "of pred", "verified", "tensor", "miss",
 		"chunks", "tokens", "eq.comp", "eq.served", "median ms", "mean ms", "+answer", "+tensor", "+chunks")
 }
 
 func (l *serviceLine) row(p *cmdline.Printer) {
 	share := func(a, b int) float64 { return 100 * ratio(float64(a), float64(b)) }
-	p.Line("%-10s %6d %7d %7d %7d %7d %7.1f%% %7.1f%% %4d/%-4d %4d/%-4d %9.2f %9.2f | %7d %7d %7d", l.Name, l.Asked, l.AnswerHits, l.OfPredictions, l.TensorHits, l.Misses,
-		share(l.Stored, l.Chunks), share(l.Reused, l.Prompt), l.EqualComputed, l.TensorHits+l.Misses, l.EqualServed, l.AnswerHits, l.MedianMs, l.MeanMs,
+	p.Line("%-10s %6d %7d %7d %8d %7d %7d %7.1f%% %7.1f%% %4d/%-4d %4d/%-4d %9.2f %9.2f | %7d %7d %7d", l.Name, l.Asked, l.AnswerHits, l.OfPredictions, l.VerifiedHits, l.TensorHits, l.Misses,
+		share(l.Stored, l.Chunks), share(l.Reused, l.Prompt), l.EqualComputed, l.VerifiedHits+l.TensorHits+l.Misses, l.EqualServed, l.AnswerHits, l.MedianMs, l.MeanMs,
 		l.MoreAnswers, l.MoreTensors, l.MoreChunks)
 }

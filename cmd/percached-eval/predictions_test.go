@@ -80,7 +80,7 @@ func TestBenchPredict(t *testing.T) {
 // the service computed that keeps nothing.
 func adds(t *testing.T, s *serviceLine) {
 	t.Helper()
-	computed := s.TensorHits + s.Misses
+	computed := s.VerifiedHits + s.TensorHits + s.Misses
 	switch {
 	case s.Asked != 6, s.AnswerHits+computed != s.Asked, s.Stored > s.Chunks, s.Reused > s.Prompt, s.OfPredictions > s.AnswerHits,
 		s.EqualComputed != computed, s.EqualServed > s.AnswerHits, s.MoreAnswers > s.AnswerHits, s.MoreTensors > s.TensorHits:

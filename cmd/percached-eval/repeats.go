@@ -183,12 +183,12 @@ func (r *round) conclude() {
 func (r *repeatsReport) Table(w io.Writer) error {
 	p := &cmdline.Printer{W: w}
 	p.Line("%s, %s; medians in ms", r.Model, r.Placement)
-	p.Line("%-14s %5s %6s %6s %6s %6s %7s %7s | %8s %8s %8s %8s %8s %8s %8s %8s %8s", "round", "asked", "answer", "tensor", "miss", "equal", "reused", "KiB/ans",
+	p.Line("%-14s %5s %6s %8s %6s %6s %6s %7s %7s | %8s %8s %8s %8s %8s %8s %8s %8s %8s", "round", "asked", "answer", "verified", "tensor", "miss", "equal", "reused", "KiB/ans",
 		"match q", "retrieve", "match t", "load", "prefill", "first", "decode", "store", "total")
 	for _, r := range r.Rounds {
 		m := r.MedianMs
-		p.Line("%-14s %5d %6d %6d %6d %6d %6.1f%% %7d | %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f", r.Name, r.Asked,
-			r.Outcomes[answer.AnswerHit], r.Outcomes[answer.TensorHit], r.Outcomes[answer.Miss], r.Equal, 100*ratio(float64(r.Reused), float64(r.Prompt)), r.Written/int64(max(r.Asked, 1))>>10,
+		p.Line("%-14s %5d %6d %8d %6d %6d %6d %6.1f%% %7d | %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f", r.Name, r.Asked,
+			r.Outcomes[answer.AnswerHit], r.Outcomes[answer.VerifiedHit], r.Outcomes[answer.TensorHit], r.Outcomes[answer.Miss], r.Equal, 100*ratio(float64(r.Reused), float64(r.Prompt)), r.Written/int64(max(r.Asked, 1))>>10,
 			m["match_question"], m["retrieve"], m["match_tensors"], m["load_tensors"], m["prefill"], m["first_token"], m["decode"], m["store"], m["total"])
 	}
 	return p.Err

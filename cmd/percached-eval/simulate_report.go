@@ -109,19 +109,19 @@ func (r *monthReport) questions(row rows) {
 		return fmt.Sprintf("%d, %d, %d", p.Documents.Added, p.Documents.Replaced, p.Documents.Deleted)
 	})
 	row("questions", func(p *period) string { return fmt.Sprint(p.Asked) })
-	for _, o := range []answer.Outcome{answer.AnswerHit, answer.TensorHit, answer.Miss} {
+	for _, o := range []answer.Outcome{answer.AnswerHit, answer.VerifiedHit, answer.TensorHit, answer.Miss} {
 		row("  "+string(o), func(p *period) string { return fmt.Sprint(p.Outcomes[o]) })
 	}
 	for _, rel := range persona.Relations() {
 		if r.All.Relations[rel] == nil {
 			continue
 		}
-		row("  "+string(rel)+": hits of bank, of tensors, misses", func(p *period) string {
+		row("  "+string(rel)+": hits of bank, verified, of tensors, misses", func(p *period) string {
 			l := p.Relations[rel]
 			if l == nil {
 				return "-"
 			}
-			return fmt.Sprintf("%d, %d, %d", l.Outcomes[answer.AnswerHit], l.Outcomes[answer.TensorHit], l.Outcomes[answer.Miss])
+			return fmt.Sprintf("%d, %d, %d, %d", l.Outcomes[answer.AnswerHit], l.Outcomes[answer.VerifiedHit], l.Outcomes[answer.TensorHit], l.Outcomes[answer.Miss])
 		})
 	}
 	row("answers right, missed, wrong", func(p *period) string {

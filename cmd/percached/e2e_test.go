@@ -128,7 +128,7 @@ func (w *world) questionsScene(ctx context.Context) {
 	}
 	status, err := w.all.GetStatusWithResponse(ctx)
 	w.is(200, status, err)
-	if q := status.JSON200.Questions; q.AnswerHits != 1 || q.AnswerHits+q.TensorHits+q.Misses != 4 || q.ReusedTokens == 0 || q.SavedSeconds <= 0 {
+	if q := status.JSON200.Questions; q.AnswerHits != 1 || q.AnswerHits+q.VerifiedHits+q.TensorHits+q.Misses != 4 || q.ReusedTokens == 0 || q.SavedSeconds <= 0 {
 		w.Errorf("%+v", q)
 	}
 	listed, err := w.all.ListHistoryWithResponse(ctx, mail, nil)

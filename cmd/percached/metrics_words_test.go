@@ -19,7 +19,7 @@ import (
 // The metrics know every label of the packages: none is counted as other.
 func TestMetricsKnowTheWords(t *testing.T) {
 	m := telemetry.New()
-	for _, o := range []answer.Outcome{answer.AnswerHit, answer.TensorHit, answer.Miss} {
+	for _, o := range []answer.Outcome{answer.AnswerHit, answer.VerifiedHit, answer.TensorHit, answer.Miss} {
 		a := telemetry.Answer{Outcome: string(o), GateRefusals: append(gateTests(t), "fresh")} // which internal/answer adds
 		for _, s := range (&answer.Times{}).Stages() {
 			a.Stages = append(a.Stages, telemetry.Stage{Name: s.Name, Took: time.Second})

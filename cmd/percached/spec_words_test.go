@@ -28,7 +28,8 @@ func TestSpecKnowsTheWords(t *testing.T) {
 	}
 	for at, want := range map[string][]string{
 		"SpaceKind":       knowledgebank.Kinds(),
-		"Outcome":         wordsOf(answer.AnswerHit, answer.TensorHit, answer.Miss),
+		"Outcome":         wordsOf(answer.AnswerHit, answer.VerifiedHit, answer.TensorHit, answer.Miss),
+		"DraftUse.source": wordsOf(percached.DraftStored, percached.DraftNear, percached.DraftPrompt),
 		"GateTestName":    append(gateTests(t), "fresh"), // which internal/answer adds
 		"JobKind":         wordsOf(scheduler.Kinds()...),
 		"IdleState":       wordsOf(scheduler.Working, scheduler.Idle, scheduler.Waiting, scheduler.Paused),

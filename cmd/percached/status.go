@@ -88,11 +88,11 @@ func (c *session) status(ctx context.Context, more bool) error {
 // printStatus prints counts and sizes.
 func printStatus(p *cmdline.Printer, s *client.Status) {
 	q, st := s.Questions, s.Stored
-	all := q.AnswerHits + q.TensorHits + q.Misses
+	all := q.AnswerHits + q.VerifiedHits + q.TensorHits + q.Misses
 	p.Line("documents  %d in %d spaces, %d chunks", st.Documents, st.Spaces, st.Chunks)
-	p.Line("questions  %d since the start: %d answer hits, %d tensor hits, %d misses, %d failed", all, q.AnswerHits, q.TensorHits, q.Misses, q.Failed)
+	p.Line("questions  %d since the start: %d answer hits, %d verified hits, %d tensor hits, %d misses, %d failed", all, q.AnswerHits, q.VerifiedHits, q.TensorHits, q.Misses, q.Failed)
 	if all > 0 {
-		p.Line("saved      about %.1f s and %d tokens; hit rate %.0f %%", q.SavedSeconds, q.ReusedTokens, 100*float64(q.AnswerHits+q.TensorHits)/float64(all))
+		p.Line("saved      about %.1f s and %d tokens; hit rate %.0f %%", q.SavedSeconds, q.ReusedTokens, 100*float64(q.AnswerHits+q.VerifiedHits+q.TensorHits)/float64(all))
 	}
 	p.Line("QA bank    %s %d entries, %d answered, %d stale", bar(st.BankBytes, st.BankLimit), st.Entries, st.Answered, st.Stale)
 	p.Line("tensors    %s %d slices; %s on disk", bar(st.TensorBytes, st.TensorLimit), st.Slices, cmdline.Size(st.DiskBytes))

@@ -26,7 +26,7 @@ type Plan struct {
 
 // Reply is the response to a question.
 type Reply struct {
-	Outcome string // answer_hit, tensor_hit, miss; empty: refused because of load
+	Outcome string // answer_hit, verified_hit, tensor_hit, miss; empty: refused because of load
 	// Again is how long a refused client must wait.
 	Again time.Duration
 }

@@ -9,7 +9,7 @@ func (r *Report) sweepTable(w *Sweep) *table {
 	t := &table{
 		name: "sweep_" + w.Of + "_" + w.Key, title: w.Of + " by " + w.Key, columns: []column{
 			plain(w.Key, w.Key), plain("limit, MiB", "limit_bytes"), estimated("mean latency, ms", "latency_ms"), estimated("mean first token, ms", "first_token_ms"),
-			plain("stored answers, %", "answer_hit_rate"), plain("stored tensors, %", "tensor_hit_rate"),
+			plain("stored answers, %", "answer_hit_rate"), plain("verified, %", "verified_hit_rate"), plain("stored tensors, %", "tensor_hit_rate"),
 			estimated("ROUGE-L", "rouge_l"), estimated("BLEU", "bleu"), rated("wrong served", "wrong"),
 			plain("evicted", "evicted"), plain("idle tokens", "idle_tokens"), plain("failed", "failed"),
 		},
@@ -19,7 +19,7 @@ func (r *Report) sweepTable(w *Sweep) *table {
 		value := textCell(strconv.FormatFloat(v.Value, 'g', -1, 64))
 		value.text = strings.TrimPrefix(v.Label, w.Key+"=")
 		t.add(false, value, scaled(float64(v.LimitBytes), mebi, 1), estimate(&v.Latency, 2), estimate(&v.FirstToken, 2),
-			perCent(v.Outcomes.AnswerHitRate), perCent(v.Outcomes.TensorHitRate), estimate(v.RougeL, 4), estimate(v.BLEU, 4),
+			perCent(v.Outcomes.AnswerHitRate), perCent(v.Outcomes.VerifiedHitRate), perCent(v.Outcomes.TensorHitRate), estimate(v.RougeL, 4), estimate(v.BLEU, 4),
 			rate(v.Wrong), decimal(v.Evicted, 1), decimal(v.IdleTokens, 0), count(v.Failed))
 	}
 	return t

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/eval"
@@ -77,6 +78,24 @@ func TestOutcomes(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 	if d := cmp.Diff(report.Tokens{Prompt: 300, Reused: 120, Computed: 180, Generated: 12}, x.Tokens); d != "" {
+		t.Error(d)
+	}
+}
+
+// A verified hit is a computed answer: only its outcome is counted apart.
+func TestVerifiedHits(t *testing.T) {
+	plain, verified := tiny(), tiny()
+	for i := range verified.Units {
+		if u := &verified.Units[i]; u.User == "ada" && u.Repeat == 2 {
+			u.Results[4].Answers[0].Outcome = client.OutcomeVerifiedHit
+		}
+	}
+	want, got := system(t, report.Make(plain), "percached").All, system(t, report.Make(verified), "percached").All
+	want.Outcomes = report.Outcomes{
+		AnswerHits: 2, VerifiedHits: 1, TensorHits: 1, Misses: 1,
+		AnswerHitRate: 2.0 / 6, VerifiedHitRate: 1.0 / 6, TensorHitRate: 1.0 / 6, MissRate: 1.0 / 6,
+	}
+	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(report.Totals{}, "Paper"), cmpopts.IgnoreFields(report.QuestionRef{}, "Reason")); d != "" {
 		t.Error(d)
 	}
 }

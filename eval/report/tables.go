@@ -32,7 +32,7 @@ func (r *Report) mainTable() *table {
 	t := &table{
 		name: "systems", title: "By system", columns: []column{
 			estimated("mean latency, ms", "latency_ms"), estimated("mean first token, ms", "first_token_ms"),
-			plain("stored answers, %", "answer_hit_rate"), plain("stored tensors, %", "tensor_hit_rate"), plain("misses, %", "miss_rate"),
+			plain("stored answers, %", "answer_hit_rate"), plain("verified, %", "verified_hit_rate"), plain("stored tensors, %", "tensor_hit_rate"), plain("misses, %", "miss_rate"),
 			{"tokens reused", []string{"tokens_reused", "tokens_prompt"}},
 			plain("wrong served", "wrong_served"),
 			estimated("ROUGE-L", "rouge_l"), plain("idle tokens", "idle_tokens"), plain("failed", "failed"),
@@ -46,7 +46,7 @@ func (r *Report) mainTable() *table {
 		}
 		return []cell{
 			estimate(&x.Latency.Estimate, 2), estimate(&x.FirstToken.Estimate, 2), perCent(x.Outcomes.AnswerHitRate),
-			perCent(x.Outcomes.TensorHitRate), perCent(x.Outcomes.MissRate), part(x.Tokens.Reused, x.Tokens.Prompt), wrongCell(&x.Bank),
+			perCent(x.Outcomes.VerifiedHitRate), perCent(x.Outcomes.TensorHitRate), perCent(x.Outcomes.MissRate), part(x.Tokens.Reused, x.Tokens.Prompt), wrongCell(&x.Bank),
 			rouge, decimal(x.Idle.Tokens, 0), count(x.Failed),
 		}
 	})
@@ -101,14 +101,14 @@ func (r *Report) userTable() *table {
 
 func (r *Report) outcomeTable() *table {
 	t := &table{name: "outcomes", title: "Outcomes and reuse", columns: []column{
-		plain("stored answers", "answer_hit"), plain("stored tensors", "tensor_hit"), plain("misses", "miss"),
+		plain("stored answers", "answer_hit"), plain("verified", "verified_hit"), plain("stored tensors", "tensor_hit"), plain("misses", "miss"),
 		{"chunks reused", []string{"chunks_stored", "chunks_all"}},
 		{"tokens reused", []string{"tokens_reused", "tokens_prompt"}},
 		plain("computed", "tokens_computed"), plain("generated", "tokens_generated"),
-	}, note: "Counts include repeats. Reuse counts prompts; a stored answer has no prompt."}
+	}, note: "Counts include repeats. Verified: a stored answer that the model confirmed, which is computed. Reuse counts prompts; a stored answer has no prompt."}
 	t.byScope(r, func(x *Totals) []cell {
 		return []cell{
-			count(x.Outcomes.AnswerHits), count(x.Outcomes.TensorHits), count(x.Outcomes.Misses), part(x.Chunks.Stored, x.Chunks.All),
+			count(x.Outcomes.AnswerHits), count(x.Outcomes.VerifiedHits), count(x.Outcomes.TensorHits), count(x.Outcomes.Misses), part(x.Chunks.Stored, x.Chunks.All),
 			part(x.Tokens.Reused, x.Tokens.Prompt), count(x.Tokens.Computed), count(x.Tokens.Generated),
 		}
 	})

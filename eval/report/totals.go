@@ -39,13 +39,15 @@ type Totals struct {
 
 // Outcomes counts answers by outcome.
 type Outcomes struct {
-	AnswerHits int `json:"answer_hit"`
-	TensorHits int `json:"tensor_hit"`
-	Misses     int `json:"miss"`
+	AnswerHits   int `json:"answer_hit"`
+	VerifiedHits int `json:"verified_hit"` // computed: their times and tokens count as those of other computed answers
+	TensorHits   int `json:"tensor_hit"`
+	Misses       int `json:"miss"`
 	// Shares of all questions asked, failed ones included.
-	AnswerHitRate float64 `json:"answer_hit_rate"`
-	TensorHitRate float64 `json:"tensor_hit_rate"`
-	MissRate      float64 `json:"miss_rate"`
+	AnswerHitRate   float64 `json:"answer_hit_rate"`
+	VerifiedHitRate float64 `json:"verified_hit_rate"`
+	TensorHitRate   float64 `json:"tensor_hit_rate"`
+	MissRate        float64 `json:"miss_rate"`
 }
 
 // Tokens counts the tokens of prompts and answers.
@@ -93,6 +95,8 @@ func (data *runData) totals(s *eval.System, user string, responses []response) T
 		switch a.Outcome {
 		case client.OutcomeAnswerHit:
 			t.Outcomes.AnswerHits++
+		case client.OutcomeVerifiedHit:
+			t.Outcomes.VerifiedHits++
 		case client.OutcomeTensorHit:
 			t.Outcomes.TensorHits++
 		case client.OutcomeMiss:
@@ -103,7 +107,8 @@ func (data *runData) totals(s *eval.System, user string, responses []response) T
 		t.Tokens.Computed, t.Tokens.Generated = t.Tokens.Computed+a.Tokens.Computed, t.Tokens.Generated+a.Tokens.Generated
 	}
 	o := &t.Outcomes
-	o.AnswerHitRate, o.TensorHitRate, o.MissRate = per(o.AnswerHits, t.Asked), per(o.TensorHits, t.Asked), per(o.Misses, t.Asked)
+	o.AnswerHitRate, o.VerifiedHitRate = per(o.AnswerHits, t.Asked), per(o.VerifiedHits, t.Asked)
+	o.TensorHitRate, o.MissRate = per(o.TensorHits, t.Asked), per(o.Misses, t.Asked)
 	return t
 }
 

@@ -171,11 +171,17 @@ func (c *checker) similar() {
 	c.equal("questions near enough to each other", strings.Join(want, " "), strings.Join(got, " "))
 }
 
-// outcomeLetter is the letter of an outcome.
-func outcomeLetter(o client.Outcome) rune {
-	switch o {
+// letter is the letter of an answer's outcome. A verified hit is a computed answer, so its
+// letter says whether the tensors of its chunks were stored.
+func letter(a *eval.Answer) rune {
+	switch a.Outcome {
 	case client.OutcomeAnswerHit:
 		return hit
+	case client.OutcomeVerifiedHit:
+		if a.Reuse.Stored == 0 {
+			return miss
+		}
+		return tensor
 	case client.OutcomeTensorHit:
 		return tensor
 	case client.OutcomeMiss:

@@ -2,11 +2,13 @@ package selfcheck
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/eval"
 	"github.com/percached/percached/eval/report"
 	"github.com/percached/percached/eval/systems"
@@ -27,6 +29,25 @@ func TestCheck(t *testing.T) {
 	}
 	if !Well(findings) || len(findings) < 100 || Well(nil) {
 		t.Errorf("%d findings", len(findings))
+	}
+}
+
+// A verified hit is a computed answer, with stored tensors or without.
+func TestVerifiedHits(t *testing.T) {
+	r, verified := perfect(t), 0
+	for i := range r.Units[0].Results {
+		res := &r.Units[0].Results[i]
+		for j := range res.Answers {
+			if a := &res.Answers[j]; res.System == reactive && a.Outcome != client.OutcomeAnswerHit {
+				a.Outcome = client.OutcomeVerifiedHit
+				verified++
+			}
+		}
+	}
+	for _, f := range Check(r) {
+		if !f.OK || f.What == reactive+": verified hits, as reported" && f.Got != fmt.Sprint(verified) {
+			t.Errorf("%d: %+v", verified, f)
+		}
 	}
 }
 

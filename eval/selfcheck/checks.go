@@ -11,18 +11,22 @@ import (
 
 // outcomes: each question has the expected outcome, and the report counts it.
 func (c *checker) outcomes(w want, s *system) {
-	got := ""
+	got, verified := "", map[rune]int{}
 	var chunks, reported client.Reuse
 	for i := range s.Answers {
 		a := &s.Answers[i]
-		got += string(outcomeLetter(a.Outcome))
+		got += string(letter(a))
+		if a.Outcome == client.OutcomeVerifiedHit {
+			verified[letter(a)]++
+		}
 		chunks.All, chunks.Stored = chunks.All+a.Reuse.All, chunks.Stored+a.Reuse.Stored
 		reported.All, reported.Stored = reported.All+s.questions[i].Chunks.All, reported.Stored+s.questions[i].Chunks.Stored
 	}
 	c.equal(s.Name+": how each question came (miss, tensors, answer)", w.came, got)
 	n := func(r rune) int { return strings.Count(w.came, string(r)) }
 	o := s.report.All.Outcomes
-	c.equal(s.Name+": misses, tensor hits, answer hits", fmt.Sprint(n(miss), n(tensor), n(hit)), fmt.Sprint(o.Misses, o.TensorHits, o.AnswerHits))
+	c.equal(s.Name+": misses, tensor hits, answer hits", fmt.Sprint(n(miss), n(tensor), n(hit)), fmt.Sprint(o.Misses+verified[miss], o.TensorHits+verified[tensor], o.AnswerHits))
+	c.equal(s.Name+": verified hits, as reported", verified[miss]+verified[tensor], o.VerifiedHits)
 	// A prompt has two chunks. Both are stored, or neither.
 	counts := func(r client.Reuse) string { return fmt.Sprint(r.All, r.Stored) }
 	must := counts(client.Reuse{All: k * (n(miss) + n(tensor)), Stored: k * n(tensor)})
@@ -54,7 +58,7 @@ func (c *checker) texts(w want, s *system) {
 		differ, compared = s.report.All.Check.Differ, s.report.All.Check.Compared
 	}
 	o := s.report.All.Outcomes
-	c.equal(s.Name+": computed answers held against the uncached ones, that differ", fmt.Sprint(o.Misses+o.TensorHits, 0), fmt.Sprint(compared, differ))
+	c.equal(s.Name+": computed answers held against the uncached ones, that differ", fmt.Sprint(o.Misses+o.TensorHits+o.VerifiedHits, 0), fmt.Sprint(compared, differ))
 	if w.idle { // 3 has the words of 1, so its answer is stored
 		c.equal(s.Name+": how the same words came again", client.OutcomeAnswerHit, s.at(3).Outcome)
 	}
@@ -137,7 +141,7 @@ func (c *checker) prompts() {
 		s := c.systems[w.system]
 		for i := range s.Answers {
 			t, where := s.Answers[i].Tokens, fmt.Sprintf("%s %d", s.Name, i+1)
-			if outcomeLetter(s.Answers[i].Outcome) == hit {
+			if letter(&s.Answers[i]) == hit {
 				if t.Prompt+t.Reused+t.Computed+t.Generated != 0 || t.Attended != 0 {
 					full = append(full, where)
 				}

@@ -89,7 +89,7 @@ func similar(earlier, later int) bool {
 	return false
 }
 
-// The outcomes of a question.
+// The outcomes of a question. A verified hit counts as a miss or as tensors.
 const (
 	miss   = 'm'
 	tensor = 't' // the tensors of its chunks were stored

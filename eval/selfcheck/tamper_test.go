@@ -84,6 +84,7 @@ func systemTampers(w want) (all []tamper) {
 		add("tokens of idle work", func(r *eval.Result) { r.Answers[8].After.Generated = 1 })
 		add("how each question came", func(r *eval.Result) { r.Answers[0].Outcome = client.OutcomeTensorHit })
 		sum("misses, tensor hits", func(t *report.Totals) { t.Outcomes.Misses++ })
+		sum("verified hits, as reported", func(t *report.Totals) { t.Outcomes.VerifiedHits++ })
 		add("chunks of prompts", func(r *eval.Result) { r.Answers[0].Reuse.Stored++ })
 		sum("the same as reported", func(t *report.Totals) { t.Chunks.All-- })
 	}

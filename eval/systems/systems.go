@@ -31,6 +31,7 @@ func known() []eval.System {
 	sequential, parallel := placed(client.PlacementSequential), placed(client.PlacementParallel)
 	bank := func(on bool) func(*client.Settings) { return func(s *client.Settings) { s.Bank = &on } }
 	tensors := func(on bool) func(*client.Settings) { return func(s *client.Settings) { s.Tensors = &on } }
+	drafts := func(on bool) func(*client.Settings) { return func(s *client.Settings) { s.Drafts = &on } }
 	guard := func(on bool) func(*client.Settings) { return func(s *client.Settings) { s.Guard = &on } }
 	predict := func(m client.PredictionMode) func(*client.Settings) {
 		return func(s *client.Settings) { s.Prediction = &m }
@@ -38,11 +39,13 @@ func known() []eval.System {
 	unchanging := func(s *client.Settings) { s.Adaptive, s.Conversion = &no, &no }
 	changing := func(s *client.Settings) { s.Adaptive, s.Conversion = &yes, &yes }
 	const off, answers, both = client.PredictionModeOff, client.PredictionModeAnswers, client.PredictionModeBoth
-	cold := func(p func(*client.Settings)) client.Settings { return set(p, bank(no), tensors(no), predict(off)) }
+	cold := func(p func(*client.Settings)) client.Settings {
+		return set(p, bank(no), tensors(no), drafts(no), predict(off))
+	}
 	whole := cold(sequential)
 	whole.Whole = &yes
-	percache := set(sequential, bank(yes), guard(no), tensors(yes), predict(both), changing)
-	own := set(parallel, bank(yes), guard(yes), tensors(yes), predict(both), changing)
+	percache := set(sequential, bank(yes), guard(no), tensors(yes), drafts(no), predict(both), changing)
+	own := set(parallel, bank(yes), guard(yes), tensors(yes), drafts(yes), predict(both), changing)
 	return []eval.System{
 		{
 			Name: Naive, About: "no cache: every answer is computed from its prompt",
@@ -58,28 +61,28 @@ func known() []eval.System {
 		},
 		{
 			Name: "ragcache", About: "stored tensors of asked questions, valid behind the same earlier chunks",
-			Settings: set(sequential, bank(no), tensors(yes), predict(off)), Idle: eval.IdleNone, Reference: Naive,
+			Settings: set(sequential, bank(no), tensors(yes), drafts(no), predict(off)), Idle: eval.IdleNone, Reference: Naive,
 		},
 		{
 			Name: "ragcache-parallel", About: "ragcache with parallel placement, which shows the effect of placement; not a baseline",
-			Settings: set(parallel, bank(no), tensors(yes), predict(off)), Idle: eval.IdleNone, Reference: NaiveParallel,
+			Settings: set(parallel, bank(no), tensors(yes), drafts(no), predict(off)), Idle: eval.IdleNone, Reference: NaiveParallel,
 		},
 		{
 			Name: "meancache", About: "stored answers of asked questions, served by similarity",
-			Settings: set(sequential, bank(yes), guard(no), tensors(no), predict(off)), Idle: eval.IdleNone, Reference: Naive,
+			Settings: set(sequential, bank(yes), guard(no), tensors(no), drafts(no), predict(off)), Idle: eval.IdleNone, Reference: Naive,
 		},
 		{
 			Name: "sleep-time", About: "stored answers to predicted questions, served by similarity; asked questions are not stored",
-			Settings: set(sequential, bank(yes), guard(no), tensors(no), predict(answers), unchanging),
+			Settings: set(sequential, bank(yes), guard(no), tensors(no), drafts(no), predict(answers), unchanging),
 			Idle:     eval.IdlePredict, Forgets: true, Reference: Naive,
 		},
 		{
 			Name: "ragcache+meancache", About: "ragcache and meancache together",
-			Settings: set(sequential, bank(yes), guard(no), tensors(yes), predict(off)), Idle: eval.IdleNone, Reference: Naive,
+			Settings: set(sequential, bank(yes), guard(no), tensors(yes), drafts(no), predict(off)), Idle: eval.IdleNone, Reference: Naive,
 		},
 		{
 			Name: "ragcache+sleep-time", About: "stored tensors of asked questions, stored answers to predicted questions",
-			Settings: set(sequential, bank(yes), guard(no), tensors(yes), predict(answers), unchanging),
+			Settings: set(sequential, bank(yes), guard(no), tensors(yes), drafts(no), predict(answers), unchanging),
 			Idle:     eval.IdlePredict, Forgets: true, Reference: Naive,
 		},
 		{
@@ -92,7 +95,7 @@ func known() []eval.System {
 		},
 		{
 			Name: "percached-sequential", About: "percached with sequential placement",
-			Settings: set(sequential, bank(yes), guard(yes), tensors(yes), predict(both), changing), Idle: eval.IdleAll, Reference: Naive,
+			Settings: set(sequential, bank(yes), guard(yes), tensors(yes), drafts(yes), predict(both), changing), Idle: eval.IdleAll, Reference: Naive,
 		},
 		{
 			Name: "percached-no-bank", About: "percached without stored answers",

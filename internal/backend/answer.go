@@ -27,6 +27,9 @@ func wireAnswer(ids percached.PublicIDs, a answer.Answer) api.Answer {
 	for _, c := range a.Gate.Considered {
 		out.Gate.Considered = append(out.Gate.Considered, wireConsidered(c))
 	}
+	for _, d := range a.Drafts {
+		out.Drafts = append(out.Drafts, api.DraftUse{Source: string(d.Source), Batches: d.Batches, Proposed: d.Proposed, Accepted: d.Accepted})
+	}
 	for _, s := range a.Times.Stages() {
 		out.Times[s.Name+"_ms"] = wireMS(s.Took)
 	}
@@ -84,7 +87,7 @@ func wireListener(ids percached.PublicIDs, l api.Listener) answer.Listener {
 // questionOf converts a client's question.
 func questionOf(q api.AskRequest) answer.Question {
 	out := answer.Question{
-		Space: q.Space, Text: q.Question.Question, Bypass: q.Bypass, Refresh: q.Refresh, Settings: percached.Settings{Threshold: q.Threshold},
+		Space: q.Space, Text: q.Question.Question, Bypass: q.Bypass, Refresh: q.Refresh, Settings: percached.Settings{Threshold: q.Threshold, MaxWrong: q.MaxWrong},
 		MaxAge: maxAge(q.MaxAge), Instructions: q.Instructions, MaxTokens: q.MaxTokens,
 	}
 	for _, t := range q.Earlier {

@@ -57,7 +57,7 @@ func (b *Backend) effective(sp percached.Space) (api.Settings, error) {
 		set.Tensors = false
 	}
 	return api.Settings{Settings: percached.Settings{
-		Threshold: &set.Threshold, Guard: &set.Guard, Bank: &set.Bank, Tensors: &set.Tensors, K: &set.K, Order: &set.Order,
+		Threshold: &set.Threshold, Guard: &set.Guard, MaxWrong: &set.MaxWrong, Bank: &set.Bank, Tensors: &set.Tensors, Drafts: &set.Drafts, K: &set.K, Order: &set.Order,
 		Placement: &set.Placement, Planes: &set.Planes, Whole: &set.Whole, TensorLimit: sp.Settings.TensorLimit,
 		Prediction: &work.Prediction, Stride: &work.Stride, Adaptive: &work.Adaptive, Conversion: &work.Conversion,
 	}}, err

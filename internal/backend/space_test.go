@@ -101,7 +101,8 @@ func TestSettingsAreChecked(t *testing.T) {
 		wrong    []string
 	}{
 		{`{"k":0}`, []string{"k"}},
-		{`{"k":65,"threshold":1.5,"stride":51,"tensor_limit":-1}`, []string{"threshold", "k", "tensor_limit", "stride"}},
+		{`{"k":65,"threshold":1.5,"max_wrong":-0.1,"stride":51,"tensor_limit":-1}`, []string{"threshold", "max_wrong", "k", "tensor_limit", "stride"}},
+		{`{"max_wrong":1.01}`, []string{"max_wrong"}},
 		{`{"order":"alphabetic","prediction":"all"}`, []string{"order", "prediction"}},
 		{`{"prompts":{"abstract":"Sum up.","knowledge":"{text}","history":"{abstract}","instructions":"Be kind."}}`, []string{"prompts/abstract", "prompts/knowledge", "prompts/history"}},
 		{`{"prompts":{"instructions":"` + strings.Repeat("x", maxPrompt+1) + `"}}`, []string{"prompts/instructions"}},

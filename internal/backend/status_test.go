@@ -24,6 +24,7 @@ func TestStatus(t *testing.T) {
 	for _, a := range []answer.Answer{
 		{Outcome: answer.Miss, Tokens: answer.Tokens{Computed: 100}, Times: answer.Times{Total: 10 * time.Second, Prefill: 8 * time.Second}},
 		{Outcome: answer.TensorHit, Tokens: answer.Tokens{Reused: 50, Computed: 50}, Times: answer.Times{Total: 5 * time.Second, Prefill: 4 * time.Second}},
+		{Outcome: answer.VerifiedHit, Times: answer.Times{Total: time.Second}},
 		{Outcome: answer.AnswerHit, Times: answer.Times{Total: time.Second}},
 		{Outcome: answer.AnswerHit, Times: answer.Times{Total: time.Second}},
 	} {
@@ -34,7 +35,7 @@ func TestStatus(t *testing.T) {
 	// Without stored tensors the second question would have taken 4 s more, 9 s in all. Answers
 	// then take a sixteenth less than 10 s.
 	cold := 10 - 1.0/16
-	want := api.StatusQuestions{AnswerHits: 2, TensorHits: 1, Misses: 1, Failed: 1, ReusedTokens: 50, SavedSeconds: 4 + 2*(cold-1)}
+	want := api.StatusQuestions{AnswerHits: 2, VerifiedHits: 1, TensorHits: 1, Misses: 1, Failed: 1, ReusedTokens: 50, SavedSeconds: 4 + 2*(cold-1)}
 	if d := cmp.Diff(want, got.Questions); d != "" || !got.Started.Equal(f.Started) {
 		t.Errorf("since %v (-want +got):\n%s", got.Started, d)
 	}

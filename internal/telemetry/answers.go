@@ -9,7 +9,7 @@ import (
 
 // Answer holds the figures of one answered question.
 type Answer struct {
-	Outcome string  // answer_hit, tensor_hit, miss
+	Outcome string  // answer_hit, verified_hit, tensor_hit, miss
 	Refused bool    // the answer says that the documents do not contain it
 	Stages  []Stage // a stage of no duration did not occur
 	Total   time.Duration

@@ -13,7 +13,7 @@ const other = "other"
 
 // The values of labels, as the observed packages use them. Tests compare the tables with those packages.
 var (
-	outcomes = []string{"answer_hit", "tensor_hit", "miss"}
+	outcomes = []string{"answer_hit", "verified_hit", "tensor_hit", "miss"}
 
 	stages = []string{
 		"match_question", "retrieve", "match_tensors", "queue", "load_tensors", "prefill", "first_token", "decode", "capture", "store",

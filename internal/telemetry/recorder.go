@@ -43,6 +43,8 @@ func (r *Recorder) countAnswer(a Answer) {
 	switch answer.Outcome(a.Outcome) {
 	case answer.AnswerHit:
 		r.count.AnswerHits++
+	case answer.VerifiedHit:
+		r.count.VerifiedHits++
 	case answer.TensorHit:
 		r.count.TensorHits++
 	case answer.Miss:

@@ -35,7 +35,7 @@ assert.equal(whole.choices.length, 1);
 assert.equal(whole.choices[0].message.role, "assistant");
 assert.ok(["stop", "length"].includes(whole.choices[0].finish_reason));
 assert.equal(whole.usage.total_tokens, whole.usage.prompt_tokens + whole.usage.completion_tokens);
-assert.ok(["answer_hit", "tensor_hit", "miss"].includes(whole.percached.outcome));
+assert.ok(["answer_hit", "verified_hit", "tensor_hit", "miss"].includes(whole.percached.outcome));
 seen.chat = {
   answer: whole.choices[0].message.content,
   outcome: whole.percached.outcome,

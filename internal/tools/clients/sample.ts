@@ -105,6 +105,7 @@ export class Percached {
 export function origin(answer: Answer): string {
   const how: Record<Schemas["Outcome"], string> = {
     answer_hit: "remembered",
+    verified_hit: "confirmed",
     tensor_hit: "partly remembered",
     miss: "read anew",
   };
