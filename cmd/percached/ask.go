@@ -29,7 +29,7 @@ func documentKeys() []string {
 
 func askCommand(dial dialer) *cobra.Command {
 	var q client.Question
-	var threshold shareFlag
+	var threshold, maxWrong shareFlag
 	var maxAge time.Duration
 	var explain, bypass, refresh bool
 	return apiCommand{
@@ -52,6 +52,7 @@ answer; in a pipe or a file it replaces the answer.`,
 			f.BoolVar(&refresh, "refresh", false, "Compute a new answer and replace the stored one")
 			f.DurationVar(&maxAge, "max-age", 0, "Maximum age of a stored answer, such as 24h (default: no limit)")
 			f.Var(&threshold, "threshold", "Minimum similarity (0-1) of a stored question whose answer may be returned (default: the space's)")
+			f.Var(&maxWrong, "max-wrong", "Maximum share (0-1) of wrong answers among stored answers returned for a question in other words; 0: only exact repeats and the same words (default: the space's)")
 		},
 		before: func(args []string) error {
 			if maxAge < 0 {
@@ -61,7 +62,7 @@ answer; in a pipe or a file it replaces the answer.`,
 		},
 		run: func(ctx context.Context, c *session, args []string) error {
 			q.Question, q.Bypass, q.Refresh, q.MaxAgeSeconds = args[0], optional(bypass), optional(refresh), optional(maxAge.Seconds())
-			q.Threshold = threshold.value
+			q.Threshold, q.MaxWrong = threshold.value, maxWrong.value
 			if c.json {
 				r, err := c.AskWithResponse(ctx, c.space, q)
 				if err != nil {
@@ -228,6 +229,9 @@ func printExplanation(p *cmdline.Printer, a *client.Answer) {
 	}
 	if a.Tokens.Prompt > 0 {
 		p.Line("reuse     %d of %d chunks stored, %d of %d prompt tokens reused", a.Chunks.Stored, a.Chunks.All, a.Tokens.Reused, a.Tokens.Prompt)
+	}
+	for _, d := range a.Drafts {
+		p.Line("drafts    %s: %d of %d tokens accepted in %d batches", d.Source, d.Accepted, d.Proposed, d.Batches)
 	}
 	switch {
 	case a.Grounded:

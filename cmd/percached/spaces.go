@@ -63,8 +63,11 @@ a setting. percached spaces list shows the settings.
 
 Answers:
   threshold     minimum similarity (0-1) of a stored question whose answer may be returned
+  max_wrong     maximum share (0-1) of wrong answers among stored answers returned for
+                a question in other words; 0: only exact repeats and the same words
   bank          return stored answers: true or false
   guard         test that a similar question means the same: true or false
+  drafts        check words of stored answers and of the prompt in batches: true or false
   k             number of chunks in a prompt (1-64)
   order         order of chunks: relevance or canonical
   placement     placement of chunks: sequential or parallel

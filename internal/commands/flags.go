@@ -23,7 +23,7 @@ func DocumentFlags(cmd *cobra.Command, c *config.Config) {
 func AnswerFlags(cmd *cobra.Command, c *config.Config) {
 	DocumentFlags(cmd, c)
 	c.TensorLimit = config.DefaultTensorLimit
-	c.Flags(cmd, "tensor-limit", "model", "kv", "context", "placement", "k", "threshold", "max-tokens")
+	c.Flags(cmd, "tensor-limit", "model", "kv", "context", "placement", "k", "threshold", "max-wrong", "max-tokens")
 }
 
 // KeyFlags gives a command flags for keys. They override other settings.

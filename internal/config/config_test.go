@@ -251,7 +251,9 @@ func TestChange(t *testing.T) {
 		{"fixed", map[string]string{"k": "4", "model": "a.gguf", "listen": "x"}, false, nil, fault.Conflict, nil},
 		{"unknown", map[string]string{"k": "4", "a/b": "1", "model": "a"}, false, nil, fault.Invalid, []string{"a/b"}},
 		{"no number", map[string]string{"k": "three", "threshold": "0.5"}, false, nil, fault.Invalid, []string{"k"}},
-		{"out of bounds", map[string]string{"k": "0", "tensor-limit": "-1"}, false, nil, fault.Invalid, []string{"tensor-limit", "k"}},
+		{"out of bounds", map[string]string{"k": "0", "tensor-limit": "-1", "max-wrong": "1.5"}, false, nil, fault.Invalid, []string{"tensor-limit", "max-wrong", "k"}},
+		{"no share", map[string]string{"max-wrong": "-0.01"}, false, nil, fault.Invalid, []string{"max-wrong"}},
+		{"zero", map[string]string{"max-wrong": "0"}, false, map[string]string{"max-wrong": "0"}, 0, nil},
 		{"a layer refuses the value", map[string]string{"windows": "never 1h"}, false, nil, fault.Invalid, []string{"windows"}},
 		{"a part refuses", map[string]string{"k": "4"}, true, nil, fault.Unavailable, nil},
 	} {

@@ -61,6 +61,10 @@ func Groups() []Group {
 				Name: "threshold", Live: true, Flag: true, About: "Minimum similarity (0-1) of a stored question whose answer may be returned; negative: the embedding model's own",
 				Of: func(c *Config) Value { return number(&c.Threshold) },
 			},
+			{
+				Name: "max-wrong", Live: true, Flag: true, About: "Maximum share (0-1) of wrong answers among stored answers returned for a question in other words; 0: return only exact repeats and the same words",
+				Of: func(c *Config) Value { return number(&c.MaxWrong) },
+			},
 			{Name: "max-tokens", Live: true, Flag: true, About: "Maximum length of an answer in tokens", Of: func(c *Config) Value { return integer(&c.MaxTokens) }},
 		}},
 		{"Idle work", []Key{

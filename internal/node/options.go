@@ -44,7 +44,7 @@ func IdleConfig(c config.Config) idle.Config {
 // Settings returns the settings of a configuration. Spaces may override them.
 func (n *Node) Settings(c config.Config) (answer.Settings, error) {
 	set := answer.Default()
-	set.K, set.Order, set.Guard, set.MaxTokens = c.K, percached.Order(c.Order), c.Guard, c.MaxTokens
+	set.K, set.Order, set.Guard, set.MaxWrong, set.MaxTokens = c.K, percached.Order(c.Order), c.Guard, c.MaxWrong, c.MaxTokens
 	set.Retrieval = c.Fusion
 	if c.Model != "" { // the built-in model knows its own prompts
 		set.Task = answer.DefaultTask
