@@ -39,6 +39,7 @@ type Backend struct {
 	VetoEntry     backendCall[VetoRequest, Nothing]
 	Export        backendCall[Export, Nothing]
 	Import        backendCall[Import, Imported]
+	Gate          backendCall[InSpace, GateReport]
 
 	Cache           backendCall[Nothing, Cache]
 	LimitCache      backendCall[CacheLimit, Cache]

@@ -159,3 +159,18 @@ func (s *Server) importEntries(w http.ResponseWriter, r *http.Request) error {
 	}
 	return reply(w, http.StatusOK, out)
 }
+
+// GateReport says what the gate of a space has served in other words and found, and what is in
+// force.
+type GateReport struct {
+	MaxWrong  float64 `json:"max_wrong"`
+	State     string  `json:"state"`     // proven, calibrated, learnt, shut
+	Threshold float64 `json:"threshold"` // the score from which stored answers are served; above 1: none
+	Served    uint64  `json:"served"`    // answers served for a question in other words
+	Checked   uint64  `json:"checked"`   // of those, answered again and compared
+	Wrong     uint64  `json:"wrong"`     // of those, different from the fresh answer
+	// Estimate is the expected share of wrong answers, with its 95 % interval.
+	Estimate float64 `json:"estimate"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+}

@@ -57,6 +57,7 @@ func (s *Server) routes() []route {
 		{"importEntries", "POST", space + "/entries/import", inSpace(RoleAdmin), s.importEntries},
 		{"getEntry", "GET", entry, inSpace(RoleAsk), handle(200, b.Entry)},
 		{"deleteEntry", "DELETE", entry, inSpace(RoleWrite), handle(204, b.DeleteEntry)},
+		{"getGate", "GET", space + "/gate", inSpace(RoleAsk), handle(200, b.Gate)},
 		{"vetoEntry", "POST", entry + "/veto", inSpace(RoleWrite), handle(204, b.VetoEntry)},
 
 		{"getCache", "GET", "/v1/cache", everywhere(RoleAsk), handle(200, b.Cache)},

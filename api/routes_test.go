@@ -103,7 +103,7 @@ func TestEveryRouteReachesTheBackend(t *testing.T) {
 		"page": "", "pageFile": "", "health": "", "ready": "", "openapi": "", "getStatus": "Status", "listSpaces": "Spaces", "getSpace": "Space",
 		"exportEntries": "Export", "importEntries": "Import", "getUpload": "UploadStatus", "cancelUpload": "CancelUpload", "listUploads": "Uploads",
 		"listDocuments": "Documents", "getDocument": "Document", "listHistory": "History", "listEntries": "Entries", "getEntry": "Entry",
-		"getCache": "Cache", "getSpaceCache": "SpaceCache", "getTree": "Tree", "listPredictions": "Predictions",
+		"getGate": "Gate", "getCache": "Cache", "getSpaceCache": "SpaceCache", "getTree": "Tree", "listPredictions": "Predictions",
 		"getIdle": "Idle", "postDevice": "Device", "listQueue": "Queue", "getLedger": "Ledger", "pauseIdle": "Pause", "resumeIdle": "Resume",
 		"drainIdle": "Drain", "getConfig": "Config",
 	}

@@ -65,7 +65,7 @@ func wires() []wire {
 		gives("Entry", reflect.TypeFor[Entry]()), gives("Entries", reflect.TypeFor[Entries]()),
 		gives("Evidence", reflect.TypeFor[Evidence]()), gives("Bank", reflect.TypeFor[Bank]()),
 		takes("Veto", reflect.TypeFor[Veto](), "asked"), gives("ExportedEntry", reflect.TypeFor[ExportedEntry]()),
-		gives("Imported", reflect.TypeFor[Imported]()), gives("ImportRefused", reflect.TypeFor[ImportRefused]()),
+		gives("GateReport", reflect.TypeFor[GateReport]()), gives("Imported", reflect.TypeFor[Imported]()), gives("ImportRefused", reflect.TypeFor[ImportRefused]()),
 		gives("Restored", reflect.TypeFor[Restored]()),
 
 		gives("Cache", reflect.TypeFor[Cache]()), gives("CacheGroup", reflect.TypeFor[CacheGroup]()),

@@ -114,6 +114,14 @@ const (
 	FinishThought Finish = "thought"
 )
 
+// Defines values for GateReportState.
+const (
+	GateReportStateCalibrated GateReportState = "calibrated"
+	GateReportStateLearnt     GateReportState = "learnt"
+	GateReportStateProven     GateReportState = "proven"
+	GateReportStateShut       GateReportState = "shut"
+)
+
 // Defines values for GateTestName.
 const (
 	GateTestNameAge        GateTestName = "age"
@@ -1098,6 +1106,46 @@ type Gate struct {
 	// Why The reason as a sentence.
 	Why string `json:"why"`
 }
+
+// GateReport What the gate of a space has served for questions in other words, what was found wrong, and what
+// is in force.
+type GateReport struct {
+	// Checked Of those, answers that were compared with a fresh one.
+	Checked int64 `json:"checked"`
+
+	// Estimate Expected share of wrong answers among those served at the threshold.
+	Estimate float64 `json:"estimate"`
+
+	// High Upper end.
+	High float64 `json:"high"`
+
+	// Low Lower end of its 95 % interval.
+	Low float64 `json:"low"`
+
+	// MaxWrong The maximum share of wrong answers in this space.
+	MaxWrong float64 `json:"max_wrong"`
+
+	// Served Stored answers served for a question in other words.
+	Served int64 `json:"served"`
+
+	// State `proven`: only exact repeats and questions of the same words are served. `calibrated`: the
+	// estimate rests mostly on the calibration that comes with percached. `learnt`: it rests
+	// mostly on checks in this space. `shut`: too many checked answers were wrong, so only exact
+	// repeats and the same words are served until enough answers were right.
+	State GateReportState `json:"state"`
+
+	// Threshold The score (0-1) from which stored answers are served. Above 1: none are.
+	Threshold float64 `json:"threshold"`
+
+	// Wrong Of those, answers that differ from the fresh one.
+	Wrong int64 `json:"wrong"`
+}
+
+// GateReportState `proven`: only exact repeats and questions of the same words are served. `calibrated`: the
+// estimate rests mostly on the calibration that comes with percached. `learnt`: it rests
+// mostly on checks in this space. `shut`: too many checked answers were wrong, so only exact
+// repeats and the same words are served until enough answers were right.
+type GateReportState string
 
 // GateTest One test of the gate.
 type GateTest struct {
@@ -3139,6 +3187,16 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/entries/{entry}/veto (the `VetoEntry` operationId).
 	VetoEntry(ctx context.Context, space SpacePath, entry EntryPath, body VetoEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetGate Show how the gate of a space keeps its promise
+	//
+	// The gate decides whether a stored answer is served for a question in other words. At most
+	// `max_wrong` of these answers differ from a fresh answer, with 95 % confidence. This operation
+	// shows what was served, checked and found wrong, and what is in force.
+	// Token: ask, for this space.
+	//
+	// Corresponds with GET /v1/spaces/{space}/gate (the `GetGate` operationId).
+	GetGate(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ClearHistory Delete the history
 	//
 	// Deletes the list of questions. Stored answers stay.
@@ -4432,6 +4490,26 @@ func (c *Client) VetoEntryWithBody(ctx context.Context, space SpacePath, entry E
 // Corresponds with POST /v1/spaces/{space}/entries/{entry}/veto (the `VetoEntry` operationId).
 func (c *Client) VetoEntry(ctx context.Context, space SpacePath, entry EntryPath, body VetoEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewVetoEntryRequest(c.Server, space, entry, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetGate Show how the gate of a space keeps its promise
+//
+// The gate decides whether a stored answer is served for a question in other words. At most
+// `max_wrong` of these answers differ from a fresh answer, with 95 % confidence. This operation
+// shows what was served, checked and found wrong, and what is in force.
+// Token: ask, for this space.
+//
+// Corresponds with GET /v1/spaces/{space}/gate (the `GetGate` operationId).
+func (c *Client) GetGate(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetGateRequest(c.Server, space)
 	if err != nil {
 		return nil, err
 	}
@@ -6614,6 +6692,40 @@ func NewVetoEntryRequestWithBody(server string, space SpacePath, entry EntryPath
 	return req, nil
 }
 
+// NewGetGateRequest constructs an http.Request for the GetGate method
+func NewGetGateRequest(server string, space SpacePath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/gate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewClearHistoryRequest constructs an http.Request for the ClearHistory method
 func NewClearHistoryRequest(server string, space SpacePath, params *ClearHistoryParams) (*http.Request, error) {
 	var err error
@@ -7779,6 +7891,18 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/spaces/{space}/entries/{entry}/veto (the `VetoEntry` operationId).
 	VetoEntryWithResponse(ctx context.Context, space SpacePath, entry EntryPath, body VetoEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*VetoEntryResponse, error)
+
+	// GetGateWithResponse Show how the gate of a space keeps its promise
+	//
+	// The gate decides whether a stored answer is served for a question in other words. At most
+	// `max_wrong` of these answers differ from a fresh answer, with 95 % confidence. This operation
+	// shows what was served, checked and found wrong, and what is in force.
+	// Token: ask, for this space.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/spaces/{space}/gate (the `GetGate` operationId).
+	GetGateWithResponse(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*GetGateResponse, error)
 
 	// ClearHistoryWithResponse Delete the history
 	//
@@ -9070,6 +9194,31 @@ func (r VetoEntryResponse) StatusCode() int {
 	return 0
 }
 
+type GetGateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *GateReport
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r GetGateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetGateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 type ClearHistoryResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -10348,6 +10497,24 @@ func (c *ClientWithResponses) VetoEntryWithResponse(ctx context.Context, space S
 		return nil, err
 	}
 	return ParseVetoEntryResponse(rsp)
+}
+
+// GetGateWithResponse Show how the gate of a space keeps its promise
+//
+// The gate decides whether a stored answer is served for a question in other words. At most
+// `max_wrong` of these answers differ from a fresh answer, with 95 % confidence. This operation
+// shows what was served, checked and found wrong, and what is in force.
+// Token: ask, for this space.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/spaces/{space}/gate (the `GetGate` operationId).
+func (c *ClientWithResponses) GetGateWithResponse(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*GetGateResponse, error) {
+	rsp, err := c.GetGate(ctx, space, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetGateResponse(rsp)
 }
 
 // ClearHistoryWithResponse Delete the history
@@ -12046,6 +12213,39 @@ func ParseVetoEntryResponse(rsp *http.Response) (*VetoEntryResponse, error) {
 	switch {
 	case rsp.StatusCode == 204:
 		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetGateResponse parses an HTTP response from a GetGateWithResponse call
+func ParseGetGateResponse(rsp *http.Response) (*GetGateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetGateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest GateReport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Problem

@@ -2,6 +2,7 @@
 import { call, get } from "./api.js";
 import { ask } from "./dialogs.js";
 import { $, el, fill, show, tell, worker } from "./dom.js";
+import * as gate from "./gate.js";
 import { at, here } from "./here.js";
 import { calm, hear } from "./live.js";
 import { count, moment, origins, plural } from "./words.js";
@@ -12,7 +13,7 @@ let next = "";
 let shown = 100;
 
 export function begin(page) {
-  hear(["answer", "job", "forgotten"], page.refresh);
+  hear(["answer", "job", "forgotten", "settings"], page.refresh);
   const look = calm(refresh, 250);
   $("answers-find").addEventListener("input", look);
   $("answers-all").addEventListener("change", draw);
@@ -31,6 +32,7 @@ export function reset() {
   $("answers-find").value = "";
   $("answers-wrong").textContent = "";
   fill($("answers-list"));
+  gate.reset();
 }
 
 const wrong = (e) => { $("answers-wrong").textContent = wording(e); };
@@ -41,7 +43,7 @@ export async function refresh() {
   const find = $("answers-find").value.trim();
   try {
     const path = find ? `${at("entries", "search")}?limit=30&q=${encodeURIComponent(find)}` : `${at("entries")}?limit=1000`;
-    const page = await get(path);
+    const [page] = await Promise.all([get(path), gate.refresh()]);
     if (space !== here.space || find !== $("answers-find").value.trim()) return;
     $("answers-wrong").textContent = "";
     all = page.entries;

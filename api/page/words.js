@@ -26,6 +26,9 @@ export function seconds(s) {
   return `${(s / 3600).toFixed(1)} h`;
 }
 
+/** Formats a share. */
+export const percent = (s) => `${Number((100 * s).toPrecision(3))} %`;
+
 export function bytes(n) {
   for (const [unit, size] of [["GB", 2 ** 30], ["MB", 2 ** 20], ["KB", 2 ** 10]]) {
     if (n >= size) return `${(n / size).toFixed(n >= 10 * size ? 0 : 1)} ${unit}`;

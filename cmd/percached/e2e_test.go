@@ -131,6 +131,11 @@ func (w *world) questionsScene(ctx context.Context) {
 	if q := status.JSON200.Questions; q.AnswerHits != 1 || q.AnswerHits+q.VerifiedHits+q.TensorHits+q.Misses != 4 || q.ReusedTokens == 0 || q.SavedSeconds <= 0 {
 		w.Errorf("%+v", q)
 	}
+	gate, err := w.all.GetGateWithResponse(ctx, mail)
+	w.is(200, gate, err)
+	if g := gate.JSON200; g.MaxWrong != 0.01 || g.State == "" || g.Wrong > g.Checked || g.Checked > g.Served {
+		w.Errorf("%+v", g)
+	}
 	listed, err := w.all.ListHistoryWithResponse(ctx, mail, nil)
 	w.is(200, listed, err)
 	if n := len(listed.JSON200.Questions); n != 4 {

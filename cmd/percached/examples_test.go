@@ -49,6 +49,7 @@ func examplePlays() []play {
 		{op: "listEntries", example: "mail", status: 200},
 		{op: "searchEntries", example: "heron", status: 200, query: "?q=Heron+budget"},
 		{op: "getEntry", example: "heron", status: 200},
+		{op: "getGate", example: "mail", status: 200},
 		{op: "getCache", example: "one-space", status: 200},
 		{op: "verifyCache", example: "clean", status: 200},
 		{op: "getSpaceCache", example: "mail", status: 200},

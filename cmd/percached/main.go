@@ -40,7 +40,7 @@ Exit status: 0 done; 1 failed, or only partly done; 2 wrong usage; 3 not found;
 func arrange(root *cobra.Command) {
 	for _, g := range []struct{ id, title, names string }{
 		{"use", "Ask and add:", "ask add documents spaces status"},
-		{"stored", "Cache and idle work:", "qa cache history predict calibrate idle reindex"},
+		{"stored", "Cache and idle work:", "qa gate cache history predict calibrate idle reindex"},
 		{"run", "Run and maintain:", "serve demo config token pull doctor repair backup restore"},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})

@@ -13,6 +13,7 @@ import (
 	"github.com/percached/percached/internal/daemon"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/predictor"
+	"github.com/percached/percached/qabank/gate"
 	"github.com/percached/percached/scheduler"
 )
 
@@ -27,15 +28,16 @@ func TestSpecKnowsTheWords(t *testing.T) {
 		stages = append(stages, s.Name+"_ms")
 	}
 	for at, want := range map[string][]string{
-		"SpaceKind":       knowledgebank.Kinds(),
-		"Outcome":         wordsOf(answer.AnswerHit, answer.VerifiedHit, answer.TensorHit, answer.Miss),
-		"DraftUse.source": wordsOf(percached.DraftStored, percached.DraftNear, percached.DraftPrompt),
-		"GateTestName":    append(gateTests(t), "fresh"), // which internal/answer adds
-		"JobKind":         wordsOf(scheduler.Kinds()...),
-		"IdleState":       wordsOf(scheduler.Working, scheduler.Idle, scheduler.Waiting, scheduler.Paused),
-		"Pace.speed":      wordsOf(scheduler.PaceFull, scheduler.PaceSlow, scheduler.PaceStopped),
-		"Prediction.from": wordsOf(predictor.Knowledge, predictor.History),
-		"Ready.stage":     {daemon.StageOpening, daemon.StageLoading, daemon.StageReady, daemon.StageRestoring, daemon.StageClosing},
+		"SpaceKind":        knowledgebank.Kinds(),
+		"Outcome":          wordsOf(answer.AnswerHit, answer.VerifiedHit, answer.TensorHit, answer.Miss),
+		"DraftUse.source":  wordsOf(percached.DraftStored, percached.DraftNear, percached.DraftPrompt),
+		"GateTestName":     append(gateTests(t), "fresh"), // which internal/answer adds
+		"GateReport.state": wordsOf(gate.Proven, gate.Calibrated, gate.Learnt, gate.Shut),
+		"JobKind":          wordsOf(scheduler.Kinds()...),
+		"IdleState":        wordsOf(scheduler.Working, scheduler.Idle, scheduler.Waiting, scheduler.Paused),
+		"Pace.speed":       wordsOf(scheduler.PaceFull, scheduler.PaceSlow, scheduler.PaceStopped),
+		"Prediction.from":  wordsOf(predictor.Knowledge, predictor.History),
+		"Ready.stage":      {daemon.StageOpening, daemon.StageLoading, daemon.StageReady, daemon.StageRestoring, daemon.StageClosing},
 		"ReasonCode": {
 			scheduler.ReasonForeground, scheduler.ReasonRecent, scheduler.ReasonWindow, scheduler.ReasonBudget, scheduler.ReasonBattery,
 			scheduler.ReasonHot, scheduler.ReasonDeviceStale, scheduler.ReasonPaused, scheduler.ReasonNothing, scheduler.ReasonNotYet, scheduler.ReasonNoPay,

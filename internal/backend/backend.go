@@ -54,7 +54,7 @@ func (b *Backend) API() api.Backend {
 		History: b.history, ClearHistory: b.clearHistory,
 
 		Entries: b.entries, SearchEntries: b.SearchEntries, Entry: b.entry, DeleteEntry: b.deleteEntry, VetoEntry: b.vetoEntry,
-		Export: b.export, Import: b.importLines,
+		Export: b.export, Import: b.importLines, Gate: b.gate,
 
 		Cache: b.cache, LimitCache: b.limitCache, VerifyCache: b.verifyCache, ClearCache: b.clearCache,
 		SpaceCache: b.spaceCache, Tree: b.tree, ClearSpaceCache: b.clearSpaceCache,

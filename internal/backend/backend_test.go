@@ -157,6 +157,7 @@ func TestNotThere(t *testing.T) {
 		},
 		"none, export":      func() error { _, err := b.Export(ctx, api.Export{InSpace: none}); return err },
 		"none, import":      func() error { _, err := b.Import(ctx, api.Import{InSpace: none, Lines: &bytes.Buffer{}}); return err },
+		"none, gate":        func() error { _, err := b.Gate(ctx, none); return err },
 		"none, cache":       func() error { _, err := b.SpaceCache(ctx, none); return err },
 		"none, tree":        func() error { _, err := b.Tree(ctx, api.Recent{InSpace: none, Limit: 1}); return err },
 		"none, clear cache": func() error { _, err := b.ClearSpaceCache(ctx, none); return err },

@@ -252,7 +252,7 @@ func (n *Node) wire(ctx context.Context, c Options, log *slog.Logger) (err error
 	n.Asker, err = answer.New(answer.Parts{
 		Knowledge: n.Knowledge, Searcher: n.Index, Bank: n.Bank, Likeness: n.Likeness, Tree: n.Tree, Embedder: n.QuestionEmbedder, Engine: n.Engine,
 		History: n.History, Instructions: n.instructions, Placement: n.placement, Patience: cmp.Or(n.Patience, tensorPatience), Now: n.Now, Logger: log,
-		Observer: answer.Observer{Asked: n.Observers.withAsked(watch.Asked), Stopped: n.Stopped}, Waiting: c.MaxWaiting, Chance: rand.Float64, Unchecked: c.Engine != nil, // tests use fake engines
+		Observer: answer.Observer{Asked: n.Observers.withAsked(watch.Asked), Checked: n.Checked, Stopped: n.Stopped}, Waiting: c.MaxWaiting, Chance: rand.Float64, Unchecked: c.Engine != nil, // tests use fake engines
 	}, settings)
 	if err != nil {
 		return err

@@ -100,6 +100,7 @@ type Observers struct {
 	TreeObserver      qkvtree.Observer
 	SchedulerObserver scheduler.Observer
 	Asked             func(space, question string) func(answer.Answer, error)
+	Checked           func(space string, right bool)
 	Stopped           func()
 	Restarted         func() // the model failed and was loaded again
 }

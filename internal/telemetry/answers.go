@@ -19,6 +19,8 @@ type Answer struct {
 	ChunksStored, ChunksAll int
 	// GateRefusals names the first failed test of each stored answer that the gate refused.
 	GateRefusals []string
+	// OtherWords says that the question had other words than that of the served entry.
+	OtherWords bool
 	// Saved is how much longer the answer would have taken without stored data.
 	Saved time.Duration
 }
@@ -41,7 +43,9 @@ type answers struct {
 	saved    byLabel[prometheus.Counter]
 	failures byLabel[prometheus.Counter]
 	refused  prometheus.Counter
-	prompt   prometheus.Observer
+	// Answers that were served for a question in other words, and their checks.
+	served, checked, wrong prometheus.Counter
+	prompt                 prometheus.Observer
 
 	reused, computed, generated  prometheus.Counter // tokens
 	chunksStored, chunksComputed prometheus.Counter
@@ -67,6 +71,9 @@ func newAnswers(to registrar) answers {
 		failures:       forLabels(faultKinds(), func(w string) prometheus.Counter { return failures.WithLabelValues(w) }),
 		saved:          byLabel[prometheus.Counter]{},
 		refused:        to.counter("percached_answers_refused_total", "Answers that say that the documents do not contain the answer."),
+		served:         to.counter("percached_gate_served_total", "Stored answers served for a question in other words."),
+		checked:        to.counter("percached_gate_checked_total", "Stored answers served for a question in other words that were compared with a fresh answer."),
+		wrong:          to.counter("percached_gate_wrong_total", "Checked answers that differed from the fresh answer."),
 		prompt:         prompt.WithLabelValues(),
 		reused:         tokens.WithLabelValues("reused"),
 		computed:       tokens.WithLabelValues("computed"),
@@ -108,12 +115,23 @@ func (m *Metrics) Answer(said Answer) {
 		a.refusals.of(test).Inc()
 	}
 	hit := said.Outcome == answerHit
+	if hit && said.OtherWords {
+		a.served.Inc()
+	}
 	if hit {
 		addTime(a.saved["bank"], said.Saved)
 	} else {
 		addTime(a.saved["tensors"], said.Saved)
 	}
 	a.recent.add(hit, stored, chunks)
+}
+
+// GateChecked counts a served answer that was compared with a fresh one.
+func (m *Metrics) GateChecked(right bool) {
+	m.answers.checked.Inc()
+	if !right {
+		m.answers.wrong.Inc()
+	}
 }
 
 // AnswerFailed counts a question without an answer. kind is a kind of internal/base/fault.

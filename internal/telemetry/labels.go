@@ -44,7 +44,7 @@ var (
 		"listSpaces", "createSpace", "getSpace", "changeSpace", "deleteSpace",
 		"upload", "listUploads", "getUpload", "cancelUpload", "listDocuments", "getDocument", "deleteDocument",
 		"ask", "listHistory", "clearHistory",
-		"listEntries", "searchEntries", "exportEntries", "importEntries", "getEntry", "deleteEntry", "vetoEntry",
+		"listEntries", "searchEntries", "exportEntries", "importEntries", "getEntry", "deleteEntry", "vetoEntry", "getGate",
 		"getCache", "limitCache", "verifyCache", "clearCache", "getSpaceCache", "getTree", "clearSpaceCache",
 		"listPredictions", "predict",
 		"getIdle", "postDevice", "listQueue", "retryJob", "getLedger", "pauseIdle", "resumeIdle", "drainIdle", "forgetPlacements",

@@ -148,6 +148,9 @@ func (r *Recorder) Asked(space, _ string) func(answer.Answer, error) {
 	}
 }
 
+// Checked observes that a served answer was compared with a fresh one.
+func (r *Recorder) Checked(_ string, right bool) { r.Metrics.GateChecked(right) }
+
 // summary is what the metrics count of an answer.
 func (r *Recorder) summary(a answer.Answer) Answer {
 	m := Answer{
@@ -159,6 +162,7 @@ func (r *Recorder) summary(a answer.Answer) Answer {
 		m.Stages = append(m.Stages, Stage{Name: s.Name, Took: s.Took})
 	}
 	for _, c := range a.Gate.Considered {
+		m.OtherWords = m.OtherWords || c.Served && !c.Exact
 		for _, t := range c.Tests {
 			if !c.Served && !t.Passed {
 				m.GateRefusals = append(m.GateRefusals, t.Name)

@@ -26,6 +26,8 @@ func TestScrape(t *testing.T) {
 		`percached_answer_stage_duration_seconds_count{stage="prefill"}`:             1,
 		`percached_answer_stage_duration_seconds_sum{stage="prefill"}`:               0.02,
 		`percached_answers_refused_total`:                                            1,
+		`percached_gate_checked_total`:                                               2,
+		`percached_gate_wrong_total`:                                                 1,
 		`percached_gate_refusals_total{test="number"}`:                               2,
 		`percached_gate_refusals_total{test="stale"}`:                                1,
 		`percached_answer_tokens_total{source="reused"}`:                             500,

@@ -156,6 +156,8 @@ func busy(m *Metrics) {
 		Total: 40 * time.Millisecond, Prompt: 700, Reused: 500, Computed: 200, Generated: 12, ChunksStored: 4, ChunksAll: 5,
 		GateRefusals: []string{"number", "stale", "number"}, Saved: 3 * time.Second,
 	})
+	m.GateChecked(true)
+	m.GateChecked(false)
 	m.AnswerFailed("not found")
 	m.Job("decode", "done", 2*time.Second, 100, 50, 4096)
 	m.Stored("tensors", 3, 300)

@@ -281,6 +281,13 @@ step("stored answers are listed, found, vetoed and deleted", async () => {
   await page.locator(".entry .tag", { hasText: "similarity" }).first().waitFor();
   await page.locator("#answers-find").fill("");
   await page.getByText(/\d veto/).waitFor();
+  await page.locator("#gate summary").click();
+  await page.locator("#gate").getByText("At most 1 % of the stored answers").waitFor();
+  await page.locator("#gate-share").selectOption("0.05");
+  await page.locator("#gate").getByText("At most 5 % of the stored answers").waitFor();
+  assert.equal((await daemon.call("GET", "v1/spaces/mail")).settings.max_wrong, 0.05);
+  await page.locator("#gate-share").selectOption("0.01");
+  await page.locator("#gate").getByText("At most 1 % of the stored answers").waitFor();
   const before = (await daemon.call("GET", "v1/spaces/mail/entries")).bank;
   await entry.getByRole("button", { name: /^Veto/ }).click();
   await page.getByLabel("Question", { exact: true }).and(page.locator("#asker-field")).fill("Which code has the shed?");
