@@ -131,6 +131,8 @@ type Answer struct {
 	Stages client.Times       `json:"stages,omitempty"`
 	Reuse  client.Reuse       `json:"chunks"`
 	Tokens client.TokenCounts `json:"tokens"`
+	// Drafts is what drafts did, by source.
+	Drafts []client.DraftUse `json:"drafts,omitempty"`
 	// Chunks are the chunks in the answer's prompt, the most relevant first. Recalled says
 	// whether the document with the right answer is among theirs.
 	Chunks   []string `json:"rests_on,omitempty"`

@@ -54,8 +54,9 @@ All systems are settings of percached, so that they share model, prompts, retrie
 machine:
   ` + strings.Join(names, ", ") + `
 Groups: ` + strings.Join(groups, ", ") + `
-Variants: SYSTEM@KEY=NUMBER, such as percache@threshold=0.8, percached@stride=2 or
-ragcache@limit=69 (slices). The run adds the systems that a system is compared with.
+Variants: SYSTEM@KEY=NUMBER, such as percache@threshold=0.8,
+percached@max-wrong=0.05, percached@stride=2 or ragcache@limit=69 (slices). The run adds
+the systems that a system is compared with.
 
 Data sets:
   enronqa  parquet or JSON lines of EnronQA, or a folder of such files; the documents are

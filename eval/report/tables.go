@@ -13,7 +13,7 @@ const (
 func (r *Report) tables() []*table {
 	all := []*table{r.mainTable(), r.latencyTable(), r.userTable(), r.outcomeTable(), r.stageTable(), r.computeTable(), r.idleTable(), r.storageTable()}
 	all = append(all, r.qualityTables()...)
-	all = append(all, r.bankTable(), r.originTable(), r.checkTable(), r.paperTable())
+	all = append(all, r.bankTable(), r.originTable(), r.draftTable(), r.decodeTable(), r.checkTable(), r.paperTable())
 	for i := range r.Sweeps {
 		all = append(all, r.sweepTable(&r.Sweeps[i]))
 	}

@@ -33,6 +33,7 @@ type Totals struct {
 	Uncached *Quality `json:"uncached,omitempty"` // against the reference's answer
 	Recall   *Rate    `json:"retrieval_recall,omitempty"`
 	Bank     Bank     `json:"bank"`
+	Drafts   *Drafts  `json:"drafts,omitempty"`
 	Check    *Check   `json:"check,omitempty"`
 	Paper    *Paper   `json:"paper,omitempty"`
 }
@@ -81,7 +82,7 @@ func (data *runData) totals(s *eval.System, user string, responses []response) T
 		Stages: stages(responses), Compute: data.compute(responses, &idle), Idle: idle, Storage: data.storage(s, user),
 		Quality:  quality(seed, responses, func(a *response) *scores { return a.goldScores }),
 		Uncached: quality(seed, responses, func(a *response) *scores { return a.uncachedScores }),
-		Recall:   recall(responses), Bank: bank(responses), Check: check(responses), Paper: paper(responses),
+		Recall:   recall(responses), Bank: bank(responses), Drafts: drafts(responses), Check: check(responses), Paper: paper(responses),
 	}
 	for i := range responses {
 		a := responses[i].answer

@@ -13,6 +13,7 @@ import (
 // The settings that variants vary.
 const (
 	Threshold = "threshold" // of similarity
+	MaxWrong  = "max-wrong" // share of wrong answers that the gate allows
 	Stride    = "stride"    // questions predicted in a round
 	Limit     = "limit"     // of tensors, in slices of a chunk
 	Case      = "case"      // of the scheduler: 1, 2 or 3
@@ -23,7 +24,7 @@ func Names() (names, groups []string) {
 	for _, s := range known() {
 		names = append(names, s.Name)
 	}
-	return names, []string{"all", "thresholds", "strides", "limits", "cases"}
+	return names, []string{"all", "thresholds", "budgets", "strides", "limits", "cases"}
 }
 
 // group lists the systems of a group; nil: name is not a group.
@@ -42,6 +43,8 @@ func group(name string) []string {
 		return slices.DeleteFunc(names, func(n string) bool { return n == fixed || n == Poisoned })
 	case "thresholds":
 		return each([]string{PerCache, Percached}, Threshold, 0.60, 0.65, 0.70, 0.75, 0.80, 0.85, 0.90, 0.95)
+	case "budgets":
+		return each([]string{Percached}, MaxWrong, 0, 0.005, 0.01, 0.02, 0.05, 0.1)
 	case "strides":
 		return each([]string{PerCache, Percached}, Stride, 1, 2, 3, 4, 5)
 	case "limits":
@@ -126,6 +129,9 @@ func vary(s eval.System, key string, v float64) (eval.System, error) {
 	case key == Threshold && v >= 0 && v <= 1:
 		s.About += fmt.Sprintf("; threshold %.2f", v)
 		s.Settings.Threshold = &v
+	case key == MaxWrong && v >= 0 && v <= 1:
+		s.About += fmt.Sprintf("; at most %g %% of the answers to other words wrong", 100*v)
+		s.Settings.MaxWrong = &v
 	case key == Stride && whole && v <= 50:
 		s.About += fmt.Sprintf("; %.0f questions predicted per round", v)
 		s.Settings.Stride = new(int(v))
@@ -134,7 +140,7 @@ func vary(s eval.System, key string, v float64) (eval.System, error) {
 	case key == Case && whole && v <= 3:
 		return schedule(s, int(v)), nil
 	default:
-		return eval.System{}, fmt.Errorf("invalid variant %s: %s is 0 to 1, %s 1 to 50, %s at least 1, %s 1, 2 or 3", s.Name, Threshold, Stride, Limit, Case)
+		return eval.System{}, fmt.Errorf("invalid variant %s: %s and %s are 0 to 1, %s 1 to 50, %s at least 1, %s 1, 2 or 3", s.Name, Threshold, MaxWrong, Stride, Limit, Case)
 	}
 	return s, nil
 }

@@ -92,7 +92,10 @@ func TestSettings(t *testing.T) {
 		if s.Idle != eval.IdleNone && (set.Adaptive == nil || set.Conversion == nil || *set.Adaptive != *set.Conversion) {
 			t.Errorf("%s leaves open whether it changes", s.Name)
 		}
-		if set.Threshold != nil || set.K != nil || set.Stride != nil || set.Prompts != nil || set.TensorLimit != nil {
+		if own := strings.HasPrefix(s.Name, "percached"); *set.Drafts != own {
+			t.Errorf("%s: drafts are %v", s.Name, *set.Drafts)
+		}
+		if set.MaxWrong != nil || set.Threshold != nil || set.K != nil || set.Stride != nil || set.Prompts != nil || set.TensorLimit != nil {
 			t.Errorf("%s has what is to be the same for all", s.Name)
 		}
 	}
@@ -103,7 +106,7 @@ func TestSettings(t *testing.T) {
 
 // A reference computes every answer, from the same prompt as its systems.
 func TestReferences(t *testing.T) {
-	all := choose(t, "all,percache-fixed,poisoned,thresholds,strides,limits,cases")
+	all := choose(t, "all,percache-fixed,poisoned,thresholds,budgets,strides,limits,cases")
 	for _, s := range all {
 		ref := named(t, all, s.Reference)
 		if *ref.Settings.Bank || *ref.Settings.Tensors || *ref.Settings.Prediction != client.PredictionModeOff || ref.Idle != eval.IdleNone || ref.Reference != ref.Name {
@@ -124,7 +127,7 @@ func TestReferences(t *testing.T) {
 
 func TestChoose(t *testing.T) {
 	everything, groups := systems.Names()
-	if d := cmp.Diff([]string{"all", "thresholds", "strides", "limits", "cases"}, groups); d != "" {
+	if d := cmp.Diff([]string{"all", "thresholds", "budgets", "strides", "limits", "cases"}, groups); d != "" {
 		t.Error(d)
 	}
 	usual := slices.DeleteFunc(slices.Clone(everything), func(n string) bool { return n == "percache-fixed" || n == "poisoned" })
@@ -167,6 +170,8 @@ func TestVariants(t *testing.T) {
 		{"percache@threshold=0", "threshold", 0, "; threshold 0.00", 0, func(s *eval.System) { s.Settings.Threshold = new(0.0) }},
 		{"percache@threshold=0.85", "threshold", 0.85, "; threshold 0.85", 0, func(s *eval.System) { s.Settings.Threshold = new(0.85) }},
 		{"percache@threshold=1", "threshold", 1, "; threshold 1.00", 0, func(s *eval.System) { s.Settings.Threshold = new(1.0) }},
+		{"percache@max-wrong=0.05", "max-wrong", 0.05, "; at most 5 % of the answers to other words wrong", 0, func(s *eval.System) { s.Settings.MaxWrong = new(0.05) }},
+		{"percache@max-wrong=0", "max-wrong", 0, "; at most 0 % of the answers to other words wrong", 0, func(s *eval.System) { s.Settings.MaxWrong = new(0.0) }},
 		{"percache@stride=50", "stride", 50, "; 50 questions predicted per round", 0, func(s *eval.System) { s.Settings.Stride = new(50) }},
 		{"percache@limit=69", "limit", 69, "; storage for 69 slices", 69, func(*eval.System) {}},
 		{"percache@case=1", "case", 1, "; case 1: a threshold of 0.92, which few stored answers pass", 0, func(s *eval.System) {
@@ -200,7 +205,7 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// The groups are the paper's figures 15, 17, 18 and 19.
+// The groups are the paper's figures 15, 17, 18 and 19, and the gate's error budget.
 func TestGroups(t *testing.T) {
 	for _, tc := range []struct {
 		group, key string
@@ -208,6 +213,7 @@ func TestGroups(t *testing.T) {
 		values     []float64
 	}{
 		{"thresholds", "threshold", []string{"percache", "percached"}, []float64{0.60, 0.65, 0.70, 0.75, 0.80, 0.85, 0.90, 0.95}},
+		{"budgets", "max-wrong", []string{"percached"}, []float64{0, 0.005, 0.01, 0.02, 0.05, 0.1}},
 		{"strides", "stride", []string{"percache", "percached"}, []float64{1, 2, 3, 4, 5}},
 		{"limits", "limit", []string{"ragcache", "percache", "percached"}, []float64{8, 17, 35, 69, 138}},
 		{"cases", "case", []string{"percache", "percache-fixed"}, []float64{1, 2, 3}},
@@ -233,12 +239,12 @@ func TestGroups(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	const numbers, ranges = "SYSTEM@KEY=NUMBER", "threshold is 0 to 1, stride 1 to 50, limit at least 1, case 1, 2 or 3"
+	const numbers, ranges = "SYSTEM@KEY=NUMBER", "threshold and max-wrong are 0 to 1, stride 1 to 50, limit at least 1, case 1, 2 or 3"
 	for list, why := range map[string]string{
 		"":                               `unknown system ""`,
 		"naive,":                         `unknown system ""`,
 		"PerCache":                       `unknown system "PerCache"; the systems are naive, naive-whole, `,
-		"percach":                        "groups are all, thresholds, strides, limits, cases",
+		"percach":                        "groups are all, thresholds, budgets, strides, limits, cases",
 		"percach@stride=1":               `unknown system "percach"`,
 		"thresholds@stride=1":            `unknown system "thresholds"`,
 		"percache@":                      numbers,
@@ -249,6 +255,7 @@ func TestRefused(t *testing.T) {
 		"percache@threshold=0.8@limit=2": numbers + ", such as percache@threshold=0.8",
 		"percache@threshold=1.01":        ranges,
 		"percache@threshold=-0.1":        ranges,
+		"percached@max-wrong=1.5":        ranges,
 		"percache@stride=0":              ranges,
 		"percache@stride=51":             ranges,
 		"percache@stride=1.5":            ranges,

@@ -31,7 +31,7 @@ func (u *unit) answer(ctx context.Context, s *system, q eval.Asked) (eval.Answer
 	}
 	out := eval.Answer{
 		Text: a.Answer.Answer, Outcome: a.Outcome, Refused: a.Refused, FirstMS: a.first, TotalMS: a.total, Stages: a.Times,
-		Reuse: a.Chunks, Tokens: a.Tokens, Written: s.written - written, TensorBytes: s.bytes,
+		Reuse: a.Chunks, Tokens: a.Tokens, Drafts: a.Drafts, Written: s.written - written, TensorBytes: s.bytes,
 	}
 	if a.Gate.Similarity != nil {
 		out.Similarity = *a.Gate.Similarity

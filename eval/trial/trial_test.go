@@ -169,14 +169,14 @@ func TestAnswer(t *testing.T) {
 	s := &scripted{slices: oneSlice(), say: func(string, string) reply {
 		return reply{Answer: client.Answer{
 			Answer: "I do not know", Outcome: client.OutcomeTensorHit, Refused: true, Times: client.Times{"prefill_ms": 1.5}, Chunks: client.Reuse{All: 3, Stored: 2},
-			Tokens: client.TokenCounts{Prompt: 9, Reused: 4, Computed: 5, Generated: 2, Attended: 77}, Gate: client.Gate{Similarity: new(0.5)},
+			Tokens: client.TokenCounts{Prompt: 9, Reused: 4, Computed: 5, Generated: 2, Attended: 77}, Drafts: []client.DraftUse{{Source: "near", Batches: 1, Proposed: 2, Accepted: 1}}, Gate: client.Gate{Similarity: new(0.5)},
 			Citations: []client.Citation{{Chunk: "b.md#1"}, {Chunk: "a.md#0"}}, Entry: new("e1"),
 		}, bytes: 11, written: 12}
 	}}
 	r := lead(t, s.setup(t, plain("a"), "p?"))
 	want := eval.Answer{
 		Text: "I do not know", Outcome: client.OutcomeTensorHit, Refused: true, Stages: client.Times{"prefill_ms": 1.5}, Reuse: client.Reuse{All: 3, Stored: 2},
-		Tokens: client.TokenCounts{Prompt: 9, Reused: 4, Computed: 5, Generated: 2, Attended: 77}, Chunks: []string{"b.md#1", "a.md#0"}, Similarity: 0.5,
+		Tokens: client.TokenCounts{Prompt: 9, Reused: 4, Computed: 5, Generated: 2, Attended: 77}, Drafts: []client.DraftUse{{Source: "near", Batches: 1, Proposed: 2, Accepted: 1}}, Chunks: []string{"b.md#1", "a.md#0"}, Similarity: 0.5,
 		Written: 12, TensorBytes: 11,
 	}
 	if d := cmp.Diff(want, r.Units[0].Results[0].Answers[0], cmpopts.IgnoreFields(eval.Answer{}, "FirstMS", "TotalMS"), cmpopts.EquateEmpty()); d != "" {
