@@ -89,9 +89,11 @@ const several = (chunks) => el("div", { class: "cited-chunks" },
   chunks.map((c) => citation(c, false)));
 
 function drawGate(answer) {
-  const { gate, chunks, tokens } = answer;
+  const { gate, chunks, tokens, drafts = [] } = answer;
   const sum = [`${upper(gate.why)}.`];
   if (chunks.all > 0) sum.push(`${chunks.stored} of ${plural(chunks.all, "chunk")} and ${count(tokens.reused)} of ${plural(tokens.prompt, "token")} were stored.`);
+  const sumOf = (what) => drafts.reduce((n, d) => n + d[what], 0);
+  if (drafts.length > 0) sum.push(`The model checked ${plural(sumOf("proposed"), "token")} of drafts and accepted ${count(sumOf("accepted"))}.`);
   return el("div", { class: "stack tight" },
     el("p", { text: sum.join(" ") }),
     (gate.considered ?? []).map((c) => el("div", { class: "considered" },

@@ -24,6 +24,9 @@ func TestMetricsKnowTheWords(t *testing.T) {
 		for _, s := range (&answer.Times{}).Stages() {
 			a.Stages = append(a.Stages, telemetry.Stage{Name: s.Name, Took: time.Second})
 		}
+		for _, s := range []percached.DraftSource{percached.DraftStored, percached.DraftNear, percached.DraftPrompt} {
+			a.Drafts = append(a.Drafts, telemetry.Drafted{Source: string(s), Proposed: 2, Accepted: 1})
+		}
 		m.Answer(a)
 	}
 	for k := fault.Invalid; k <= fault.Internal; k++ {

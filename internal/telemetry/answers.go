@@ -19,10 +19,18 @@ type Answer struct {
 	ChunksStored, ChunksAll int
 	// GateRefusals names the first failed test of each stored answer that the gate refused.
 	GateRefusals []string
+	// Drafts counts the tokens of drafts by source.
+	Drafts []Drafted
 	// OtherWords says that the question had other words than that of the served entry.
 	OtherWords bool
 	// Saved is how much longer the answer would have taken without stored data.
 	Saved time.Duration
+}
+
+// Drafted counts the tokens that drafts of a source proposed, and those that the model accepted.
+type Drafted struct {
+	Source             string
+	Proposed, Accepted int
 }
 
 // Stage is a stage of an answer with its duration.
@@ -36,13 +44,15 @@ const answerHit = "answer_hit"
 // answers counts questions. All series are created in advance, so that counting needs no lookup
 // under a lock.
 type answers struct {
-	total    byLabel[prometheus.Counter]
-	took     byLabel[prometheus.Observer]
-	stages   byLabel[prometheus.Observer]
-	refusals byLabel[prometheus.Counter]
-	saved    byLabel[prometheus.Counter]
-	failures byLabel[prometheus.Counter]
-	refused  prometheus.Counter
+	total              byLabel[prometheus.Counter]
+	took               byLabel[prometheus.Observer]
+	stages             byLabel[prometheus.Observer]
+	refusals           byLabel[prometheus.Counter]
+	saved              byLabel[prometheus.Counter]
+	failures           byLabel[prometheus.Counter]
+	refused            prometheus.Counter
+	accepted, rejected byLabel[prometheus.Counter] // tokens of drafts
+
 	// Answers that were served for a question in other words, and their checks.
 	served, checked, wrong prometheus.Counter
 	prompt                 prometheus.Observer
@@ -62,6 +72,10 @@ func newAnswers(to registrar) answers {
 	failures := to.counters("percached_answer_failures_total", "Questions without an answer, by kind of error.", "kind")
 	tokens := to.counters("percached_answer_tokens_total", "Reused and computed prompt tokens, and generated tokens.", "source")
 	chunks := to.counters("percached_answer_chunks_total", "Chunks in prompts, by the source of their tensors.", "source")
+	drafts := to.counters("percached_draft_tokens_total", "Tokens of drafts that the model checked.", "source", "result")
+	drafted := func(result string) byLabel[prometheus.Counter] {
+		return forLabels(draftSources, func(w string) prometheus.Counter { return drafts.WithLabelValues(w, result) })
+	}
 	prompt := to.histograms("percached_prompt_tokens", "Length of prompts in tokens.", []float64{64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384})
 	a := answers{
 		total:          forLabels(outcomes, func(w string) prometheus.Counter { return total.WithLabelValues(w) }),
@@ -71,6 +85,8 @@ func newAnswers(to registrar) answers {
 		failures:       forLabels(faultKinds(), func(w string) prometheus.Counter { return failures.WithLabelValues(w) }),
 		saved:          byLabel[prometheus.Counter]{},
 		refused:        to.counter("percached_answers_refused_total", "Answers that say that the documents do not contain the answer."),
+		accepted:       drafted("accepted"),
+		rejected:       drafted("rejected"),
 		served:         to.counter("percached_gate_served_total", "Stored answers served for a question in other words."),
 		checked:        to.counter("percached_gate_checked_total", "Stored answers served for a question in other words that were compared with a fresh answer."),
 		wrong:          to.counter("percached_gate_wrong_total", "Checked answers that differed from the fresh answer."),
@@ -113,6 +129,10 @@ func (m *Metrics) Answer(said Answer) {
 	add(a.chunksComputed, chunks-stored)
 	for _, test := range said.GateRefusals {
 		a.refusals.of(test).Inc()
+	}
+	for _, d := range said.Drafts {
+		add(a.accepted.of(d.Source), d.Accepted)
+		add(a.rejected.of(d.Source), d.Proposed-d.Accepted)
 	}
 	hit := said.Outcome == answerHit
 	if hit && said.OtherWords {

@@ -24,6 +24,8 @@ var (
 		"negation", "number", "date", "name", "role", "opposite", "question", "tense", "scope", "topic", "fresh",
 	}
 
+	draftSources = []string{"stored", "near", "prompt"}
+
 	jobKinds = []string{
 		"reembed", "check", "refresh", "answer", "abstract", "predict", "history", "populate", "decode", "restore", "warm", "calibrate", "clean",
 	}

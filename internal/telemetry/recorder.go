@@ -161,6 +161,9 @@ func (r *Recorder) summary(a answer.Answer) Answer {
 	for _, s := range a.Times.Stages() {
 		m.Stages = append(m.Stages, Stage{Name: s.Name, Took: s.Took})
 	}
+	for _, d := range a.Drafts {
+		m.Drafts = append(m.Drafts, Drafted{Source: string(d.Source), Proposed: d.Proposed, Accepted: d.Accepted})
+	}
 	for _, c := range a.Gate.Considered {
 		m.OtherWords = m.OtherWords || c.Served && !c.Exact
 		for _, t := range c.Tests {
