@@ -15,22 +15,25 @@ const states = {
   shut: "Too many checked answers were wrong. Until enough are right, only exact repeats and questions of the same words get stored answers.",
 };
 
-/** Draws the gate of the current space. */
-export async function refresh() {
+/** Draws the gate of the current space, unless the user is choosing a share. */
+export async function refresh(chosen = false) {
+  if (!chosen && document.activeElement?.id === "gate-share") return;
   const space = here.space;
   const g = await get(at("gate"));
   if (space !== here.space) return;
   const open = box().querySelector("details")?.open;
-  fill(box(), el("details", { class: "card stack tight", open },
+  fill(box(), el("details", { class: "card", open },
     el("summary", { text: `Questions in other words: ${count(g.served)} returned, ${count(g.checked)} checked, ${count(g.wrong)} wrong` }),
-    el("p", { class: "soft small", text: `At most ${percent(g.max_wrong)} of the stored answers returned for a question in other words may differ from a fresh answer. percached answers some of them again in idle time and compares.` }),
-    el("dl", { class: "numbers" },
-      number("Returned", count(g.served), "in other words"),
-      number("Checked", count(g.checked), "against a fresh answer"),
-      number("Wrong", count(g.wrong), "of the checked ones"),
-      g.threshold <= 1 ? number("Estimate", percent(g.estimate), `wrong; ${percent(g.low)} to ${percent(g.high)}`) : null),
-    el("p", { id: "gate-state", "data-state": g.state, text: states[g.state] ?? g.state }),
-    here.may.admin ? choice(g.max_wrong) : null));
+    el("div", { class: "stack tight" },
+      el("p", { class: "soft small", text: `At most ${percent(g.max_wrong)} of the stored answers returned for a question in other words may differ from a fresh answer. percached answers some of them again in idle time and compares.` }),
+      el("dl", { class: "numbers" },
+        number("Returned", count(g.served), "in other words"),
+        number("Checked", count(g.checked), "against a fresh answer"),
+        number("Wrong", count(g.wrong), "of the checked ones"),
+        g.threshold <= 1 ? number("Estimate", percent(g.estimate), `wrong; ${percent(g.low)} to ${percent(g.high)}`) : null),
+      el("p", { id: "gate-state", "data-state": g.state, text: states[g.state] ?? g.state }),
+      here.may.admin ? choice(g.max_wrong) : null)));
+  if (chosen) $("gate-share")?.focus({ preventScroll: true });
 }
 
 // choice sets the maximum share of wrong answers in the space.
@@ -41,7 +44,7 @@ function choice(now) {
     try {
       await call("PATCH", at("settings"), { body: { max_wrong: Number(list.value) } });
       tell("Changed.");
-      await refresh();
+      await refresh(true);
     } catch (e) {
       fill(after, wrongLine(e));
     }
