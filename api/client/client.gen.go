@@ -126,22 +126,13 @@ const (
 const (
 	GateTestNameAge        GateTestName = "age"
 	GateTestNameAnswered   GateTestName = "answered"
-	GateTestNameDate       GateTestName = "date"
 	GateTestNameExpired    GateTestName = "expired"
 	GateTestNameFresh      GateTestName = "fresh"
-	GateTestNameName       GateTestName = "name"
-	GateTestNameNegation   GateTestName = "negation"
-	GateTestNameNumber     GateTestName = "number"
-	GateTestNameOpposite   GateTestName = "opposite"
+	GateTestNameLikeness   GateTestName = "likeness"
 	GateTestNameOverlap    GateTestName = "overlap"
-	GateTestNameQuestion   GateTestName = "question"
-	GateTestNameRole       GateTestName = "role"
-	GateTestNameScope      GateTestName = "scope"
 	GateTestNameSettings   GateTestName = "settings"
 	GateTestNameSimilarity GateTestName = "similarity"
 	GateTestNameStale      GateTestName = "stale"
-	GateTestNameTense      GateTestName = "tense"
-	GateTestNameTopic      GateTestName = "topic"
 	GateTestNameVersions   GateTestName = "versions"
 	GateTestNameVeto       GateTestName = "veto"
 )
@@ -1151,14 +1142,14 @@ type GateReportState string
 type GateTest struct {
 	Detail *string `json:"detail,omitempty"`
 
-	// Name `answered` to `overlap` test the stored answer. `negation` to `topic` compare the two
-	// questions. `fresh` looks for newer documents.
+	// Name `answered` to `overlap` test the stored answer. `likeness` compares the two questions.
+	// `fresh` looks for newer documents.
 	Name   GateTestName `json:"name"`
 	Passed bool         `json:"passed"`
 }
 
-// GateTestName `answered` to `overlap` test the stored answer. `negation` to `topic` compare the two
-// questions. `fresh` looks for newer documents.
+// GateTestName `answered` to `overlap` test the stored answer. `likeness` compares the two questions.
+// `fresh` looks for newer documents.
 type GateTestName string
 
 // Health defines model for Health.

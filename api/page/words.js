@@ -70,7 +70,7 @@ export const stages = [
 /** The names of the gate's tests. */
 export const tests = {
   answered: "has an answer", veto: "not vetoed", stale: "not stale", similarity: "near enough", expired: "not expired",
-  settings: "same settings", versions: "documents unchanged", fresh: "fresh enough",
+  overlap: "same documents", likeness: "asks the same", settings: "same settings", versions: "documents unchanged", fresh: "fresh enough",
 };
 
 export const origins = { asked: "asked", predicted: "predicted" };

@@ -20,8 +20,7 @@ var (
 	}
 
 	gateTests = []string{
-		"answered", "veto", "stale", "age", "similarity", "expired", "settings", "versions", "overlap",
-		"negation", "number", "date", "name", "role", "opposite", "question", "tense", "scope", "topic", "fresh",
+		"answered", "veto", "stale", "age", "similarity", "expired", "settings", "versions", "overlap", "likeness", "fresh",
 	}
 
 	draftSources = []string{"stored", "near", "prompt"}

@@ -183,7 +183,7 @@ func BenchmarkAnswer(b *testing.B) {
 	}
 	a := Answer{
 		Outcome: "tensor_hit", Stages: took, Total: time.Second, Prompt: 700, Reused: 500, Computed: 200, Generated: 12,
-		ChunksStored: 4, ChunksAll: 5, GateRefusals: []string{"number", "overlap"}, Saved: time.Second,
+		ChunksStored: 4, ChunksAll: 5, GateRefusals: []string{"likeness", "overlap"}, Saved: time.Second,
 	}
 	b.Run("alone", func(b *testing.B) {
 		b.ReportAllocs()

@@ -154,7 +154,7 @@ func busy(m *Metrics) {
 	m.Answer(Answer{
 		Outcome: "tensor_hit", Refused: true, Stages: []Stage{{"prefill", 20 * time.Millisecond}, {"store", 0}, {"total", time.Second}},
 		Total: 40 * time.Millisecond, Prompt: 700, Reused: 500, Computed: 200, Generated: 12, ChunksStored: 4, ChunksAll: 5,
-		GateRefusals: []string{"number", "stale", "number"}, Drafts: []Drafted{{"stored", 9, 8}, {"prompt", 4, 0}}, Saved: 3 * time.Second,
+		GateRefusals: []string{"likeness", "stale", "likeness"}, Drafts: []Drafted{{"stored", 9, 8}, {"prompt", 4, 0}}, Saved: 3 * time.Second,
 	})
 	m.GateChecked(true)
 	m.GateChecked(false)
