@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,15 +10,20 @@ import (
 type Options struct {
 	// Prior is how many own labels the calibration weighs at most.
 	Prior float64
-	// Margin is by how many standard deviations more answers are taken to be wrong than were
-	// counted.
-	Margin float64
-	// Horizon is over how many answers a wrong one is paid for.
+	// Trust is the factor by which own labels may lower the share of wrong answers that the
+	// calibration expects of a score.
+	Trust float64
+	// Safety is the part of the budget that the expected share of wrong answers uses at most.
+	Safety float64
+	// Horizon is how many wrong answers within the budget the gate plans ahead.
 	Horizon float64
+	// Unchecked is how many answers are served one after the other without a label. The next
+	// one is computed, which gives a label.
+	Unchecked int
 	// Labels is how many labels are kept; the oldest go. HalfLife is after how many labels
 	// a label counts half.
 	Labels, HalfLife int
-	// Near is the cosine from which two questions are of one region, and Amends how many
+	// Near is the cosine from which two questions are of one region. Amends is how many
 	// right labels there outweigh a wrong one.
 	Near   float64
 	Amends int
@@ -29,7 +33,10 @@ type Options struct {
 
 // Default is what the simulations of the tests use.
 func Default() Options {
-	return Options{Prior: 2000, Margin: 1.28, Horizon: 300, Labels: 2000, HalfLife: 1000, Near: 0.8, Amends: 20, Floor: 0.5}
+	return Options{
+		Prior: 400, Trust: 2, Safety: 0.45, Horizon: 1.5, Unchecked: 50, Labels: 2000, HalfLife: 1000,
+		Near: 0.8, Amends: 20, Floor: 0.5,
+	}
 }
 
 // Step counts questions whose best score is at least Score and below that of the step
@@ -60,12 +67,81 @@ const never = 2
 
 // Gate decides for one space.
 type Gate struct {
-	start  Calibration
-	o      Options
-	labels []Label   // oldest first
-	sorted []weighed // the same, the highest score first
-	learnt int       // labels so far
-	cached map[float64]standing
+	start     []level
+	o         Options
+	weights   []float64 // of a label by its age
+	labels    []kept    // oldest first
+	regional  bool      // few labels are in shut regions
+	unchecked int       // answers served since the latest label that checks one
+	lowest    float64   // the lowest threshold that they were served from
+	cached    map[float64]standing
+}
+
+// New makes a gate without labels.
+func New(start Calibration, o Options) *Gate {
+	weights := make([]float64, o.Labels+1)
+	for age := range weights {
+		weights[age] = math.Exp2(-float64(age) / float64(o.HalfLife))
+	}
+	return &Gate{weights: weights, start: levels(start), o: o, lowest: never, cached: map[float64]standing{}}
+}
+
+// Learn adds a label. It replaces an earlier one with the same ID.
+func (g *Gate) Learn(l Label) {
+	if !(l.Score >= 0 && l.Score <= 1) {
+		return
+	}
+	if l.Served || l.Score >= g.lowest {
+		g.unchecked, g.lowest = 0, never
+	}
+	g.remove(func(old string) bool { return old == l.ID })
+	g.add(l)
+	if len(g.labels) > g.o.Labels {
+		oldest := g.labels[0].ID
+		g.remove(func(id string) bool { return id == oldest })
+	}
+}
+
+// Forget removes labels.
+func (g *Gate) Forget(ids []string) {
+	gone := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		gone[id] = true
+	}
+	g.remove(func(id string) bool { return gone[id] })
+}
+
+// remove removes labels, and discards what was derived from them.
+func (g *Gate) remove(gone func(id string) bool) {
+	clear(g.cached)
+	for i := len(g.labels) - 1; i >= 0; i-- {
+		if gone(g.labels[i].ID) {
+			l := g.labels[i]
+			g.labels = slices.Delete(g.labels, i, i+1)
+			g.relate(&l, -1)
+		}
+	}
+}
+
+// Decide says whether a stored answer with this score is served for a question with this
+// vector. It counts what it serves until the next label.
+func (g *Gate) Decide(score float64, vector []float32, maxWrong float64) Decision {
+	s := g.standing(maxWrong)
+	d := Decision{Threshold: s.threshold}
+	switch {
+	case s.threshold == never:
+		d.Why = "nothing that is not proven is served: " + string(s.state)
+	case !(score >= s.threshold):
+		d.Why = fmt.Sprintf("score %.4f, served from %.4f", score, s.threshold)
+	case g.shut(vector, s.threshold):
+		d.Why = "answers to questions like it were wrong"
+	case g.unchecked >= g.o.Unchecked:
+		d.Why = fmt.Sprintf("%d answers were served without a check; this one is computed to check it", g.unchecked)
+	default:
+		g.unchecked, g.lowest = g.unchecked+1, min(g.lowest, s.threshold)
+		d.Serve, d.Why = true, fmt.Sprintf("score %.4f, served from %.4f", score, s.threshold)
+	}
+	return d
 }
 
 // standing is what is in force for one budget.
@@ -75,204 +151,40 @@ type standing struct {
 	state     State
 }
 
-// New makes a gate without labels.
-func New(start Calibration, o Options) *Gate {
-	return &Gate{start: start, o: o, cached: map[float64]standing{}}
-}
-
-// Learn adds a label. It replaces an earlier one with the same ID.
-func (g *Gate) Learn(l Label) {
-	g.Forget([]string{l.ID})
-	if len(g.labels) == g.o.Labels {
-		g.Forget([]string{g.labels[0].ID})
+// standing finds what is in force for a budget, once after each change.
+func (g *Gate) standing(maxWrong float64) standing {
+	if !(maxWrong > 0) {
+		return standing{threshold: never, state: Proven}
 	}
-	g.labels = append(g.labels, l)
-	g.learnt++
-	w := weighed{l, g.learnt}
-	at, _ := slices.BinarySearchFunc(g.sorted, w, func(a, b weighed) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.number, b.number))
-	})
-	g.sorted = slices.Insert(g.sorted, at, w)
-}
-
-// Forget removes labels.
-func (g *Gate) Forget(ids []string) {
-	clear(g.cached)
-	forgotten := func(l Label) bool { return slices.Contains(ids, l.ID) }
-	g.labels = slices.DeleteFunc(g.labels, forgotten)
-	g.sorted = slices.DeleteFunc(g.sorted, func(w weighed) bool { return forgotten(w.Label) })
-}
-
-// weighed is a label with its number, which says how old it is.
-type weighed struct {
-	Label
-	number int
-}
-
-// weight is what a label counts.
-func (g *Gate) weight(w *weighed) float64 {
-	return math.Exp2(float64(w.number-g.learnt) / float64(g.o.HalfLife))
-}
-
-// Decide says whether a stored answer with this score is served for a question with this
-// vector.
-func (g *Gate) Decide(score float64, vector []float32, maxWrong float64) Decision {
-	s := g.standing(maxWrong)
-	d := Decision{Threshold: s.threshold}
-	switch {
-	case s.threshold == never:
-		d.Why = "nothing that is not proven is served: " + string(s.state)
-	case score < s.threshold:
-		d.Why = fmt.Sprintf("%.3f of %.3f", score, s.threshold)
-	case g.shut(vector):
-		d.Why = "answers to questions like it were wrong"
-	default:
-		d.Serve, d.Why = true, fmt.Sprintf("%.3f of %.3f", score, s.threshold)
-	}
-	return d
-}
-
-// shut reports whether wrong labels near the vector outweigh the right ones.
-func (g *Gate) shut(vector []float32) bool {
-	near := func(right bool) (n int) {
-		for i := range g.labels {
-			if l := &g.labels[i]; l.Right == right && (right || l.Score >= g.o.Floor) && cosine(l.Vector, vector) >= g.o.Near {
-				n++
-			}
+	s, ok := g.cached[maxWrong]
+	if !ok {
+		if len(g.cached) >= 16 { // a request may name any budget
+			clear(g.cached)
 		}
-		return n
+		s = g.find(min(maxWrong, 1))
+		g.cached[maxWrong] = s
 	}
-	wrong := near(false)
-	return wrong > 0 && near(true) < wrong*g.o.Amends
+	return s
 }
 
-func cosine(a, b []float32) float64 {
-	if len(a) != len(b) {
-		return 0
-	}
-	var ab, aa, bb float64
-	for i := range a {
-		x, y := float64(a[i]), float64(b[i])
-		ab, aa, bb = ab+x*y, aa+x*x, bb+y*y
-	}
-	if aa == 0 || bb == 0 {
-		return 0
-	}
-	return ab / math.Sqrt(aa*bb)
-}
+// weight is what the i-th label counts.
+func (g *Gate) weight(i int) float64 { return g.weights[len(g.labels)-1-i] }
 
 // target is the share of wrong answers that the next answers may have, after the earlier
-// ones have used their part of the budget.
+// ones have used their part of the budget: the share at which the budget is exceeded at the
+// end of the horizon in one case of twenty.
 func (g *Gate) target(maxWrong float64) float64 {
 	served, wrong := 0.0, 0.0
-	for i := range g.sorted {
-		if l := &g.sorted[i]; l.Served {
-			served += g.weight(l)
+	for i := range g.labels {
+		if l := &g.labels[i]; l.Served {
+			served += g.weight(i)
 			if !l.Right {
-				wrong += g.weight(l)
+				wrong += g.weight(i)
 			}
 		}
 	}
-	return max(0, min(1, (maxWrong*(served+g.o.Horizon)-wrong)/g.o.Horizon, maxWrong))
-}
-
-// standing finds the threshold for a budget.
-func (g *Gate) standing(maxWrong float64) standing {
-	if s, ok := g.cached[maxWrong]; ok {
-		return s
-	}
-	s := g.find(maxWrong)
-	g.cached[maxWrong] = s
-	return s
-}
-
-func (g *Gate) find(maxWrong float64) standing {
-	s := standing{threshold: never, state: Proven}
-	if maxWrong <= 0 {
-		return s
-	}
-	own := g.sorted
-	trusted := len(g.start) > 0 && !g.contradicted(maxWrong)
-	if len(g.start) > 0 && !trusted {
-		s.state = Shut
-	}
-	target := g.target(maxWrong)
-	prior := 0.0 // weight of a question of the calibration
-	if trusted {
-		prior = g.prior()
-	}
-	var n, wrong, ownN, priorN float64
-	steps := g.start
-	for len(own) > 0 || prior > 0 && len(steps) > 0 {
-		var score float64
-		if prior > 0 && len(steps) > 0 && (len(own) == 0 || steps[0].Score >= own[0].Score) {
-			score = steps[0].Score
-			n, wrong, priorN = n+prior*steps[0].Questions, wrong+prior*steps[0].Wrong, priorN+prior*steps[0].Questions
-			steps = steps[1:]
-		} else {
-			score = own[0].Score
-			w := g.weight(&own[0])
-			n, ownN = n+w, ownN+w
-			if !own[0].Right {
-				wrong += w
-			}
-			own = own[1:]
-		}
-		if score < g.o.Floor {
-			break
-		}
-		holds := g.expected(wrong) <= target*n
-		if !trusted {
-			holds = target > 0 && wrong <= target*n && Upper(wrong, n) <= target
-		}
-		if !holds {
-			continue
-		}
-		s = standing{threshold: score, n: n, wrong: wrong, state: Calibrated}
-		if ownN >= priorN {
-			s.state = Learnt
-		}
-	}
-	return s
-}
-
-// expected is how many answers are taken to be wrong where so many were counted.
-func (g *Gate) expected(wrong float64) float64 { return wrong + g.o.Margin*math.Sqrt(wrong+1) }
-
-// prior is the weight of a question of the calibration.
-func (g *Gate) prior() float64 {
-	n := 0.0
-	for _, s := range g.start {
-		n += s.Questions
-	}
-	return min(1, g.o.Prior/n)
-}
-
-// contradicted tests the calibration against the labels from the threshold that it gives
-// alone: the likelihood of thrice the budget against that of the budget. A calibration that
-// holds is given up for one space in twenty at most, however often it is tested.
-func (g *Gate) contradicted(maxWrong float64) bool {
-	threshold, n, wrong := float64(never), 0.0, 0.0
-	for _, s := range g.start {
-		if n, wrong = n+s.Questions, wrong+s.Wrong; g.expected(wrong) <= maxWrong*n && s.Score >= g.o.Floor {
-			threshold = s.Score
-		}
-	}
-	worse := min(3*maxWrong, (1+maxWrong)/2)
-	right, fault := math.Log((1-worse)/(1-maxWrong+1e-12)), math.Log(worse/maxWrong)
-	ratio := 0.0
-	for i := range g.sorted {
-		l := &g.sorted[i]
-		if l.Score < threshold {
-			break
-		}
-		if l.Right {
-			ratio += g.weight(l) * right
-		} else {
-			ratio += g.weight(l) * fault
-		}
-	}
-	return ratio >= math.Log(20)
+	ahead := g.o.Horizon / maxWrong
+	return min(g.o.Safety*maxWrong, mean(maxWrong*(served+ahead)-wrong)/ahead)
 }
 
 // Report says what is in force for a budget. The caller knows what was served.
@@ -281,49 +193,7 @@ func (g *Gate) Report(maxWrong float64) Report {
 	r := Report{MaxWrong: maxWrong, State: s.state, Threshold: s.threshold}
 	if s.n > 0 {
 		r.Estimate = s.wrong / s.n
-		r.Low, r.High = wilson(s.wrong, s.n)
+		r.Low, r.High = Wilson(s.wrong, s.n)
 	}
 	return r
-}
-
-// wilson is the 95 % confidence interval of a share.
-func wilson(k, n float64) (low, high float64) {
-	const z = 1.96
-	p := k / n
-	mid, half := p+z*z/(2*n), z*math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	return max(0, (mid-half)/(1+z*z/n)), min(1, (mid+half)/(1+z*z/n))
-}
-
-// Upper is the upper 95 % bound of a share of which k of n were seen; both may be
-// fractions. It is Clopper and Pearson's, with the incomplete beta function by bisection.
-func Upper(k, n float64) float64 {
-	if n <= 0 || k >= n {
-		return 1
-	}
-	low, high := k/n, 1.0
-	for range 50 {
-		mid := (low + high) / 2
-		if tail(k, n, mid) > 0.05 {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return high
-}
-
-// tail is the probability of at most k of n at share p, interpolated between whole numbers.
-func tail(k, n, p float64) float64 {
-	whole := math.Floor(k)
-	sum, next := 0.0, 0.0
-	for i := 0.0; i <= whole+1 && i <= n; i++ {
-		lg := func(x float64) float64 { v, _ := math.Lgamma(x + 1); return v }
-		term := math.Exp(lg(n) - lg(i) - lg(n-i) + i*math.Log(p) + (n-i)*math.Log1p(-p))
-		if i <= whole {
-			sum += term
-		} else {
-			next = term
-		}
-	}
-	return sum + (k-whole)*next
 }
