@@ -63,8 +63,8 @@ test: need ## run the tests, the long ones in short
 	@$(GO) test -short -timeout 30m ./...
 
 # Databases open slowly under the race detector, and these tests open hundreds, one
-# after the other, or kill processes that do.
-NO_RACE := TestDamage|TestSalvage|TestRepair|TestSweep|TestMissingDatabase|TestDiskFillsAtAnyWrite|TestFullDiskEndsNoDaemon|TestKill|TestKilled|TestKilledFlushing|TestKillIdleWork
+# after the other, or kill processes that do. The last four simulate users for two minutes.
+NO_RACE := TestDamage|TestSalvage|TestRepair|TestSweep|TestMissingDatabase|TestDiskFillsAtAnyWrite|TestFullDiskEndsNoDaemon|TestKill|TestKilled|TestKilledFlushing|TestKillIdleWork|TestBudgetHolds|TestWrongScoresAreFoundOut|TestBadRegionIsShut|TestFalseLabels
 
 race: need ## run all tests under the race detector but those that make check runs without it
 	@echo "Building for the race detector. The first time compiles llama.cpp once more."

@@ -6,8 +6,8 @@
 // lowest score from which the expected share of wrong answers stays within a target.
 //
 // The target is [Options.Safety] of the budget at most. It is lower until the space's
-// checked answers leave room: the budget for these and for the next ones, less the wrong
-// ones found, may be exceeded in one case of twenty.
+// checked answers leave room: what the budget allows for these and for the next
+// [Options.Horizon] answers, less the wrong ones found, may be exceeded in one case of twenty.
 //
 // The expected share of a score is what the shipped calibration says, raised or lowered by
 // a logistic regression over the space's own labels ([Gate.Learn]). They are of two kinds:

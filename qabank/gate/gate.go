@@ -15,7 +15,7 @@ type Options struct {
 	Trust float64
 	// Safety is the part of the budget that the expected share of wrong answers uses at most.
 	Safety float64
-	// Horizon is how many wrong answers within the budget the gate plans ahead.
+	// Horizon is how many answers the gate plans ahead.
 	Horizon float64
 	// Unchecked is how many answers are served one after the other without a label. The next
 	// one is computed, which gives a label.
@@ -34,7 +34,7 @@ type Options struct {
 // Default is what the simulations of the tests use.
 func Default() Options {
 	return Options{
-		Prior: 400, Trust: 2, Safety: 0.45, Horizon: 1.5, Unchecked: 50, Labels: 2000, HalfLife: 1000,
+		Prior: 400, Trust: 1.5, Safety: 0.65, Horizon: 300, Unchecked: 50, Labels: 2000, HalfLife: 1000,
 		Near: 0.8, Amends: 20, Floor: 0.5,
 	}
 }
@@ -183,7 +183,7 @@ func (g *Gate) target(maxWrong float64) float64 {
 			}
 		}
 	}
-	ahead := g.o.Horizon / maxWrong
+	ahead := g.o.Horizon
 	return min(g.o.Safety*maxWrong, mean(maxWrong*(served+ahead)-wrong)/ahead)
 }
 

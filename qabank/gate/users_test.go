@@ -213,7 +213,7 @@ func TestBudgetHolds(t *testing.T) {
 				t.Parallel()
 				users := 200
 				if testing.Short() {
-					users = 40
+					users = 20
 				}
 				over, _, all := simulate(t, world{truth: calibrated}, calibration(fit, 64), maxWrong, users)
 				best := oracle(maxWrong, users)
