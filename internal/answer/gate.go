@@ -130,6 +130,9 @@ func (a *Asker) passGate(ctx context.Context, r request, found retrieved, w weig
 		a.compare(ctx, r, found, candidates, p)
 	}
 	for _, c := range candidates {
+		if c.scored {
+			a.decide(r, found, &c)
+		}
 		if c.servable {
 			fresh, err := a.fresh(ctx, r, found, c, p)
 			if err != nil {
@@ -216,8 +219,7 @@ func (a *Asker) serve(r request, hit bankHit, gate Gate, found retrieved, p *pro
 	return d
 }
 
-// compare scores the servable candidates, puts the best first, and asks the gate of the
-// space about each.
+// compare scores the servable candidates, and puts the best first.
 func (a *Asker) compare(ctx context.Context, r request, found retrieved, candidates []candidate, p *progress) {
 	for i := range candidates {
 		if c := &candidates[i]; c.servable && !c.exact {
@@ -238,17 +240,16 @@ func (a *Asker) compare(ctx context.Context, r request, found retrieved, candida
 		c.score = a.Likeness.Score(c.pair)
 	}
 	slices.SortStableFunc(candidates, better)
-	for i := range candidates {
-		c := &candidates[i]
-		switch {
-		case c.proven:
-			c.tests = append(c.tests, qabank.Test{Name: testLikeness, Passed: true, Detail: "the wordings differ in nothing"})
-		case c.scored:
-			d := a.Bank.Decide(r.Space, c.score, found.vector, r.settings.MaxWrong)
-			c.tests = append(c.tests, qabank.Test{Name: testLikeness, Passed: d.Serve, Detail: d.Why})
-			c.servable = d.Serve
-		}
+}
+
+// decide asks the gate of the space whether a compared candidate asks the same.
+func (a *Asker) decide(r request, found retrieved, c *candidate) {
+	test := qabank.Test{Name: testLikeness, Passed: true, Detail: "the wordings differ in nothing"}
+	if !c.proven {
+		d := a.Bank.Decide(r.Space, c.score, found.vector, r.settings.MaxWrong)
+		test.Passed, test.Detail = d.Serve, d.Why
 	}
+	c.tests, c.servable = append(c.tests, test), test.Passed
 }
 
 // testLikeness is the gate's test that compares the questions.

@@ -209,8 +209,9 @@ int32_t pc_embed(pc_context *c, const llama_token *tokens, int32_t n) {
 	return guarded<int32_t>(PC_THREW, [&] { return llama_decode(c->ctx, c->batch); });
 }
 
-int32_t pc_argmax(pc_context *c, int32_t vocabulary) {
-	const float *l = guarded<const float *>(nullptr, [&] { return llama_get_logits_ith(c->ctx, c->last); });
+// The best of the scores behind the i-th token of the last batch, or PC_NOT_FINITE.
+static int32_t argmax(pc_context *c, int32_t at, int32_t vocabulary) {
+	const float *l = guarded<const float *>(nullptr, [&] { return llama_get_logits_ith(c->ctx, at); });
 	if (l == nullptr) {
 		return PC_NOT_FINITE;
 	}
@@ -229,6 +230,19 @@ int32_t pc_argmax(pc_context *c, int32_t vocabulary) {
 		max = std::max(max, l[i]);
 	}
 	return std::isfinite(max) ? int32_t(std::find(l, l + vocabulary, max) - l) : PC_NOT_FINITE;
+}
+
+int32_t pc_argmax(pc_context *c, int32_t vocabulary) { return argmax(c, c->last, vocabulary); }
+
+int32_t pc_check(pc_context *c, const llama_token *tokens, int32_t n, llama_pos pos, llama_seq_id seq, int32_t vocabulary, int32_t *best) {
+	c->fill(tokens, n, pos, seq);
+	std::memset(c->batch.logits, 1, size_t(n));
+	c->last = n - 1;
+	const int32_t rc = guarded<int32_t>(PC_THREW, [&] { return llama_decode(c->ctx, c->batch); });
+	for (int32_t i = 0; rc == 0 && i < n; i++) {
+		best[i] = argmax(c, i, vocabulary);
+	}
+	return rc;
 }
 
 void pc_clear(pc_context *c, bool data) { llama_memory_clear(c->mem, data); }

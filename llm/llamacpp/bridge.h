@@ -48,6 +48,8 @@ int32_t pc_apply_template(const char *tmpl, const char *system, const char *user
 // Computes n tokens of one sequence from pos on. The result is llama_decode's,
 // or PC_THREW. Queries go to room, if it is not null.
 int32_t pc_decode(pc_context *c, const llama_token *tokens, int32_t n, llama_pos pos, llama_seq_id seq, bool logits, uint16_t *room, pc_queries shape);
+// Computes n tokens like pc_decode, with the best token behind each.
+int32_t pc_check(pc_context *c, const llama_token *tokens, int32_t n, llama_pos pos, llama_seq_id seq, int32_t vocabulary, int32_t *best);
 // How many numbers an embedding model's vectors have.
 int32_t pc_vector_width(const struct llama_model *model);
 // Computes one text for its vector.

@@ -68,6 +68,11 @@ func (k *cache) decode(ctx context.Context, tokens []int32, pos, seq int, logits
 	}
 	k.pace.set(k.c)
 	rc := C.pc_decode(k.c, (*C.llama_token)(unsafe.SliceData(tokens)), C.int32_t(len(tokens)), C.llama_pos(pos), C.llama_seq_id(seq), C.bool(logits), room, shape)
+	return k.batchError(ctx, int(rc), len(tokens), pos)
+}
+
+// batchError is the error of a batch with this return code.
+func (k *cache) batchError(ctx context.Context, rc, tokens, pos int) error {
 	switch {
 	case rc == 0:
 		return nil
@@ -75,9 +80,21 @@ func (k *cache) decode(ctx context.Context, tokens []int32, pos, seq int, logits
 		takeErrors() // drop the abort's message, which is not an error
 		return context.Cause(ctx)
 	case rc == 1:
-		return fault.New(fault.Internal, opDecode, "no room for %d tokens at position %d", len(tokens), pos)
+		return fault.New(fault.Internal, opDecode, "no room for %d tokens at position %d", tokens, pos)
 	}
-	return fault.New(fault.Internal, opDecode, "llama.cpp returned %d: %s", int(rc), takeErrors())
+	return fault.New(fault.Internal, opDecode, "llama.cpp returned %d: %s", rc, takeErrors())
+}
+
+// check computes one batch of an answer, and returns the best token behind each of its
+// tokens, negative if the scores are not finite.
+func (k *cache) check(ctx context.Context, tokens []int32, pos int) ([]int32, error) {
+	if k.onBatch != nil {
+		k.onBatch()
+	}
+	k.pace.set(k.c)
+	best := make([]int32, len(tokens))
+	rc := C.pc_check(k.c, (*C.llama_token)(&tokens[0]), C.int32_t(len(tokens)), C.llama_pos(pos), mainSeq, C.int32_t(k.vocabulary), (*C.int32_t)(&best[0]))
+	return best, k.batchError(ctx, int(rc), len(tokens), pos)
 }
 
 // compute computes a segment's tokens in batches at fixed offsets from its start. logits
@@ -168,6 +185,15 @@ func (k *cache) logits() ([]float32, error) {
 		return nil, fault.New(fault.Internal, opDecode, "there are no scores: %s", takeErrors())
 	}
 	return append([]float32(nil), unsafe.Slice((*float32)(p), k.vocabulary)...), nil
+}
+
+// scores copies the scores behind one token of the last batch.
+func (k *cache) scores(i int) []float32 {
+	p := C.llama_get_logits_ith(C.pc_llama(k.c), C.int32_t(i))
+	if p == nil {
+		return nil
+	}
+	return slices.Clone(unsafe.Slice((*float32)(p), k.vocabulary))
 }
 
 // best is the greedy choice after the last batch; negative: scores are not finite.

@@ -24,6 +24,8 @@ type Engine struct {
 	model   *model
 	cache   *cache
 	marks   []mark // of thoughts
+	even    bool   // batches of answers are even; see evenBatches
+	tempo   tempo  // of answers
 	worker  *worker
 	params  C.struct_llama_context_params
 	life    lifetime
@@ -137,7 +139,12 @@ func (e *Engine) open(ctx context.Context, c Config) error {
 	e.marks = thoughtMarks(template, tokenizer.Tokens)
 	e.info.Chat = chatFormat(ctx, template, newEndTokens(tokenizer, m.vocab.begin >= 0), c.Render)
 	e.info.Chat.Answer = withoutThought(e.info.Chat.Answer, e.marks)
-	return e.learn(cmp.Or(c.piece, pieceBytes))
+	if err := e.learn(cmp.Or(c.piece, pieceBytes)); err != nil {
+		return err
+	}
+	var err error
+	e.even, err = e.evenBatches(ctx)
+	return err
 }
 
 // learn computes one token to find out how this context stores its tensors and whether it

@@ -32,7 +32,7 @@ func (e *Engine) do(ctx context.Context, p percached.Prompt, answering bool, emi
 	if p.Planes == percached.QKV && e.info.NoSlices == "" && e.cache.queryWidth == 0 {
 		return percached.Result{}, fault.New(fault.Unsupported, opPrompt, "the queries of a %s model cannot be captured", e.info.Architecture)
 	}
-	r := run{cache: e.cache, vocab: e.model.vocab, marks: e.marks, fingerprint: e.info.Fingerprint, emit: emit, answering: answering}
+	r := run{cache: e.cache, vocab: e.model.vocab, marks: e.marks, fingerprint: e.info.Fingerprint, emit: emit, answering: answering, even: e.even, tempo: &e.tempo}
 	r.result.Slices = make([]*percached.Slice, len(p.Segments))
 	begin := time.Now()
 	tokens, err := e.Tokenize(p.Segments)
@@ -73,6 +73,8 @@ type run struct {
 	fingerprint string
 	plan        *plan
 	answering   bool
+	even        bool   // see Engine.evenBatches
+	tempo       *tempo // of the engine
 	emit        func(string) error
 	begin       time.Time
 	result      percached.Result
@@ -236,7 +238,7 @@ func (r *run) restore(s *step, sl *percached.Slice) error {
 
 // answer chooses tokens until the answer ends.
 func (r *run) answer(ctx context.Context) (err error) {
-	p, k := r.plan.prompt, r.cache
+	p := r.plan.prompt
 	out := &stream{emit: r.emit, stop: p.Stop, cut: thoughtCutter{marks: r.marks}}
 	if p.EndLoops {
 		out.loop = &loopWatch{}
@@ -245,10 +247,17 @@ func (r *run) answer(ctx context.Context) (err error) {
 	draw := r.chooser(p.Sampling)
 	last := r.plan.steps[len(r.plan.steps)-1]
 	pos := last.start + len(last.tokens)
+	ahead, err := r.newAhead()
+	if err != nil {
+		return err
+	}
+	defer func() { r.result.Drafts = ahead.uses() }()
 	for {
-		token, err := draw()
-		if err != nil {
-			return err
+		token, known := ahead.next()
+		if !known {
+			if token, err = draw(); err != nil {
+				return err
+			}
 		}
 		if r.result.Times.FirstToken == 0 {
 			r.result.Times.FirstToken = time.Since(r.begin)
@@ -257,6 +266,7 @@ func (r *run) answer(ctx context.Context) (err error) {
 		}
 		if r.vocab.ends(token) {
 			r.result.Finish, err = out.end(percached.FinishEnd)
+			r.result.Verified = ahead.verified()
 			return err
 		}
 		r.result.Usage.Generated++
@@ -275,7 +285,7 @@ func (r *run) answer(ctx context.Context) (err error) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := k.decode(ctx, []int32{token}, pos, mainSeq, true, nil); err != nil {
+		if err := ahead.compute(ctx, token, pos); err != nil {
 			return err
 		}
 		pos++

@@ -21,7 +21,7 @@
 //     answers are checked or one in five (TestBudgetHolds). The calibration was measured
 //     on 800 questions or more. The gate serves at least half of what the best fixed
 //     score would serve to one who knows all probabilities.
-//   - If the scores promise too much, or begin to, a user gets at most 20 wrong answers
+//   - If the scores promise too much, or begin to, a user gets at most 25 wrong answers
 //     more than the budget allows (at five times the log odds, or if none is right: 30),
 //     and in the last 500 of 2,000 questions 2 on average (TestWrongScoresAreFoundOut). A
 //     sequential test ends the calibration (Ville's inequality: wrongly for one space in

@@ -19,7 +19,7 @@ type level struct {
 // levels estimates the shares: they do not fall as the score falls, and they lean on the
 // score where the calibration has few questions.
 func levels(start Calibration) []level {
-	const lean = 10 // questions
+	const lean = 5 // questions
 	type pool struct {
 		n, wrong float64
 		steps    int

@@ -245,20 +245,23 @@ func TestWrongScoresAreFoundOut(t *testing.T) {
 		excess float64 // wrong answers beyond the budget, at most
 		late   float64 // wrong answers a user in the last quarter, at most
 	}{
-		{"twice the log odds", overconfident(2), 20, 2},
+		{"twice the log odds", overconfident(2), 25, 2},
 		{"five times the log odds", overconfident(5), 30, 1},
 		{"never right", func(float64, int, int) float64 { return 0 }, 30, 0.5},
-		{"thrice the log odds, from half way", change, 20, 2},
+		{"thrice the log odds, from half way", change, 25, 2},
 	} {
 		for _, maxWrong := range []float64{0.01, 0.05} {
 			t.Run(fmt.Sprint(test.name, " ", maxWrong), func(t *testing.T) {
 				t.Parallel()
-				const users = 40
+				users := 40
+				if testing.Short() {
+					users = 10
+				}
 				_, most, all := simulate(t, world{truth: test.truth}, calibration(5000, 64), maxWrong, users)
 				if most > test.excess {
 					t.Errorf("a user got %.1f wrong answers more than the budget allows", most)
 				}
-				if late := float64(all.lateWrong)/users - maxWrong*float64(all.late)/users; late > test.late {
+				if late := (float64(all.lateWrong)-maxWrong*float64(all.late))/float64(users); late > test.late {
 					t.Errorf("in the last quarter a user got %.2f wrong answers more than the budget allows", late)
 				}
 			})

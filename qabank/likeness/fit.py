@@ -17,6 +17,7 @@ import sys
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 
 # Features whose growth speaks for the answer, and those that may speak either way. All
 # others speak against it.
@@ -57,26 +58,37 @@ def fit(names, x, y, w):
     return model.fit(x, y, sample_weight=w)
 
 
-def calibration(lines, scores):
-    """The questions of the traffic: the best score of each, and whether its answer is wrong."""
-    best = collections.defaultdict(lambda: (-1, None))
-    for line, s in zip(lines, scores):
+def questions_of(lines, odds):
+    """The questions of the traffic, best first: the log odds of the best stored answer of
+    each, whether it is wrong, and what the question counts."""
+    best = collections.defaultdict(lambda: (-np.inf, None))
+    for line, z in zip(lines, odds):
         k = kind(line)
         if k == "other":
             k = "other enronqa" if line["bank"] else "other paraphrase"
         key = (k, line["id"])
-        if s > best[key][0]:
-            best[key] = (s, not line["right"] or k == "trap" and line["own"])
+        if z > best[key][0]:
+            best[key] = (z, not line["right"] or k == "trap" and line["own"])
     per = collections.Counter(k for k, _ in best)
-    total = len(best)
-    questions = sorted(((s, wrong, TRAFFIC[k] / per[k] * total) for (k, _), (s, wrong) in best.items()), reverse=True)
+    return sorted(((z, wrong, TRAFFIC[k] / per[k] * len(best)) for (k, _), (z, wrong) in best.items()), reverse=True)
+
+
+def scale(questions):
+    """The line that makes the odds those of the traffic."""
+    z, wrong, w = (np.array(c, dtype=float) for c in zip(*questions))
+    line = LogisticRegression(C=1e6).fit(z[:, None], wrong < 0.5, sample_weight=w)
+    return float(line.coef_[0, 0]), float(line.intercept_[0])
+
+
+def calibration(questions, slope, shift):
     rows, n, bad = [], 0.0, 0.0
-    for i, (s, wrong, w) in enumerate(questions):
+    for i, (z, wrong, w) in enumerate(questions):
+        score = 1 / (1 + np.exp(-slope * z - shift))
         n, bad = n + w, bad + w * wrong
-        if s < 0.3:
+        if score < 0.3:
             break
-        if n >= total / 200 or i + 1 == len(questions):
-            rows.append([round(float(s), 4), round(n, 2), round(bad, 2)])
+        if n >= len(questions) / 200 or i + 1 == len(questions):
+            rows.append([round(float(score), 5), round(n, 2), round(bad, 2)])
             n, bad = 0.0, 0.0
     return rows
 
@@ -104,16 +116,19 @@ def main():
     # The same answer to another question says nothing about the questions.
     used = np.array([line["own"] or not line["right"] for line in lines])
     w = weights(kinds, used)
-    scores = np.zeros(len(y))
+    odds = np.zeros(len(y))
     for world in np.unique(worlds):
         seen = (worlds != world) & used
-        scores[worlds == world] = fit(names, x[seen], y[seen], w[seen]).predict_proba(x[worlds == world])[:, 1]
+        odds[worlds == world] = fit(names, x[seen], y[seen], w[seen]).decision_function(x[worlds == world])
+    questions = questions_of(lines, odds)
+    slope, shift = scale(questions)
     model = fit(names, x[used], y[used], w[used])
     json.dump({
         "features": names,
         "base": round(float(model._baseline_prediction.ravel()[0]), 6),
+        "scale": [round(slope, 4), round(shift, 4)],
         "trees": trees(model),
-        "calibration": calibration(lines, scores),
+        "calibration": calibration(questions, slope, shift),
     }, sys.stdout, separators=(",", ":"))
     print()
 

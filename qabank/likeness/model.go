@@ -21,9 +21,10 @@ type Model struct {
 	// was fitted for.
 	Calibration []Step
 
-	base  float64
-	trees [][]node
-	scale func(cosine float64) float64
+	base         float64
+	slope, shift float64 // from the trees' log odds to those of questions as they come
+	trees        [][]node
+	scale        func(cosine float64) float64
 }
 
 // Step counts questions whose best score is at least Score and below that of the step
@@ -74,13 +75,14 @@ func load(file string) *Model {
 	var stored struct {
 		Features    []string
 		Base        float64
+		Scale       [2]float64
 		Trees       [][][]float64
 		Calibration [][3]float64
 	}
 	if err := json.Unmarshal(b, &stored); err != nil || !slices.Equal(stored.Features, Names()) {
 		panic("likeness: " + file + " was fitted for other features")
 	}
-	m := &Model{Name: file, base: stored.Base}
+	m := &Model{Name: file, base: stored.Base, slope: stored.Scale[0], shift: stored.Scale[1]}
 	for _, t := range stored.Trees {
 		nodes := make([]node, len(t))
 		for i, n := range t {
@@ -118,7 +120,7 @@ func (m *Model) Score(p Pair) float64 {
 		}
 		z += n.value
 	}
-	return 1 / (1 + math.Exp(-z))
+	return 1 / (1 + math.Exp(-m.slope*z-m.shift))
 }
 
 // Proven reports whether the stored answer is the asked question's beyond the budget of

@@ -1,0 +1,154 @@
+package llamacpp
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/llm"
+)
+
+// ahead computes the tokens of a greedy answer, several in one batch where a draft proposes
+// how it goes on. Kernels for one token sum in another order than those for several, and
+// those for several all in the same. So a batch of one token gets a second one, which is
+// removed: then every token of an answer has the same bits however it was batched, and a
+// draft cannot change the answer. (Measured on CPUs; see Engine.evenBatches.)
+type ahead struct {
+	run    *run
+	drafts *drafter // nil: no draft is checked
+	padded bool
+	chosen []int32 // what the model chooses next, after the token that was given last
+}
+
+func (r *run) newAhead() (*ahead, error) {
+	p := r.plan.prompt
+	a := &ahead{run: r, padded: r.even && p.Sampling.Temperature == 0}
+	if !a.padded || !p.Drafting {
+		return a, nil
+	}
+	var err error
+	a.drafts, err = newDrafter(p, r.plan.steps, r.vocab)
+	return a, err
+}
+
+// next returns the next token, if it is known.
+func (a *ahead) next() (token int32, known bool) {
+	if len(a.chosen) == 0 {
+		return 0, false
+	}
+	token, a.chosen = a.chosen[0], a.chosen[1:]
+	return token, true
+}
+
+func (a *ahead) uses() []percached.DraftUse {
+	if a.drafts == nil {
+		return nil
+	}
+	return a.drafts.uses
+}
+
+func (a *ahead) verified() bool { return a.drafts != nil && a.drafts.verified() }
+
+// compute computes a token of the answer at a position, unless it was computed before.
+func (a *ahead) compute(ctx context.Context, token int32, pos int) error {
+	if a.drafts != nil {
+		a.drafts.answer = append(a.drafts.answer, token)
+	}
+	if len(a.chosen) > 0 {
+		return nil
+	}
+	k := a.run.cache
+	if !a.padded {
+		return k.decode(ctx, []int32{token}, pos, mainSeq, true, nil)
+	}
+	var draft []int32
+	var source percached.DraftSource
+	if a.drafts != nil {
+		room := a.run.plan.prompt.MaxTokens - a.run.result.Usage.Generated
+		if draft, source = a.drafts.propose(min(room, k.split-1)); !a.run.tempo.pays(source, len(draft)) {
+			draft = nil
+		}
+	}
+	batch := append([]int32{token}, draft...)
+	if len(draft) == 0 {
+		batch = append(batch, token)
+	}
+	begin := time.Now()
+	best, err := k.check(ctx, batch, pos)
+	if err != nil {
+		return err
+	}
+	a.run.tempo.took(1+len(draft), time.Since(begin))
+	accepted := 0
+	for accepted < len(draft) && best[accepted] == draft[accepted] {
+		accepted++
+	}
+	a.chosen = best[:accepted+1]
+	for _, t := range a.chosen {
+		if t < 0 { // the values in the cells must not reach a later run, not even masked
+			k.clear(true)
+			return fault.New(fault.Internal, opDecode, "%w", llm.ErrNotFinite)
+		}
+	}
+	if accepted+1 < len(batch) {
+		k.cut(mainSeq, pos+accepted+1)
+	}
+	if len(draft) > 0 {
+		a.drafts.checked(source, len(draft), accepted)
+		a.run.tempo.agreed(source, len(draft), accepted)
+	}
+	return nil
+}
+
+// evenBatches reports whether several tokens in one batch get the same bits as each of them
+// with a second token that is removed. It computes a few tokens in an empty context, as
+// kernels differ by model, processor and GPU.
+func (e *Engine) evenBatches(ctx context.Context) (bool, error) {
+	k := e.cache
+	n := min(k.split, mostAhead+1)
+	if e.info.NoSlices != "" || n < 2 || e.info.Context < 2*evenPrefix+n {
+		return false, nil // among others: a recurrent model cannot remove tokens
+	}
+	tokens := make([]int32, evenPrefix+n)
+	for i := range tokens {
+		tokens[i] = int32((i*7919 + 17) % k.vocabulary)
+	}
+	defer k.clear(true)
+	begin := func() error {
+		k.clear(false)
+		return k.compute(ctx, &step{tokens: tokens[:evenPrefix]}, mainSeq, false, nil)
+	}
+	if err := begin(); err != nil {
+		return false, err
+	}
+	var alone [][]float32
+	for i := evenPrefix; i < evenPrefix+evenTokens && i < len(tokens); i++ {
+		if _, err := k.check(ctx, []int32{tokens[i], tokens[0]}, i); err != nil {
+			return false, err
+		}
+		k.cut(mainSeq, i+1)
+		alone = append(alone, k.scores(0))
+	}
+	for _, size := range []int{2, 3, n} {
+		if size > n {
+			continue
+		}
+		if err := begin(); err != nil {
+			return false, err
+		}
+		if _, err := k.check(ctx, tokens[evenPrefix:evenPrefix+size], evenPrefix); err != nil {
+			return false, err
+		}
+		for i := range min(size, len(alone)) {
+			if !slices.Equal(k.scores(i), alone[i]) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// How many tokens evenBatches compares, and how many stand before them.
+const evenPrefix, evenTokens = 5, 4
