@@ -5,6 +5,10 @@
         --space second=qabank/testdata/heldout/world.mbox \
         qabank/testdata/heldout/pairs.jsonl qabank/testdata/heldout/enronqa.jsonl > lines.jsonl
     python3 qabank/likeness/fit.py lines.jsonl > qabank/likeness/fitted/NAME.json
+    python3 qabank/likeness/fit.py lines.jsonl 2000 > replay.jsonl
+
+With a number it prints so many questions of the traffic, in random order, with the scores
+of fits that have not seen their inbox: for percached-eval gate.
 
 Needs scikit-learn 1.5 or later. The model is boosted trees whose score never falls when
 two questions come nearer. It is fitted on all lines. The calibration comes from two
@@ -60,7 +64,7 @@ def fit(names, x, y, w):
 
 def questions_of(lines, odds):
     """The questions of the traffic, best first: the log odds of the best stored answer of
-    each, whether it is wrong, and what the question counts."""
+    each, whether it is wrong, what the question counts, and the line."""
     best = collections.defaultdict(lambda: (-np.inf, None))
     for line, z in zip(lines, odds):
         k = kind(line)
@@ -68,21 +72,35 @@ def questions_of(lines, odds):
             k = "other enronqa" if line["bank"] else "other paraphrase"
         key = (k, line["id"])
         if z > best[key][0]:
-            best[key] = (z, not line["right"] or k == "trap" and line["own"])
+            best[key] = (z, line)
     per = collections.Counter(k for k, _ in best)
-    return sorted(((z, wrong, TRAFFIC[k] / per[k] * len(best)) for (k, _), (z, wrong) in best.items()), reverse=True)
+    out = []
+    for (k, _), (z, line) in best.items():
+        wrong = not line["right"] or k == "trap" and line["own"]
+        out.append((z, wrong, TRAFFIC[k] / per[k] * len(best), line))
+    return sorted(out, key=lambda q: -q[0])
+
+
+def replay(questions, slope, shift, n):
+    rng = np.random.default_rng(1)
+    w = np.array([q[2] for q in questions])
+    for i, at in enumerate(rng.choice(len(questions), n, p=w / w.sum())):
+        z, wrong, _, line = questions[at]
+        print(json.dumps({
+            "id": str(i), "entry": line["world"] + " " + line["stored"], "score": round(float(1 / (1 + np.exp(-slope * z - shift))), 6),
+            "similarity": round(line["similarity"], 6), "right": not wrong}))
 
 
 def scale(questions):
     """The line that makes the odds those of the traffic."""
-    z, wrong, w = (np.array(c, dtype=float) for c in zip(*questions))
+    z, wrong, w = (np.array(c, dtype=float) for c in list(zip(*questions))[:3])
     line = LogisticRegression(C=1e6).fit(z[:, None], wrong < 0.5, sample_weight=w)
     return float(line.coef_[0, 0]), float(line.intercept_[0])
 
 
 def calibration(questions, slope, shift):
     rows, n, bad = [], 0.0, 0.0
-    for i, (z, wrong, w) in enumerate(questions):
+    for i, (z, wrong, w, _) in enumerate(questions):
         score = 1 / (1 + np.exp(-slope * z - shift))
         n, bad = n + w, bad + w * wrong
         if score < 0.3:
@@ -122,6 +140,9 @@ def main():
         odds[worlds == world] = fit(names, x[seen], y[seen], w[seen]).decision_function(x[worlds == world])
     questions = questions_of(lines, odds)
     slope, shift = scale(questions)
+    if len(sys.argv) > 2:
+        replay(questions, slope, shift, int(sys.argv[2]))
+        return
     model = fit(names, x[used], y[used], w[used])
     json.dump({
         "features": names,
