@@ -79,6 +79,20 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// A budget that the calibration cannot show to hold serves nothing, and no label is to blame.
+func TestBudgetTooSmall(t *testing.T) {
+	g := gate.New(calibration(800, 64), gate.Default())
+	if r := g.Report(1e-6); r.State != gate.Proven || g.Decide(1, nil, 1e-6).Serve {
+		t.Errorf("%+v", r)
+	}
+	for i := range 40 {
+		g.Learn(gate.Label{ID: fmt.Sprint(i), Score: sure, Served: true})
+	}
+	if r := g.Report(0.01); r.State != gate.Shut || g.Decide(1, nil, 0.01).Serve {
+		t.Errorf("after wrong answers: %+v", r)
+	}
+}
+
 // A higher budget never has a higher threshold, and a change of the budget takes effect at
 // once, without losing labels.
 func TestBudgetChanges(t *testing.T) {

@@ -127,7 +127,10 @@ func (g *Gate) find(maxWrong float64) standing {
 		weight, state = prior/20, Shut
 	}
 	f := g.fit(own, weight)
-	s := standing{threshold: never, state: Shut}
+	s := standing{threshold: never, state: Proven}
+	if contradicted || target == 0 {
+		s.state = Shut
+	}
 	var n, wrong, ownN, priorN, ownWrong float64
 	for i, l := range g.start {
 		if l.Score < g.o.Floor {
