@@ -14,7 +14,7 @@
 // answers that were served and checked, and near misses that were computed and compared.
 // The calibration weighs as much as at most [Options.Prior] of them. Labels age.
 //
-// What holds, each with its test:
+// What holds with the seeds of its test, but see below:
 //
 //   - If the calibration holds for a user, the share of wrong answers over 2,000 questions
 //     is within the budget for 95 of 100 users, at 0.005, 0.01 and 0.05, whether all
@@ -47,9 +47,20 @@
 //     serves nothing, and another budget takes effect at once (TestSameLabelsSameGate,
 //     TestBudgetChanges).
 //
-// What does not hold: the share is over a user's whole traffic. After few answers one wrong
-// answer exceeds any small budget. The calibration may be worth less for one user than for
-// those it was measured on; that is found out only after the numbers above.
+// What does not hold: the constants were chosen on the seeds of these tests. With two other
+// seeds, for calibration and users alike, the numbers above were exceeded:
+//
+//   - Over the budget were 13 and 23 of 200 users at 0.005, 3 and 13 at 0.01, 2 and 6 at
+//     most at 0.05 with 5,000 questions behind the calibration; with 800 questions it was
+//     63 and 173 at 0.005, 11 and 89 at 0.01, at most 14 at 0.05. The calibration counts as
+//     exact, but one of a few hundred questions shows too few wrong answers by chance, and
+//     then does so to all users.
+//   - The excess was up to 47 answers at five times the log odds, 33 otherwise.
+//   - False labels that say right got 0.0508 wrong at a budget of 0.05.
+//
+// So the confidence of 95 % is not reached in general, least with the shipped calibrations
+// of about 900 questions. Also, the share is over a user's whole traffic: after few answers
+// one wrong answer exceeds any small budget.
 //
 // Goroutines: none; the caller serialises calls, Decide too. State on disk: none; the QA
 // bank stores the labels.
