@@ -62,7 +62,7 @@ func Groups() []Group {
 				Of: func(c *Config) Value { return number(&c.Threshold) },
 			},
 			{
-				Name: "max-wrong", Live: true, Flag: true, About: "Maximum share (0-1) of wrong answers among stored answers returned for a question in other words; 0: return only exact repeats and the same words",
+				Name: "max-wrong", Live: true, Flag: true, About: "Maximum share (0-1) of wrong answers among stored answers returned for a question in other words; 0: return only exact repeats and questions whose wordings differ in nothing",
 				Of: func(c *Config) Value { return number(&c.MaxWrong) },
 			},
 			{Name: "max-tokens", Live: true, Flag: true, About: "Maximum length of an answer in tokens", Of: func(c *Config) Value { return integer(&c.MaxTokens) }},

@@ -34,7 +34,7 @@ type Options struct {
 // Default is what the simulations of the tests use.
 func Default() Options {
 	return Options{
-		Prior: 400, Trust: 1.5, Safety: 0.65, Horizon: 300, Unchecked: 50, Labels: 2000, HalfLife: 1000,
+		Prior: 400, Trust: 1.5, Safety: 0.65, Horizon: 1000, Unchecked: 50, Labels: 2000, HalfLife: 1000,
 		Near: 0.8, Amends: 20, Floor: 0.5,
 	}
 }
