@@ -10,22 +10,19 @@ import (
 	"github.com/percached/percached/llm"
 )
 
-// ahead computes the tokens of a greedy answer, several in one batch where a draft proposes
-// how it goes on. Kernels for one token sum in another order than those for several, and
-// those for several all in the same. So a batch of one token gets a second one, which is
-// removed: then every token of an answer has the same bits however it was batched, and a
-// draft cannot change the answer. (Measured on CPUs; see Engine.evenBatches.)
+// ahead computes the tokens of an answer, several in one batch where a draft proposes how
+// it goes on. It does so only if the engine computes the same bits for a token alone and
+// among others (see Engine.evenBatches): then a draft cannot change the answer.
 type ahead struct {
 	run    *run
 	drafts *drafter // nil: no draft is checked
-	padded bool
-	chosen []int32 // what the model chooses next, after the token that was given last
+	chosen []int32  // what the model chooses next, after the token that was given last
 }
 
 func (r *run) newAhead() (*ahead, error) {
 	p := r.plan.prompt
-	a := &ahead{run: r, padded: r.even && p.Sampling.Temperature == 0}
-	if !a.padded || !p.Drafting {
+	a := &ahead{run: r}
+	if !r.even || !p.Drafting || p.Sampling.Temperature > 0 {
 		return a, nil
 	}
 	var err error
@@ -53,28 +50,20 @@ func (a *ahead) verified() bool { return a.drafts != nil && a.drafts.verified() 
 
 // compute computes a token of the answer at a position, unless it was computed before.
 func (a *ahead) compute(ctx context.Context, token int32, pos int) error {
-	if a.drafts != nil {
-		a.drafts.answer = append(a.drafts.answer, token)
+	k := a.run.cache
+	if a.drafts == nil {
+		return k.decode(ctx, []int32{token}, pos, mainSeq, true, nil)
 	}
+	a.drafts.answer = append(a.drafts.answer, token)
 	if len(a.chosen) > 0 {
 		return nil
 	}
-	k := a.run.cache
-	if !a.padded {
-		return k.decode(ctx, []int32{token}, pos, mainSeq, true, nil)
-	}
-	var draft []int32
-	var source percached.DraftSource
-	if a.drafts != nil {
-		room := a.run.plan.prompt.MaxTokens - a.run.result.Usage.Generated
-		if draft, source = a.drafts.propose(min(room, k.split-1)); !a.run.tempo.pays(source, len(draft)) {
-			draft = nil
-		}
+	room := min(a.run.plan.prompt.MaxTokens-a.run.result.Usage.Generated, k.split-1)
+	draft, source := a.drafts.propose(room)
+	if !a.run.tempo.pays(source, len(draft)) {
+		draft = nil
 	}
 	batch := append([]int32{token}, draft...)
-	if len(draft) == 0 {
-		batch = append(batch, token)
-	}
 	begin := time.Now()
 	best, err := k.check(ctx, batch, pos)
 	if err != nil {
@@ -102,9 +91,8 @@ func (a *ahead) compute(ctx context.Context, token int32, pos int) error {
 	return nil
 }
 
-// evenBatches reports whether several tokens in one batch get the same bits as each of them
-// with a second token that is removed. It computes a few tokens in an empty context, as
-// kernels differ by model, processor and GPU.
+// evenBatches reports whether a token gets the same bits alone and in a batch with others.
+// It computes a few tokens in an empty context, as that differs by model, processor and GPU.
 func (e *Engine) evenBatches(ctx context.Context) (bool, error) {
 	k := e.cache
 	n := min(k.split, mostAhead+1)
@@ -125,10 +113,9 @@ func (e *Engine) evenBatches(ctx context.Context) (bool, error) {
 	}
 	var alone [][]float32
 	for i := evenPrefix; i < evenPrefix+evenTokens && i < len(tokens); i++ {
-		if _, err := k.check(ctx, []int32{tokens[i], tokens[0]}, i); err != nil {
+		if _, err := k.check(ctx, tokens[i:i+1], i); err != nil {
 			return false, err
 		}
-		k.cut(mainSeq, i+1)
 		alone = append(alone, k.scores(0))
 	}
 	for _, size := range []int{2, 3, n} {

@@ -59,7 +59,7 @@ func hostile(rnd *rand.Rand, answer string, others []string) [][]percached.Draft
 
 // A draft never changes an answer, whatever it says; a draft that is the answer is verified.
 func TestDraftsChangeNothing(t *testing.T) {
-	answers := 24
+	answers := 12
 	if n, err := strconv.Atoi(os.Getenv(draftedEnv)); err == nil {
 		answers = n
 	}
@@ -68,7 +68,7 @@ func TestDraftsChangeNothing(t *testing.T) {
 			c := Default()
 			c.Model, c.Context, c.Threads = filepath.Join("..", "..", "models", "nano.gguf"), 2048, 2
 			if name != "" {
-				c.Model = llmtest.RealModel(t, name)
+				c.Model, c.FlashAttn = llmtest.RealModel(t, name), "on" // without it attention sums in another order
 			}
 			e, err := OpenEngine(t.Context(), c, NewGate())
 			if err != nil {
@@ -76,7 +76,7 @@ func TestDraftsChangeNothing(t *testing.T) {
 			}
 			defer e.Close()
 			if !e.even {
-				t.Fatal("batches of several tokens have other bits on this machine, so no draft was checked")
+				t.Fatal("a token in a batch has other bits than alone, so that drafts are not checked")
 			}
 			rnd := rand.New(rand.NewPCG(7, 8))
 			others := []string{"The ferry leaves at 9.", "I do not know."}

@@ -262,7 +262,7 @@ func TestWrongScoresAreFoundOut(t *testing.T) {
 				if most > test.excess {
 					t.Errorf("a user got %.1f wrong answers more than the budget allows", most)
 				}
-				if late := (float64(all.lateWrong)-maxWrong*float64(all.late))/float64(users); late > test.late {
+				if late := (float64(all.lateWrong) - maxWrong*float64(all.late)) / float64(users); late > test.late {
 					t.Errorf("in the last quarter a user got %.2f wrong answers more than the budget allows", late)
 				}
 			})
