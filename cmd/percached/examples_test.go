@@ -212,6 +212,9 @@ func shape(at string, v any) []string {
 		slices.Sort(lines)
 		return lines
 	case []any:
+		if strings.HasSuffix(at, "/drafts") {
+			return nil // whether a draft is checked depends on times that were measured
+		}
 		if len(v) == 0 {
 			return []string{at + " empty list"}
 		}

@@ -31,7 +31,7 @@ func TestSpecKnowsTheWords(t *testing.T) {
 		"SpaceKind":        knowledgebank.Kinds(),
 		"Outcome":          wordsOf(answer.AnswerHit, answer.VerifiedHit, answer.TensorHit, answer.Miss),
 		"DraftUse.source":  wordsOf(percached.DraftStored, percached.DraftNear, percached.DraftPrompt),
-		"GateTestName":     append(gateTests(t), "fresh"), // which internal/answer adds
+		"GateTestName":     append(gateTests(t), "fresh", "likeness"), // which internal/answer adds
 		"GateReport.state": wordsOf(gate.Proven, gate.Calibrated, gate.Learnt, gate.Shut),
 		"JobKind":          wordsOf(scheduler.Kinds()...),
 		"IdleState":        wordsOf(scheduler.Working, scheduler.Idle, scheduler.Waiting, scheduler.Paused),

@@ -96,7 +96,7 @@ func (a *ahead) compute(ctx context.Context, token int32, pos int) error {
 func (e *Engine) evenBatches(ctx context.Context) (bool, error) {
 	k := e.cache
 	n := min(k.split, mostAhead+1)
-	if e.info.NoSlices != "" || n < 2 || e.info.Context < 2*evenPrefix+n {
+	if e.info.NoSlices != "" || e.info.NoParallel != "" || n < 2 || e.info.Context < 2*evenPrefix+n {
 		return false, nil // among others: a recurrent model cannot remove tokens
 	}
 	tokens := make([]int32, evenPrefix+n)
