@@ -31,7 +31,7 @@ func TestScrape(t *testing.T) {
 		`percached_draft_tokens_total{result="rejected",source="prompt"}`:            4,
 		`percached_gate_checked_total`:                                               2,
 		`percached_gate_wrong_total`:                                                 1,
-		`percached_gate_refusals_total{test="likeness"}`:                               2,
+		`percached_gate_refusals_total{test="likeness"}`:                             2,
 		`percached_gate_refusals_total{test="stale"}`:                                1,
 		`percached_answer_tokens_total{source="reused"}`:                             500,
 		`percached_answer_tokens_total{source="computed"}`:                           200,
