@@ -9,6 +9,9 @@ import (
 	"github.com/percached/percached/llm/gguf"
 )
 
+// bundled: the llama.cpp of the module is linked, not an installed one.
+const bundled = false
+
 // lfm2Norm is how llama.cpp calls the last norm of LFM2 models.
 const lfm2Norm = "token_embd_norm.weight"
 
