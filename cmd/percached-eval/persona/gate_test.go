@@ -8,6 +8,7 @@ import (
 	"github.com/percached/percached/cmd/percached-eval/persona"
 	"github.com/percached/percached/llm/llmtest"
 	"github.com/percached/percached/qabank"
+	"github.com/percached/percached/qabank/likeness"
 )
 
 // gate says whether the answer to one question would be served for another, if
@@ -46,6 +47,7 @@ func (g gate) same(a, b string) bool {
 	return g.normal[a] == g.normal[b]
 }
 
+// serves reports whether an answer is proven to be the other question's.
 func (g gate) serves(t *testing.T, stored, asked string, threshold float64) (bool, float64, qabank.Verdict) {
 	t.Helper()
 	similar := float64(percached.Dot(g.vector(t, stored), g.vector(t, asked)))
@@ -55,7 +57,7 @@ func (g gate) serves(t *testing.T, stored, asked string, threshold float64) (boo
 		Question: asked, Exact: g.same(stored, asked), Own: []percached.ChunkID{{1}},
 		Versions: map[percached.ChunkID]uint64{{1}: 1}, Threshold: threshold, Now: start, Guard: true,
 	})
-	return verdict.Serve, similar, verdict
+	return verdict.Serve && (g.same(stored, asked) || likeness.SameWording(asked, stored)), similar, verdict
 }
 
 // near is serves in haste: most questions are not similar at all.
