@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"math"
 	"os"
 	"testing"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/llm/static"
 	"github.com/percached/percached/models"
+	"github.com/percached/percached/qabank/gate"
 	"github.com/percached/percached/qabank/wording"
 )
 
@@ -56,26 +56,6 @@ func embed(t testing.TB, e *static.Embedder, text string) []float32 {
 	return v[0]
 }
 
-func cosine(a, b []float32) float64 {
-	sum := 0.0
-	for i := range a {
-		sum += float64(a[i]) * float64(b[i])
-	}
-	return sum
-}
-
-// wilson is the 95 % confidence interval of a share.
-func wilson(k, n int) (low, high float64) {
-	if n == 0 {
-		return 0, 1
-	}
-	const z = 1.96
-	p, m := float64(k)/float64(n), float64(n)
-	mid := (p + z*z/(2*m)) / (1 + z*z/m)
-	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
-	return mid - half, mid + half
-}
-
 // No trap may pass as a paraphrase, and enough paraphrases must pass. The shares are
 // lower limits against regressions; -v prints the measured ones.
 func TestPairs(t *testing.T) {
@@ -102,7 +82,7 @@ func TestPairs(t *testing.T) {
 				if back := wording.Compare(p.Asked, p.Stored); (len(back) == 0) != (len(differs) == 0) {
 					t.Errorf("%q and %q: %v one way, %v the other", p.Stored, p.Asked, differs, back)
 				}
-				near := cosine(embed(t, e, p.Stored), embed(t, e, p.Asked)) >= threshold
+				near := float64(percached.Dot(embed(t, e, p.Stored), embed(t, e, p.Asked))) >= threshold
 				c.n++
 				if len(differs) == 0 {
 					c.worded++
@@ -128,7 +108,7 @@ func TestPairs(t *testing.T) {
 					name string
 					k    int
 				}{{"wording alone", c.worded}, {"similarity alone", c.near}, {"both", c.both}} {
-					low, high := wilson(r.k, c.n)
+					low, high := gate.Wilson(float64(r.k), float64(c.n))
 					t.Logf("%-12s %-17s %3d of %3d pass: %5.1f %% (%4.1f to %4.1f)", c.name, r.name, r.k, c.n, 100*float64(r.k)/float64(c.n), 100*low, 100*high)
 				}
 			}

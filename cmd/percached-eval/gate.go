@@ -157,14 +157,11 @@ type gateReplay struct {
 }
 
 // start is the calibration that the gate starts from.
-func (o gateReplay) start() (out gate.Calibration) {
+func (o gateReplay) start() gate.Calibration {
 	if o.encoder == "" {
 		return nil
 	}
-	for _, s := range likeness.For(percached.EmbedderInfo{Name: o.encoder}, 1).Calibration {
-		out = append(out, gate.Step(s))
-	}
-	return out
+	return likeness.For(percached.EmbedderInfo{Name: o.encoder}, 1).Calibration
 }
 
 // run replays the questions at all budgets.

@@ -206,11 +206,7 @@ func (l *likenessBench) similarity(ctx context.Context, a, b string) (float64, e
 	if err != nil {
 		return 0, err
 	}
-	sum := 0.0
-	for i := range x {
-		sum += float64(x[i]) * float64(y[i])
-	}
-	return sum, nil
+	return float64(percached.Dot(x, y)), nil
 }
 
 func (l *likenessBench) question(ctx context.Context, world, text string) (likeness.Question, error) {

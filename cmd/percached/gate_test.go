@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/knowledgebank/reader"
 	"github.com/percached/percached/llm/llmtest"
+	"github.com/percached/percached/qabank/gate"
 	"github.com/percached/percached/qabank/likeness"
 	"github.com/percached/percached/retrieval"
 )
@@ -46,17 +46,6 @@ func (s *share) count(passed bool) {
 }
 
 func (s share) plus(o share) share { return share{s.passed + o.passed, s.all + o.all} }
-
-// interval is Wilson's interval at 95 %.
-func (s share) interval() (low, high float64) {
-	if s.all == 0 {
-		return 0, 1
-	}
-	const z = 1.96
-	n, p := float64(s.all), float64(s.passed)/float64(s.all)
-	mid, half := p+z*z/(2*n), z*math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	return max(0, (mid-half)/(1+z*z/n)), (mid + half) / (1 + z*z/n)
-}
 
 // At a budget of 0 the gate passes no trap, and some paraphrases. At the default budget it
 // passes few traps and many rephrasings in the manner of EnronQA. The model was fitted on
@@ -110,7 +99,7 @@ func testGate(t *testing.T, encoder string, rephrasings float64) {
 		}
 	}
 	report := func(kind string, n, sure, g share) {
-		low, high := g.interval()
+		low, high := gate.Wilson(float64(g.passed), float64(g.all))
 		t.Logf("%-19s %4d   similarity alone %5.1f %%   proven %5.1f %%   served %5.1f %% (%.1f to %.1f)",
 			kind, n.all, 100*float64(n.passed)/float64(n.all), 100*float64(sure.passed)/float64(n.all), 100*float64(g.passed)/float64(g.all), 100*low, 100*high)
 	}
@@ -194,12 +183,6 @@ func compared(t *testing.T, s *node.Node, k int, p pair) likeness.Pair {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cosine := func(x, y []float32) (sum float64) {
-		for i := range x {
-			sum += float64(x[i]) * float64(y[i])
-		}
-		return sum
-	}
 	found := func(i int) likeness.Question {
 		hits, err := s.Index.Search(ctx, retrieval.Query{Space: p.World, Text: texts[i], Vector: vs[i], K: k})
 		if err != nil {
@@ -211,9 +194,9 @@ func compared(t *testing.T, s *node.Node, k int, p pair) likeness.Pair {
 		}
 		return q
 	}
-	pair := likeness.Pair{Asked: found(0), Stored: found(1), Similarity: cosine(vs[0], vs[1]), Answer: p.Answer}
+	pair := likeness.Pair{Asked: found(0), Stored: found(1), Similarity: float64(percached.Dot(vs[0], vs[1])), Answer: p.Answer}
 	if len(vs) > 2 {
-		pair.Rest = cosine(vs[2], vs[3])
+		pair.Rest = float64(percached.Dot(vs[2], vs[3]))
 	}
 	return pair
 }

@@ -299,9 +299,5 @@ func (a *Asker) restNearness(ctx context.Context, r request, question string, p 
 		p.without("the embedder", err)
 		return 0
 	}
-	cosine := 0.0
-	for i, x := range vectors[0] {
-		cosine += float64(x) * float64(vectors[1][i])
-	}
-	return cosine
+	return float64(percached.Dot(vectors[0], vectors[1]))
 }

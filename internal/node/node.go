@@ -26,7 +26,6 @@ import (
 	"github.com/percached/percached/llm/llamacpp"
 	"github.com/percached/percached/predictor"
 	"github.com/percached/percached/qabank"
-	"github.com/percached/percached/qabank/gate"
 	"github.com/percached/percached/qabank/likeness"
 	"github.com/percached/percached/qkvtree"
 	"github.com/percached/percached/retrieval"
@@ -202,15 +201,8 @@ func (n *Node) openStores(ctx context.Context, c Options, withEngine bool, log *
 	n.closers = append(n.closers, n.Index.Close)
 	b := qabank.Default()
 	b.Limit, b.Now, b.Observer = c.BankLimit, n.Now, n.BankObserver
-	set, err := n.Settings(c.Config)
-	if err != nil { // some values depend on the model
-		return cmdline.Misused(err)
-	}
-	n.Likeness = likeness.For(n.Embedder.Info(), set.Threshold)
-	b.Scorer = n.Likeness.Name
-	for _, s := range n.Likeness.Calibration {
-		b.Start = append(b.Start, gate.Step(s))
-	}
+	n.Likeness = likeness.For(n.Embedder.Info(), n.ownThreshold())
+	b.Scorer, b.Start = n.Likeness.Name, n.Likeness.Calibration
 	if n.Bank, err = qabank.Open(n.Meta, b); err != nil {
 		return err
 	}

@@ -58,12 +58,7 @@ func (n *Node) Settings(c config.Config) (answer.Settings, error) {
 			return set, fault.New(fault.Invalid, "percached", "max-tokens: %d does not fit into the model's context of %d tokens; the maximum is %d", set.MaxTokens, 2*room, room)
 		}
 	}
-	if t, ok := n.Embedder.(interface{ Threshold() (float32, bool) }); ok {
-		if v, ok := t.Threshold(); ok {
-			// The shortest decimal: 0.88, not 0.8799999952316284.
-			set.Threshold, _ = strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', -1, 32), 64)
-		}
-	}
+	set.Threshold = n.ownThreshold()
 	if c.Threshold >= 0 {
 		set.Threshold, set.Strict = c.Threshold, true
 	}
@@ -80,6 +75,18 @@ func (n *Node) Settings(c config.Config) (answer.Settings, error) {
 		set.Placement, _ = models.Placement(n.Engine.Info())
 	}
 	return set, nil
+}
+
+// ownThreshold is the threshold that was measured for the embedder.
+func (n *Node) ownThreshold() float64 {
+	if t, ok := n.Embedder.(interface{ Threshold() (float32, bool) }); ok {
+		if v, ok := t.Threshold(); ok {
+			// The shortest decimal: 0.88, not 0.8799999952316284.
+			own, _ := strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', -1, 32), 64)
+			return own
+		}
+	}
+	return answer.Default().Threshold
 }
 
 // IdleRules returns the rules of idle work. The default cut-off is above the threshold,

@@ -1,6 +1,10 @@
 package gate
 
-import "math"
+import (
+	"math"
+
+	"github.com/percached/percached"
+)
 
 // kept is a label with its vector made ready for comparison.
 type kept struct {
@@ -112,18 +116,10 @@ func unit(v []float32) []float32 {
 	return out
 }
 
-// cosine is that of two vectors of length 1.
+// cosine is that of two vectors of length 1; 0 if another embedder made one of them.
 func cosine(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return 0
 	}
-	var s0, s1, s2, s3 float32
-	for ; len(a) >= 4; a, b = a[4:], b[4:] {
-		b := b[:4]
-		s0, s1, s2, s3 = s0+a[0]*b[0], s1+a[1]*b[1], s2+a[2]*b[2], s3+a[3]*b[3]
-	}
-	for i := range a {
-		s0 += a[i] * b[i]
-	}
-	return float64(s0 + s1 + s2 + s3)
+	return float64(percached.Dot(a, b))
 }

@@ -9,10 +9,7 @@ import (
 // Answers that differ in one fact differ, however many words they share; a fact written in
 // another way is the same.
 func TestSameAnswerFacts(t *testing.T) {
-	for _, tt := range []struct {
-		question, a, b string
-		same           bool
-	}{
+	sameAnswers(t, []answers{
 		// numbers in another form
 		{"How much is the rent?", "The rent is $1,185.", "1185 dollars a month", true},
 		{"How much is it?", "$40.00", "$40", true},
@@ -86,7 +83,19 @@ func TestSameAnswerFacts(t *testing.T) {
 		{"会议是哪天?", "会议在5月6日举行", "会议在5月7日举行", false},
 		{"会议在哪里?", "三楼会议室", "3楼会议室", true},
 		{"谁付款?", "由公司付款", "不由公司付款", false},
-	} {
+	})
+}
+
+// answers are two answers to a question.
+type answers struct {
+	question, a, b string
+	same           bool
+}
+
+// sameAnswers compares answers both ways.
+func sameAnswers(t *testing.T, all []answers) {
+	t.Helper()
+	for _, tt := range all {
 		if got := likeness.SameAnswer(tt.a, tt.b, tt.question); got != tt.same {
 			t.Errorf("%s %q and %q: same %t", tt.question, tt.a, tt.b, got)
 		}

@@ -44,8 +44,10 @@ func Names() []string {
 }
 
 // Features compares two questions.
-func Features(p Pair) []float64 {
-	a, b := split(p.Asked.Text), split(p.Stored.Text)
+func Features(p Pair) []float64 { return features(p, split(p.Asked.Text), split(p.Stored.Text)) }
+
+// features compares two questions with these words.
+func features(p Pair, a, b []word) []float64 {
 	ab, ba := align(a, b), align(b, a)
 	f := []float64{p.Similarity}
 	f = append(f, chunkFeatures(p.Asked.Chunks, p.Stored.Chunks)...)

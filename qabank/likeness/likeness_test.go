@@ -102,10 +102,7 @@ func TestNoTrapIsProven(t *testing.T) {
 }
 
 func TestSameAnswer(t *testing.T) {
-	for _, tt := range []struct {
-		question, a, b string
-		same           bool
-	}{
+	sameAnswers(t, []answers{
 		{"When is the fair?", "It is on 5 May.", "The fair is on 5 May.", true},
 		{"When is the fair?", "It is on 5 May.", "It is on 6 May.", false},
 		{"When is the fair?", "It is on 5 May.", "It is on 5 June.", false},
@@ -135,14 +132,7 @@ func TestSameAnswer(t *testing.T) {
 		{"会议在哪里?", "在三楼", "在五号楼", false},
 		{"What is it?", "", "A fair", false},
 		{"What is it?", "", "", true},
-	} {
-		if got := likeness.SameAnswer(tt.a, tt.b, tt.question); got != tt.same {
-			t.Errorf("%s %q and %q: same %t", tt.question, tt.a, tt.b, got)
-		}
-		if got := likeness.SameAnswer(tt.b, tt.a, tt.question); got != tt.same {
-			t.Errorf("%s %q and %q: same %t", tt.question, tt.b, tt.a, got)
-		}
-	}
+	})
 }
 
 func TestRests(t *testing.T) {

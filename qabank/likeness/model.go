@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/qabank/gate"
 )
 
 // Model scores two questions by boosted trees over their features. fit.py fits it for one
@@ -19,17 +20,13 @@ type Model struct {
 	// Calibration says how often the best stored answer was wrong on questions that the fit
 	// had not seen, by score, highest first. It is empty for an embedding model that none
 	// was fitted for.
-	Calibration []Step
+	Calibration gate.Calibration
 
 	base         float64
 	slope, shift float64 // from the trees' log odds to those of questions as they come
 	trees        [][]node
 	scale        func(cosine float64) float64
 }
-
-// Step counts questions whose best score is at least Score and below that of the step
-// before.
-type Step struct{ Score, Questions, Wrong float64 }
 
 // node of a tree: a leaf, if feature is negative.
 type node struct {
@@ -94,7 +91,7 @@ func load(file string) *Model {
 		m.trees = append(m.trees, nodes)
 	}
 	for _, c := range stored.Calibration {
-		m.Calibration = append(m.Calibration, Step{c[0], c[1], c[2]})
+		m.Calibration = append(m.Calibration, gate.Step{Score: c[0], Questions: c[1], Wrong: c[2]})
 	}
 	return m
 }
@@ -102,13 +99,14 @@ func load(file string) *Model {
 // Score is the estimated probability that the stored answer is also the asked question's;
 // 0 for questions that are too long to compare.
 func (m *Model) Score(p Pair) float64 {
-	if len(split(p.Asked.Text)) > maxWords || len(split(p.Stored.Text)) > maxWords {
+	asked, stored := split(p.Asked.Text), split(p.Stored.Text)
+	if len(asked) > maxWords || len(stored) > maxWords {
 		return 0
 	}
 	if m.scale != nil {
 		p.Similarity, p.Second, p.Rest = m.scale(p.Similarity), m.scale(p.Second), m.scale(p.Rest)
 	}
-	x, z := Features(p), m.base
+	x, z := features(p, asked, stored), m.base
 	for _, t := range m.trees {
 		n := t[0]
 		for n.feature >= 0 {
