@@ -175,8 +175,11 @@ func (b *Bank) Forget(ctx context.Context, space string, chunks []percached.Chun
 	const op = "qabank.Forget"
 	b.write.Lock()
 	defer b.write.Unlock()
-	s, items, pairs := b.citing(space, chunks)
-	if err := b.forgetChecks(s, chunks); err != nil {
+	s, items, pairs, checks := b.citing(space, chunks)
+	if s == nil {
+		return 0, nil
+	}
+	if err := b.forgetChecks(s, checks); err != nil {
 		return 0, fault.Wrap(op, err)
 	}
 	err = b.remove(ctx, items, func(part []*item) {
@@ -208,15 +211,15 @@ func (b *Bank) Forget(ctx context.Context, space string, chunks []percached.Chun
 func (b *Bank) Outdate(ctx context.Context, space string, chunks []percached.ChunkID) (n int, err error) {
 	b.write.Lock()
 	defer b.write.Unlock()
-	_, items, _ := b.citing(space, chunks)
+	_, items, _, _ := b.citing(space, chunks)
 	if err := b.markStale(ctx, items, "a document that it rests on was replaced"); err != nil {
 		return 0, fault.Wrap("qabank.Outdate", err)
 	}
 	return len(items), nil
 }
 
-// citing finds the entries and vetoes that cite one of the chunks.
-func (b *Bank) citing(space string, chunks []percached.ChunkID) (s *spaceIndex, items []*item, pairs [][2]ID) {
+// citing finds the entries, vetoes and checks that cite one of the chunks.
+func (b *Bank) citing(space string, chunks []percached.ChunkID) (s *spaceIndex, items []*item, pairs [][2]ID, checks []*check) {
 	set := make(map[percached.ChunkID]bool, len(chunks))
 	for _, c := range chunks {
 		set[c] = true
@@ -225,7 +228,7 @@ func (b *Bank) citing(space string, chunks []percached.ChunkID) (s *spaceIndex, 
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	if s = b.spaces[space]; s == nil {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
 	for _, it := range s.items {
 		if slices.ContainsFunc(it.cites, in) {
@@ -237,7 +240,12 @@ func (b *Bank) citing(space string, chunks []percached.ChunkID) (s *spaceIndex, 
 			pairs = append(pairs, p)
 		}
 	}
-	return s, items, pairs
+	for _, c := range s.checks {
+		if slices.ContainsFunc(c.Chunks, in) {
+			checks = append(checks, c)
+		}
+	}
+	return s, items, pairs, checks
 }
 
 // DropSpace deletes everything in a space, including vetoes, and returns the number of
@@ -260,9 +268,7 @@ func (b *Bank) DropSpace(ctx context.Context, space string) (n int, err error) {
 		for p := range s.checks {
 			keys = append(keys, s.checkKey(p))
 		}
-		for _, p := range s.goneChecks {
-			keys = append(keys, s.checkKey(p))
-		}
+		keys = append(keys, s.droppedKeys()...)
 		keys = append(keys, key(countsByte, s.hash))
 	}
 	b.mu.RUnlock()

@@ -137,7 +137,7 @@ func (s *spaceIndex) addCheck(c *check) {
 		}
 	}
 	delete(s.checks, oldest.pair())
-	s.goneChecks = append(s.goneChecks, oldest.pair())
+	s.dropped = append(s.dropped, oldest.pair())
 }
 
 // Pending returns the checks of answers that were served for a question and not compared
@@ -221,12 +221,8 @@ func (b *Bank) flushChecks() error {
 				dirty = append(dirty, c)
 			}
 		}
-		gone, now, dirtyCounts := s.goneChecks, s.counts, s.countsDirty
+		dropped, keys, now, dirtyCounts := len(s.dropped), s.droppedKeys(), s.counts, s.countsDirty
 		b.mu.RUnlock()
-		var keys [][]byte
-		for _, p := range gone {
-			keys = append(keys, s.checkKey(p))
-		}
 		if err := b.deleteKeys(keys); err != nil {
 			return err
 		}
@@ -250,7 +246,7 @@ func (b *Bank) flushChecks() error {
 			}
 		}
 		b.mu.Lock()
-		s.goneChecks = s.goneChecks[len(gone):]
+		s.dropped = s.dropped[dropped:]
 		for _, c := range dirty {
 			c.dirty = false
 		}
@@ -317,35 +313,23 @@ func decodeCounts(value []byte) (counts, error) {
 	return c, r.End("counts")
 }
 
-// forgetChecks deletes the checks that rest on one of the chunks. The caller holds write.
-func (b *Bank) forgetChecks(s *spaceIndex, chunks []percached.ChunkID) error {
-	if s == nil {
-		return nil
-	}
-	set := make(map[percached.ChunkID]bool, len(chunks))
-	for _, c := range chunks {
-		set[c] = true
-	}
-	var keys [][]byte
-	var gone []*check
+// forgetChecks deletes checks, and those that memory has dropped, whose chunks are not known
+// any more. The caller holds write.
+func (b *Bank) forgetChecks(s *spaceIndex, checks []*check) error {
 	b.mu.RLock()
-	for p, c := range s.checks {
-		if slices.ContainsFunc(c.Chunks, func(c percached.ChunkID) bool { return set[c] }) {
-			keys, gone = append(keys, s.checkKey(p)), append(gone, c)
-		}
-	}
-	for _, p := range s.goneChecks { // their chunks are not known any more
-		keys = append(keys, s.checkKey(p))
-	}
+	keys := s.droppedKeys()
 	b.mu.RUnlock()
+	for _, c := range checks {
+		keys = append(keys, s.checkKey(c.pair()))
+	}
 	if err := b.deleteKeys(keys); err != nil {
 		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s.goneChecks = nil
+	s.dropped = nil
 	var ids []string
-	for _, c := range gone {
+	for _, c := range checks {
 		delete(s.checks, c.pair())
 		ids = append(ids, c.checkID())
 	}
@@ -353,4 +337,15 @@ func (b *Bank) forgetChecks(s *spaceIndex, chunks []percached.ChunkID) error {
 		s.gate.Forget(ids)
 	}
 	return nil
+}
+
+// droppedKeys are the keys of the checks that memory has dropped and the disk still has,
+// unless they came back. The caller holds mu.
+func (s *spaceIndex) droppedKeys() (keys [][]byte) {
+	for _, p := range s.dropped {
+		if s.checks[p] == nil {
+			keys = append(keys, s.checkKey(p))
+		}
+	}
+	return keys
 }

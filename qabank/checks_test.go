@@ -132,3 +132,22 @@ func TestOldChecksGo(t *testing.T) {
 		b.reopen(true)
 	}
 }
+
+// A check that went because there were too many, and is made again, stays on disk.
+func TestDroppedCheckComesBack(t *testing.T) {
+	b := start(t, 1<<20)
+	id := b.put(entry("mail", "Where is the key?", 1))
+	first := served(b, id, "In which place is the key?", 1)
+	b.bank.Serve("mail", first)
+	for i := range qabank.MaxChecks {
+		b.now = b.now.Add(time.Second)
+		b.bank.Serve("mail", served(b, id, ask(i), 1))
+	}
+	b.do(b.bank.Learn(t.Context(), "mail", first, true))
+	b.do(b.bank.Flush(t.Context()))
+	b.reopen(true)
+	b.bank.Serve("mail", first)
+	if p := b.bank.Pending("mail", first.Asked); len(p) > 0 {
+		t.Errorf("what was learnt is lost: %+v", p)
+	}
+}

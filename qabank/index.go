@@ -43,7 +43,7 @@ type spaceIndex struct {
 	pairs  map[[2]ID][]percached.ChunkID
 
 	checks      map[[2]ID]*check // by question and entry
-	goneChecks  [][2]ID          // still on disk
+	dropped     [][2]ID          // from checks, and still on disk
 	counts      counts
 	countsDirty bool
 	gate        *gate.Gate // nil: not needed yet
