@@ -1119,10 +1119,10 @@ type GateReport struct {
 	// Served Stored answers served for a question in other words.
 	Served int64 `json:"served"`
 
-	// State `proven`: only exact repeats and questions of the same words are served. `calibrated`: the
+	// State `proven`: only exact repeats and questions that clearly mean the same are served. `calibrated`: the
 	// estimate rests mostly on the calibration that comes with percached. `learnt`: it rests
 	// mostly on checks in this space. `shut`: too many checked answers were wrong, so only exact
-	// repeats and the same words are served until enough answers were right.
+	// repeats and questions that clearly mean the same are served until enough answers were right.
 	State GateReportState `json:"state"`
 
 	// Threshold The score (0-1) from which stored answers are served. Above 1: none are.
@@ -1132,10 +1132,10 @@ type GateReport struct {
 	Wrong int64 `json:"wrong"`
 }
 
-// GateReportState `proven`: only exact repeats and questions of the same words are served. `calibrated`: the
+// GateReportState `proven`: only exact repeats and questions that clearly mean the same are served. `calibrated`: the
 // estimate rests mostly on the calibration that comes with percached. `learnt`: it rests
 // mostly on checks in this space. `shut`: too many checked answers were wrong, so only exact
-// repeats and the same words are served until enough answers were right.
+// repeats and questions that clearly mean the same are served until enough answers were right.
 type GateReportState string
 
 // GateTest One test of the gate.
@@ -1690,7 +1690,7 @@ type Settings struct {
 	K *int `json:"k,omitempty"`
 
 	// MaxWrong Maximum share (0-1) of wrong answers among those served for a question in other words. 0:
-	// serve only exact repeats and the same words.
+	// serve only exact repeats and questions that clearly mean the same.
 	MaxWrong *float64 `json:"max_wrong,omitempty"`
 
 	// Order Order of the chunks in a prompt. `relevance` puts the best first. `canonical` always puts
@@ -3178,11 +3178,11 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/entries/{entry}/veto (the `VetoEntry` operationId).
 	VetoEntry(ctx context.Context, space SpacePath, entry EntryPath, body VetoEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetGate Show how the gate of a space keeps its promise
+	// GetGate Show what the gate of a space serves and found wrong
 	//
-	// The gate decides whether a stored answer is served for a question in other words. At most
-	// `max_wrong` of these answers differ from a fresh answer, with 95 % confidence. This operation
-	// shows what was served, checked and found wrong, and what is in force.
+	// The gate decides whether a stored answer is served for a question in other words. It aims at
+	// no more than `max_wrong` of these answers differing from a fresh answer. This operation shows
+	// what was served, checked and found wrong, and what is in force.
 	// Token: ask, for this space.
 	//
 	// Corresponds with GET /v1/spaces/{space}/gate (the `GetGate` operationId).
@@ -4491,11 +4491,11 @@ func (c *Client) VetoEntry(ctx context.Context, space SpacePath, entry EntryPath
 	return c.Client.Do(req)
 }
 
-// GetGate Show how the gate of a space keeps its promise
+// GetGate Show what the gate of a space serves and found wrong
 //
-// The gate decides whether a stored answer is served for a question in other words. At most
-// `max_wrong` of these answers differ from a fresh answer, with 95 % confidence. This operation
-// shows what was served, checked and found wrong, and what is in force.
+// The gate decides whether a stored answer is served for a question in other words. It aims at
+// no more than `max_wrong` of these answers differing from a fresh answer. This operation shows
+// what was served, checked and found wrong, and what is in force.
 // Token: ask, for this space.
 //
 // Corresponds with GET /v1/spaces/{space}/gate (the `GetGate` operationId).
@@ -7883,11 +7883,11 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/entries/{entry}/veto (the `VetoEntry` operationId).
 	VetoEntryWithResponse(ctx context.Context, space SpacePath, entry EntryPath, body VetoEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*VetoEntryResponse, error)
 
-	// GetGateWithResponse Show how the gate of a space keeps its promise
+	// GetGateWithResponse Show what the gate of a space serves and found wrong
 	//
-	// The gate decides whether a stored answer is served for a question in other words. At most
-	// `max_wrong` of these answers differ from a fresh answer, with 95 % confidence. This operation
-	// shows what was served, checked and found wrong, and what is in force.
+	// The gate decides whether a stored answer is served for a question in other words. It aims at
+	// no more than `max_wrong` of these answers differing from a fresh answer. This operation shows
+	// what was served, checked and found wrong, and what is in force.
 	// Token: ask, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -10490,11 +10490,11 @@ func (c *ClientWithResponses) VetoEntryWithResponse(ctx context.Context, space S
 	return ParseVetoEntryResponse(rsp)
 }
 
-// GetGateWithResponse Show how the gate of a space keeps its promise
+// GetGateWithResponse Show what the gate of a space serves and found wrong
 //
-// The gate decides whether a stored answer is served for a question in other words. At most
-// `max_wrong` of these answers differ from a fresh answer, with 95 % confidence. This operation
-// shows what was served, checked and found wrong, and what is in force.
+// The gate decides whether a stored answer is served for a question in other words. It aims at
+// no more than `max_wrong` of these answers differing from a fresh answer. This operation shows
+// what was served, checked and found wrong, and what is in force.
 // Token: ask, for this space.
 //
 // Returns a wrapper object for the known response body format(s).

@@ -1,4 +1,4 @@
-// The gate of the space: what it promises, what it returned, and what was found wrong.
+// The gate of the space: what it aims at, what it returned, and what was found wrong.
 import { call, get } from "./api.js";
 import { $, el, fill, number, tell, wrongLine } from "./dom.js";
 import { at, here } from "./here.js";
@@ -9,10 +9,10 @@ const box = () => $("gate");
 export const reset = () => fill(box());
 
 const states = {
-  proven: "Only exact repeats and questions of the same words get stored answers.",
+  proven: "Only exact repeats and questions that clearly mean the same get stored answers.",
   calibrated: "The estimate rests mostly on the calibration that comes with percached.",
   learnt: "The estimate rests mostly on answers of this space that were checked.",
-  shut: "Too many checked answers were wrong. Until enough are right, only exact repeats and questions of the same words get stored answers.",
+  shut: "Too many checked answers were wrong. Until enough are right, only exact repeats and questions that clearly mean the same get stored answers.",
 };
 
 /** Draws the gate of the current space, unless the user is choosing a share. */
@@ -25,7 +25,7 @@ export async function refresh(chosen = false) {
   fill(box(), el("details", { class: "card", open },
     el("summary", { text: `Questions in other words: ${count(g.served)} returned, ${count(g.checked)} checked, ${count(g.wrong)} wrong` }),
     el("div", { class: "stack tight" },
-      el("p", { class: "soft small", text: `At most ${percent(g.max_wrong)} of the stored answers returned for a question in other words may differ from a fresh answer. percached answers some of them again in idle time and compares.` }),
+      el("p", { class: "soft small", text: `The aim is that at most ${percent(g.max_wrong)} of the stored answers returned for a question in other words differ from a fresh answer. percached answers these questions again in idle time and compares.` }),
       el("dl", { class: "numbers" },
         number("Returned", count(g.served), "in other words"),
         number("Checked", count(g.checked), "against a fresh answer"),
@@ -48,7 +48,7 @@ function choice(now) {
     } catch (e) {
       fill(after, wrongLine(e));
     }
-  } }, shares.map((s) => el("option", { value: s, selected: s === now, text: s === 0 ? "0 %: exact repeats and the same words only" : percent(s) })));
+  } }, shares.map((s) => el("option", { value: s, selected: s === now, text: s === 0 ? "0 %: exact repeats and questions that clearly mean the same" : percent(s) })));
   return el("div", { class: "stack tight" },
     el("label", { class: "field", for: "gate-share" }, "Wrong answers allowed ", list),
     el("p", { class: "soft small", text: "Lower it if you see wrong answers. Raise it if too few questions are answered at once." }), after);

@@ -52,7 +52,7 @@ answer; in a pipe or a file it replaces the answer.`,
 			f.BoolVar(&refresh, "refresh", false, "Compute a new answer and replace the stored one")
 			f.DurationVar(&maxAge, "max-age", 0, "Maximum age of a stored answer, such as 24h (default: no limit)")
 			f.Var(&threshold, "threshold", "Minimum similarity (0-1) of a stored question whose answer may be returned (default: the space's)")
-			f.Var(&maxWrong, "max-wrong", "Maximum share (0-1) of wrong answers among stored answers returned for a question in other words; 0: only exact repeats and the same words (default: the space's)")
+			f.Var(&maxWrong, "max-wrong", "Maximum share (0-1) of wrong answers among stored answers returned for a question in other words; 0: only exact repeats and questions that clearly mean the same (default: the space's)")
 		},
 		before: func(args []string) error {
 			if maxAge < 0 {

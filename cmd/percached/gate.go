@@ -14,9 +14,9 @@ func gateCommand(dial dialer) *cobra.Command {
 	return apiCommand{
 		use: "gate", short: "Show how many returned answers were checked and found wrong",
 		long: `Shows what decides whether a stored answer is returned for a question in other words.
-At most max_wrong of these answers differ from what a fresh answer would have said, with
-95 % confidence. percached answers a sample of them again in idle time, compares, and
-learns from it.
+The aim is that at most max_wrong of these answers differ from what a fresh answer would
+have said. percached answers these questions again in idle time, compares, and learns from
+it.
 
 max_wrong is a setting of the space (percached spaces set mail max_wrong=0.05), a config
 key (max-wrong) and a flag of percached ask.`,
@@ -39,7 +39,7 @@ func printGate(p *cmdline.Printer, space string, g *client.GateReport) {
 	if g.Threshold <= 1 {
 		p.Line("in force   stored answers are returned from a score of %.3f on", g.Threshold)
 	} else {
-		p.Line("in force   only exact repeats and questions of the same words get stored answers")
+		p.Line("in force   only exact repeats and questions that clearly mean the same get stored answers")
 	}
 	p.Line("returned   %d for a question in other words", g.Served)
 	p.Line("checked    %d of them, compared with a fresh answer", g.Checked)

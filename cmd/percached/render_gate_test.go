@@ -30,7 +30,7 @@ func TestPrintGate(t *testing.T) {
 		},
 		"shut": {
 			client.GateReport{MaxWrong: 0.01, State: client.GateReportStateShut, Threshold: 2, Checked: 50, Wrong: 9},
-			[]string{"shut: too many checked answers were wrong", "only exact repeats and questions of the same words", "You need not do anything", "max_wrong=0.05"},
+			[]string{"shut: too many checked answers were wrong", "only exact repeats and questions that clearly mean the same", "You need not do anything", "max_wrong=0.05"},
 			"estimate",
 		},
 		"proven": {

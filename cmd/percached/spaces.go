@@ -64,7 +64,7 @@ a setting. percached spaces list shows the settings.
 Answers:
   threshold     minimum similarity (0-1) of a stored question whose answer may be returned
   max_wrong     maximum share (0-1) of wrong answers among stored answers returned for
-                a question in other words; 0: only exact repeats and the same words
+                a question in other words; 0: only exact repeats and questions that clearly mean the same
   bank          return stored answers: true or false
   guard         test that a similar question means the same: true or false
   drafts        check words of stored answers and of the prompt in batches: true or false

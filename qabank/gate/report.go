@@ -5,7 +5,7 @@ type State string
 
 // The states.
 const (
-	// Proven: only exact repeats and questions of the same words are served.
+	// Proven: only exact repeats and questions that clearly mean the same are served.
 	Proven State = "proven"
 	// Calibrated: the share of wrong answers rests mostly on the shipped calibration.
 	Calibrated State = "calibrated"
