@@ -35,6 +35,8 @@ type ModelInfo struct {
 	NoSlices string
 	// NoParallel is why chunks cannot be computed separately; empty if they can.
 	NoParallel string
+	// NoDrafts is why drafts are not checked; empty if they are.
+	NoDrafts string
 	Chat       ChatFormat
 }
 

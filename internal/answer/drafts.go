@@ -14,7 +14,7 @@ const nearDrafts = 4
 // needs no test.
 func (a *Asker) drafts(r request, w weighing, plan promptPlan) []percached.Draft {
 	fresh := r.Bypass || r.Refresh && r.work == nil // the client wants nothing of the bank
-	if !r.settings.Bank || !r.settings.Drafts || fresh || r.prefills() || plan.empty() {
+	if !r.settings.Bank || !r.settings.Drafts || a.Engine.Info().NoDrafts != "" || fresh || r.prefills() || plan.empty() {
 		return nil
 	}
 	var out []percached.Draft

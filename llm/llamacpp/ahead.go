@@ -22,7 +22,7 @@ type ahead struct {
 func (r *run) newAhead() (*ahead, error) {
 	p := r.plan.prompt
 	a := &ahead{run: r}
-	if !r.even || !p.Drafting || p.Sampling.Temperature > 0 {
+	if !p.Drafting || p.Sampling.Temperature > 0 {
 		return a, nil
 	}
 	var err error
@@ -95,7 +95,7 @@ func (a *ahead) compute(ctx context.Context, token int32, pos int) error {
 // It computes a few tokens in an empty context, as that differs by model, processor and GPU.
 func (e *Engine) evenBatches(ctx context.Context) (bool, error) {
 	k := e.cache
-	n := min(k.split, mostAhead+1)
+	n := min(k.split, mostStored+1)
 	if e.info.NoSlices != "" || e.info.NoParallel != "" || n < 2 || e.info.Context < 2*evenPrefix+n {
 		return false, nil // among others: a recurrent model cannot remove tokens
 	}

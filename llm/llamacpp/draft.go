@@ -39,21 +39,19 @@ type drafter struct {
 func newDrafter(p percached.Prompt, steps []step, v *vocabulary) (*drafter, error) {
 	d := &drafter{ahead: firstAhead}
 	for i, draft := range p.Drafts {
-		for _, form := range []string{draft.Text, " " + draft.Text} {
-			tokens, err := v.append(nil, percached.Text{Text: form})
-			if err != nil {
-				return nil, err
-			}
-			if len(tokens) == 0 {
-				continue
-			}
-			if i == 0 && draft.Source == percached.DraftStored {
-				d.whole = append(d.whole, tokens)
-			}
-			if form == draft.Text {
-				d.texts = append(d.texts, text{draft.Source, tokens})
-			}
+		tokens, err := v.append(nil, percached.Text{Text: draft.Text})
+		if err != nil {
+			return nil, err
 		}
+		d.texts = append(d.texts, text{draft.Source, tokens})
+		if i > 0 || draft.Source != percached.DraftStored {
+			continue
+		}
+		spaced, err := v.append(nil, percached.Text{Text: " " + draft.Text})
+		if err != nil {
+			return nil, err
+		}
+		d.whole = [][]int32{tokens, spaced}
 	}
 	for i := len(steps) - 1; i >= 0; i-- { // the question last in the prompt, first here
 		if steps[i].kind == percached.KindChunk {

@@ -24,7 +24,6 @@ type Engine struct {
 	model   *model
 	cache   *cache
 	marks   []mark // of thoughts
-	even    bool   // batches of answers are even; see evenBatches
 	tempo   tempo  // of answers
 	worker  *worker
 	params  C.struct_llama_context_params
@@ -142,8 +141,10 @@ func (e *Engine) open(ctx context.Context, c Config) error {
 	if err := e.learn(cmp.Or(c.piece, pieceBytes)); err != nil {
 		return err
 	}
-	var err error
-	e.even, err = e.evenBatches(ctx)
+	even, err := e.evenBatches(ctx)
+	if !even {
+		e.info.NoDrafts = cmp.Or(e.info.NoSlices, e.info.NoParallel, "a token alone is computed with other bits than in a batch")
+	}
 	return err
 }
 

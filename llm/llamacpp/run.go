@@ -32,7 +32,8 @@ func (e *Engine) do(ctx context.Context, p percached.Prompt, answering bool, emi
 	if p.Planes == percached.QKV && e.info.NoSlices == "" && e.cache.queryWidth == 0 {
 		return percached.Result{}, fault.New(fault.Unsupported, opPrompt, "the queries of a %s model cannot be captured", e.info.Architecture)
 	}
-	r := run{cache: e.cache, vocab: e.model.vocab, marks: e.marks, fingerprint: e.info.Fingerprint, emit: emit, answering: answering, even: e.even, tempo: &e.tempo}
+	p.Drafting = p.Drafting && e.info.NoDrafts == ""
+	r := run{cache: e.cache, vocab: e.model.vocab, marks: e.marks, fingerprint: e.info.Fingerprint, emit: emit, answering: answering, tempo: &e.tempo}
 	r.result.Slices = make([]*percached.Slice, len(p.Segments))
 	begin := time.Now()
 	tokens, err := e.Tokenize(p.Segments)
@@ -73,7 +74,6 @@ type run struct {
 	fingerprint string
 	plan        *plan
 	answering   bool
-	even        bool   // see Engine.evenBatches
 	tempo       *tempo // of the engine
 	emit        func(string) error
 	begin       time.Time
