@@ -37,7 +37,7 @@ type ModelInfo struct {
 	NoParallel string
 	// NoDrafts is why drafts are not checked; empty if they are.
 	NoDrafts string
-	Chat       ChatFormat
+	Chat     ChatFormat
 }
 
 // EmbedderInfo describes an embedder.
