@@ -231,7 +231,7 @@ func printExplanation(p *cmdline.Printer, a *client.Answer) {
 		p.Line("reuse     %d of %d chunks stored, %d of %d prompt tokens reused", a.Chunks.Stored, a.Chunks.All, a.Tokens.Reused, a.Tokens.Prompt)
 	}
 	for _, d := range a.Drafts {
-		p.Line("drafts    %s: %d of %d tokens accepted in %d batches", d.Source, d.Accepted, d.Proposed, d.Batches)
+		p.Line("drafts    %s: %d of %d tokens accepted (batches: %d)", d.Source, d.Accepted, d.Proposed, d.Batches)
 	}
 	switch {
 	case a.Grounded:

@@ -33,8 +33,8 @@ key (max-wrong) and a flag of percached ask.`,
 }
 
 func printGate(p *cmdline.Printer, space string, g *client.GateReport) {
-	p.Line("max_wrong  %s: at most this share of stored answers returned for a question in other", percentage(g.MaxWrong))
-	p.Line("           words may differ from a fresh answer")
+	p.Line("max_wrong  %s: the aim is that at most this share of the stored answers returned for a", percentage(g.MaxWrong))
+	p.Line("           question in other words differs from a fresh answer")
 	p.Line("state      %s: %s", g.State, gateState(g))
 	if g.Threshold <= 1 {
 		p.Line("in force   stored answers are returned from a score of %.3f on", g.Threshold)
