@@ -59,19 +59,16 @@ func (a *ahead) compute(ctx context.Context, token int32, pos int) error {
 		return nil
 	}
 	room := min(a.run.plan.prompt.MaxTokens-a.run.result.Usage.Generated, k.split-1)
-	draft, source := a.drafts.propose(room)
-	if !a.run.tempo.pays(source, len(draft)) {
-		draft = nil
-	}
-	batch := append([]int32{token}, draft...)
+	p := a.drafts.propose(room, a.run.tempo)
+	batch := append([]int32{token}, p.tokens...)
 	begin := time.Now()
 	best, err := k.check(ctx, batch, pos)
 	if err != nil {
 		return err
 	}
-	a.run.tempo.took(1+len(draft), time.Since(begin))
+	a.run.tempo.took(len(batch), time.Since(begin))
 	accepted := 0
-	for accepted < len(draft) && best[accepted] == draft[accepted] {
+	for accepted < len(p.tokens) && best[accepted] == p.tokens[accepted] {
 		accepted++
 	}
 	a.chosen = best[:accepted+1]
@@ -84,9 +81,9 @@ func (a *ahead) compute(ctx context.Context, token int32, pos int) error {
 	if accepted+1 < len(batch) {
 		k.cut(mainSeq, pos+accepted+1)
 	}
-	if len(draft) > 0 {
-		a.drafts.checked(source, len(draft), accepted)
-		a.run.tempo.agreed(source, len(draft), accepted)
+	if len(p.tokens) > 0 {
+		a.drafts.checked(p, accepted)
+		a.run.tempo.agreed(p, accepted)
 	}
 	return nil
 }

@@ -28,9 +28,9 @@ type Config struct {
 	// output as one. AllThatFit: as many as its memory holds. 0: none. More than 0 is
 	// refused without a GPU.
 	GPULayers int
-	// FlashAttn is auto, on or off. Auto is off on a CPU, where llama.cpp's plain
-	// attention is faster, except for quantised values, which need it. On a GPU llama.cpp
-	// decides.
+	// FlashAttn is auto, on or off. Auto is on for models that write, so that drafts can be
+	// checked (see Engine.evenBatches), and off for encoders on a CPU, where it doubles the
+	// time of a text. On a GPU llama.cpp decides.
 	FlashAttn string
 	// QueryPrefix and DocumentPrefix, if not nil, replace those of an embedding model's
 	// family.
@@ -76,15 +76,15 @@ const (
 var flashTypes = map[string]int32{"auto": flashAuto, "off": flashOff, "on": flashOn}
 
 // flash is the setting for llama.cpp.
-func (c Config) flash() int32 {
+func (c Config) flash(encoder bool) int32 {
 	f := flashTypes[c.FlashAttn]
 	switch {
 	case f != flashAuto || c.onGPU() || (runtime.GOOS == "darwin" && runtime.GOARCH == "arm64"):
 		return f
-	case c.ValueType != "f16":
-		return flashOn
+	case encoder:
+		return flashOff
 	}
-	return flashOff
+	return flashOn
 }
 
 // onGPU reports whether a GPU computes: llama.cpp then decides about flash attention.

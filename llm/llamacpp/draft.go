@@ -8,15 +8,11 @@ import (
 )
 
 const (
-	// Bounds of a batch of an answer: tokens of a draft that it checks, at first and at most.
-	leastAhead, firstAhead, mostAhead = 2, 8, 16
-	// A stored answer that agreed so far is checked in larger batches, as it often agrees to
-	// its end.
-	mostStored = 32
+	// How many tokens of a draft a batch checks at most. A stored answer may be longer: it
+	// often agrees to its end.
+	mostAhead, mostStored = 16, 32
 	// A draft is found by as many of the latest tokens, at most and at least.
-	longestMatch, shortestMatch = 4, 2
-	// fewTokens is from how many agreeing tokens on a share of accepted tokens counts.
-	fewTokens = 16
+	longestMatch, shortestMatch = 6, 2
 )
 
 // text is a text that an answer may repeat.
@@ -28,16 +24,22 @@ type text struct {
 // drafter proposes how an answer goes on.
 type drafter struct {
 	whole  [][]int32 // forms of the stored answer that the answer may equal as a whole
-	texts  []text    // the best first
-	answer []int32   // so far
-	ahead  int
+	texts  []text
+	answer []int32 // so far
 	uses   []percached.DraftUse
+}
+
+// proposal is how an answer may go on.
+type proposal struct {
+	source percached.DraftSource
+	tokens []int32
+	match  int // how many of the latest tokens agree with its text, up to longestMatch
 }
 
 // newDrafter makes the drafter of a plan. A stored answer is also tried with a space before
 // it, as models begin.
 func newDrafter(p percached.Prompt, steps []step, v *vocabulary) (*drafter, error) {
-	d := &drafter{ahead: firstAhead}
+	d := &drafter{}
 	for i, draft := range p.Drafts {
 		tokens, err := v.append(nil, percached.Text{Text: draft.Text})
 		if err != nil {
@@ -61,23 +63,35 @@ func newDrafter(p percached.Prompt, steps []step, v *vocabulary) (*drafter, erro
 	return d, nil
 }
 
-// propose returns at most n tokens that may come next, and their source.
-func (d *drafter) propose(n int) ([]int32, percached.DraftSource) {
-	for _, w := range d.whole {
-		if at := len(d.answer); at < len(w) && slices.Equal(w[:at], d.answer) {
-			return w[at:min(len(w), at+min(n, mostStored))], percached.DraftStored
+// propose returns the tokens that save most time if they are checked with the next one; at
+// most n. None are proposed where no draft is expected to save time.
+func (d *drafter) propose(n int, t *tempo) proposal {
+	var best proposal
+	var most float64
+	consider := func(p proposal, bound int) {
+		p.tokens = p.tokens[:min(len(p.tokens), n, bound)]
+		ahead, saved := t.worth(p)
+		if saved > most {
+			p.tokens = p.tokens[:ahead]
+			best, most = p, saved
 		}
 	}
-	n = min(n, d.ahead)
-	for length := min(longestMatch, len(d.answer)); length >= shortestMatch; length-- {
-		end := d.answer[len(d.answer)-length:]
-		for _, t := range d.texts {
-			if at := find(t.tokens, end); at >= 0 {
-				return t.tokens[at:min(len(t.tokens), at+n)], t.source
+	at := len(d.answer)
+	for _, w := range d.whole {
+		if at < len(w) && slices.Equal(w[:at], d.answer) {
+			consider(proposal{percached.DraftStored, w[at:], min(at, longestMatch)}, mostStored)
+			break
+		}
+	}
+	for _, x := range d.texts {
+		for length := min(longestMatch, at); length >= shortestMatch; length-- {
+			if i := find(x.tokens, d.answer[at-length:]); i >= 0 {
+				consider(proposal{x.source, x.tokens[i:], length}, mostAhead)
+				break
 			}
 		}
 	}
-	return nil, ""
+	return best
 }
 
 // find returns where tokens go on behind the last place at which end stands and is followed
@@ -92,20 +106,14 @@ func find(tokens, end []int32) int {
 }
 
 // checked takes note of how many proposed tokens the model would have chosen.
-func (d *drafter) checked(source percached.DraftSource, proposed, accepted int) {
-	i := slices.IndexFunc(d.uses, func(u percached.DraftUse) bool { return u.Source == source })
+func (d *drafter) checked(p proposal, accepted int) {
+	i := slices.IndexFunc(d.uses, func(u percached.DraftUse) bool { return u.Source == p.source })
 	if i < 0 {
 		i = len(d.uses)
-		d.uses = append(d.uses, percached.DraftUse{Source: source})
+		d.uses = append(d.uses, percached.DraftUse{Source: p.source})
 	}
 	u := &d.uses[i]
-	u.Batches, u.Proposed, u.Accepted = u.Batches+1, u.Proposed+proposed, u.Accepted+accepted
-	switch share := float64(accepted) / float64(proposed); {
-	case share > 0.8:
-		d.ahead = min(2*d.ahead, mostAhead)
-	case share < 0.5:
-		d.ahead = max(d.ahead/2, leastAhead)
-	}
+	u.Batches, u.Proposed, u.Accepted = u.Batches+1, u.Proposed+len(p.tokens), u.Accepted+accepted
 }
 
 // verified reports whether the whole answer is the stored one.
@@ -115,11 +123,33 @@ func (d *drafter) verified() bool {
 
 // tempo is what batches of answers take on this machine, and how often drafts agree.
 type tempo struct {
-	token, more float64 // seconds of a batch of one, and of each further token
-	share       map[percached.DraftSource]float64
+	token, more float64 // seconds of a batch of one, and of each further token; 0: unknown
+	agree       map[percached.DraftSource]*[longestMatch + 1]tally
 }
 
-// took takes note of the time of a batch of n tokens.
+// tally counts how often the next token of a draft agreed, by how many tokens before it did.
+type tally struct{ hits, seen float64 }
+
+const (
+	// What a further token costs, in tokens, until it is measured.
+	moreAtFirst = 0.4
+	// A draft is checked if it is expected to save this many times its cost.
+	leastGain = 1.2
+	// expectedWeight is how many observations the expected shares count for, and
+	// mostObserved how many are remembered.
+	expectedWeight, mostObserved = 8, 64
+	// A tally fades by this factor when its draft is not worth checking, so that the draft
+	// is tried again after some hundred tokens: the documents may have changed.
+	fading = 0.99
+)
+
+// expectedShare is how often the next token of a draft agrees after so many that did.
+// Measured on answers of Gemma-3-270M and SmolLM2 to questions of LoCoMo. The first is that
+// of a stored answer's first token.
+var expectedShare = [longestMatch + 1]float64{0.5, 0.5, 0.35, 0.5, 0.6, 0.65, 0.75}
+
+// took takes note of the time of a batch of n tokens. A program that takes the processor
+// for a moment must not stop drafts for long.
 func (t *tempo) took(n int, d time.Duration) {
 	s := d.Seconds()
 	if n == 1 {
@@ -133,35 +163,59 @@ func smooth(old, now float64) float64 {
 	if old == 0 {
 		return now
 	}
-	return 0.9*old + 0.1*now
+	return 0.9*old + 0.1*min(now, 2*old)
 }
 
-// agreed takes note of how many proposed tokens of a source were accepted.
-func (t *tempo) agreed(source percached.DraftSource, proposed, accepted int) {
-	if t.share == nil {
-		t.share = map[percached.DraftSource]float64{}
+func (t *tempo) tally(source percached.DraftSource, match int) *tally {
+	if t.agree == nil {
+		t.agree = map[percached.DraftSource]*[longestMatch + 1]tally{}
 	}
-	old, known := t.share[source]
-	if !known {
-		old = 0.5
+	if t.agree[source] == nil {
+		t.agree[source] = new([longestMatch + 1]tally)
 	}
-	// One token behind the accepted ones was refused, unless all were accepted.
-	seen := min(proposed, accepted+1)
-	weight := float64(seen) / float64(seen+fewTokens)
-	t.share[source] = (1-weight)*old + weight*float64(accepted)/float64(seen)
+	return &t.agree[source][min(match, longestMatch)]
 }
 
-// pays reports whether a batch with n proposed tokens is expected to take less time than
-// computing the tokens one by one.
-func (t *tempo) pays(source percached.DraftSource, n int) bool {
-	p, known := t.share[source]
-	if !known || t.token == 0 || t.more == 0 {
-		return true // to be measured
+func (t *tempo) share(source percached.DraftSource, match int) float64 {
+	c := t.tally(source, match)
+	return (expectedShare[min(match, longestMatch)]*expectedWeight + c.hits) / (expectedWeight + c.seen)
+}
+
+// agreed takes note of how many tokens of a proposal were accepted.
+func (t *tempo) agreed(p proposal, accepted int) {
+	for i := range min(len(p.tokens), accepted+1) { // behind a refused token nothing was tried
+		c := t.tally(p.source, p.match+i)
+		c.seen++
+		if i < accepted {
+			c.hits++
+		}
+		if c.seen > mostObserved {
+			c.hits, c.seen = c.hits/2, c.seen/2
+		}
 	}
-	saved, chance := 0.0, 1.0
-	for range n {
-		chance *= p
-		saved += chance
+}
+
+// worth returns how many tokens of a proposal to check, and how many seconds that is
+// expected to save.
+func (t *tempo) worth(p proposal) (ahead int, saved float64) {
+	token, more := t.token, t.more
+	if token == 0 {
+		token = 1
 	}
-	return saved*t.token > 1.1*float64(n)*t.more
+	if more == 0 {
+		more = moreAtFirst * token
+	}
+	chance, sum := 1.0, 0.0
+	for i := range p.tokens {
+		chance *= t.share(p.source, p.match+i)
+		sum += chance*token - leastGain*more
+		if sum > saved {
+			ahead, saved = i+1, sum
+		}
+	}
+	if ahead == 0 && len(p.tokens) > 0 {
+		c := t.tally(p.source, p.match)
+		c.hits, c.seen = fading*c.hits, fading*c.seen
+	}
+	return ahead, saved
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -69,7 +70,7 @@ func TestDraftsChangeNothing(t *testing.T) {
 			c := Default()
 			c.Model, c.Context, c.Threads = filepath.Join("..", "..", "models", "nano.gguf"), 2048, 2
 			if name != "" {
-				c.Model, c.FlashAttn = llmtest.RealModel(t, name), "on" // without it attention sums in another order
+				c.Model = llmtest.RealModel(t, name)
 			}
 			e, err := OpenEngine(t.Context(), c, NewGate())
 			if err != nil {
@@ -140,8 +141,8 @@ func TestPropose(t *testing.T) {
 	d := &drafter{
 		whole: [][]int32{{1, 2, 3, 4}},
 		texts: []text{{percached.DraftNear, []int32{9, 2, 7, 8}}, {percached.DraftPrompt, []int32{5, 6, 7, 8, 1, 5, 6, 2}}},
-		ahead: 3,
 	}
+	cheap := &tempo{token: 1, more: 0.01}
 	for _, tt := range []struct {
 		answer, want []int32
 		source       percached.DraftSource
@@ -150,61 +151,90 @@ func TestPropose(t *testing.T) {
 		{[]int32{1, 2}, []int32{3, 4}, percached.DraftStored},
 		{[]int32{1, 2, 3, 4}, nil, ""},
 		{[]int32{9, 2}, []int32{7, 8}, percached.DraftNear},
-		{[]int32{0, 5, 6}, []int32{2}, percached.DraftPrompt},          // the last place
-		{[]int32{0, 5, 6, 7}, []int32{8, 1, 5}, percached.DraftPrompt}, // the longer match
+		{[]int32{0, 5, 6}, []int32{2}, percached.DraftPrompt},                // the last place
+		{[]int32{0, 5, 6, 7}, []int32{8, 1, 5, 6, 2}, percached.DraftPrompt}, // the longer match
 		{[]int32{4, 4, 4}, nil, ""},
 	} {
 		d.answer = tt.answer
-		got, source := d.propose(9)
-		if d := cmp.Diff(tt.want, got); d != "" || source != tt.source {
-			t.Errorf("behind %v: %s (%s)", tt.answer, d, source)
+		got := d.propose(9, cheap)
+		if d := cmp.Diff(tt.want, got.tokens); d != "" || got.source != tt.source {
+			t.Errorf("behind %v: %s (%s)", tt.answer, d, got.source)
 		}
 	}
+	d.answer = []int32{1, 2}
+	if got := d.propose(1, cheap); len(got.tokens) != 1 {
+		t.Errorf("%d tokens with room for one", len(got.tokens))
+	}
 }
 
+// The more tokens of a draft agree, the more are checked at a time, and the reverse.
 func TestLookahead(t *testing.T) {
-	d := &drafter{ahead: firstAhead}
-	for range 3 {
-		d.checked(percached.DraftPrompt, 8, 8)
+	m := &tempo{token: 0.010, more: 0.003}
+	p := proposal{percached.DraftPrompt, make([]int32, mostAhead), 3}
+	first, _ := m.worth(p)
+	for range 20 {
+		m.agreed(p, mostAhead)
 	}
-	if d.ahead != mostAhead {
-		t.Errorf("%d ahead after all was accepted", d.ahead)
+	more, _ := m.worth(p)
+	for range 100 {
+		m.agreed(p, 0)
 	}
-	for range 5 {
-		d.checked(percached.DraftPrompt, 8, 3)
+	none, _ := m.worth(p)
+	if !(0 < first && first < more && more == mostAhead && none == 0) {
+		t.Errorf("%d tokens ahead at first, %d when all agree, %d when none do", first, more, none)
 	}
-	if d.ahead != leastAhead {
-		t.Errorf("%d ahead after little was accepted", d.ahead)
-	}
-	d.checked(percached.DraftNear, 4, 3)
-	want := []percached.DraftUse{{Source: percached.DraftPrompt, Batches: 8, Proposed: 64, Accepted: 39}, {Source: percached.DraftNear, Batches: 1, Proposed: 4, Accepted: 3}}
-	if d := cmp.Diff(want, d.uses); d != "" || leastAhead > 2 {
-		t.Error(d)
+	other := p
+	other.source = percached.DraftNear
+	if n, _ := m.worth(other); n != first {
+		t.Errorf("another source's draft is checked for %d tokens, not %d", n, first)
 	}
 }
 
-// A batch with a draft is computed only if it is expected to save time.
+// A draft is checked only if that is expected to save time, and tried again later.
 func TestDraftsPay(t *testing.T) {
-	var m tempo
-	if !m.pays(percached.DraftPrompt, 8) {
+	m := &tempo{}
+	p := proposal{percached.DraftPrompt, make([]int32, 8), longestMatch}
+	if n, _ := m.worth(p); n == 0 {
 		t.Error("nothing is measured yet, and no draft is tried")
 	}
-	m.token, m.more = 0.010, 0.001
-	for range 20 {
-		m.agreed(percached.DraftPrompt, 8, 6)
-	}
-	if !m.pays(percached.DraftPrompt, 8) {
-		t.Error("a cheap batch of a good draft does not pay")
-	}
-	m.more = 0.009
-	if m.pays(percached.DraftPrompt, 8) {
+	m.token, m.more = 0.010, 0.010
+	if n, _ := m.worth(p); n > 0 {
 		t.Error("a batch pays that takes as long as its tokens")
 	}
-	m.more = 0.001
+	m.more = 0.002
 	for range 50 {
-		m.agreed(percached.DraftPrompt, 8, 0)
+		m.agreed(p, 0)
 	}
-	if m.pays(percached.DraftPrompt, 8) {
-		t.Error("a draft pays that never agrees")
+	withheld := 0
+	for n := 0; n == 0 && withheld < 10_000; withheld++ {
+		n, _ = m.worth(p)
+	}
+	if withheld < 50 || withheld > 1000 {
+		t.Errorf("a draft that never agreed is tried again after %d tokens", withheld)
+	}
+}
+
+// One slow batch must not stop drafts.
+func TestTempoOutlier(t *testing.T) {
+	m := &tempo{}
+	for range 10 {
+		m.took(1, 10*time.Millisecond)
+		m.took(5, 18*time.Millisecond)
+	}
+	m.took(5, 10*time.Second)
+	if n, _ := m.worth(proposal{percached.DraftPrompt, make([]int32, 8), longestMatch}); n == 0 {
+		t.Error("no draft is checked after one slow batch")
+	}
+}
+
+func TestDraftUses(t *testing.T) {
+	d := &drafter{}
+	p := proposal{percached.DraftPrompt, make([]int32, 8), 2}
+	d.checked(p, 8)
+	d.checked(p, 3)
+	d.checked(proposal{percached.DraftNear, make([]int32, 4), 2}, 3)
+	want := []percached.DraftUse{{Source: percached.DraftPrompt, Batches: 2, Proposed: 16, Accepted: 11}, {Source: percached.DraftNear, Batches: 1, Proposed: 4, Accepted: 3}}
+	if d := cmp.Diff(want, d.uses); d != "" {
+		t.Error(d)
 	}
 }

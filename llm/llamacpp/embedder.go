@@ -94,7 +94,7 @@ func (e *Embedder) open(c Config) error {
 	p.n_ctx, p.n_batch, p.n_ubatch = C.uint32_t(size), C.uint32_t(size), C.uint32_t(size)
 	p.n_seq_max = 1
 	p.n_threads, p.n_threads_batch = C.int32_t(c.Threads), C.int32_t(c.Threads)
-	p.flash_attn_type = c.flash()
+	p.flash_attn_type = c.flash(true)
 	p.embeddings, p.kv_unified = true, true
 	family := familyOf(m.file, c.Model)
 	if !m.file.Has(arch + ".pooling_type") {

@@ -73,10 +73,12 @@ func contextBytes(f *gguf.File, c Config) (kv, scratch int64) {
 	perType := map[string]float64{"f16": 2, "q8_0": 34.0 / 32, "q4_0": 18.0 / 32}
 	cells := float64(context*get("block_count")*headsKV*head) * (perType[c.KeyType] + perType[c.ValueType])
 	perToken := 6*width + 3*get("feed_forward_length")
-	if c.flash() == flashOff {
+	causal, ok := f.Bool(f.Key("attention.causal"))
+	encoder := ok && !causal
+	if c.flash(encoder) == flashOff {
 		perToken += heads * context // attention scores
 	}
-	if causal, ok := f.Bool(f.Key("attention.causal")); ok && !causal {
+	if encoder {
 		cells = 0
 	} else {
 		perToken += int64(f.Len("tokenizer.ggml.tokens"))
@@ -109,7 +111,7 @@ func (e *Engine) open(ctx context.Context, c Config) error {
 	p.n_batch, p.n_ubatch = C.uint32_t(split), C.uint32_t(split)
 	p.n_seq_max = sequences
 	p.n_threads, p.n_threads_batch = C.int32_t(c.Threads), C.int32_t(c.Threads)
-	p.flash_attn_type = c.flash()
+	p.flash_attn_type = c.flash(false)
 	p.type_k, p.type_v = kvTypes[c.KeyType], kvTypes[c.ValueType]
 	p.kv_unified = true
 	p.swa_full = true // layers with a sliding window keep all tokens, so that every part can be stored
@@ -131,7 +133,7 @@ func (e *Engine) open(ctx context.Context, c Config) error {
 		Heads: int(C.llama_model_n_head(m.c)), HeadsKV: int(C.llama_model_n_head_kv(m.c)),
 		HeadSize: head, FeedForward: feedForward(m.file),
 		Vocabulary: m.vocab.size, TrainContext: train, Context: size, Split: split, Threads: c.Threads,
-		KeyType: c.KeyType, ValueType: c.ValueType, FlashAttn: c.flash() != flashOff,
+		KeyType: c.KeyType, ValueType: c.ValueType, FlashAttn: c.flash(false) != flashOff,
 		GPULayers: m.gpuLayers(), Window: int(C.llama_model_n_swa(m.c)), NoSlices: m.noSlices(), NoParallel: m.noParallel(),
 	}
 	template, tokenizer := C.GoString(C.llama_model_chat_template(m.c, nil)), m.file.Tokenizer()
