@@ -125,6 +125,7 @@ func (d *drafter) verified() bool {
 type tempo struct {
 	token, more float64 // seconds of a batch of one, and of each further token; 0: unknown
 	agree       map[percached.DraftSource]*[longestMatch + 1]tally
+	all         bool // check all of a draft, at any cost; for tests
 }
 
 // tally counts how often the next token of a draft agreed, by how many tokens before it did.
@@ -198,6 +199,9 @@ func (t *tempo) agreed(p proposal, accepted int) {
 // worth returns how many tokens of a proposal to check, and how many seconds that is
 // expected to save.
 func (t *tempo) worth(p proposal) (ahead int, saved float64) {
+	if t.all {
+		return len(p.tokens), float64(len(p.tokens))
+	}
 	token, more := t.token, t.more
 	if token == 0 {
 		token = 1
