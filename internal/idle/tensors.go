@@ -172,12 +172,6 @@ func (w *Worker) warm(ctx context.Context, space string, r rules, subject string
 	return w.prefillMissing(ctx, space, r, []percached.ChunkID{c})
 }
 
-const (
-	asked  = 200 // latest questions that show which chunks are retrieved most
-	nearby = 32  // latest questions whose search results count beyond the retrieved chunks
-	ranks  = 40  // how many of these results
-)
-
 // candidate is a chunk that may be prefilled.
 type candidate struct {
 	id    percached.ChunkID
@@ -221,41 +215,26 @@ func (w *Worker) rankByRetrieval(ctx context.Context, space string, chunks []can
 	return nil
 }
 
-// retrievalScores estimates how likely chunks are to be retrieved, from the questions
-// asked: each retrieval counts, and for the latest questions also the rank in the search,
-// because the next questions are about similar things.
+// retrievalScores estimates how likely chunks are to be retrieved, from the questions asked.
 func (w *Worker) retrievalScores(ctx context.Context, space string) (map[percached.ChunkID]float64, error) {
 	past, err := w.History.Recent(space, asked)
 	if err != nil {
 		return nil, err
 	}
-	worth := map[percached.ChunkID]float64{}
-	for _, r := range past {
-		for _, c := range r.Chunks {
-			worth[c]++
-		}
+	worth := NewWorth(past)
+	if len(worth.Latest) == 0 {
+		return worth.Of, nil
 	}
-	var texts []string
-	for _, r := range past[max(0, len(past)-nearby):] {
-		if !slices.Contains(texts, r.Question) {
-			texts = append(texts, r.Question)
-		}
-	}
-	if len(texts) == 0 {
-		return worth, nil
-	}
-	vectors, err := w.Embedder.Embed(ctx, percached.Background, texts)
+	vectors, err := w.Embedder.Embed(ctx, percached.Background, worth.Latest)
 	if err != nil {
 		return nil, err
 	}
-	for i, text := range texts {
-		hits, err := w.Index.Search(ctx, retrieval.Query{Space: space, Text: text, Vector: vectors[i], K: ranks})
+	for i, text := range worth.Latest {
+		hits, err := w.Index.Search(ctx, retrieval.Query{Space: space, Text: text, Vector: vectors[i], K: Ranks})
 		if err != nil {
 			return nil, err
 		}
-		for rank, h := range hits {
-			worth[h.Chunk] += 1 / float64(1+rank)
-		}
+		worth.Found(hits)
 	}
-	return worth, nil
+	return worth.Of, nil
 }
