@@ -13,10 +13,13 @@ const (
 	MiniLM  = "all-MiniLM-L6-v2-F16.gguf"       // embedding model
 )
 
-// RealModel is the path of a real model. A test that needs one is skipped where the
-// model is not there, but fails if CI is set.
+// RealModel is the path of a real model. A test that needs one is skipped in short, and
+// where the model is not there; without it, it fails if CI is set.
 func RealModel(tb testing.TB, file string) string {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("real models are tested in long (make check)")
+	}
 	cache, err := os.UserCacheDir()
 	path := filepath.Join(cache, "percached", "models", file)
 	if err == nil {
