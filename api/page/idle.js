@@ -4,7 +4,7 @@ import { $, el, fill, part, tell, worker, wrongLine } from "./dom.js";
 import { at, here } from "./here.js";
 import { hear } from "./live.js";
 import { drawTable } from "./table.js";
-import { bytes, count, kinds, moment, plural, reasonOf, seconds } from "./words.js";
+import { bytes, count, kinds, list, moment, plural, prepared, reasonOf, seconds } from "./words.js";
 
 const box = () => $("idle");
 let news = null; // result of the last button
@@ -23,7 +23,7 @@ export function reset() {
 export async function refresh() {
   const space = here.space;
   try {
-    const whole = here.may.whole ? await Promise.all([get("v1/idle"), get("v1/idle/queue"), get("v1/idle/ledger"), get("v1/status")]) : [];
+    const whole = here.may.whole ? await Promise.all([get("v1/idle"), get("v1/idle/queue"), get("v1/idle/ledger"), get(`v1/idle/ledger?since=${yesterday()}`), get("v1/status")]) : [];
     const predicted = space ? await get(at("predictions")) : null;
     if (space !== here.space) return;
     fill(box(), whole.length > 0 ? drawWhole(...whole) : el("p", { class: "note", text: "Queue and ledger belong to all spaces, and this token is for one space." }),
@@ -35,8 +35,10 @@ export async function refresh() {
 
 const states = { working: "Working", idle: "Nothing to do", waiting: "Waiting", paused: "Paused" };
 
-function drawWhole(idle, queue, ledger, { placements }) {
-  return [drawState(idle), drawQueue(queue.jobs), drawLedger(ledger), placements.length > 0 ? drawPlacements(placements) : null];
+const yesterday = () => new Date(Date.now() - 24 * 3600 * 1000).toISOString();
+
+function drawWhole(idle, queue, ledger, lately, { placements }) {
+  return [drawState(idle), drawLately(lately.accounts), drawQueue(queue.jobs), drawLedger(ledger), placements.length > 0 ? drawPlacements(placements) : null];
 }
 
 function drawPlacements(placements) {
@@ -103,6 +105,16 @@ function drawJobs(jobs) {
     drawTable(`Waiting jobs: ${jobs[0].kind}`, ["Space", "State", "Since"], jobs.slice(0, most).map((j) => [j.space, state(j), moment(j.added)])),
     jobs.length > most ? el("p", { class: "soft small", text: `${count(jobs.length - most)} more are not shown.` }) : null,
   ];
+}
+
+// What was prepared since yesterday, and what of all that was prepared was used.
+function drawLately(accounts) {
+  const sum = (key) => accounts.reduce((n, a) => n + a[key], 0);
+  const done = accounts.filter((a) => prepared[a.kind] && a.jobs > 0).map((a) => prepared[a.kind](a.jobs));
+  return el("section", { class: "card stack tight", "aria-labelledby": "idle-lately" },
+    el("h2", { id: "idle-lately", text: "Since yesterday" }),
+    el("p", { text: done.length === 0 ? "Idle work prepared nothing." : `Idle work ${list(done)}, in ${seconds(sum("seconds"))} of compute.` }),
+    el("p", { text: sum("uses") === 0 ? "No question used anything that idle work had prepared." : `Questions used what idle work had prepared ${plural(sum("uses"), "time")}, which saved ${seconds(sum("earned_seconds"))} of waiting.` }));
 }
 
 function drawLedger({ since, accounts }) {

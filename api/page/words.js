@@ -9,6 +9,9 @@ export const count = (n) => many.format(n);
 /** "1 chunk", "3 chunks". */
 export const plural = (n, one, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
 
+/** "a", "a and b", "a, b and c". */
+export const list = (texts) => texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`;
+
 /** Formats milliseconds with sensible precision. */
 export function ms(t) {
   if (t < 0.995) return `${Number(t.toPrecision(2))} ms`;
@@ -80,6 +83,15 @@ export const kinds = {
   reembed: "making vectors with another model", check: "looking whether newer documents bear on answers", refresh: "answering again what is stale",
   answer: "answering for real what came from the bank", abstract: "summing up new chunks", predict: "thinking of questions", history: "thinking of questions like those before",
   populate: "getting ready for predicted questions", decode: "writing answers", restore: "reading again what was evicted", calibrate: "comparing how the model reads best", warm: "reading ahead", clean: "taking away what was forgotten",
+};
+
+/** What jobs of a kind did, for those that prepare answers. */
+export const prepared = {
+  warm: (n) => `read ${plural(n, "chunk")} ahead`,
+  populate: (n) => `got ready for ${plural(n, "predicted question")}`,
+  refresh: (n) => `answered ${plural(n, "stale question")} again`,
+  decode: (n) => `wrote ${plural(n, "answer")}`,
+  restore: (n) => `read again what ${plural(n, "answer")} ${n === 1 ? "rests" : "rest"} on`,
 };
 
 const reasons = {
