@@ -15,16 +15,13 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/cmdline"
-	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/retrieval"
 )
 
 func aheadCommand() *cobra.Command {
-	c := node.Default()
-	var asJSON bool
-	cmd := &cobra.Command{
+	return overNode(&cobra.Command{
 		Use:   "ahead",
 		Short: "Measure which chunks are worth reading ahead",
 		Long: `Reads one JSON object a line from standard input, in the order in which they were asked:
@@ -33,27 +30,8 @@ of retrieved chunks that each rule would have stored before the question: an ora
 knows all later questions, the newest documents first, the chunks retrieved most often so
 far, and percached's own estimate. Every rule ranks all chunks anew after each question.
 No model runs but the embedder.`,
-		Args:    cobra.NoArgs,
 		Example: `  percached-eval bench ahead --data ~/trial < questions.jsonl`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := node.Open(cmd.Context(), c, true, cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			r, err := measureAhead(cmd.Context(), s, c, cmd.InOrStdin())
-			if shut := s.Close(); err == nil {
-				err = shut
-			}
-			if err != nil {
-				return err
-			}
-			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
-		},
-	}
-	commands.DataFlag(cmd, &c.Config)
-	commands.AnswerFlags(cmd, &c.Config)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
-	return cmd
+	}, measureAhead)
 }
 
 // aheadBudgets are shares of a space's chunks, in percent.
@@ -85,7 +63,7 @@ type askedOnce struct {
 	hits []retrieval.Hit
 }
 
-func measureAhead(ctx context.Context, s *node.Node, c node.Options, in io.Reader) (*aheadReport, error) {
+func measureAhead(ctx context.Context, s *node.Node, c node.Options, in io.Reader, _ io.Writer) (*aheadReport, error) {
 	set, err := s.Settings(c.Config)
 	if err != nil {
 		return nil, err

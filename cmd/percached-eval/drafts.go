@@ -15,14 +15,11 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/cmdline"
-	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/node"
 )
 
 func draftsCommand() *cobra.Command {
-	c := node.Default()
-	var asJSON bool
-	cmd := &cobra.Command{
+	return overNode(&cobra.Command{
 		Use:   "drafts",
 		Short: "Measure what drafts save while an answer is decoded",
 		Long: `Reads one JSON object a line from standard input: space, question. Asks each question in
@@ -31,27 +28,8 @@ bank. The bank holds the answers to the questions before; it serves only exact r
 which are left out. All chunks are stored first, so only decoding differs. The report has
 the accepted tokens of each source and the decode times in pairs. The answers stay in the
 data folder.`,
-		Args:    cobra.NoArgs,
 		Example: `  percached-eval bench drafts --data ~/trial < questions.jsonl`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := node.Open(cmd.Context(), c, true, cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			r, err := measureDrafts(cmd.Context(), s, c, cmd.InOrStdin(), cmd.ErrOrStderr())
-			if shut := s.Close(); err == nil {
-				err = shut
-			}
-			if err != nil {
-				return err
-			}
-			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
-		},
-	}
-	commands.DataFlag(cmd, &c.Config)
-	commands.AnswerFlags(cmd, &c.Config)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
-	return cmd
+	}, measureDrafts)
 }
 
 // draftsReport is the report of bench drafts.

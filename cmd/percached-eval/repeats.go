@@ -12,7 +12,6 @@ import (
 
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/cmdline"
-	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/node"
 )
 
@@ -24,9 +23,7 @@ type repeat struct {
 }
 
 func repeatsCommand() *cobra.Command {
-	c := node.Default()
-	var asJSON bool
-	cmd := &cobra.Command{
+	return overNode(&cobra.Command{
 		Use:   "repeats",
 		Short: "Ask questions repeatedly, and measure reuse",
 		Long: `Reads one JSON object a line from standard input: space, question, paraphrase. Asks each
@@ -34,27 +31,8 @@ question in five rounds: for the first time, without reuse, again, again without
 bank, and in the words of the paraphrase. For each round it reports the outcomes, the
 number of answers that equal those without reuse, and the times. The answers stay in the
 data folder.`,
-		Args:    cobra.NoArgs,
 		Example: `  percached-eval bench repeats --data ~/trial < questions.jsonl`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := node.Open(cmd.Context(), c, true, cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			r, err := repeats(cmd.Context(), s, c, cmd.InOrStdin(), cmd.ErrOrStderr())
-			if shut := s.Close(); err == nil {
-				err = shut
-			}
-			if err != nil {
-				return err
-			}
-			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
-		},
-	}
-	commands.DataFlag(cmd, &c.Config)
-	commands.AnswerFlags(cmd, &c.Config)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
-	return cmd
+	}, repeats)
 }
 
 // round has the counts of one round.

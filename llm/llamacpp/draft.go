@@ -132,8 +132,8 @@ type tempo struct {
 type tally struct{ hits, seen float64 }
 
 const (
-	// What a further token costs, in tokens, until it is measured.
-	moreAtFirst = 0.4
+	// What a further token costs, in tokens: until it is measured, and at least.
+	moreAtFirst, leastMore = 0.4, 0.02
 	// A draft is checked if it is expected to save this many times its cost.
 	leastGain = 1.2
 	// expectedWeight is how many observations the expected shares count for, and
@@ -156,7 +156,7 @@ func (t *tempo) took(n int, d time.Duration) {
 	if n == 1 {
 		t.token = smooth(t.token, s)
 	} else if t.token > 0 {
-		t.more = smooth(t.more, max(s-t.token, 1e-9)/float64(n-1))
+		t.more = smooth(t.more, max((s-t.token)/float64(n-1), leastMore*t.token))
 	}
 }
 
