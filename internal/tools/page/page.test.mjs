@@ -312,7 +312,7 @@ step("idle work is shown, run, resumed and paused", async () => {
   await page.getByRole("button", { name: "Run now" }).click();
   await page.locator("#idle-news", { hasText: /[1-9]\d* jobs? done in/ }).waitFor();
   await page.locator("#idle .table:visible").first().waitFor();
-  await page.locator("section", { has: page.locator("#idle-lately"), hasText: /Idle work .*\d.* in .* of compute\./ }).waitFor();
+  await page.locator("section.card", { has: page.locator("#idle-lately"), hasText: /Idle work .*\d.* in .* of compute\./ }).waitFor();
   // Events that arrive while the button is pressed are drawn after the release.
   const news = () => page.evaluate(async () => (await import("/page/idle.js")).refresh());
   await press(page, page.getByRole("button", { name: "Pause" }), news);
